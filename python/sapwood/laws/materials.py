@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import stiffness
-from sapwood.hints import explained, nearest
+from sapwood.base.checks import stiffness
+from sapwood.base.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 
@@ -62,7 +62,7 @@ class ContactMaterial:
     Raises
     ------
     TypeError, ValueError
-        Where a value is not a number or out of range; the text names the field.
+        If a value is not a number or out of range; the text names the field.
 
     Examples
     --------

@@ -15,7 +15,7 @@ integration; the contact forces and the next velocity are those of this package:
 or dm_control. :func:`inverse_dynamics` finds torques that realise desired accelerations in contact.
 """
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.mujoco", "mujoco"):
     import mujoco as _  # noqa: F401

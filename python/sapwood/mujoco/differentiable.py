@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.mujoco.gradients.body_inertias import BodyInertias
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.snapshots import Differences, NotComparable, Snapshot
@@ -26,7 +27,6 @@ from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.stepping.stages import Stages
 from sapwood.mujoco.stepping.ways import loaded_engine
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import Sensitivity
 from sapwood.solution import Region, Status
 from sapwood.solver import SapSolver
 from sapwood.stepping.schemes import SYMPLECTIC_EULER

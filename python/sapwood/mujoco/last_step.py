@@ -1,4 +1,4 @@
-"""What a stepper tells of itself and of its last step, and how many it took."""
+"""The properties of a stepper and of its last step, and the counters of its steps."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class LastStep:
     _left: tuple[Steps, StepParameters] | None
 
     def _forget(self) -> None:
-        """Forget what was asked for: there is a new step."""
+        """Drop cached results after a new step."""
         self._contacts = self._constraints = self._patches = self._solution = self._left = None
 
     def _of_last_step(self) -> tuple[Steps, StepParameters]:
-        """The steps that the last one was of, which others may have taken over from."""
+        """The steps, and their parameters, that took the last step."""
         return (self._steps, self._parameters) if self._left is None else self._left
 
     @property
     def parameters(self) -> StepParameters:
-        """Everything that the steps follow from, but for the state."""
+        """All inputs of a step except the state."""
         return self._parameters
 
     @property
@@ -66,7 +66,7 @@ class LastStep:
 
     @property
     def solution(self) -> Solution | None:
-        """What the solver found in the last step; None before the first one."""
+        """The solution of the last step; None before the first one."""
         if self._solution is None:
             self._solution = self._of_last_step()[0].result()
         return self._solution
@@ -81,7 +81,7 @@ class LastStep:
 
     @property
     def patches(self) -> tuple[StepPatch, ...]:
-        """Where geoms with pressure fields met in the last step; none before the first one.
+        """Patches of geoms with pressure fields in the last step; none before the first one.
 
         Each contact of a patch is in ``contacts`` and ``solution`` too, after those of MuJoCo.
         """
@@ -120,7 +120,7 @@ class LastStep:
         return self.contacts.penetration
 
     def _counts(self) -> Counts:
-        """Steps by the status of their solve, with those of the stepper this is a copy of."""
+        """Steps by status; a copied stepper counts on from the original."""
         now, before = self._steps.counts(), self._earlier
         return now[0] + before[0], now[1] + before[1], now[2] + before[2], now[3] + before[3]
 
@@ -141,5 +141,5 @@ class LastStep:
 
     @property
     def friction_limit_steps(self) -> int:
-        """Steps whose forces do not obey Coulomb's law: the solver found none that do."""
+        """Steps without forces that obey Coulomb's law: the solver found none."""
         return self._counts()[Status.friction_limit]

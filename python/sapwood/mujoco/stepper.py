@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
+from sapwood.base.hints import explained
 from sapwood.constraints.materials import ConstraintMaterial
-from sapwood.hints import explained
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.following.following import Following
 from sapwood.mujoco.last_step import LastStep

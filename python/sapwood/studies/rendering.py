@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 
 if TYPE_CHECKING:
     import mujoco

@@ -1,4 +1,4 @@
-"""What each body adds to the mass matrix and to the bias forces, for derivatives by masses."""
+"""Contributions of each body to the mass matrix and the bias forces, for mass derivatives."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.dense import offsets
-from sapwood.differential import Gradient
+from sapwood.base.blocks import offsets
+from sapwood.derivatives.differential import Gradient
 from sapwood.mujoco.gradients.snapshots import Snapshot
 
 _Float = NDArray[np.float64]
@@ -24,7 +24,7 @@ class BodyInertias:
     model : mujoco.MjModel
         The model.
     data : mujoco.MjData
-        Positions and velocities, with what MuJoCo computes from them.
+        Data with positions, velocities and the quantities that MuJoCo derives from them.
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
@@ -41,16 +41,16 @@ class BodyInertias:
         self._gravity = (1.0 - model.body_gravcomp)[:, None] * gravity
 
     def pull(self, at: Snapshot, gradient: Gradient, v: _Float, dt: float) -> _Float:
-        """From derivatives by A and v*, those by factors of mass and inertia.
+        """Derivatives by factors of mass and inertia, from derivatives by A and v*.
 
         A depends on the factors as M does, and A v* as M v - dt bias.
 
         Parameters
         ----------
         at : Snapshot
-            The problem.
+            The problem of the state.
         gradient : Gradient
-            By its numbers.
+            The gradient by its numbers.
         v : ndarray (nv,)
             Velocity before the step.
         dt : float
@@ -59,7 +59,7 @@ class BodyInertias:
         Returns
         -------
         ndarray (nbody,)
-            Of each body.
+            The derivative by the factor of each body.
         """
         tree_nv = at.arrays["tree_nv"]
         A, A_bar = (dense_blocks(x, tree_nv) for x in (at.arrays["A"], gradient.A))
@@ -85,14 +85,14 @@ def dense_blocks(blocks: object, tree_nv: NDArray[np.int32]) -> _Float:
     Parameters
     ----------
     blocks : ndarray (sum(tree_nv**2),)
-        Blocks of the trees.
+        The blocks of the trees.
     tree_nv : ndarray of int (n_trees,)
-        Velocities of each.
+        Number of velocities of each tree.
 
     Returns
     -------
     ndarray (nv, nv)
-        0 between trees.
+        The matrix, 0 between trees.
     """
     values, first = np.asarray(blocks), offsets(tree_nv)
     found, begin = np.zeros((first[-1], first[-1])), 0

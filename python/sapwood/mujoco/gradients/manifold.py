@@ -12,10 +12,10 @@ _Float = NDArray[np.float64]
 
 
 class Manifold:
-    """Where the quaternions and the other positions of a model are.
+    """The manifold of a model's positions: its quaternions and its other positions.
 
-    A derivative dL/dq of the numbers q (nq,) has nq components; one of small motions from q, in the
-    coordinates of the velocities, nv.
+    A derivative by the numbers q has nq components; a derivative by small motions from q, in the
+    coordinates of the velocities, has nv.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Manifold:
         shift = np.where(free, 3, 0)
         q, v = (model.jnt_qposadr + shift)[turning], (model.jnt_dofadr + shift)[turning]
         self._q4, self._v3 = q[:, None] + np.arange(4), v[:, None] + np.arange(3)
-        # what is no quaternion comes in the same order in both
+        # positions outside of quaternions have the same order in q and v
         self._q = np.setdiff1d(np.arange(model.nq), self._q4)
         self._v = np.setdiff1d(np.arange(model.nv), self._v3)
         self._model = model
@@ -49,14 +49,14 @@ class Manifold:
         Returns
         -------
         ndarray (nq,)
-            Positions.
+            The positions after it.
         """
         found = np.array(q)
         mujoco.mj_integratePos(self._model, found, v, time)
         return found
 
     def by_motions(self, q: _Float, q_bar: _Float) -> _Float:
-        """From derivatives by the numbers q, those by motions.
+        """Derivatives by motions, from derivatives by the numbers q.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class Manifold:
         Returns
         -------
         ndarray (nv,)
-            What leads away from unit quaternions is left out.
+            dL/d of motions; the component along a quaternion is dropped.
         """
         found = np.empty(self._model.nv)
         found[self._v] = q_bar[self._q]
@@ -75,7 +75,7 @@ class Manifold:
         return found
 
     def by_numbers(self, q: _Float, bar: _Float) -> _Float:
-        """From derivatives by motions, those by the numbers q.
+        """Derivatives by the numbers q, from derivatives by motions.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Manifold:
         Returns
         -------
         ndarray (nq,)
-            At right angles to the quaternions.
+            dL/dq, orthogonal to the quaternions.
         """
         found = np.empty(self._model.nq)
         found[self._q] = bar[self._v]
@@ -96,7 +96,7 @@ class Manifold:
         return found
 
     def pull(self, v: _Float, time: float, bar: _Float) -> tuple[_Float, _Float]:
-        """Through positions after a time: from derivatives by motions there.
+        """Propagate derivatives by motions back through positions after a time.
 
         Parameters
         ----------

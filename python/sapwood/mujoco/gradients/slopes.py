@@ -27,17 +27,17 @@ _DCMOTOR = getattr(mujoco.mjtBias, "mjBIAS_DCMOTOR", -1)
 
 
 def _slope(linear: Any, higher: Any, x: Any) -> Any:
-    """Derivative of (c_0 + c_1 x + c_2 x^2) x; dampers have |x| in place of x."""
+    """Derivative of (c_0 + c_1 x + c_2 x^2) x; dampers have |x| instead of x."""
     return linear + 2.0 * higher[..., 0] * x + 3.0 * higher[..., 1] * x**2
 
 
 def _address(model: mujoco.MjModel, name: str, actuator: int) -> int:
-    """Place of an actuator's control or force; before MuJoCo 4.0 each had one."""
+    """Index of an actuator's control or force; before MuJoCo 4.0 each actuator had one."""
     return int(getattr(model, name)[actuator]) if hasattr(model, name) else actuator
 
 
 def _higher(model: mujoco.MjModel, name: str) -> _Float:
-    """Coefficients c_1, c_2 of an element's force; older versions of MuJoCo have none."""
+    """Coefficients c_1, c_2 of an element's force; zeros in older versions of MuJoCo."""
     if hasattr(model, f"{name}poly"):
         poly: _Float = getattr(model, f"{name}poly")
         return poly
@@ -50,7 +50,7 @@ class Slopes:
     Parameters
     ----------
     model : mujoco.MjModel
-        The model; what is constant of it is read here.
+        The model; its constants are read once.
     damping : ndarray (nv, 3)
         Coefficients of the damping forces -(c_0 + c_1 |v| + c_2 v^2) v of the dofs.
     """
@@ -58,7 +58,7 @@ class Slopes:
     def __init__(self, model: mujoco.MjModel, damping: _Float) -> None:
         self._model, self._damping = model, damping
         flags = model.opt.disableflags
-        # one entry per dof of a joint with a spring; turned joints as if they were turned little
+        # one entry per dof of a joint with a spring; ball joints are linearized for small turns
         dofs, positions, stiffness, higher = [], [], [], []
         poly = _higher(model, "jnt_stiffness")
         sizes = {int(_JOINT.mjJNT_FREE): 6, int(_JOINT.mjJNT_BALL): 3}
@@ -82,7 +82,7 @@ class Slopes:
         Parameters
         ----------
         data : mujoco.MjData
-            After MuJoCo's stages up to the actuation.
+            Data after MuJoCo's stages up to the actuation.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Slopes:
     def _add_tendons(self, data: mujoco.MjData, K: _Float, D: _Float) -> None:
         model = self._model
         stiffness, damping = self._tendon_poly
-        # the pattern of the Jacobian went from the data to the model with MuJoCo 4.0
+        # MuJoCo 4.0 moved the pattern of the Jacobian from the data to the model
         pattern = model if hasattr(model, "ten_J_rownnz") else data
         for t in range(model.ntendon):
             first = pattern.ten_J_rowadr[t]
@@ -114,7 +114,7 @@ class Slopes:
             where, m = pattern.ten_J_colind.ravel()[entries], data.ten_J.ravel()[entries]
             low, high = model.tendon_lengthspring[t]
             beyond = data.ten_length[t] - np.clip(data.ten_length[t], low, high)
-            # no force between the two lengths of rest
+            # the spring has no force between its two rest lengths
             if self._springs and (beyond != 0.0 or low == high):
                 _add(K, where, m, _slope(model.tendon_stiffness[t], stiffness[t], beyond))
             if self._dampers:
@@ -122,7 +122,7 @@ class Slopes:
                 _add(D, where, m, _slope(self._tendon_damping(t), damping[t], velocity))
 
     def _tendon_damping(self, t: int) -> float:
-        """Linear damping of a tendon, with that of an actuator that damps it."""
+        """Linear damping of a tendon, with the damping of its actuator."""
         model = self._model
         own = float(model.tendon_damping[t])
         actuator = int(getattr(model, "tendon_actuatorid", [-1] * model.ntendon)[t])
@@ -132,7 +132,7 @@ class Slopes:
         return own + gear**2 * float(model.actuator_damping[actuator])
 
     def _with_feedback(self) -> list[int]:
-        """Actuators with one output whose force depends on its length or velocity by constants."""
+        """Actuators with one output and a force with constant slopes in length and velocity."""
         model = self._model
         affine = model.actuator_biastype == mujoco.mjtBias.mjBIAS_AFFINE
         affine |= model.actuator_gaintype == mujoco.mjtGain.mjGAIN_AFFINE
@@ -164,14 +164,14 @@ class Slopes:
             _add(D, where, m, -prm[2])
 
     def _back_emf(self, i: int) -> float:
-        """Damping K^2/R of a motor, where neither current nor temperature is a state of it."""
+        """Damping K^2/R of a motor; 0 if its current or temperature is a state."""
         resistance, constant, heating = self._model.actuator_gainprm[i, :3]
         if self._model.actuator_dynprm[i, 0] > 0.0 or heating != 0.0:
             return 0.0
         return float(constant**2 / resistance)
 
     def _activation(self, data: mujoco.MjData, i: int) -> float:
-        """The last activation of an actuator, at the end of the step where that acts early."""
+        """The last activation of an actuator, at the end of the step if it acts early."""
         model = self._model
         at = model.actuator_actadr[i] + model.actuator_actnum[i] - 1
         activation = float(data.act[at])
@@ -187,7 +187,7 @@ class Slopes:
         return activation
 
     def _input(self, data: mujoco.MjData, i: int) -> float:
-        """What an actuator's gain multiplies: its last activation, or its control."""
+        """The factor of an actuator's gain: its last activation, or its control."""
         model = self._model
         if model.actuator_dyntype[i] != mujoco.mjtDyn.mjDYN_NONE:
             return self._activation(data, i)
@@ -199,7 +199,7 @@ class Slopes:
         return control
 
     def _is_held(self, data: mujoco.MjData, i: int, output: int, where: NDArray[np.int32]) -> bool:
-        """Whether an actuator is switched off, or its force or that of its joint at a limit."""
+        """Whether an actuator is disabled, or its force or its joint's force is at a limit."""
         model = self._model
         group = int(model.actuator_group[i])
         if 0 <= group < 31 and model.opt.disableactuator >> group & 1:
@@ -219,6 +219,6 @@ class Slopes:
 
 
 def _add(matrix: _Float, where: NDArray[np.int32], m: _Float, slope: float) -> None:
-    """matrix += slope m m^T, for slopes that are positive."""
+    """matrix += slope m m^T for positive slopes."""
     if slope > 0.0:
         matrix[np.ix_(where, where)] += slope * np.outer(m, m)

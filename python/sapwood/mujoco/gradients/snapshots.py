@@ -1,4 +1,4 @@
-"""The numbers of the contact problem of a state, and how those of a state close by differ."""
+"""The numbers of the contact problem of a state, and their change to a state close by."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.dense import offsets
-from sapwood.differential import Gradient
+from sapwood.base.blocks import offsets
+from sapwood.derivatives.differential import Gradient
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.results.groups import given_entries, stabilized_rows
 
 _Float = NDArray[np.float64]
 
-# contacts whose J^T diag(1, 1, 2) J differ by less, relative to these, are one that has moved
+# relative difference of J^T diag(1, 1, 2) J up to which two contacts are the same one
 _SAME = 1e-3
 _OF_CONTACT = ("mu", "R_t", "R_n", "v_hat_n")
 _OF_ROWS = ("J", "R", "v_hat", "lower", "upper")
@@ -25,14 +25,14 @@ _OF_RELEASE = ("R", "v_hat")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The problem of a state, R and bounds too.
+    """The problem of a state, with R and bounds.
 
     Attributes
     ----------
     arrays : mapping of str to ndarray
-        By the names of :class:`sapwood.ContactProblem`.
+        Arrays by their names in :class:`sapwood.ContactProblem`.
     others : mapping of str to ndarray
-        Of the constraints of other kinds, as ``_core.ModelStepper.groups`` has them.
+        Arrays of the other constraints, as ``_core.ModelStepper.groups`` has them.
     geoms : ndarray of int (n_contacts, 2)
         Numbers of the geoms of each contact.
     time_step : float
@@ -45,22 +45,22 @@ class Snapshot:
     time_step: float
 
     def released(self) -> NDArray[np.bool_]:
-        """Contacts (n_contacts,) whose violation at the start is corrected more slowly."""
+        """Contacts (n_contacts,) with a correction of the violation slower than one step."""
         of = self.arrays
         return _is_released(of["v_hat_n"], of["phi0"], of["tau_d"], self.time_step)
 
     def released_rows(self) -> NDArray[np.bool_]:
-        """The same of the rows (n_rows,) of other constraints."""
+        """Rows (n_rows,) of other constraints with a slower correction."""
         of = self.others
         slow = _is_released(of["v_hat"], of["value_0"], of["value_2"], self.time_step)
         return slow & stabilized_rows(of)
 
     def rows(self, J: ArrayLike) -> _Float:
-        """Rows (n_contacts, 3, nv) from blocks in the shape of J."""
+        """Rows (n_contacts, 3, nv) from blocks in the layout of J."""
         return self._spread(np.asarray(J), np.arange(len(self.arrays["mu"])))
 
     def spin_rows(self, J: ArrayLike | None) -> _Float:
-        """Rows (n_contacts, 3, nv) from blocks in the shape of spin_J; 0 where there are none."""
+        """Rows (n_contacts, 3, nv) from blocks in the layout of spin_J; 0 without such rows."""
         found = np.zeros((len(self.arrays["mu"]), 3, len(self.arrays["v_star"])))
         if J is not None:
             contacts = self.arrays["spin_contact"]
@@ -68,7 +68,7 @@ class Snapshot:
         return found
 
     def spin_mu(self, values: ArrayLike | None) -> _Float:
-        """Numbers (n_contacts, 3) from those in the shape of spin_mu."""
+        """Numbers (n_contacts, 3) from numbers in the layout of spin_mu."""
         found = np.zeros((len(self.arrays["mu"]), 3))
         if values is not None:
             found[self.arrays["spin_contact"]] = values
@@ -88,24 +88,24 @@ class Snapshot:
 
 
 class NotComparable(Exception):
-    """What acts in one state is not there in the other, or acts by another rule."""
+    """Two states have different constraints, or constraints by different rules."""
 
 
 class Differences:
-    """What a gradient says of the way from one problem to those of states close by.
+    """First-order change of the loss from one problem to the problems of states close by.
 
-    The frames of contacts turn about their normals as the engine likes: they are turned back, which
-    the law does not notice. The dissipation time of a contact, which is shorter where it is open,
-    is that of the first problem: a contact that opens or closes on the way brings no kink.
+    The engine may turn the frame of a contact about its normal; the frames are aligned first, which
+    does not change the law. The dissipation time of a contact is shorter while it is open: the
+    time of the first problem is used, so that a contact that opens or closes adds no kink.
 
     Parameters
     ----------
     at : Snapshot
-        The problem of the gradient.
+        The problem where the gradient was taken.
     gradient : Gradient
-        By its numbers, R, v_hat and bounds as numbers of their own.
+        The gradient; R, v_hat and bounds count as numbers of their own.
     names : GeomNames
-        Of the geoms of the model.
+        Names of the geoms of the model.
     """
 
     def __init__(self, at: Snapshot, gradient: Gradient, names: GeomNames) -> None:
@@ -116,7 +116,7 @@ class Differences:
         self._spin_mu, self._spin_mu_bar = (
             at.spin_mu(x) for x in (at.arrays.get("spin_mu"), gradient.spin_mu)
         )
-        # by rows of other constraints, where it is not 0: bounds may be infinite elsewhere
+        # derivatives by rows of other constraints, if not 0: bounds may be infinite elsewhere
         self._of_rows = {}
         for name in _OF_ROWS:
             bars = [_of(getattr(group, name)) for group in gradient.constraints]
@@ -131,8 +131,8 @@ class Differences:
         self._released, self._released_rows = at.released(), at.released_rows()
 
     def __call__(self, other: Snapshot) -> float:
-        """<dL/dp, p' - p>; raises NotComparable."""
-        # the last column is the engine's row, which has no say
+        """<dL/dp, p' - p>; NotComparable if the constraints differ."""
+        # the last column is the engine's row number, which does not matter
         if not np.array_equal(self._at.others["label"][:, :3], other.others["label"][:, :3]):
             raise NotComparable("other limits or equality constraints are there")
         found = self._contacts(other)
@@ -156,7 +156,7 @@ class Differences:
             j = self._find(i, other, J)
             if released[j] != self._released[i]:
                 raise NotComparable(f"{self._text(i)} is released from its depth on one side")
-            # the turn that brings their tangents closest to each other
+            # the angle that aligns their tangents best
             U, _, V = np.linalg.svd(self._J[i, :2] @ J[j, :2].T)
             turn = np.eye(3)
             turn[:2, :2] = U @ V
@@ -172,7 +172,7 @@ class Differences:
         return float(found)
 
     def _find(self, i: int, other: Snapshot, J: _Float) -> int:
-        """The contact of another problem that contact i has become."""
+        """The contact of another problem that corresponds to contact i."""
         between = np.flatnonzero((other.geoms == self._at.geoms[i]).all(axis=1))
         mine = _shape_of(self._J[i])
         apart = np.abs(_shape_of(J[between]) - mine).max(axis=(1, 2), initial=0.0)
@@ -181,14 +181,14 @@ class Differences:
         return int(between[apart.argmin()])
 
     def _changes(self, i: int, other: Snapshot, j: int) -> dict[str, float]:
-        """To contact j of another problem, with the dissipation time of contact i of this."""
+        """The change to contact j of another problem, with the dissipation time of contact i."""
         mine, its, dt = self._at.arrays, other.arrays, self._at.time_step
         own, time, k = dt + mine["tau_d"][i], dt + its["tau_d"][j], mine["k"][i]
         R_n = its["R_n"][j]
         if own != time and _is_spring(mine["R_n"][i], k, dt, own):
             R_n = mine["R_n"][i]
         elif own != time and _is_spring(R_n, k, dt, time):
-            # near-rigid with its own damper: as w, which R_t is a multiple of
+            # near-rigid with its own damper: R_n is proportional to w, as R_t is
             R_n = mine["R_n"][i] * its["R_t"][j] / mine["R_t"][i]
         found = {name: float(its[name][j] - mine[name][i]) for name in ("mu", "R_t")}
         found["R_n"] = float(R_n - mine["R_n"][i])
@@ -204,17 +204,17 @@ class Differences:
 
 
 def _is_released(v_hat: _Float, g: _Float, tau_d: _Float, dt: float) -> NDArray[np.bool_]:
-    """Whether v_hat is less than that of the whole correction, -g/(dt + tau_d)."""
+    """Whether v_hat is less than the full correction, -g/(dt + tau_d)."""
     return np.abs(v_hat) < (1.0 - 1e-9) * np.abs(g) / (dt + tau_d)
 
 
 def _is_spring(R_n: float, k: float, dt: float, time: float) -> bool:
-    """Whether R_n is that of the stiffness and no near-rigid one, Eq. (21)."""
+    """Whether R_n follows from the stiffness instead of the near-rigid value, Eq. (21)."""
     return bool(R_n * dt * k * time <= 1.0 + 1e-9)
 
 
 def _shape_of(J: _Float) -> _Float:
-    """J^T diag(1, 1, 2) J of rows (..., 3, nv): no turn of the tangents changes it."""
+    """J^T diag(1, 1, 2) J of rows (..., 3, nv), which does not depend on the tangents."""
     found: _Float = J.swapaxes(-1, -2) @ (np.array([1.0, 1.0, 2.0])[:, None] * J)
     return found
 

@@ -1,4 +1,4 @@
-"""A simulation looked at from aside: data of one's own in its state."""
+"""A second set of data that follows the state of a simulation."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 class StateCopy:
-    """Data to compute on, which takes on the state of a simulation and leaves that as it is.
+    """Data to compute on, in the state of a simulation, which stays as it is.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The model of both.
+        The model of the copy and of the simulation.
 
     Attributes
     ----------
     data : mujoco.MjData
-        In the state that was taken last, and whatever was computed on it since.
+        Data in the last copied state, with the quantities computed since.
     """
 
     def __init__(self, model: mujoco.MjModel) -> None:
@@ -27,7 +27,7 @@ class StateCopy:
         self._state = np.empty(mujoco.mj_stateSize(model, _STATE))
 
     def take(self, data: mujoco.MjData) -> mujoco.MjData:
-        """Take on a state: positions, velocities, controls, mocap bodies, all that a step reads.
+        """Copy a state: positions, velocities, controls, mocap bodies, all inputs of a step.
 
         Parameters
         ----------
@@ -37,7 +37,7 @@ class StateCopy:
         Returns
         -------
         mujoco.MjData
-            The data of this copy, of which nothing is computed yet.
+            The data of this copy, with no derived quantities yet.
         """
         mujoco.mj_getState(self._model, data, self._state, _STATE)
         mujoco.mj_setState(self._model, self.data, self._state, _STATE)

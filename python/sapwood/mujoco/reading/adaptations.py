@@ -1,4 +1,4 @@
-"""What the stepper takes in another way than MuJoCo, changed on its own copy, with a warning."""
+"""Changes of the private model where the stepper differs from MuJoCo, each with a warning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IMPLICIT = {int(_INTEGRATOR.mjINT_IMPLICIT), int(_INTEGRATOR.mjINT_IMPLICITFAST
 
 
 def _elements(model: mujoco.MjModel) -> dict[str, Callable[[], list[str]]]:
-    """Elements of the model by the word that leaves them out."""
+    """Elements of the model, by the word that ignores them."""
 
     def limits() -> list[str]:
         joints = named(model, _OBJECT.mjOBJ_JOINT, np.flatnonzero(model.jnt_limited))
@@ -41,19 +41,19 @@ def _elements(model: mujoco.MjModel) -> dict[str, Callable[[], list[str]]]:
 
 
 def leave_out(model: mujoco.MjModel, ignore: Collection[str]) -> Iterator[str]:
-    """Leave constraints out.
+    """Disable constraints that the user ignores.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed.
+        The private copy of the stepper, which is changed.
     ignore : collection of str
         Words of :data:`sapwood.mujoco.reading.support.IGNORABLE`.
 
     Yields
     ------
     str
-        What is left out, with the names of the elements.
+        Text that names the elements left out.
     """
     for word, elements in _elements(model).items():
         flag = int(IGNORABLE[word])
@@ -70,17 +70,17 @@ def leave_out(model: mujoco.MjModel, ignore: Collection[str]) -> Iterator[str]:
 
 
 def clear_flags(model: mujoco.MjModel) -> Iterator[str]:
-    """Clear the flags by which MuJoCo would do something of its own.
+    """Clear the flags that change contact or a step in MuJoCo.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed.
+        The private copy of the stepper, which is changed.
 
     Yields
     ------
     str
-        What a flag asked for, and what is done in its place.
+        Text on the purpose of the flag, and on the stepper's substitute.
     """
     for bit, (name, instead) in FLAGS.items():
         if model.opt.enableflags & bit:
@@ -91,17 +91,17 @@ def clear_flags(model: mujoco.MjModel) -> Iterator[str]:
 def make_isotropic(model: mujoco.MjModel) -> Iterator[str]:
     """Give pairs with two coefficients of sliding friction their geometric mean.
 
-    That is the circle with the area of the ellipse of MuJoCo's cone.
+    The circle with this radius has the area of the ellipse of MuJoCo's cone.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed.
+        The private copy of the stepper, which is changed.
 
     Yields
     ------
     str
-        The names of the pairs.
+        Text with the names of the pairs.
     """
     friction = model.pair_friction
     unequal = np.flatnonzero((model.pair_dim >= 3) & (friction[:, 0] != friction[:, 1]))
@@ -114,22 +114,22 @@ def make_isotropic(model: mujoco.MjModel) -> Iterator[str]:
 
 
 def is_implicit(model: mujoco.MjModel) -> bool:
-    """Whether the integrator takes all smooth forces implicitly; else joint damping alone is."""
+    """Whether the integrator takes all smooth forces implicitly, and not joint damping alone."""
     return int(model.opt.integrator) in _IMPLICIT
 
 
 def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
-    """Put `implicitfast` in the place of an integrator that the stepper does not have.
+    """Replace an integrator that the stepper lacks by `implicitfast`.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed.
+        The private copy of the stepper, which is changed.
 
     Yields
     ------
     str
-        The name of the integrator, and how to choose another one.
+        Text with the name of the integrator and the way to choose another one.
     """
     if not is_implicit(model) and model.opt.integrator != _INTEGRATOR.mjINT_EULER:
         name = _INTEGRATOR(model.opt.integrator).name.removeprefix("mjINT_")
@@ -142,7 +142,7 @@ def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
 
 
 def hold_ahead(model: mujoco.MjModel) -> Iterator[str]:
-    """Tell of constraints that contacts do not know.
+    """Report constraints that are solved before contact.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def hold_ahead(model: mujoco.MjModel) -> Iterator[str]:
     Yields
     ------
     str
-        The names of the elements.
+        Text with the names of the elements.
     """
     names = ahead_of_contact(model)
     if names:

@@ -1,4 +1,4 @@
-"""What MuJoCo still finds of geoms that meet in patches: their contacts with flexes."""
+"""Collisions that MuJoCo still finds for geoms with patches: contacts with flexes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from sapwood.mujoco.reading.names import listed, name_of, named
 
-# below any distance, m
+# a margin below any distance, m
 _FAR = 1e9
 
-# of contype and conaffinity, but for the sign
+# bits of contype and conaffinity, without the sign
 _BITS = 31
 
 
 def _touched(model: mujoco.MjModel, geoms: Sequence[int]) -> dict[tuple[int, ...], list[int]]:
-    """Flexes that may touch some of these geoms, by which ones they touch."""
+    """Flexes that may touch some of these geoms, keyed by the geoms they touch."""
     may = model.geom_contype[geoms] & model.flex_conaffinity[:, None]
     may |= model.geom_conaffinity[geoms] & model.flex_contype[:, None]
     found: dict[tuple[int, ...], list[int]] = {}
@@ -29,22 +29,22 @@ def _touched(model: mujoco.MjModel, geoms: Sequence[int]) -> dict[tuple[int, ...
 
 
 def take_from_engine(model: mujoco.MjModel, geoms: Sequence[int]) -> None:
-    """Let MuJoCo find no contacts of these geoms but those with flexes.
+    """Restrict MuJoCo's contacts of these geoms to contacts with flexes.
 
-    Flexes that touch the same geoms are given a bit of contype that nobody has, and the geoms its
+    Flexes that touch the same geoms share a bit of contype that is free, and the geoms get its
     conaffinity.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed.
+        The private copy of the stepper, which is changed.
     geoms : sequence of int
-        The compliant ones.
+        The compliant geoms.
 
     Raises
     ------
     ValueError
-        Where all bits are in use; the text names a flex and its geoms.
+        If no bit is free; the message names a flex and its geoms.
     """
     filters = ("geom_contype", "geom_conaffinity", "flex_contype", "flex_conaffinity")
     used = int(np.bitwise_or.reduce(np.concatenate([getattr(model, name) for name in filters])))

@@ -6,8 +6,8 @@ import math
 
 import mujoco
 
+from sapwood.base.hints import nearest
 from sapwood.geometry import PressureField
-from sapwood.hints import nearest
 from sapwood.laws.custom_numbers import PREFIX, Entry, read_entries
 from sapwood.mujoco.reading.arrays import custom_entries
 from sapwood.mujoco.reading.names import names_of
@@ -43,18 +43,18 @@ def fields_in_numbers(
     model : mujoco.MjModel
         The model.
     faults : list of str, optional
-        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
+        Collects the faults of malformed custom numbers; without it they raise ValueError.
 
     Returns
     -------
     dict
-        By geom name and by group number.
+        Fields by geom name and by group number.
 
     Raises
     ------
     ValueError
-        For a name that fits none of these forms, a geom or group that is not there, or values out
-        of range.
+        If a name fits none of these forms, a geom or group does not exist, or a value is out of
+        range.
     """
     names = names_of(model, mujoco.mjtObj.mjOBJ_GEOM)
     groups = set(model.geom_group.tolist())

@@ -15,8 +15,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.hints import nearest
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
-from sapwood.hints import nearest
 from sapwood.mujoco.reading.field_collisions import take_from_engine
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.names import listed, name_of, named, names_of
@@ -28,7 +28,7 @@ _GEOM, _OBJECT = mujoco.mjtGeom, mujoco.mjtObj
 
 Field = PressureField | FieldShape
 
-# of all shapes that are made for a model together: some seconds' work
+# cells of all shapes of a model together: some seconds' work
 _MOST_CELLS = 1 << 19
 
 
@@ -39,13 +39,13 @@ class Fields:
     Attributes
     ----------
     geoms : ndarray of int (n, 2)
-        Of each pair.
+        The two geoms of each pair.
     condim : ndarray of int (n,)
         1 without friction, else 3.
     friction : ndarray (n, 2)
-        mu of the model along two tangents, for pairs whose materials have none.
+        Friction of the model along two tangents, for pairs whose materials have none.
     shapes : tuple of (FieldShape or None)
-        Of all geoms of the model, in their frames; None of those in no pair.
+        The shape of each geom in its frame; None for geoms in no pair.
     """
 
     geoms: _Int
@@ -54,12 +54,12 @@ class Fields:
     shapes: tuple[FieldShape | None, ...]
 
     def for_core(self) -> tuple[_Int, _Int, _Float, tuple[object, ...]]:
-        """What the C core takes."""
+        """The arrays for the C core."""
         shapes = tuple(None if shape is None else shape._shape for shape in self.shapes)
         return self.geoms.ravel(), self.condim, self.friction, shapes
 
     def read_again(self, model: mujoco.MjModel) -> Fields:
-        """The same, with the friction that the model has now."""
+        """The same arrays with the current friction of the model."""
         return dataclasses.replace(self, friction=_friction(model, self.geoms))
 
 
@@ -67,7 +67,7 @@ class Fields:
 
 
 def _size(model: mujoco.MjModel, geom: int) -> float:
-    """Least radius of a geom, m; infinite where it is not curved."""
+    """Least radius of a geom, m; infinite for a geom without curvature."""
     kind, size = model.geom_type[geom], model.geom_size[geom]
     if kind == _GEOM.mjGEOM_ELLIPSOID:
         return float(size.min())
@@ -76,7 +76,7 @@ def _size(model: mujoco.MjModel, geom: int) -> float:
 
 
 def _shape(model: mujoco.MjModel, geom: int, field: PressureField) -> FieldShape:
-    """The shape of a geom with this field; ValueError where it has none."""
+    """The shape of a geom with this field; ValueError for a geom that has none."""
     kind, (a, b, c) = model.geom_type[geom], model.geom_size[geom].tolist()
     if kind == _GEOM.mjGEOM_PLANE:
         return field.half_space()
@@ -102,7 +102,7 @@ def _shape(model: mujoco.MjModel, geom: int, field: PressureField) -> FieldShape
 
 
 class _Shapes:
-    """Shapes of geoms, made once for all that are alike."""
+    """Makes shapes of geoms; geoms of equal size share one."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
@@ -138,7 +138,7 @@ def _is_compliant(field: Field) -> bool:
 
 
 def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict[int, Field]:
-    """The field of each geom that has one, given before the model's own, by name before group."""
+    """The field of each geom: the argument before the model, a name before a group."""
     names, groups = names_of(model, _OBJECT.mjOBJ_GEOM), model.geom_group
     for key, field in fields.items():
         if not isinstance(field, (PressureField, FieldShape)):
@@ -164,7 +164,7 @@ def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict
 
 
 def _resolution(model: mujoco.MjModel, geom: int, others: Iterable[Field | None]) -> float | None:
-    """Of rigid geometry: the finest of the fields that it meets, else a quarter of its radius."""
+    """Resolution of a rigid geom: of the finest field it meets, else a quarter of its radius."""
     finest = [f.resolution for f in others if isinstance(f, PressureField) and f.resolution]
     size = _size(model, geom)
     return min(finest, default=None if math.isinf(size) else size / 4)
@@ -174,7 +174,7 @@ def _resolution(model: mujoco.MjModel, geom: int, others: Iterable[Field | None]
 
 
 def _condim(model: mujoco.MjModel, one: int, two: int) -> int:
-    """1 or 3: the condim of the geom of higher priority, else the larger one."""
+    """The condim of a pair, 1 or 3: by priority, else the larger one."""
     priority, condim = model.geom_priority, model.geom_condim
     if priority[one] != priority[two]:
         dim = condim[one if priority[one] > priority[two] else two]
@@ -190,7 +190,7 @@ def _explicit_pairs(model: mujoco.MjModel) -> dict[tuple[int, int], int]:
 
 
 def _friction(model: mujoco.MjModel, pairs: _Int) -> _Float:
-    """Of pairs (n, 2), as the engine has it: of the higher priority, the larger, of the pair."""
+    """Friction of pairs (n, 2) by MuJoCo's rule: explicit pair, priority, else the larger."""
     mu, priority = model.geom_friction[pairs, 0], model.geom_priority[pairs]
     higher = priority == priority.max(axis=1, keepdims=True)
     friction = np.repeat(np.where(higher, mu, 0.0).max(axis=1, keepdims=True), 2, axis=1)
@@ -202,7 +202,7 @@ def _friction(model: mujoco.MjModel, pairs: _Int) -> _Float:
 
 
 def _pairs(model: mujoco.MjModel, compliant: list[int]) -> dict[tuple[int, int], int]:
-    """Condim of each pair that has a compliant geom, one body of which can move."""
+    """Condim of each pair with a compliant geom and a body that can move."""
     flags = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     if model.opt.disableflags & flags:
         return {}
@@ -226,7 +226,7 @@ def _pairs(model: mujoco.MjModel, compliant: list[int]) -> dict[tuple[int, int],
 def _check_pair(
     model: mujoco.MjModel, pair: tuple[int, int], shapes: Sequence[FieldShape | None]
 ) -> None:
-    """Raise ValueError where two geoms have no surface."""
+    """Raise ValueError if two geoms have no common surface."""
     kinds = [shape.kind for geom in pair if (shape := shapes[geom]) is not None]
     if ShapeKind.COMPLIANT_HALF_SPACE in kinds and ShapeKind.TRIANGLES not in kinds:
         names = listed(named(model, _OBJECT.mjOBJ_GEOM, pair))
@@ -237,7 +237,7 @@ def _check_pair(
 
 
 def _check_geoms(model: mujoco.MjModel, geoms: Iterable[int]) -> None:
-    """Raise ValueError where contacts of geoms would need what patches have not."""
+    """Raise ValueError if a geom needs an option of contacts that patches lack."""
     refused = {
         "geom_surfacevel": "a surface that moves",
         "geom_adhesion": "adhesion",
@@ -255,21 +255,21 @@ def fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field] | None) -
     Parameters
     ----------
     model : mujoco.MjModel
-        The private copy of the stepper; changed: MuJoCo finds no contacts of compliant geoms, but
-        for those with flexes.
+        The private copy of the stepper, which is changed: MuJoCo finds no contacts of compliant
+        geoms, except with flexes.
     fields : mapping or None
-        By geom name or group number; those in the model's custom numbers come after them.
+        Fields by geom name or group number; they precede the model's custom numbers.
 
     Returns
     -------
     Fields or None
-        None where no geom is compliant.
+        None without a compliant geom.
 
     Raises
     ------
     TypeError, ValueError
-        For a wrong field, with the key; for geoms that can have none, or two that have no surface,
-        with their names.
+        If a field is wrong (the message names the key), if a geom can have none, or if two geoms
+        have no common surface (the message names them).
     """
     if not isinstance(fields, Mapping | None):
         raise TypeError(f"fields must be a mapping, not {type(fields).__name__}")

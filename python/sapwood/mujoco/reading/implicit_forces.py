@@ -17,9 +17,9 @@ _NO_BIAS, _AFFINE_BIAS = int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjB
 
 
 def _has_damped_tendons(model: mujoco.MjModel) -> bool:
-    """Whether a tendon has damping, of its own or by its actuator."""
+    """Whether a tendon has damping of its own or of its actuator."""
     damped = bool(model.tendon_damping.any())
-    # from MuJoCo 4.0 on
+    # fields since MuJoCo 4.0
     if hasattr(model, "tendon_actuatorid"):
         actuators = model.tendon_actuatorid[model.tendon_actuatorid >= 0]
         damped |= bool(
@@ -55,14 +55,14 @@ def has_implicit_forces(model: mujoco.MjModel, controlled: Collection[Controller
     Parameters
     ----------
     model : mujoco.MjModel
-        The model; its integrator says whether such forces are implicit.
+        The model; its integrator decides whether such forces are implicit.
     controlled : collection of Controller
         Its implicit controllers.
 
     Returns
     -------
     bool
-        True where it cannot be ruled out, as for flexes and plugins.
+        True unless they can be ruled out; flexes and plugins cannot.
     """
     if not is_implicit(model):
         return False

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import nearest
+from sapwood.base.hints import nearest
 
 
 def model_name(model: mujoco.MjModel) -> str:
@@ -48,26 +48,26 @@ def names_of_sides(model: mujoco.MjModel, contact: mujoco.MjContact) -> str:
 def named(
     model: mujoco.MjModel, kind: mujoco.mjtObj, indices: Iterable[int] | NDArray[np.integer]
 ) -> list[str]:
-    """Elements as messages name them."""
+    """Readable names of elements, for messages."""
     return [name_of(model, kind, int(i)) for i in indices]
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """The first of some names, and how many more there are."""
+    """The first few names, and the number of the others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GeomNames:
-    """Names of the geoms of a model and of their bodies, empty for none.
+    """Names of the geoms of a model and of their bodies, empty for unnamed ones.
 
     Attributes
     ----------
     geoms, bodies : tuple of str
-        By their number.
+        Names by index.
     body_of : ndarray of int (n_geoms,)
-        Number of the body of each geom.
+        Index of the body of each geom.
     """
 
     geoms: tuple[str, ...]
@@ -84,12 +84,12 @@ class GeomNames:
         )
 
     def label(self, kind: str, number: int) -> str:
-        """Name of a geom or of a body, such as ``geom 3`` where it has none."""
+        """Name of a geom or body, such as ``geom 3`` for one without a name."""
         names = self.geoms if kind == "geom" else self.bodies
         return names[number] or f"{kind} {number}"
 
     def find(self, kind: str, key: str | int, argument: str) -> int:
-        """Number of the geom or body that a user names, or gives the number of."""
+        """Index of the geom or body that a user gives by name or index."""
         names = self.geoms if kind == "geom" else self.bodies
         if isinstance(key, str):
             if not key or key not in names:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean
+from sapwood.base.checks import boolean
+from sapwood.base.hints import warn_caller
 from sapwood.constraints.materials import ConstraintMaterial, Stiffness
-from sapwood.hints import warn_caller
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (

@@ -1,4 +1,4 @@
-"""How fast rigid constraints that start violated are released, by the scale of a model."""
+"""Speeds at which violations of rigid constraints are corrected, by the scale of a model."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from sapwood import _core
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
-# V = FROUDE sqrt(gravity size): of bodies of 0.1 m on earth 0.1 m/s
+# V = FROUDE sqrt(gravity size): 0.1 m/s for bodies of 0.1 m on earth
 FROUDE = 0.1
-# without gravity bodies are released by their own size in this time, s
+# time in which a body moves by its own size without gravity, s
 IDLE_TIME = 1.0
-# rad/s of angles, for each m/s and the inverse of the size
+# rate of angles, rad/s, per m/s and inverse size
 ANGULAR = 0.1
 
 
 class ReleaseSpeeds(NamedTuple):
-    """Speeds up to which violations are corrected within a step or two.
+    """Speed limits below which violations are corrected within one or two steps.
 
     Attributes
     ----------
     speed : float
-        Of contacts and other constraints of lengths, m/s.
+        For contacts and constraints of lengths, m/s.
     rate : float
-        Of constraints of angles, rad/s.
+        For constraints of angles, rad/s.
     """
 
     speed: float
@@ -35,7 +35,7 @@ class ReleaseSpeeds(NamedTuple):
 
 
 def _size_of(model: mujoco.MjModel) -> float:
-    """A length that stands for the bodies of a model, m."""
+    """A typical length of the bodies of a model, m."""
     for size in (model.stat.meansize, model.stat.extent):
         if math.isfinite(size) and size > 0.0:
             return float(size)
@@ -45,10 +45,11 @@ def _size_of(model: mujoco.MjModel) -> float:
 def release_speeds(
     model: mujoco.MjModel, given: float | None, scheme: Scheme = SYMPLECTIC_EULER
 ) -> ReleaseSpeeds:
-    """The speeds of a model, or the one that was given for both.
+    """The speeds of a model, or the given one for both.
 
-    With the size s of its bodies, ``stat.meansize``, and its gravity g these are 0.1 sqrt(g s) and
-    0.01 sqrt(g/s), and without gravity s/(1 s) and 0.1 rad/s: they go with the units of the model.
+    With the mean size s of the bodies, ``stat.meansize``, and gravity g the speeds are
+    0.1 sqrt(g s) and 0.01 sqrt(g/s); without gravity they are s/(1 s) and 0.1 rad/s. They scale
+    with the units.
 
     Parameters
     ----------
@@ -57,17 +58,17 @@ def release_speeds(
     given : float or None
         Argument ``release_speed`` of :class:`Stepper`, m/s and rad/s.
     scheme : Scheme
-        Of the steps; all but the default release nothing.
+        Scheme of the steps; only the default one limits the speed.
 
     Returns
     -------
     ReleaseSpeeds
-        Both > 0; infinite where nothing is to be released.
+        Both > 0; infinite without a limit.
 
     Raises
     ------
     TypeError, ValueError
-        Where it is no number > 0, or finite with another scheme than the default.
+        If it is no number > 0, or finite with another scheme than the default.
     """
     if given is None and scheme != SYMPLECTIC_EULER:
         return ReleaseSpeeds(math.inf, math.inf)

@@ -12,7 +12,7 @@ from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
 MOST_ITERATIONS = 100
-"""Of the solve of a step, unless settings say otherwise: the next one goes on from what is left."""
+"""Iteration limit of a step by default; the next step continues from the last iterate."""
 
 
 def settings_of_steps(
@@ -27,28 +27,28 @@ def settings_of_steps(
     Parameters
     ----------
     settings : SapSettings, optional
-        None: the defaults, but for at most `MOST_ITERATIONS` iterations, which bound the time of a
-        step.
+        By default the solver's own, with at most `MOST_ITERATIONS` iterations, which bounds the
+        time of a step.
     friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction; None is the default of :class:`sapwood.mujoco.Stepper`.
+        Law of friction; by default as in :class:`sapwood.mujoco.Stepper`.
     model : mujoco.MjModel
-        For the text.
+        The model, for names in messages.
     core : ndarray of int8 (ngeom,)
         :class:`sapwood.CoreKind` of each geom.
     scheme : Scheme
-        Of the steps.
+        Scheme of the steps.
 
     Returns
     -------
     SapSettings
-        With that law.
+        Settings with that law of friction.
 
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        If an argument is wrong; the message names it.
     NotSupported
-        Where this scheme or a rigid core has no such friction.
+        If this scheme or a rigid core has no such friction.
     """
     cores = np.flatnonzero(core)
     if friction is None:

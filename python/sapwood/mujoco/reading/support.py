@@ -1,4 +1,4 @@
-"""What of a MuJoCo model the stepper can simulate; the rest is refused by name."""
+"""Elements of a MuJoCo model that the stepper simulates; others are refused by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OLDEST, TOO_NEW = (3, 12), (5, 0)
 
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
 
-# what may be left out on request: the flag that disables it, 0 for contacts of flexes
+# constraints that may be ignored on request, with the flag that disables them; 0: flex contacts
 IGNORABLE = {
     "limit": int(_DISABLE.mjDSBL_LIMIT),
     "equality": int(_DISABLE.mjDSBL_EQUALITY),
@@ -26,8 +26,7 @@ IGNORABLE = {
     "flex": 0,
 }
 
-# flags that change what contact or a step means, and what is done in their place; not every version
-# of MuJoCo has all of them
+# flags that change contact or a step, and the stepper's substitute; versions of MuJoCo differ
 FLAGS = {
     int(getattr(_ENABLE, f"mjENBL_{name.upper()}")): (name, instead)
     for name, instead in (
@@ -40,7 +39,7 @@ FLAGS = {
 }
 _ALL_FLAGS = sum(FLAGS)
 
-# flex_internal went with MuJoCo 4.0
+# flex_internal was removed in MuJoCo 4.0
 FLEX_CONTACT = tuple(
     name
     for name in ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
@@ -49,17 +48,17 @@ FLEX_CONTACT = tuple(
 
 
 class NotSupported(ValueError):
-    """The model needs something that this package does not simulate; the text names it.
+    """The model needs an element that this package does not simulate; the message names it.
 
     Parameters
     ----------
     *reasons : str
-        Why, each with the names of the elements and with what lets the model run without them.
+        Reasons, each with the names of the elements and a way to run the model without them.
     """
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why, one text for each."""
+        """The reasons, one text each."""
         return tuple(map(str, self.args))
 
     def __str__(self) -> str:
@@ -80,7 +79,7 @@ def check_version(version: str) -> None:
 
 
 def check_ignore(ignore: Collection[str]) -> None:
-    """Raise TypeError or ValueError for what names nothing that can be left out."""
+    """Raise TypeError or ValueError for a word that ignores nothing."""
     if isinstance(ignore, str) or not isinstance(ignore, Collection):
         raise TypeError(f"ignore must be a collection of str, not {type(ignore).__name__}")
     for word in ignore:
@@ -89,7 +88,7 @@ def check_ignore(ignore: Collection[str]) -> None:
 
 
 def check_flags(model: mujoco.MjModel) -> None:
-    """Raise NotSupported where an option flag is set that changes what contact means."""
+    """Raise NotSupported if a flag is set that changes contact in MuJoCo."""
     if model.opt.enableflags & _ALL_FLAGS:
         raise NotSupported(
             *(
@@ -104,10 +103,10 @@ def check_flags(model: mujoco.MjModel) -> None:
 
 
 def ahead_of_contact(model: mujoco.MjModel) -> list[str]:
-    """Names of the constraints that no contact problem can hold, but for those that are disabled.
+    """Names of enabled constraints that the contact problem cannot hold.
 
-    They move more trees than two, or are equality constraints of which the C core knows no kind,
-    as those of flexes, or contacts of flexes; those that are not active count.
+    They move more than two trees, have an equality type that the C core lacks (as of flexes), or
+    are contacts of flexes. Inactive ones count.
     """
     found: dict[str, list[int]] = {"limit": [], "frictionloss": []}
     for tendon in range(model.ntendon):
@@ -140,7 +139,7 @@ def colliding_flexes(model: mujoco.MjModel) -> NDArray[np.intp]:
 
 
 def _contacts(model: mujoco.MjModel) -> Iterator[str]:
-    """What contacts would need and have not, where it can be seen beforehand."""
+    """Requirements of contacts that the stepper lacks, as far as the model shows them."""
     if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
         return
     moving = np.flatnonzero(np.any(model.geom_surfacevel, axis=1))
@@ -153,13 +152,13 @@ def _contacts(model: mujoco.MjModel) -> Iterator[str]:
 
 
 def geoms_that_meet(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
-    """Geoms that MuJoCo may bring into contact with this one by itself, not by an explicit pair."""
+    """Geoms that MuJoCo may pair with this one automatically, without an explicit pair."""
     body = model.geom_bodyid
     weld = model.body_weldid
     contype, affinity = model.geom_contype, model.geom_conaffinity
     may = (contype[geom] & affinity) | (contype & affinity[geom]) != 0
     may &= weld[body] != weld[body[geom]]
-    # bodies without a joint in between, and parents with their children, except for the world
+    # bodies without a joint between them, and parent and child, except for the world
     parent = weld[model.body_parentid[weld]]
     if not model.opt.disableflags & _DISABLE.mjDSBL_FILTERPARENT:
         mine = weld[body[geom]]
@@ -174,8 +173,8 @@ def geoms_that_meet(model: mujoco.MjModel, geom: int) -> NDArray[np.intp]:
     return np.flatnonzero(may)
 
 
-def _wide_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np.intp]]]:
-    """What asks for torsional friction: its name, its condim, and pairs of geoms (n, 2)."""
+def _torsional_contacts(model: mujoco.MjModel) -> Iterator[tuple[str, int, NDArray[np.intp]]]:
+    """Geoms and pairs with torsional friction: name, condim, pairs of geoms (n, 2)."""
     for pair in np.flatnonzero(model.pair_dim > 3).tolist():
         geoms = np.array([[model.pair_geom1[pair], model.pair_geom2[pair]]], np.intp)
         yield name_of(model, _OBJECT.mjOBJ_PAIR, pair), int(model.pair_dim[pair]), geoms
@@ -195,13 +194,13 @@ def dimension_text(label: str, condim: int) -> str:
     )
 
 
-def _torsion(model: mujoco.MjModel, cores: NDArray[np.intp]) -> Iterator[str]:
-    """Torsional and rolling friction where a geom has a rigid core or its surface turns."""
+def _torsional_friction(model: mujoco.MjModel, cores: NDArray[np.intp]) -> Iterator[str]:
+    """Torsional and rolling friction of a geom with a rigid core or a turning surface."""
     if model.opt.disableflags & _DISABLE.mjDSBL_CONTACT:
         return
     kinds = {"a rigid core": cores, "a surface that turns": _turning(model)}
     kinds = {what: geoms for what, geoms in kinds.items() if len(geoms)}
-    for label, condim, pairs in _wide_contacts(model) if kinds else ():
+    for label, condim, pairs in _torsional_contacts(model) if kinds else ():
         for what, geoms in kinds.items():
             for geom in pairs[np.isin(pairs, geoms)][:1].tolist():
                 other = name_of(model, _OBJECT.mjOBJ_GEOM, geom)
@@ -214,7 +213,7 @@ def _turning(model: mujoco.MjModel) -> NDArray[np.intp]:
 
 
 def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> Iterator[str]:
-    """Rigid cores, and what the stages of a step would change or find another time."""
+    """Rigid cores and elements whose forces another scheme would find at a different time."""
     kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
     found = [
         f"plastic springs: {name_of(model, getattr(mujoco.mjtObj, f'mjOBJ_{word}'), int(i))}"
@@ -223,7 +222,7 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
     ]
     found += [name_of(model, _OBJECT.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
     found += [f"the rigid core of {name}" for name in named(model, _OBJECT.mjOBJ_GEOM, cores)]
-    # a force of contacts, which the free motion does not know
+    # this force of contacts is unknown to the free motion
     for kind, field in (
         (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
         (_OBJECT.mjOBJ_PAIR, "pair_adhesion"),
@@ -243,20 +242,20 @@ def check_model(
     Parameters
     ----------
     model : mujoco.MjModel
-        The model, without what is left out.
+        The model without the ignored elements.
     scheme : Scheme or None
-        None is the default one.
+        Scheme of the steps; None is the default one.
     cores : ndarray of int
         Geoms with a rigid core.
     faults : collection of str
-        What is malformed in the model's custom numbers.
+        Faults of the model's custom numbers.
 
     Raises
     ------
     NotSupported
-        With the names of the elements, and what lets the model run without each.
+        The reasons, each with the names of the elements and a way to run without them.
     """
-    reasons = [*faults, *_contacts(model), *_torsion(model, cores)]
+    reasons = [*faults, *_contacts(model), *_torsional_friction(model, cores)]
     if scheme is not None:
         reasons += _scheme(model, scheme, cores)
     if reasons:

@@ -7,7 +7,7 @@ import numpy as np
 
 _EQUALITY, _OBJECT = mujoco.mjtEq, mujoco.mjtObj
 
-# enum sap_equality of the C core; what is not here is refused
+# equality types of the C core, enum sap_equality; others are refused
 EQUALITIES = {
     int(_EQUALITY.mjEQ_CONNECT): 1,
     int(_EQUALITY.mjEQ_WELD): 2,
@@ -17,12 +17,12 @@ EQUALITIES = {
 
 
 def is_supported(model: mujoco.MjModel, equality: int) -> bool:
-    """Whether an equality constraint is of a kind that the C core has."""
+    """Whether the C core has this kind of equality constraint."""
     return int(model.eq_type[equality]) in EQUALITIES
 
 
 def trees_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int] | None:
-    """Trees that a tendon moves; None where they are more than two."""
+    """Trees that a tendon moves; None for more than two."""
     count = int(model.tendon_treenum[tendon])
     return None if count > 2 else {int(t) for t in model.tendon_treeid[tendon, :count]} - {-1}
 
@@ -52,7 +52,7 @@ def holds_mocap(model: mujoco.MjModel, equality: int) -> bool:
 
 
 def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
-    """Trees that an equality constraint moves; None where they are more than two."""
+    """Trees that an equality constraint moves; None for more than two."""
     trees: set[int] = set()
     for obj in (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])):
         kind = model.eq_type[equality]

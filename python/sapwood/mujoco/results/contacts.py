@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import counted
+from sapwood.base.hints import counted
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.solution import Region
 
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int32]
 
-# of a table
+# rows that a table shows
 _MOST_ROWS = 20
 
 _AXES = ("t1", "t2", "n")
@@ -23,20 +23,19 @@ _AXES = ("t1", "t2", "n")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StepContacts:
-    """The contacts of one step: those of its problem, which open ones far from closing are not in.
+    """The contacts of one step, as its problem has them: contacts that stay open are left out.
 
     A contact has a frame of its own: the normal n from its first geom to its second, and two
     tangents. Components along it are always in the order (t1, t2, n), here as in
-    ``Solution.gamma``; ``world_force`` and ``world_torque`` are along the axes of the world. Where
-    a contact lies is told as of the start of the step, when it was found (by schemes of
-    :mod:`sapwood.stepping` other than the default: position and frame of the state within the step
-    at which they take forces); forces are means over the step. ``print(contacts)`` shows a table.
+    ``Solution.gamma``; ``world_force`` and ``world_torque`` are along the axes of the world.
+    Positions and frames are taken at the start of the step. Schemes of :mod:`sapwood.stepping`
+    other than the default take them at the state where they take forces. Forces are means over the
+    step. ``print(contacts)`` shows a table.
 
     Attributes
     ----------
     records : structured ndarray (n,)
-        All of the columns below but names, bodies and what follows from others; also for
-        ``numpy.save``.
+        The numbers of each contact, without names and derived columns; also for ``numpy.save``.
     geom_names : GeomNames
         Names of the geoms of the model and of their bodies.
     """
@@ -51,7 +50,7 @@ class StepContacts:
 
     @property
     def index(self) -> _Int:
-        """Position of each contact in ``data.contact`` (n,); -1 of a face of a patch."""
+        """Position of each contact in ``data.contact`` (n,); -1 for a face of a patch."""
         return self.records["index"]
 
     @property
@@ -115,7 +114,7 @@ class StepContacts:
 
     @property
     def force(self) -> _Float:
-        """Mean force (t1, t2, n) that the first geom exerts on the second (n, 3), N."""
+        """Mean force (t1, t2, n) on the second geom by the first (n, 3), N."""
         return self.records["force"]
 
     @property
@@ -125,7 +124,7 @@ class StepContacts:
 
     @property
     def torque(self) -> _Float:
-        """Mean torque about (t1, t2, n) of torsional and rolling friction (n, 3), N m; else 0."""
+        """Mean torque of torsional and rolling friction about (t1, t2, n) (n, 3), N m; else 0."""
         return self.records["torque"]
 
     @property
@@ -145,26 +144,26 @@ class StepContacts:
 
     @property
     def core_scale(self) -> _Float:
-        """Depth of each rigid core in this step over what it should be (n,).
+        """The scale of the core depth delta of each contact in this step (n,).
 
-        Above 1 for a contact that started deeper than that, 1 for others and without a core.
+        Above 1 for a contact that started deeper than its core, else 1.
         """
         return self.records["core_scale"]
 
     @property
     def deepened(self) -> NDArray[np.intp]:
-        """Positions here of the contacts that started deeper than their rigid core."""
+        """Indices (n,) of the contacts that started deeper than their rigid core."""
         return np.flatnonzero(self.core_scale > 1.0)
 
     def _in_world(self, components: _Float) -> _Float:
-        """Vectors (n, 3) from components along the frames."""
+        """The vectors (n, 3) in the world, from components along the frames."""
         vectors: _Float = np.einsum("ijk,ij->ik", self.frame, components)
         return vectors
 
     # ---- of some geoms --------------------------------------------------------------------------
 
     def between(self, first: str | int, second: str | int) -> StepContacts:
-        """The contacts between two geoms, whichever of them comes first in a contact.
+        """The contacts between two geoms, in either order.
 
         Parameters
         ----------
@@ -179,7 +178,7 @@ class StepContacts:
         Raises
         ------
         TypeError, ValueError
-            Where there is no such geom.
+            If there is no such geom.
         """
         a = self.geom_names.find("geom", first, "first")
         b = self.geom_names.find("geom", second, "second")
@@ -202,7 +201,7 @@ class StepContacts:
         Raises
         ------
         TypeError, ValueError
-            Where there is no such body.
+            If there is no such body.
         """
         number = self.geom_names.find("body", body, "body")
         return StepContacts(self.records[np.any(self.bodies == number, axis=1)], self.geom_names)
@@ -218,12 +217,12 @@ class StepContacts:
         Returns
         -------
         ndarray (3,)
-            Along the axes of the world, N.
+            The force along the axes of the world, N.
 
         Raises
         ------
         TypeError, ValueError
-            Where there is no such geom.
+            If there is no such geom.
         """
         return self._force_on(self.geoms == self.geom_names.find("geom", geom, "geom"))
 
@@ -238,29 +237,29 @@ class StepContacts:
         Returns
         -------
         ndarray (3,)
-            Along the axes of the world, N.
+            The force along the axes of the world, N.
 
         Raises
         ------
         TypeError, ValueError
-            Where there is no such body.
+            If there is no such body.
         """
         return self._force_on(self.bodies == self.geom_names.find("body", body, "body"))
 
     def _force_on(self, sides: NDArray[np.bool_]) -> _Float:
-        """Sum of the forces on the sides (n, 2) that are given: minus on the first of a contact."""
+        """Sum of the forces on the given sides (n, 2); the first geom of a contact gets -force."""
         total: _Float = (sides @ np.array([-1.0, 1.0])) @ self.world_force
         return total
 
     # ---- as text and tables ---------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """All columns by name, each of one dimension: for ``pandas.DataFrame``.
+        """All columns by name, each one-dimensional: for ``pandas.DataFrame``.
 
         Returns
         -------
         dict
-            Lists of str for names, arrays (n,) for the rest.
+            Lists of str for names, arrays (n,) for numbers.
         """
         names = self.names
         vectors = {

@@ -1,4 +1,4 @@
-"""What pictures of models show: patches of contact by their pressure, shapes of which groups."""
+"""Pictures of models: patches coloured by pressure, and the choice of collision shapes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _Float = NDArray[np.float64]
 # dark blue, blue, green, yellow: even steps of Matplotlib's viridis
 RAMP = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]) / 255
 
-# of its size, a patch is drawn off the geoms whose surface it may lie in
+# distance of a drawn patch from its geoms, relative to its size
 LIFT = 0.01
 
-# geoms of these groups are drawn at first, as in MuJoCo's viewer; the others are collision shapes
+# groups of geoms that are drawn at first, as in MuJoCo's viewer; the others are collision shapes
 SHOWN_GROUPS = 3
 
 
 def needs_collision_shapes(model: mujoco.MjModel) -> bool:
-    """Whether most bodies that move would not be seen without their collision shapes.
+    """Whether most moving bodies are invisible without their collision shapes.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def needs_collision_shapes(model: mujoco.MjModel) -> bool:
     Returns
     -------
     bool
-        Of the bodies that move and have geoms, whether less than half have one that is drawn.
+        True if less than half of the moving bodies with geoms have one that is drawn.
     """
     moves = model.body_weldid[model.geom_bodyid] > 0
     bodies = np.unique(model.geom_bodyid[moves])
@@ -63,13 +63,13 @@ def add_patches(
     Parameters
     ----------
     scene : mujoco.MjvScene
-        Where to; its geoms stay.
+        The scene to add to; its geoms stay.
     patches : iterable of StepPatch
         ``stepper.patches``.
     highest : float, optional
         Pressure of the brightest colour, Pa; by default the highest of these patches.
     opacity : float
-        From 0 to 1.
+        Opacity of the faces, from 0 to 1.
 
     Returns
     -------

@@ -14,17 +14,17 @@ from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.results.violations import violation_text
 from sapwood.solution import Status
 
-# why a step could not be taken, as the C core tells: kind, two indices, and a text
+# a failed step as the C core reports it: kind, two indices, a text
 Failure = tuple[str, int, int, str]
 
 _OBJECT = mujoco.mjtObj
 
-# rad: from such angles per step on, explicit products of velocities may run away
+# rad per step, from which on explicit products of velocities may grow without bound
 _FAST = 0.5
 
 
 def bad_value_text(name: str, array: NDArray[np.float64], flat_index: int) -> str:
-    """Text for an entry of the state that no step can be taken from."""
+    """Text for an entry of the state that is not finite or too large."""
     index = np.unravel_index(flat_index, array.shape)
     position = ", ".join(str(i) for i in index)
     return (
@@ -46,7 +46,7 @@ def mujoco_error_text(message: str) -> str:
 
 
 def outcome_text(status: Status, tree: int) -> str:
-    """Text for a solve that left no velocity to go on with; ``tree`` is -1 where none is known."""
+    """Text for a solve without a velocity to go on with; ``tree`` is -1 if none is known."""
     at = "" if tree < 0 else f" at tree {tree}"
     return (
         f"the contact solver ended in {status}{at}; velocities or masses are out of "
@@ -55,7 +55,7 @@ def outcome_text(status: Status, tree: int) -> str:
 
 
 def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Text for a step that the C core could not take of ``data``, as the step left it."""
+    """Text for a step that failed in the C core; it left ``data`` as given here."""
     kind, array, index, message = failure
     if kind == "state":
         name = STATE_NAMES[array]
@@ -74,16 +74,16 @@ def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -
 def error_of(
     failure: Failure | BaseException | None, model: mujoco.MjModel, data: mujoco.MjData
 ) -> BaseException | None:
-    """The exception for what the C core says of a step of ``data``; None where all went well."""
+    """The exception for the report of the C core on a step of ``data``; None without a fault."""
     if isinstance(failure, tuple):
         return StepError(failure_text(failure, model, data), data.time)
     return failure
 
 
 def _turn_text(model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Name the joint that turns most in a step, where products of velocities run away of it."""
+    """Name the joint that turns most in a step, if it turns fast enough to be the cause."""
     turns = np.asarray(model.jnt_type)[model.dof_jntid] != mujoco.mjtJoint.mjJNT_SLIDE
-    # of a free joint the first three move along
+    # the first three velocities of a free joint are linear
     free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
     turns[(np.asarray(model.jnt_dofadr)[free, None] + np.arange(3)).ravel()] = False
     angle = np.abs(data.qvel) * turns * model.opt.timestep

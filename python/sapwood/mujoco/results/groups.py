@@ -26,7 +26,7 @@ _GIVEN = ("R", "v_hat", "lower", "upper")
 # kinds in the order of their groups
 _ORDER = ("bilateral", "dry_friction", "limit", "controller")
 
-# what a row belongs to, enum sap_element of the C core
+# the element that a row belongs to, enum sap_element of the C core
 _EQUALITY, _DOF, _JOINT, _TENDON, _OUTPUT = range(5)
 _AXES = ("x", "y", "z", "rotation x", "rotation y", "rotation z")
 _SPATIAL = {int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)}
@@ -47,7 +47,7 @@ def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, sli
 
 
 def _is_given(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries of whole blocks are given: of constraints that move one velocity that alone."""
+    """The stored entries of whole blocks: all, or one for a constraint of one velocity."""
     width = tree_nv[shape["tree_a"]] + np.where(shape["tree_b"] < 0, 0, tree_nv[shape["tree_b"]])
     alone = shape["dof"] >= 0
     length = shape["size"] * width
@@ -58,34 +58,34 @@ def _is_given(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArr
 
 
 def given_entries(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Which entries of the J of all groups, as :func:`constraint_groups` has them, are gathered.
+    """Which entries of J the C core stores, in the J of :func:`constraint_groups`.
 
     Parameters
     ----------
     arrays : mapping
-        What ``_core.ModelStepper.groups`` returns.
+        The result of ``_core.ModelStepper.groups``.
 
     Returns
     -------
     ndarray of bool
-        Group after group.
+        One entry per entry of J, group after group.
     """
     return _is_given(arrays, arrays["tree_nv"])
 
 
 def stabilized_rows(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Rows (n_rows,) that correct a violation: of limits and equality constraints.
+    """Rows (n_rows,) that correct a violation: rows of limits and equality constraints.
 
     Parameters
     ----------
     arrays : mapping
-        What ``_core.ModelStepper.groups`` returns; ``value_0`` has the violation of such a row,
+        The result of ``_core.ModelStepper.groups``. ``value_0`` is the violation of such a row,
         ``value_2`` its dissipation time.
 
     Returns
     -------
     ndarray of bool
-        Group after group.
+        One entry per row, group after group.
     """
     found = np.zeros(len(arrays["R"]), np.bool_)
     for kind, _, rows, _ in _split(arrays):
@@ -94,7 +94,7 @@ def stabilized_rows(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
 
 
 def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:
-    """J with the zeros of constraints that move one velocity alone."""
+    """J with the zeros of constraints of one velocity filled in."""
     given = _is_given(shape, tree_nv)
     whole = np.zeros(len(given))
     whole[given] = J
@@ -109,14 +109,14 @@ def constraint_groups(
     Parameters
     ----------
     arrays : mapping
-        What ``_core.ModelStepper.groups`` returns.
+        The result of ``_core.ModelStepper.groups``.
     regularized : bool
-        Whether to take R, v_hat, lower and upper too, or leave them to a problem.
+        Whether the groups hold R, v_hat, lower and upper too; else a problem derives them.
 
     Returns
     -------
     tuple of ConstraintGroup
-        With the physical parameters and, where asked for, what follows from them.
+        Groups with physical parameters, and with the derived numbers if ``regularized``.
     """
     classes: dict[str, Callable[..., ConstraintGroup]] = {group.kind: group for group in KINDS}
     groups = []
@@ -152,21 +152,21 @@ def _row_name(model: mujoco.MjModel, kind: str, label: NDArray[np.int32]) -> str
 def step_constraints(
     model: mujoco.MjModel, arrays: Mapping[str, NDArray[Any]], time_step: float
 ) -> tuple[StepConstraints, ...]:
-    """What the constraints of a step did.
+    """The constraints of a step, with their velocities and forces.
 
     Parameters
     ----------
     model : mujoco.MjModel
         The model.
     arrays : mapping
-        What ``_core.ModelStepper.groups`` returns after a solve.
+        The result of ``_core.ModelStepper.groups`` after a solve.
     time_step : float
         Time step, s.
 
     Returns
     -------
     tuple of StepConstraints
-        One for each kind, limits that had no row in the problem among them.
+        One entry for each kind; inactive limits are included.
     """
     place = {"limit": 0, "bilateral": 0, "controller": 2}
     slices = {kind: rows for kind, _, rows, _ in _split(arrays)}

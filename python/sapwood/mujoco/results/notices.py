@@ -1,4 +1,4 @@
-"""What a stepper warns of, once for each kind."""
+"""Warnings of a stepper, each given once."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.hints import warn_caller
+from sapwood.base.hints import warn_caller
 from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
 
 
 def _error_of(status: Status) -> str:
-    """The error that a solve of this status did not bring below the tolerance."""
+    """The error that a solve of this status left above the tolerance."""
     return "coulomb_error" if status == Status.friction_limit else "momentum_error"
 
 
 class Notices:
-    """Warns the first time that the solver ends in a way, other than at its tolerance.
+    """Warns the first time that a solve ends in a status, other than at its tolerance.
 
     Parameters
     ----------
     tolerance : float
-        Relative tolerance of the solver, for the text.
+        Relative tolerance of the solver, for the message.
     counts : tuple of int
-        Steps by status before now: of what came up then, nothing is told any more.
+        Steps by status so far; statuses that occurred are not reported again.
     """
 
     def __init__(self, tolerance: float, counts: Counts) -> None:
@@ -40,18 +40,18 @@ class Notices:
         overlap: float,
         time: float,
     ) -> None:
-        """Warn where the step at ``time`` s was the first to end as it did.
+        """Warn if the step at ``time`` s was the first to end in its status.
 
         Parameters
         ----------
         counts : tuple of int
-            Steps by status, with this one.
+            Steps by status, including this one.
         solution : Solution or None
-            Of this step.
+            The solution of this step.
         overlap : float
-            The largest one of rigid contacts at its end, in widths of the narrower geom.
+            Largest overlap of rigid contacts after the step, in widths of the narrower geom.
         time : float
-            Time at its start, s.
+            Time at the start of the step, s.
         """
         for status in UNCONVERGED:
             if counts[status] and status not in self._told:
@@ -66,9 +66,9 @@ class Notices:
         Parameters
         ----------
         records : structured ndarray
-            Of the steps of a run.
+            The records of the steps of a run.
         start : float
-            Time at the start of the first one, s.
+            Time at the start of the first step, s.
         """
         starts = np.concatenate([[start], records["time"]])
         for status in UNCONVERGED:

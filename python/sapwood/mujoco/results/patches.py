@@ -1,4 +1,4 @@
-"""The patches of a step: where geoms with pressure fields met, and with what forces."""
+"""The patches of a step: surfaces where geoms with pressure fields meet, and their forces."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.hints import counted
 from sapwood.geometry import ContactSurface
-from sapwood.hints import counted
 from sapwood.mujoco.results.contacts import StepContacts
 
 _Float = NDArray[np.float64]
@@ -17,22 +17,22 @@ _Float = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StepPatch:
-    """The surface on which two geoms met in one step, and the contacts that its faces acted as.
+    """The surface where two geoms meet in one step, and the contacts of its faces.
 
-    The surface is that of the start of the step; forces are means over the step.
+    The surface is taken at the start of the step; forces are means over the step.
 
     Attributes
     ----------
     surface : ContactSurface
-        Polygons with their pressures, of all faces; geom A is the first one.
+        All faces, as polygons with pressures; geom A is the first one.
     contacts : StepContacts
-        Of the faces that made one, with forces and slip speeds.
+        The contacts of the kept faces, with forces and slip speeds.
     faces : ndarray of int (n_contacts,)
-        The face of the surface that each contact is of.
+        The index of the face of each contact.
     geoms : tuple of int
         Numbers of both geoms.
     names : tuple of str
-        Their names, such as ``geom 3`` for one without.
+        Their names, such as ``geom 3`` for one without a name.
     """
 
     surface: ContactSurface
@@ -57,7 +57,7 @@ class StepPatch:
 
     @property
     def centre(self) -> _Float:
-        """Centre of pressure (3,), m: mean of the contacts by their normal forces; NaN without."""
+        """Centre of pressure (3,), m, by normal forces; NaN without a force."""
         weights = self.contacts.force[:, 2]
         with np.errstate(invalid="ignore"):
             centre: _Float = weights @ self.contacts.position / weights.sum()
@@ -74,12 +74,12 @@ class StepPatch:
         Parameters
         ----------
         point : ndarray (3,)
-            In the world, m.
+            The point in the world, m.
 
         Returns
         -------
         ndarray (3,)
-            N m, in the world.
+            The torque in the world, N m.
         """
         arms = self.contacts.position - point
         torque: _Float = np.cross(arms, self.contacts.world_force).sum(axis=0)
@@ -98,7 +98,7 @@ class StepPatch:
         return f"StepPatch({a} - {b}, {counted(len(self), 'face')}, {contacts})"
 
 
-# of geo_surfaces, as ContactSurface has them
+# the arrays of geo_surfaces by their names in ContactSurface
 _COLUMNS = (
     "cell_a", "cell_b", "area", "centroid", "normal", "p0", "g_a", "g_b", "k", "phi0", "load",
 )  # fmt: skip
@@ -112,7 +112,7 @@ def step_patches(
     Parameters
     ----------
     arrays : dict
-        What the C core tells of the surfaces.
+        The surfaces that the C core reports.
     contacts : StepContacts
         All contacts of the step.
     pair_geoms : ndarray of int (n_pairs, 2)
@@ -121,7 +121,7 @@ def step_patches(
     Returns
     -------
     tuple of StepPatch
-        In the order of their pairs.
+        One entry per pair with faces, in the order of the pairs.
     """
     found = []
     face = contacts.records["face"]

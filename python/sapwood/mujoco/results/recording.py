@@ -1,4 +1,4 @@
-"""What a run records of each step beside how well the solver did."""
+"""Arrays that a run records of each step, beside the records of the solver."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ NAMES = (*_core.RECORDED, "state", "force", "contacts")
 
 
 def check_names(record: Collection[str]) -> tuple[str, ...]:
-    """The names of what is to be recorded.
+    """The names of the arrays to record.
 
     Parameters
     ----------
     record : collection of str
-        Any of `NAMES`.
+        Names out of `NAMES`.
 
     Returns
     -------
     tuple of str
-        Each once.
+        Each name once.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no collection of such names; the text lists them.
+        If it is no collection of such names; the message lists them.
     """
     if isinstance(record, str) or not isinstance(record, Collection):
         raise TypeError(f"record must be a collection of str, not {type(record).__name__}")
@@ -47,25 +47,25 @@ def check_names(record: Collection[str]) -> tuple[str, ...]:
 
 
 class Recording:
-    """Room for what a run records, and how far it is filled.
+    """Arrays for the recording of a run, and the number of steps they hold so far.
 
     Parameters
     ----------
     model : mujoco.MjModel
         The model.
     geom_names : GeomNames
-        Its names.
+        Names of its geoms and bodies.
     data : mujoco.MjData
-        Data of it.
+        Data of the model.
     names : tuple of str
-        What to record, of `NAMES`.
+        The arrays to record, out of `NAMES`.
     steps : int
-        Most steps.
+        Largest number of steps.
 
     Attributes
     ----------
     taken : int
-        Steps that are kept.
+        Number of steps recorded.
     """
 
     def __init__(
@@ -94,17 +94,17 @@ class Recording:
     # ---- to be filled ---------------------------------------------------------------------------
 
     def room(self, steps: int) -> dict[str, Any]:
-        """Where the C core writes the next steps, see ``_core.ModelStepper.run``.
+        """The places where the C core writes the next steps, see ``_core.ModelStepper.run``.
 
         Parameters
         ----------
         steps : int
-            How many.
+            Number of steps.
 
         Returns
         -------
         dict
-            Views; add to `taken` what was taken.
+            Views of the arrays; the caller adds the number of steps taken to `taken`.
         """
         found: dict[str, Any] = {
             name: array[self.taken : self.taken + steps].reshape(steps, array[0:1].size)
@@ -121,9 +121,9 @@ class Recording:
         Parameters
         ----------
         data : mujoco.MjData
-            As the step left them.
+            Data after the step.
         contacts : ndarray of CONTACT_RECORD
-            Of the step.
+            The contacts of the step.
         """
         for name, array in self._arrays.items():
             row = array[self.taken]
@@ -141,7 +141,7 @@ class Recording:
         self.taken += 1
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Turn the recorded contacts into one array after the last step."""
         if self._log is not None:
             self._contacts = self._log.array()
             self._log = None
@@ -149,17 +149,17 @@ class Recording:
     # ---- to be read -----------------------------------------------------------------------------
 
     def array(self, name: str) -> _Float:
-        """What was recorded of all steps, also of those that were not taken.
+        """One array for all steps, steps that were not taken included.
 
         Parameters
         ----------
         name : str
-            An array.
+            Name of the array.
 
         Returns
         -------
         ndarray (steps, ...)
-            Not a copy.
+            The array itself, no copy.
         """
         return self._arrays[name]
 
@@ -169,12 +169,12 @@ class Recording:
         Parameters
         ----------
         first, last : int
-            Which of them.
+            Range of contacts.
 
         Returns
         -------
         StepContacts
-            Those first <= i < last.
+            The contacts first <= i < last.
         """
         records = self._contacts if self._log is None else self._log.array()
         assert records is not None

@@ -1,4 +1,4 @@
-"""What steps of a MuJoCo model leave: constraints, records of a run, and errors."""
+"""Results of steps of a MuJoCo model: constraints, records of runs and rollouts, errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.hints import counted
-from sapwood.html import table
+from sapwood.base.hints import counted
+from sapwood.base.html import table
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.recording import Recording
 from sapwood.solution import FALLBACKS, Status
@@ -19,25 +19,25 @@ from sapwood.solution import FALLBACKS, Status
 _Float = NDArray[np.float64]
 _Int = NDArray[np.int32]
 
-# ends of a solve after which the step is taken all the same
+# statuses after which the step is taken all the same
 UNCONVERGED = (Status.stalled, Status.iteration_limit, Status.friction_limit)
 
-# overlaps, in widths of the narrower geom, that a stepper warns of
+# overlap from which on a stepper warns, in widths of the narrower geom
 DEEP_OVERLAP = _core.DEEP_OVERLAP
 
 Counts = tuple[int, int, int, int]
-"""Steps that were taken, by the status of their solve: converged, and then UNCONVERGED."""
+"""Numbers of steps by status: converged, and then UNCONVERGED."""
 
 
 class StepError(RuntimeError):
     """A step could not be taken; the state of the data is the one before the step.
 
-    A text alone makes one too, as Gymnasium does with errors of its worker processes.
+    It may be made from a text alone, as Gymnasium does with errors of its worker processes.
 
     Attributes
     ----------
     time : float
-        Simulated time at the start of the step, s; NaN where it is unknown.
+        Simulated time at the start of the step, s; NaN if unknown.
     step : int or None
         Position of the step in its run or rollout, from 0.
     world : int or None
@@ -73,9 +73,9 @@ class StepConstraints:
     kind : {"bilateral", "dry_friction", "limit", "controller"}
         Equality constraints, friction loss, limits, and implicit actuators.
     names : tuple of str (n_rows,)
-        What each row belongs to, such as ``joint 'knee' upper limit``.
+        The element of each row, such as ``joint 'knee' upper limit``.
     position : ndarray (n_rows,)
-        At the start of the step, m or rad: how far an equality constraint is from holding, the
+        Position at the start of the step, m or rad: the violation of an equality constraint, the
         distance to a limit (negative beyond it), the length of an actuator; 0 for friction.
     velocity : ndarray (n_rows,)
         Constraint velocity at the end of the step, m/s or rad/s.
@@ -105,15 +105,15 @@ class StepConstraints:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RunResult:
-    """How the steps of a run went, one entry per step, and what was recorded of them.
+    """Records of the steps of a run, one entry per step, and the recorded arrays.
 
     Attributes
     ----------
     records : structured ndarray (steps,)
-        How the steps went, in columns; also for ``numpy.save`` or a data frame.
+        The records as columns; also for ``numpy.save`` or a data frame.
     recording : Recording or None
-        What ``record`` of :meth:`Stepper.run` asked for, in properties of the same names here.
-        Those that it did not ask for raise AttributeError.
+        The arrays of ``record`` of :meth:`Stepper.run`, which are properties of the same names
+        here. Names that were not recorded raise AttributeError.
     """
 
     records: NDArray[np.void]
@@ -136,12 +136,12 @@ class RunResult:
 
     @property
     def islands(self) -> _Int:
-        """Groups of trees that contacts connect."""
+        """Islands of each step: groups of trees that contacts connect."""
         return self.records["islands"]
 
     @property
     def iterations(self) -> _Int:
-        """Newton iterations of the island that took most."""
+        """Newton iterations of the island that needed most."""
         return self.records["iterations"]
 
     @property
@@ -182,19 +182,19 @@ class RunResult:
 
     @property
     def velocity_error_bound(self) -> _Float:
-        """Proved bound of the error of the velocity in the norm of A, sqrt(J)."""
+        """Proved bound on the error of the velocity in the norm of A, sqrt(J)."""
         return self.records["velocity_error_bound"]
 
     @property
     def coulomb_error(self) -> _Float:
-        """e_c: how far the friction is from Coulomb's law; NaN for convex friction."""
+        """e_c, the distance of the friction from Coulomb's law; NaN for convex friction."""
         return self.records["coulomb_error"]
 
     @property
     def overlap(self) -> _Float:
         """Largest overlap of rigid contacts after each step, in widths of the narrower geom.
 
-        The width of a geom is its least diameter or edge; of meshes that of their bounding box.
+        The width of a geom is its least diameter or edge; for a mesh, of its bounding box.
         """
         return self.records["overlap"]
 
@@ -221,7 +221,7 @@ class RunResult:
     # ---- what was recorded ----------------------------------------------------------------------
 
     def _asked_for(self, name: str) -> Recording:
-        """The recording that has this."""
+        """The recording; AttributeError if it lacks this array."""
         if self.recording is None or name not in self.recording:
             raise AttributeError(f"{name} was not recorded: run(..., record=[{name!r}]) does it")
         return self.recording
@@ -281,7 +281,7 @@ class RunResult:
 
     @property
     def contact_offsets(self) -> NDArray[np.int64]:
-        """Where the contacts of each step begin among all of them, and the end (steps + 1,)."""
+        """Index of the first contact of each step in `contacts`, and the end (steps + 1,)."""
         return np.concatenate([[0], np.cumsum(self.contacts, dtype=np.int64)])
 
     @property
@@ -301,12 +301,12 @@ class RunResult:
         Returns
         -------
         StepContacts
-            As ``stepper.contacts`` after that step.
+            The same as ``stepper.contacts`` after that step.
 
         Raises
         ------
         IndexError
-            Where the run has no such step.
+            If the run has no such step.
         """
         recording, i = self._asked_for("contacts"), operator.index(step)
         if not -self.steps <= i < self.steps:
@@ -317,7 +317,7 @@ class RunResult:
     # ---- as text --------------------------------------------------------------------------------
 
     def _ends(self) -> str:
-        """How many steps ended in which way."""
+        """A summary of the statuses of the steps."""
         counts = {status: int(np.sum(self.status == status)) for status in Status}
         return ", ".join(f"{count} {status.name}" for status, count in counts.items() if count)
 
@@ -345,21 +345,20 @@ class RunResult:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RolloutResult:
-    """What a rollout leaves.
+    """The results of a rollout.
 
     Attributes
     ----------
     state : ndarray (nbatch, nstep, nstate)
         State after each step, ``mjSTATE_FULLPHYSICS``; NaN after a step that failed.
     sensordata : ndarray (nbatch, nstep, nsensordata)
-        Sensors, as ``data.sensordata`` after each step; NaN after a step that failed.
+        Sensors after each step, as ``data.sensordata``; NaN after a step that failed.
     steps : ndarray of int (nbatch,)
-        Steps that each world took; less than nstep where one failed.
+        Steps that each world took; fewer than nstep if one failed.
     failures : tuple of StepError
         One for each world that failed, in their order, with its ``world`` and ``step``.
     records : structured ndarray (nbatch, nstep)
-        How the steps went, with the columns of :class:`RunResult`; zero after a
-        step that failed.
+        Records of the steps, with the columns of :class:`RunResult`; zero after a step that failed.
     """
 
     state: _Float

@@ -1,4 +1,4 @@
-"""What a step started violated, for the text of an error."""
+"""The violations at the start of a step, for the text of an error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sapwood.mujoco.reading.names import name_of, names_of_sides
 
 _OBJECT, _ROW = mujoco.mjtObj, mujoco.mjtConstraint
 
-# what is less is no start violation, m or rad
+# smallest violation that is reported, m or rad
 _LEAST = 1e-3
 
 
@@ -23,20 +23,19 @@ def _row_text(model: mujoco.MjModel, kind: int, index: int, depth: float) -> str
 
 
 def violation_text(model: mujoco.MjModel, data: mujoco.MjData) -> str:
-    """Name the deepest violation that a step started with, by its constraint rows.
+    """Name the deepest violation at the start of a step, by its constraint rows.
 
     Parameters
     ----------
     model : mujoco.MjModel
         The model.
     data : mujoco.MjData
-        As the step left it that failed.
+        Data as the failed step left them.
 
     Returns
     -------
     str
-        To be appended to the reason; empty where nothing was violated by a millimetre, or a
-        milliradian.
+        Text to append to the reason; empty if no violation reaches a millimetre or milliradian.
     """
     kinds, position = np.asarray(data.efc_type), np.asarray(data.efc_pos)
     limits = (kinds == _ROW.mjCNSTR_LIMIT_JOINT) | (kinds == _ROW.mjCNSTR_LIMIT_TENDON)

@@ -1,4 +1,4 @@
-"""What a child process must let go: locks of threads that stayed behind in its parent."""
+"""Release of locks in forked children whose threads stayed behind in the parent."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def free_in_children(owner: _Owner, free: Callable[[_Owner], None]) -> None:
     Parameters
     ----------
     owner : object
-        Has a lock that a thread may hold while the process forks.
+        An object with a lock that a thread may hold while the process forks.
     free : callable
-        Lets go of what that thread was at work on. No bound method, which would keep the owner
+        Releases the work of that thread. It must be no bound method, which would keep the owner
         alive.
     """
     _known[owner] = free

@@ -14,14 +14,14 @@ _Float = NDArray[np.float64]
 
 
 class FreeMujoco:
-    """A MuJoCo model without contact, as :class:`sapwood.stepping.FreeModel` asks for.
+    """A MuJoCo model without contact, in the form of :class:`sapwood.stepping.FreeModel`.
 
     Parameters
     ----------
     model : mujoco.MjModel
         The model.
     damping : ndarray (nv, 3)
-        Coefficients of the damping forces of the dofs, see :class:`Slopes`.
+        Damping coefficients of the dofs, see :class:`Slopes`.
     """
 
     def __init__(self, model: mujoco.MjModel, damping: _Float) -> None:
@@ -42,7 +42,7 @@ class FreeMujoco:
         self._copy.take(data)
 
     def dynamics(self, q: _Float, v: _Float, /) -> Dynamics:
-        """By MuJoCo's stages without collision detection.
+        """Dynamics from MuJoCo's stages without collision detection.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class FreeMujoco:
         return Dynamics(M, F1, data.qfrc_smooth - F1, *self._slopes.at(data))
 
     def integrate(self, q: _Float, v: _Float, dt: float, /) -> _Float:
-        """By ``mj_integratePos``, the exponential map for quaternions.
+        """Positions by ``mj_integratePos``, the exponential map for quaternions.
 
         Parameters
         ----------

@@ -11,14 +11,14 @@ from sapwood.settings import SapSettings
 
 
 class FrictionMemories:
-    """What lagged friction remembers of the last step of each data, as long as these live.
+    """The memories of lagged friction, one for each data while these live.
 
     Parameters
     ----------
     core : _core.ModelStepper
-        Takes the steps.
+        The stepper of the C core.
     settings : SapSettings
-        Of the steps; nothing is remembered where their friction does not lag.
+        Settings of the steps; without lagged friction nothing is remembered.
     """
 
     def __init__(self, core: _core.ModelStepper, settings: SapSettings) -> None:
@@ -27,7 +27,7 @@ class FrictionMemories:
         self._of = weakref.WeakKeyDictionary()
 
     def of(self, data: mujoco.MjData) -> _core.FrictionMemory | None:
-        """What is remembered of these data; None where nothing ever is."""
+        """The memory for these data; None without lagged friction."""
         if not self._lags:
             return None
         memory = self._of.get(data)

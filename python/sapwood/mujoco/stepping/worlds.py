@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 from sapwood.mujoco.results.faults import failure_text
 from sapwood.mujoco.results.results import StepError
 
 _Float = NDArray[np.float64]
 
 Worker = tuple[_core.ModelStepper, mujoco.MjData, _core.FrictionMemory | None]
-"""What a thread steps its worlds in, and what it remembers of the step before."""
+"""The stepper of a thread, its data, and its friction of the step before."""
 
 WHOLE_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
@@ -33,7 +33,7 @@ ORDER = "write rollout(model, initial_state, control), since threads have data o
 
 
 def _matrix(value: ArrayLike, name: str, ndim: int) -> _Float:
-    """`value` with leading axes of length 1 where it has less than `ndim`."""
+    """`value` with leading axes of length 1 up to `ndim` axes."""
     array = _core.as_float64(value, name)
     if array.ndim > ndim:
         raise ValueError(f"{name} has {array.ndim} dimensions, expected {ndim} or less")
@@ -60,7 +60,7 @@ def _check_output(value: object, name: str) -> None:
 
 
 def _length(axis: int, name: str, given: int | None, arrays: dict[str, _Float | None]) -> int:
-    """The one length of an axis of all arrays, but for those that have length 1."""
+    """The common length of an axis of all arrays; length 1 fits any."""
     length, of = (1, "") if given is None else (given, name)
     for other, array in arrays.items():
         if array is None or array.shape[axis] == length:
@@ -79,10 +79,10 @@ def _length(axis: int, name: str, given: int | None, arrays: dict[str, _Float | 
 def _on_threads(
     work: Callable[[Worker, bool], None], workers: Sequence[Worker], stop: Callable[[], None]
 ) -> None:
-    """Call `work` with each worker, on a thread of its own but for the first one.
+    """Call `work` with each worker; all but the first run on a thread of their own.
 
-    The second argument says whether to let signals in. What one of them raises stops the others,
-    and is raised here when all threads have ended.
+    The second argument tells `work` whether to handle signals. An exception of one worker stops the
+    others and is raised here after all threads have ended.
     """
     raised: list[BaseException] = []
     started: list[threading.Thread] = []
@@ -116,26 +116,26 @@ def _on_threads(
 
 
 class Worlds:
-    """The arrays of one rollout, and the work on them.
+    """The arrays of one rollout, and its distribution over threads.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        Of all worlds.
+        The model of all worlds.
     initial_state, control, control_spec, nstep, state, sensordata
-        As for :func:`sapwood.mujoco.rollout`.
+        Arguments of :func:`sapwood.mujoco.rollout`.
 
     Attributes
     ----------
     n_worlds, n_steps : int
         Worlds, and the steps to take in each.
     state, sensordata, records, taken : ndarray
-        As in :class:`RolloutResult`, where ``taken`` is ``steps``.
+        Arrays of :class:`RolloutResult`, where ``taken`` is ``steps``.
 
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     """
 
     def __init__(
@@ -199,18 +199,18 @@ class Worlds:
         engine : object
             The loaded MuJoCo.
         model : mujoco.MjModel
-            Of all worlds.
+            The model of all worlds.
         neutral : ndarray
-            What a world starts from where its initial state says nothing.
+            The state that a world starts from where its initial state says nothing.
         workers : sequence of Worker
-            One for each thread.
+            One worker for each thread.
         chunk : int
             Worlds that a thread takes at a time.
 
         Returns
         -------
         tuple of StepError
-            One for each world that failed, in their order.
+            One error for each world that failed, in their order.
         """
         starts = itertools.count(0, chunk)
         failed: list[StepError] = []
@@ -246,7 +246,7 @@ class Worlds:
         return tuple(sorted(failed, key=lambda error: error.world or 0))
 
     def _blank(self, world: int, step: int) -> None:
-        """What a failed world leaves open."""
+        """Set the outputs of a failed world that no step filled."""
         self.state[world, step:] = np.nan
         self.sensordata[world, step:] = np.nan
         self.records[world, step:] = np.zeros((), self.records.dtype)
