@@ -94,6 +94,7 @@ def test_a_prepared_step_is_taken_of_its_own_data_alone(stepper):
     del data
     gc.collect()
     assert prepared.take(other) is None
+    assert prepared.take(None) is None
 
 
 def test_a_change_serves_all_prepared_data():

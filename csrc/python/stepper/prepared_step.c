@@ -92,11 +92,9 @@ static int has_changed(const sapwood_prepared_step *self) {
   return changed;
 }
 
-/* 1 where the step was prepared for these data, 0 where not; -1 with an exception */
+/* 1 where the step was prepared for these data; None stands for data that are gone */
 static int is_of(const sapwood_prepared_step *self, const PyObject *data) {
-  PyObject *own = PyObject_CallNoArgs(self->data);
-  Py_XDECREF(own); /* the caller holds the data */
-  return own == NULL ? -1 : own == data;
+  return data != Py_None && ((const PyWeakReference *)self->data)->wr_object == data;
 }
 
 PyDoc_STRVAR(
@@ -110,11 +108,7 @@ static PyObject *step_take(PyObject *object, PyObject *data) {
   sapwood_prepared_step *self = (sapwood_prepared_step *)object;
   sap_mujoco_world world;
   sapwood_watch watch;
-  const int own = is_of(self, data);
-  if (own < 0) {
-    return NULL;
-  }
-  if (!own || has_changed(self)) {
+  if (!is_of(self, data) || has_changed(self)) {
     Py_RETURN_NONE;
   }
   if (sapwood_world_open(&world, &watch, &self->place, self->memory, 0) < 0) {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -24,8 +23,7 @@ _SCALAR_JOINTS = {int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)}
 BOUNDED = ("actuator_forcelimited", "jnt_actfrclimited", "tendon_actfrclimited")
 
 
-@dataclasses.dataclass(frozen=True)
-class Controller:
+class Controller(NamedTuple):
     """An actuator whose force is Kp (q_d - q) - Kd v, taken at the end of the step.
 
     Attributes
@@ -153,7 +151,7 @@ def controllers(model: mujoco.MjModel) -> list[Controller]:
             total = model.jnt_actfrcrange[c.joint].tolist()
             if touching[dof] > 1 or not _holds_zero(total):
                 continue
-            c = dataclasses.replace(c, dof=dof, total=(total[0], total[1]))
+            c = c._replace(dof=dof, total=(total[0], total[1]))
         elif bounded:
             continue
         if c.joint < 0 and model.tendon_actfrclimited[model.actuator_trnid[c.actuator, 0]]:
@@ -162,7 +160,7 @@ def controllers(model: mujoco.MjModel) -> list[Controller]:
             if _actuators_of_tendon(model, tendon) > 1 or not _holds_zero(total):
                 continue
             low, high = max(c.range[0], total[0]), min(c.range[1], total[1])
-            c = dataclasses.replace(c, range=(low, high))
+            c = c._replace(range=(low, high))
         kept.append(c)
     return kept
 
