@@ -90,12 +90,12 @@ def solve(
     return BridgedSolution(v, gamma, tuple(groups), spin, status)
 
 
-# a dimension that is mapped over comes in front, of 1 in what has none
+# a mapped dimension comes first; an unmapped array gets one of length 1
 _called_back = functools.partial(jax.pure_callback, vmap_method="expand_dims")
 
 
 def _shapes(form: Form) -> tuple[Any, ...]:
-    """Of what a solve returns."""
+    """Shapes of the results of a solve."""
     types = [jnp.float64] * 4 + [jnp.int8]
     return tuple(map(jax.ShapeDtypeStruct, form.shapes, types))
 

@@ -59,7 +59,7 @@ def solve(
     TypeError, ValueError
         For a wrong argument; the message names it.
     numpy.linalg.LinAlgError
-        In a backward pass, where the linear system is singular to round-off.
+        In a backward pass, if the linear system is singular to round-off.
 
     Examples
     --------

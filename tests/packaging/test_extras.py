@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from extra_programs import PROGRAMS
-from sapwood import optional
+from sapwood.base import optional
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -1,29 +1,28 @@
-/* Steps of MuJoCo models in C: MuJoCo's stages around the stepper of sapwood/stepper.h.
+/* This module steps MuJoCo models in C, by MuJoCo's stages around the stepper of sapwood/stepper.h:
  *
  *     check state, stages of mj_step1, mj_fwdActuation, mj_fwdAcceleration, [mjd_smooth_vel,]
  *     gather, solve, write back,
  *     mj_sensorAcc, mj_Euler
  *
- * mjd_smooth_vel finds the derivative of the smooth forces where the forest has its pattern, which
- * it has for the integrators implicit and implicitfast. mj_Euler integrates qacc as they do.
+ * mjd_smooth_vel finds the derivative of the smooth forces if the forest has its pattern, as for
+ * the integrators implicit and implicitfast. mj_Euler integrates qacc as they do.
  *
- * The stages of mj_step1 are called one by one, mj_makeConstraint only where there may be rows. In
- * the steps of a run but for the last one, sensors and energies are passed over, and of the rows
- * those are made that the step reads: it is handed a copy of struct mjModel with more disabled.
- * Where the stepper is speculative mj_collision finds what may close within the step: it is handed
- * a copy of struct mjModel, in the stack of mjData, with other margins. A filter of contacts, which
- * would see that copy, is handed the model, and margins stay as they are; so they do where the
- * contacts found are more than mjData has room for.
+ * The stages of mj_step1 are called one by one, mj_makeConstraint only if there may be rows. All
+ * steps of a run except the last one are lean: they skip sensors and energies, and MuJoCo makes
+ * only the rows that the step reads, from a copy of struct mjModel with more features disabled.
+ * With a speculative stepper mj_collision finds the contacts that may close within the step. It
+ * uses a copy of struct mjModel with other margins, in the stack of mjData. A contact filter, which
+ * would see that copy, receives the model itself, and margins stay unchanged; so they do if mjData
+ * has no room for all contacts found.
  *
  * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
  * fields that a table names, so that one build serves every version whose fields have these names
- * and types. A program that includes <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later)
- * gets sap_mujoco_fill(), which fills the table as its compiler sees MuJoCo, and what else can be
- * taken from a model: see the end of this header. examples/c/step.c is a whole program.
+ * and types. A program that includes <mujoco/mujoco.h> (MuJoCo 4.0 or later) ahead of this header
+ * gets sap_mujoco_fill(), which fills the table as its compiler sees MuJoCo. It also gets functions
+ * that read a model, at the end of this header. examples/c/step.c is a whole program.
  *
- * MuJoCo reports an error by a call of its log handler that must not return. Its functions are
- * called under a handler, of this thread alone, that jumps back; warnings go where they would go
- * without us. */
+ * MuJoCo reports an error by a call of its log handler that must not return. The steps call its
+ * functions under a handler of this thread that jumps back; warnings reach their usual handler. */
 #ifndef SAPWOOD_MUJOCO_H
 #define SAPWOOD_MUJOCO_H
 
@@ -64,7 +63,7 @@ extern "C" {
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
 
-/* global variables: callbacks, NULL where none is registered */
+/* global variables: callbacks, NULL if none is registered */
 #define SAP_MUJOCO_CALLBACKS(X) \
   X(mjcb_passive)               \
   X(mjcb_control)               \
@@ -98,9 +97,9 @@ extern "C" {
   X(nplugin)                \
   X(nhistory)
 
-/* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert). -1:
- * geom_adhesion and pair_adhesion, which MuJoCo has since 4.0, where there is none, and pair_dim
- * where there are arrays of explicit pairs that are not among these. */
+/* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert).
+ * geom_adhesion and pair_adhesion, new in MuJoCo 4.0, are -1 if missing, and pair_dim is -1 if
+ * there are unknown arrays of explicit pairs. */
 #define SAP_MUJOCO_CONSTANTS(X) \
   X(body_margin)                \
   X(jnt_range)                  \
@@ -175,7 +174,7 @@ extern "C" {
   X(flg_energyvel)            \
   X(flg_rnepost)
 
-/* int fields of mjData: how often the warnings mjWARN_CONTACTFULL and mjWARN_CNSTRFULL came */
+/* int fields of mjData: numbers of warnings mjWARN_CONTACTFULL and mjWARN_CNSTRFULL */
 #define SAP_MUJOCO_WARNINGS(X) \
   X(contacts_full)             \
   X(rows_full)
@@ -225,7 +224,7 @@ extern "C" {
   X(actuator_force)          \
   X(qfrc_actuator)
 
-/* fields of mjContact: double up to surfacevel, which is -1 where there is none, then int */
+/* fields of mjContact: double up to surfacevel, which is -1 if missing, then int */
 #define SAP_MUJOCO_CONTACT(X) \
   X(dist)                     \
   X(pos)                      \
@@ -243,12 +242,12 @@ typedef void sap_mujoco_log(const void *message);
 /* Functions of the engine and offsets of its fields in bytes. */
 typedef struct sap_mujoco {
   sap_mujoco_stage *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
-  /* of mj_step1, and those below */
+  /* these are the stages of mj_step1 */
   sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
   sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
   sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
   sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
-  sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, here and below */
+  sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, like the next ones */
   sap_mujoco_stage *const *mjcb_act_dyn, *const *mjcb_act_gain, *const *mjcb_act_bias;
   int (*mj_isSparse)(const void *model);
   void (*mj_markStack)(void *data);
@@ -265,7 +264,7 @@ typedef struct sap_mujoco {
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
 #define SAP_MUJOCO_OFFSET(name) ptrdiff_t name;
   struct {
-    ptrdiff_t size; /* of an mjModel */
+    ptrdiff_t size; /* size of an mjModel */
     SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
     SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
     SAP_MUJOCO_OPTIONS(SAP_MUJOCO_OFFSET)
@@ -276,75 +275,78 @@ typedef struct sap_mujoco {
     SAP_MUJOCO_ARRAYS(SAP_MUJOCO_OFFSET)
   } data;
   struct {
-    ptrdiff_t size; /* of an mjContact */
+    ptrdiff_t size; /* size of an mjContact */
     SAP_MUJOCO_CONTACT(SAP_MUJOCO_OFFSET)
   } contact;
 #undef SAP_MUJOCO_OFFSET
 } sap_mujoco;
 
-/* 1 where an error of this engine comes back to its caller, with its text: tries one */
+/* Returns 1 if an error of this engine returns to the caller with its text; provokes one. */
 SAP_API int sap_mujoco_catches_errors(const sap_mujoco *api);
 
 /* ---- a world -------------------------------------------------------------------------------- */
 
-/* why a step could not be taken */
+/* Reason why a step failed. */
 typedef enum sap_step_failure {
   SAP_STEP_TAKEN = 0,
   SAP_STEP_STATE,  /* entry `index` of array `code` of the state (qpos, qvel, act, ctrl, mocap_pos,
                         mocap_quat) is not finite or too large */
-  SAP_STEP_MEMORY, /* MuJoCo had no room for all contacts or constraints */
-  SAP_STEP_MUJOCO, /* an error of MuJoCo, `message` */
+  SAP_STEP_MEMORY, /* MuJoCo has no room for all contacts or constraints */
+  SAP_STEP_MUJOCO, /* MuJoCo reports an error, `message` */
   SAP_STEP_FAULT,  /* sap_fault `code` at `index` */
-  SAP_STEP_ARGUMENT, /* `status`, and `error` where it has one: zeros elsewhere */
+  SAP_STEP_ARGUMENT, /* `status`, and `error` if it has one: zeros elsewhere */
   SAP_STEP_OUTCOME,  /* sap_outcome `code` without a velocity, `index` the tree or -1 */
-  SAP_STEP_OPTIONS,  /* options of the model are not those that were accepted */
+  SAP_STEP_OPTIONS,  /* the options of the model differ from the accepted ones */
   SAP_STEP_FAILURES
 } sap_step_failure;
 
 SAP_API const char *sap_step_failure_name(sap_step_failure failure); /* for example "memory" */
 
-/* options of a model that its stepper stands on */
+/* Options of a model that must not change while a stepper uses it. */
 typedef struct sap_mujoco_options {
   double timestep;
   int integrator, cone, disableflags, enableflags;
 } sap_mujoco_options;
 
-/* What a caller may want to do during a run. Each function may be NULL. */
+/* Callbacks during a run. Each function may be NULL. */
 typedef struct sap_step_hooks {
   void *context;
-  /* around the contact part, where threads, or callbacks of the engine, share a stepper */
+  /* called around the contact part, for threads or engine callbacks that share a stepper */
   void (*lock)(void *context);
   void (*unlock)(void *context);
-  /* Between steps, `now` by a steady clock in s: anything but 0 ends the run, by one more step
-   * where the last one did not leave all. Not to look at the data. */
+  /* called between steps, with `now` of a steady clock in s: any value except 0 ends the run, after
+   * one more step if the last one was lean. It must not read the data */
   int (*stop)(void *context, double now);
 } sap_step_hooks;
 
 enum { SAP_STATE_ARRAYS = 6, SAP_MUJOCO_MESSAGE = 1024 };
 
-/* One mjData and what steps it. What it points at must outlive it. To be read: what the last step
- * left. */
+/* One mjData with its stepper. All pointers must stay valid while the world is used. Callers may
+ * read the results of the last step. */
 typedef struct sap_mujoco_world {
   const sap_mujoco *api;
   sap_stepper *stepper;
   const void *model;
   void *data;
-  sap_step_hooks hooks; /* to be set, if at all, after sap_mujoco_open() */
-  /* The same; NULL: as in sap_step_arrays. What is remembered holds while time, qpos, qvel and act
-   * are what the step before left: none of MuJoCo's states carries it, so that mj_setState(),
-   * mj_resetData() and copies forget it. */
+  sap_step_hooks hooks; /* may be set after sap_mujoco_open() */
+  /* may be set too; NULL: as in sap_step_arrays. Remembered forces hold while time, qpos, qvel and
+   * act are those that the last step left. No state of MuJoCo contains them: mj_setState(),
+   * mj_resetData() and copies forget them */
   sap_friction_memory *memory;
   int64_t state_length[SAP_STATE_ARRAYS];
   int64_t nsensordata;
-  sap_mujoco_options options; /* that were accepted */
+  sap_mujoco_options options; /* accepted options */
   int options_known;
-  struct sap_recording *recording; /* of a run, see csrc/mujoco/stages/recording.h; NULL: of none */
-  int quiet;         /* of a run: what nobody reads, csrc/mujoco/stages/lean_step.h, is not */
-  int rows_left_out; /* computed in this step; as in sap_contact_list */
-  int reads_rows;    /* the step before read what is left out */
-  double started;    /* end of the step before, by a steady clock, s */
+  /* recording of a run, see csrc/mujoco/stages/recording.h; NULL without one */
+  struct sap_recording *recording;
+  /* 1 for a lean step of a run, which skips what nobody reads, see
+   * csrc/mujoco/stages/lean_step.h */
+  int quiet;
+  int rows_left_out; /* as in sap_contact_list, for this step */
+  int reads_rows;    /* 1 if the last step read rows that are left out */
+  double started;    /* end of the last step, by a steady clock, s */
 
-  /* of the last step */
+  /* results of the last step */
   sap_step_record record;
   sap_step_failure failure;
   int code;
@@ -355,22 +357,21 @@ typedef struct sap_mujoco_world {
 } sap_mujoco_world;
 
 /* Prepares steps of an mjData by a stepper that was made for its mjModel: sizes must agree, time
- * step and cone too, the integrator must be implicit or implicitfast where the forest has a pattern
- * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options
- * must stay as they are. SAP_INVALID_ARGUMENT names what is wrong. */
+ * step and cone too. The integrator must be implicit or implicitfast if the forest has a pattern of
+ * D, else Euler, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options must not change.
+ * SAP_INVALID_ARGUMENT names the fault. */
 SAP_API sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api,
                                    sap_stepper *stepper, const void *model, void *data,
                                    sap_error *error);
 
-/* Takes a step and returns world->failure. A step that cannot be taken leaves the state before
- * it. */
+/* Takes a step and returns world->failure. A failed step restores the state at its beginning. */
 SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 
-/* Takes steps until one fails or the hook `stop` says so, and returns how many; the same bits as
- * that many calls of sap_mujoco_step(), in the state after each and in what the last one leaves.
- * The steps before it leave no rows of constraints, values of sensors, or energies, unless a
- * callback of the engine may look at them. records (steps) and notable, how many of them
- * sap_step_is_notable(), may be NULL. */
+/* Takes steps until one fails or the hook `stop` ends the run, and returns their number. The state
+ * after each step and all results of the last one have the same bits as with calls of
+ * sap_mujoco_step(). All steps except the last leave no rows of constraints, values of sensors, or
+ * energies, unless a callback of the engine may read them. records (steps) and notable, the number
+ * of steps that sap_step_is_notable() selects, may be NULL. */
 SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
                                int64_t *notable);
 
@@ -394,7 +395,7 @@ SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* exported by MuJoCo, but in none of its headers */
+/* MuJoCo exports these, though none of its headers declares them */
 MJAPI void mjd_smooth_vel(const mjModel *m, mjData *d, int flg_bias);
 MJAPI mjfLogHandler _mjPRIVATE_setTlsLogHandler(mjfLogHandler handler);
 MJAPI mjfLogHandler _mjPRIVATE_getGlobalLogHandler(void);
@@ -402,9 +403,9 @@ MJAPI mjfLogHandler _mjPRIVATE_getGlobalLogHandler(void);
 }
 #endif
 
-/* The table of the MuJoCo that this program is compiled and linked with. */
+/* Fills the table of the MuJoCo that this program is compiled and linked with. */
 static inline void sap_mujoco_fill(sap_mujoco *api) {
-  /* a pointer to a function has one representation, whatever its arguments */
+  /* pointers to functions have one representation for all arguments */
 #define SAP_MUJOCO_ADDRESS(name)                                  \
   {                                                               \
     void (*address)(void) = (void (*)(void))name;                 \
@@ -423,7 +424,7 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
   SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
 #if mjVERSION_HEADER >= 4001000
-  api->model.pair_dim = -1; /* arrays of explicit pairs may be more than was known of */
+  api->model.pair_dim = -1; /* newer versions may have further arrays of explicit pairs */
 #endif
 #undef SAP_MUJOCO_OFFSET
 #define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, opt.name);
@@ -445,16 +446,16 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   api->contact.size = (ptrdiff_t)sizeof(mjContact);
 }
 
-/* Sets the flags that sap_mujoco_open() asks for: mj_Euler then takes qacc as it is, and MuJoCo
+/* Sets the flags that sap_mujoco_open() requires: mj_Euler then uses qacc unchanged, and MuJoCo
  * looks for no islands. */
 static inline void sap_mujoco_prepare(mjModel *model) {
   model->opt.disableflags |= mjDSBL_EULERDAMP | mjDSBL_ISLAND;
 }
 
-/* A forest in the arrays of the model, without what follows from no single array of it: damping,
- * and stiffness, dissipation_time and friction of the geoms, are NULL and yet to be set. mu of all
- * contacts follows from that of the geoms; with a friction_given of zeros it is MuJoCo's, of
- * explicit pairs too. With the pattern of D where the integrator is implicit. */
+/* Returns a forest in the arrays of the model. Values that no single array holds are NULL and must
+ * be set: damping, and stiffness, dissipation_time and friction of the geoms. mu of all contacts
+ * follows from the geoms; a friction_given of zeros selects MuJoCo's mu, for explicit pairs too.
+ * The forest has the pattern of D if the integrator is implicit. */
 static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   sap_forest forest;
   memset(&forest, 0, sizeof forest);
@@ -484,8 +485,8 @@ static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   return forest;
 }
 
-/* Coefficients (nv, SAP_DAMPING_TERMS) of the damping forces of the dofs, those of actuators that
- * damp their joint included. */
+/* Writes the coefficients (nv, SAP_DAMPING_TERMS) of the damping forces of the dofs, including
+ * actuators that damp their joint. */
 static inline void sap_mujoco_damping(const mjModel *model, double *damping) {
   memset(damping, 0, sizeof(double) * SAP_DAMPING_TERMS * (size_t)model->nv);
   if (model->opt.disableflags & mjDSBL_DAMPER) {
@@ -496,7 +497,7 @@ static inline void sap_mujoco_damping(const mjModel *model, double *damping) {
     damping[3 * i + 1] = model->dof_dampingpoly[mjNPOLY * i];
     damping[3 * i + 2] = model->dof_dampingpoly[mjNPOLY * i + 1];
   }
-  /* through the gear on both sides */
+  /* the gear acts on both sides */
   for (int joint = 0; joint < (int)model->njnt; ++joint) {
     const int actuator = model->jnt_actuatorid[joint];
     if (actuator >= 0) {

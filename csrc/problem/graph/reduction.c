@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Trees that are worth a look, and the share of one that must go: eliminating costs what one
- * iteration of the whole tree does. */
-enum { WIDEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
+/* Limits of the trees worth reducing, and of the share that must be eliminated: an elimination
+ * costs as much as one iteration of the whole tree. */
+enum { LARGEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
 
-static int is_wide(int32_t n) { return n > WIDEST_WHOLE; }
+static int is_large(int32_t n) { return n > LARGEST_WHOLE; }
 
 void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *problem) {
   reduction->size = problem->tree_nv;
@@ -22,7 +22,7 @@ static void carve(struct sap_reduction *reduction, struct sap_arena *arena,
   reduction->tree = sap_arena_take(arena, n_trees, sizeof *reduction->tree);
   for (int32_t i = 0; i < problem->n_trees; ++i) {
     const size_t n = (size_t)problem->tree_nv[i];
-    if (!is_wide(problem->tree_nv[i])) {
+    if (!is_large(problem->tree_nv[i])) {
       if (reduction->tree) {
         reduction->tree[i] = NULL;
       }
@@ -45,7 +45,7 @@ static void carve(struct sap_reduction *reduction, struct sap_arena *arena,
   }
 }
 
-/* the same as add_columns() for rows of any number */
+/* Adds |J| by column like add_columns(), for any number of rows. */
 static void add_rows(int32_t n, const double *J, int64_t step, int32_t n_rows, double *sum) {
   for (int32_t r = 0; r < n_rows; ++r) {
     for (int32_t j = 0; j < n; ++j) {
@@ -54,14 +54,14 @@ static void add_rows(int32_t n, const double *J, int64_t step, int32_t n_rows, d
   }
 }
 
-/* the same for rows of one entry each */
+/* Adds |J| by column for rows of one entry each. */
 static void add_entries(const struct sap_triple_rows *rows, struct sap_reduced_tree *tree) {
   for (int32_t r = 0; tree && r < rows->n; ++r) {
     tree->v[rows->dof[r]] += fabs(rows->J[r]);
   }
 }
 
-/* sums of |J| by velocity, into v of each wide tree */
+/* Sums |J| by velocity into v of each large tree. */
 static void sum_columns(struct sap_reduction *reduction, const sap_problem *problem,
                         const struct sap_triples *triples, const struct sap_vector_loops *loops) {
   for (int32_t i = 0; i < problem->n_trees; ++i) {
@@ -74,7 +74,7 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
     const int32_t sides[2] = {problem->tree_a[i], problem->tree_b[i]};
     for (int s = 0; s < 2 && sides[s] >= 0; ++s) {
       const int32_t n = problem->tree_nv[sides[s]];
-      if (is_wide(n)) {
+      if (is_large(n)) {
         loops->add_columns(n, J, reduction->tree[sides[s]]->v);
       }
       J += 3 * (int64_t)n;
@@ -85,17 +85,17 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
     const int32_t a = triples->tree_a[i], b = triples->tree_b[i];
     if (rows->dof) {
       add_entries(rows, reduction->tree[a]);
-    } else if (is_wide(problem->tree_nv[a])) {
+    } else if (is_large(problem->tree_nv[a])) {
       add_rows(problem->tree_nv[a], rows->J, rows->a_step, rows->n, reduction->tree[a]->v);
     }
-    if (b >= 0 && is_wide(problem->tree_nv[b])) {
+    if (b >= 0 && is_large(problem->tree_nv[b])) {
       add_rows(problem->tree_nv[b], rows->J + rows->b, rows->b_step, rows->n,
                reduction->tree[b]->v);
     }
   }
 }
 
-/* which velocities stay, from the sums; 0 where that saves too little or a sum is not finite */
+/* Divides the velocities by the sums; 0 if that saves too little or a sum is not finite. */
 static int divide(struct sap_reduced_tree *tree) {
   int finite = 1;
   tree->n_u = 0;
@@ -111,7 +111,7 @@ static int divide(struct sap_reduced_tree *tree) {
   return finite && tree->n_u >= FEWEST && SHARE * tree->n_u >= tree->n && tree->n_t > 0;
 }
 
-/* A' = A_tt - B B^T, B = A_tu L_uu^-T; 0 where A_uu or A' is not positive definite */
+/* Computes A' = A_tt - B B^T, B = A_tu L_uu^-T; 0 if A_uu or A' is not positive definite. */
 static int eliminate(struct sap_reduced_tree *tree, const struct sap_kernels *kernels) {
   const int32_t n = tree->n, n_u = tree->n_u, n_t = tree->n_t;
   for (int32_t j = 0; j < n; ++j) {
@@ -139,12 +139,12 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
                               const struct sap_triples *triples, const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory) {
   sap_reduction_clear(reduction, problem);
-  int any_wide = 0;
+  int any_large = 0;
   for (int32_t i = 0; i < problem->n_trees; ++i) {
-    any_wide |= is_wide(problem->tree_nv[i]);
+    any_large |= is_large(problem->tree_nv[i]);
   }
   const int given = problem->A && problem->v_star && (problem->n_contacts == 0 || problem->J);
-  if (!any_wide || triples->n == 0 || !given) {
+  if (!any_large || triples->n == 0 || !given) {
     return SAP_OK;
   }
   int32_t *size;
@@ -182,14 +182,14 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
   return SAP_OK;
 }
 
-/* y = A x for the whole tree */
+/* Sets y = A x for the whole tree. */
 static void multiply_whole(const struct sap_reduced_tree *tree,
                            const struct sap_vector_loops *loops, const double *x, double *y) {
   const int32_t scalar[2] = {0, tree->n};
   loops->multiply_mass(0, 1, scalar, &tree->A_whole, NULL, x, y);
 }
 
-/* |D x|^2 over u */
+/* Returns |D x|^2 over u. */
 static double eliminated_norm(const struct sap_reduced_tree *tree, const double *x) {
   double sum = 0;
   for (int32_t k = 0; k < tree->n_u; ++k) {

@@ -1,4 +1,4 @@
-/* From physical parameters to R and v_hat: section IX. */
+/* This file computes R and v_hat from physical parameters: section IX. */
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static sap_status check_body_masses(int64_t n, const double *body_w, sap_error *
   return SAP_OK;
 }
 
-/* all that sap_regularize() checks but trees and A */
+/* Checks everything that sap_regularize() checks except trees and A. */
 static sap_status check_parameters(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *p, sap_error *error) {
   sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
@@ -55,7 +55,7 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   status = sap_check_finite("phi0", n, p->phi0, error);
   for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
     if (!(p->k[i] > 0)) {
-      /* k may be infinite: rigid, which section IX-A turns into near-rigid */
+      /* an infinite k is rigid, which section IX-A turns into near-rigid */
       status = sap_invalid(error, "k", i, p->k[i], "must be > 0");
     } else if (!isfinite(p->tau_d[i]) || p->tau_d[i] < 0) {
       status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
@@ -75,7 +75,7 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
 }
 
-/* W (3, 3) += J diag(A)^-1 J^T of n_rows <= 3 rows */
+/* Adds J diag(A)^-1 J^T of n_rows <= 3 rows to W (3, 3). */
 static void add_diagonal_estimate(int32_t n, const double *A, int32_t n_rows, const double *J,
                                   double W[9]) {
   for (int32_t r = 0; r < n_rows; ++r) {
@@ -114,8 +114,8 @@ static double dot(int32_t n, const double *x, const double *y) {
   return sum;
 }
 
-/* w of contact i, whose J begins at *J, which goes on to the next one; and its load P_i, where
- * loads are known */
+/* Returns w of contact i, whose J begins at *J, which advances to the next one; finds its load P_i
+ * if loads are known. */
 static double contact_mass(const sap_problem *problem, const sap_parameters *p,
                            const struct sap_masses *masses, int32_t i, const double **J,
                            double *load) {
@@ -139,8 +139,8 @@ static double contact_mass(const sap_problem *problem, const sap_parameters *p,
   return sap_inverse_mass(W, 3);
 }
 
-/* w (n_contacts), and the loads (n_contacts) where they are known, else 0: P where the largest one
- * makes any contact stiffer, else P_i, which then make none */
+/* Finds w (n_contacts), and the loads (n_contacts) if they are known, else 0: P if the largest one
+ * makes any contact stiffer, else P_i, which then make none stiffer. */
 static sap_status find_masses(const sap_problem *problem, const sap_parameters *p,
                               const struct sap_masses *masses, double *w, double *load,
                               sap_error *error) {
@@ -196,7 +196,7 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
   return SAP_OK;
 }
 
-/* what the energy of contact i follows from */
+/* Checks the parameters of the energy of contact i. */
 static sap_status check_barrier(const sap_parameters *p, int32_t i, sap_error *error) {
   if (!p->delta || !p->tau_d) {
     return sap_invalid(error, p->delta ? "tau_d" : "delta", -1, NAN,
@@ -235,15 +235,15 @@ sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *
   return SAP_OK;
 }
 
-/* what is written must be what the group points at, where it has rows */
+/* Checks that a group with rows points at the arrays that its regularization writes. */
 static sap_status check_target(const sap_constraints *group, const sap_group_regularization *to,
                                sap_error *error) {
-  const double *const of[] = {group->R, group->v_hat, group->lower, group->upper};
+  const double *const expected[] = {group->R, group->v_hat, group->lower, group->upper};
   const double *const written[] = {to->R, to->v_hat, to->lower, to->upper};
   static const char *const names[] = {"R", "v_hat", "lower", "upper"};
   const int n = group->n == 0 ? 0 : to->lower || to->upper ? 4 : 2;
   for (int i = 0; i < n; ++i) {
-    if (!written[i] || written[i] != of[i]) {
+    if (!written[i] || written[i] != expected[i]) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, names[i], -1, NAN,
                       "must be the array that its regularization writes");
     }
@@ -266,12 +266,12 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *size
     if (status == SAP_OK) {
       status = sap_regularize_rows(problem, &problem->groups[g], &groups[g], masses, error);
     }
-    sap_of_group(status, g, error);
+    sap_set_error_group(status, g, error);
   }
   return status;
 }
 
-/* ---- with masses of its own ------------------------------------------------------------------ */
+/* ---- masses ---------------------------------------------------------------------------------- */
 
 static void carve(struct sap_masses *masses, struct sap_arena *arena, int32_t n_trees,
                   const sap_sizes *sizes) {

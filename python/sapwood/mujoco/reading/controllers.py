@@ -136,7 +136,7 @@ def controllers(model: mujoco.MjModel) -> list[Controller]:
     Returns
     -------
     list of Controller
-        In the order of the actuators.
+        The controllers, in the order of the actuators.
     """
     candidates = (_candidate(model, i, each) for i, each in enumerate(_actuators(model)))
     found = [c for c in candidates if c is not None]

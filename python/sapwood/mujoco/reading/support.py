@@ -102,7 +102,7 @@ def check_flags(model: mujoco.MjModel) -> None:
 # ---- reasons -------------------------------------------------------------------------------------
 
 
-def ahead_of_contact(model: mujoco.MjModel) -> list[str]:
+def presolved_constraints(model: mujoco.MjModel) -> list[str]:
     """Names of enabled constraints that the contact problem cannot hold.
 
     They move more than two trees, have an equality type that the C core lacks (as of flexes), or
@@ -229,7 +229,7 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
     ):
         sticky = np.flatnonzero(getattr(model, field, ()))
         found += [f"adhesion of {name}" for name in named(model, kind, sticky)]
-    found += [f"{name}, held ahead of contact" for name in ahead_of_contact(model)]
+    found += [f"{name}, held ahead of contact" for name in presolved_constraints(model)]
     if found:
         yield (f"scheme {scheme.name} cannot take {listed(found)}; scheme='symplectic_euler' can")
 

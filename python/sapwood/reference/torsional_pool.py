@@ -12,14 +12,14 @@ from sapwood.solution import Region
 
 from .disk_pool import DiskPool
 from .pools import ContactPool, Dual, Everywhere, State, make_patches, projection_error
-from .wide import NORMAL, TANGENTIAL, lift_impulse, lift_matrix, radial, radial_step
+from .torsional import NORMAL, TANGENTIAL, lift_impulse, lift_matrix, radial, radial_step
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
 class WidePool(Everywhere):
-    """Contacts with torsional and rolling friction, six rows each, see `wide`.
+    """Contacts with torsional and rolling friction, six rows each, see `torsional`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class WidePool(Everywhere):
         return rows_a, np.concatenate([J_b, scale[:, None] * spin_b])
 
     def own(self, gamma: Array) -> Array:
-        """Impulses (n, 3) about (n, t1, t2), N m s, from those of scaled rows (n, 6)."""
+        """Impulses (n, 3) about (n, t1, t2), N m s, from impulses of scaled rows (n, 6)."""
         return np.asarray(self.scale * gamma[:, 3:])
 
     def at(self, y: Array) -> State:
@@ -77,7 +77,7 @@ class WidePool(Everywhere):
         return state._replace(gamma=gamma, G=lift_matrix(at.e, state.G))
 
     def cost_difference(self, y: Array, dy: Array) -> Array:
-        """That of the law, along the change of the length."""
+        """The difference of the law, along the change of the length."""
         return self.law.cost_difference(radial(y).y, radial_step(y, dy))
 
     def sticking(self, y: Array, state: State) -> tuple[Array, Array]:
@@ -88,7 +88,7 @@ class WidePool(Everywhere):
         return G, np.where(touching, y, 0.0)
 
     def predict(self, gamma: Array, G: Array, dv_c: Array) -> Dual:
-        """gamma - G dv_c brought into what the law is a projection onto; w (n, 5)."""
+        """gamma - G dv_c brought into the set that the law projects onto; w (n, 5)."""
         at = radial(gamma - np.einsum("ijk,ik->ij", G, dv_c))
         none = np.zeros(at.y.shape)
         dual = self.law.predict(at.y, none[:, :, None] * none[:, None, :], none)
@@ -97,7 +97,7 @@ class WidePool(Everywhere):
     def blend(self, y: Array, state: State, dual: Dual | None) -> Array:
         """Primal-dual friction, see `direction`: I - m m^T of five components.
 
-        Along e it is that of the law with the part of w along e; the rest p of m has
+        Along e it is the matrix of the law with the part of w along e; the rest p of m has
 
             m = m_1 e + p,    m m^T = m_1^2 e e^T + m_1 (e p^T + p e^T) + p p^T
         """
@@ -125,13 +125,13 @@ class WidePool(Everywhere):
         return projection_error(y, e, self.R)
 
     def complementarity(self, y: Array, state: State) -> Array:
-        """That of the law: it is of lengths, and of products of vectors along e."""
+        """The complementarity of the law: of lengths, and of products of vectors along e."""
         del state
         at = radial(y)
         return self.law.complementarity(at.y, self.law.at(at.y))
 
     def coupling(self, y: Array) -> Array:
-        """What Coulomb's law adds to G, lifted: U_tn (n, 6, 6)."""
+        """The addition of Coulomb's law to G, lifted: U_tn (n, 6, 6)."""
         if not isinstance(self.law, DiskPool):
             raise TypeError("friction of these contacts is convex")
         at = radial(y)

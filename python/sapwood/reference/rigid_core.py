@@ -44,7 +44,7 @@ LOG_MOST = 1.0 - 2.0**-36
 
 
 class Factors(NamedTuple):
-    """What a barrier makes of the compliant law; arrays of shape (...)."""
+    """Scales of the compliant law by the barrier; arrays of shape (...)."""
 
     beta: Array  # l_b/l_0 = 2 b/s^2
     phi: Array  # gamma_b/gamma_0

@@ -1,7 +1,7 @@
 """Torsional and rolling friction in the NumPy mirror: the lifted laws, without the C core.
 
-The six rows are the scaled ones of `sapwood.reference.wide`, with R = diag(R_t, R_t, R_n, R_t, R_t,
-R_t).
+The six rows are the scaled ones of `sapwood.reference.torsional`, with
+R = diag(R_t, R_t, R_n, R_t, R_t, R_t).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sapwood import Region, reference
-from sapwood.reference.wide import TANGENTIAL
+from sapwood.reference.torsional import TANGENTIAL
 
 SEED = 20261123
 

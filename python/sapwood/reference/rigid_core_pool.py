@@ -9,14 +9,14 @@ from sapwood.laws.rigid_core import CoreKind
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region
 
-from .barrier import Barrier, barrier, cost_difference, deepened, distance, factors, with_core
 from .contact import contact_cost, contact_cost_difference, law, project
 from .pools import EPS, ContactPool, Dual, State
+from .rigid_core import Barrier, barrier, cost_difference, deepened, distance, factors, with_core
 
 Array = NDArray[np.float64]
 
 
-class BarrierPool(ContactPool):
+class RigidCorePool(ContactPool):
     """Frictional contacts of a problem, some of them with a core; parameters as of ContactPool.
 
     kappa is the problem's, larger for contacts that start too deep. It may for a while be larger
@@ -37,7 +37,7 @@ class BarrierPool(ContactPool):
 
     @property
     def core_scale(self) -> Array:
-        """delta as it is used over that of the problem (n)."""
+        """The delta in use over the delta of the problem (n)."""
         ratio = np.ones(self.kappa_problem.shape)
         finite = np.isfinite(self.kappa_problem)
         np.divide(self.barrier.kappa, self.kappa_problem, out=ratio, where=finite)
@@ -60,7 +60,7 @@ class BarrierPool(ContactPool):
         return State(gamma, G, cost, regions)
 
     def cost_difference(self, y: Array, dy: Array) -> Array:
-        """See `barrier.cost_difference`."""
+        """See `rigid_core.cost_difference`."""
         parameters = (self.mu, self.R_t, self.R_n, self.soft_norm)
         difference = contact_cost_difference(y, dy, *parameters)
         return cost_difference(contact_cost(y, *parameters), difference, self.barrier)
@@ -72,7 +72,7 @@ class BarrierPool(ContactPool):
         return phi[:, None, None] * G, phi[:, None] * gamma
 
     def _blend_barriers(self, y: Array, size: Array) -> Array:
-        """Primal-dual barriers, see `direction`; `size` is that of the predicted impulse."""
+        """Primal-dual barriers, see `direction`; `size` is the size of the predicted impulse."""
         gamma, G, cost, _ = self._compliant(y)
         s = distance(cost, self.barrier)
         f = factors(s, self.barrier)
@@ -92,7 +92,7 @@ class BarrierPool(ContactPool):
         return phi[:, None, None] * G + rise[:, None, None] * outer
 
     def predict(self, gamma: Array, G: Array, dv_c: Array) -> Dual:
-        """As ContactPool, and the size of the impulse."""
+        """Like ContactPool, with the size of the impulse."""
         predicted = gamma - np.einsum("ijk,ik->ij", G, dv_c)
         dual = super().predict(gamma, G, dv_c)
         return dual._replace(size=np.sqrt(np.sum(self.R * predicted**2, axis=1)))
