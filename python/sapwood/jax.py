@@ -2,9 +2,9 @@
 
 The forward pass is a solve in C, called back from XLA, on the CPU and in double precision; a
 backward pass is one back-substitution for every number of the problem at once, see
-``docs/derivatives.md``. Reverse mode alone: there are no second derivatives. JAX is imported with
-this module alone, and must compute in double precision: ``jax.config.update("jax_enable_x64",
-True)`` before its first array.
+``docs/explanation/derivatives.md``. There is only the reverse mode, and there are no second
+derivatives. JAX is imported with this module alone, and must compute in double precision:
+``jax.config.update("jax_enable_x64", True)`` before its first array.
 """
 
 from __future__ import annotations

@@ -91,8 +91,4 @@ extern const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS];
 extern const struct sap_kind_entry sap_kind_limit, sap_kind_bilateral, sap_kind_controller,
     sap_kind_dry_friction;
 
-/* Writes the derivatives of sap_compliant_row() by parameters 0 to 2. */
-void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row_step *step,
-                          struct sap_row by[SAP_ROW_SLOPES]);
-
 #endif

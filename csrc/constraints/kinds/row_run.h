@@ -33,6 +33,22 @@ static inline struct sap_row sap_compliant_row(double g, double k, double tau_d,
                           .upper = INFINITY};
 }
 
+/* Writes the derivatives of sap_compliant_row() with respect to g, k, tau_d and the step. */
+static inline void sap_compliant_slopes(double g, double k, double tau_d,
+                                        const struct sap_row_step *step,
+                                        struct sap_row by[SAP_ROW_SLOPES]) {
+  const double time = step->dt + tau_d, R = 1 / (step->dt * k * time);
+  by[0].v_hat = -1 / time;
+  by[2].v_hat = by[SAP_ROW_BY_DT].v_hat = g / (time * time);
+  if (step->R_nr > R) {
+    by[SAP_ROW_BY_R_NR].R = 1;
+    return;
+  }
+  by[1].R = -R / k;
+  by[2].R = -R / time;
+  by[SAP_ROW_BY_DT].R = -R / step->dt - R / time;
+}
+
 /* Returns the same, released if k is infinite (release_row.h). */
 static inline struct sap_row sap_released_row(double g, double k, double tau_d,
                                               const struct sap_row_step *step) {

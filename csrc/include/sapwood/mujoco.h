@@ -15,274 +15,19 @@
  * would see that copy, receives the model itself, and margins stay unchanged; so they do if mjData
  * has no room for all contacts found.
  *
- * The library links no MuJoCo and reads no header of it: it calls the functions and reads the
- * fields that a table names, so that one build serves every version whose fields have these names
- * and types. A program that includes <mujoco/mujoco.h> (MuJoCo 4.0 or later) ahead of this header
- * gets sap_mujoco_fill(), which fills the table as its compiler sees MuJoCo. It also gets functions
- * that read a model, at the end of this header. examples/c/step.c is a whole program.
- *
- * MuJoCo reports an error by a call of its log handler that must not return. The steps call its
- * functions under a handler of this thread that jumps back; warnings reach their usual handler. */
+ * sapwood/mujoco_engine.h has the table of MuJoCo's functions and fields that a step uses. A
+ * program that includes <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later) gets
+ * sap_mujoco_fill(), which fills it, and functions that take a forest from a model: see the end of
+ * this header. examples/c/step.c is a whole program. */
 #ifndef SAPWOOD_MUJOCO_H
 #define SAPWOOD_MUJOCO_H
 
+#include "sapwood/mujoco_engine.h"
 #include "sapwood/stepper.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- the engine ----------------------------------------------------------------------------- */
-
-#define SAP_MUJOCO_FUNCTIONS(X)  \
-  X(mj_fwdKinematics)            \
-  X(mj_makeM)                    \
-  X(mj_factorM)                  \
-  X(mj_collision)                \
-  X(mj_makeConstraint)           \
-  X(mj_transmission)             \
-  X(mj_sensorPos)                \
-  X(mj_energyPos)                \
-  X(mj_fwdVelocity)              \
-  X(mj_sensorVel)                \
-  X(mj_energyVel)                \
-  X(mj_fwdActuation)             \
-  X(mj_fwdAcceleration)          \
-  X(mj_sensorAcc)                \
-  X(mj_Euler)                    \
-  X(mj_isSparse)                 \
-  X(mj_markStack)                \
-  X(mj_freeStack)                \
-  X(mj_stackAllocByte)           \
-  X(mj_stateSize)                \
-  X(mj_getState)                 \
-  X(mj_setState)                 \
-  X(mjd_smooth_vel)              \
-  X(mj_geomDistance)             \
-  X(mju_error)                   \
-  X(_mjPRIVATE_setTlsLogHandler) \
-  X(_mjPRIVATE_getGlobalLogHandler)
-
-/* global variables: callbacks, NULL if none is registered */
-#define SAP_MUJOCO_CALLBACKS(X) \
-  X(mjcb_passive)               \
-  X(mjcb_control)               \
-  X(mjcb_contactfilter)         \
-  X(mjcb_sensor)                \
-  X(mjcb_act_dyn)               \
-  X(mjcb_act_gain)              \
-  X(mjcb_act_bias)
-
-/* int64 fields of mjModel */
-#define SAP_MUJOCO_SIZES(X) \
-  X(nq)                     \
-  X(nv)                     \
-  X(nu)                     \
-  X(na)                     \
-  X(nbody)                  \
-  X(ngeom)                  \
-  X(ntree)                  \
-  X(njnt)                   \
-  X(nC)                     \
-  X(nD)                     \
-  X(nmocap)                 \
-  X(nsensordata)            \
-  X(neq)                    \
-  X(ntendon)                \
-  X(npair)                  \
-  X(nexclude)               \
-  X(nflex)                  \
-  X(nactuator)              \
-  X(nout)                   \
-  X(nplugin)                \
-  X(nhistory)
-
-/* Pointers in mjModel to arrays of double, of int, of bytes, and of float (mesh_vert).
- * geom_adhesion and pair_adhesion, new in MuJoCo 4.0, are -1 if missing, and pair_dim is -1 if
- * there are unknown arrays of explicit pairs. */
-#define SAP_MUJOCO_CONSTANTS(X) \
-  X(body_margin)                \
-  X(jnt_range)                  \
-  X(jnt_margin)                 \
-  X(dof_frictionloss)           \
-  X(tendon_frictionloss)        \
-  X(geom_rbound)                \
-  X(geom_margin)                \
-  X(geom_gap)                   \
-  X(geom_solmix)                \
-  X(geom_solref)                \
-  X(geom_solimp)                \
-  X(geom_friction)              \
-  X(geom_adhesion)              \
-  X(geom_size)                  \
-  X(geom_aabb)                  \
-  X(bvh_aabb)                   \
-  X(pair_margin)                \
-  X(pair_gap)                   \
-  X(pair_solref)                \
-  X(pair_solreffriction)        \
-  X(pair_solimp)                \
-  X(pair_friction)              \
-  X(pair_adhesion)              \
-  X(jnt_type)                   \
-  X(actuator_trntype)           \
-  X(jnt_qposadr)                \
-  X(body_bvhadr)                \
-  X(body_parentid)              \
-  X(body_contype)               \
-  X(body_conaffinity)           \
-  X(geom_type)                  \
-  X(geom_dataid)                \
-  X(geom_contype)               \
-  X(geom_conaffinity)           \
-  X(geom_condim)                \
-  X(geom_priority)              \
-  X(pair_geom1)                 \
-  X(pair_geom2)                 \
-  X(pair_dim)                   \
-  X(exclude_signature)          \
-  X(mesh_vertadr)               \
-  X(mesh_vertnum)               \
-  X(mesh_vert)                  \
-  X(jnt_limited)
-
-/* fields of mjModel.opt: double timestep and gravity (3), then int */
-#define SAP_MUJOCO_OPTIONS(X) \
-  X(timestep)                 \
-  X(gravity)                  \
-  X(integrator)               \
-  X(cone)                     \
-  X(disableflags)             \
-  X(enableflags)              \
-  X(disableactuator)
-
-/* fields of mjData: double time and energy (2), int64 narena, size_t pstack, pbase and parena, int,
- * and bytes */
-#define SAP_MUJOCO_NUMBERS(X) \
-  X(time)                     \
-  X(energy)                   \
-  X(narena)                   \
-  X(pstack)                   \
-  X(pbase)                    \
-  X(parena)                   \
-  X(ncon)                     \
-  X(nefc)                     \
-  X(ne)                       \
-  X(nf)                       \
-  X(nl)                       \
-  X(flg_energypos)            \
-  X(flg_energyvel)            \
-  X(flg_rnepost)
-
-/* int fields of mjData: numbers of warnings mjWARN_CONTACTFULL and mjWARN_CNSTRFULL */
-#define SAP_MUJOCO_WARNINGS(X) \
-  X(contacts_full)             \
-  X(rows_full)
-
-/* pointers in mjData to arrays of double, and of int where sap_element_state has int32_t; contact
- * points at the first mjContact */
-#define SAP_MUJOCO_ARRAYS(X) \
-  X(qpos)                    \
-  X(qvel)                    \
-  X(act)                     \
-  X(ctrl)                    \
-  X(mocap_pos)               \
-  X(mocap_quat)              \
-  X(M)                       \
-  X(cdof)                    \
-  X(subtree_com)             \
-  X(xipos)                   \
-  X(ximat)                   \
-  X(geom_xpos)               \
-  X(geom_xmat)               \
-  X(qfrc_smooth)             \
-  X(qacc_smooth)             \
-  X(qDeriv)                  \
-  X(qacc)                    \
-  X(qfrc_constraint)         \
-  X(sensordata)              \
-  X(contact)                 \
-  X(efc_force)               \
-  X(efc_KBIP)                \
-  X(efc_type)                \
-  X(efc_id)                  \
-  X(efc_pos)                 \
-  X(efc_frictionloss)        \
-  X(efc_D)                   \
-  X(efc_J)                   \
-  X(efc_J_rownnz)            \
-  X(efc_J_rowadr)            \
-  X(efc_J_colind)            \
-  X(ten_length)              \
-  X(ten_J)                   \
-  X(actuator_length)         \
-  X(actuator_velocity)       \
-  X(moment_rownnz)           \
-  X(moment_rowadr)           \
-  X(moment_colind)           \
-  X(actuator_moment)         \
-  X(actuator_force)          \
-  X(qfrc_actuator)
-
-/* fields of mjContact: double up to surfacevel, which is -1 if missing, then int */
-#define SAP_MUJOCO_CONTACT(X) \
-  X(dist)                     \
-  X(pos)                      \
-  X(frame)                    \
-  X(friction)                 \
-  X(surfacevel)               \
-  X(dim)                      \
-  X(geom)                     \
-  X(exclude)                  \
-  X(efc_address)
-
-typedef void sap_mujoco_stage(const void *model, void *data);
-typedef void sap_mujoco_log(const void *message);
-
-/* Functions of the engine and offsets of its fields in bytes. */
-typedef struct sap_mujoco {
-  sap_mujoco_stage *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
-  /* these are the stages of mj_step1 */
-  sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
-  sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
-  sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
-  sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
-  sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, like the next ones */
-  sap_mujoco_stage *const *mjcb_act_dyn, *const *mjcb_act_gain, *const *mjcb_act_bias;
-  int (*mj_isSparse)(const void *model);
-  void (*mj_markStack)(void *data);
-  void (*mj_freeStack)(void *data);
-  void *(*mj_stackAllocByte)(void *data, size_t bytes, size_t alignment);
-  int (*mj_stateSize)(const void *model, int spec);
-  void (*mj_getState)(const void *model, const void *data, double *state, int spec);
-  void (*mj_setState)(const void *model, void *data, const double *state, int spec);
-  void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
-  double (*mj_geomDistance)(const void *model, void *data, int geom1, int geom2, double most,
-                            double *ends);
-  void (*mju_error)(const char *format, ...);
-  sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
-  sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
-#define SAP_MUJOCO_OFFSET(name) ptrdiff_t name;
-  struct {
-    ptrdiff_t size; /* size of an mjModel */
-    SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
-    SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
-    SAP_MUJOCO_OPTIONS(SAP_MUJOCO_OFFSET)
-  } model;
-  struct {
-    SAP_MUJOCO_NUMBERS(SAP_MUJOCO_OFFSET)
-    SAP_MUJOCO_WARNINGS(SAP_MUJOCO_OFFSET)
-    SAP_MUJOCO_ARRAYS(SAP_MUJOCO_OFFSET)
-  } data;
-  struct {
-    ptrdiff_t size; /* size of an mjContact */
-    SAP_MUJOCO_CONTACT(SAP_MUJOCO_OFFSET)
-  } contact;
-#undef SAP_MUJOCO_OFFSET
-} sap_mujoco;
-
-/* Returns 1 if an error of this engine returns to the caller with its text; provokes one. */
-SAP_API int sap_mujoco_catches_errors(const sap_mujoco *api);
 
 /* ---- a world -------------------------------------------------------------------------------- */
 
@@ -302,13 +47,7 @@ typedef enum sap_step_failure {
 
 SAP_API const char *sap_step_failure_name(sap_step_failure failure); /* for example "memory" */
 
-/* Options of a model that must not change while a stepper uses it. */
-typedef struct sap_mujoco_options {
-  double timestep;
-  int integrator, cone, disableflags, enableflags;
-} sap_mujoco_options;
-
-/* Callbacks during a run. Each function may be NULL. */
+/* What a caller may want to do during a run. Each function may be NULL. */
 typedef struct sap_step_hooks {
   void *context;
   /* called around the contact part, for threads or engine callbacks that share a stepper */
@@ -319,52 +58,28 @@ typedef struct sap_step_hooks {
   int (*stop)(void *context, double now);
 } sap_step_hooks;
 
-enum { SAP_STATE_ARRAYS = 6, SAP_MUJOCO_MESSAGE = 1024 };
-
-/* One mjData with its stepper. All pointers must stay valid while the world is used. Callers may
- * read the results of the last step. */
-typedef struct sap_mujoco_world {
-  const sap_mujoco *api;
-  sap_stepper *stepper;
-  const void *model;
-  void *data;
-  sap_step_hooks hooks; /* may be set after sap_mujoco_open() */
-  /* may be set too; NULL: as in sap_step_arrays. Remembered forces hold while time, qpos, qvel and
-   * act are those that the last step left. No state of MuJoCo contains them: mj_setState(),
-   * mj_resetData() and copies forget them */
-  sap_friction_memory *memory;
-  int64_t state_length[SAP_STATE_ARRAYS];
-  int64_t nsensordata;
-  sap_mujoco_options options; /* accepted options */
-  int options_known;
-  /* recording of a run, see csrc/mujoco/stages/recording.h; NULL without one */
-  struct sap_recording *recording;
-  /* 1 for a lean step of a run, which skips what nobody reads, see
-   * csrc/mujoco/stages/lean_step.h */
-  int quiet;
-  int rows_left_out; /* as in sap_contact_list, for this step */
-  int reads_rows;    /* 1 if the last step read rows that are left out */
-  double started;    /* end of the last step, by a steady clock, s */
-
-  /* results of the last step */
-  sap_step_record record;
-  sap_step_failure failure;
-  int code;
-  int64_t index;
-  sap_status status;
-  sap_error error;
-  char message[SAP_MUJOCO_MESSAGE];
-} sap_mujoco_world;
+/* One mjData and what steps it. */
+typedef struct sap_mujoco_world sap_mujoco_world;
 
 /* Prepares steps of an mjData by a stepper that was made for its mjModel: sizes must agree, time
- * step and cone too. The integrator must be implicit or implicitfast if the forest has a pattern of
- * D, else Euler, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options must not change.
- * SAP_INVALID_ARGUMENT names the fault. */
-SAP_API sap_status sap_mujoco_open(sap_mujoco_world *world, const sap_mujoco *api,
+ * step and cone too, the integrator must be implicit or implicitfast where the forest has a pattern
+ * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options
+ * must stay as they are, and all arguments must outlive the world. SAP_INVALID_ARGUMENT names what
+ * is wrong. *world is NULL on a status other than SAP_OK. */
+SAP_API sap_status sap_mujoco_open(sap_mujoco_world **world, const sap_mujoco *api,
                                    sap_stepper *stepper, const void *model, void *data,
                                    sap_error *error);
+SAP_API void sap_mujoco_close(sap_mujoco_world *world); /* NULL is allowed */
 
-/* Takes a step and returns world->failure. A failed step restores the state at its beginning. */
+/* The struct is copied. */
+SAP_API void sap_mujoco_set_hooks(sap_mujoco_world *world, const sap_step_hooks *hooks);
+
+/* As in sap_step_arrays; NULL by default. What is remembered holds while time, qpos, qvel and act
+ * are what the step before left: none of MuJoCo's states carries it, so that mj_setState(),
+ * mj_resetData() and copies forget it. */
+SAP_API void sap_mujoco_set_memory(sap_mujoco_world *world, sap_friction_memory *memory);
+
+/* Takes a step. One that cannot be taken leaves the state before it. */
 SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 
 /* Takes steps until one fails or the hook `stop` ends the run, and returns their number. The state
@@ -375,6 +90,22 @@ SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
                                int64_t *notable);
 
+enum { SAP_MUJOCO_MESSAGE = 1024 };
+
+/* How a step ended; sap_step_failure says which fields hold something. */
+typedef struct sap_step_end {
+  sap_step_failure failure;
+  int code;
+  int64_t index;
+  sap_status status;
+  sap_error error;
+  char message[SAP_MUJOCO_MESSAGE];
+} sap_step_end;
+
+/* The last step, until the next one; the record of the last one that was taken. */
+SAP_API const sap_step_end *sap_mujoco_end(const sap_mujoco_world *world);
+SAP_API const sap_step_record *sap_mujoco_record(const sap_mujoco_world *world);
+
 #ifdef __cplusplus
 }
 #endif
@@ -383,68 +114,8 @@ SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_
 
 /* ---- for programs that know MuJoCo ---------------------------------------------------------- */
 
-#if defined(MUJOCO_MUJOCO_H_) && !defined(SAPWOOD_MUJOCO_FILL)
-#define SAPWOOD_MUJOCO_FILL
-
-#if mjVERSION_HEADER < 4000000 || defined(mjUSESINGLE)
-#error "sapwood/mujoco.h needs MuJoCo 4.0 or later, in double precision"
-#endif
-
-#include <string.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-/* MuJoCo exports these, though none of its headers declares them */
-MJAPI void mjd_smooth_vel(const mjModel *m, mjData *d, int flg_bias);
-MJAPI mjfLogHandler _mjPRIVATE_setTlsLogHandler(mjfLogHandler handler);
-MJAPI mjfLogHandler _mjPRIVATE_getGlobalLogHandler(void);
-#ifdef __cplusplus
-}
-#endif
-
-/* Fills the table of the MuJoCo that this program is compiled and linked with. */
-static inline void sap_mujoco_fill(sap_mujoco *api) {
-  /* pointers to functions have one representation for all arguments */
-#define SAP_MUJOCO_ADDRESS(name)                                  \
-  {                                                               \
-    void (*address)(void) = (void (*)(void))name;                 \
-    memcpy((void *)&api->name, (void *)&address, sizeof address); \
-  }
-  SAP_MUJOCO_FUNCTIONS(SAP_MUJOCO_ADDRESS)
-#undef SAP_MUJOCO_ADDRESS
-#define SAP_MUJOCO_ADDRESS(name)                          \
-  {                                                       \
-    const void *address = (const void *)&name;            \
-    memcpy((void *)&api->name, &address, sizeof address); \
-  }
-  SAP_MUJOCO_CALLBACKS(SAP_MUJOCO_ADDRESS)
-#undef SAP_MUJOCO_ADDRESS
-#define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, name);
-  SAP_MUJOCO_SIZES(SAP_MUJOCO_OFFSET)
-  SAP_MUJOCO_CONSTANTS(SAP_MUJOCO_OFFSET)
-#if mjVERSION_HEADER >= 4001000
-  api->model.pair_dim = -1; /* newer versions may have further arrays of explicit pairs */
-#endif
-#undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name) api->model.name = (ptrdiff_t)offsetof(mjModel, opt.name);
-  SAP_MUJOCO_OPTIONS(SAP_MUJOCO_OFFSET)
-#undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name) api->data.name = (ptrdiff_t)offsetof(mjData, name);
-  SAP_MUJOCO_NUMBERS(SAP_MUJOCO_OFFSET)
-  SAP_MUJOCO_ARRAYS(SAP_MUJOCO_OFFSET)
-#undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name) api->contact.name = (ptrdiff_t)offsetof(mjContact, name);
-  SAP_MUJOCO_CONTACT(SAP_MUJOCO_OFFSET)
-#undef SAP_MUJOCO_OFFSET
-  const ptrdiff_t warning =
-      (ptrdiff_t)(offsetof(mjData, warning) + offsetof(mjWarningStat, number));
-  const ptrdiff_t size = (ptrdiff_t)sizeof(mjWarningStat);
-  api->data.contacts_full = warning + mjWARN_CONTACTFULL * size;
-  api->data.rows_full = warning + mjWARN_CNSTRFULL * size;
-  api->model.size = (ptrdiff_t)sizeof(mjModel);
-  api->contact.size = (ptrdiff_t)sizeof(mjContact);
-}
+#if defined(MUJOCO_MUJOCO_H_) && !defined(SAPWOOD_MUJOCO_FOREST)
+#define SAPWOOD_MUJOCO_FOREST
 
 /* Sets the flags that sap_mujoco_open() requires: mj_Euler then uses qacc unchanged, and MuJoCo
  * looks for no islands. */

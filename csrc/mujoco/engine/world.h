@@ -1,53 +1,44 @@
-/* What the files of this folder know of a world beyond sapwood/mujoco.h. */
+/* One mjData and what steps it: the struct behind sapwood/mujoco.h. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_WORLD_H
 #define SAPWOOD_MUJOCO_ENGINE_WORLD_H
 
 #include "step/stepper_object.h"
+#include "mujoco/engine/options.h"
 #include "sapwood/mujoco.h"
 
-sap_mujoco_options sap_mujoco_read_options(const sap_mujoco *api, const void *model);
-int sap_mujoco_same_options(const sap_mujoco_options *a, const sap_mujoco_options *b);
+enum { SAP_STATE_ARRAYS = 6 };
 
-/* sap_mujoco_open() but for the options: whoever calls it sets those that are in order. */
+struct sap_mujoco_world {
+  const sap_mujoco *api;
+  sap_stepper *stepper;
+  const void *model;
+  void *data;
+  sap_step_hooks hooks;
+  sap_allocator allocator;                /* gave the memory of the struct, and takes it back */
+  sap_friction_memory *memory;            /* NULL: none */
+  int64_t state_length[SAP_STATE_ARRAYS]; /* of the arrays that check_state() reads */
+  int64_t nsensordata;
+  sap_mujoco_options options; /* accepted options of the model */
+  int options_known;
+  struct sap_recording *recording; /* of the steps of a run; NULL: none */
+  int quiet;                       /* the step leaves out what nobody reads, see lean_step.h */
+  int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
+  int reads_rows;                  /* the step before read rows that a quiet step leaves out */
+  double started;                  /* end of the step before, by a steady clock, s */
+  sap_step_record record;
+  sap_step_end end;
+};
+
+/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT where the model has other
+ * sizes than the stepper. */
 sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                              const void *model, void *data, sap_error *error);
 
-/* ---- parts of a step ------------------------------------------------------------------------
- *
- * Each runs whatever the options are and returns world->failure. */
+/* Reads the options of the model and accepts them, after sap_mujoco_check_options(). */
+sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
 
-/* The first half, up to the velocity-dependent quantities. */
-sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
-
-/* Actuator forces and accelerations, and where the stepper takes smooth forces implicitly their
- * derivative. */
-sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world);
-
-/* The second half: forces, contact, sensors, integration. */
-sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
-
-/* Positions, velocities and forces of the state as it is, without sensors of positions and
- * velocities, energies and the control callback. */
-sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
-
-/* The contact part alone, sap_stepper_solve(). A solve without a velocity is no failure. */
-sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
-
-/* sap_stepper_gather(), with the velocity `qvel` (nv) at the start of the step; NULL: that of the
- * data. */
-sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel);
-
-/* sap_stepper_write(); returns 0 where `found` has other lengths than the problem. */
-int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
-
-/* ---- a whole step --------------------------------------------------------------------------- */
-
-/* sap_mujoco_step(), which may be `quiet` (lean_step.h): world->quiet says whether it was. One that
- * fails, or needs what was left out, is taken again and leaves all. */
-sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet);
-
-/* What the contact part of a step reads and writes. Contacts and rows lie in memory that MuJoCo
- * hands out anew in each step. */
+/* The arrays that the contact part of a step reads and writes. Contacts and rows lie in memory that
+ * MuJoCo hands out anew in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
 
 /* notes why a step cannot be taken */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "constraints/kinds/kinds.h"
+#include "problem/regularization/regularization.h"
 
 /* Returns an entry of an array, which may be NULL for zeros. */
 static double entry(const double *x, int64_t i) { return x ? x[i] : 0; }

@@ -8,7 +8,7 @@
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_INVERSE_MASS_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_INVERSE_MASS_H
 
-#include "problem/regularization/regularization.h"
+#include "problem/regularization/masses.h"
 
 /* Place of rows, or of numbers in their shape, on one side. */
 struct sap_row_side {

@@ -2,7 +2,8 @@
 
 At the solution, A (v - v*) = J^T gamma(J v). With the factor of H = A + J^T G J there, one
 back-substitution gives the derivatives by every number of the problem.
-``include/sapwood/sensitivity.h`` has the formulas, ``docs/derivatives.md`` their meaning.
+``include/sapwood/sensitivity.h`` has the formulas, ``docs/explanation/derivatives.md`` their
+meaning.
 """
 
 from __future__ import annotations

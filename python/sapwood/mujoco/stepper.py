@@ -22,7 +22,7 @@ from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.reading.support import check_version
+from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
