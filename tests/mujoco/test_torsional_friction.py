@@ -83,7 +83,7 @@ def test_wrenches_in_the_data_agree_with_each_other(cone, scheme):
         solution, contacts = stepper.solution, stepper.contacts
         torque = np.zeros((len(contacts.index), 3))
         if solution.spin_gamma is not None:
-            torque[stepper._steps._core.problem()["spin_contact"]] = solution.spin_gamma / dt
+            torque[stepper._steps._stages.core.problem()["spin_contact"]] = solution.spin_gamma / dt
         np.testing.assert_array_equal(contacts.torque, torque[:, [1, 2, 0]])
         for c, index in enumerate(contacts.index):
             wrench = np.empty(6)
