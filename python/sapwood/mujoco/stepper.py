@@ -566,7 +566,7 @@ class Stepper(LastStep):
     def _bind(self, data: mujoco.MjData) -> None:
         """See what has changed of the model, and refuse data of another one."""
         self.follow()
-        if self._checked() is not data:
+        if data is None or self._checked() is not data:
             check_data(self.model, data)
             self._checked = weakref.ref(data)
 
