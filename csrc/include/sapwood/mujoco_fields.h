@@ -1,5 +1,5 @@
-/* The table of the fields of MuJoCo's structs that sapwood reads: each has one row, and all that
- * depends on a field follows from its row.
+/* This table lists the fields of MuJoCo's structs that sapwood reads: each has one row, from which
+ * everything else about it follows.
  *
  *     X(name, type, shape, versions, readers, change)
  *
@@ -13,10 +13,10 @@
  *     WORD     size_t         INT      int            INT_ROW  int [n]        INTS     int *
  *     BOOL     mjtBool        BOOLS    mjtBool *      FLOATS   float *        CONTACTS mjContact *
  *
- * shape:    of an array, by the sizes of mjModel; () for a number.
- * versions: ALL, SINCE_4 or BEFORE_3_17 of the supported versions of MuJoCo.
- * readers:  CORE, C at an offset; PYTHON, when a stepper is made or follows its model; or BOTH.
- * change:   the consequence of a change between two steps:
+ * shape: of an array, by the sizes of mjModel; () for a number. versions: ALL, SINCE_4 or
+ * BEFORE_3_17 of the supported versions of MuJoCo. readers: CORE, C at an offset; PYTHON, when a
+ * stepper is made or follows its model; or BOTH. change: the consequence of a change between two
+ * steps:
  *
  *     EACH_STEP           none: every step reads it, or computes it
  *     STATE               every step reads it, after a check that it is finite
@@ -250,14 +250,14 @@
   X(exclude,     INT,     (),  ALL,     BOTH, EACH_STEP) \
   X(efc_address, INT,     (),  ALL,     BOTH, EACH_STEP)
 
-/* mjData.warning[].number: how often MuJoCo had no room, X(name, warning) */
+/* mjData.warning[].number, the numbers of warnings of missing room: X(name, warning) */
 #define SAP_MUJOCO_WARNINGS(X)            \
   X(contacts_full, mjWARN_CONTACTFULL)    \
   X(rows_full,     mjWARN_CNSTRFULL)
 
 /* clang-format on */
 
-/* SAP_MUJOCO_IN_C_##readers(code): the code where C reads the field, nothing elsewhere */
+/* SAP_MUJOCO_IN_C_##readers(code) is the code if C reads the field, else nothing */
 #define SAP_MUJOCO_IN_C_CORE(code) code
 #define SAP_MUJOCO_IN_C_BOTH(code) code
 #define SAP_MUJOCO_IN_C_PYTHON(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.following.following import Following
 from sapwood.mujoco.last_step import LastStep
-from sapwood.mujoco.reading.arrays import Bound
+from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -25,7 +26,8 @@ from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
-from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, RunResult, StepError
+from sapwood.mujoco.results.results import RunResult, StepError
+from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
@@ -151,16 +153,15 @@ class Stepper(LastStep):
     implicit_actuators : bool
         False: all actuators are explicit forces.
     scheme : str or sapwood.stepping.Scheme
-        Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
+        Scheme of the theta-method. All but "symplectic_euler" are put together in Python and take
         springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
     speculative : bool, optional
         Whether contacts that would close within a step are found before it; None: with Coulomb's
         friction and the default scheme. The other laws may give an open contact a force: by the
         convex one, with which bodies glide, and by lagged friction, whose new contacts start from
         it, a body that slides past another at a small distance is lifted and braked. True is
-        refused by other schemes, and where this version of MuJoCo cannot be driven from C both True
-        and None are: False says that contacts may be found late. While a filter of contacts is
-        registered with MuJoCo they are.
+        refused by other schemes. False says that contacts may be found late; while a filter of
+        contacts is registered with MuJoCo they are.
     release_speed : float, optional
         Largest speed, in m/s and rad/s, at which violations of rigid constraints are corrected, or
         MuJoCo's speed by their ``solref`` if that is higher. It holds for contacts, limits and
@@ -182,7 +183,8 @@ class Stepper(LastStep):
     ------
     NotSupported
         Where the model needs what this package does not do: for all reasons at once, with the names
-        of the elements and with what lets it run without each, see its ``reasons``.
+        of the elements and with what lets it run without each, see its ``reasons``. Where this
+        version of MuJoCo cannot be driven from C, too.
     TypeError, ValueError
         For wrong arguments; the text names the argument.
     """
@@ -238,8 +240,9 @@ class Stepper(LastStep):
         self._following = Following(self._parameters, self._given)
         self._behind = threading.Lock()
         self._notices = Notices(self.settings.relative_tolerance, self._earlier)
-        self._bound: Bound | None = None
-        self._prepared: _core.PreparedStep | None = None
+        # by the identity of their data, while these live
+        self._prepared: dict[int, _core.PreparedStep] = {}
+        self._checked: Callable[[], mujoco.MjData | None] = lambda: None
         self._forget()
         self._last_run: RunResult | None = None
 
@@ -261,16 +264,23 @@ class Stepper(LastStep):
         """
         if not self._following.is_behind():
             return
-        self._prepared = None
         with self._behind:
-            parameters = self._following.read()
-            if parameters is not self._parameters:
-                steps = steps_of(parameters)
-                # what was asked for of the last step stays until the next one
-                _ = self.solution, self.contacts, self.constraints, self.patches
-                self._earlier, self._steps = self._counts(), steps
-                self._parameters = parameters
-            self._following = Following(parameters, self._given)
+            try:
+                self._take_over(self._following.read())
+            except BaseException:
+                self._prepared.clear()
+                raise
+            self._following.accept()
+
+    def _take_over(self, parameters: StepParameters) -> None:
+        """Step by parameters that may be other ones."""
+        if parameters is not self._parameters and not self._steps.take_over(parameters):
+            steps = steps_of(parameters)
+            # results of the last step stay until the next one
+            self._left = self._of_last_step()
+            self._prepared.clear()
+            self._earlier, self._steps = self._counts(), steps
+        self._parameters = parameters
 
     # ---- the step -------------------------------------------------------------------------------
 
@@ -302,8 +312,8 @@ class Stepper(LastStep):
         """
         if surplus is not None:
             raise TypeError("write stepper.step(data): a stepper has its model")
-        prepared = self._prepared
-        ended = prepared.take() if prepared is not None and prepared.data is data else None
+        prepared = self._prepared.get(id(data))
+        ended = None if prepared is None else prepared.take(data)
         if ended is True:
             self._forget()
         else:
@@ -316,20 +326,34 @@ class Stepper(LastStep):
         ended: tuple[int, int, Any] | None,
     ) -> None:
         """Tell how a step ended, and take it first where none was prepared or something changed."""
+        if ended is None:
+            self._bind(data)
+            prepared = self._prepared.get(id(data))
+            again = None if prepared is None else prepared.take(data)
+            if again is True:
+                self._forget()
+                return
+            ended = again
         if prepared is None or ended is None:
-            bound, start = self._bind(data), data.time
-            following, steps = self._following, self._steps
-            _, notable, failure = steps.run(bound, 1, None, signals=False)
-            watches = following.bytes if failure is None else None
-            self._prepared = None if watches is None else steps.prepare(bound, watches)
+            start, steps = data.time, self._steps
+            _, notable, failure = steps.run(data, 1, None, signals=False)
+            if failure is None:
+                self._prepare(data, steps)
         else:
-            start, (_, notable, failure) = prepared.start, ended
-            failure = error_of(failure, self.model, data)
+            start, (_, notable, reason) = prepared.start, ended
+            failure = error_of(reason, self.model, data)
         self._forget()
         if failure is not None:
             raise failure
         if notable:
             self._tell_of_last_step(start)
+
+    def _prepare(self, data: mujoco.MjData, steps: Steps) -> None:
+        """Prepare the next step of these data, unless steps are taken in another way meanwhile."""
+        table, key = self._prepared, id(data)
+        step = steps.prepare(data, self._following.bytes, lambda _: table.pop(key, None))
+        if step is not None and steps is self._steps:
+            table[key] = step
 
     def run(
         self,
@@ -347,9 +371,8 @@ class Stepper(LastStep):
         run after the step it is in or the next one, or a solve that lasts, whose step is then not
         taken. What nobody sees of the steps between, such as values of sensors, is not computed:
         the last step, and each that ``callback`` sees, leaves all of it in ``data``. Whatever
-        ends a run early, the steps before it are taken, and :attr:`last_run` tells of them. Where
-        this version of MuJoCo cannot be driven from C, and by schemes other than the default, the
-        loop is Python's.
+        ends a run early, the steps before it are taken, and :attr:`last_run` tells of them. By
+        schemes other than the default the loop is Python's.
 
         Parameters
         ----------
@@ -413,18 +436,18 @@ class Stepper(LastStep):
             raise TypeError(f"callback must be callable, not {type(callback).__name__}")
         names = check_names(record)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
-        bound = self._bind(data)
+        self._bind(data)
         if not names:
-            return self._run(bound, records, None, callback, every)
+            return self._run(data, records, None, callback, every)
         recording = Recording(self.model, self._parameters.geom_names, data, names, steps)
         try:
-            return self._run(bound, records, recording, callback, every)
+            return self._run(data, records, recording, callback, every)
         finally:
             recording.close()
 
     def _run(
         self,
-        bound: Bound,
+        data: mujoco.MjData,
         records: NDArray[np.void],
         recording: Recording | None,
         callback: Callable[[mujoco.MjData], object] | None,
@@ -432,14 +455,14 @@ class Stepper(LastStep):
     ) -> RunResult:
         """Take as many steps as there are records."""
         signals = threading.current_thread() is threading.main_thread()
-        data, steps = bound.data, len(records)
+        steps = len(records)
         taken, at_once = 0, steps if callback is None else every
         result = self._last_run = RunResult(records[:0], recording)
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
             done, notable, failure = self._steps.run(
-                bound, len(rest), rest, signals=signals, recording=recording
+                data, len(rest), rest, signals=signals, recording=recording
             )
             self._forget()
             taken += done
@@ -476,9 +499,9 @@ class Stepper(LastStep):
         StepError, NotSupported, ValueError
             As :meth:`step` does.
         """
-        bound = self._bind(data)
+        self._bind(data)
         self._parameters.check_options()
-        self._steps.start(bound)
+        self._steps.start(data)
 
     def step2(self, data: mujoco.MjData) -> None:
         """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
@@ -498,12 +521,13 @@ class Stepper(LastStep):
         RuntimeWarning
             As :meth:`step` does.
         """
-        bound, time = self._bind(data), data.time
+        self._bind(data)
+        time = data.time
         try:
-            status = self._steps.finish(bound)
+            notable = self._steps.finish(data)
         finally:
             self._forget()
-        if status in UNCONVERGED or self._steps.overlap() > DEEP_OVERLAP:
+        if notable:
             self._tell_of_last_step(time)
 
     def _tell_of_last_step(self, start: float) -> None:
@@ -539,13 +563,12 @@ class Stepper(LastStep):
         self._parameters.check_options()
         return self._steps.problem(data, as_solved)
 
-    def _bind(self, data: mujoco.MjData) -> Bound:
+    def _bind(self, data: mujoco.MjData) -> None:
+        """See what has changed of the model, and refuse data of another one."""
         self.follow()
-        bound = self._bound
-        if bound is None or bound.data is not data:
-            bound = Bound.of(self.model, data)
-            self._bound = bound
-        return bound
+        if self._checked() is not data:
+            check_data(self.model, data)
+            self._checked = weakref.ref(data)
 
     # ---- results --------------------------------------------------------------------------------
 

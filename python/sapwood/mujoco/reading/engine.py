@@ -18,6 +18,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.mujoco.reading.engine_fields import FIELDS
@@ -164,15 +165,12 @@ def read_layout() -> dict[str, int]:
 
 
 @functools.cache
-def _option_struct() -> _Struct | None:
-    try:
-        return _read_struct("mjOption")
-    except (EngineError, KeyError, AttributeError, TypeError):
-        return None
+def _option_struct() -> _Struct:
+    return _read_struct("mjOption")
 
 
-def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, Any]:
-    """The numbers of ``model.opt`` where they lie in memory, as ctypes objects.
+def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """The numbers of ``model.opt`` where they lie in memory, as arrays of one entry.
 
     Parameters
     ----------
@@ -184,17 +182,27 @@ def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str,
     Returns
     -------
     dict
-        By name; empty where this version of MuJoCo does not say where they lie.
+        By name.
+
+    Raises
+    ------
+    EngineError
+        Where one of them does not lie where MuJoCo's own description puts it.
     """
     struct = _option_struct()
-    if struct is None or any(struct.types.get(name) not in _SCALARS for name in names):
-        return {}
     begin = opt.gravity.ctypes.data - struct.offsets["gravity"]
-    found: dict[str, Any] = {
-        name: _SCALARS[struct.types[name]].from_address(begin + struct.offsets[name])
-        for name in names
-    }
-    return found if all(found[name].value == getattr(opt, name) for name in names) else {}
+    found = {}
+    for name in names:
+        described, value = struct.types.get(name), getattr(opt, name)
+        if described not in _SCALARS:
+            raise EngineError(f"opt.{name} is {described}, which is not known")
+        kind: Any = _SCALARS[described]
+        place = (kind * 1).from_address(begin + struct.offsets[name])
+        number = np.ctypeslib.as_array(place)
+        if number[0] != value == value:
+            raise EngineError(f"opt.{name} does not lie where MuJoCo's own description puts it")
+        found[name] = number
+    return found
 
 
 # ---- trial --------------------------------------------------------------------------------------

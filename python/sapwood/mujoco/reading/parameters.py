@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.base.checks import boolean
 from sapwood.base.hints import warn_caller
-from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.constraints.materials import ConstraintMaterial, Stiffness
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (
@@ -27,8 +27,9 @@ from sapwood.mujoco.reading.adaptations import (
     report_presolved,
 )
 from sapwood.mujoco.reading.arrays import forest_arrays
-from sapwood.mujoco.reading.controllers import BOUNDED, controllers, release_controllers
-from sapwood.mujoco.reading.elements import element_arrays
+from sapwood.mujoco.reading.changes import ALL, GAINS, SLOPES, Changes
+from sapwood.mujoco.reading.controllers import Controller, controllers, release_controllers
+from sapwood.mujoco.reading.elements import element_arrays, element_materials
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.fields import Field, Fields, fields_of
 from sapwood.mujoco.reading.implicit_forces import has_implicit_forces
@@ -90,7 +91,13 @@ friction, speculative, release_speed
             yield from choose_integrator(model)
             yield from report_presolved(model)
 
-    def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
+    def read(
+        self,
+        model: mujoco.MjModel,
+        scheme: Scheme,
+        last: StepParameters | None = None,
+        changes: Changes = ALL,
+    ) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
 
         Parameters
@@ -99,36 +106,50 @@ friction, speculative, release_speed
             The private copy of the stepper; changed.
         scheme : Scheme
             Of the steps.
+        last : StepParameters, optional
+            What was read before; what follows from no change is the same object again.
+        changes : Changes
+            What has changed since then.
 
         Returns
         -------
         dict
-            ``forest``, ``implicit``, ``elements``, ``released``, ``settings``, ``speculative`` and
-            ``release`` of :class:`StepParameters`.
+            What :attr:`StepParameters.arrays` has.
         """
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
-        controlled = controllers(model) if self.implicit_actuators and symplectic else []
-        implicit = symplectic and has_implicit_forces(model, controlled)
+        changes = ALL if last is None else changes
         faults: list[str] = []
-        forest = forest_arrays(model, self.contact, self.materials, dt, implicit, faults)
-        elements = element_arrays(model, self.constraint, self.constraints, dt, controlled, faults)
-        fields_in_numbers(model, faults)  # which are read after this
-        cores = np.flatnonzero(forest["core"])
-        check_model(model, None if symplectic else scheme, cores, faults)
-        settings = settings_of_steps(self.settings, self.friction, model, forest["core"], scheme)
-        by_law = symplectic and settings.friction == "coulomb"
-        bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
-        release_controllers(model, controlled)
-        released = {name: was & (getattr(model, name) == 0) for name, was in bounded.items()}
-        return {
-            "forest": forest,
-            "implicit": implicit,
-            "elements": elements,
-            "released": released,
-            "settings": settings,
-            "speculative": by_law if self.speculative is None else self.speculative,
-            "release": release_speeds(model, self.release_speed, scheme),
-        }
+        found: dict[str, Any] = {} if last is None else last.arrays
+        if changes.any_of(*GAINS):
+            acts = self.implicit_actuators and symplectic
+            found["controlled"] = controllers(model) if acts else []
+        if changes.any_of(*SLOPES):
+            found["implicit"] = symplectic and has_implicit_forces(model, found["controlled"])
+        found["forest"] = forest_arrays(
+            model, self.contact, self.materials, dt, found["implicit"], faults,
+            found.get("forest"), changes,
+        )  # fmt: skip
+        if changes.are_all:
+            found["stiffness"] = element_materials(
+                model, self.constraint, self.constraints, dt, faults
+            )
+        found["elements"] = element_arrays(
+            model, found["stiffness"], found["controlled"], found.get("elements"), changes
+        )
+        core = found["forest"]["core"]
+        if changes.are_all:
+            fields_in_numbers(model, faults)  # which are read after this
+        check_model(model, None if symplectic else scheme, np.flatnonzero(core), faults)
+        if changes.are_all:
+            settings = settings_of_steps(self.settings, self.friction, model, core, scheme)
+            by_law = symplectic and settings.friction == "coulomb"
+            found["settings"] = settings
+            found["speculative"] = by_law if self.speculative is None else self.speculative
+        if changes.any_of(*GAINS):
+            found["released"] = release_controllers(model, found["controlled"])
+        if changes.any_of("opt.gravity"):
+            found["release"] = release_speeds(model, self.release_speed, scheme)
+        return found
 
 
 def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
@@ -141,6 +162,19 @@ def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
             "symplectic_euler does"
         )
     return chosen
+
+
+# what is read of a model, and read again
+_READ = (
+    "forest", "controlled", "implicit", "stiffness", "elements", "released", "settings",
+    "speculative", "release",
+)  # fmt: skip
+
+
+def _are_same(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one is other or all(other[name] is array for name, array in one.items())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -161,9 +195,13 @@ class StepParameters:
         Estimate of the Delassus blocks.
     forest : dict
         Constant arrays of trees, bodies and geoms, by the names of struct sap_forest of the C core.
+    controlled : list of Controller
+        Actuators that act implicitly.
     implicit : bool
         Whether smooth forces other than joint damping and implicit actuators are implicit, as the
         integrator of the model has them.
+    stiffness : dict
+        Stiffness and dissipation time of limits and equality constraints, by kind.
     elements : dict or None
         Those of limits, equality constraints, friction loss and implicit actuators, by the names of
         struct sap_elements; None where the model has none.
@@ -190,7 +228,9 @@ class StepParameters:
     beta: float
     delassus: Delassus
     forest: dict[str, NDArray[Any]]
+    controlled: list[Controller]
     implicit: bool
+    stiffness: dict[str, Stiffness]
     elements: dict[str, Any] | None
     released: dict[str, NDArray[np.bool_]]
     reading: Reading
@@ -280,10 +320,20 @@ class StepParameters:
         new = [text for text in notices if text not in self.notices]
         for text in new:
             warn_caller(text)
-        return dataclasses.replace(self, notices=self.notices + tuple(new)) if new else self
+        return self._with(notices=self.notices + tuple(new)) if new else self
 
-    def read_again(self) -> StepParameters:
-        """The same, with all that is read of the model as it is now.
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """All that is read of the model, by the names of attributes."""
+        return {name: getattr(self, name) for name in _READ}
+
+    def read_again(self, names: Collection[str]) -> StepParameters:
+        """The same, with what follows from changed arrays as the model has them now.
+
+        Parameters
+        ----------
+        names : collection of str
+            Arrays of the model that have changed, and options, such as ``opt.gravity``.
 
         Returns
         -------
@@ -295,11 +345,32 @@ class StepParameters:
         NotSupported, ValueError
             As for :class:`Stepper`.
         """
-        for name, cleared in self.released.items():
-            getattr(self.model, name)[cleared] = True
+        if set(names) == {"opt.gravity"}:
+            speeds = release_speeds(self.model, self.reading.release_speed, self.scheme)
+            return self._with(release=speeds)
+        changes = Changes(names)
+        if changes.any_of(*GAINS):
+            for name, cleared in self.released.items():
+                getattr(self.model, name)[cleared] = True
         fields = None if self.fields is None else self.fields.read_again(self.model)
-        return dataclasses.replace(
-            self, **self.reading.read(self.model, self.scheme), fields=fields
+        found = self.reading.read(self.model, self.scheme, self, changes)
+        return self._with(**found, fields=fields)
+
+    def _with(self, **fields: Any) -> StepParameters:
+        """The same with other fields, but for the names of the geoms, which never change."""
+        other = dataclasses.replace(self, **fields)
+        if "geom_names" in self.__dict__:
+            other.__dict__["geom_names"] = self.geom_names
+        return other
+
+    def differs_in_release(self, other: StepParameters) -> bool:
+        """Whether all but the release speeds is the same, to the object."""
+        return (
+            _are_same(self.forest, other.forest)
+            and _are_same(self.elements, other.elements)
+            and self.settings is other.settings
+            and self.speculative == other.speculative
+            and self.fields is other.fields
         )
 
     @property
