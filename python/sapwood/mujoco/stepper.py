@@ -565,7 +565,8 @@ class Stepper(LastStep):
     def _bind(self, data: mujoco.MjData) -> None:
         """Follow changes of the model, and refuse data of another one."""
         self.follow()
-        if self._checked() is not data:
+        checked = self._checked()
+        if checked is None or checked is not data:
             check_data(self.model, data)
             self._checked = weakref.ref(data)
 
