@@ -565,8 +565,7 @@ class Stepper(LastStep):
     def _bind(self, data: mujoco.MjData) -> None:
         """Follow changes of the model, and refuse data of another one."""
         self.follow()
-        checked = self._checked()
-        if checked is None or checked is not data:
+        if data is None or self._checked() is not data:
             check_data(self.model, data)
             self._checked = weakref.ref(data)
 
