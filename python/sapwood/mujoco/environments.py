@@ -125,7 +125,7 @@ class Patch:
         try:
             self._stepper.follow()
         except ValueError:
-            # of what a stepper stands on; what a new one refuses it refuses
+            # this stepper cannot follow the change; a new one decides
             return self._make(model)
         return self._stepper
 

@@ -182,9 +182,9 @@ class Stepper(LastStep):
     Raises
     ------
     NotSupported
-        Where the model needs what this package does not do: for all reasons at once, with the names
-        of the elements and with what lets it run without each, see its ``reasons``. Where this
-        version of MuJoCo cannot be driven from C, too.
+        If the model needs an element that this package does not simulate. The message gives all
+        reasons, with the names of the elements and a way to run without each; see ``reasons``. Also
+        if this version of MuJoCo cannot be driven from C.
     TypeError, ValueError
         For wrong arguments; the text names the argument.
     """
@@ -235,12 +235,12 @@ class Stepper(LastStep):
         self._start()
 
     def _start(self) -> None:
-        """What a copy makes anew."""
+        """Set the fields that a copy makes anew."""
         self._steps = steps_of(self._parameters)
         self._following = Following(self._parameters, self._given)
         self._behind = threading.Lock()
         self._notices = Notices(self.settings.relative_tolerance, self._earlier)
-        # by the identity of their data, while these live
+        # keyed by the identity of their data, while these live
         self._prepared: dict[int, _core.PreparedStep] = {}
         self._checked: Callable[[], mujoco.MjData | None] = lambda: None
         self._forget()
@@ -255,12 +255,12 @@ class Stepper(LastStep):
         self._start()
 
     def follow(self) -> None:
-        """See what has changed of the model; all that steps do so by themselves.
+        """Follow changes of the model; steps do so by themselves.
 
         Raises
         ------
         NotSupported, ValueError
-            Where something has changed that cannot; the text names it.
+            If a change is not possible; the message names it.
         """
         if not self._following.is_behind():
             return
@@ -365,52 +365,51 @@ class Stepper(LastStep):
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
-        A step then costs what MuJoCo's stages and the contact solve cost. The GIL is released
-        between calls of ``callback``, so that other threads go on; callbacks that are registered
-        with MuJoCo (``mujoco.set_mjcb_control`` and others) are called as ever. Ctrl-C ends the
-        run after the step it is in or the next one, or a solve that lasts, whose step is then not
-        taken. What nobody sees of the steps between, such as values of sensors, is not computed:
-        the last step, and each that ``callback`` sees, leaves all of it in ``data``. Whatever
-        ends a run early, the steps before it are taken, and :attr:`last_run` tells of them. By
-        schemes other than the default the loop is Python's.
+        A step then costs as much as MuJoCo's stages and the contact solve. The GIL is released
+        between calls of ``callback``, so that other threads go on; callbacks registered with MuJoCo
+        (``mujoco.set_mjcb_control`` and others) are called as usual. Ctrl-C ends the run after this
+        step or the next one, or within a long solve, whose step is then not taken. Quantities of
+        steps between that nobody sees, such as sensor values, are not computed: the last step, and
+        each step before a ``callback``, leaves all of them in ``data``. If a run ends early, its
+        steps so far are taken, and :attr:`last_run` has their records. For schemes other than the
+        default the loop is Python's.
 
         Parameters
         ----------
         data : mujoco.MjData
             State and controls of the model; advanced in place.
         steps : int
-            How many steps to take.
+            Number of steps.
         callback : callable, optional
             Called with ``data`` after each ``every`` steps. It may read and change ``data``
             (controls, applied forces) and use this stepper; it ends the run by returning True.
         every : int
             Steps from one call of ``callback`` to the next.
         record : collection of str
-            What to keep of each step, in arrays of the result with the same names: "qpos", "qvel",
-            "act", "qacc", "ctrl", "actuator_force", "qfrc_constraint" and "sensordata" as they are
-            in ``data`` after the step; "state", that of ``mj_getState`` with
-            ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on each body; and
-            "contacts", all that :attr:`contacts` tells, one by one, see
-            :meth:`RunResult.contacts_of`.
+            Arrays to record, by name: "qpos", "qvel", "act", "qacc", "ctrl", "actuator_force",
+            "qfrc_constraint" and "sensordata" as in ``data`` after each step; "state", as of
+            ``mj_getState`` with ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on
+            each body; and "contacts", all contacts of each step, see :meth:`RunResult.contacts_of`.
+            The result has arrays of the same names.
 
         Returns
         -------
         RunResult
-            How the steps went, one entry per step.
+            Records of the steps, one entry per step.
 
         Raises
         ------
         StepError
-            As :meth:`step` does; its ``step`` is the position in the run.
+            The same as for :meth:`step`; its ``step`` is the position in the run.
         NotSupported, ValueError
-            As :meth:`step` does.
+            The same as for :meth:`step`.
         TypeError, ValueError
             For wrong arguments; the text names the argument.
 
         Warns
         -----
         RuntimeWarning
-            As :meth:`step` does.
+            The same as for :meth:`step`.
 
         Examples
         --------
@@ -487,7 +486,7 @@ class Stepper(LastStep):
     def step1(self, data: mujoco.MjData) -> None:
         """First half of a step, up to the velocity-dependent quantities, as ``mj_step1``.
 
-        Controls and applied forces may be set from what it has computed, before :meth:`step2`.
+        Controls and applied forces may then be set from its results, before :meth:`step2`.
 
         Parameters
         ----------
@@ -497,7 +496,7 @@ class Stepper(LastStep):
         Raises
         ------
         StepError, NotSupported, ValueError
-            As :meth:`step` does.
+            The same as for :meth:`step`.
         """
         self._bind(data)
         self._parameters.check_options()
@@ -509,17 +508,17 @@ class Stepper(LastStep):
         Parameters
         ----------
         data : mujoco.MjData
-            As :meth:`step1` left it, with controls and applied forces; advanced in place.
+            Data after :meth:`step1`, with controls and applied forces; advanced in place.
 
         Raises
         ------
         StepError
-            As :meth:`step` does.
+            The same as for :meth:`step`.
 
         Warns
         -----
         RuntimeWarning
-            As :meth:`step` does.
+            The same as for :meth:`step`.
         """
         self._bind(data)
         time = data.time
@@ -542,29 +541,29 @@ class Stepper(LastStep):
         data : mujoco.MjData
             State and controls of the model.
         as_solved : bool
-            With the contacts and limits of the last solve of the step alone, which leaves out those
-            that are far from closing, and its start as ``v_guess``: :func:`sapwood.solve` with the
-            settings of the stepper gives the velocity of the step. By default all that are listed
-            take part.
+            Whether the problem is the last solve of the step: without contacts and limits that are
+            far from closing, and with its start as ``v_guess``. :func:`sapwood.solve` with the
+            settings of the stepper then gives the velocity of the step. By default all listed
+            constraints are in.
 
         Returns
         -------
         ContactProblem
-            With copies of all arrays and the velocity before the step as ``v_guess``; the stiffness
-            of a rigid pair is the largest finite number.
+            The problem, with copies of all arrays and the velocity before the step as ``v_guess``;
+            the stiffness of a rigid pair is the largest finite number.
 
         Raises
         ------
         StepError, NotSupported, ValueError
-            As :meth:`step` does; ValueError for ``as_solved`` with lagged friction, whose bounds
-            are those of the step before.
+            The same as for :meth:`step`; ValueError for ``as_solved`` with lagged friction, whose
+            bounds are from the last step.
         """
         self._bind(data)
         self._parameters.check_options()
         return self._steps.problem(data, as_solved)
 
     def _bind(self, data: mujoco.MjData) -> None:
-        """See what has changed of the model, and refuse data of another one."""
+        """Follow changes of the model, and refuse data of another one."""
         self.follow()
         if data is None or self._checked() is not data:
             check_data(self.model, data)

@@ -1,8 +1,8 @@
-"""How a stepper keeps up with a model that is changed after it was made.
+"""Following of a model that is changed after its stepper was made.
 
-MuJoCo's stages read the private copy of the model in each step. What the C core has read of it is
-read again where it has changed; the structure stays as it was. Changes of the model that the
-stepper was made for are brought to the copy first.
+MuJoCo's stages read the private copy of the model in each step. The parts that the C core has read
+are read again after a change; the structure stays. Changes of the user's model are first copied to
+the private one.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def _refuse(name: str) -> ValueError:
 
 
 class Following:
-    """Finds out what has changed, and reads it again.
+    """Finds changes of the model, and reads the changed parts again.
 
-    Names and places are looked up once. After a change its bytes are copied, and only what follows
-    from them is read again.
+    Names and places are looked up once. After a change its bytes are copied, and only the parts
+    that depend on them are read again.
 
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper, as they were read just now.
+        Parameters of the stepper, just read.
     given : mujoco.MjModel, optional
         The model that the stepper was made for; None where it follows its own copy alone.
     """
@@ -63,29 +63,29 @@ class Following:
         self._fields = fields_in_numbers(parameters.model)
         own = self._read | self._structure
         self._of_own = ModelWatch(parameters.model, own, _READ_OPTIONS)
-        # what has changed and could not be read so far
+        # changes that could not be read so far
         self._unread: set[str] = set()
         watches = [watch for watch in (self._of_own, self._of_given) if watch is not None]
         self.bytes = tuple(watch.bytes for watch in watches)
-        """What tells in C whether anything has changed."""
+        """Watches by which C sees whether anything has changed."""
 
     def is_behind(self) -> bool:
         """Whether anything has changed that has to be read."""
         return bool(self._unread) or any(watch.changed() for watch in self.bytes)
 
     def read(self) -> StepParameters:
-        """Bring the private copy up to date, and read it; what was read is yet to be accepted.
+        """Bring the private copy up to date, and read it; :meth:`accept` then confirms the result.
 
         Returns
         -------
         StepParameters
-            With the same model; the same object where only that has changed which MuJoCo's stages
-            read.
+            Parameters with the same model; the same object if only MuJoCo's stages read the
+            changes.
 
         Raises
         ------
         NotSupported, ValueError
-            Where something has changed that cannot; the text names it.
+            If a change is not possible; the message names it.
         """
         of_given = {} if self._of_given is None else self._of_given.changes()
         own = self._of_own.changes()
@@ -99,7 +99,7 @@ class Following:
             self._unread |= self._read.intersection(of_given)
         self._unread.update(self._of_own.changes())
         if Changes(self._unread).any_of(*ADAPTED):
-            # which may change the copy
+            # adaptations may change the copy
             self._parameters = self._parameters.adapt_again()
             self._unread.update(self._of_own.changes())
         if self._unread:
@@ -107,7 +107,7 @@ class Following:
         return self._parameters
 
     def accept(self) -> None:
-        """Steps are those of what was read last."""
+        """Confirm that steps use the parameters that were read last."""
         self._unread.clear()
         self._of_own.accept()
 
@@ -118,7 +118,7 @@ class Following:
                 raise _refuse("numeric_data, of pressure fields,")
 
     def _bring_over(self, watch: ModelWatch, changes: dict[str, NDArray[Any]]) -> None:
-        """Write to the private copy what has changed of the model given."""
+        """Copy the changes of the user's model to the private one."""
         own, parameters = self._parameters.model, self._parameters
         for name in _FIXED_OPTIONS:
             if f"opt.{name}" in changes:

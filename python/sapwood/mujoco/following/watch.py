@@ -1,4 +1,4 @@
-"""What of a MuJoCo model has changed since it was looked at."""
+"""Changes of a MuJoCo model since the last look."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.mujoco.reading.engine import options_in_memory
 
-# of a model, what says nothing of its motion, or is too long to be looked at in each step
+# arrays without effect on the motion, or too long for a look in each step
 _UNWATCHED = (
     "B_", "bvh_", "key_", "light_", "map", "mat_", "mesh_", "name", "oct_", "path", "skin_", "tex_",
     "text_", "tuple_",
@@ -27,7 +27,7 @@ _OPTIONS = {name: getattr(_EMPTY.opt, name) for name in dir(_EMPTY.opt) if name[
 OPTIONS = tuple(name for name, value in _OPTIONS.items() if isinstance(value, int | float))
 VECTORS = tuple(name for name, value in _OPTIONS.items() if isinstance(value, np.ndarray))
 
-#: Names of all arrays that motions follow from, but for meshes.
+#: Names of all arrays that motions depend on, except meshes.
 MOTION = tuple(
     name
     for name in dir(_EMPTY)
@@ -45,7 +45,7 @@ class ModelWatch:
     model : mujoco.MjModel
         The model.
     names : collection of str
-        Arrays to look at, those that the model has.
+        Arrays to look at, as far as the model has them.
     options : collection of str
         Numbers and vectors of ``model.opt`` to look at; by default all.
 
@@ -80,11 +80,11 @@ class ModelWatch:
         return self.bytes.changed()
 
     def changes(self) -> dict[str, NDArray[Any]]:
-        """What has changed, as it is now; options have names such as ``opt.gravity``."""
+        """The changed arrays, with present values; options have names such as ``opt.gravity``."""
         return dict(self._fields[place] for place in self.bytes.changes())
 
     def before(self, name: str) -> NDArray[Any]:
-        """What an array, or an option as an array of one number, was."""
+        """The former value of an array, or of an option as an array of one number."""
         place = self._place[name]
         array = self._fields[place][1]
         return np.frombuffer(self.bytes.before(place), array.dtype).reshape(array.shape)

@@ -118,8 +118,8 @@ def forest_arrays(
 ) -> dict[str, NDArray[Any]]:
     """The constant arrays that the C core gathers from, by the names of its struct sap_forest.
 
-    With the pattern of the derivative of the smooth forces where these are `implicit`; `faults`
-    takes the texts of malformed custom numbers. What follows from no change is that of `last`.
+    They include the pattern of the derivative of the smooth forces if these are `implicit`;
+    `faults` collects faults of malformed custom numbers. Unchanged parts are taken from `last`.
     """
     forest = _structure(model) if last is None else dict(last)
     if changes.are_all:

@@ -1,4 +1,4 @@
-"""What of a model is to be read: all of it, or what follows from some arrays."""
+"""The parts of a model to read: all of it, or the parts that depend on some arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOSSES = ("dof_frictionloss", "tendon_frictionloss")
 JOINT_LIMITS = ("jnt_limited", "jnt_range")
 TENDON_LIMITS = ("tendon_limited", "tendon_range")
 
-# what is adapted follows from these
+# arrays that adaptations depend on
 ADAPTED = ("pair_dim", "pair_friction", "tendon_frictionloss", "tendon_limited")
 
 # no array of the stepper follows from these
@@ -46,7 +46,7 @@ class Changes:
     Parameters
     ----------
     names : collection of str, optional
-        None, and a name of which it is not known what follows from it, stand for all.
+        Names of the changed arrays; None, or a name with unknown effects, stands for all.
     """
 
     def __init__(self, names: Collection[str] | None = None) -> None:

@@ -180,7 +180,7 @@ def release_controllers(
     Returns
     -------
     dict
-        Where flags were cleared, by the names in `BOUNDED`.
+        The cleared flags, by the names in `BOUNDED`.
     """
     bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
     for c in implicit:

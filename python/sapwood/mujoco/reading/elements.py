@@ -94,7 +94,7 @@ def element_materials(
     Returns
     -------
     dict
-        By kind.
+        Materials by kind.
     """
     objects = (_OBJECT.mjOBJ_JOINT, _OBJECT.mjOBJ_TENDON, _OBJECT.mjOBJ_EQUALITY)
     names = {kind: names_of(model, obj) for kind, obj in zip(KINDS, objects, strict=True)}
@@ -195,13 +195,13 @@ def element_arrays(
     model : mujoco.MjModel
         The model.
     stiffness : mapping
-        Of :func:`element_materials`.
+        The result of :func:`element_materials`.
     implicit : list of Controller
         Actuators that act implicitly.
     last : mapping, optional
         The arrays as they were.
     changes : Changes
-        What has changed since then.
+        The changes since then.
 
     Returns
     -------

@@ -137,7 +137,7 @@ def read_layout() -> dict[str, int]:
     Raises
     ------
     EngineError
-        Where a field is missing or of another type.
+        If a field is missing or of another type.
     """
     try:
         structs = {name: _read_struct(name) for name in {field.structure for field in _FIELDS}}
@@ -175,19 +175,19 @@ def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str,
     Parameters
     ----------
     opt : mujoco.MjOption
-        That of a model, which must outlive the result.
+        The options of a model, which must outlive the result.
     names : collection of str
         Its fields that are numbers.
 
     Returns
     -------
     dict
-        By name.
+        Arrays by name.
 
     Raises
     ------
     EngineError
-        Where one of them does not lie where MuJoCo's own description puts it.
+        If a field does not lie where MuJoCo's own description puts it.
     """
     struct = _option_struct()
     begin = opt.gravity.ctypes.data - struct.offsets["gravity"]
@@ -209,7 +209,7 @@ def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str,
 
 
 def _try_layout(layout: dict[str, int]) -> None:
-    """Compare what lies at the offsets with what the package says, on a live model."""
+    """Compare the values at the offsets with the package's, on a live model."""
     model = mujoco.MjModel.from_xml_string(_TRIAL)
     model.opt.timestep, model.opt.cone = 0.0123, mujoco.mjtCone.mjCONE_ELLIPTIC
     model.opt.disableactuator, model.opt.jacobian = 5, mujoco.mjtJacobian.mjJAC_SPARSE
@@ -268,7 +268,7 @@ def read_addresses() -> dict[str, int]:
     Raises
     ------
     EngineError
-        Where a function is missing.
+        If a function is missing.
     """
     # the symbols of an extension module include those of the library that it was linked with, but
     # for Windows
@@ -293,12 +293,12 @@ def engine() -> object:
     Returns
     -------
     object
-        The same one for the whole process.
+        The same object for the whole process.
 
     Raises
     ------
     EngineError
-        Where this version of MuJoCo does not fit.
+        If this version of MuJoCo does not fit.
     """
     if np.dtype(mujoco.MJTNUM_DTYPE) != np.float64:
         raise EngineError("MuJoCo was built for single precision")

@@ -29,7 +29,7 @@ class EngineField(NamedTuple):
     name : str
         Name of the field; of mjWarningStat the name in the C core.
     type, shape, versions, readers, change : str
-        As in the header; of mjWarningStat `change` is the name of the warning.
+        Columns of the header; for mjWarningStat `change` is the name of the warning.
     """
 
     structure: str
@@ -67,7 +67,7 @@ def fields_of(structure: str, *changes: str) -> tuple[str, ...]:
     Parameters
     ----------
     structure : str
-        As in :class:`EngineField`.
+        The name in :class:`EngineField`.
     *changes : str
         Values of `change`.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sapwood.mujoco.reading.adaptations import is_implicit
 from sapwood.mujoco.reading.controllers import Controller
 
-# as numbers, since arrays are compared with them
+# numbers instead of enums, to compare arrays with them
 _FIXED_GAIN, _AFFINE_GAIN = int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtGain.mjGAIN_AFFINE)
 _NO_BIAS, _AFFINE_BIAS = int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)
 

@@ -48,13 +48,13 @@ _HOW_TO_LOAD = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reading:
-    """What is read of a model follows from these arguments of :class:`Stepper`.
+    """The arguments of :class:`Stepper` that the reading of a model depends on.
 
     Attributes
     ----------
     time_step, contact, materials, constraint, constraints, implicit_actuators, ignore, settings, \
 friction, speculative, release_speed
-        As given there.
+        The arguments of the stepper.
     """
 
     time_step: float | None
@@ -70,19 +70,19 @@ friction, speculative, release_speed
     release_speed: float | None
 
     def adapt(self, model: mujoco.MjModel, scheme: Scheme) -> Iterator[str]:
-        """Change what the stepper takes in another way than MuJoCo.
+        """Change the private model where the stepper differs from MuJoCo.
 
         Parameters
         ----------
         model : mujoco.MjModel
             The private copy of the stepper; changed.
         scheme : Scheme
-            Of the steps.
+            Scheme of the steps.
 
         Yields
         ------
         str
-            What is changed.
+            Text on each change.
         """
         yield from leave_out(model, self.ignore)
         yield from clear_flags(model)
@@ -105,16 +105,16 @@ friction, speculative, release_speed
         model : mujoco.MjModel
             The private copy of the stepper; changed.
         scheme : Scheme
-            Of the steps.
+            Scheme of the steps.
         last : StepParameters, optional
-            What was read before; what follows from no change is the same object again.
+            The last parameters; unchanged parts are the same objects again.
         changes : Changes
-            What has changed since then.
+            The changes since then.
 
         Returns
         -------
         dict
-            What :attr:`StepParameters.arrays` has.
+            The fields of :attr:`StepParameters.arrays`.
         """
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
         changes = ALL if last is None else changes
@@ -138,7 +138,7 @@ friction, speculative, release_speed
         )
         core = found["forest"]["core"]
         if changes.are_all:
-            fields_in_numbers(model, faults)  # which are read after this
+            fields_in_numbers(model, faults)  # pressure fields are read later
         check_model(model, None if symplectic else scheme, np.flatnonzero(core), faults)
         if changes.are_all:
             settings = settings_of_steps(self.settings, self.friction, model, core, scheme)
@@ -164,7 +164,7 @@ def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
     return chosen
 
 
-# what is read of a model, and read again
+# arrays of a model that are read, also again
 _READ = (
     "forest", "controlled", "implicit", "stiffness", "elements", "released", "settings",
     "speculative", "release",
@@ -203,14 +203,14 @@ class StepParameters:
     stiffness : dict
         Stiffness and dissipation time of limits and equality constraints, by kind.
     elements : dict or None
-        Those of limits, equality constraints, friction loss and implicit actuators, by the names of
-        struct sap_elements; None where the model has none.
+        Arrays of limits, equality constraints, friction loss and implicit actuators, by the names
+        of struct sap_elements; None if the model has none.
     released : dict
-        Where flags of the model that bound actuator forces are cleared, as the C core bounds these.
+        Cleared flags of the model that bound actuator forces; the C core bounds these forces.
     reading : Reading
         The arguments of the stepper that the arrays depend on.
     notices : tuple of str
-        What was said of elements that the stepper takes in another way than MuJoCo.
+        Warnings on elements where the stepper differs from MuJoCo.
     options : tuple
         The options of the model that the steps stand on.
     speculative : bool
@@ -309,12 +309,12 @@ class StepParameters:
         )
 
     def adapt_again(self) -> StepParameters:
-        """Adapt the model as it is now, and warn of what was not said yet.
+        """Adapt the current model, and give the warnings that are new.
 
         Returns
         -------
         StepParameters
-            With the same model; the same object where there is nothing new to say.
+            Parameters with the same model; the same object without news.
         """
         notices = tuple(self.reading.adapt(self.model, self.scheme))
         new = [text for text in notices if text not in self.notices]
@@ -328,7 +328,7 @@ class StepParameters:
         return {name: getattr(self, name) for name in _READ}
 
     def read_again(self, names: Collection[str]) -> StepParameters:
-        """The same, with what follows from changed arrays as the model has them now.
+        """The same, with the parts that depend on changed arrays read again.
 
         Parameters
         ----------
@@ -338,12 +338,12 @@ class StepParameters:
         Returns
         -------
         StepParameters
-            With the same model.
+            Parameters with the same model.
 
         Raises
         ------
         NotSupported, ValueError
-            As for :class:`Stepper`.
+            The same as for :class:`Stepper`.
         """
         if set(names) == {"opt.gravity"}:
             speeds = release_speeds(self.model, self.reading.release_speed, self.scheme)
@@ -357,7 +357,7 @@ class StepParameters:
         return self._with(**found, fields=fields)
 
     def _with(self, **fields: Any) -> StepParameters:
-        """The same with other fields, but for the names of the geoms, which never change."""
+        """The same with other fields; the names of the geoms never change."""
         other = dataclasses.replace(self, **fields)
         if "geom_names" in self.__dict__:
             other.__dict__["geom_names"] = self.geom_names

@@ -30,7 +30,7 @@ class EngineSteps:
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper.
+        Parameters of the stepper.
     engine : object
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
     """

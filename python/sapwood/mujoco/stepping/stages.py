@@ -17,21 +17,21 @@ _Float = NDArray[np.float64]
 class Stages:
     """Parts of the steps of one model, in memory of their own.
 
-    Each raises StepError where no step can be taken, and what a callback of MuJoCo raises.
+    Each raises StepError if no step can be taken, and exceptions of MuJoCo's callbacks.
 
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper.
+        Parameters of the stepper.
     engine : object
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
 
     Attributes
     ----------
     core : _core.ModelStepper
-        Keeps what was gathered and found.
+        The stepper of the C core, with the gathered problem and its solution.
     engine : object
-        As given.
+        The loaded MuJoCo.
     """
 
     def __init__(self, parameters: StepParameters, engine: object) -> None:
@@ -59,12 +59,12 @@ class Stages:
         data : mujoco.MjData
             The data.
         velocity : ndarray (nv,), optional
-            At the start of the step; None: that of the data.
+            Velocity at the start of the step; by default the velocity of the data.
         """
         self._check(self.core.gather(self.engine, self._model, data, velocity), data)
 
     def begin(self, data: mujoco.MjData) -> None:
-        """All of a step that comes before its contact part."""
+        """All stages of a step before its contact part."""
         self.start(data)
         self._check(self.core.find_forces(self.engine, self._model, data), data)
 

@@ -1,4 +1,4 @@
-"""Ways to take the steps of a model: what a stepper asks of one."""
+"""The interface of the ways to take the steps of a model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 
 Ended = tuple[int, int, BaseException | None]
-"""Steps taken, how many of them a user should be told of, and what ended the run early."""
+"""Steps taken, the number of them to report to the user, and the exception that ended the run."""
 
 
 class Steps(Protocol):
-    """Takes the steps of one model, counts them, and keeps what the last one left."""
+    """Takes the steps of one model, counts them, and keeps the results of the last one."""
 
     def run(
         self,
@@ -39,20 +39,20 @@ class Steps(Protocol):
         data : mujoco.MjData
             The data; advanced in place.
         steps : int
-            How many.
+            Number of steps.
         records : ndarray of STEP_RECORD, optional
-            Where to tell of each step.
+            Record of each step, to be written.
         signals : bool
             Whether to let signals in between steps, which only the main thread can.
         recording : Recording, optional
-            What else to keep of each step.
+            Further arrays of each step, to be written.
 
         Returns
         -------
         taken, notable : int
-            Steps taken, and how many of them did not converge or ended with a deep overlap.
+            Steps taken, and the number that did not converge or ended with a deep overlap.
         failure : BaseException or None
-            What ended the run early; Ctrl-C too.
+            The exception that ended the run early, Ctrl-C included.
         """
 
     def prepare(
@@ -89,7 +89,7 @@ class Steps(Protocol):
         Raises
         ------
         StepError
-            Where no step can be taken from this state.
+            If no step can be taken from this state.
         """
 
     def finish(self, data: mujoco.MjData) -> bool:
@@ -108,7 +108,7 @@ class Steps(Protocol):
         Raises
         ------
         StepError
-            Where the step cannot be taken.
+            If the step cannot be taken.
         """
 
     def take_over(self, parameters: StepParameters) -> bool:
@@ -117,7 +117,7 @@ class Steps(Protocol):
         Parameters
         ----------
         parameters : StepParameters
-            Of the same model, as it is now.
+            Present parameters of the same model.
 
         Returns
         -------
@@ -133,17 +133,17 @@ class Steps(Protocol):
         data : mujoco.MjData
             State and controls; not changed.
         as_solved : bool
-            Without what a step leaves out of its last solve, and from where that begins.
+            Leave out the constraints that the last solve of a step leaves out, and take its start.
 
         Returns
         -------
         ContactProblem
-            With copies.
+            The problem, with copies of the arrays.
 
         Raises
         ------
         StepError
-            Where no step can be taken from this state.
+            If no step can be taken from this state.
         """
 
     def counts(self) -> Counts:

@@ -1,10 +1,10 @@
 """Steps of a MuJoCo model by the other schemes of the theta-method, section IV.
 
-A step starts like any other, with MuJoCo's stages and sensors at (q_0, v_0) and the control
-callback. The free motion is found on data of its own. Then MuJoCo's stages run on the user's data
-at (q^θq, v^θv): contacts, forces and the sensors of accelerations and forces are those of that
-state. The contact problem is gathered there by the C core and solved in the linearized momentum of
-Eq. (14), and ``mj_Euler`` ends the step, with the positions of Eq. (8) in place of its own.
+A step begins with MuJoCo's stages and sensors at (q_0, v_0) and the control callback. The free
+motion is found on separate data. Then MuJoCo's stages run on the user's data at (q^θq, v^θv), where
+contacts, forces and the sensors of accelerations and forces are taken. The C core gathers the
+contact problem there, which is solved in the linearized momentum of Eq. (14). ``mj_Euler`` ends the
+step, with the positions of Eq. (8) instead of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from sapwood.stepping import Contacts, FreeMotionError, contact_problem, free_mo
 
 _Float = NDArray[np.float64]
 
-# fields of a record that are those of the solution
+# fields of a record that are fields of the solution
 _RECORDED = (
     "status",
     "iterations",
@@ -55,7 +55,7 @@ _NONE = np.zeros(0)
 def _with_solution(
     contacts: NDArray[np.void], problem: ContactProblem, solution: Solution
 ) -> NDArray[np.void]:
-    """Contacts that were gathered alone, as what was solved tells of them."""
+    """Contacts of the C core, which gathered but did not solve them, with the solution."""
     dt = problem.dt
     slip = solution.v_c[:, :2] - (0.0 if problem.v_hat_t is None else problem.v_hat_t)
     contacts["distance"] = problem.phi0
@@ -74,11 +74,11 @@ def _fill_record(record: np.void, time: float, solution: Solution) -> None:
     Parameters
     ----------
     record : record of STEP_RECORD
-        Where.
+        The record to write.
     time : float
         At the end of the step, s.
     solution : Solution
-        What the solver found.
+        The solution of the step.
     """
     record["time"], record["contacts"] = time, len(solution.gamma)
     record["islands"], record["deep_contacts"] = solution.n_islands, solution.deepened.size
@@ -91,12 +91,12 @@ def _fill_record(record: np.void, time: float, solution: Solution) -> None:
 
 
 class ThetaSteps:
-    """Steps of one model by one scheme, in place of those that the C core takes by itself.
+    """Steps of one model by one scheme other than symplectic Euler.
 
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper.
+        Parameters of the stepper.
     engine : object
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
     """
@@ -113,14 +113,14 @@ class ThetaSteps:
         free_in_children(self, ThetaSteps._free)
 
     def _allocate(self) -> None:
-        """What one thread works on at a time."""
+        """Allocate the objects that one thread works on at a time."""
         parameters, self._lock = self._parameters, threading.RLock()
         self._stages = Stages(parameters, self._engine)
         self._free_model = FreeMujoco(parameters.model, parameters.forest["damping"])
         self._before = mujoco.MjData(parameters.model)
 
     def _free(self) -> None:
-        """Let go, in a child process, what a thread was at work on that stayed behind."""
+        """Release, in a child process, the work of a thread that stayed behind in the parent."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
@@ -219,7 +219,7 @@ class ThetaSteps:
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, with v* of the free motion and A of Eq. (11).
 
-        Nothing of it is left out in steps.
+        No constraint is left out of these steps.
         """
         del as_solved
         scratch = mujoco.MjData(self._model)
@@ -230,7 +230,7 @@ class ThetaSteps:
 
     @contextmanager
     def _whole(self, data: mujoco.MjData) -> Iterator[None]:
-        """All of `data` is as it was, contacts, forces and sensors too, where a step fails."""
+        """Restore all of `data`, contacts, forces and sensors included, if a step fails."""
         with self._lock:
             mujoco.mj_copyData(self._before, self._model, data)
             try:
@@ -268,7 +268,7 @@ class ThetaSteps:
         return solution
 
     def _largest_overlap(self, contacts: NDArray[np.void]) -> float:
-        """That of rigid contacts where the scheme has them, in widths of the narrower geom."""
+        """Largest overlap of rigid contacts under the scheme, in widths of the narrower geom."""
         forest, geom = self._parameters.forest, contacts["geom"]
         rigid = np.isinf(forest["stiffness"][geom]).all(axis=1)
         depth = -contacts["distance"][rigid] / forest["geom_width"][geom[rigid]].min(axis=1)

@@ -1,4 +1,4 @@
-"""Which way the steps of a model are taken."""
+"""The choice of the way to take the steps of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def loaded_engine() -> object:
     Raises
     ------
     NotSupported
-        Where this version of MuJoCo cannot be driven from C; it says why.
+        If this version of MuJoCo cannot be driven from C; the message says why.
     """
     try:
         return engine()
@@ -36,17 +36,17 @@ def steps_of(parameters: StepParameters) -> Steps:
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper.
+        Parameters of the stepper.
 
     Returns
     -------
     Steps
-        With memory of their own.
+        Steps with memory of their own.
 
     Raises
     ------
     NotSupported
-        Where this version of MuJoCo cannot be driven from C.
+        If this version of MuJoCo cannot be driven from C.
     """
     steps = EngineSteps if parameters.scheme == SYMPLECTIC_EULER else ThetaSteps
     return steps(parameters, loaded_engine())
