@@ -32,7 +32,7 @@ class _Structure(TypedDict):
 CONTACT_RECORD: np.dtype[np.void]
 DEEP_OVERLAP: float  # overlap at the end of a step that is told of, in widths of the narrower geom
 MUJOCO_CALLBACKS: tuple[str, ...]
-MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str], ...]
+MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str, str], ...]
 MUJOCO_FUNCTIONS: tuple[str, ...]
 MUJOCO_TESTED: list[int]
 FAULTS: tuple[str, ...]

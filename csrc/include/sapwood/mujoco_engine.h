@@ -85,7 +85,7 @@ typedef struct sap_mujoco {
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(ptrdiff_t name;)
 #define SAP_MUJOCO_WARNING(name, warning) ptrdiff_t name;
   struct {
@@ -163,19 +163,19 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   }
   SAP_MUJOCO_CALLBACKS(SAP_MUJOCO_ADDRESS)
 #undef SAP_MUJOCO_ADDRESS
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->model.name = (ptrdiff_t)offsetof(mjModel, name);)
   SAP_MUJOCO_MODEL(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->model.name = (ptrdiff_t)offsetof(mjModel, opt.name);)
   SAP_MUJOCO_OPTION(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->data.name = (ptrdiff_t)offsetof(mjData, name);)
   SAP_MUJOCO_DATA(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->contact.name = (ptrdiff_t)offsetof(mjContact, name);)
   SAP_MUJOCO_CONTACT(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET

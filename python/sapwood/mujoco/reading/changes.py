@@ -4,39 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sapwood.mujoco.reading.engine_fields import fields_before
+
 # implicit controllers follow from these
-GAINS = (
-    "actuator_biasprm", "actuator_biastype", "actuator_forcelimited", "actuator_forcerange",
-    "actuator_gainprm", "actuator_gaintype", "jnt_actfrclimited", "jnt_actfrcrange",
-    "tendon_actfrclimited", "tendon_actfrcrange",
-)  # fmt: skip
-
-DAMPING = (
-    "dof_damping", "dof_dampingpoly", "actuator_damping", "actuator_dampingpoly", "actuator_gear",
-)  # fmt: skip
-
+GAINS = fields_before("GAINS")
+DAMPING = fields_before("DAMPING")
 # whether smooth forces are implicit follows from these
-SLOPES = (
-    *GAINS, *DAMPING, "tendon_damping", "tendon_dampingpoly", "opt.density", "opt.viscosity",
-)  # fmt: skip
+SLOPES = (*GAINS, *DAMPING, *fields_before("SLOPES"))
 
-LOSSES = ("dof_frictionloss", "tendon_frictionloss")
-JOINT_LIMITS = ("jnt_limited", "jnt_range")
-TENDON_LIMITS = ("tendon_limited", "tendon_range")
+LOSSES = fields_before("LOSSES")
+JOINT_LIMITS = fields_before("JOINT_LIMITS")
+TENDON_LIMITS = fields_before("TENDON_LIMITS")
 
 # arrays that adaptations depend on
 ADAPTED = ("pair_dim", "pair_friction", "tendon_frictionloss", "tendon_limited")
 
-# no array of the stepper follows from these
-_IDLE = (
-    "jnt_stiffness", "jnt_stiffnesspoly", "exclude_signature", "geom_adhesion", "geom_conaffinity",
-    "geom_condim", "geom_contype", "geom_priority", "geom_surfacevel", "pair_adhesion", "pair_dim",
-    "pair_friction",
-)  # fmt: skip
-
 _APART = frozenset((
-    *SLOPES, *LOSSES, *JOINT_LIMITS, *TENDON_LIMITS, *_IDLE, "actuator_group", "body_invweight0",
-    "eq_data", "geom_friction", "geom_size", "pair_geom1", "pair_geom2", "opt.gravity",
+    *SLOPES, *LOSSES, *JOINT_LIMITS, *TENDON_LIMITS, *fields_before("ITSELF"),
+    *fields_before("NOTHING"),
 ))  # fmt: skip
 
 
