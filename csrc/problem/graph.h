@@ -7,9 +7,10 @@
  * and each law one range of the triples of an island. Within a patch triples keep the order they
  * were given in, but that the second triple of a pair follows the first.
  *
- * Of a tree that has been reduced (reduction.h) only the velocities that stay are scalars. The
- * graph depends on tree_nv, the trees and laws of the triples and the number of velocities that
- * stay of each tree alone, and is kept while they stay the same. */
+ * Of a tree that has been reduced (reduction.h) only the velocities that stay are scalars. Whole
+ * components may be left out, as others solve them. The graph depends on tree_nv, the trees and
+ * laws of the triples, the number of velocities that stay of each tree and the trees that are left
+ * out alone, and is kept while they stay the same. */
 #ifndef SAPWOOD_PROBLEM_GRAPH_H
 #define SAPWOOD_PROBLEM_GRAPH_H
 
@@ -60,6 +61,8 @@ struct sap_graph {
   int32_t *tree_nv, *tree_a, *tree_b;
   int32_t *law;       /* (n_triples) where has_laws: else all are under the first of the table */
   int32_t *tree_size; /* (n_trees) velocities that stay */
+  int8_t *left_out;   /* (n_trees) 1: its triples, and all trees that these join it to, are not here
+                       */
 
   sap_sizes sizes;
   int64_t *tree_v;        /* (n_trees) first velocity of each tree */
@@ -67,14 +70,15 @@ struct sap_graph {
   int32_t *tree_position; /* (n_trees) or -1 for a tree that takes no part */
 
   int32_t n_nodes, n_patches, n_edges, n_islands;
+  int32_t n_places;        /* of triples: as many as are not left out */
   struct sap_patch *patch; /* (n_patches) */
   /* (incidence_start[n_nodes]) patches of each position, in order */
   struct sap_incidence *incidence;
   int32_t *incidence_start;      /* (n_nodes + 1) */
   int64_t *node_J;               /* (n_nodes + 1) first row of each position in the packed J */
   struct sap_island *island;     /* (n_islands) */
-  int32_t *triple;               /* (n_triples) the problem's triple at each place */
-  int64_t *contact_J;            /* (n_triples) rows of a contact in the problem's J, by place */
+  int32_t *triple;               /* (n_places) the problem's triple at each place */
+  int64_t *contact_J;            /* (n_places) rows of a contact in the problem's J, by place */
   int32_t *edge_low, *edge_high; /* (n_edges) positions */
   int32_t *node_tree;            /* (n_nodes) the problem's tree at each position */
   int64_t max_node_width;        /* most doubles in the rows of one position, for scratch */
@@ -101,15 +105,16 @@ int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *pro
 
 /* And does all else agree? */
 int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
-                       const int32_t *tree_size, int whole);
+                       const int32_t *tree_size, const int8_t *left_out, int whole);
 
 /* room for the graph of so many trees and triples, rows of the junction tree excepted */
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,
                      int32_t n_triples);
 
-/* builds all but the rows and updates of the junction tree */
+/* Builds all but the rows and updates of the junction tree; left_out (n_trees) may be NULL for
+ * none. */
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
                      const struct sap_triples *triples, const sap_sizes *sizes,
-                     const int32_t *tree_size, int whole);
+                     const int32_t *tree_size, const int8_t *left_out, int whole);
 
 #endif

@@ -52,9 +52,11 @@ struct sap_reduction {
 void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *problem);
 
 /* Finds what can be eliminated and eliminates it. Of the problem, sizes alone need to have been
- * checked: where A or J breaks a rule, the tree stays whole. SAP_OUT_OF_MEMORY, or SAP_OK. */
+ * checked: where A or J breaks a rule, the tree stays whole; so does one that is left out (n_trees,
+ * or NULL for none). SAP_OUT_OF_MEMORY, or SAP_OK. */
 sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem *problem,
-                              const struct sap_triples *triples, const struct sap_kernels *kernels,
+                              const struct sap_triples *triples, const int8_t *left_out,
+                              const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory);
 
 /* v*, D = diag(A)^(-1/2) and A v* of the velocities that stay (n_t each), with the whole A; returns

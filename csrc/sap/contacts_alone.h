@@ -82,15 +82,10 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
                               double *v);
 
-/* The impulses of the contacts of each component (n_trees), whose rows begin at row_begin[t]
- * (n_trees + 1); 0 where one has too many of them. */
-int sap_contacts_alone_fit(const sap_problem *problem, const struct sap_joined_trees *joined,
-                           const int32_t *row_begin, int32_t *impulses);
-
-/* Contacts of a problem, component by component and those of each in the order of the problem: of
- * component t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
-int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
-                            int32_t *begin, struct sap_contact_alone *contact);
+/* Contacts of a problem, dense component by component and those of each in the order of the
+ * problem, at contact_begin of the components. A component is unfit where a number breaks a rule. */
+void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                             struct sap_contact_alone *contact);
 
 /* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
 double sap_contact_alone_evaluate(struct sap_contact_alone *contact,

@@ -46,8 +46,8 @@ static int bind_trees(struct sap_workspace *w, const struct sap_island *island,
     w->A[i] = w->reduced[i] ? w->reduced[i]->A : problem->A + graph->tree_A[t];
     int8_t is_diagonal = plan->has_masses && plan->is_diagonal[t];
     if (!plan->has_masses &&
-        sap_invert_tree(problem, t, graph->tree_A[t], graph->tree_v[t], plan->vectors, plan->S,
-                        plan->strips, &is_diagonal, NULL) != SAP_OK) {
+        sap_invert_tree(problem, t, graph->tree_A[t], graph->tree_v[t], plan->vectors,
+                        plan->masses.S, plan->masses.strips, &is_diagonal, NULL) != SAP_OK) {
       return 0;
     }
     w->dense[i] = is_diagonal ? NULL : w->A[i];
