@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "constraints/kinds.h"
-#include "sap/contacts_alone.h"
 
 /* Of trees that are wider the islands eliminate what no row moves, which pays more. */
 enum { WIDEST = 64 };

@@ -9,6 +9,17 @@
 #include "base/memory.h"
 #include "sapwood.h"
 
+/* Limits of a component in dense storage: its impulses of contacts, with more of which these cost
+ * more than A + J^T G J; fewer of them where there is torsion or rolling, where rows are condensed
+ * or trees are joined, unless it has as many velocities; its rows, with contacts, that are unknowns
+ * from the beginning in any case; and its rows that are or may become unknowns. */
+enum {
+  SAP_ALONE_IMPULSES = 48,
+  SAP_ALONE_FEWER_IMPULSES = 24,
+  SAP_ALONE_ROWS = 6,
+  SAP_ALONE_UNKNOWN_ROWS = 24
+};
+
 /* The largest counts over the components that are for dense storage, and their sums. */
 struct sap_component_counts {
   int32_t n_components, widest; /* velocities of the widest one */

@@ -9,7 +9,7 @@
  * only the step from v* is taken, and it ends the solve or is not taken.
  *
  * Where rows are many, most of them stay as they are at an iterate v, between their bounds or at
- * one. They are condensed into H = A + sum J_r^T J_r/R over those between, as in impulse_space.h:
+ * one. They are condensed into H = A + sum J_r^T J_r/R over those between:
  * with H = L L^T, Y = J L^-T and b what they and the momentum ask for
  *
  *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
@@ -24,17 +24,6 @@
 #include "sap/joined_trees.h"
 #include "sap/row_alone.h"
 #include "sap/spin_alone.h"
-
-/* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
- * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
- * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
- * beginning on in any case, and how many of any tree are or may become unknowns at most. */
-enum {
-  SAP_ALONE_IMPULSES = 48,
-  SAP_ALONE_FEWER_IMPULSES = 24,
-  SAP_ALONE_ROWS = 6,
-  SAP_ALONE_UNKNOWN_ROWS = 24
-};
 
 struct sap_unknowns_alone {
   struct sap_impulses impulses;

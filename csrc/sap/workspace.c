@@ -27,9 +27,6 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   const size_t coulomb = w->plan->friction == SAP_FRICTION_CONVEX ? 0 : scalars;
   w->kept = sap_arena_take(arena, coulomb, sizeof(double));
   w->krylov = sap_arena_take(arena, (SAP_KRYLOV + 1) * coulomb, sizeof(double));
-  if (coulomb > 0) {
-    sap_impulse_room_carve(&w->impulse_room, arena, graph);
-  }
 }
 
 /* ---- binding ---- */

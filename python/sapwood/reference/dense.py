@@ -1,7 +1,8 @@
 """Components in dense storage, by the impulses of their constraints: csrc/sap/rows_alone.h.
 
 A component is the velocities of the trees that constraints connect. A small one is solved by the
-semismooth Newton method of `impulses` on its Delassus problem, without a graph or an order. With few rows all impulses are unknown, and one step from v* is exact:
+semismooth Newton method of `impulses` on its Delassus problem, without a graph or an order.
+With few rows all impulses are unknown, and one step from v* is exact:
 
     v = v* + A^-1 J^T gamma,   gamma: the law at v_hat - J v* - J A^-1 J^T gamma
 
