@@ -291,9 +291,10 @@ def test_files_that_a_page_names_exist(page):
 
 def test_missing_files_are_found():
     text = (
-        "`csrc/sap/newton.c` `csrc/sap/none.c` `csrc/<folder>/newton.c` `docs/*.none` `sapwood/x`"
+        "`csrc/solver/newton/newton.c` `csrc/solver/none.c` `csrc/<folder>/newton/newton.c` "
+        "`docs/*.none` `sapwood/x`"
     )
-    assert missing_files(text) == ["csrc/sap/none.c", "docs/*.none"]
+    assert missing_files(text) == ["csrc/solver/none.c", "docs/*.none"]
 
 
 def rows_of_figures():
@@ -333,7 +334,7 @@ def test_figures_16_and_17_are_those_of_the_paper():
 def test_solves_that_warn_are_explained():
     """Every status with which a step is taken and warns has a row on the page of the stepper."""
     pytest.importorskip("mujoco")
-    from sapwood.mujoco.results import UNCONVERGED
+    from sapwood.mujoco.results.results import UNCONVERGED
 
     _, section = (ROOT / "docs/stepper.md").read_text().split("\n## Troubleshooting\n")
     rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)

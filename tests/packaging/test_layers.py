@@ -14,10 +14,13 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "layers"
 SOUND = {
     "csrc/base/memory.h": "",
     "csrc/base/memory.c": '#include "base/memory.h"\n#include <stdlib.h>\n',
-    "csrc/sap/newton.c": '#include "base/memory.h"\n#include "sapwood.h"\n',
-    "csrc/model/gather.h": '#include "base/memory.h"\n',
-    "python/sapwood/__init__.py": "from sapwood.solver import solve\n",
-    "python/sapwood/solver.py": "def solve():\n    import sapwood.studies\n",
+    "csrc/solver/newton/newton.c": '#include "base/memory.h"\n#include "sapwood.h"\n',
+    "csrc/step/gather.h": '#include "base/memory.h"\n',
+    "python/sapwood/__init__.py": (
+        "from sapwood.solver import solve\ndef look_up():\n    import sapwood.studies\n"
+    ),
+    "python/sapwood/solver.py": "def solve():\n    import sapwood.base.checks\n",
+    "python/sapwood/base/checks.py": "",
     "python/sapwood/types.py": "if TYPE_CHECKING:\n    from sapwood.solver import solve\n",
     "python/sapwood/studies/__init__.py": "from sapwood import solve\n",
 }
@@ -26,12 +29,26 @@ WRONG = {
         "csrc/base/list.h": '#include "base/memory.h"\n',
         "csrc/base/memory.c": '#include "base/list.h"\n',
     },
-    "base/memory includes sap/solver": {"csrc/base/memory.c": '#include "sap/solver.h"\n'},
-    "model/gather includes sap/newton": {"csrc/model/gather.c": '#include "sap/newton.h"\n'},
-    "mujoco/step includes problem/graph": {"csrc/mujoco/step.c": '#include "problem/graph.h"\n'},
-    "circle: sapwood.solver, sapwood.types": {
-        "python/sapwood/solver.py": "try:\n    from . import types\nfinally:\n    pass\n",
-        "python/sapwood/types.py": "import sapwood.solver\n",
+    "base/memory includes solver/plan": {"csrc/base/memory.c": '#include "solver/plan.h"\n'},
+    "step/gather includes solver/newton": {"csrc/step/gather.c": '#include "solver/newton.h"\n'},
+    "mujoco/stages/step includes problem/graph": {
+        "csrc/mujoco/stages/step.c": '#include "problem/graph.h"\n'
+    },
+    "circle: sapwood.shapes, sapwood.types": {
+        "python/sapwood/shapes.py": "def draw():\n    from . import types\n",
+        "python/sapwood/types.py": "if TYPE_CHECKING:\n    import sapwood.shapes\n",
+    },
+    "sapwood.base.checks imports sapwood.solver": {
+        "python/sapwood/solver.py": "",
+        "python/sapwood/base/checks.py": "if TYPE_CHECKING:\n    import sapwood.solver\n",
+    },
+    "sapwood.base.checks imports sapwood": {
+        "python/sapwood/__init__.py": "",
+        "python/sapwood/base/checks.py": "from sapwood import solve\n",
+    },
+    "sapwood.mujoco.reading.arrays imports sapwood.mujoco.results.faults": {
+        "python/sapwood/mujoco/reading/arrays.py": "from sapwood.mujoco.results import faults\n",
+        "python/sapwood/mujoco/results/faults.py": "",
     },
     "sapwood.types imports sapwood.studies": {"python/sapwood/types.py": "from . import studies\n"},
 }

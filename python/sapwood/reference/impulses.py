@@ -1,4 +1,4 @@
-"""Contacts and clamped rows by their impulses alone: csrc/sap/impulses.h."""
+"""Contacts and clamped rows by their impulses alone: csrc/solver/delassus/delassus_newton.h."""
 
 from __future__ import annotations
 

@@ -1,0 +1,261 @@
+#include "solver/coulomb/coulomb.h"
+
+#include <math.h>
+
+#include "solver/certificate/certificate.h"
+#include "solver/newton/direction.h"
+#include "solver/newton/iterate.h"
+#include "solver/coulomb/krylov.h"
+#include "solver/coulomb/part.h"
+
+/* Iterations without a decrease before a fixed-point step, a convex solve with the bounds of
+ * friction held; and such steps in a row. */
+enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
+
+/* The memory of an iteration. */
+struct progress {
+  struct sap_step step;
+  double best;           /* least e_c so far: that of w->kept */
+  double best_norm;      /* |D r| of w->kept */
+  double reference_norm; /* |D r| at its last decrease by a tenth */
+  int stagnation;        /* iterations since then; STAGNATION after a direction that led up */
+  int fixed_point_steps; /* in a row */
+  int bounded;           /* 1 where the round-off of the last evaluation has a bound */
+  int restarted;         /* 1 after the restart from convex friction */
+  int predicts;          /* 1 where the last direction tells of the next one */
+  double norm_before;    /* |D r| of the iterate before the last step */
+  enum sap_precision precision;
+};
+
+static double error_of(const struct sap_evaluation *now) {
+  return sap_momentum_error(now->gradient, now->scale);
+}
+
+static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_island *island) {
+  w->pool.friction = SAP_FRICTION_COULOMB;
+  return sap_evaluate(w, island);
+}
+
+/* Will the factorization of the iteration before do for the last step, as in newton.c? */
+static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
+  return before->predicts && before->step.alpha == 1 &&
+         gradient * gradient <= 0.5 * tolerance * before->norm_before;
+}
+
+/* (H + J^T U J) dv = -r; -1, or the position of the node at which H broke down */
+static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
+                              const sap_settings *settings, struct progress *before,
+                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  if (settings->turning &&
+      factor_suffices(before, result->last.gradient, sap_tolerance(w, settings, &result->last))) {
+    sap_newton_system(w, island);
+    sap_factor_solve(&w->plan->factor, island->index, w->dv);
+    sap_couple_direction(w, island);
+    sap_lap(watch, &result->factor_seconds);
+    return -1;
+  }
+  if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
+    sap_dual_blend(w, island);
+  }
+  sap_newton_system(w, island);
+  const int32_t node = sap_solve_system(w, island, &before->precision, watch, result);
+  if (node < 0) {
+    sap_couple_direction(w, island);
+    sap_lap(watch, &result->factor_seconds);
+  }
+  return node;
+}
+
+/* The full step where |D r| falls by a tenth or more; else to the minimum along dv of the cost with
+ * the bounds held at those of the iterate. alpha is 0 where dv does not descend in it. */
+static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
+                               const sap_settings *settings, struct sap_evaluation *now) {
+  static const double share = 0.9;
+  const double before = now->gradient;
+  const struct sap_line line = sap_line_make(w, island);
+  sap_dual_predict(w, island);
+  sap_line_advance(&line, 1);
+  *now = evaluate(w, island);
+  if (now->gradient <= share * before) {
+    return (struct sap_step){1, 1};
+  }
+  sap_line_advance(&line, -1);
+  *now = evaluate(w, island);
+  struct sap_step step = {0, 1};
+  if (line.product.slope < 0) {
+    w->pool.friction = SAP_FRICTION_LAGGED;
+    step = sap_search_exact(&line, settings);
+    ++step.trials;
+    sap_line_advance(&line, step.alpha);
+    *now = evaluate(w, island);
+  }
+  return step;
+}
+
+/* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
+ * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is
+ * fair. */
+static int start_sticking(struct sap_workspace *w, const struct sap_island *island,
+                          const sap_settings *settings, struct progress *before,
+                          struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  static const double fair = 0.3;
+  if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
+      error_of(&result->last) <= settings->start_threshold) {
+    return 0;
+  }
+  sap_sticking_system(w, island);
+  if (sap_solve_system(w, island, &before->precision, watch, result) >= 0) {
+    result->last = evaluate(w, island);
+    return 0;
+  }
+  const struct sap_evaluation guess = result->last;
+  const struct sap_line line = sap_line_make(w, island);
+  w->pool.friction = SAP_FRICTION_CONVEX; /* what sticks is not coupled */
+  sap_dual_predict(w, island);
+  sap_line_advance(&line, 1);
+  result->last = evaluate(w, island);
+  if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
+    sap_line_advance(&line, -1);
+    result->last = evaluate(w, island);
+    return 0;
+  }
+  before->step = (struct sap_step){1, 1};
+  return 1;
+}
+
+/* after an iteration that led to this |D r| */
+static void note(struct progress *before, double gradient) {
+  const int falls = gradient < 0.9 * before->reference_norm;
+  before->reference_norm = falls ? gradient : before->reference_norm;
+  before->stagnation = falls ? 0 : before->stagnation + 1;
+  before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
+}
+
+/* a convex solve as a part of the search, and on from where it ends */
+static void solve_part(struct sap_workspace *w, const struct sap_island *island,
+                       const sap_settings *settings, sap_friction friction, double tolerance,
+                       struct progress *before, struct sap_newton_result *result) {
+  sap_solve_part(w, island, settings, friction, tolerance, result);
+  result->last = evaluate(w, island);
+  result->tree = -1;
+  before->predicts = before->stagnation = 0;
+  before->step = (struct sap_step){0};
+}
+
+/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
+ * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
+ * wanted. */
+static void detour(struct sap_workspace *w, const struct sap_island *island,
+                   const sap_settings *settings, struct progress *before,
+                   struct sap_newton_result *result) {
+  static const double share = 0.1;
+  if (before->fixed_point_steps < MOST_FIXED_POINT_STEPS) {
+    solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), before,
+               result);
+    result->fallbacks |= SAP_FALLBACK_BOUNDS_HELD;
+    ++before->fixed_point_steps;
+  } else {
+    solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, before, result);
+    result->fallbacks |= SAP_FALLBACK_CONVEX_RESTART;
+    before->fixed_point_steps = 0;
+    before->reference_norm = INFINITY;
+    before->restarted = 1;
+  }
+}
+
+/* Is the iterate the last one? Keeps it where it is the best. */
+static int is_over(struct sap_workspace *w, const struct sap_island *island,
+                   const sap_settings *settings, struct progress *before,
+                   struct sap_newton_result *result) {
+  struct sap_evaluation *now = &result->last;
+  if (now->gradient <= sap_tolerance(w, settings, now)) {
+    before->bounded = sap_conclude(w, island, settings, now);
+  }
+  sap_record(w, island, result->iterations, &before->step, 0, now);
+  if (!(isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost))) {
+    result->outcome = SAP_NON_FINITE;
+    return 1;
+  }
+  if (error_of(now) < before->best) {
+    before->best = error_of(now);
+    before->best_norm = now->gradient;
+    sap_copy(w->kept, w->v, island);
+  }
+  if (now->gradient <= sap_tolerance(w, settings, now)) {
+    result->outcome = SAP_CONVERGED;
+    return 1;
+  }
+  if (sap_is_faint(now) && sap_is_round_off(w, island, now)) {
+    result->outcome = SAP_CONVERGED;
+    before->bounded = 1;
+    return 1;
+  }
+  result->outcome = SAP_FRICTION_LIMIT;
+  return result->iterations == settings->max_iterations ||
+         (before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted);
+}
+
+/* away from convergence the best iterate counts, and nothing that steps have summed up */
+static void conclude(struct sap_workspace *w, const struct sap_island *island,
+                     const sap_settings *settings, const struct progress *before,
+                     struct sap_newton_result *result) {
+  if (result->outcome != SAP_CONVERGED) {
+    sap_copy(w->v, w->kept, island);
+    w->pool.friction = SAP_FRICTION_COULOMB;
+    result->last = sap_verify(w, island);
+  }
+  if (result->outcome == SAP_STALLED &&
+      result->last.gradient <= sap_tolerance(w, settings, &result->last)) {
+    result->outcome = SAP_CONVERGED;
+  } else if (result->outcome == SAP_CONVERGED && before->bounded) {
+    return;
+  }
+  sap_bound_error(w, island);
+}
+
+struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
+                                     const sap_settings *settings) {
+  struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
+  struct progress before = {.best = INFINITY,
+                            .best_norm = INFINITY,
+                            .reference_norm = INFINITY,
+                            .precision = sap_choose_precision(island, settings)};
+  const int32_t work =
+      island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
+  sap_refresh(w, island);
+  result.last = evaluate(w, island);
+  sap_copy(w->kept, w->v, island);
+  struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
+  while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
+    sap_lap(&watch, &result.assembly_seconds);
+    const double gradient = result.last.gradient;
+    if (before.stagnation == STAGNATION) {
+      if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
+        result.outcome = SAP_STALLED;
+        break;
+      }
+      detour(w, island, settings, &before, &result);
+      watch = sap_stopwatch_start(settings->record_history);
+      continue;
+    }
+    if (!start_sticking(w, island, settings, &before, &watch, &result)) {
+      const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
+      if (node >= 0) {
+        result.outcome = SAP_BREAKDOWN;
+        result.tree = w->plan->graph.node_tree[node];
+        break;
+      }
+      before.step = advance(w, island, settings, &result.last);
+    }
+    before.predicts = 1;
+    before.norm_before = gradient;
+    result.trials += before.step.trials;
+    ++result.iterations;
+    sap_lap(&watch, &result.line_search_seconds);
+    note(&before, result.last.gradient);
+    before.stagnation = before.step.alpha > 0 ? before.stagnation : STAGNATION;
+  }
+  conclude(w, island, settings, &before, &result);
+  result.coulomb_gradient = result.last.gradient;
+  return result;
+}
