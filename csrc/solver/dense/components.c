@@ -4,8 +4,9 @@
 
 #include "constraints/kinds/kinds.h"
 
-/* Of trees that are wider the islands eliminate what no row moves, which pays more. */
-enum { WIDEST = 64 };
+/* Most velocities. Of wider components without contacts the islands eliminate what no row moves,
+ * which pays more. */
+enum { WIDEST = 64, WIDEST_WITH_CONTACTS = 128 };
 
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_components *c = context;
@@ -102,8 +103,8 @@ static int takes_contacts(const sap_problem *problem, const sap_settings *settin
 static int is_dense(const struct sap_components *c, const sap_problem *problem, int32_t t,
                     int32_t n_rows, int32_t n_contacts, int takes_contacts) {
   const int32_t n = c->size[t], m = c->impulses[t];
-  if (n > WIDEST || n_rows + n_contacts == 0 || (n_contacts > 0 && !takes_contacts) ||
-      c->is_unfit[t]) {
+  if (n > (n_contacts > 0 ? WIDEST_WITH_CONTACTS : WIDEST) || n_rows + n_contacts == 0 ||
+      (n_contacts > 0 && !takes_contacts) || c->is_unfit[t]) {
     return 0;
   }
   const int is_plain = m == 3 * n_contacts && n_rows <= SAP_ALONE_ROWS && n <= problem->tree_nv[t];

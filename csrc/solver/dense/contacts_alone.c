@@ -7,6 +7,7 @@
 #include "constraints/laws/contact_law.h"
 #include "constraints/laws/disk.h"
 #include "linalg/junction_tree.h"
+#include "problem/graph/branches.h"
 #include "problem/products/round_off.h"
 #include "solver/dense/spin_alone.h"
 
@@ -169,6 +170,18 @@ static int32_t end_of_moved(int32_t n, int32_t m, const double *J,
   return end;
 }
 
+/* The end of the entries of S in the strip of rows from `first` on, where it is not behind `end`:
+ * those of other branches and trees are zeros. */
+static int32_t end_of_row(const uint64_t *strips, int32_t n, int32_t first, int32_t end) {
+  const int32_t shift = sap_strip_shift(n);
+  int32_t k = (end - 1) >> shift;
+  while (k > first >> shift && !(strips[k] >> (first >> shift) & 1)) {
+    --k;
+  }
+  const int32_t last = (k + 1) << shift;
+  return last < end ? last : end;
+}
+
 void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
                               const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
@@ -179,8 +192,9 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
   memset(unknowns->Y, 0, (size_t)m * (size_t)end * sizeof *unknowns->Y);
   for (int32_t i = 0; i < end; i += STRIP) {
     /* S is zero below the diagonal */
+    const int32_t last = end_of_row(inverse->strips, n, i, end);
     kernels->multiply(
-        m, end - i < STRIP ? end - i : STRIP, end - i, 1, unknowns->J + (size_t)i * (size_t)m, m,
+        m, end - i < STRIP ? end - i : STRIP, last - i, 1, unknowns->J + (size_t)i * (size_t)m, m,
         inverse->S + (size_t)i * (size_t)(n + 1), n, unknowns->Y + (size_t)i * (size_t)m, m, 0);
   }
   kernels->multiply(m, m, end, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);

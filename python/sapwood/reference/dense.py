@@ -34,7 +34,7 @@ from .pools import RowPool
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-MOST_STEPS, MOST_SCALARS = 4, 64
+MOST_STEPS, MOST_SCALARS, MOST_SCALARS_WITH_CONTACTS = 4, 64, 128
 MOST_IMPULSES, FEWER_IMPULSES = 48, 24
 FEW_ROWS, MOST_UNKNOWN_ROWS = 6, 24
 WIDE = 24
@@ -53,9 +53,10 @@ LEAST_REMAINDER = 1e-6
 
 def fits(objective: Objective, settings: SapSettings) -> bool:
     """Whether the component is small, with contacts under Coulomb's law or none."""
-    if not settings.islands or objective.nv > MOST_SCALARS:
-        return False
     rows = unknowns(objective)
+    most = MOST_SCALARS_WITH_CONTACTS if rows else MOST_SCALARS
+    if not settings.islands or objective.nv > most:
+        return False
     if not rows:
         return True
     plain = settings.friction == "coulomb" and settings.start == "sticking"
