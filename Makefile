@@ -174,7 +174,7 @@ lint: .venv/test
 	ruff format --check
 	clang-format --dry-run -Werror $(C_FILES)
 	! git grep -nE '^.{101,}' -- '*.c' '*.h'
-	scripts/layers
+	scripts/layers build/python
 	$(PY) scripts/mutate --check
 
 types: .venv/test

@@ -22,7 +22,7 @@ from benchmarks.arguments import (
 )
 from sapwood.base.optional import install_command
 
-PAGE = pages.DOCS / "models.md"
+PAGE = pages.DOCS / "reference/models.md"
 
 
 def add(commands: Any) -> None:
@@ -33,8 +33,9 @@ def add(commands: Any) -> None:
         "models that people have: which run, how well, how fast",
         "Models of a folder, by our stepper and by mj_step from the same start. Writes models.csv "
         "(with --speed models_speed.csv), models.txt (the tables), models.png and a .json (the "
-        "machine); and where results go to benchmarks/results, the tables of docs/models.md. With "
-        "--speed and --against REV or --builds: models_against.csv, .txt and .json.",
+        "machine); and where results go to benchmarks/results, the tables of "
+        "docs/reference/models.md. With --speed and --against REV or --builds: "
+        "models_against.csv, .txt and .json.",
     )
     question.add_argument(
         "folder",

@@ -21,6 +21,7 @@ html_title = f"sapwood {version}"
 
 extensions = [
     "docstrings",
+    "engine_fields",
     "executed",
     "formulas",
     "gallery",
@@ -59,7 +60,7 @@ highlight_language = "python"
 # attributes of several classes have the same name
 suppress_warnings = ["ref.python"]
 
-executed_pages = ["arrays", "batches", "materials"]
+executed_pages = ["tutorials/arrays", "how-to/batches", "how-to/materials"]
 
 # ---- notebooks, which are run --------------------------------------------------------------------
 

@@ -1,12 +1,12 @@
-/* Sums and products of short vectors, in plain order; the length of three numbers; the larger and
- * the smaller of two numbers. */
+/* Arithmetic on short vectors in plain order, the length of three numbers, and the larger and the
+ * smaller of two numbers. */
 #ifndef SAPWOOD_BASE_ARITHMETIC_H
 #define SAPWOOD_BASE_ARITHMETIC_H
 
 #include <math.h>
 #include <stdint.h>
 
-/* without a branch or a call, and b where one is not a number */
+/* The larger and the smaller number, without a branch or a call; b if one of them is NaN. */
 static inline double sap_larger(double a, double b) { return a > b ? a : b; }
 static inline double sap_lesser(double a, double b) { return a < b ? a : b; }
 

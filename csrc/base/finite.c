@@ -26,7 +26,7 @@ int64_t sap_first_non_finite(int64_t n, const double *x) {
   }
   for (i = 0; i < n && isfinite(x[i]); ++i) {
   }
-  return i < n ? i : -1; /* another thread may have changed the array meanwhile */
+  return i < n ? i : -1; /* another thread may change the array meanwhile */
 }
 
 sap_status sap_check_finite(const char *argument, int64_t n, const double *x, sap_error *error) {

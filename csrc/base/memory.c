@@ -20,7 +20,7 @@ sap_allocator sap_allocator_or_default(const sap_allocator *given) {
   return (sap_allocator){default_allocate, default_release, NULL};
 }
 
-/* the first `bytes` of the block may be used, and nothing around them */
+/* Permits access to the first `bytes` of the block and forbids the memory around them. */
 static void permit_only(const struct sap_block *block, size_t bytes) {
   sap_forbid(block->raw, block->capacity + SAP_ALIGNMENT);
   sap_permit(block->base, bytes);
@@ -53,7 +53,7 @@ int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator
 
 int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
                     void *context, const sap_allocator *allocator) {
-  /* red zones are laid only in a block that is known to be large enough */
+  /* red zones are written only into a block that is known to be large enough */
   struct sap_arena arena = {SAP_RED_ZONE > 0 ? NULL : block->base, 0};
   pieces(context, &arena);
   if (arena.base && arena.used <= block->capacity) {

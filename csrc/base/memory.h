@@ -1,8 +1,9 @@
-/* Memory: the allocator hook and the arena.
+/* This module provides the allocator hook and the arena.
  *
  * An arena is one block, carved by one routine that runs twice: first on an empty arena, which only
  * adds up the bytes, then on the block of that size. The two passes cannot drift apart because they
- * are the same code. Every piece is aligned to a cache line. red_zone.h forbids what lies between.
+ * are the same code. Every piece is aligned to a cache line. red_zone.h forbids access to the gaps
+ * between them.
  *
  * A sap_block is the block behind an arena. It grows by half when it must and never shrinks, so
  * that a simulation stops allocating once it has seen its largest problem. */
@@ -23,15 +24,15 @@ struct sap_arena {
 };
 
 struct sap_block {
-  void *raw;           /* what the allocator gave */
+  void *raw;           /* pointer from the allocator */
   unsigned char *base; /* aligned start, NULL while empty */
-  size_t capacity;     /* bytes behind base */
+  size_t capacity;     /* bytes from base on */
 };
 
-/* the hook to use: *given, or malloc and free when given is NULL */
+/* Returns *given, or malloc and free if given is NULL. */
 sap_allocator sap_allocator_or_default(const sap_allocator *given);
 
-/* next piece of count * size bytes; NULL while measuring */
+/* Returns the next piece of count * size bytes; NULL while measuring. */
 static inline void *sap_arena_take(struct sap_arena *arena, size_t count, size_t size) {
   const size_t limit = SIZE_MAX / 4;
   size_t bytes;
@@ -49,15 +50,15 @@ static inline void *sap_arena_take(struct sap_arena *arena, size_t count, size_t
   return piece;
 }
 
-/* makes room for at least `bytes`, forgetting what the block held; 0 when memory ran out */
+/* Provides at least `bytes` and forgets the contents of the block; 0 if memory runs out. */
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator);
 
-/* Carves the block by this routine, which is given the context: most often the block is large
- * enough for it, else it grows and is carved again. 0 when memory ran out. */
+/* Carves the block by the routine `pieces`, which receives the context. A block that is too small
+ * grows and is carved again. Returns 0 if memory runs out. */
 int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
                     void *context, const sap_allocator *allocator);
 
-/* The same, with zeros in all pieces. */
+/* Carves like sap_block_carve() and fills all pieces with zeros. */
 int sap_block_carve_zeros(struct sap_block *block,
                           void (*pieces)(void *context, struct sap_arena *arena), void *context,
                           const sap_allocator *allocator);

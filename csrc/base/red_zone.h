@@ -1,8 +1,8 @@
-/* Red zones: bytes between the pieces of an arena that nobody may read or write.
+/* This module lays red zones: bytes between the pieces of an arena that nobody may read or write.
  *
- * AddressSanitizer knows blocks of the allocator alone: a write past the end of one piece lands in
- * the next one unseen. In builds with it, pieces lie SAP_RED_ZONE bytes further apart, and these
- * are forbidden. Elsewhere there are no such bytes, and both functions are empty. */
+ * AddressSanitizer knows only the blocks of the allocator: it does not see a write past the end of
+ * one piece into the next. Builds with it place pieces SAP_RED_ZONE bytes further apart and forbid
+ * these. Other builds have no such bytes, and both functions are empty. */
 #ifndef SAPWOOD_BASE_RED_ZONE_H
 #define SAPWOOD_BASE_RED_ZONE_H
 
@@ -20,7 +20,7 @@
 
 #include <sanitizer/asan_interface.h>
 
-/* twice as much as the widest vector that a kernel writes, and a multiple of SAP_ALIGNMENT */
+/* bytes: twice the widest vector that a kernel writes, and a multiple of SAP_ALIGNMENT */
 enum { SAP_RED_ZONE = 128 };
 
 static inline void sap_forbid(const void *begin, size_t bytes) {

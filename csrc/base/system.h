@@ -1,4 +1,5 @@
-/* Threads, locks and processes of the operating system: system_posix.c and system_windows.c. */
+/* This module wraps threads, locks and processes of the operating system. system_posix.c and
+ * system_windows.c implement it. */
 #ifndef SAPWOOD_BASE_SYSTEM_H
 #define SAPWOOD_BASE_SYSTEM_H
 
@@ -17,7 +18,7 @@ typedef pthread_cond_t sap_system_condition;
 typedef pthread_t sap_system_thread;
 #endif
 
-/* a mutex, and the condition that its holders wait for */
+/* A monitor is a mutex with the condition that its holders wait for. */
 struct sap_monitor {
   sap_system_mutex mutex;
   sap_system_condition condition;
@@ -27,7 +28,7 @@ void sap_monitor_destroy(struct sap_monitor *monitor);
 void sap_monitor_enter(struct sap_monitor *monitor);
 void sap_monitor_leave(struct sap_monitor *monitor);
 
-/* By a holder, who lets others in meanwhile; it may return without a reason. */
+/* The holder calls it and lets others in meanwhile; it may return without a reason. */
 void sap_monitor_wait(struct sap_monitor *monitor);
 void sap_monitor_wake_all(struct sap_monitor *monitor);
 
@@ -37,15 +38,15 @@ struct sap_thread {
   void *context;
 };
 
-/* Runs `run` in a thread of its own, which takes no signals but faults; 0 where it cannot be made.
- * `thread` stays where it is until it is joined. */
+/* Runs `run` in a thread of its own, which receives no signals except faults; 0 if the thread
+ * cannot be created. `thread` must not move until it is joined. */
 int sap_thread_start(struct sap_thread *thread, void (*run)(void *context), void *context);
 void sap_thread_join(struct sap_thread *thread);
 
-/* offers the core to others */
+/* Offers the core to other threads. */
 void sap_thread_yield(void);
 
-/* number of this process: another one in a child made by fork() */
+/* Returns the number of this process; a child made by fork() has another one. */
 int64_t sap_process(void);
 
 #endif

@@ -28,7 +28,7 @@ void sap_monitor_wake_all(struct sap_monitor *monitor) {
   pthread_cond_broadcast(&monitor->condition);
 }
 
-/* signals are for the threads of the application, faults for the thread that made them */
+/* Threads of the application receive the signals; a fault goes to the thread that made it. */
 static void block_signals(sigset_t *before) {
   const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
   sigset_t all;

@@ -6,11 +6,11 @@
 #include "base/memory.h"
 #include "base/system.h"
 
-/* How long a helper without work stays awake: while it is roused, since waking takes longer than
- * most waits, and for a moment after it, in case the next solve comes at once. */
-static const double awake_when_roused = 1e-3, awake_at_rest = 50e-6; /* s */
+/* Time that a helper without work stays awake: longer during a solve, since waking takes longer
+ * than most waits, and short afterwards, in case the next solve follows at once. */
+static const double awake_in_use = 1e-3, awake_after_use = 50e-6; /* s */
 
-/* after this a thread that waits offers its core to others from time to time */
+/* A thread that waits longer than this offers its core to others from time to time. */
 static const double patience = 30e-6; /* s */
 enum { CLOCK_EVERY = 16 };            /* polls */
 
@@ -20,25 +20,25 @@ struct helper {
   int32_t index;
 };
 
-/* The state of the open loop is a generation and the number of tasks that are not yet claimed.
- * Whoever replaces it by one task less has read the other members of the same generation, for they
- * change only while nothing is left to claim. */
+/* The state of the open loop is a generation and the number of tasks that are not yet claimed. A
+ * thread that replaces it by one task less has read the other members of the same generation, for
+ * they change only while nothing is left to claim. */
 struct sap_threads {
   _Atomic uint64_t state; /* generation << 32 | unclaimed */
   _Atomic(void (*)(void *, int32_t, int32_t)) run;
   _Atomic(void *) context;
   _Atomic int32_t n_tasks;
-  _Alignas(SAP_ALIGNMENT) _Atomic int32_t done; /* tasks that helpers have done */
-  _Alignas(SAP_ALIGNMENT) _Atomic int roused;
+  _Alignas(SAP_ALIGNMENT) _Atomic int32_t done; /* number of tasks that helpers have finished */
+  _Alignas(SAP_ALIGNMENT) _Atomic int keep_awake;
   _Atomic int quit;
   _Atomic int32_t asleep;
   struct sap_monitor work;
-  uint64_t calls; /* that were made to those asleep, by the holder of `work` */
+  uint64_t calls; /* number of calls to sleeping helpers, guarded by `work` */
   struct sap_block block;
   int32_t n, n_helpers;
-  int32_t own; /* tasks of the open loop that the caller has done */
+  int32_t own; /* number of tasks of the open loop that the caller has finished */
   int creation_failed;
-  int64_t process; /* that the helpers live in */
+  int64_t process; /* process in which the helpers run */
   struct helper helper[];
 };
 
@@ -80,7 +80,7 @@ void sap_wait_a_little(struct sap_wait *wait) {
   }
 }
 
-/* Whoever falls asleep says so before it looks for work once more, and whoever opens a loop does so
+/* A helper announces its sleep before it looks for work once more, and the caller opens a loop
  * before it looks for sleepers: one of the two sees the other. */
 static void sleep_until_called(struct sap_threads *threads) {
   sap_monitor_enter(&threads->work);
@@ -116,8 +116,8 @@ static void help(void *argument) {
       continue;
     }
     sap_wait_a_little(&wait);
-    const int roused = atomic_load_explicit(&threads->roused, memory_order_relaxed);
-    if (wait.lasted > (roused ? awake_when_roused : awake_at_rest)) {
+    const int keep_awake = atomic_load_explicit(&threads->keep_awake, memory_order_relaxed);
+    if (wait.lasted > (keep_awake ? awake_in_use : awake_after_use)) {
       sleep_until_called(threads);
       wait = (struct sap_wait){0};
     }
@@ -126,11 +126,11 @@ static void help(void *argument) {
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-/* as it is before there are helpers */
+/* Sets the state without helpers. */
 static void reset(struct sap_threads *threads) {
   atomic_init(&threads->state, 0);
   atomic_init(&threads->done, 0);
-  atomic_init(&threads->roused, 0);
+  atomic_init(&threads->keep_awake, 0);
   atomic_init(&threads->quit, 0);
   atomic_init(&threads->asleep, 0);
   sap_monitor_init(&threads->work);
@@ -179,13 +179,13 @@ static void start_helpers(struct sap_threads *threads) {
   }
 }
 
-void sap_threads_rouse(struct sap_threads *threads) {
+void sap_threads_wake(struct sap_threads *threads) {
   if (threads->process != sap_process()) {
     reset(threads);
   }
-  /* helpers read it again and again: to write it takes as long as to ask them all */
-  if (!atomic_load_explicit(&threads->roused, memory_order_relaxed)) {
-    atomic_store(&threads->roused, 1);
+  /* helpers poll this flag: a write takes as long as a message to all of them */
+  if (!atomic_load_explicit(&threads->keep_awake, memory_order_relaxed)) {
+    atomic_store(&threads->keep_awake, 1);
   }
   if (threads->n_helpers < threads->n - 1 && !threads->creation_failed) {
     start_helpers(threads);
@@ -193,8 +193,8 @@ void sap_threads_rouse(struct sap_threads *threads) {
   wake(threads);
 }
 
-void sap_threads_rest(struct sap_threads *threads) {
-  atomic_store_explicit(&threads->roused, 0, memory_order_relaxed);
+void sap_threads_sleep(struct sap_threads *threads) {
+  atomic_store_explicit(&threads->keep_awake, 0, memory_order_relaxed);
 }
 
 int32_t sap_threads_helpers(const struct sap_threads *threads) { return threads->n_helpers; }

@@ -1,43 +1,42 @@
-/* How the impulses of a triple depend on its constants, beside v_hat, on which they depend as on
- * -v_c:
+/* This module differentiates the impulses of a triple by its constants; the derivative by v_hat is
+ * that by -v_c:
  *
  *     dgamma = G (dv_hat - dv_c) + sum_c (dgamma/dc) dc
  *
- * at the y, gamma and G of the last evaluation. And how far v_c may go until a boundary of the
- * regions between which that is smooth: the distance, m/s or rad/s, in the plane of |v_t| and v_n,
- * or of the row. A law is differentiated within the region that its formulas chose; what another
- * region says on the boundary is not looked at. */
+ * at the y, gamma and G of the last evaluation. It also finds the distance of v_c, m/s or rad/s, to
+ * the boundary of the region where gamma is smooth, in the plane of |v_t| and v_n, or for the row.
+ * A law is differentiated within the region that its formulas chose, also on the boundary. */
 #ifndef SAPWOOD_CONSTRAINTS_PARTIALS_H
 #define SAPWOOD_CONSTRAINTS_PARTIALS_H
 
 #include "constraints/laws/contact.h"
 
-/* constants of a contact */
+/* Constants of a contact. */
 enum sap_contact_constant {
   SAP_BY_MU,
   SAP_BY_R_T,
   SAP_BY_R_N,
-  SAP_BY_BOUND,   /* b of friction that is lagged */
-  SAP_BY_KAPPA,   /* of a core */
-  SAP_BY_LAMBDA,  /* of an exp core */
-  SAP_BY_SPIN,    /* mu_k about n, */
-  SAP_BY_ROLL_T1, /* t1 */
-  SAP_BY_ROLL_T2, /* and t2 */
+  SAP_BY_BOUND,   /* b of lagged friction */
+  SAP_BY_KAPPA,   /* kappa of a core */
+  SAP_BY_LAMBDA,  /* lambda of an exp core */
+  SAP_BY_SPIN,    /* mu_k about n */
+  SAP_BY_ROLL_T1, /* mu_k about t1 */
+  SAP_BY_ROLL_T2, /* mu_k about t2 */
   SAP_N_CONTACT_CONSTANTS
 };
 
-/* and of a clamped row */
+/* Constants of a clamped row. */
 enum sap_row_constant { SAP_BY_R, SAP_BY_LOWER, SAP_BY_UPPER, SAP_N_ROW_CONSTANTS };
 
 struct sap_partials {
-  /* dgamma/dc: rows of the triple, then those of the second one of a pair. Of clamped rows entry r
-   * is by the constant of row r. */
+  /* dgamma/dc of the rows of the triple, then of the second one of a pair; for clamped rows entry r
+   * is the derivative by the constant of row r */
   double by[SAP_N_CONTACT_CONSTANTS][6];
-  double distance[3]; /* of a contact the first one, else one per row */
+  double distance[3]; /* m/s or rad/s; the first entry for a contact, else one per row */
 };
 
-/* What gamma_n and mu gamma_n of a sliding contact depend on beside y: by mu, R_t and R_n. All 0
- * unless it slides. */
+/* Derivatives of gamma_n and mu gamma_n of a sliding contact by mu, R_t and R_n at fixed y. All are
+ * 0 unless it slides. */
 struct sap_cone_slopes {
   double normal[3], friction[3];
 };
@@ -60,16 +59,16 @@ static inline struct sap_cone_slopes sap_cone_slopes(const struct sap_contact *c
   return slopes;
 }
 
-/* from (y_r, y_n) to the nearer edge, in v_c: of the cone, and of its polar */
+/* Returns the distance from (y_r, y_n) to the nearer edge, in v_c: of the cone or of its polar. */
 double sap_cone_distance(const struct sap_contact *c, double y_r, double y_n);
 
-/* the same of the cylinder y_r <= b, y_n >= 0; where b follows y_n its wall is the cone's */
+/* Returns the same for the cylinder y_r <= b, y_n >= 0; if b follows y_n its wall is the cone's. */
 double sap_disk_distance(const struct sap_contact *c, double b, int follows, double y_r,
                          double y_n);
 
 struct sap_pool;
 
-/* of the triple at this place, or of the pair that begins there */
+/* Differentiate the triple at this place, or the pair that begins there. */
 void sap_contact_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
 void sap_disk_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
 void sap_wide_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);

@@ -1,6 +1,6 @@
-/* The triples of a problem (problem/triples.h), one array per quantity: those that every law has,
- * those of contacts, whatever their law, and those of one law alone. Triples of one law follow each
- * other, so that each loop runs over a range of one kind. */
+/* The pool stores the triples of a problem (problem/triples.h), one array per quantity: arrays of
+ * every law, of contacts under any law, and of single laws. Triples of one law are consecutive, so
+ * that each loop runs over a range of one kind. */
 #ifndef SAPWOOD_CONSTRAINTS_POOL_H
 #define SAPWOOD_CONSTRAINTS_POOL_H
 
@@ -15,38 +15,38 @@ enum sap_law_name {
   SAP_LAW_WIDE,        /* either with torsional and rolling friction: torsional.h */
   SAP_LAW_BARRIER,     /* compliant friction with a rigid core: rigid_core.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
-  SAP_LAW_JOINT,       /* those of a single velocity each */
+  SAP_LAW_JOINT,       /* clamped rows of a single velocity each */
   SAP_N_LAWS
 };
 
-/* contacts (n) */
+/* Arrays (n) of contacts. */
 struct sap_contacts {
   double *mu, *R_t, *R_n;
   double *inverse_R_t, *inverse_R_n, *mu_hat, *share;
-  double *given;   /* b of the friction as the problem has it, NaN where it does not, */
-  double *bound;   /* and as it is at present: disk.h */
-  double *slip[2]; /* t where a contact slides, else 0 */
+  double *given;   /* b of the friction in the problem, NaN if unknown */
+  double *bound;   /* present b of the friction, see disk.h */
+  double *slip[2]; /* t if the contact slides, else 0 */
   int8_t *region;
 };
 
-/* contacts with torsional and rolling friction (n), by the place of their own triple */
+/* Arrays (n) of contacts with torsional and rolling friction, by the place of their own triple. */
 struct sap_wides {
   double *scale[3]; /* mu_k/mu */
-  double *slip[3];  /* t of the angular components where a contact slides, else 0 */
-  double *cross[9]; /* G between both triples: by row of the own one */
+  double *slip[3];  /* t of the angular components if the contact slides, else 0 */
+  double *cross[9]; /* G between both triples, by row of the contact's own */
 };
 
-/* contacts with a rigid core (n) */
+/* Arrays (n) of contacts with a rigid core. */
 struct sap_barriers {
-  double *kappa_problem; /* the problem's */
-  double *kappa_given;   /* raised where a contact starts too deep */
-  double *kappa;         /* raised where the iterate would not be inside */
+  double *kappa_problem; /* kappa of the problem */
+  double *kappa_given;   /* kappa, raised if the contact starts too deep */
+  double *kappa;         /* kappa, raised further if the iterate would be outside */
   double *inverse_kappa;
-  double *lambda;    /* of an exp barrier; 0 for a log barrier */
+  double *lambda;    /* lambda of an exp barrier; 0 for a log barrier */
   double *dual_size; /* |gamma'|_R of direction.h */
 };
 
-/* clamped rows (n), of one velocity or more */
+/* Arrays (n) of clamped rows, of one velocity or more. */
 struct sap_clamps {
   double *R[3], *inverse_R[3], *lower[3], *upper[3];
 };
@@ -54,29 +54,29 @@ struct sap_clamps {
 struct sap_pool {
   double soft; /* eps_s^2 */
 
-  /* how friction acts at present: convex, bounded by b as it stands, or by b = mu gamma_n, which
-   * evaluation then writes */
+  /* present friction: convex, with fixed bounds b, or with b = mu gamma_n, which evaluation
+   * writes */
   sap_friction friction;
 
-  /* (n): v_c at the iterate, and its change along the line */
+  /* (n) v_c at the iterate, and its change along the line */
   double *v_hat[3], *v_c[3], *dv_c[3];
 
-  /* (n): what `evaluate` finds; G by entry of enum SAP_G_11.. */
+  /* (n) results of `evaluate`; G by entry of enum SAP_G_11.. */
   double *y[3], *gamma[3];
   double *G[SAP_G_ENTRIES];
 
-  double *dual[3]; /* (n): w and gamma_n' of direction.h; w of each clamped row */
+  double *dual[3]; /* (n) w and gamma_n' of direction.h; w of each clamped row */
 
-  struct sap_contacts contact; /* of contacts under any law */
-  struct sap_wides wide;       /* these are empty where no triple is under their law */
+  struct sap_contacts contact; /* contacts under any law */
+  struct sap_wides wide;       /* these are empty if no triple is under their law */
   struct sap_barriers barrier;
   struct sap_clamps clamp;
 };
 
-/* arrays of n doubles */
+/* Carves arrays of n doubles. */
 void sap_pool_take(struct sap_arena *arena, int32_t n, size_t count, double **const arrays[]);
 
-/* the arrays that every law has, and those of contacts */
+/* Carves the arrays that every law has, and the arrays of contacts. */
 void sap_pool_carve_common(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
 
 static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32_t i) {
@@ -94,7 +94,7 @@ static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32
   };
 }
 
-/* are the bounds of friction finite and >= 0, or NaN where they are not known? */
+/* Are the bounds of friction finite and >= 0, or NaN if unknown? */
 static inline int sap_pool_bounds_hold(const struct sap_pool *pool, int32_t begin, int32_t end) {
   int wrong = 0;
   for (int32_t i = begin; i < end; ++i) {
@@ -103,7 +103,7 @@ static inline int sap_pool_bounds_hold(const struct sap_pool *pool, int32_t begi
   return !wrong;
 }
 
-/* where y lies at v_c + alpha dv_c */
+/* Returns the state at v_c + alpha dv_c. */
 static inline struct sap_contact_state sap_pool_at(const struct sap_pool *p, int32_t i,
                                                    const struct sap_contact *c, double alpha) {
   return sap_contact_at_impulse(c, p->y[0][i] - alpha * (p->dv_c[0][i] * c->inverse_R_t),
@@ -111,7 +111,7 @@ static inline struct sap_contact_state sap_pool_at(const struct sap_pool *p, int
                                 p->y[2][i] - alpha * (p->dv_c[2][i] * c->inverse_R_n));
 }
 
-/* gamma' = gamma - G dv_c */
+/* Sets gamma' = gamma - G dv_c. */
 static inline void sap_pool_linearize(const struct sap_pool *p, int32_t i, double gamma[3]) {
   const double d_1 = -p->dv_c[0][i], d_2 = -p->dv_c[1][i], d_n = -p->dv_c[2][i];
   const double G_12 = p->G[SAP_G_12][i], G_1n = p->G[SAP_G_1N][i], G_2n = p->G[SAP_G_2N][i];
@@ -120,7 +120,7 @@ static inline void sap_pool_linearize(const struct sap_pool *p, int32_t i, doubl
   gamma[2] = p->gamma[2][i] + G_1n * d_1 + G_2n * d_2 + p->G[SAP_G_NN][i] * d_n;
 }
 
-/* G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, where a contact slides */
+/* Sets G_tt = along t t^T + across (I - m m^T), m = (t + w)/2 of direction.h, for sliding. */
 static inline void sap_pool_turn(const struct sap_pool *p, int32_t i, double along, double across) {
   const double t_1 = p->contact.slip[0][i], t_2 = p->contact.slip[1][i];
   const int slides = t_1 * t_1 + t_2 * t_2 > 0;

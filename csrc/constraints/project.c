@@ -3,7 +3,7 @@
 #include "constraints/laws/rigid_core.h"
 #include "constraints/laws/disk.h"
 
-/* G (3, 3) */
+/* Writes G (3, 3). */
 static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
   const int entry[9] = {SAP_G_11, SAP_G_12, SAP_G_1N, SAP_G_12, SAP_G_22,
                         SAP_G_2N, SAP_G_1N, SAP_G_2N, SAP_G_NN};
@@ -12,7 +12,7 @@ static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {
   }
 }
 
-/* results of contact i into the arrays that are not NULL */
+/* Writes the results of contact i into the arrays that are not NULL. */
 static void write_law(int64_t i, const double impulse[3], const double g[SAP_G_ENTRIES], double l,
                       int8_t at, double *gamma, double *G, double *cost, int8_t *region) {
   for (int r = 0; gamma && r < 3; ++r) {
@@ -29,12 +29,12 @@ static void write_law(int64_t i, const double impulse[3], const double g[SAP_G_E
   }
 }
 
-/* the compliant law with what a barrier makes of it */
+/* Applies a barrier to the results of the compliant law; returns the cost. */
 static double apply_barrier(const struct sap_barrier_shape *barrier, double cost, double gamma[3],
                             double G[SAP_G_ENTRIES]) {
   const struct sap_barrier_factors f =
       sap_barrier_at(barrier, sqrt(2 * cost * barrier->inverse_kappa));
-  /* infinite: outside of the domain */
+  /* phi is infinite outside of the domain */
   const double phi = f.phi < INFINITY ? f.phi : NAN;
   const double rise = cost > 0 ? f.rise / (2 * cost) : 0;
   const int row[SAP_G_ENTRIES] = {0, 0, 1, 0, 1, 2}, column[SAP_G_ENTRIES] = {0, 1, 1, 2, 2, 2};

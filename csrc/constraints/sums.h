@@ -1,5 +1,5 @@
-/* What the loops over triples share. Triples go by in rounds, whose intermediate results stay in
- * the first-level cache; sums have an order that does not depend on the compiler. */
+/* Loops over triples share these rounds, whose intermediate results stay in the first-level cache.
+ * Sums have an order that does not depend on the compiler. */
 #ifndef SAPWOOD_CONSTRAINTS_SUMS_H
 #define SAPWOOD_CONSTRAINTS_SUMS_H
 
@@ -10,12 +10,12 @@
 
 enum { SAP_ROUND = 64, SAP_LANES = 8 };
 
-/* triples of the round that begins at `first` */
+/* Returns the number of triples of the round that begins at `first`. */
 static inline int32_t sap_round(int32_t first, int32_t end) {
   return end - first < SAP_ROUND ? end - first : SAP_ROUND;
 }
 
-/* sum of n <= SAP_ROUND terms in SAP_LANES partial sums */
+/* Returns the sum of n <= SAP_ROUND terms in SAP_LANES partial sums. */
 static inline double sap_sum_round(const double *x, int32_t n) {
   double lane[SAP_LANES] = {0};
   int32_t i = 0;

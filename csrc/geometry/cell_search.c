@@ -20,6 +20,6 @@ const struct geo_search *geo_search_of(int32_t set) {
 }
 
 const struct geo_search *geo_search_best(void) {
-  const struct geo_search *wide = geo_search_of(1);
-  return wide ? wide : geo_search_of(0);
+  const struct geo_search *avx2 = geo_search_of(1);
+  return avx2 ? avx2 : geo_search_of(0);
 }

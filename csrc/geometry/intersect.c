@@ -3,8 +3,8 @@
 /* cos(5 pi/8) */
 static const double far_side = -0.38268343236508977;
 
-/* sine of the angle below which a plane and a face count as parallel: where they cross is then
- * round- off over that, and is found on the face's edges */
+/* Sine of the angle below which a plane and a face count as parallel: their crossing is round-off
+ * divided by that, and is found on the face's edges. */
 static const double parallel = 1e-6;
 
 static int on_near_side(struct geo_vec n, struct geo_vec slope, double steepness) {
@@ -13,7 +13,7 @@ static int on_near_side(struct geo_vec n, struct geo_vec slope, double steepness
 
 static double snapped(double s, double round_off) { return fabs(s) <= round_off ? 0 : s; }
 
-/* does a plane that cuts some vertices off leave others? */
+/* Does the plane have vertices on both sides? */
 static int is_split(const double s[4]) {
   const int positive = (s[0] > 0) + (s[1] > 0) + (s[2] > 0) + (s[3] > 0);
   return positive > 0 && positive < 4;
@@ -26,9 +26,9 @@ static void read_cut(const struct geo_cut *cut, struct geo_polygon *polygon) {
   }
 }
 
-/* Lowest heights of points over the walls of a cell. Where one of them is above `clear` the points
+/* Lowest heights of points over the walls of a cell. If one of them is above `clear`, the points
  * lie beyond that wall, and clipping would leave nothing: most pairs of cells end there. Points are
- * taken one by one, as they were written: vectors of them would have to wait for that. */
+ * added one by one, as they were written: a load of vectors would have to wait for the stores. */
 struct heights {
   double least[4];
 };
@@ -55,8 +55,8 @@ static int finish(struct geo_face *face) {
 
 /* ---- two fields ---- */
 
-/* The plane along a face of b ends where the plane's cut through b does. An edge too short to have
- * a direction is left to the other faces. */
+/* Clips the plane along a face of b at the edge that the plane's cut through b has there. An edge
+ * too short to have a direction is left to the other faces. */
 static void clip_along(const struct geo_cut *cut, int wall, double size, struct geo_face *face) {
   for (int k = 0; k < 4 && k < cut->n; ++k) {
     const int next = k + 1 < cut->n ? (k + 1) & 3 : 0;
@@ -86,8 +86,9 @@ static void clip_by(const struct geo_four *y, const struct geo_cut *cut,
   }
 }
 
-/* p of a less p of b at the vertices of one of them, what is below round-off taken to be 0: values
- * that all cells at a vertex agree on. Does the plane where the fields are equal cut the cell? */
+/* Writes s, p of a minus p of b at the vertices of one of them; values below round-off become 0,
+ * and all cells at a vertex agree on them. Does the plane where the fields are equal cut the
+ * cell? */
 static int differ(const struct geo_four *v, const double *own, const struct geo_field *other,
                   double sign, double round_off, double s[4]) {
   for (int k = 0; k < 4; ++k) {
@@ -113,7 +114,7 @@ int geo_meet_fields(const struct geo_tetrahedron *a, const struct geo_tetrahedro
   if (!differ(&y, b->p, &a->field, -1, view->round_off, r)) {
     return 0;
   }
-  /* two polygons in the plane: one of them has an edge that keeps them apart, or they meet */
+  /* two polygons in a plane meet unless an edge of one of them separates them */
   struct geo_cut cut;
   struct geo_cut cut_of_b;
   geo_cut_tetrahedron(&a->v, s, &cut);
@@ -150,7 +151,7 @@ int geo_meet_fields(const struct geo_tetrahedron *a, const struct geo_tetrahedro
 
 /* ---- a field and a rigid surface ---- */
 
-/* Clipped first by the face that is most nearly parallel: the corners are the triangle's own then,
+/* Clips first by the face that is most nearly parallel: the corners are then the triangle's own,
  * and both cells at the face see them on opposite sides of it to the last bit. */
 static void clip_inside(const struct geo_walls *walls, struct geo_face *face) {
   int first = 0;

@@ -1,5 +1,5 @@
-/* Four numbers at once, or two and two: the vectors of files that are compiled once per instruction
- * set. */
+/* This module defines vectors of four numbers, or of two, for files that are compiled once per
+ * instruction set. */
 #ifndef SAPWOOD_GEOMETRY_LANES_H
 #define SAPWOOD_GEOMETRY_LANES_H
 
@@ -12,7 +12,7 @@ enum { GEO_LANES = 2 };
 #endif
 
 typedef double geo_lanes __attribute__((vector_size(GEO_LANES_BYTES)));
-/* of a comparison: -1 where it holds, else 0 */
+/* result of a comparison: -1 if it holds, else 0 */
 typedef long long geo_mask __attribute__((vector_size(GEO_LANES_BYTES)));
 
 static inline geo_lanes geo_load(const double *x) {
@@ -26,7 +26,7 @@ static inline geo_lanes geo_magnitude(geo_lanes x) {
   return (geo_lanes)((geo_mask)x & 0x7fffffffffffffffLL);
 }
 
-/* a bit for each lane where the mask is 0 */
+/* Returns a bit for each lane whose mask is 0. */
 static inline int geo_open(geo_mask mask) {
 #ifdef __AVX2__
   const geo_mask bits = ~mask & (geo_mask){1, 2, 4, 8};

@@ -1,6 +1,6 @@
 #include "geometry/polygon.h"
 
-/* Edges that the corners are on, in order, by the set of vertices where s > 0; 0 ends. An edge is
+/* Edges of the corners, in order, by the set of vertices where s > 0; 0 ends the list. An edge is
  * the bits of its vertices. */
 static const unsigned char corners[16][4] = {
     {0},                  /* none */
@@ -61,7 +61,7 @@ void geo_clip(struct geo_polygon *polygon, struct geo_vec n, double offset, int 
       polygon->v[kept++] = old[k];
     }
     if (is_in != next_in) {
-      /* from the corner inside, so that neighbours find the same point */
+      /* begins at the corner inside, so that neighbours find the same point */
       const int from = is_in ? k : next;
       const int to = is_in ? next : k;
       polygon->v[kept++] = geo_between(old[from], old[to], d[from] / (d[from] - d[to]));
@@ -70,7 +70,7 @@ void geo_clip(struct geo_polygon *polygon, struct geo_vec n, double offset, int 
   polygon->n = kept;
 }
 
-static int apart(struct geo_vec a, struct geo_vec b) {
+static int are_distinct(struct geo_vec a, struct geo_vec b) {
   const struct geo_vec d = geo_sub(a, b);
   return geo_dot(d, d) > 1e-28;
 }
@@ -78,11 +78,11 @@ static int apart(struct geo_vec a, struct geo_vec b) {
 void geo_tidy(struct geo_polygon *polygon) {
   int kept = 0;
   for (int k = 0; k < polygon->n; ++k) {
-    if (kept == 0 || apart(polygon->v[k], polygon->v[kept - 1])) {
+    if (kept == 0 || are_distinct(polygon->v[k], polygon->v[kept - 1])) {
       polygon->v[kept++] = polygon->v[k];
     }
   }
-  while (kept > 1 && !apart(polygon->v[kept - 1], polygon->v[0])) {
+  while (kept > 1 && !are_distinct(polygon->v[kept - 1], polygon->v[0])) {
     --kept;
   }
   polygon->n = kept < 3 ? 0 : kept;

@@ -5,15 +5,15 @@
 #include "base/fail.h"
 #include "geometry/shape_check.h"
 
-/* what a shape is being made of, and scratch */
-struct making {
+/* Input and scratch of the construction of a shape. */
+struct builder {
   geo_shape *shape;
   const geo_arrays *arrays;
-  struct sap_block block;    /* of the scratch */
-  struct geo_bounds *bounds; /* (n_cells) of the cells that are used */
+  struct sap_block block;    /* memory of the scratch */
+  struct geo_bounds *bounds; /* (n_cells) bounds of the used cells */
   int32_t *order;            /* (n_cells) */
-  int32_t *used;             /* (n_cells) their numbers */
-  int32_t n;                 /* cells that are used */
+  int32_t *used;             /* (n_cells) numbers of the used cells */
+  int32_t n;                 /* number of used cells */
 };
 
 static const int32_t *tetrahedron(const geo_arrays *a, int32_t i) {
@@ -28,8 +28,8 @@ static struct geo_vec vertex(const geo_arrays *a, int32_t i) {
 
 /* ---- one cell ---- */
 
-/* p = p_0 + slope.(x - x_0): the slope is the sum of the outward areas of faces, each times what
- * the pressure opposite to it is above p_0, over three times the volume */
+/* Makes a cell with p = p_0 + slope.(x - x_0). The slope is the sum over faces of the outward area
+ * times the opposite pressure minus p_0, divided by three times the volume. */
 static void make_tetrahedron(const geo_arrays *a, int32_t i, struct geo_tetrahedron *t) {
   const int32_t *cell = tetrahedron(a, i);
   for (int k = 0; k < 4; ++k) {
@@ -54,7 +54,7 @@ static int rises(const int32_t *cell, int i, int j) { return cell[i] < cell[j]; 
 static void make_walls(const geo_arrays *a, int32_t i, struct geo_walls *walls) {
   const int32_t *cell = tetrahedron(a, i);
   for (int k = 0; k < 4; ++k) {
-    /* the other three, by rising number */
+    /* the other three vertices, by rising number */
     int v[3] = {(k + 1) & 3, (k + 2) & 3, (k + 3) & 3};
     for (int pass = 0; pass < 3; ++pass) {
       const int at = pass & 1;
@@ -89,7 +89,7 @@ static void make_triangle(const geo_arrays *a, int32_t i, struct geo_triangle *t
 
 /* ---- all of them ---- */
 
-static void bound(struct making *m, int32_t i, struct geo_bounds *b) {
+static void bound(struct builder *m, int32_t i, struct geo_bounds *b) {
   const geo_arrays *a = m->arrays;
   const int is_soft = a->kind == GEO_TETRAHEDRA;
   const int32_t *cell = is_soft ? tetrahedron(a, i) : triangle(a, i);
@@ -105,7 +105,7 @@ static void bound(struct making *m, int32_t i, struct geo_bounds *b) {
   }
 }
 
-static void find_sizes(struct making *m) {
+static void find_sizes(struct builder *m) {
   geo_shape *s = m->shape;
   for (int32_t i = 0; i < m->arrays->n_vertices; ++i) {
     s->radius = fmax(s->radius, geo_norm(vertex(m->arrays, i)));
@@ -115,8 +115,8 @@ static void find_sizes(struct making *m) {
   }
 }
 
-/* the cells with a gradient, with their bounds; ranges of pressure are wider than round-off */
-static void select_cells(struct making *m) {
+/* Selects the cells with a gradient, and bounds them; ranges of pressure grow beyond round-off. */
+static void select_cells(struct builder *m) {
   const double widen = 1e-12 * m->shape->p_most;
   m->n = 0;
   for (int32_t i = 0; i < m->arrays->n_cells; ++i) {
@@ -130,7 +130,7 @@ static void select_cells(struct making *m) {
   }
 }
 
-static sap_status make_cells(struct making *m, sap_error *error) {
+static sap_status make_cells(struct builder *m, sap_error *error) {
   geo_shape *s = m->shape;
   for (int32_t k = 0; k < s->n; ++k) {
     s->cell[k] = m->used[m->order[k]];
@@ -154,7 +154,7 @@ static sap_status make_cells(struct making *m, sap_error *error) {
 /* ---- memory ---- */
 
 static void carve_scratch(void *context, struct sap_arena *arena) {
-  struct making *m = context;
+  struct builder *m = context;
   const size_t n = (size_t)m->arrays->n_cells;
   m->bounds = sap_arena_take(arena, n, sizeof *m->bounds);
   m->order = sap_arena_take(arena, n, sizeof *m->order);
@@ -172,7 +172,7 @@ static void carve_shape(void *context, struct sap_arena *arena) {
 }
 
 static sap_status make_mesh(geo_shape *s, const geo_arrays *arrays, sap_error *error) {
-  struct making m = {.shape = s, .arrays = arrays};
+  struct builder m = {.shape = s, .arrays = arrays};
   if (!sap_block_carve(&m.block, carve_scratch, &m, &s->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }

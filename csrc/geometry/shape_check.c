@@ -5,11 +5,11 @@
 #include "geometry/sort.h"
 #include "geometry/vec3.h"
 
-/* nodes of the tree are counted by int32_t */
+/* The tree counts its nodes by int32_t. */
 enum { MOST_CELLS = 1 << 29 };
 
-/* six times the volume over the cube of the longest edge, and the like for areas: below it a cell
- * is flat, and its gradient or normal is round-off */
+/* Lower limit of the volume over the cube of the longest edge, and of the area over its square.
+ * Below it a cell is flat, and its gradient or normal is round-off. */
 static const double flat = 1e-12;
 
 const char *geo_cells_name(geo_kind kind) {
@@ -109,7 +109,7 @@ sap_status geo_check_arrays(const geo_arrays *a, sap_error *error) {
 
 /* ---- twins ---- */
 
-/* the vertices of a cell in rising order */
+/* Writes the vertices of a cell in rising order. */
 static void read_sorted(const geo_arrays *a, int32_t i, int32_t sorted[4]) {
   const int n = corners(a->kind);
   for (int k = 0; k < n; ++k) {
@@ -122,7 +122,7 @@ static void read_sorted(const geo_arrays *a, int32_t i, int32_t sorted[4]) {
   }
 }
 
-/* -1, 0 or 1: by vertices alone */
+/* Compares the vertices of two cells: -1, 0 or 1. */
 static int compare(const geo_arrays *a, int32_t i, int32_t j) {
   int32_t of_i[4], of_j[4];
   read_sorted(a, i, of_i);
@@ -135,7 +135,7 @@ static int compare(const geo_arrays *a, int32_t i, int32_t j) {
   return 0;
 }
 
-static int before(const void *context, int32_t i, int32_t j) {
+static int comes_before(const void *context, int32_t i, int32_t j) {
   const int compared = compare(context, i, j);
   return compared < 0 || (compared == 0 && i < j);
 }
@@ -144,7 +144,7 @@ sap_status geo_check_twins(const geo_arrays *a, int32_t *order, sap_error *error
   for (int32_t i = 0; i < a->n_cells; ++i) {
     order[i] = i;
   }
-  geo_sort(a->n_cells, order, before, a);
+  geo_sort(a->n_cells, order, comes_before, a);
   for (int32_t k = 1; k < a->n_cells; ++k) {
     if (compare(a, order[k - 1], order[k]) == 0) {
       return sap_invalid(error, geo_cells_name(a->kind), order[k], NAN, "is there twice");

@@ -1,13 +1,14 @@
 #include "geometry/sort.h"
 
-/* lets order[i] sink to where both below it come before it */
-static void sink(int32_t i, int32_t n, int32_t *order, geo_before before, const void *context) {
+/* Lets order[i] sink until both entries below it come before it. */
+static void sink(int32_t i, int32_t n, int32_t *order, geo_before comes_before,
+                 const void *context) {
   const int32_t moved = order[i];
   for (int32_t below = 2 * i + 1; below < n; below = 2 * i + 1) {
-    if (below + 1 < n && before(context, order[below], order[below + 1])) {
+    if (below + 1 < n && comes_before(context, order[below], order[below + 1])) {
       ++below;
     }
-    if (!before(context, moved, order[below])) {
+    if (!comes_before(context, moved, order[below])) {
       break;
     }
     order[i] = order[below];
@@ -16,14 +17,14 @@ static void sink(int32_t i, int32_t n, int32_t *order, geo_before before, const 
   order[i] = moved;
 }
 
-void geo_sort(int32_t n, int32_t *order, geo_before before, const void *context) {
+void geo_sort(int32_t n, int32_t *order, geo_before comes_before, const void *context) {
   for (int32_t i = n / 2; i-- > 0;) {
-    sink(i, n, order, before, context);
+    sink(i, n, order, comes_before, context);
   }
   for (int32_t end = n - 1; end > 0; --end) {
     const int32_t last = order[0];
     order[0] = order[end];
     order[end] = last;
-    sink(0, end, order, before, context);
+    sink(0, end, order, comes_before, context);
   }
 }

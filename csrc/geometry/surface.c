@@ -1,4 +1,4 @@
-/* Surfaces of pairs of shapes: which cells meet, and what their faces are worth as contacts. */
+/* This file finds the surfaces of pairs of shapes: cells that meet, and their faces as contacts. */
 #include "sapwood/geometry.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "geometry/cell_search.h"
 #include "geometry/shape.h"
 
-/* below these a face makes no contact */
+/* A face below these limits makes no contact. */
 static const double least_area = 1e-14;  /* m^2 */
 static const double least_slope = 1e-14; /* Pa/m */
 
-/* Where faces are written. More than there is room for are counted on, for the next attempt. */
+/* Arrays of the result. Faces beyond the room are counted but not written, for the next attempt. */
 struct arrays {
   int32_t *pair_start, *face_start, *cell_a, *cell_b;
   double *vertices, *vertex_pressure;
@@ -27,9 +27,9 @@ struct geo_workspace {
   struct sap_block block;
   struct arrays to;
   const struct geo_search *search;
-  int32_t *soft_cells, *other_cells; /* (room_cells) of a pair, that may meet */
+  int32_t *soft_cells, *other_cells; /* (room_cells) cells of a pair that may meet */
   int64_t room_pairs, room_cells, room_faces, room_vertices;
-  int64_t n_faces, n_vertices; /* found, written where there is room */
+  int64_t n_faces, n_vertices; /* number found, written if there is room */
 };
 
 /* ---- memory ---- */
@@ -97,28 +97,28 @@ void geo_workspace_destroy(geo_workspace *work) {
 
 /* ---- one face ---- */
 
-/* A pair on its way through the trees: cells of `soft` and `other`, in the frame of `soft`. */
+/* State of the search for one pair: cells of `soft` and `other`, in the frame of `soft`. */
 struct crossing {
   geo_workspace *work;
   const geo_shape *soft, *other;
-  struct geo_frame pose; /* of soft in the world */
-  struct geo_view view;  /* of other from soft */
+  struct geo_frame pose; /* soft in the world */
+  struct geo_view view;  /* other as seen from soft */
   int swapped;           /* is soft the pair's b? */
   geo_faces faces;
-  double *force, *torque; /* (3) of the pair */
+  double *force, *torque; /* (3) force, N, and torque, N m, of the pair */
 };
 
 static int32_t cell_number(const geo_shape *shape, int32_t place) {
   return shape->n > 0 ? shape->cell[place] : -1;
 }
 
-/* k, phi0 and the load of a face; without contact the first two are 0 */
+/* Writes k, phi0 and the load of a face; the first two are 0 without contact. */
 static void write_contact(const struct arrays *to, int64_t f) {
   const double g_a = to->g_a[f];
   const double g_b = to->g_b[f];
   const double area = to->area[f];
   const int acts = area > least_area && g_a >= least_slope && g_b >= least_slope;
-  /* the softer one over 1 plus the ratio: neither overflows, nor is an infinite one a case */
+  /* the softer slope over 1 plus the ratio: no overflow, and infinity is no special case */
   const double soft = fmin(g_a, g_b);
   const double g = soft / (1 + soft / fmax(g_a, g_b));
   to->k[f] = acts ? g * area : 0;
@@ -126,7 +126,7 @@ static void write_contact(const struct arrays *to, int64_t f) {
   to->load[f] = area * to->p0[f];
 }
 
-/* at a point of the world */
+/* Adds a force at a point of the world. */
 static void add_force(const struct crossing *c, struct geo_vec force, struct geo_vec point) {
   geo_write(geo_add(geo_read(c->force), force), c->force);
   geo_write(geo_add(geo_read(c->torque), geo_cross(point, force)), c->torque);
@@ -197,7 +197,7 @@ static void write(const struct crossing *c, int32_t i, int32_t j, const struct g
   (c->faces == GEO_POLYGONS ? write_face : write_fan)(c, i, j, field, face);
 }
 
-/* ---- what meets what ---- */
+/* ---- intersections ---- */
 
 static void meet_cells(const struct crossing *c, int32_t i, int32_t j) {
   const struct geo_tetrahedron *cell = &c->soft->tetrahedra[i];
@@ -210,7 +210,7 @@ static void meet_cells(const struct crossing *c, int32_t i, int32_t j) {
   }
 }
 
-/* each cell of `soft` near all of the other mesh is held against the cells of that */
+/* Compares each cell of `soft` near the other mesh with the cells of that mesh. */
 static void cross_meshes(const struct crossing *c) {
   const geo_workspace *w = c->work;
   const struct geo_search *search = w->search;
@@ -231,7 +231,7 @@ static void cross_meshes(const struct crossing *c) {
   }
 }
 
-/* the plane n.x = offset of a rigid half space */
+/* Intersects `soft` with the plane n.x = offset of a rigid half space. */
 static void cross_plane(const struct crossing *c, struct geo_vec n, double offset) {
   const geo_workspace *w = c->work;
   struct geo_probe probe;
@@ -247,11 +247,11 @@ static void cross_plane(const struct crossing *c, struct geo_vec n, double offse
   }
 }
 
-/* triangles below the surface of a compliant half space, z = margin */
+/* Intersects the triangles with the surface of a compliant half space, z = margin. */
 static void cross_half_space(const struct crossing *c) {
   const geo_workspace *w = c->work;
   const struct geo_frame *frame = &c->view.frame;
-  const struct geo_vec up = frame->row[2]; /* in the frame of the triangles */
+  const struct geo_vec up = frame->row[2]; /* normal in the frame of the triangles */
   struct geo_probe probe;
   struct geo_face face;
   geo_probe_plane(up, c->soft->margin - frame->t.z, 1, &probe);
@@ -271,10 +271,10 @@ static struct geo_frame frame_of(const geo_pose *pose) {
                             geo_read(pose->t)};
 }
 
-/* a few units in the last place of the largest terms in sums of values at vertices */
+/* A few units in the last place of the largest terms bound the round-off of sums at vertices. */
 static const double some_ulp = 16 * 0x1p-53;
 
-/* clears of the larger shape's size: see struct geo_view */
+/* `clear` of struct geo_view, as a part of the larger shape's size. */
 static const double clearance = 1e-6;
 
 static void cross_pair(struct crossing *c) {
@@ -322,7 +322,7 @@ static int is_space(const geo_shape *shape) {
   return shape->kind == GEO_HALF_SPACE || shape->kind == GEO_COMPLIANT_HALF_SPACE;
 }
 
-/* the sphere of a mesh against the half space of the other one */
+/* Does the sphere of a mesh reach the half space of the other shape? */
 static int reaches(const geo_shape *space, const geo_pose *pose, const geo_shape *mesh,
                    const double *centre) {
   double height = -space->margin - mesh->radius;
@@ -339,14 +339,14 @@ int geo_may_meet(const geo_pair *pair) {
   if (is_space(pair->b)) {
     return reaches(pair->b, &pair->pose_b, pair->a, pair->pose_a.t);
   }
-  const struct geo_vec apart = geo_sub(geo_read(pair->pose_b.t), geo_read(pair->pose_a.t));
+  const struct geo_vec offset = geo_sub(geo_read(pair->pose_b.t), geo_read(pair->pose_a.t));
   const double reach = pair->a->radius + pair->b->radius;
-  return geo_dot(apart, apart) <= reach * reach;
+  return geo_dot(offset, offset) <= reach * reach;
 }
 
 /* ---- checks ---- */
 
-/* largest entry of R R^T - I, and of what is off 1 in the determinant: NaN where one is NaN */
+/* Is R a rotation, with R R^T = I within 1e-6 and a positive determinant? False with NaN. */
 static int is_rotation(const double R[9]) {
   const struct geo_vec row[3] = {geo_read(R), geo_read(R + 3), geo_read(R + 6)};
   for (int i = 0; i < 3; ++i) {
@@ -446,7 +446,7 @@ sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_
     const int32_t larger = pairs[i].a->n > pairs[i].b->n ? pairs[i].a->n : pairs[i].b->n;
     n_cells = larger > n_cells ? larger : n_cells;
   }
-  /* room for a patch or two at first */
+  /* the first attempt has room for a patch or two */
   int64_t n_faces = 256;
   int64_t n_vertices = 1024;
   do {

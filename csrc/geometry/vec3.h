@@ -1,4 +1,4 @@
-/* Vectors of three, and frames: x -> R x + t. */
+/* This module defines vectors of three, and frames x -> R x + t. */
 #ifndef SAPWOOD_GEOMETRY_VEC3_H
 #define SAPWOOD_GEOMETRY_VEC3_H
 
@@ -57,7 +57,7 @@ static inline struct geo_vec geo_max(struct geo_vec a, struct geo_vec b) {
   return (struct geo_vec){fmax(a.x, b.x), fmax(a.y, b.y), fmax(a.z, b.z)};
 }
 
-/* ---- four at once, as compilers make vectors of them ---- */
+/* ---- four vectors at once, in a layout that compilers vectorize ---- */
 
 struct geo_four {
   double x[4], y[4], z[4];
@@ -76,7 +76,7 @@ static inline void geo_to_four(struct geo_vec a, struct geo_four *v, int k) {
 /* ---- frames ---- */
 
 struct geo_frame {
-  struct geo_vec row[3]; /* of R */
+  struct geo_vec row[3]; /* rows of R */
   struct geo_vec t;
 };
 
@@ -108,7 +108,7 @@ static inline struct geo_four geo_transform_four(const struct geo_frame *f,
   return moved;
 }
 
-/* the frame of b as seen from a: a^-1 b */
+/* Returns the frame of b as seen from a: a^-1 b. */
 static inline struct geo_frame geo_relative(const struct geo_frame *a, const struct geo_frame *b) {
   struct geo_frame f = {.t = geo_rotate_back(a, geo_sub(b->t, a->t))};
   const struct geo_vec x = {a->row[0].x, a->row[1].x, a->row[2].x};

@@ -1,4 +1,4 @@
-/* What becomes of contact impulses as a complementarity problem. */
+/* The result of contact impulses as a complementarity problem. */
 #ifndef SAPWOOD_INVDYN_ANSWER_H
 #define SAPWOOD_INVDYN_ANSWER_H
 

@@ -5,93 +5,93 @@
 
 #include "base/arithmetic.h"
 
-/* of a row's length, what counts as depending on others; and where it is but expected to be
- * active */
+/* A row counts as dependent on others if its part beside them is below this part of its length; the
+ * larger limit holds for rows that are only expected to be active. */
 static const double dependent = 1e-9, nearly_dependent = 1e-6;
-/* what a row may be violated by, divided by its length, of the largest distance at hand */
+/* Allowed violation of a row over its length, as a part of the largest distance at hand. */
 static const double violation = 1e-11;
-/* what a row that active ones imply may be violated by, the same way, of the distance of x */
+/* Allowed violation, in the same measure, of a row that active ones imply, as a part of |x|. */
 static const double implied = 1e-6;
-/* and by a row of zeros whatever the others are: a velocity, m/s */
+/* Allowed violation of a row of zeros: a velocity, m/s. */
 static const double nothing = 1e-13;
 
-void invdyn_distance_carve(struct invdyn_distance *of, int32_t n_max, int32_t d_max,
+void invdyn_distance_carve(struct invdyn_distance *dual, int32_t n_max, int32_t d_max,
                            struct sap_arena *arena) {
   const size_t n = (size_t)n_max, d = (size_t)d_max;
-  of->At = sap_arena_take(arena, n * d, sizeof(double));
-  of->b = sap_arena_take(arena, n, sizeof(double));
-  of->x0 = sap_arena_take(arena, d, sizeof(double));
-  of->equal = sap_arena_take(arena, n, 1);
-  of->x = sap_arena_take(arena, d, sizeof(double));
-  of->u = sap_arena_take(arena, n, sizeof(double));
-  of->Q = sap_arena_take(arena, d * d, sizeof(double));
-  of->R = sap_arena_take(arena, d * d, sizeof(double));
-  of->w = sap_arena_take(arena, d, sizeof(double));
-  of->r = sap_arena_take(arena, d, sizeof(double));
-  of->a = sap_arena_take(arena, d, sizeof(double));
-  of->over = sap_arena_take(arena, n, sizeof(double));
-  of->length = sap_arena_take(arena, n, sizeof(double));
-  of->allowed = sap_arena_take(arena, n, sizeof(double));
-  of->active = sap_arena_take(arena, d, sizeof(int32_t));
-  of->is_active = sap_arena_take(arena, n, 1);
+  dual->At = sap_arena_take(arena, n * d, sizeof(double));
+  dual->b = sap_arena_take(arena, n, sizeof(double));
+  dual->x0 = sap_arena_take(arena, d, sizeof(double));
+  dual->equal = sap_arena_take(arena, n, 1);
+  dual->x = sap_arena_take(arena, d, sizeof(double));
+  dual->u = sap_arena_take(arena, n, sizeof(double));
+  dual->Q = sap_arena_take(arena, d * d, sizeof(double));
+  dual->R = sap_arena_take(arena, d * d, sizeof(double));
+  dual->w = sap_arena_take(arena, d, sizeof(double));
+  dual->r = sap_arena_take(arena, d, sizeof(double));
+  dual->a = sap_arena_take(arena, d, sizeof(double));
+  dual->excess = sap_arena_take(arena, n, sizeof(double));
+  dual->length = sap_arena_take(arena, n, sizeof(double));
+  dual->allowed = sap_arena_take(arena, n, sizeof(double));
+  dual->active = sap_arena_take(arena, d, sizeof(int32_t));
+  dual->is_active = sap_arena_take(arena, n, 1);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void read_row(const struct invdyn_distance *of, int32_t row, double *a) {
-  for (int32_t i = 0; i < of->d; ++i) {
-    a[i] = of->At[(int64_t)i * of->ld + row];
+static void read_row(const struct invdyn_distance *dual, int32_t row, double *a) {
+  for (int32_t i = 0; i < dual->d; ++i) {
+    a[i] = dual->At[(int64_t)i * dual->ld + row];
   }
 }
 
-/* A x - b */
-static void evaluate(struct invdyn_distance *of) {
-  for (int32_t j = 0; j < of->n; ++j) {
-    of->over[j] = -of->b[j];
+/* Sets over = A x - b. */
+static void evaluate(struct invdyn_distance *dual) {
+  for (int32_t j = 0; j < dual->n; ++j) {
+    dual->excess[j] = -dual->b[j];
   }
-  for (int32_t i = 0; i < of->d; ++i) {
-    sap_vector_add(of->n, of->x[i], of->At + (int64_t)i * of->ld, of->over);
+  for (int32_t i = 0; i < dual->d; ++i) {
+    sap_vector_add(dual->n, dual->x[i], dual->At + (int64_t)i * dual->ld, dual->excess);
   }
 }
 
-/* lengths of rows and what they may be violated by; a row of zeros says nothing, or what cannot
- * be */
-static void measure(struct invdyn_distance *of) {
-  memset(of->length, 0, (size_t)of->n * sizeof(double));
-  for (int32_t i = 0; i < of->d; ++i) {
-    const double *of_unknown = of->At + (int64_t)i * of->ld;
-    for (int32_t j = 0; j < of->n; ++j) {
-      of->length[j] += of_unknown[j] * of_unknown[j];
+/* Measures lengths and allowed violations of rows. A row of zeros is void or contradictory. */
+static void measure(struct invdyn_distance *dual) {
+  memset(dual->length, 0, (size_t)dual->n * sizeof(double));
+  for (int32_t i = 0; i < dual->d; ++i) {
+    const double *column = dual->At + (int64_t)i * dual->ld;
+    for (int32_t j = 0; j < dual->n; ++j) {
+      dual->length[j] += column[j] * column[j];
     }
   }
   double longest = 0.0, largest = 0.0;
-  for (int32_t j = 0; j < of->n; ++j) {
-    of->length[j] = sqrt(of->length[j]);
-    longest = fmax(longest, of->length[j]);
-    largest = fmax(largest, fabs(of->b[j]));
+  for (int32_t j = 0; j < dual->n; ++j) {
+    dual->length[j] = sqrt(dual->length[j]);
+    longest = fmax(longest, dual->length[j]);
+    largest = fmax(largest, fabs(dual->b[j]));
   }
-  double scale = sqrt(sap_vector_dot(of->d, of->x0, of->x0));
-  for (int32_t j = 0; j < of->n; ++j) {
-    if (of->length[j] > 1e-14 * longest) {
-      scale = fmax(scale, fabs(of->b[j]) / of->length[j]);
+  double scale = sqrt(sap_vector_dot(dual->d, dual->x0, dual->x0));
+  for (int32_t j = 0; j < dual->n; ++j) {
+    if (dual->length[j] > 1e-14 * longest) {
+      scale = fmax(scale, fabs(dual->b[j]) / dual->length[j]);
     }
   }
-  for (int32_t j = 0; j < of->n; ++j) {
-    const int is_long = of->length[j] > 1e-14 * longest;
-    of->allowed[j] = is_long ? violation * scale * of->length[j] : violation * largest + nothing;
-    of->length[j] = is_long ? of->length[j] : 1.0;
+  for (int32_t j = 0; j < dual->n; ++j) {
+    const int is_long = dual->length[j] > 1e-14 * longest;
+    dual->allowed[j] =
+        is_long ? violation * scale * dual->length[j] : violation * largest + nothing;
+    dual->length[j] = is_long ? dual->length[j] : 1.0;
   }
 }
 
-/* the inequality that is violated most for its length, or -1 */
-static int32_t most_violated(struct invdyn_distance *of) {
-  evaluate(of);
+/* Returns the inequality that is violated most for its length, or -1. */
+static int32_t most_violated(struct invdyn_distance *dual) {
+  evaluate(dual);
   int32_t worst = -1;
   double least = 0.0;
-  for (int32_t j = 0; j < of->n; ++j) {
-    const double over = (of->over[j] + of->allowed[j]) / of->length[j];
-    if (over < least && !of->is_active[j] && !of->equal[j]) {
-      least = over;
+  for (int32_t j = 0; j < dual->n; ++j) {
+    const double excess = (dual->excess[j] + dual->allowed[j]) / dual->length[j];
+    if (excess < least && !dual->is_active[j] && !dual->equal[j]) {
+      least = excess;
       worst = j;
     }
   }
@@ -101,49 +101,49 @@ static int32_t most_violated(struct invdyn_distance *of) {
 /* ---- the factors of the active rows ---------------------------------------------------------- */
 
 /* w = Q a */
-static void transform(struct invdyn_distance *of) {
-  for (int32_t i = 0; i < of->d; ++i) {
-    of->w[i] = sap_vector_dot(of->d, of->Q + (int64_t)i * of->d, of->a);
+static void transform(struct invdyn_distance *dual) {
+  for (int32_t i = 0; i < dual->d; ++i) {
+    dual->w[i] = sap_vector_dot(dual->d, dual->Q + (int64_t)i * dual->d, dual->a);
   }
 }
 
 /* r <- R^-1 r */
-static void solve_upper(const struct invdyn_distance *of, double *r) {
-  for (int32_t j = of->n_active - 1; j >= 0; --j) {
-    const double *column = of->R + (int64_t)j * of->d;
+static void solve_upper(const struct invdyn_distance *dual, double *r) {
+  for (int32_t j = dual->n_active - 1; j >= 0; --j) {
+    const double *column = dual->R + (int64_t)j * dual->d;
     r[j] /= column[j];
     sap_vector_add(j, -r[j], column, r);
   }
 }
 
 /* r <- R^-T r */
-static void solve_lower(const struct invdyn_distance *of, double *r) {
-  for (int32_t j = 0; j < of->n_active; ++j) {
-    const double *column = of->R + (int64_t)j * of->d;
+static void solve_lower(const struct invdyn_distance *dual, double *r) {
+  for (int32_t j = 0; j < dual->n_active; ++j) {
+    const double *column = dual->R + (int64_t)j * dual->d;
     r[j] = (r[j] - sap_vector_dot(j, column, r)) / column[j];
   }
 }
 
-/* the row whose transform is w enters: a reflection of the rows of Q beside the span */
-static void enter(struct invdyn_distance *of, int32_t row) {
-  const int32_t k = of->n_active, d = of->d;
-  double *v = of->w + k, *sum = of->r;
+/* Adds the row whose transform is w, by a reflection of the rows of Q outside the span. */
+static void enter(struct invdyn_distance *dual, int32_t row) {
+  const int32_t k = dual->n_active, d = dual->d;
+  double *v = dual->w + k, *sum = dual->r;
   const double norm = sqrt(sap_vector_dot(d - k, v, v));
   const double diagonal = v[0] > 0.0 ? -norm : norm;
-  double *column = of->R + (int64_t)k * d;
-  memcpy(column, of->w, (size_t)k * sizeof(double));
+  double *column = dual->R + (int64_t)k * d;
+  memcpy(column, dual->w, (size_t)k * sizeof(double));
   column[k] = diagonal;
   v[0] -= diagonal;
   const double square = sap_vector_dot(d - k, v, v);
   memset(sum, 0, (size_t)d * sizeof(double));
   for (int32_t i = 0; i < d - k; ++i) {
-    sap_vector_add(d, v[i], of->Q + (int64_t)(k + i) * d, sum);
+    sap_vector_add(d, v[i], dual->Q + (int64_t)(k + i) * d, sum);
   }
   for (int32_t i = 0; i < d - k; ++i) {
-    sap_vector_add(d, -2.0 * v[i] / square, sum, of->Q + (int64_t)(k + i) * d);
+    sap_vector_add(d, -2.0 * v[i] / square, sum, dual->Q + (int64_t)(k + i) * d);
   }
-  of->active[of->n_active++] = row;
-  of->is_active[row] = 1;
+  dual->active[dual->n_active++] = row;
+  dual->is_active[row] = 1;
 }
 
 static void rotate(int32_t n, double c, double s, double *x, double *y) {
@@ -154,67 +154,68 @@ static void rotate(int32_t n, double c, double s, double *x, double *y) {
   }
 }
 
-/* the active row at this place leaves */
-static void leave(struct invdyn_distance *of, int32_t place) {
-  const int32_t d = of->d, last = --of->n_active;
-  of->is_active[of->active[place]] = 0;
+/* Removes the active row at this place. */
+static void leave(struct invdyn_distance *dual, int32_t place) {
+  const int32_t d = dual->d, last = --dual->n_active;
+  dual->is_active[dual->active[place]] = 0;
   for (int32_t j = place; j < last; ++j) {
-    double *column = of->R + (int64_t)j * d;
-    of->active[j] = of->active[j + 1];
+    double *column = dual->R + (int64_t)j * d;
+    dual->active[j] = dual->active[j + 1];
     memcpy(column, column + d, (size_t)(j + 2) * sizeof(double));
   }
   for (int32_t j = place; j < last; ++j) {
-    double *column = of->R + (int64_t)j * d;
+    double *column = dual->R + (int64_t)j * d;
     const double length = hypot(column[j], column[j + 1]);
     const double c = column[j] / length, s = column[j + 1] / length;
     for (int32_t k = j; k < last; ++k) {
-      rotate(1, c, s, of->R + (int64_t)k * d + j, of->R + (int64_t)k * d + j + 1);
+      rotate(1, c, s, dual->R + (int64_t)k * d + j, dual->R + (int64_t)k * d + j + 1);
     }
-    rotate(d, c, s, of->Q + (int64_t)j * d, of->Q + (int64_t)(j + 1) * d);
+    rotate(d, c, s, dual->Q + (int64_t)j * d, dual->Q + (int64_t)(j + 1) * d);
   }
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* active rows hold again, and u follows */
-static void polish(struct invdyn_distance *of) {
-  evaluate(of);
-  for (int32_t k = 0; k < of->n_active; ++k) {
-    of->r[k] = -of->over[of->active[k]];
+/* Corrects x and u so that active rows hold to round-off. */
+static void polish(struct invdyn_distance *dual) {
+  evaluate(dual);
+  for (int32_t k = 0; k < dual->n_active; ++k) {
+    dual->r[k] = -dual->excess[dual->active[k]];
   }
-  solve_lower(of, of->r);
-  for (int32_t k = 0; k < of->n_active; ++k) {
-    sap_vector_add(of->d, of->r[k], of->Q + (int64_t)k * of->d, of->x);
+  solve_lower(dual, dual->r);
+  for (int32_t k = 0; k < dual->n_active; ++k) {
+    sap_vector_add(dual->d, dual->r[k], dual->Q + (int64_t)k * dual->d, dual->x);
   }
-  solve_upper(of, of->r);
-  for (int32_t k = 0; k < of->n_active; ++k) {
-    double *u = &of->u[of->active[k]];
-    *u = of->equal[of->active[k]] ? *u + of->r[k] : fmax(0.0, *u + of->r[k]);
+  solve_upper(dual, dual->r);
+  for (int32_t k = 0; k < dual->n_active; ++k) {
+    double *u = &dual->u[dual->active[k]];
+    *u = dual->equal[dual->active[k]] ? *u + dual->r[k] : fmax(0.0, *u + dual->r[k]);
   }
 }
 
-/* Moves until the row holds and is active, or is found to contradict the others. */
-static enum invdyn_distance_end satisfy(struct invdyn_distance *of, int32_t row, int32_t limit) {
-  const int32_t d = of->d;
-  read_row(of, row, of->a);
-  const double sign = of->b[row] >= sap_vector_dot(d, of->a, of->x) ? 1.0 : -1.0;
-  while (of->pivots++ < limit) {
-    transform(of);
-    const int32_t k = of->n_active;
-    const double beside = sap_vector_dot(d - k, of->w + k, of->w + k);
-    const int is_free = sqrt(beside) > dependent * of->length[row];
-    memcpy(of->r, of->w, (size_t)k * sizeof(double));
-    solve_upper(of, of->r);
+/* Moves x until the row holds and is active, or contradicts the others. */
+static enum invdyn_distance_end satisfy(struct invdyn_distance *dual, int32_t row, int32_t limit) {
+  const int32_t d = dual->d;
+  read_row(dual, row, dual->a);
+  const double sign = dual->b[row] >= sap_vector_dot(d, dual->a, dual->x) ? 1.0 : -1.0;
+  while (dual->pivots++ < limit) {
+    transform(dual);
+    const int32_t k = dual->n_active;
+    const double outside = sap_vector_dot(d - k, dual->w + k, dual->w + k);
+    const int is_free = sqrt(outside) > dependent * dual->length[row];
+    memcpy(dual->r, dual->w, (size_t)k * sizeof(double));
+    solve_upper(dual, dual->r);
 
-    /* how far until the row holds, and until the multiplier of an inequality is 0 */
+    /* distance until the row holds, and until the multiplier of an inequality is 0 */
     const double full =
-        is_free ? fabs(of->b[row] - sap_vector_dot(d, of->a, of->x)) / beside : INFINITY;
+        is_free ? fabs(dual->b[row] - sap_vector_dot(d, dual->a, dual->x)) / outside : INFINITY;
     double step = INFINITY;
     int32_t place = -1;
     for (int32_t j = 0; j < k; ++j) {
-      const double falls = sign * of->r[j];
-      if (!of->equal[of->active[j]] && falls > 1e-14 && of->u[of->active[j]] < step * falls) {
-        step = of->u[of->active[j]] / falls;
+      const double falls = sign * dual->r[j];
+      if (!dual->equal[dual->active[j]] && falls > 1e-14 &&
+          dual->u[dual->active[j]] < step * falls) {
+        step = dual->u[dual->active[j]] / falls;
         place = j;
       }
     }
@@ -223,133 +224,133 @@ static enum invdyn_distance_end satisfy(struct invdyn_distance *of, int32_t row,
       return INVDYN_NO_POINT;
     }
     for (int32_t j = 0; j < k; ++j) {
-      of->u[of->active[j]] -= sign * t * of->r[j];
+      dual->u[dual->active[j]] -= sign * t * dual->r[j];
     }
-    of->u[row] += sign * t;
+    dual->u[row] += sign * t;
     if (is_free) {
       for (int32_t i = k; i < d; ++i) {
-        sap_vector_add(d, sign * t * of->w[i], of->Q + (int64_t)i * d, of->x);
+        sap_vector_add(d, sign * t * dual->w[i], dual->Q + (int64_t)i * d, dual->x);
       }
     }
     if (full <= step) {
-      enter(of, row);
+      enter(dual, row);
       return INVDYN_NEAREST;
     }
-    of->u[of->active[place]] = 0.0;
-    leave(of, place);
+    dual->u[dual->active[place]] = 0.0;
+    leave(dual, place);
   }
   return INVDYN_PIVOT_LIMIT;
 }
 
-/* an equality that active rows imply */
-static int is_implied(struct invdyn_distance *of, int32_t row) {
-  read_row(of, row, of->a);
-  const int32_t k = of->n_active;
-  transform(of);
-  const double beside = sqrt(sap_vector_dot(of->d - k, of->w + k, of->w + k));
-  const double off = fabs(sap_vector_dot(of->d, of->a, of->x) - of->b[row]);
-  const double reach = sqrt(sap_vector_dot(of->d, of->x, of->x));
-  return beside <= fmax(dependent, of->negligible) * of->length[row] &&
-         off <= fmax(of->allowed[row], implied * reach * of->length[row]);
+/* Do the active rows imply this equality? */
+static int is_implied(struct invdyn_distance *dual, int32_t row) {
+  read_row(dual, row, dual->a);
+  const int32_t k = dual->n_active;
+  transform(dual);
+  const double outside = sqrt(sap_vector_dot(dual->d - k, dual->w + k, dual->w + k));
+  const double off = fabs(sap_vector_dot(dual->d, dual->a, dual->x) - dual->b[row]);
+  const double reach = sqrt(sap_vector_dot(dual->d, dual->x, dual->x));
+  return outside <= fmax(dependent, dual->negligible) * dual->length[row] &&
+         off <= fmax(dual->allowed[row], implied * reach * dual->length[row]);
 }
 
-/* inequalities, worst first, until all hold */
-static enum invdyn_distance_end search(struct invdyn_distance *of) {
-  const int32_t limit = of->pivots + 20 * (of->n + of->d) + 50;
-  for (int32_t row = most_violated(of); row >= 0; row = most_violated(of)) {
-    const enum invdyn_distance_end end = satisfy(of, row, limit);
+/* Satisfies inequalities, worst first, until all hold. */
+static enum invdyn_distance_end search(struct invdyn_distance *dual) {
+  const int32_t limit = dual->pivots + 20 * (dual->n + dual->d) + 50;
+  for (int32_t row = most_violated(dual); row >= 0; row = most_violated(dual)) {
+    const enum invdyn_distance_end end = satisfy(dual, row, limit);
     if (end != INVDYN_NEAREST) {
       return end;
     }
   }
-  polish(of);
+  polish(dual);
   return INVDYN_NEAREST;
 }
 
-/* the nearest point where the active rows hold with equality: x = x0 + Q_1^T (s - Q_1 x0) with
- * R^T s = b, and R u = s - Q_1 x0 */
-static void to_active_rows(struct invdyn_distance *of) {
-  const int32_t k = of->n_active, d = of->d;
+/* Moves to the nearest point where the active rows hold with equality: x = x0 + Q_1^T (s - Q_1 x0)
+ * with R^T s = b, and R u = s - Q_1 x0. */
+static void to_active_rows(struct invdyn_distance *dual) {
+  const int32_t k = dual->n_active, d = dual->d;
   for (int32_t j = 0; j < k; ++j) {
-    of->r[j] = of->b[of->active[j]];
+    dual->r[j] = dual->b[dual->active[j]];
   }
-  solve_lower(of, of->r);
-  memcpy(of->x, of->x0, (size_t)d * sizeof(double));
+  solve_lower(dual, dual->r);
+  memcpy(dual->x, dual->x0, (size_t)d * sizeof(double));
   for (int32_t j = 0; j < k; ++j) {
-    const double *basis = of->Q + (int64_t)j * d;
-    of->r[j] -= sap_vector_dot(d, basis, of->x0);
-    sap_vector_add(d, of->r[j], basis, of->x);
+    const double *basis = dual->Q + (int64_t)j * d;
+    dual->r[j] -= sap_vector_dot(d, basis, dual->x0);
+    sap_vector_add(d, dual->r[j], basis, dual->x);
   }
-  solve_upper(of, of->r);
+  solve_upper(dual, dual->r);
   for (int32_t j = 0; j < k; ++j) {
-    of->u[of->active[j]] = of->r[j];
+    dual->u[dual->active[j]] = dual->r[j];
   }
 }
 
-enum invdyn_distance_end invdyn_distance_resume(struct invdyn_distance *of) {
+enum invdyn_distance_end invdyn_distance_resume(struct invdyn_distance *dual) {
   for (;;) {
-    to_active_rows(of);
+    to_active_rows(dual);
     int32_t place = -1;
-    for (int32_t j = 0; j < of->n_active; ++j) {
-      const int32_t row = of->active[j];
-      if (!of->equal[row] && of->u[row] < 0.0 &&
-          (place < 0 || of->u[row] < of->u[of->active[place]])) {
+    for (int32_t j = 0; j < dual->n_active; ++j) {
+      const int32_t row = dual->active[j];
+      if (!dual->equal[row] && dual->u[row] < 0.0 &&
+          (place < 0 || dual->u[row] < dual->u[dual->active[place]])) {
         place = j;
       }
     }
     if (place < 0) {
-      return search(of);
+      return search(dual);
     }
-    of->u[of->active[place]] = 0.0;
-    leave(of, place);
-    ++of->pivots;
+    dual->u[dual->active[place]] = 0.0;
+    leave(dual, place);
+    ++dual->pivots;
   }
 }
 
-/* inequalities that are expected to be active enter, with none of the steps that would find them */
-static void enter_expected(struct invdyn_distance *of, const int8_t *start) {
-  for (int32_t j = 0; j < of->n && of->n_active < of->d; ++j) {
-    if (!start[j] || of->equal[j]) {
+/* Adds inequalities that are expected to be active, without the steps that would find them. */
+static void enter_expected(struct invdyn_distance *dual, const int8_t *start) {
+  for (int32_t j = 0; j < dual->n && dual->n_active < dual->d; ++j) {
+    if (!start[j] || dual->equal[j]) {
       continue;
     }
-    read_row(of, j, of->a);
-    transform(of);
-    const int32_t k = of->n_active;
-    const double beside = sqrt(sap_vector_dot(of->d - k, of->w + k, of->w + k));
-    if (beside > nearly_dependent * of->length[j]) {
-      enter(of, j);
+    read_row(dual, j, dual->a);
+    transform(dual);
+    const int32_t k = dual->n_active;
+    const double outside = sqrt(sap_vector_dot(dual->d - k, dual->w + k, dual->w + k));
+    if (outside > nearly_dependent * dual->length[j]) {
+      enter(dual, j);
     }
   }
 }
 
-static enum invdyn_distance_end solve_from(struct invdyn_distance *of, const int8_t *start) {
-  const int32_t n = of->n, d = of->d, limit = of->pivots + 20 * (n + d) + 50;
-  memcpy(of->x, of->x0, (size_t)d * sizeof(double));
-  memset(of->u, 0, (size_t)n * sizeof(double));
-  memset(of->is_active, 0, (size_t)n);
-  memset(of->Q, 0, (size_t)d * (size_t)d * sizeof(double));
+static enum invdyn_distance_end solve_from(struct invdyn_distance *dual, const int8_t *start) {
+  const int32_t n = dual->n, d = dual->d, limit = dual->pivots + 20 * (n + d) + 50;
+  memcpy(dual->x, dual->x0, (size_t)d * sizeof(double));
+  memset(dual->u, 0, (size_t)n * sizeof(double));
+  memset(dual->is_active, 0, (size_t)n);
+  memset(dual->Q, 0, (size_t)d * (size_t)d * sizeof(double));
   for (int32_t i = 0; i < d; ++i) {
-    of->Q[(int64_t)i * (d + 1)] = 1.0;
+    dual->Q[(int64_t)i * (d + 1)] = 1.0;
   }
-  of->n_active = 0;
+  dual->n_active = 0;
   for (int32_t j = 0; j < n; ++j) {
-    if (of->equal[j] && !is_implied(of, j)) {
-      const enum invdyn_distance_end end = satisfy(of, j, limit);
+    if (dual->equal[j] && !is_implied(dual, j)) {
+      const enum invdyn_distance_end end = satisfy(dual, j, limit);
       if (end != INVDYN_NEAREST) {
         return end;
       }
     }
   }
   if (!start) {
-    return search(of);
+    return search(dual);
   }
-  enter_expected(of, start);
-  return invdyn_distance_resume(of);
+  enter_expected(dual, start);
+  return invdyn_distance_resume(dual);
 }
 
-enum invdyn_distance_end invdyn_distance_solve(struct invdyn_distance *of, const int8_t *start) {
-  measure(of);
-  of->pivots = 0;
-  const enum invdyn_distance_end end = solve_from(of, start);
-  return end == INVDYN_NEAREST || !start ? end : solve_from(of, NULL);
+enum invdyn_distance_end invdyn_distance_solve(struct invdyn_distance *dual, const int8_t *start) {
+  measure(dual);
+  dual->pivots = 0;
+  const enum invdyn_distance_end end = solve_from(dual, start);
+  return end == INVDYN_NEAREST || !start ? end : solve_from(dual, NULL);
 }

@@ -6,7 +6,7 @@
 #include "base/finite.h"
 #include "base/fail.h"
 
-/* sizes beyond which an index might not fit */
+/* largest sizes for which indices fit */
 enum { MOST_VELOCITIES = 10000, MOST_EDGES = 200000 };
 
 static sap_status outside(sap_error *error, const char *name, double value, const char *rule) {

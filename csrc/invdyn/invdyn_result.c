@@ -7,24 +7,25 @@
 #include "invdyn/holding.h"
 #include "invdyn/pyramid.h"
 
-/* of the largest torque and impulse, what round-off may leave */
+/* allowed round-off, as a part of the largest torque and impulse */
 static const double torque_tolerance = 1e-6, force_tolerance = 1e-6;
-/* of the largest force, below which there is none; of velocities, below which a contact sticks */
+/* A force counts as none below this part of the largest; a contact sticks below this part of the
+ * velocity scale. */
 static const double no_force = 1e-9, no_slip = 1e-7;
 
-void invdyn_result_carve(struct invdyn_result *of, const invdyn_problem *most,
+void invdyn_result_carve(struct invdyn_result *result, const invdyn_problem *most,
                          struct sap_arena *arena) {
   const size_t m = (size_t)most->m, n = (size_t)most->n;
-  of->wanted = sap_arena_take(arena, (size_t)most->n_q, sizeof(double));
-  of->y = sap_arena_take(arena, m, sizeof(double));
-  of->u = sap_arena_take(arena, 3 * n, sizeof(double));
-  of->balance = sap_arena_take(arena, m, sizeof(double));
+  result->desired = sap_arena_take(arena, (size_t)most->n_q, sizeof(double));
+  result->y = sap_arena_take(arena, m, sizeof(double));
+  result->u = sap_arena_take(arena, 3 * n, sizeof(double));
+  result->balance = sap_arena_take(arena, m, sizeof(double));
 }
 
 /* ---- residuals ------------------------------------------------------------------------------- */
 
-/* |M (v+ - v) + dt h - J^T z - S^T lambda| */
-static double dynamics(const struct invdyn_result *of, const struct invdyn_reduction *reduction,
+/* Returns the largest entry of |M (v+ - v) + dt h - J^T z - S^T lambda|. */
+static double dynamics(const struct invdyn_result *result, const struct invdyn_reduction *reduction,
                        const double *z, const invdyn_solution *solution) {
   const invdyn_problem *problem = reduction->problem;
   const int64_t m = (int64_t)problem->m;
@@ -39,18 +40,18 @@ static double dynamics(const struct invdyn_result *of, const struct invdyn_reduc
              problem->J_t[(2 * k + 1) * m + i] * z[3 * k + 1] +
              problem->J_n[k * m + i] * z[3 * k + 2];
     }
-    of->balance[i] = sum;
+    result->balance[i] = sum;
   }
   for (int32_t i = 0; i < problem->n_q; ++i) {
-    of->balance[problem->actuated[i]] -= problem->dt * solution->tau[i];
+    result->balance[problem->actuated[i]] -= problem->dt * solution->tau[i];
   }
   for (int64_t i = 0; i < m; ++i) {
-    largest = fmax(largest, fabs(of->balance[i]));
+    largest = fmax(largest, fabs(result->balance[i]));
   }
   return largest;
 }
 
-/* of one contact with friction: z and u (3) */
+/* Adds the residuals of one contact with friction: z and u (3). */
 static void friction(const invdyn_settings *settings, double mu, const double *z, const double *u,
                      invdyn_residuals *residuals) {
   const int32_t edges = settings->edges;
@@ -60,20 +61,21 @@ static void friction(const invdyn_settings *settings, double mu, const double *z
     invdyn_direction(k, edges, unit);
     fastest = fmax(fastest, unit[0] * u[0] + unit[1] * u[1]);
     /* facets of the pyramid lie between its edges */
-    const double across = cos(3.141592653589793 / edges);
+    const double half_edge_cosine = cos(3.141592653589793 / edges);
     invdyn_direction(k + 0.5, edges, unit);
-    residuals->cone =
-        fmax(residuals->cone, unit[0] * z[0] + unit[1] * z[1] - mu * fmax(z[2], 0.0) * across);
+    residuals->cone = fmax(
+        residuals->cone, unit[0] * z[0] + unit[1] * z[1] - mu * fmax(z[2], 0.0) * half_edge_cosine);
   }
   residuals->friction = fmax(residuals->friction, z[0] * u[0] + z[1] * u[1] + mu * z[2] * fastest);
 }
 
-static void of_contacts(const struct invdyn_result *of, const struct invdyn_reduction *reduction,
-                        const invdyn_settings *settings, const double *z,
-                        invdyn_residuals *residuals) {
+static void measure_contacts(const struct invdyn_result *result,
+                             const struct invdyn_reduction *reduction,
+                             const invdyn_settings *settings, const double *z,
+                             invdyn_residuals *residuals) {
   const int noslip = invdyn_is_noslip(settings);
   for (int32_t i = 0; i < reduction->problem->n; ++i) {
-    const double *z_i = z + 3 * (int64_t)i, *u = of->u + 3 * (int64_t)i;
+    const double *z_i = z + 3 * (int64_t)i, *u = result->u + 3 * (int64_t)i;
     residuals->penetration = fmax(residuals->penetration, -u[2]);
     residuals->complementarity = fmax(residuals->complementarity, fabs(z_i[2] * u[2]));
     residuals->tension = fmax(residuals->tension, -z_i[2]);
@@ -85,10 +87,11 @@ static void of_contacts(const struct invdyn_result *of, const struct invdyn_redu
   }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
-static void write_states(const struct invdyn_result *of, const struct invdyn_reduction *reduction,
-                         const double *z, int8_t *states) {
+static void write_states(const struct invdyn_result *result,
+                         const struct invdyn_reduction *reduction, const double *z,
+                         int8_t *states) {
   const int32_t n = reduction->problem->n;
   double largest = 0.0;
   for (int32_t i = 0; i < n; ++i) {
@@ -96,7 +99,7 @@ static void write_states(const struct invdyn_result *of, const struct invdyn_red
   }
   for (int32_t i = 0; i < n; ++i) {
     const double force = hypot(hypot(z[3 * i], z[3 * i + 1]), z[3 * i + 2]);
-    const double slip = hypot(of->u[3 * i], of->u[3 * i + 1]);
+    const double slip = hypot(result->u[3 * i], result->u[3 * i + 1]);
     if (!(force > no_force * largest + reduction->no_impulse)) {
       states[i] = INVDYN_SEPARATE;
     } else {
@@ -105,17 +108,17 @@ static void write_states(const struct invdyn_result *of, const struct invdyn_red
   }
 }
 
-void invdyn_write(struct invdyn_result *of, const struct invdyn_reduction *reduction,
+void invdyn_write(struct invdyn_result *result, const struct invdyn_reduction *reduction,
                   const invdyn_settings *settings, const double *z, invdyn_solution *solution) {
   const invdyn_problem *problem = reduction->problem;
   const double dt = problem->dt;
   invdyn_residuals residuals = {0};
-  invdyn_base(reduction, z, of->y);
-  invdyn_contact_velocity(reduction, of->y, of->u);
-  invdyn_velocity(reduction, of->y, solution->v_plus);
-  invdyn_motors(reduction, of->y, z, solution->tau);
+  invdyn_base(reduction, z, result->y);
+  invdyn_contact_velocity(reduction, result->y, result->u);
+  invdyn_velocity(reduction, result->y, solution->v_plus);
+  invdyn_motors(reduction, result->y, z, solution->tau);
   for (int32_t i = 0; i < problem->n_q; ++i) {
-    const double off = reduction->v_q[i] - of->wanted[i];
+    const double off = reduction->v_q[i] - result->desired[i];
     solution->tau[i] /= dt;
     solution->slack[i] = off / dt;
     residuals.acceleration = fmax(residuals.acceleration, fabs(off));
@@ -126,16 +129,16 @@ void invdyn_write(struct invdyn_result *of, const struct invdyn_reduction *reduc
   for (int32_t i = 0; i < 3 * problem->n; ++i) {
     solution->forces[i] = z[i] / dt;
   }
-  residuals.dynamics = dynamics(of, reduction, z, solution);
-  of_contacts(of, reduction, settings, z, &residuals);
-  write_states(of, reduction, z, solution->states);
+  residuals.dynamics = dynamics(result, reduction, z, solution);
+  measure_contacts(result, reduction, settings, z, &residuals);
+  write_states(result, reduction, z, solution->states);
   solution->residuals = residuals;
 }
 
-invdyn_outcome invdyn_judge(const struct invdyn_result *of,
-                            const struct invdyn_reduction *reduction,
-                            const invdyn_settings *settings, int is_limited,
-                            const invdyn_solution *solution) {
+invdyn_outcome invdyn_check_result(const struct invdyn_result *result,
+                                   const struct invdyn_reduction *reduction,
+                                   const invdyn_settings *settings, int is_limited,
+                                   const invdyn_solution *solution) {
   const invdyn_residuals *residuals = &solution->residuals;
   double torque = 0.0;
   for (int32_t i = 0; i < reduction->problem->n_q; ++i) {
@@ -148,7 +151,7 @@ invdyn_outcome invdyn_judge(const struct invdyn_result *of,
                     (settings->controller == INVDYN_QP_NOSLIP &&
                      settings->stage_one == INVDYN_CONTACT_CONSISTENT);
   const double wrong = fmax(residuals->penetration, holds ? residuals->slip : 0.0);
-  if (wrong > invdyn_allowed_velocity(reduction, of->u)) {
+  if (wrong > invdyn_allowed_velocity(reduction, result->u)) {
     return is_limited ? INVDYN_TORQUE_LIMITED : INVDYN_INACCURATE;
   }
   double force = 0.0;

@@ -1,5 +1,5 @@
-/* One call: room, checks, the reduction, a controller, and where there are no impulses another try
- * at the nearest joint velocities that have some. */
+/* This file runs one call: memory, checks, the reduction and a controller. If there are no
+ * impulses, it tries again at the nearest joint velocities that have some. */
 #include <math.h>
 #include <string.h>
 
@@ -13,17 +13,17 @@
 #include "invdyn/invdyn_result.h"
 #include "invdyn/stages.h"
 
-/* of velocities that are given, and of those without impulses, what of the nearest joint velocities
- * is no change */
+/* A change of joint velocities counts as none below these parts of the given velocities and of the
+ * free velocities of contacts. */
 static const double unmoved = 1e-6, round_off = 1e-7;
 
 struct invdyn_solver {
   sap_allocator allocator;
   struct sap_block block;
-  /* what the block is carved for: settings, and sizes of the largest problem */
+  /* settings and sizes of the largest problem, for which the block is carved */
   invdyn_settings settings;
   invdyn_problem most;
-  double limit; /* what most.torque_limit points to where there are limits */
+  double limit; /* target of most.torque_limit if there are limits */
   lcp_solver *lcp;
   int32_t lcp_size;
 
@@ -106,7 +106,7 @@ sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings
   if (status != SAP_OK || is_large_enough(solver, settings, problem)) {
     return status;
   }
-  /* of the same system there may come as many contacts as before */
+  /* the same system may have as many contacts again */
   const int32_t n =
       problem->m == solver->most.m && problem->n < solver->most.n ? solver->most.n : problem->n;
   solver->settings = *settings;
@@ -133,16 +133,16 @@ sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings
 
 /* ---- one controller -------------------------------------------------------------------------- */
 
-/* Impulses z of the solver, and how they were found. */
+/* Impulses z of the solver and how they were found. */
 struct attempt {
   invdyn_outcome outcome;
   int has_impulses;
   int32_t pivots;
   double regularization;
-  int is_limited; /* true if torque limits count */
+  int is_limited; /* 1 if torque limits count */
 };
 
-static struct attempt of_answer(struct invdyn_answer answer) {
+static struct attempt read_answer(struct invdyn_answer answer) {
   struct attempt attempt = {.outcome = INVDYN_INCONSISTENT_ACCELERATIONS,
                             .pivots = answer.pivots,
                             .regularization = answer.regularization};
@@ -157,7 +157,8 @@ static struct attempt of_answer(struct invdyn_answer answer) {
   return attempt;
 }
 
-/* largest tangential velocity, and largest approach, after the impulses; u of the result is work */
+/* Finds the largest tangential velocity and the largest approach after the impulses; u of the
+ * result is scratch. */
 static void worst_velocities(invdyn_solver *solver, double *slip, double *approach) {
   const struct invdyn_reduction *reduction = &solver->reduction;
   struct invdyn_result *work = &solver->result;
@@ -173,15 +174,14 @@ static void worst_velocities(invdyn_solver *solver, double *slip, double *approa
   }
 }
 
-/* Contacts that open let go one after the other, the fastest first: what it holds may be what opens
- * others. */
+/* Releases opening contacts one by one, fastest first: a force that holds one may open others. */
 static struct attempt attempt_noslip(invdyn_solver *solver) {
   struct invdyn_reduction *reduction = &solver->reduction;
   struct attempt attempt = {.pivots = 0};
   double slip, approach, allowed;
   do {
     const int32_t pivots = attempt.pivots;
-    attempt = of_answer(
+    attempt = read_answer(
         invdyn_noslip_solve(&solver->noslip, &solver->holding, solver->lcp, reduction, solver->z));
     attempt.pivots += pivots;
     if (!attempt.has_impulses) {
@@ -190,7 +190,7 @@ static struct attempt attempt_noslip(invdyn_solver *solver) {
     worst_velocities(solver, &slip, &approach);
     allowed = invdyn_allowed_velocity(reduction, solver->result.u);
   } while (invdyn_let_go(&solver->holding, reduction, solver->z, solver->result.u, allowed));
-  /* rows that depend on others hold where the accelerations are consistent */
+  /* rows that depend on others hold if the accelerations are consistent */
   if (slip > allowed) {
     attempt.outcome = INVDYN_INCONSISTENT_ACCELERATIONS;
     attempt.has_impulses = 0;
@@ -224,7 +224,7 @@ static struct attempt run_stages(invdyn_solver *solver) {
   return attempt;
 }
 
-/* Limits that torques would pass are added until none is passed that does not count. */
+/* Adds limits that torques would pass until none is passed that does not count. */
 static struct attempt attempt_stages(invdyn_solver *solver) {
   struct attempt attempt = {.pivots = 0};
   invdyn_stages_begin(&solver->stages, solver->reduction.problem->n_q);
@@ -245,13 +245,13 @@ static struct attempt attempt(invdyn_solver *solver, int regularize) {
   switch (settings->controller) {
     case INVDYN_LCP_NOSLIP: return attempt_noslip(solver);
     case INVDYN_LCP_COULOMB:
-      return of_answer(invdyn_coulomb_solve(&solver->coulomb, solver->lcp, &solver->reduction,
-                                            settings->edges, regularize, solver->z));
+      return read_answer(invdyn_coulomb_solve(&solver->coulomb, solver->lcp, &solver->reduction,
+                                              settings->edges, regularize, solver->z));
     default: return attempt_stages(solver);
   }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the solve ------------------------------------------------------------------------------- */
 
 static int has_moved(const invdyn_solver *solver) {
   const struct invdyn_reduction *reduction = &solver->reduction;
@@ -263,8 +263,8 @@ static int has_moved(const invdyn_solver *solver) {
   return moved > unmoved * fastest + round_off * fmin(reduction->free_scale, 1.0);
 }
 
-/* There are no impulses: perhaps there are at the nearest joint velocities that have some. Where
- * these are the same but for round-off, the controller has failed. */
+/* Tries the nearest joint velocities that have impulses, if the given ones have none. If both are
+ * equal up to round-off, the controller has failed. */
 static struct attempt attempt_nearest(invdyn_solver *solver, struct attempt before) {
   struct invdyn_reduction *reduction = &solver->reduction;
   if (!invdyn_nearest_joints(&solver->stages, reduction, solver->near)) {
@@ -300,7 +300,7 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
   if (invdyn_is_noslip(settings)) {
     invdyn_hold_all(&solver->holding, reduction, settings->rank_tolerance);
   }
-  memcpy(solver->result.wanted, reduction->v_q, (size_t)problem->n_q * sizeof(double));
+  memcpy(solver->result.desired, reduction->v_q, (size_t)problem->n_q * sizeof(double));
   struct attempt found = attempt(solver, 0);
   if (found.outcome == INVDYN_INCONSISTENT_ACCELERATIONS) {
     found = attempt_nearest(solver, found);
@@ -312,7 +312,7 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
   solution->outcome = found.outcome;
   if (found.outcome == INVDYN_SOLVED) {
     solution->outcome =
-        invdyn_judge(&solver->result, reduction, settings, found.is_limited, solution);
+        invdyn_check_result(&solver->result, reduction, settings, found.is_limited, solution);
   }
   solution->pivots = found.pivots;
   solution->regularization = found.regularization;

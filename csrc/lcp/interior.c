@@ -9,18 +9,19 @@
 
 /* regularization of the linear systems */
 static const double epsilon = 1e-10;
-/* residuals, over what they prove, that a proof that there is no solution may leave: while there is
- * progress, and in the end */
+/* Residuals, over the proved quantity, that a proof of no solution may leave: while the search
+ * makes progress, and at its end. */
 static const double strict_proof = 1e-9, last_proof = 1e-6;
-/* how far towards the boundary a step may go */
+/* part of the distance to the boundary that a step may cover */
 static const double to_boundary = 0.99;
-/* iterations without a better one, and the shortest steps, that end the search */
+/* iterations without progress that end the search, and steps of refinement */
 enum { MOST_IDLE = 12, REFINEMENTS = 5 };
-/* of directions towards a solution, and towards a proof that there is none */
+/* accuracy of directions towards a solution, and towards a proof that there is none */
 static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
-/* residual below which polishing is tried, and below what part of it after that has failed; what it
- * must reach, of the tolerance; rounds of it at the start and in the end */
+/* Polishing is tried below the residual `early`, and after a failure again below the part `again`
+ * of it. It must reach the part `digits` of the tolerance. ROUNDS limits its rounds at the start
+ * and at the end. */
 static const double early = 1e-3, again = 1e-2, digits = 1e-3;
 enum { ROUNDS = 4 };
 
@@ -60,7 +61,7 @@ static void evaluate(struct qp_interior *w) {
   w->mu = (qp_dot(p->n_rows, w->s, w->l) + w->tau * w->kappa) / (w->n_inequalities + 1);
 }
 
-/* x_1, l_1: the iterate over tau; its relative residual, by what evaluate() has found */
+/* Sets x_1, l_1 to the iterate over tau; returns its relative residual by evaluate()'s results. */
 static double iterate_over_tau(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   double *Hx = w->f, *Rl = w->dx, *rows = w->h;
@@ -76,7 +77,7 @@ static double iterate_over_tau(struct qp_interior *w) {
   return qp_optimality(p, w->x_1, w->l_1, Hx, Rl, rows);
 }
 
-/* l proves that R x >= r has no solution: R^T l = 0, r^T l > 0, beyond round-off of its terms */
+/* Does l prove that R x >= r has no solution: R^T l = 0, r^T l > 0, beyond round-off? */
 static int proves_infeasible(const struct qp_interior *w, double proof) {
   const struct qp_program *p = w->program;
   const double by = qp_dot(p->n_rows, p->r, w->l);
@@ -87,7 +88,7 @@ static int proves_infeasible(const struct qp_interior *w, double proof) {
   return by > qp_round_off * terms && qp_largest(w->program->n, w->Rl) <= proof * by;
 }
 
-/* x is a direction of R x >= 0 along which the cost falls without end: H x = 0, g^T x < 0 */
+/* Is x a direction of R x >= 0 along which the cost falls without end: H x = 0, g^T x < 0? */
 static int proves_unbounded(struct qp_interior *w, double proof) {
   const struct qp_program *p = w->program;
   const double by = -qp_dot(p->n, p->g, w->x);
@@ -102,8 +103,8 @@ static int proves_unbounded(struct qp_interior *w, double proof) {
   return violation <= proof * by;
 }
 
-/* QP_INFEASIBLE, QP_UNBOUNDED, or QP_SOLVED where neither is */
-static qp_outcome what_is_proved(struct qp_interior *w, double proof) {
+/* Returns QP_INFEASIBLE or QP_UNBOUNDED if that is proved, else QP_SOLVED. */
+static qp_outcome find_proof(struct qp_interior *w, double proof) {
   if (proves_infeasible(w, proof)) {
     return QP_INFEASIBLE;
   }
@@ -112,7 +113,7 @@ static qp_outcome what_is_proved(struct qp_interior *w, double proof) {
 
 /* ---- directions ---- */
 
-/* the direction of f = -g, h = r, which every other one contains dtau times */
+/* Finds the direction of f = -g, h = r, which every other direction contains dtau times. */
 static void solve_constant(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   for (int32_t i = 0; i < p->n; ++i) {
@@ -131,20 +132,20 @@ static void solve_constant(struct qp_interior *w) {
   }
 }
 
-/* Newton's direction to (1 - rest) of the residuals less, s l = -target, tau kappa = -target_tau
- * from s l and tau kappa as they are */
-static void solve_direction(struct qp_interior *w, double rest, double target_tau) {
+/* Finds Newton's direction that removes the part `share` of the residuals and changes s l by
+ * -target and tau kappa by -target_tau. */
+static void solve_direction(struct qp_interior *w, double share, double target_tau) {
   const struct qp_program *p = w->program;
   for (int32_t i = 0; i < p->n; ++i) {
-    w->f[i] = -rest * w->r_x[i];
+    w->f[i] = -share * w->r_x[i];
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    w->h[i] = -rest * w->r_s[i] - (p->equality[i] ? 0 : w->target[i] / w->l[i]);
+    w->h[i] = -share * w->r_s[i] - (p->equality[i] ? 0 : w->target[i] / w->l[i]);
   }
   qp_condensed_solve(w->condensed, p, w->f, w->h, REFINEMENTS, w->x_1, w->l_1);
   const double along = qp_dot(p->n, p->g, w->x_1) - qp_dot(p->n_rows, p->r, w->l_1) +
                        2 * qp_dot(p->n, w->Hx, w->x_1) / w->tau;
-  w->dtau = (rest * w->r_tau - target_tau / w->tau + along) / w->curvature;
+  w->dtau = (share * w->r_tau - target_tau / w->tau + along) / w->curvature;
   w->dkappa = -(target_tau + w->kappa * w->dtau) / w->tau;
   for (int32_t i = 0; i < p->n; ++i) {
     w->dx[i] = w->x_1[i] + w->dtau * w->x_2[i];
@@ -155,7 +156,7 @@ static void solve_direction(struct qp_interior *w, double rest, double target_ta
   }
 }
 
-/* the longest step, at most 1 after `shorten`, that keeps s, l, tau and kappa positive */
+/* Returns the longest step, at most 1 after `shorten`, that keeps s, l, tau and kappa positive. */
 static double step_length(const struct qp_interior *w, double shorten) {
   double most = fmax(-w->dtau / w->tau, -w->dkappa / w->kappa);
   for (int32_t i = 0; i < w->program->n_rows; ++i) {
@@ -166,7 +167,7 @@ static double step_length(const struct qp_interior *w, double shorten) {
   return shorten < most ? shorten / most : 1;
 }
 
-/* predictor and corrector (Mehrotra 1992); the step they allow */
+/* Finds the predictor and corrector (Mehrotra 1992); returns the step that they allow. */
 static double find_direction(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   for (int32_t i = 0; i < p->n_rows; ++i) {
@@ -206,7 +207,7 @@ static int factor(struct qp_interior *w) {
 
 /* ---- iterations ---- */
 
-/* values that least squares give, moved to the positive side */
+/* Shifts values of a least-squares solution to the positive side. */
 static void shift(const struct qp_program *p, double *values) {
   double least = INFINITY;
   for (int32_t i = 0; i < p->n_rows; ++i) {
@@ -218,7 +219,7 @@ static void shift(const struct qp_program *p, double *values) {
   }
 }
 
-/* the solution of the program whose inequalities are springs, l = -s */
+/* Starts from the program whose inequalities are springs, l = -s; 0 if H is not convex. */
 static int begin(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   w->n_inequalities = 0;
@@ -243,7 +244,7 @@ static int begin(struct qp_interior *w) {
   return 1;
 }
 
-/* keeps the iterate where it is the best one so far; its residual */
+/* Keeps the iterate if it is the best one so far; returns its residual. */
 static double keep_best(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   const double residual = iterate_over_tau(w);
@@ -255,8 +256,8 @@ static double keep_best(struct qp_interior *w) {
   return residual;
 }
 
-/* Replaces the best iterate where polishing gives a smaller residual than this; 1 where it does.
- * What iterations work with is scratch of it. */
+/* Replaces the best iterate if polishing gives a smaller residual than this, and returns 1. It uses
+ * the arrays of the iterations as scratch. */
 static int polish_below(struct qp_interior *w, int rounds, double residual) {
   const struct qp_polish polish = {.program = w->program,
                                    .condensed = w->condensed,
@@ -277,7 +278,7 @@ static int polish_below(struct qp_interior *w, int rounds, double residual) {
   return w->polished = 1;
 }
 
-/* The rows that are active are most often known long before the iterations would end. */
+/* Tries to polish: most often the active rows are known long before the iterations end. */
 static int solves_early(struct qp_interior *w, const qp_settings *settings, double *below) {
   if (!settings->polish || !(w->best < *below)) {
     return 0;
@@ -291,7 +292,7 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
   for (int idle = 0; idle < MOST_IDLE; ++idle, ++*iterations) {
     evaluate(w);
     const double residual = keep_best(w);
-    /* towards a solution, or towards a proof that there is none */
+    /* progress is towards a solution, or towards a proof that there is none */
     if (residual < least / 2 || (w->tau < w->kappa && w->mu < least_mu / 2)) {
       idle = 0;
     }
@@ -300,7 +301,7 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
     if (residual <= settings->tolerance || solves_early(w, settings, &below)) {
       return QP_SOLVED;
     }
-    const qp_outcome proved = what_is_proved(w, strict_proof);
+    const qp_outcome proved = find_proof(w, strict_proof);
     if (proved != QP_SOLVED) {
       return proved;
     }
@@ -321,12 +322,12 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
     return QP_NON_FINITE;
   }
   evaluate(w);
-  const qp_outcome proved = what_is_proved(w, last_proof);
+  const qp_outcome proved = find_proof(w, last_proof);
   return proved == QP_SOLVED ? QP_INACCURATE : proved;
 }
 
-/* Where round-off has ended the search from there, it begins anew at x = 0, s = l = 1. */
-static void begin_anew(struct qp_interior *w) {
+/* Restarts at x = 0, s = l = 1, after round-off has ended the search. */
+static void restart(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   memset(w->x, 0, (size_t)p->n * sizeof(double));
   for (int32_t i = 0; i < p->n_rows; ++i) {
@@ -349,7 +350,7 @@ qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
   }
   qp_outcome outcome = iterate(w, settings, iterations);
   if (outcome == QP_INACCURATE) {
-    begin_anew(w);
+    restart(w);
     outcome = iterate(w, settings, iterations);
   }
   if (outcome == QP_INFEASIBLE || outcome == QP_UNBOUNDED || outcome == QP_NON_FINITE) {

@@ -1,5 +1,5 @@
-/* Solves of complementarity problems: which method, matrix and start are tried one after the other,
- * and what their ends are worth. */
+/* This file solves complementarity problems: it tries methods, regularized matrices and starts one
+ * after the other, and judges their outcomes. */
 #include "sapwood/lcp.h"
 
 #include <math.h>
@@ -11,15 +11,15 @@
 #include "lcp/principal.h"
 #include "lcp/scaling.h"
 
-/* times that a method goes on from where round-off has ended it, on a dictionary made anew */
+/* times that a method continues on a new dictionary after round-off has ended it */
 enum { MOST_RENEWALS = 3 };
-/* on which values count as >= 0 that are below 0 by this part of those before at most */
+/* factor per renewal of the limit below 0 up to which values count as >= 0 */
 static const double finer = 1e-4;
 /* steps of iterative refinement */
 enum { MOST_REFINEMENTS = 3 };
 /* artificial columns that Lemke's method tries before a ray counts */
 enum { MOST_COVERS = 4 };
-/* Entries up to this part of the largest one are left over by round-off, and become 0. */
+/* Entries up to this part of the largest one are round-off and become 0. */
 static const double round_off = 1e-14;
 
 struct lcp_solver {
@@ -28,13 +28,13 @@ struct lcp_solver {
   int32_t n_max;
   struct lcp_tableau tableau;
   double *M, *q;         /* (n, n), (n) scaled, with the regularization of the attempt */
-  double *D;             /* (n) of scaling.h */
-  double *z, *v;         /* (n) of the attempt, scaled: v = M z + q */
+  double *D;             /* (n) scale factors of scaling.h */
+  double *z, *v;         /* (n) result of the attempt, scaled: v = M z + q */
   double *defect, *best; /* (n) scratch of the refinement */
-  int8_t *start;         /* (n) basis that an attempt begins at */
+  int8_t *start;         /* (n) basis at which an attempt begins */
 };
 
-/* what an attempt has to do, and what came of it */
+/* Input and result of one attempt. */
 struct attempt {
   const lcp_settings *settings;
   lcp_method method;
@@ -42,7 +42,7 @@ struct attempt {
   double lambda;
   lcp_outcome outcome;
   int32_t pivots;
-  double residual; /* relative, of the matrix with lambda */
+  double residual; /* relative residual for the matrix with lambda */
 };
 
 /* ---- memory ---- */
@@ -90,8 +90,8 @@ void lcp_destroy(lcp_solver *solver) {
 
 /* ---- one attempt, in scaled variables ---- */
 
-/* v = M z + q; returns the largest |min(z_i, v_i)| over the sum of absolute terms of its row,
- * infinite after an overflow */
+/* Sets v = M z + q; returns the largest |min(z_i, v_i)| over the sum of absolute terms of its row,
+ * infinite after an overflow. */
 static double evaluate(lcp_solver *s, int32_t n) {
   double largest = 0;
   for (int32_t i = 0; i < n; ++i) {
@@ -108,7 +108,7 @@ static double evaluate(lcp_solver *s, int32_t n) {
   return largest;
 }
 
-/* z of the dictionary, which is >= 0 but for round-off */
+/* Reads z from the dictionary; negative values are round-off and become 0. */
 static void read_basic(lcp_solver *s, int32_t n) {
   const struct lcp_tableau *t = &s->tableau;
   for (int32_t i = 0; i < n; ++i) {
@@ -117,8 +117,8 @@ static void read_basic(lcp_solver *s, int32_t n) {
   }
 }
 
-/* One step of iterative refinement: the dictionary says how basic variables answer to v_i, which is
- * to be zero where z_i is basic. */
+/* Does one step of iterative refinement: the dictionary gives the response of basic variables to
+ * v_i, which must be zero where z_i is basic. */
 static void refine(lcp_solver *s, int32_t n) {
   const struct lcp_tableau *t = &s->tableau;
   memset(s->defect, 0, (size_t)n * sizeof(double));
@@ -139,7 +139,7 @@ static void refine(lcp_solver *s, int32_t n) {
   }
 }
 
-/* entries of x (n) >= 0 that are round-off beside the largest become 0 */
+/* Sets entries of x (n) >= 0 to 0 that are round-off compared with the largest. */
 static void drop_round_off(int32_t n, double *x) {
   double largest = 0;
   for (int32_t i = 0; i < n; ++i) {
@@ -150,7 +150,7 @@ static void drop_round_off(int32_t n, double *x) {
   }
 }
 
-/* evaluates z, and keeps the better one of it and s->best, whose residual is given */
+/* Keeps the better of z and s->best, whose residual is given; returns the residual of that one. */
 static double keep_better(lcp_solver *s, int32_t n, double residual) {
   const double other = evaluate(s, n);
   if (other < residual) {
@@ -160,7 +160,7 @@ static double keep_better(lcp_solver *s, int32_t n, double residual) {
   return evaluate(s, n);
 }
 
-/* the solution of the dictionary's basis, as accurate as refinement makes it */
+/* Reads the solution of the dictionary's basis, as accurate as refinement makes it. */
 static double read_solution(lcp_solver *s, int32_t n, double tolerance) {
   read_basic(s, n);
   double residual = evaluate(s, n);
@@ -207,7 +207,7 @@ static lcp_outcome pivot(lcp_solver *s, struct attempt *a, int32_t cover, double
   return outcome;
 }
 
-/* The multipliers y >= 0 of w - M z = q that make up a row of the dictionary, in s->defect. */
+/* Reads the multipliers y >= 0 of w - M z = q in a row of the dictionary into s->defect. */
 static void read_multipliers(lcp_solver *s, int32_t n, int32_t row) {
   const struct lcp_tableau *t = &s->tableau;
   for (int32_t i = 0; i < n; ++i) {
@@ -217,8 +217,8 @@ static void read_multipliers(lcp_solver *s, int32_t n, int32_t row) {
   drop_round_off(n, s->defect);
 }
 
-/* Whether y proves that no z >= 0 has w >= 0: y^T M <= 0 and y^T q < 0, as y^T w = y^T (M z + q).
- * Each sum is judged by its absolute terms. */
+/* Does y prove that no z >= 0 has w >= 0: y^T M <= 0 and y^T q < 0, as y^T w = y^T (M z + q)? Each
+ * sum is judged by its absolute terms. */
 static int proves_infeasible(const lcp_solver *s, int32_t n, double tolerance) {
   const double *y = s->defect;
   double value = 0, terms = 0;
@@ -254,7 +254,7 @@ static int is_proved_infeasible(lcp_solver *s, int32_t n, double tolerance) {
   return 0;
 }
 
-/* from s->start; where round-off has spoilt the dictionary, on from the basis that it ended with */
+/* Pivots from s->start; if round-off has spoilt the dictionary, continues from the last basis. */
 static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
   double feasible = fmax(a->settings->tolerance / 100, 1e-13);
   for (int renewals = 0; renewals < MOST_RENEWALS; ++renewals, feasible *= finer) {
@@ -266,7 +266,7 @@ static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
       return;
     }
     if (a->residual <= a->settings->tolerance) {
-      /* a path may end beside a solution where the artificial variable is round-off */
+      /* a path may end next to a solution where the artificial variable is round-off */
       a->outcome = LCP_SOLVED;
       return;
     }
@@ -281,7 +281,7 @@ static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
   }
 }
 
-/* Lemke's path ends on a ray for want of a solution, or because of where it began. */
+/* Tries several artificial columns: a ray may mean that there is no solution, or a bad start. */
 static void try_once(lcp_solver *s, struct attempt *a) {
   for (int32_t cover = 0; cover < MOST_COVERS; ++cover) {
     try_cover(s, a, cover);
@@ -300,7 +300,7 @@ static void regularize(lcp_solver *s, const lcp_problem *p, double lambda) {
   }
 }
 
-/* this method on this matrix, from the start and then without it; 1 where that solves it */
+/* Tries this method on this matrix, from the start and then without it; 1 if that solves it. */
 static int try_method(lcp_solver *s, struct attempt *a, const int8_t *start,
                       lcp_solution *solution) {
   const size_t n = (size_t)a->n;
@@ -318,9 +318,9 @@ static int try_method(lcp_solver *s, struct attempt *a, const int8_t *start,
   return 0;
 }
 
-/* As z_i alone grows, the row of those below 0 that is last to reach it, where z_j can take over
- * from w_j; else -1. */
-static int32_t answer_to(const lcp_solver *s, int32_t n, int32_t i) {
+/* Returns the row, negative now, that reaches 0 last as only z_i grows, if z_j can replace w_j
+ * there; else -1. */
+static int32_t find_answer(const lcp_solver *s, int32_t n, int32_t i) {
   int32_t last = -1;
   double largest = 0;
   for (int32_t j = 0; j < n; ++j) {
@@ -333,11 +333,11 @@ static int32_t answer_to(const lcp_solver *s, int32_t n, int32_t i) {
   return last;
 }
 
-/* Of a game of two, M = [0, A; B, 0] > 0 and q < 0, every artificial column leads to a ray at once:
- * its paths begin at a strategy and the answer to it (Lemke and Howson 1964). */
+/* Solves games of two, M = [0, A; B, 0] > 0 and q < 0, where every artificial column leads to a ray
+ * at once: paths begin at a strategy and the answer to it (Lemke and Howson 1964). */
 static int try_answers(lcp_solver *s, struct attempt *a, lcp_solution *solution) {
   for (int32_t i = 0; i < a->n; ++i) {
-    const int32_t j = s->M[(int64_t)i * (a->n + 1)] == 0 ? answer_to(s, a->n, i) : -1;
+    const int32_t j = s->M[(int64_t)i * (a->n + 1)] == 0 ? find_answer(s, a->n, i) : -1;
     if (j < 0) {
       continue;
     }
@@ -374,8 +374,8 @@ static double largest_entry(const lcp_problem *p) {
   return largest;
 }
 
-/* A solution of M + lambda I is none of M where lambda z is as large as q: without one of M, z
- * grows like 1/lambda. */
+/* Is the solution of M + lambda I near one of M? It is not if lambda z is as large as q: if M has
+ * no solution, z grows like 1/lambda. */
 static int is_near_solution(const lcp_solver *s, const struct attempt *a) {
   double off = 0;
   for (int32_t i = 0; i < a->n; ++i) {
@@ -384,7 +384,7 @@ static int is_near_solution(const lcp_solver *s, const struct attempt *a) {
   return off <= sqrt(a->settings->tolerance);
 }
 
-/* M + lambda I with lambda larger and larger; 1 where one has a solution that is near one of M */
+/* Tries M + lambda I with growing lambda; 1 if one has a solution that is near one of M. */
 static int try_regularized(lcp_solver *s, struct attempt *a, const lcp_problem *p,
                            const int8_t *start, lcp_solution *solution) {
   const lcp_settings *settings = a->settings;
@@ -401,7 +401,7 @@ static int try_regularized(lcp_solver *s, struct attempt *a, const lcp_problem *
   return 0;
 }
 
-/* z back in the units of the problem, and w of the matrix that was given */
+/* Writes z in the units of the problem, and w for the matrix of the caller. */
 static void report(const lcp_solver *s, const struct attempt *a, const lcp_problem *p,
                    double scale_q, lcp_solution *solution) {
   const int finite = a->outcome != LCP_NON_FINITE;
@@ -451,7 +451,7 @@ sap_status lcp_solve(lcp_solver *s, const lcp_settings *settings, const lcp_prob
   solution->attempts = 0;
   if (!try_methods(s, &a, start, solution) && settings->regularization_first > 0 &&
       !try_regularized(s, &a, problem, start, solution)) {
-    /* what became of M itself is what counts */
+    /* the outcome for M itself counts */
     a.lambda = 0;
     regularize(s, problem, 0);
     try_methods(s, &a, start, solution);

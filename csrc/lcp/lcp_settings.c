@@ -15,7 +15,7 @@ lcp_settings lcp_settings_default(void) {
 }
 
 sap_status lcp_settings_check(const lcp_settings *s, sap_error *error) {
-  /* a rule holds when its value is in range; NaN never is */
+  /* a rule holds if its value is in range; NaN never is */
   const struct {
     const char *name;
     double value;

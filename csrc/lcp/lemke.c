@@ -2,25 +2,24 @@
 
 #include <math.h>
 
-/* Entries of a column that count as zero, relative to its largest. */
+/* Entries of a column count as zero up to this part of its largest. */
 static const double pivot_tolerance = 1e-11;
-/* Ratios, and entries of the perturbed ones, that count as equal, relative to the problem's. */
+/* Ratios, perturbed or not, count as equal within this part of the problem's size. */
 static const double tie_tolerance = 1e-12;
 
-/* Which rows may leave. With q perturbed by (e, e^2, ...) their ratios are the polynomials
+/* Rows that may leave. With q perturbed by (e, e^2, ...) their ratios are the polynomials
  *
  *     (q_i + sum_k c_ik e^k)/divisor_i,   c_ik = -T_i,column of w_k where it is nonbasic,
  *                                                1 where w_k is basic in row i, else 0,
  *
- * the least of which is unique. */
+ * and the least of them is unique. */
 struct candidates {
   int32_t *row; /* (n) in the dictionary's scratch */
   double *divisor;
   int32_t n;
 };
 
-/* keeps the candidates whose values over divisors are least, within the tolerance; values (n) by
- * row */
+/* Keeps the candidates whose values (n, by row) over divisors are least, within the tolerance. */
 static void keep_least(struct candidates *c, const double *value, double sign) {
   double least = INFINITY;
   for (int32_t i = 0; i < c->n; ++i) {
@@ -38,8 +37,8 @@ static void keep_least(struct candidates *c, const double *value, double sign) {
   c->n = kept;
 }
 
-/* The same for the term of w_k, which is basic in this row and 0 in all others. One of several
- * candidates is left at least. */
+/* Does the same for the term of w_k, which is basic in this row and 0 in all others. At least one
+ * of several candidates is left. */
 static void keep_least_of_basic(struct candidates *c, int32_t row) {
   int32_t kept = 0;
   for (int32_t i = 0; i < c->n; ++i) {
@@ -51,11 +50,11 @@ static void keep_least_of_basic(struct candidates *c, int32_t row) {
   c->n = kept;
 }
 
-/* the candidate of the lexicographically least ratio; of those that round-off cannot tell apart the
- * largest divisor */
+/* Returns the candidate of the lexicographically least ratio; among candidates that round-off
+ * cannot tell apart, the one with the largest divisor. */
 static int32_t least_ratio(const struct lcp_tableau *t, struct candidates *c) {
   keep_least(c, t->q, 1);
-  /* where the artificial variable may leave there is a solution */
+  /* if the artificial variable may leave, there is a solution */
   const int32_t artificial = t->row[lcp_artificial(t)];
   for (int32_t i = 0; i < c->n; ++i) {
     if (c->row[i] == artificial) {
@@ -77,7 +76,7 @@ static int32_t least_ratio(const struct lcp_tableau *t, struct candidates *c) {
   return c->row[best];
 }
 
-/* the row that the artificial variable enters by: where q/d is most negative; -1 for q >= 0 */
+/* Returns the row by which the artificial variable enters: q/d is most negative; -1 for q >= 0. */
 static int32_t first_row(const struct lcp_tableau *t, double feasible, struct candidates *c) {
   const double *d = lcp_column(t, t->n);
   c->n = 0;
@@ -90,7 +89,7 @@ static int32_t first_row(const struct lcp_tableau *t, double feasible, struct ca
   return c->n > 0 ? least_ratio(t, c) : -1;
 }
 
-/* the row that leaves when column s enters; -1 on a ray */
+/* Returns the row that leaves when column s enters; -1 on a ray. */
 static int32_t leaving_row(const struct lcp_tableau *t, int32_t s, struct candidates *c) {
   const double *column = lcp_column(t, s);
   double largest = 0;

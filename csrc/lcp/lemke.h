@@ -1,11 +1,11 @@
-/* Lemke's method with the lexicographic ratio test, see sapwood/lcp.h. */
+/* This module implements Lemke's method with the lexicographic ratio test, see sapwood/lcp.h. */
 #ifndef SAPWOOD_LCP_LEMKE_H
 #define SAPWOOD_LCP_LEMKE_H
 
 #include "lcp/tableau.h"
 
 /* Begins at the basis of the dictionary, which is complementary and without the artificial
- * variable, and ends at another one where it is LCP_SOLVED. Adds its pivots. */
+ * variable, and ends at another one if it returns LCP_SOLVED. Adds its pivots. */
 lcp_outcome lcp_lemke(struct lcp_tableau *t, const struct lcp_limits *limits, int32_t *pivots);
 
 #endif

@@ -18,7 +18,7 @@ void qp_condensed_carve(struct qp_condensed *c, struct sap_arena *arena,
   c->dx = sap_arena_take(arena, n, sizeof *c->dx);
 }
 
-/* K = H + R^T W R + epsilon I, of which the lower triangle counts */
+/* Assembles the lower triangle of K = H + R^T W R + epsilon I. */
 static void assemble(struct qp_condensed *c, const struct qp_program *p, double epsilon) {
   const int32_t n = p->n, ld = p->ld;
   for (int32_t i = 0; i < n; ++i) {
@@ -61,7 +61,7 @@ int qp_condensed_factor(struct qp_condensed *c, const struct qp_program *p, doub
   return 0;
 }
 
-/* adds the solution for f and h, as far as the factor knows the matrix */
+/* Adds the solution for f and h, as accurate as the factor. */
 static void add_solution(struct qp_condensed *c, const struct qp_program *p, const double *f,
                          const double *h, double *dx, double *dl) {
   for (int32_t i = 0; i < p->n_rows; ++i) {
@@ -80,7 +80,7 @@ static void add_solution(struct qp_condensed *c, const struct qp_program *p, con
   }
 }
 
-/* c->f and c->h: what is left of f and h; returns its size */
+/* Sets c->f and c->h to the residuals of f and h; returns their size. */
 static double residual(struct qp_condensed *c, const struct qp_program *p, const double *f,
                        const double *h, const double *dx, const double *dl) {
   memcpy(c->f, f, (size_t)p->n * sizeof *f);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Divides what a condition leaves beyond round-off by its terms; infinite where not finite. */
+/* Divides the residual of a condition beyond round-off by its terms; infinite if not finite. */
 static double quotient(double residual, double rounding, double terms) {
   if (!isfinite(residual) || !isfinite(terms)) {
     return INFINITY;
@@ -16,13 +16,13 @@ static double violation(const struct qp_program *p, const double *rows, int32_t 
   return p->equality[i] || isnan(r) ? fabs(r) : qp_larger(r, 0);
 }
 
-/* What a condition is judged by: its constant and its terms, of which no more count than the
- * largest constant, where there is one. */
+/* Returns the size by which a condition is judged: its constant plus its terms, up to the largest
+ * constant if there is one. */
 static double size_of(double constant, double largest, double terms) {
   return fabs(constant) + (largest > 0 && largest < terms ? largest : terms);
 }
 
-/* the largest |x_j|, or the smallest |r_i| > 0 where that is larger; 1 without either */
+/* Returns the largest |x_j|, or the smallest |r_i| > 0 if that is larger; 1 without either. */
 static double size_of_positions(const struct qp_program *p, const double *x) {
   double least = 1;
   for (int32_t i = 0; i < p->n_rows; ++i) {
@@ -32,8 +32,7 @@ static double size_of_positions(const struct qp_program *p, const double *x) {
   return qp_larger(qp_largest(p->n, x), least);
 }
 
-/* the largest part of a gradient; without a linear cost not below what H, about 1, makes of
- * positions */
+/* Returns the largest part of a gradient; without linear cost at least |x|, since H is about 1. */
 static double size_of_gradients(const struct qp_program *p, const double *Hx, const double *Rl,
                                 double of_g, double of_x) {
   const double largest = qp_larger(qp_largest(p->n, Hx), qp_largest(p->n, Rl));

@@ -6,59 +6,60 @@
 #include "lcp/optimality.h"
 
 static const double epsilon = 1e-7, accuracy = 1e-15;
-/* a residual that needs no further round */
+/* residual that needs no further round */
 static const double enough = 1e-13;
 enum { REFINEMENTS = 12 };
 
-/* W: infinite of rows whose multiplier exceeds their slack, 0 of the others; 0 where K has no
- * factor */
-static int factor_active(const struct qp_polish *of) {
-  const struct qp_program *p = of->program;
-  qp_rows(p, of->x, of->h);
+/* Factors with W infinite where the multiplier exceeds the slack, else 0; 0 if K has no factor. */
+static int factor_active(const struct qp_polish *polish) {
+  const struct qp_program *p = polish->program;
+  qp_rows(p, polish->x, polish->h);
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int active = p->equality[i] || of->l[i] > of->h[i] - p->r[i];
-    of->condensed->W[i] = active ? INFINITY : 0;
+    const int active = p->equality[i] || polish->l[i] > polish->h[i] - p->r[i];
+    polish->condensed->W[i] = active ? INFINITY : 0;
   }
-  of->condensed->accuracy = accuracy;
-  return qp_condensed_factor(of->condensed, p, epsilon);
+  polish->condensed->accuracy = accuracy;
+  return qp_condensed_factor(polish->condensed, p, epsilon);
 }
 
-/* moves x and l to the solution of the active rows as equalities */
-static void solve_active(const struct qp_polish *of) {
-  const struct qp_program *p = of->program;
+/* Moves x and l to the solution of the active rows as equalities. */
+static void solve_active(const struct qp_polish *polish) {
+  const struct qp_program *p = polish->program;
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    const int active = of->condensed->W[i] > 0;
-    of->l[i] = active ? of->l[i] : 0;
-    of->h[i] = active ? p->r[i] - of->h[i] : 0;
+    const int active = polish->condensed->W[i] > 0;
+    polish->l[i] = active ? polish->l[i] : 0;
+    polish->h[i] = active ? p->r[i] - polish->h[i] : 0;
   }
   for (int32_t i = 0; i < p->n; ++i) {
-    of->f[i] = -p->g[i];
+    polish->f[i] = -p->g[i];
   }
-  qp_add_hessian(p, -1, of->x, of->f);
-  qp_add_rows(p, 1, of->l, of->f);
-  qp_condensed_solve(of->condensed, p, of->f, of->h, REFINEMENTS, of->step_x, of->step_l);
+  qp_add_hessian(p, -1, polish->x, polish->f);
+  qp_add_rows(p, 1, polish->l, polish->f);
+  qp_condensed_solve(polish->condensed, p, polish->f, polish->h, REFINEMENTS, polish->step_x,
+                     polish->step_l);
   for (int32_t i = 0; i < p->n; ++i) {
-    of->x[i] += of->step_x[i];
+    polish->x[i] += polish->step_x[i];
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    of->l[i] += of->step_l[i];
+    polish->l[i] += polish->step_l[i];
   }
 }
 
-int qp_polish(const struct qp_polish *of, int rounds, double *residual) {
-  const struct qp_program *p = of->program;
+int qp_polish(const struct qp_polish *polish, int rounds, double *residual) {
+  const struct qp_program *p = polish->program;
   int polished = 0;
-  memcpy(of->x, of->best_x, (size_t)p->n * sizeof(double));
-  memcpy(of->l, of->best_l, (size_t)p->n_rows * sizeof(double));
-  for (int round = 0; round < rounds && *residual > enough && factor_active(of); ++round) {
-    solve_active(of);
+  memcpy(polish->x, polish->best_x, (size_t)p->n * sizeof(double));
+  memcpy(polish->l, polish->best_l, (size_t)p->n_rows * sizeof(double));
+  for (int round = 0; round < rounds && *residual > enough && factor_active(polish); ++round) {
+    solve_active(polish);
     for (int32_t i = 0; i < p->n_rows; ++i) {
-      of->positive[i] = p->equality[i] || of->l[i] > 0 ? of->l[i] : 0;
+      polish->positive[i] = p->equality[i] || polish->l[i] > 0 ? polish->l[i] : 0;
     }
-    const double now = qp_relative_residual(p, of->x, of->positive, of->f, of->Rl, of->h);
+    const double now =
+        qp_relative_residual(p, polish->x, polish->positive, polish->f, polish->Rl, polish->h);
     if (now < *residual) {
-      memcpy(of->best_x, of->x, (size_t)p->n * sizeof(double));
-      memcpy(of->best_l, of->positive, (size_t)p->n_rows * sizeof(double));
+      memcpy(polish->best_x, polish->x, (size_t)p->n * sizeof(double));
+      memcpy(polish->best_l, polish->positive, (size_t)p->n_rows * sizeof(double));
       *residual = now;
       polished = 1;
     }

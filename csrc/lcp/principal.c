@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-/* entries of T that count as zero, relative to the largest of their row */
+/* Entries of T count as zero up to this part of the largest of their row. */
 static const double pivot_tolerance = 1e-11;
 
-/* row of the basic variable, and column of the nonbasic one, of pair i */
+/* Return the row of the basic variable, and the column of the nonbasic one, of pair i. */
 static int32_t row_of_pair(const struct lcp_tableau *t, int32_t i) {
   const int32_t row = t->row[lcp_w(i)];
   return row >= 0 ? row : t->row[lcp_z(t, i)];
@@ -20,7 +20,7 @@ static double entry(const struct lcp_tableau *t, int32_t i, int32_t j) {
   return lcp_column(t, column_of_pair(t, j))[row_of_pair(t, i)];
 }
 
-/* what counts as zero in the row of pair i */
+/* Returns the size up to which entries count as zero in the row of pair i. */
 static double threshold(const struct lcp_tableau *t, int32_t i) {
   double largest = 0;
   for (int32_t j = 0; j < t->n; ++j) {
@@ -29,13 +29,13 @@ static double threshold(const struct lcp_tableau *t, int32_t i) {
   return pivot_tolerance * largest;
 }
 
-/* exchanges pair i, whose diagonal entry is not zero */
+/* Exchanges pair i, whose diagonal entry is not zero. */
 static void pivot_diagonal(struct lcp_tableau *t, int32_t i, int32_t *pivots) {
   lcp_pivot(t, row_of_pair(t, i), column_of_pair(t, i));
   ++*pivots;
 }
 
-/* exchanges pairs i and j by entries (i, j) and (j, i), which are not zero where (i, i) is */
+/* Exchanges pairs i and j by entries (i, j) and (j, i), which are not zero where (i, i) is. */
 static void pivot_exchange(struct lcp_tableau *t, int32_t i, int32_t j, int32_t *pivots) {
   const int32_t row_i = row_of_pair(t, i), row_j = row_of_pair(t, j);
   const int32_t column_i = column_of_pair(t, i), column_j = column_of_pair(t, j);
@@ -44,7 +44,7 @@ static void pivot_exchange(struct lcp_tableau *t, int32_t i, int32_t j, int32_t 
   *pivots += 2;
 }
 
-/* the pair of the most negative w, or z, where it is below -feasible; else -1 */
+/* Returns the pair of the most negative w, or z, if it is below -feasible; else -1. */
 static int32_t most_negative(const struct lcp_tableau *t, int of_z, double feasible) {
   int32_t found = -1;
   double least = -feasible;
@@ -58,11 +58,11 @@ static int32_t most_negative(const struct lcp_tableau *t, int of_z, double feasi
   return found;
 }
 
-/* PPM I: LCP_SOLVED, or LCP_SINGULAR where it finds no pivot or has taken its share of them */
+/* Runs PPM I: LCP_SOLVED, or LCP_SINGULAR if it finds no pivot or has used its share of them. */
 static lcp_outcome most_negative_first(struct lcp_tableau *t, const struct lcp_limits *limits,
                                        int32_t *pivots) {
   for (int32_t k = 0; k < limits->least_index_after; ++k) {
-    /* both are chosen before either changes places */
+    /* both are chosen before either is exchanged */
     const int32_t into = most_negative(t, 0, limits->feasible);
     const int32_t out = most_negative(t, 1, limits->feasible);
     if (into < 0 && out < 0) {
@@ -84,7 +84,7 @@ static lcp_outcome most_negative_first(struct lcp_tableau *t, const struct lcp_l
   return LCP_SINGULAR;
 }
 
-/* the least index with an infeasible basic variable, or -1 */
+/* Returns the least index with an infeasible basic variable, or -1. */
 static int32_t least_infeasible(const struct lcp_tableau *t, double feasible) {
   for (int32_t i = 0; i < t->n; ++i) {
     if (t->q[row_of_pair(t, i)] < -feasible) {
@@ -94,9 +94,9 @@ static int32_t least_infeasible(const struct lcp_tableau *t, double feasible) {
   return -1;
 }
 
-/* Least-index criss-cross for sufficient matrices (den Hertog, Roos and Terlaky 1993): the
- * infeasible variable is driven out by its own complement, or, where that does not move it, by the
- * first one that does. */
+/* Runs the least-index criss-cross method for sufficient matrices (den Hertog, Roos and Terlaky
+ * 1993). Its own complement drives the infeasible variable out, or, if that does not move it, the
+ * first variable that does. */
 static lcp_outcome least_index(struct lcp_tableau *t, const struct lcp_limits *limits,
                                int32_t *pivots) {
   while (*pivots < limits->max_pivots) {

@@ -3,18 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-/* rounds of scaling; each takes the root of how far the largest entries are from 1 */
+/* rounds of scaling; each takes the root of the factor between the largest entries and 1 */
 enum { ROUNDS = 4 };
 
-/* a row with more than n/SPARSE entries is dense */
+/* A row with more than n/SPARSE entries is dense. */
 enum { SPARSE = 4 };
 
-/* sums and maxima side by side */
+/* number of sums or maxima that are found side by side */
 enum { LANES = 8 };
 
 static int32_t whole_vectors(int32_t n) { return (n + 7) / 8 * 8; }
 
-/* the power of two next to 1/sqrt(x); 1 for 0 */
+/* Returns the power of two next to 1/sqrt(x); 1 for 0. */
 static double inverse_root(double x) { return x > 0 ? exp2(-rint(log2(x) / 2)) : 1; }
 
 static double power_of_two(double x) { return x > 0 && isfinite(x) ? exp2(rint(log2(x))) : 1; }
@@ -47,7 +47,7 @@ static const double *row_of(const qp_problem *q, int32_t i) {
                              : q->C + (int64_t)(i - q->n_equalities) * q->n;
 }
 
-/* largest x_i |y_i|, x >= 0; lanes keep the loop in vectors */
+/* Returns the largest x_i |y_i|, x >= 0; lanes keep the loop in vectors. */
 static double largest_product(int32_t n, const double *x, const double *y) {
   double largest[LANES] = {0};
   int32_t i = 0;
@@ -65,10 +65,10 @@ static double largest_product(int32_t n, const double *x, const double *y) {
   return largest[0];
 }
 
-/* E and F_given, by turns from what the other makes of rows and columns; H holds (H + H^T)/2 */
+/* Finds E and F_given in turn, each from rows and columns scaled by the other; H is symmetric. */
 static void equilibrate(struct qp_program *p, const qp_problem *q) {
   const int32_t n = q->n, given = q->n_equalities + q->n_inequalities;
-  double *largest = p->g; /* of each column, scratch */
+  double *largest = p->g; /* scratch: largest entry of each column */
   for (int32_t j = 0; j < n; ++j) {
     p->E[j] = 1;
   }
@@ -125,7 +125,7 @@ static void scale_hessian(struct qp_program *p, const qp_problem *q) {
   }
 }
 
-/* a further row, which is given the place `source` and the scale F */
+/* Appends a row with its place `source` and the scale F. */
 static void append(struct qp_program *p, int32_t source, double F, double r, int equality) {
   p->source[p->n_rows] = source;
   p->F[p->n_rows] = F;
@@ -159,7 +159,7 @@ static void load_row(struct qp_program *p, const double *row, double F, int dens
   p->begin[++p->n_sparse] = end;
 }
 
-/* rows of A and C that are dense, or those that are not */
+/* Loads the rows of A and C that are dense, or those that are not. */
 static void load_rows(struct qp_program *p, const qp_problem *q, int dense) {
   for (int32_t i = 0; i < q->n_equalities + q->n_inequalities; ++i) {
     const int equality = i < q->n_equalities;

@@ -1,4 +1,5 @@
-/* Quadratic programs: checks, the order of the parts, and results in the units of the problem. */
+/* This file solves quadratic programs: it checks them, calls the parts in order and writes results
+ * in the units of the problem. */
 #include "sapwood/qp.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "lcp/interior.h"
 #include "lcp/optimality.h"
 
-/* a negative eigenvalue of H that passes for round-off, over its largest entry */
+/* A negative eigenvalue of H up to this part of its largest entry counts as round-off. */
 static const double convexity = 1e-9;
 
 struct qp_solver {
@@ -102,7 +103,7 @@ void qp_destroy(qp_solver *solver) {
 
 /* ---- checks ---- */
 
-/* no NaN, and not infinite in the direction of `wrong` */
+/* Checks that no value is NaN or equal to the infinity `wrong`. */
 static sap_status check_bound(const char *argument, int32_t n, const double *x, double wrong,
                               const char *rule, sap_error *error) {
   for (int32_t i = 0; i < n; ++i) {
@@ -185,7 +186,7 @@ static sap_status check_start(const qp_problem *p, const qp_start *start, sap_er
 
 /* ---- the start ---- */
 
-/* what is given of the multiplier of a row */
+/* Returns the multiplier of a row in the start, or 0. */
 static double given_multiplier(const struct qp_program *p, const qp_problem *q,
                                const qp_start *start, int32_t row) {
   const int32_t given = q->n_equalities + q->n_inequalities, source = p->source[row];
@@ -199,7 +200,7 @@ static double given_multiplier(const struct qp_program *p, const qp_problem *q,
   return start->bounds ? sign * start->bounds[(source - given) % q->n] : 0;
 }
 
-/* best_x and best_l from what is given, scaled */
+/* Loads best_x and best_l from the start, scaled. */
 static void load_start(qp_solver *s, const qp_problem *q, const qp_start *start) {
   const struct qp_program *p = &s->program;
   for (int32_t i = 0; i < p->n; ++i) {
@@ -213,7 +214,7 @@ static void load_start(qp_solver *s, const qp_problem *q, const qp_start *start)
 
 /* ---- results ---- */
 
-/* what belongs to rows, to where they came from */
+/* Writes the multipliers of the rows to the arrays of their sources. */
 static void scatter(const qp_solver *s, const qp_problem *q, double scale, double *y,
                     double *lambda, double *bounds) {
   const struct qp_program *p = &s->program;
@@ -243,7 +244,7 @@ static void write_multipliers(const qp_solver *s, const qp_problem *q, double sc
   scatter(s, q, scale, out->y, out->lambda, out->bounds);
 }
 
-/* the residuals of x and l, in the units of the problem */
+/* Writes the residuals of x and l in the units of the problem. */
 static void write_residuals(qp_solver *s, qp_solution *out) {
   struct qp_interior *w = &s->interior;
   const struct qp_program *p = &s->program;
@@ -270,8 +271,8 @@ static void write_residuals(qp_solver *s, qp_solution *out) {
              (qp_dot(p->n, w->x, w->Hx) + qp_dot(p->n, p->g, w->x) - qp_dot(p->n_rows, p->r, w->l));
 }
 
-/* The proof l that no point is feasible, with r^T l = 1. Of a variable between two bounds one
- * multiplier at most is not 0. It is a proof whatever the cost is. */
+/* Scales the proof l that no point is feasible to r^T l = 1; it holds for any cost. Of the two
+ * multipliers of a variable between bounds at most one is not 0. */
 static void normalize_proof(qp_solver *s) {
   struct qp_interior *w = &s->interior;
   struct qp_program *p = &s->program;
@@ -290,7 +291,7 @@ static void normalize_proof(qp_solver *s) {
   }
 }
 
-/* Bounds that x leaves by round-off, if at all, hold exactly. */
+/* Moves x onto bounds that it violates by round-off. */
 static void move_into_bounds(qp_solver *s) {
   const struct qp_program *p = &s->program;
   const int32_t first = p->n_dense + p->n_sparse;
@@ -310,7 +311,7 @@ static void write_solution(qp_solver *s, const qp_problem *q, qp_solution *out) 
   double scale_x = p->beta;
   const double scale_l = p->beta / p->k;
   if (out->outcome == QP_UNBOUNDED) {
-    /* a direction with g^T x = -1 */
+    /* the direction has g^T x = -1 */
     memset(w->l, 0, (size_t)p->n_rows * sizeof(double));
     scale_x = -p->k / (p->beta * qp_dot(p->n, p->g, w->x));
   } else if (out->outcome == QP_NON_FINITE || out->outcome == QP_NOT_CONVEX) {
@@ -335,15 +336,15 @@ static int is_convex(qp_solver *s) {
   return qp_condensed_factor(&s->condensed, p, convexity / 2700);
 }
 
-/* Whether nothing is known, or x is so large beside the constraints that it hides whether any point
- * is feasible. By what write_residuals() has left. */
+/* Is the outcome in doubt, because nothing is known, or because x is so large compared with the
+ * constraints that it hides infeasibility? Uses the results of write_residuals(). */
 static int is_in_doubt(const qp_solver *s, const qp_settings *settings, const qp_solution *out) {
   return out->outcome == QP_INACCURATE ||
          (out->outcome == QP_SOLVED &&
           qp_hides_rows(&s->program, s->interior.r_s, settings->tolerance));
 }
 
-/* The same program without its cost: where that has no solution, neither has the program. */
+/* Solves the same program without its cost: if that has no solution, neither has the program. */
 static void look_for_proof(qp_solver *s, const qp_settings *settings, const qp_problem *q,
                            qp_solution *out) {
   qp_program_drop_cost(&s->program);

@@ -2,13 +2,13 @@
 
 #include <math.h>
 
-/* each takes the root of how far the largest entries are from 1 */
+/* rounds of scaling; each takes the root of the factor between the largest entries and 1 */
 enum { ROUNDS = 4 };
 
-/* the power of two next to 1/sqrt(x); 1 for 0 */
+/* Returns the power of two next to 1/sqrt(x); 1 for 0. */
 static double inverse_root(double x) { return x > 0 ? exp2(-rint(log2(x) / 2)) : 1; }
 
-/* the largest entry of row and column i of D M D but for D_i */
+/* Returns the largest entry of row and column i of D M D, divided by D_i. */
 static double largest_of(int32_t n, const double *M, const double *D, int32_t i) {
   double largest = 0;
   for (int32_t j = 0; j < n; ++j) {

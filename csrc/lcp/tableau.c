@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* columns begin at whole vectors */
+/* Rounds up to whole vectors, at which columns begin. */
 static int32_t leading_dimension(int32_t n) { return (n + 7) / 8 * 8; }
 
 void lcp_tableau_carve(struct lcp_tableau *t, struct sap_arena *arena, int32_t n) {

@@ -1,6 +1,6 @@
-/* Right-looking: panels are factored in elimination order, and each pushes its updates straight
- * into the panels above it, at places found once per graph. L y = b is solved on the way, while
- * each panel is in the cache. */
+/* The factorization is right-looking: panels are factored in elimination order, and each pushes its
+ * updates straight into the panels above it, at places found once per graph. L y = b is solved on
+ * the way, while each panel is in the cache. */
 #include "linalg/factorization.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct s
   const size_t begin = sap_factor_values(factor, s->node_begin);
   const size_t end = sap_factor_values(factor, s->node_end);
   if (factor->precision[c] == SAP_SINGLE) {
-    /* and what a vector of floats reaches behind the last panel */
+    /* a vector of floats reaches SAP_PANEL_STEP entries beyond the last panel */
     float *values = sap_factor_panels(factor, c);
     memset(values + begin, 0, (end - begin + SAP_PANEL_STEP) * sizeof(float));
   } else {
@@ -48,7 +48,7 @@ void sap_factor_clear(const struct sap_factor *factor, int32_t c, const struct s
   }
 }
 
-/* x, or its copy in single precision */
+/* Returns x, or its copy in single precision. */
 static void *begin_solve(const struct sap_factor *factor, int32_t c, double *x) {
   const struct sap_component *component = &factor->tree->component[c];
   if (factor->precision[c] == SAP_DOUBLE || !x) {
@@ -87,7 +87,7 @@ static int32_t run_panels(const struct sap_factor *factor, int32_t c, double *x)
     }
     /* H_rc -= B_r B_c^T for every pair of rows above */
     kernels->push_updates(s, tree->update, values);
-    /* L y = x, as far as the panel goes */
+    /* L y = x, up to this panel */
     if (x) {
       kernels->push_solution(s, tree->segment, values, y);
     }

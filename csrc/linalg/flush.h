@@ -1,6 +1,6 @@
-/* Numbers too small for single precision count as zero between begin and end, on this thread, where
- * that is what is computed in: entries of J that are round-off would otherwise become denormal
- * numbers, with which processors compute a hundred times slower. */
+/* Between begin and end this thread treats numbers too small for single precision as zero, if
+ * `single` is set: round-off in J would otherwise become denormal numbers, which processors handle
+ * a hundred times slower. */
 #ifndef SAPWOOD_LINALG_FLUSH_H
 #define SAPWOOD_LINALG_FLUSH_H
 

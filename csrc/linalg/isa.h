@@ -1,5 +1,5 @@
-/* What the files share that are compiled once per instruction set, and what the table of kernels in
- * kernels.c takes from the other ones. Files of panels are compiled for single precision too. */
+/* The files that are compiled once per instruction set share these definitions, and kernels.c finds
+ * here the functions of its table. Files of panels are compiled for single precision too. */
 #ifndef SAPWOOD_LINALG_ISA_H
 #define SAPWOOD_LINALG_ISA_H
 
@@ -16,7 +16,7 @@ typedef double real;
 #define REAL_MAX DBL_MAX
 #endif
 
-/* SAP_ISA names the instruction set, and with it the table and the functions */
+/* SAP_ISA names the instruction set, its table and its functions */
 #ifndef SAP_ISA
 #define SAP_ISA baseline
 #endif
@@ -34,10 +34,10 @@ typedef double real;
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* before a loop over registers, which must not stay a loop */
+/* Stands before a loop over registers, which must be unrolled. */
 #define UNROLL _Pragma("GCC unroll 8")
 
-/* before a loop whose turns read nothing that others of them write */
+/* Stands before a loop whose iterations read no values that other iterations write. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -46,15 +46,15 @@ typedef double real;
 
 static inline int32_t sap_smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
-/* mask of the rows of a vector, where this many are left */
+/* Returns the mask of the rows of a vector, if this many are left. */
 static inline simd_mask simd_left(int32_t rows) {
   return simd_first(sap_smaller(rows, SIMD_WIDTH));
 }
 
-/* vectors that hold so many rows */
+/* Returns the number of vectors that hold this many rows. */
 static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) / SIMD_WIDTH; }
 
-/* calls f(padded, n, ...) with n as a constant, 1 to the width of a strip */
+/* Calls f(padded, n, ...) with n as a constant, from 1 to the width of a strip. */
 #if SAP_SIMD_STRIP == 8
 #define FOR_WIDTH(padded, n, f, ...)           \
   switch (n) {                                 \
@@ -83,13 +83,13 @@ static inline int32_t simd_count(int32_t rows) { return (rows + SIMD_WIDTH - 1) 
   }
 #endif
 
-/* rows of a panel: whole vectors where it is padded to them, else the one vector is cut */
+/* Loads rows of a panel: whole vectors if it is padded to them, else the one vector is cut. */
 INLINE simd load_rows(const int padded, const real *t, simd_mask part) {
   return padded ? simd_load(t) : simd_load_part(t, part);
 }
 
-/* panels are padded to whole vectors of doubles, which are half vectors of floats: there the last
- * store is cut */
+/* Stores rows of a panel. Panels are padded to whole vectors of doubles, which are half vectors of
+ * floats: there the last store is cut. */
 INLINE void store_rows(const int padded, real *t, simd x, simd_mask part) {
   if (padded && SIMD_STRIP == SIMD_WIDTH) {
     simd_store(t, x);
@@ -98,7 +98,7 @@ INLINE void store_rows(const int padded, real *t, simd x, simd_mask part) {
   }
 }
 
-/* those of the table that are not in kernels.c */
+/* functions of the table that other files than kernels.c define */
 void SAP_OF_ISA(sap_multiply_)(int32_t m, int32_t n, int32_t k, double sign, const double *A,
                                int32_t lda, const double *B, int32_t ldb, double *C, int32_t ldc,
                                int lower);
@@ -108,15 +108,15 @@ void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P,
 void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
                                      double *x, const double *t);
 
-/* sap_panel_kernels, in double and in single precision */
-#define SAP_DECLARE_PANELS(of)                                                                  \
-  int32_t of(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
-  void of(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
-                             void *values);                                                     \
-  void of(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
-                              const void *values, void *x);                                     \
-  void of(sap_pull_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
-                              const void *values, void *x);
+/* functions of sap_panel_kernels, in double and in single precision */
+#define SAP_DECLARE_PANELS(name)                                                                  \
+  int32_t name(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
+  void name(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
+                               void *values);                                                     \
+  void name(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
+                                const void *values, void *x);                                     \
+  void name(sap_pull_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \
+                                const void *values, void *x);
 SAP_DECLARE_PANELS(SAP_OF_ISA)
 SAP_DECLARE_PANELS(SAP_OF_SINGLE)
 

@@ -37,7 +37,7 @@ void sap_junction_tree_carve_updates(struct sap_junction_tree *tree, struct sap_
 
 /* ---- order ---- */
 
-/* lists, for each position, its neighbours at lower positions */
+/* Lists the neighbours of each position at lower positions. */
 static void list_lower_neighbours(struct sap_junction_tree *tree, const int32_t *edge_a,
                                   const int32_t *edge_b) {
   int32_t *start = tree->neighbour_start;
@@ -71,7 +71,7 @@ static void set_positions(struct sap_junction_tree *tree) {
   }
 }
 
-/* elimination tree by path compression (Liu) */
+/* Finds the elimination tree by path compression (Liu). */
 static void find_elimination_tree(struct sap_junction_tree *tree) {
   int32_t *ancestor = tree->link;
   for (int32_t i = 0; i < tree->n_nodes; ++i) {
@@ -91,7 +91,7 @@ static void find_elimination_tree(struct sap_junction_tree *tree) {
   }
 }
 
-/* makes children precede parents and subtrees contiguous; composes the order with it */
+/* Orders children before parents and makes subtrees contiguous; composes the order with it. */
 static void postorder(struct sap_junction_tree *tree) {
   const int32_t n = tree->n_nodes;
   int32_t *first_child = tree->count, *sibling = tree->link, *stack = tree->stack;
@@ -126,8 +126,8 @@ static void postorder(struct sap_junction_tree *tree) {
   memcpy(tree->order, tree->scratch, (size_t)n * sizeof *tree->order);
 }
 
-/* count[j] = block rows of column j below the diagonal, scalar_rows[j] = their scalars, by walks up
- * the row subtrees */
+/* Counts by walks up the row subtrees: count[j] = block rows of column j below the diagonal,
+ * scalar_rows[j] = their scalars. */
 static void count_column_rows(struct sap_junction_tree *tree, int32_t *scalar_rows) {
   memset(scalar_rows, 0, (size_t)tree->n_nodes * sizeof *scalar_rows);
   for (int32_t i = 0; i < tree->n_nodes; ++i) {
@@ -150,7 +150,7 @@ static int32_t columns_of(const struct sap_junction_tree *tree, const struct sap
   return tree->node_scalar[s->node_end] - tree->node_scalar[s->node_begin];
 }
 
-/* is the dense panel of child and parent merged worth its explicit zeros? Narrow panels cost more
+/* Is the dense panel of child and parent merged worth its explicit zeros? Narrow panels cost more
  * in overhead than in flops, so the share of zeros allowed falls with the width. */
 static int worth_merging(int64_t columns, int64_t zeros, int64_t entries) {
   const double share = (double)zeros / (double)entries;
@@ -158,7 +158,7 @@ static int worth_merging(int64_t columns, int64_t zeros, int64_t entries) {
          share < 0.05;
 }
 
-/* Fundamental runs of equal structure first, then each supernode takes in the ones just before it
+/* Finds fundamental runs of equal structure first; then each supernode absorbs the preceding ones
  * that are its children, while that is worth it. n_rows is counted in scalars on the way. */
 static void find_supernodes(struct sap_junction_tree *tree, const int32_t *scalar_rows) {
   int32_t n = 0;
@@ -198,7 +198,8 @@ static void find_supernodes(struct sap_junction_tree *tree, const int32_t *scala
   tree->n_supernodes = n;
 }
 
-/* visits every (supernode, row node) pair, rows ascending; without fill row_end only counts them */
+/* Visits every (supernode, row node) pair, rows ascending; without `fill` only counts in
+ * row_end. */
 static void walk_rows(struct sap_junction_tree *tree, int fill) {
   int32_t *mark = tree->mark;
   for (int32_t s = 0; s < tree->n_supernodes; ++s) {
@@ -247,7 +248,7 @@ static void list_segments(struct sap_junction_tree *tree, struct sap_supernode *
   s->segment_end = tree->n_segments;
 }
 
-/* panel row just behind row index r of s */
+/* Returns the panel row just after row index r of s. */
 static int32_t row_end_offset(const struct sap_junction_tree *tree, const struct sap_supernode *s,
                               int32_t r) {
   return r + 1 < s->row_end ? tree->row_offset[r + 1] : s->n_cols + s->n_rows;
@@ -256,7 +257,7 @@ static int32_t row_end_offset(const struct sap_junction_tree *tree, const struct
 static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s, int fill) {
   s->update_begin = tree->n_updates;
   for (int32_t c = s->row_begin; c < s->row_end;) {
-    /* columns c..c_end: consecutive nodes of one target */
+    /* columns c..c_end are consecutive nodes of one target */
     const struct sap_supernode *target = &tree->supernode[tree->node_supernode[tree->row_node[c]]];
     int32_t c_end = c + 1;
     while (c_end < s->row_end && tree->row_node[c_end] == tree->row_node[c_end - 1] + 1 &&
@@ -264,7 +265,7 @@ static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s
       ++c_end;
     }
     const int32_t column = tree->row_node[c];
-    /* rows from c on, cut wherever the target's panel does not hold them side by side */
+    /* rows from c on are cut wherever the target's panel does not hold them side by side */
     int32_t t = target->row_begin;
     for (int32_t r = c; r < s->row_end;) {
       const int32_t row = tree->row_node[r];
@@ -307,8 +308,8 @@ static void list_updates(struct sap_junction_tree *tree, struct sap_supernode *s
   s->update_end = tree->n_updates;
 }
 
-/* rows padded to whole vectors; columns that are a multiple of 512 bytes apart would fall on too
- * few sets of the cache */
+/* Pads rows to whole vectors and avoids columns that are a multiple of 512 bytes apart, which would
+ * fall on too few sets of the cache. */
 static int32_t leading_dimension(int32_t rows) {
   const int32_t ld = (rows + SAP_PANEL_STEP - 1) / SAP_PANEL_STEP * SAP_PANEL_STEP;
   return ld % 64 == 0 ? ld + SAP_PANEL_STEP : ld;
@@ -354,7 +355,7 @@ void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size
   find_elimination_tree(tree);
   postorder(tree);
 
-  /* the same again in the final order */
+  /* repeat all three in the final order */
   set_positions(tree);
   list_lower_neighbours(tree, edge_a, edge_b);
   find_elimination_tree(tree);
@@ -378,7 +379,7 @@ void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size
   }
 }
 
-/* both lists of every supernode */
+/* Fills, or only counts, both lists of every supernode. */
 static void list_all(struct sap_junction_tree *tree, int fill) {
   tree->n_segments = 0;
   tree->n_updates = 0;

@@ -1,4 +1,5 @@
-/* The junction tree of a block-sparse symmetric matrix: what its Cholesky factor looks like.
+/* This module finds the junction tree of a block-sparse symmetric matrix, the structure of its
+ * Cholesky factor.
  *
  * The matrix has one dense block per node of a graph (a kinematic tree, of any size) and one per
  * edge. Eliminating the nodes in a fill-reducing order yields cliques; nested cliques are merged,
@@ -10,8 +11,9 @@
  * stored column-major, panel after panel. Scalars are numbered in elimination order. Every
  * connected component of the graph is one contiguous range of nodes, supernodes and scalars.
  *
- * Three passes, each in memory of exactly the size that the one before found: order() finds order
- * and supernodes, list_rows() the rows of each, list_updates() the segments and updates. */
+ * Three passes work in memory of exactly the size that the previous pass found: order() finds order
+ * and supernodes, list_rows() the rows of each, list_updates() the segments and updates. The caller
+ * owns the memory. */
 #ifndef SAPWOOD_LINALG_JUNCTION_TREE_H
 #define SAPWOOD_LINALG_JUNCTION_TREE_H
 
@@ -21,24 +23,24 @@
 #include "base/memory.h"
 #include "linalg/ordering.h"
 
-/* a run of rows of a panel that is contiguous in the vector of scalars */
+/* A segment is a run of rows of a panel that is contiguous in the vector of scalars. */
 struct sap_segment {
   int32_t scalar; /* first scalar */
   int32_t length;
 };
 
-/* after a panel is factored: target (n_rows, n_cols) -= B[row..] B[col..]^T; the block is on the
- * diagonal of its target where row == col */
+/* An update follows the factorization of a panel: target (n_rows, n_cols) -= B[row..] B[col..]^T.
+ * The block is on the diagonal of its target if row == col. */
 struct sap_update {
-  size_t target; /* in the array of values */
+  size_t target; /* offset in the array of values */
   int32_t target_ld;
   int32_t row, n_rows; /* rows of the source panel */
   int32_t col, n_cols; /* rows of the source panel that become columns */
 };
 
-/* Panels begin at, and their leading dimensions are, multiples of this, and so many zeros follow
- * them: a vector of doubles may begin at any of their entries, and one of floats too, which ends in
- * the next panel or in further zeros. */
+/* Panels begin at multiples of this, their leading dimensions are multiples of it, and as many
+ * zeros follow them: a vector of doubles may begin at any of their entries, and so may a vector of
+ * floats, which ends in the next panel or in further zeros. */
 enum { SAP_PANEL_STEP = 8 };
 
 struct sap_supernode {
@@ -65,7 +67,7 @@ struct sap_junction_tree {
   int32_t n_row_nodes, n_segments, n_updates;
   size_t n_values; /* entries of all panels */
 
-  /* order: carved with the graph */
+  /* the order, carved with the graph */
   int32_t *order;          /* (n_nodes) input node at each position */
   int32_t *position;       /* (n_nodes) inverse of order */
   int32_t *node_scalar;    /* (n_nodes + 1) first scalar, by position */
@@ -73,7 +75,7 @@ struct sap_junction_tree {
   struct sap_supernode *supernode;
   struct sap_component *component;
 
-  /* rows, then updates: each carved once their number is known */
+  /* rows, then updates, each carved once their number is known */
   int32_t *row_node;   /* (n_row_nodes) node positions */
   int32_t *row_offset; /* (n_row_nodes) first panel row of each */
   struct sap_segment *segment;
@@ -91,19 +93,19 @@ void sap_junction_tree_carve(struct sap_junction_tree *tree, struct sap_arena *a
 void sap_junction_tree_carve_rows(struct sap_junction_tree *tree, struct sap_arena *arena);
 void sap_junction_tree_carve_updates(struct sap_junction_tree *tree, struct sap_arena *arena);
 
-/* size (n_nodes) scalars of each node; edges are pairs of different nodes, each pair once. With
- * `whole` the whole forest counts as one component. */
+/* Takes size (n_nodes), the scalars of each node, and edges, pairs of different nodes, each pair
+ * once. With `whole` the whole forest counts as one component. */
 void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size,
                              const int32_t *edge_a, const int32_t *edge_b, int whole);
 void sap_junction_tree_list_rows(struct sap_junction_tree *tree);
 void sap_junction_tree_list_updates(struct sap_junction_tree *tree);
 
-/* scalars of the node at a position */
+/* Returns the number of scalars of the node at a position. */
 static inline int32_t sap_node_size(const struct sap_junction_tree *tree, int32_t node) {
   return tree->node_scalar[node + 1] - tree->node_scalar[node];
 }
 
-/* position of the node that holds a scalar, sought from `node` on */
+/* Returns the position of the node that holds a scalar, searched from `node` on. */
 static inline int32_t sap_node_of_scalar(const struct sap_junction_tree *tree, int32_t node,
                                          int32_t scalar) {
   while (tree->node_scalar[node + 1] <= scalar) {
@@ -112,7 +114,8 @@ static inline int32_t sap_node_of_scalar(const struct sap_junction_tree *tree, i
   return node;
 }
 
-/* place of the block (row node, column node) by position, column <= row, both in one clique */
+/* Returns the place of block (row node, column node) by position, column <= row, both in one
+ * clique. */
 size_t sap_junction_tree_block(const struct sap_junction_tree *tree, int32_t row, int32_t column,
                                int32_t *ld);
 

@@ -1,4 +1,4 @@
-/* Small dense kernels: the arithmetic of assembly and factorization.
+/* This module holds the small dense kernels of assembly and factorization.
  *
  * kernels.c and panel_*.c are compiled once per instruction set, the latter in single precision
  * too; sap_kernels_best() picks the widest set that this processor runs. Matrices are column-major
@@ -13,15 +13,15 @@ struct sap_supernode;
 struct sap_segment;
 struct sap_update;
 
-/* What panels hold. In single precision half as many bytes move and twice as many lanes work:
- * enough for a direction, which the line search, the gradient and the certificate, all in double
- * precision, take as it is. */
+/* Precision of the panels. Single precision moves half as many bytes and works on twice as many
+ * lanes. It suffices for a direction: the line search, the gradient and the certificate accept any
+ * direction and work in double precision. */
 enum sap_precision { SAP_DOUBLE, SAP_SINGLE, SAP_N_PRECISIONS };
 
 /* Kernels of the panel [L; B] of supernode s, padded as junction_tree.h says, among the values of
- * all panels: factor, as below; all updates that it then pushes into the panels above; and the two
- * solves with t scattered over x, segment by segment. Values and x, which is indexed by scalar, are
- * doubles or floats. */
+ * all panels. They factor it as below, push all its updates into the panels above, and do the two
+ * solves with t scattered over x, segment by segment. Values and x, indexed by scalar, are doubles
+ * or floats. */
 struct sap_panel_kernels {
   int32_t (*factor)(const struct sap_supernode *s, void *values);
   void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
@@ -36,12 +36,12 @@ struct sap_kernels {
   const char *name; /* instruction set */
 
   /* C += sign A B^T for A (m, k), B (n, k), C (m, n), sign +1 or -1. With `lower` only the part on
-   * and below the diagonal is sure to be updated; what lies above is undefined. */
+   * and below the diagonal is sure to be updated; the part above is undefined. */
   void (*multiply)(int32_t m, int32_t n, int32_t k, double sign, const double *A, int32_t lda,
                    const double *B, int32_t ldb, double *C, int32_t ldc, int lower);
 
   /* Cholesky of a panel P (rows, cols), rows >= cols: overwrites the lower triangle of the square
-   * on top by L, with 1/L_jj on the diagonal, and the rows below by P L^-T. What lies above the
+   * on top by L, with 1/L_jj on the diagonal, and the rows below by P L^-T. Entries above the
    * diagonal may become zero. Returns cols, or the first column whose pivot is not positive and
    * finite. */
   int32_t (*factor)(int32_t rows, int32_t cols, double *P, int32_t ld);
@@ -57,12 +57,11 @@ struct sap_kernels {
   struct sap_panel_kernels panels[SAP_N_PRECISIONS];
 };
 
-/* Instruction sets, narrowest first. A set is NULL where this build or this processor is without
- * it. */
+/* Returns the kernels of a set, narrowest first; NULL if this build or this processor lacks it. */
 enum { SAP_KERNEL_SETS = 3 };
 const struct sap_kernels *sap_kernels_of(int32_t set);
 
-/* the widest set there is, and its kernels */
+/* Return the widest available set and its kernels. */
 int32_t sap_kernels_best_set(void);
 const struct sap_kernels *sap_kernels_best(void);
 

@@ -3,14 +3,14 @@
 #include <amd.h>
 #include <string.h>
 
-/* sets of nodes of a small component: bits of so many words */
+/* Sets of nodes of a small component are bits of up to MOST_WORDS words. */
 enum { WORD = 64, MOST_WORDS = 4, SMALL = MOST_WORDS * WORD };
 
 static int32_t words_of(int32_t n) { return (n + WORD - 1) / WORD; }
 
 static uint64_t bit(int32_t i) { return (uint64_t)1 << (i % WORD); }
 
-/* of a word with few bits */
+/* Counts the bits of a word in which few are set. */
 static int32_t size_of(uint64_t word) {
   int32_t size = 0;
   for (; word != 0; word &= word - 1) {
@@ -45,7 +45,7 @@ static int32_t root_of(int32_t *root, int32_t i) {
   return i;
 }
 
-/* names the nodes and finds their places; returns how many are in small components */
+/* Numbers the nodes and finds their places; returns the number of nodes in small components. */
 static int32_t find_components(struct sap_ordering *ordering, int32_t n, int32_t n_edges,
                                const int32_t *edge_a, const int32_t *edge_b) {
   int32_t *root = ordering->root, *count = ordering->count;
@@ -58,7 +58,7 @@ static int32_t find_components(struct sap_ordering *ordering, int32_t n, int32_t
     *(a < b ? &root[b] : &root[a]) = a < b ? a : b;
   }
   for (int32_t i = 0; i < n; ++i) {
-    root[i] = root[root[i]]; /* roots come first, so that theirs is final */
+    root[i] = root[root[i]]; /* roots come first, so that their root is final */
     ordering->name[i] = count[root[i]]++;
   }
   int32_t n_small = 0, n_large = 0, most = 0;
@@ -83,7 +83,7 @@ static int32_t find_components(struct sap_ordering *ordering, int32_t n, int32_t
 
 /* ---- small components ---- */
 
-/* S_i of every node, by place; without i as yet */
+/* Lists the neighbours S_i of every node, by place; i itself is added later. */
 static void list_sets(struct sap_ordering *ordering, int32_t n_small, int32_t n_edges,
                       const int32_t *edge_a, const int32_t *edge_b) {
   const int32_t *name = ordering->name;
@@ -99,8 +99,7 @@ static void list_sets(struct sap_ordering *ordering, int32_t n_small, int32_t n_
   }
 }
 
-/* S_j <- (S_j + S_i) - {i} for all j in S_i, from which i has gone; moves them to their new
- * degrees */
+/* Sets S_j <- (S_j + S_i) - {i} for all j in S_i, without i, and updates their degrees. */
 static void connect(int32_t words, int32_t stride, int32_t i, uint64_t *set, int32_t *degree,
                     uint64_t *of_degree) {
   const uint64_t *clique = set + (size_t)i * (size_t)stride;
@@ -120,7 +119,7 @@ static void connect(int32_t words, int32_t stride, int32_t i, uint64_t *set, int
   }
 }
 
-/* of the nodes of least degree the first goes */
+/* Eliminates the first node of least degree, again and again. */
 static void eliminate(int32_t words, int32_t stride, int32_t n, uint64_t *set, const int32_t *node,
                       int32_t *order) {
   uint64_t of_degree[SMALL * MOST_WORDS]; /* sets of nodes */
@@ -134,7 +133,7 @@ static void eliminate(int32_t words, int32_t stride, int32_t n, uint64_t *set, c
     of_degree[degree[i] * words + i / WORD] |= bit(i);
     set[i * stride + i / WORD] |= bit(i);
   }
-  /* no node of less degree is left, nor one of this degree before word w */
+  /* no node of smaller degree is left, and none of this degree before word w */
   int32_t least = 0, w = 0;
   for (int32_t k = 0; k < n; ++k) {
     while (of_degree[least * words + w] == 0) {
@@ -145,7 +144,7 @@ static void eliminate(int32_t words, int32_t stride, int32_t n, uint64_t *set, c
     const int32_t i = w * WORD + __builtin_ctzll(*nodes);
     order[k] = node[i];
     *nodes ^= bit(i);
-    if (least < n - 1 - k) { /* else all that are left are neighbours of each other */
+    if (least < n - 1 - k) { /* else all remaining nodes are neighbours of each other */
       set[i * stride + w] ^= bit(i);
       connect(words, stride, i, set, degree, of_degree);
       least -= least > 0;
@@ -167,7 +166,7 @@ static void order_small(struct sap_ordering *ordering, int32_t n_small, int32_t 
 
 /* ---- large components ---- */
 
-/* both directions of every edge, as AMD wants them */
+/* Lists both directions of every edge, as AMD expects them. */
 static void list_neighbours(struct sap_ordering *ordering, int32_t n, int32_t n_edges,
                             const int32_t *edge_a, const int32_t *edge_b) {
   const int32_t *name = ordering->name;

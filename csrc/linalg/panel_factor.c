@@ -1,42 +1,42 @@
-/* Cholesky factorization of one panel, in strips of SIMD_STRIP columns.
+/* This file factors one panel (Cholesky) in strips of SIMD_STRIP columns.
  *
  * All rows lie on a grid of whole vectors from the top of each strip on, so the triangle of a strip
- * is in one vector per column. What the strips to the left contribute is summed in registers, then
- * the strip is eliminated there too, without square roots in the chain from column to column:
+ * is in one vector per column. The contributions of the strips to the left are summed in registers,
+ * then the strip is eliminated there too, without square roots in the chain from column to column:
  *
  *        c_l <- c_l - (c_j c_lj) r_j,    r_j = 1/c_jj,    L_j = c_j sqrt(r_j)
  *
  * Two columns go together, since the second pivot is known before the first is divided by: r_j+1 =
- * c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold nothing of use on the way;
- * they are stored as zeros. */
+ * c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold meaningless values on the way
+ * and are stored as zeros. */
 #include <math.h>
 
 #include "linalg/isa.h"
 
-/* vectors of rows that go together below the triangle */
+/* vectors of rows that are worked on together below the triangle */
 enum { TALL = 3 };
 
-/* 1/pivot between which no product of two pivots overflows, nor loses digits where what underflows
- * counts as zero */
+/* range of 1/pivot in which no product of two pivots overflows or loses digits, even if numbers
+ * that underflow count as zero */
 #ifdef SAP_IN_SINGLE
 static const real SMALL = 0x1p-50F, LARGE = 0x1p+50F;
 #else
 static const real SMALL = 0x1p-500, LARGE = 0x1p+500;
 #endif
 
-/* of V vectors all are whole but the last */
+/* Returns the mask of vector v; all V vectors are whole except the last. */
 INLINE simd_mask part_of(const int v, const int V, simd_mask part) {
   return v + 1 < V ? simd_first(SIMD_WIDTH) : part;
 }
 
-/* what the rows below need to know of a triangle L */
+/* values of a triangle L that the rows below need */
 struct triangle {
   real unit[SIMD_STRIP * SIMD_WIDTH]; /* L_lj / L_jj, column by column */
   real inverse[SIMD_WIDTH];           /* 1 / L_jj */
 };
 
-/* V vectors of rows of a strip of n columns at T, less the products with the `cols` columns left of
- * it; B is the triangle of the strip, T and B in the same panel */
+/* Loads V vectors of rows of a strip of n columns at T, less the products with the `cols` columns
+ * to the left; B is the triangle of the strip, T and B in the same panel. */
 INLINE void load_strip(const int padded, const int V, const int n, int32_t cols, const real *T,
                        const real *B, int32_t ld, simd_mask part, simd x[][SIMD_STRIP]) {
   UNROLL
@@ -102,7 +102,7 @@ INLINE void eliminate(const int V, const int n, simd c[][SIMD_STRIP], simd_scala
   }
 }
 
-/* the same in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the
+/* Eliminates in plain loops, for pivots of any size: `rows` rows and n columns at T, `cols` to the
  * left. Returns n, or the first column whose pivot is not positive and finite. */
 static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t n, int32_t cols,
                                                            real *T, int32_t ld,
@@ -129,8 +129,8 @@ static __attribute__((noinline)) int32_t eliminate_plainly(int32_t rows, int32_t
   return n;
 }
 
-/* The V vectors of rows at the top of a strip, with `rows` rows of the panel from there on. Returns
- * n, or the first column whose pivot is not positive and finite. */
+/* Factors the V vectors of rows at the top of a strip, with `rows` rows of the panel from there on.
+ * Returns n, or the first column whose pivot is not positive and finite. */
 INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t rows, int32_t cols,
                           real *T, int32_t ld, struct triangle *L) {
   simd c[2][SIMD_STRIP];
@@ -143,7 +143,7 @@ INLINE int32_t factor_top(const int padded, const int V, const int n, int32_t ro
   for (int j = 0; j < n; ++j) {
     L->inverse[j] = r[j][0];
   }
-  /* then no product has overflown, nor lost digits to underflow */
+  /* inside this range no product has overflown or lost digits to underflow */
   if (!simd_within(simd_load(L->inverse), SMALL, LARGE)) {
     return eliminate_plainly(sap_smaller(rows, V * SIMD_WIDTH), n, cols, T, ld, L);
   }
@@ -173,7 +173,7 @@ INLINE int32_t factor_two(const int padded, const int n, int32_t rows, int32_t c
   return factor_top(padded, 2, n, rows, cols, T, ld, L);
 }
 
-/* V vectors of rows below the triangle B of their strip: T <- T L^-T */
+/* Solves V vectors of rows below the triangle B of their strip: T <- T L^-T. */
 INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols, real *T,
                         const real *B, int32_t ld, simd_mask part, const struct triangle *L) {
   simd x[TALL][SIMD_STRIP];
@@ -195,7 +195,7 @@ INLINE void factor_rows(const int padded, const int V, const int n, int32_t cols
   }
 }
 
-/* rows [from, rows) of the panel, counted from the triangle B of n columns on */
+/* Solves rows [from, rows) of the panel, counted from the triangle B of n columns on. */
 INLINE void factor_below(const int padded, const int n, int32_t from, int32_t rows, int32_t cols,
                          real *B, int32_t ld, const struct triangle *L) {
   for (int32_t i = from; i < rows;) {

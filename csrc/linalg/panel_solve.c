@@ -1,15 +1,15 @@
-/* Triangular solves with one factored panel [L; B], in strips of SIMD_STRIP columns.
+/* This file solves with one factored triangular panel [L; B] in strips of SIMD_STRIP columns.
  *
  * The chain from unknown to unknown goes without the pivots: with U_lj = L_lj / L_jj
  *
  *        forward     z_l <- z_l - U_lj z_j,   then y_j = z_j / L_jj
  *        backward    w_l <- w_l - U_jl x_j,   from w_l = z_l / L_ll
  *
- * What a panel has below its triangle is contiguous, segment by segment, in the vector of
+ * The rows of a panel below its triangle are contiguous, segment by segment, in the vector of
  * scalars. */
 #include "linalg/isa.h"
 
-/* L^-1 z for the triangle of n columns at T, whose vectors of rows are cut by `part` */
+/* Returns L^-1 z for the triangle of n columns at T, whose vectors of rows `part` cuts. */
 INLINE simd solve_triangle(const int padded, const int n, const real *T, int32_t ld, simd_mask part,
                            simd z) {
   simd inverse = simd_zero();
@@ -22,7 +22,7 @@ INLINE simd solve_triangle(const int padded, const int n, const real *T, int32_t
   return z * inverse;
 }
 
-/* x <- x - A y for m rows of A and n columns; y in registers, one number in all lanes */
+/* Sets x <- x - A y for m rows of A and n columns; y is in registers, one number in all lanes. */
 INLINE void subtract_product(const int padded, const int n, int32_t m, const real *A, int32_t ld,
                              const simd y[], real *x) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
@@ -36,8 +36,8 @@ INLINE void subtract_product(const int padded, const int n, int32_t m, const rea
   }
 }
 
-/* x_s <- L^-1 x_s for the n columns of s from j on, then x <- x - B x_s: x_s holds those of s, and
- * the segments say where in x the rows of B are */
+/* Sets x_s <- L^-1 x_s for the n columns of s from j on, then x <- x - B x_s. x_s holds the scalars
+ * of s, and the segments give the places of the rows of B in x. */
 INLINE void push_strip(const int padded, const int n, const struct sap_supernode *s,
                        const struct sap_segment *segment, const real *P, int32_t j, real *x_s,
                        real *x) {
@@ -72,7 +72,7 @@ void SAP_OF_PANEL(sap_push_solution_)(const struct sap_supernode *s,
   push_any(1, s, segment, (const real *)values + s->values, (real *)x + s->scalar, x);
 }
 
-/* sum (n) += A^T x for m rows of A */
+/* Adds A^T x for m rows of A to sum (n). */
 INLINE void add_products(const int padded, const int n, int32_t m, const real *A, int32_t ld,
                          const real *x, simd sum[]) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
@@ -85,8 +85,8 @@ INLINE void add_products(const int padded, const int n, int32_t m, const real *A
   }
 }
 
-/* x_s <- L^-T (x_s - B^T x) for the n columns of s from j on: x_s holds those of s, and the
- * segments say where in x the rows of B are */
+/* Sets x_s <- L^-T (x_s - B^T x) for the n columns of s from j on. x_s holds the scalars of s, and
+ * the segments give the places of the rows of B in x. */
 INLINE void pull_strip(const int padded, const int n, const struct sap_supernode *s,
                        const struct sap_segment *segment, const real *P, int32_t j, real *x_s,
                        const real *x) {

@@ -1,11 +1,12 @@
-/* Products C += sign A B^T, and the updates that a factored panel pushes into those above it. */
+/* This file computes products C += sign A B^T, and the updates that a factored panel pushes into
+ * the panels above it. */
 #include "linalg/isa.h"
 
-/* columns of C, and vectors of its rows, that stay in registers */
+/* columns of C and vectors of its rows that stay in registers */
 enum { COLUMNS = SAP_SIMD_REGISTERS == 32 ? 8 : 6, TALL = SAP_SIMD_REGISTERS == 32 ? 3 : 2 };
 
-/* C (rows of V vectors, the last one cut by `last`; N columns) += sign A B^T. With `padded` A may
- * be read beyond its rows. */
+/* Adds sign A B^T to C (rows of V vectors, the last one cut by `last`; N columns). With `padded` A
+ * may be read beyond its rows. */
 INLINE void multiply_block(const int padded, const int V, const int N, int32_t k, real sign,
                            const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
                            int32_t ldc, simd_mask last) {
@@ -44,7 +45,7 @@ INLINE void multiply_block(const int padded, const int V, const int N, int32_t k
   }
 }
 
-/* one strip of N columns of C, up to TALL vectors of rows at a time */
+/* Works on one strip of N columns of C, up to TALL vectors of rows at a time. */
 INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, real sign,
                            const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
                            int32_t ldc) {
@@ -67,7 +68,7 @@ INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, real
                          const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
                          int32_t ldc, int lower) {
   for (int32_t j = 0; j < n;) {
-    /* two strips of about equal width rather than a wide and a narrow one */
+    /* two strips of about equal width are faster than a broad and a narrow one */
     const int32_t left = n - j;
     const int32_t N = left <= COLUMNS ? left : left < 2 * COLUMNS ? (left + 1) / 2 : COLUMNS;
     const int32_t first = lower ? j : 0;
@@ -105,7 +106,7 @@ void SAP_OF_PANEL(sap_push_updates_)(const struct sap_supernode *s, const struct
   const real *P = target + s->values;
   for (int32_t i = s->update_begin; i < s->update_end; ++i) {
     const struct sap_update *u = &update[i];
-    /* of free bodies, the most frequent by far: no way to it through tables of jumps */
+    /* updates of free bodies, the most frequent by far, bypass the tables of jumps */
     if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH) {
       multiply_block(1, 1, 6, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
                      target + u->target, u->target_ld, simd_left(u->n_rows));

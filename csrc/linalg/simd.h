@@ -1,17 +1,15 @@
-/* The vector type of the kernels: width, load, store and their partial forms, lanes and sums, per
- * instruction set. Intrinsics are used here, in simd_single.h and flush.h, and nowhere else.
+/* This module defines the vector type of the kernels per instruction set: width, load, store and
+ * their partial forms, lanes and sums. Only this file, simd_single.h and flush.h use intrinsics.
  *
- *   simd_lane_to_all  one lane, in all lanes            simd_with_lane  x, with one lane of y
- *   simd_lane         one lane, as a scalar             simd_beyond     x, with zeros up to a lane
- *   simd_spread       a scalar, in all lanes            simd_sums       lane l is the sum of x[l]
- *   simd_before       x, with zeros from a lane on
- *   simd_sum_three    the sums of x[0] to x[2], stored      simd_largest  of all lanes
- *   simd_within       are all lanes in a closed range?  simd_nonzero  lanes that are not 0, as bits
- *   simd_load_single, simd_store_single   the first n lanes, floats in memory
+ * simd_lane_to_all one lane, in all lanes simd_with_lane x, with one lane of y simd_lane one lane,
+ * as a scalar simd_beyond x, with zeros up to a lane simd_spread a scalar, in all lanes simd_sums
+ * lane l is the sum of x[l] simd_before x, with zeros from a lane on simd_sum_three the sums of
+ * x[0] to x[2], stored simd_largest of all lanes simd_within are all lanes in a closed range?
+ * simd_nonzero lanes that are not 0, as bits simd_load_single, simd_store_single the first n lanes,
+ * floats in memory
  *
- * The partial forms come twice. A load has to wait for a store before it that it overlaps, in lanes
- * that are masked too: `part` takes a mask, `first` a constant number of lanes and touches no
- * others. */
+ * The partial forms come twice: `part` takes a mask, `first` a constant number of lanes and touches
+ * no others. A load has to wait for an earlier store that it overlaps, even in masked lanes. */
 #ifndef SAPWOOD_LINALG_SIMD_H
 #define SAPWOOD_LINALG_SIMD_H
 
@@ -21,7 +19,7 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-/* the first n <= 4 lanes; 0 beyond */
+/* Loads the first n <= 4 lanes and sets the others to 0. */
 static inline __m256d sap_load_four(const double *p, int n) {
   if (n == 4) {
     return _mm256_loadu_pd(p);
@@ -126,7 +124,7 @@ static inline simd simd_sums(const simd x[]) {
   return _mm512_unpacklo_pd(quarter[0], quarter[1]) + _mm512_unpackhi_pd(quarter[0], quarter[1]);
 }
 static inline void simd_sum_three(const simd x[3], double *a, double *b, double *c) {
-  /* halves of a and b in one vector, c in both; then quarters: a, c, b, c */
+  /* ab holds halves of a and b, cc holds c in both; then two holds quarters a, c, b, c */
   const simd ab = _mm512_mask_blend_pd(0xf0, x[0], x[1]) + _mm512_shuffle_f64x2(x[0], x[1], 0x4e);
   const simd cc = x[2] + _mm512_shuffle_f64x2(x[2], x[2], 0x4e);
   const simd other = _mm512_mask_blend_pd(0xcc, cc, ab);
@@ -284,7 +282,7 @@ static inline void simd_sum_three(const simd x[3], double *a, double *b, double 
 }
 #endif
 
-/* scalars are two equal lanes, lest compilers move them through memory */
+/* Scalars are two equal lanes, so that compilers do not move them through memory. */
 static inline simd_scalar simd_scalar_of(double x) { return (simd_scalar){x, x}; }
 static inline simd_scalar simd_scalar_sqrt(simd_scalar x) {
 #ifdef __SSE2__
@@ -294,7 +292,7 @@ static inline simd_scalar simd_scalar_sqrt(simd_scalar x) {
 #endif
 }
 
-/* SIMD_STRIP: columns of a panel that are worked on together */
+/* SIMD_STRIP is the number of columns of a panel that are worked on together */
 #define SAP_SIMD_STRIP SAP_SIMD_WIDTH
 enum { SIMD_WIDTH = SAP_SIMD_WIDTH, SIMD_STRIP = SAP_SIMD_STRIP };
 

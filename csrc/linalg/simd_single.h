@@ -1,6 +1,6 @@
-/* The vector type of the kernels in single precision, under the names of simd.h: twice as many
- * lanes. Strips stay as wide as in double precision, so that lanes are taken from, and sums put
- * into, the first SIMD_STRIP. */
+/* This module defines the vector type of the kernels in single precision, under the names of
+ * simd.h: twice as many lanes. Strips stay as wide as in double precision, so that lanes are read
+ * from the first SIMD_STRIP lanes, and sums stored there. */
 #ifndef SAPWOOD_LINALG_SIMD_SINGLE_H
 #define SAPWOOD_LINALG_SIMD_SINGLE_H
 
@@ -10,7 +10,7 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-/* the first n <= 4 lanes, 0 beyond, by loads and stores that touch no others */
+/* Loads and stores the first n <= 4 lanes, 0 beyond, and touches no others. */
 static inline __m128 sap_load_four(const float *p, int n) {
   const __m128 none = _mm_setzero_ps();
   switch (n) {
@@ -192,7 +192,7 @@ static inline simd simd_beyond(simd x, int lane) {
 }
 #endif
 
-/* scalars are equal lanes, lest compilers move them through memory */
+/* Scalars are equal lanes, so that compilers do not move them through memory. */
 static inline simd_scalar simd_scalar_of(float x) { return (simd_scalar){x, x, x, x}; }
 static inline simd_scalar simd_scalar_sqrt(simd_scalar x) {
 #ifdef __SSE2__

@@ -1,13 +1,12 @@
-/* Solves with the factor of a block that is so small that the kernels take longer to begin than to
- * solve. */
+/* This module solves with the factor of a block too small for the kernels to pay. */
 #ifndef SAPWOOD_LINALG_SMALL_SOLVE_H
 #define SAPWOOD_LINALG_SMALL_SOLVE_H
 
 #include <stdint.h>
 
-enum { SAP_SMALL_SOLVE = 4 }; /* most columns for which these are faster */
+enum { SAP_SMALL_SOLVE = 4 }; /* largest number of columns for which these solves are faster */
 
-/* x <- L^-T L^-1 x for P (n, n) as the kernels' factor leaves it, with 1/L_jj on the diagonal */
+/* Sets x <- L^-T L^-1 x for P (n, n) from the kernels' factor, with 1/L_jj on the diagonal. */
 static inline void sap_solve_small(int32_t n, const double *restrict P, double *restrict x) {
   for (int32_t j = 0; j < n; ++j) {
     const double *column = P + (int64_t)j * n;

@@ -1,4 +1,4 @@
-/* Problems and parameters to begin with: what is not an array that the caller has. */
+/* This file gives default problems and parameters, without the arrays of the caller. */
 #include "sapwood.h"
 
 sap_problem sap_problem_default(void) { return (sap_problem){.n_trees = 0}; }

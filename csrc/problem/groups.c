@@ -62,13 +62,13 @@ sap_status sap_group_sizes(const sap_problem *problem, sap_sizes *sizes, sap_err
     int64_t n_rows, nJ;
     const sap_status status = sap_measure_group(problem, &problem->groups[g], &n_rows, &nJ, error);
     if (status != SAP_OK) {
-      return sap_of_group(status, g, error);
+      return sap_set_error_group(status, g, error);
     }
     sizes->n_rows += n_rows;
     if (problem->n_contacts + sizes->n_rows > SAP_MOST_ENTRIES) {
-      return sap_of_group(sap_invalid(error, "n", -1, problem->groups[g].n,
-                                      "contacts and rows must be at most 2^28 together"),
-                          g, error);
+      return sap_set_error_group(sap_invalid(error, "n", -1, problem->groups[g].n,
+                                             "contacts and rows must be at most 2^28 together"),
+                                 g, error);
     }
   }
   return SAP_OK;
@@ -87,7 +87,8 @@ sap_status sap_check_groups_given(const sap_problem *problem, sap_error *error) 
                   {"upper", group->upper}};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays && group->n > 0; ++a) {
       if (!arrays[a].x) {
-        return sap_of_group(sap_invalid(error, arrays[a].name, -1, NAN, "must be given"), g, error);
+        return sap_set_error_group(sap_invalid(error, arrays[a].name, -1, NAN, "must be given"), g,
+                                   error);
       }
     }
   }
@@ -122,7 +123,7 @@ sap_status sap_check_groups(const sap_problem *problem, sap_error *error) {
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_status status = check(problem, &problem->groups[g], error);
     if (status != SAP_OK) {
-      return sap_of_group(status, g, error);
+      return sap_set_error_group(status, g, error);
     }
   }
   return SAP_OK;

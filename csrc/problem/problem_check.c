@@ -12,13 +12,13 @@
 #include "problem/groups.h"
 #include "problem/products/vectors.h"
 
-/* entries of J of three rows of contact i */
+/* Counts the entries of J of three rows of contact i. */
 static int64_t count_entries(const sap_problem *problem, int32_t i) {
   const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
   return 3 * ((int64_t)problem->tree_nv[a] + (b >= 0 ? problem->tree_nv[b] : 0));
 }
 
-/* nJ_spin, of contacts whose indices have been checked */
+/* Finds nJ_spin; the indices of the contacts have been checked. */
 static sap_status measure_spin(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
   const sap_spin *spin = problem->spin;
   if (spin && (spin->n < 0 || spin->n > problem->n_contacts)) {
@@ -91,14 +91,14 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
   return status == SAP_OK ? sap_group_sizes(problem, sizes, error) : status;
 }
 
-/* row-major and column-major are the same for a block that is symmetric but for round-off */
+/* Is the block symmetric up to round-off, so that row-major and column-major are the same? */
 static int is_nearly_symmetric(int32_t n, const double *A) {
   for (int32_t i = 0; i < n; ++i) {
     const double A_ii = A[(int64_t)i * (n + 1)];
     for (int32_t j = 0; j < i; ++j) {
       const double A_jj = A[(int64_t)j * (n + 1)];
       const double difference = fabs(A[(int64_t)i * n + j] - A[(int64_t)j * n + i]);
-      /* the smaller of the two will do mostly, and takes no root */
+      /* the smaller diagonal entry mostly suffices, without a root */
       if (!(difference <= sap_asymmetry * (A_ii < A_jj ? A_ii : A_jj)) && difference > 0 &&
           !(difference <= sap_asymmetry * sqrt(fabs(A_ii * A_jj)))) {
         return 0;
@@ -108,7 +108,7 @@ static int is_nearly_symmetric(int32_t n, const double *A) {
   return 1;
 }
 
-/* S = U^-1 of a diagonal block */
+/* Sets S = U^-1 of a diagonal block. */
 static void invert_diagonal(int32_t n, const double *A, double *S) {
   memset(S, 0, (size_t)n * (size_t)n * sizeof *S);
   for (int32_t i = 0; i < n; ++i) {
@@ -116,7 +116,7 @@ static void invert_diagonal(int32_t n, const double *A, double *S) {
   }
 }
 
-/* S = U^-1 of the block of tree t at A, whose first velocity is `v` */
+/* Finds S = U^-1 of the block of tree t at A, whose first velocity is `v`. */
 static sap_status invert_block(const sap_problem *problem, int32_t t, int64_t v, const double *A,
                                const struct sap_vector_loops *loops, double *S, uint64_t *strips,
                                sap_error *error) {
@@ -279,7 +279,7 @@ sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *si
   return status == SAP_OK ? sap_check_groups(problem, error) : status;
 }
 
-/* solves take what is no earlier velocity for none, and so does the check of A */
+/* Checks the parents; solves and the check of A treat a parent that is not earlier as none. */
 static sap_status check_parents(const sap_problem *problem, sap_error *error) {
   const int32_t *parent = problem->parent;
   int64_t first = 0;

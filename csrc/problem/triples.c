@@ -2,7 +2,7 @@
 
 #include "constraints/kinds/kinds.h"
 
-/* single-row constraints from i on that one triple takes */
+/* Counts the single-row constraints from i on that one triple holds. */
 static int32_t count_singles(const sap_constraints *group, int32_t i) {
   const int has_dof = sap_dof_of(group, i) >= 0;
   int32_t n = 1;
@@ -14,12 +14,12 @@ static int32_t count_singles(const sap_constraints *group, int32_t i) {
   return n;
 }
 
-/* where the arrays go: none where triples are only counted */
+/* Arrays of the list; NULL if triples are only counted. */
 struct list {
   int32_t *tree_a, *tree_b;
   int32_t *law;
   struct sap_triple_rows *rows;
-  int32_t n; /* behind the contacts */
+  int32_t n; /* number of triples after the contacts */
 };
 
 static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t tree_b, int32_t law,
@@ -47,8 +47,8 @@ static void add_contacts(const struct list *list, const sap_problem *problem,
   }
 }
 
-/* the second triples, in the order of their contacts: `law` (n_contacts) may be NULL where triples
- * are only counted */
+/* Adds the second triples, in the order of their contacts; `law` (n_contacts) may be NULL if
+ * triples are only counted. */
 static void add_spin(struct list *list, const sap_problem *problem, const int32_t *law) {
   const double *J = problem->spin ? problem->spin->J : NULL;
   for (int32_t k = 0; problem->spin && k < problem->spin->n; ++k) {
@@ -83,7 +83,7 @@ static void add_group(struct list *list, const sap_problem *problem, const sap_c
                                      .place = place + row + r,
                                      .n = n_rows - r < 3 ? n_rows - r : 3};
       if (size == 1) {
-        rows.a_step = rows.b_step = n_a + n_b; /* from one constraint to the next */
+        rows.a_step = rows.b_step = n_a + n_b; /* doubles, from one constraint to the next */
       }
       add(list, problem->n_contacts, a, b, law, rows);
     }
@@ -156,7 +156,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   arena = (struct sap_arena){triples->block.base, 0};
   list = carve(&arena, n, n_rows);
   if (!list.tree_a || !list.tree_b || !list.law) {
-    return SAP_OUT_OF_MEMORY; /* for the analyzer: there is room */
+    return SAP_OUT_OF_MEMORY; /* only the analyzer needs this: there is room */
   }
   add_contacts(&list, problem, friction);
   add_spin(&list, problem, list.law);

@@ -25,7 +25,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_25_API_VERSION
 #endif
 #define PY_ARRAY_UNIQUE_SYMBOL sapwood_array_api
-/* module.c alone defines SAPWOOD_IMPORT_ARRAY: it fills NumPy's table of functions */
+/* numpy_api.c alone defines SAPWOOD_IMPORT_ARRAY: it holds NumPy's table of functions */
 #ifndef SAPWOOD_IMPORT_ARRAY
 #define NO_IMPORT_ARRAY
 #endif

@@ -1,11 +1,11 @@
 /* The extension module sapwood._core: each topic adds what it has. */
-#define SAPWOOD_IMPORT_ARRAY
 #include "python/conversions.h"
 #include "python/forks.h"
 #include "python/geometry/py_geometry.h"
 #include "python/invdyn/py_invdyn.h"
 #include "python/laws/py_laws.h"
 #include "python/lcp/py_lcp.h"
+#include "python/numpy_api.h"
 #include "python/problem/py_problem.h"
 #include "python/signals.h"
 #include "python/solver/py_result.h"
@@ -21,7 +21,7 @@ static int exec(PyObject *module) {
     PyErr_SetString(PyExc_ImportError, "sapwood does not support sub-interpreters");
     return -1;
   }
-  if (PyArray_ImportNumPyAPI() < 0) {
+  if (sapwood_import_numpy() < 0) {
     return -1;
   }
   static int (*const add[])(PyObject *) = {

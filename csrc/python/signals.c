@@ -11,9 +11,13 @@ int sapwood_signals_interrupt(void *state) {
   return interrupted;
 }
 
+sap_interrupt sapwood_interrupt_of(sapwood_state *state) {
+  return (sap_interrupt){sapwood_signals_interrupt, state, SAPWOOD_SIGNAL_INTERVAL};
+}
+
 void sapwood_watch_signals(sap_solver *solver, sapwood_state *state) {
-  sap_solver_set_interrupt(
-      solver, &(sap_interrupt){sapwood_signals_interrupt, state, SAPWOOD_SIGNAL_INTERVAL});
+  const sap_interrupt interrupt = sapwood_interrupt_of(state);
+  sap_solver_set_interrupt(solver, &interrupt);
 }
 
 int sapwood_find_main_thread(PyObject *module) {

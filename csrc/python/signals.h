@@ -11,7 +11,10 @@
  * always in threads that signals are not for. Without the GIL. `state` is that of the module. */
 int sapwood_signals_interrupt(void *state);
 
-/* Has its solves end there: they raise what the handler has raised. */
+/* The interrupt of solves that end there: they raise what the handler has raised. */
+sap_interrupt sapwood_interrupt_of(sapwood_state *state);
+
+/* Sets it in a solver. */
 void sapwood_watch_signals(sap_solver *solver, sapwood_state *state);
 
 /* Notes which thread signals are for. 0, or -1 with an exception. */

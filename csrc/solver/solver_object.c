@@ -91,7 +91,7 @@ static struct sap_threads *rouse(const sap_solver *solver) {
   if (!solver->threads || !sap_sharing_pays(&solver->islands.sharing)) {
     return NULL;
   }
-  sap_threads_rouse(solver->threads);
+  sap_threads_wake(solver->threads);
   return solver->threads;
 }
 
@@ -415,7 +415,7 @@ sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *p
   sap_interruption_begin(&solver->interruption);
   const sap_status status = run(solver, problem, physical, v_guess, solution, error);
   if (solver->threads) {
-    sap_threads_rest(solver->threads);
+    sap_threads_sleep(solver->threads);
   }
   return status;
 }

@@ -103,6 +103,16 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   return SAP_OK;
 }
 
+sap_status sap_stepper_renew(sap_stepper **fresh, const sap_stepper *old,
+                             const sap_settings *settings) {
+  const sap_status status = sap_stepper_create(fresh, &old->forest, sap_stepper_elements(old),
+                                               &old->settings, settings, &old->memory, NULL);
+  if (status == SAP_OK) {
+    memcpy((*fresh)->counts, old->counts, sizeof old->counts);
+  }
+  return status;
+}
+
 sap_status sap_stepper_set_fields(sap_stepper *stepper, const sap_fields *fields,
                                   sap_error *error) {
   return sap_patches_set(&stepper->gather.patches, fields, &stepper->forest, &stepper->memory,
@@ -334,6 +344,25 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
 }
 
 /* ---- the last step -------------------------------------------------------------------------- */
+
+const sap_forest *sap_stepper_forest(const sap_stepper *stepper) { return &stepper->forest; }
+
+const sap_elements *sap_stepper_elements(const sap_stepper *stepper) {
+  return stepper->constrained ? &stepper->elements : NULL;
+}
+
+double sap_stepper_overlap(const sap_stepper *stepper) { return stepper->overlap; }
+
+double sap_stepper_solve_seconds(const sap_stepper *stepper) { return stepper->solve_seconds; }
+
+const sap_iteration *sap_stepper_history(const sap_stepper *stepper, int32_t *n) {
+  *n = 0;
+  return stepper->solved && stepper->keeps_history ? sap_solver_history(stepper->solver, n) : NULL;
+}
+
+int sap_stepper_has_rigid_cores(const sap_stepper *stepper) { return stepper->gather.has_barriers; }
+
+const int64_t *sap_stepper_counts(const sap_stepper *stepper) { return stepper->counts; }
 
 int sap_stepper_took(const sap_stepper *stepper) { return stepper->took; }
 

@@ -34,6 +34,33 @@ static inline int sap_has_velocity(sap_outcome outcome) {
   return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
 }
 
+/* ---- for callers that leave the struct alone ------------------------------------------------ */
+
+const sap_forest *sap_stepper_forest(const sap_stepper *stepper);
+const sap_elements *sap_stepper_elements(const sap_stepper *stepper); /* NULL: contacts alone */
+
+/* the largest overlap of the last step, as in sap_step_record; 0 where it was not taken */
+double sap_stepper_overlap(const sap_stepper *stepper);
+
+/* the time of the last solve, s */
+double sap_stepper_solve_seconds(const sap_stepper *stepper);
+
+/* records (n) of the last solve; n = 0 without a solution, or where the solver keeps none */
+const sap_iteration *sap_stepper_history(const sap_stepper *stepper, int32_t *n);
+
+/* 1 where contacts of the last problem have rigid cores */
+int sap_stepper_has_rigid_cores(const sap_stepper *stepper);
+
+/* the number of steps that were taken, by sap_outcome */
+const int64_t *sap_stepper_counts(const sap_stepper *stepper);
+
+/* Makes a stepper like another one, with its counts and without its pressure fields. The memory of
+ * the other one stays as it is: another process may have left its locks taken. */
+sap_status sap_stepper_renew(sap_stepper **fresh, const sap_stepper *old,
+                             const sap_settings *settings);
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
 /* what there is to tell of a step that was taken, but for its times */
 sap_step_record sap_stepper_record(const sap_stepper *stepper);
 

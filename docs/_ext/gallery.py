@@ -1,7 +1,7 @@
 """``{gallery}``: pictures of figures beside the commands that make them and what explains them.
 
-Each line of its content names a figure and the page, or a heading of it. Figures of the table of
-figures are made in their quick versions in build/gallery, as notebooks are run: not where
+Each line of its content names a figure and the page, or a heading of it, by its path from docs/.
+Quick versions of the figures are made in build/gallery when notebooks are run: not where
 ``nb_execution_mode`` is off, and again where the package has changed. With ``:stored:`` lines name
 pictures of benchmarks/results, what they show, and the command.
 """
@@ -79,9 +79,10 @@ class Gallery(SphinxDirective):
             folder = Path(self.env.srcdir, "pictures")
             folder.mkdir(exist_ok=True)
             shutil.copyfile(picture, folder / picture.name)
-            image = nodes.image(uri=f"pictures/{picture.name}", alt=title)
-            parts.append(nodes.reference("", "", image, refuri=f"_images/{picture.name}"))
-        caption = self.parse_text_to_nodes(f"{title[0].upper()}{title[1:]}: [explained]({page}).")
+            up = "../" * self.env.docname.count("/")
+            image = nodes.image(uri=f"/pictures/{picture.name}", alt=title)
+            parts.append(nodes.reference("", "", image, refuri=f"{up}_images/{picture.name}"))
+        caption = self.parse_text_to_nodes(f"{title[0].upper()}{title[1:]}: [explained](/{page}).")
         code = nodes.literal_block(command, command, language="console")
         return nodes.container("", *parts, *caption, code, classes=["card"])
 

@@ -1,6 +1,6 @@
 """Commands that install extras: pages write them as in a clone, the site as error messages do."""
 
-from sapwood import optional
+from sapwood.base import optional
 
 IN_A_CLONE = "pip install '.["
 

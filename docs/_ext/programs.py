@@ -1,4 +1,4 @@
-"""``{run-program} ../examples/stack.py``: a program, and beneath it what it prints and draws.
+"""``{run-program} ../../examples/stack.py``: a program, and beneath it what it prints and draws.
 
 With ``:picture: NAME.png`` it is given the name of a file to draw. Programs are run as notebooks
 are, and not where ``nb_execution_mode`` is off.
@@ -28,16 +28,19 @@ class Program(SphinxDirective):
         made = [nodes.literal_block(path.read_text(), path.read_text(), language="python")]
         if self.config.nb_execution_mode == "off":
             return made
-        # beside the pages of names, which are written anew as well
-        pictures = [f"reference/{self.options['picture']}"] if "picture" in self.options else []
-        files = [Path(self.env.srcdir, picture) for picture in pictures]
+        folder = Path(self.env.srcdir, "pictures")
+        folder.mkdir(exist_ok=True)
+        pictures = [self.options["picture"]] if "picture" in self.options else []
+        files = [folder / picture for picture in pictures]
         done = subprocess.run(
             [sys.executable, path, *files], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             raise ExtensionError(f"{path} failed: {done.stderr}")
         made += [nodes.literal_block(done.stdout, done.stdout, language="text", classes=["output"])]
-        return made + [nodes.image(uri=picture, alt=path.stem) for picture in pictures]
+        return made + [
+            nodes.image(uri=f"/pictures/{picture}", alt=path.stem) for picture in pictures
+        ]
 
 
 def setup(app):

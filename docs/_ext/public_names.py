@@ -1,4 +1,4 @@
-"""Writes reference/*.md: a page per public module with all names that it lists in __all__."""
+"""Writes reference/api/*.md: a page per public module with all names that it lists in __all__."""
 
 import importlib.util
 import inspect
@@ -60,7 +60,7 @@ def shown_in(paths):
     links = []
     for path in filter(None, paths[:4]):
         # what README shows stands on that page
-        path = "docs/start.md" if path == "README.md" else path
+        path = "docs/tutorials/start.md" if path == "README.md" else path
         document = path.removeprefix("docs/").rpartition(".")[0]
         is_page = path.startswith(("docs/", "notebooks/"))
         links.append(f":doc:`/{document}`" if is_page else f"``{path}``")
@@ -94,13 +94,13 @@ def page(name, title, seen, examples):
 
 def write(app):
     """Write the pages, those that changed."""
-    folder = Path(app.srcdir) / "reference"
+    folder = Path(app.srcdir) / "reference/api"
     folder.mkdir(exist_ok=True)
     seen = {}
     examples = Examples({name: names_of(imported(name)) for name in MODULES})
     pages = {name: page(name, title, seen, examples) for name, title in MODULES.items()}
     toc = "\n".join(pages)
-    pages["index"] = f"# Names\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n../c_library\n```\n"
+    pages["index"] = f"# Python modules\n\n```{{toctree}}\n:maxdepth: 1\n\n{toc}\n```\n"
     for name, text in pages.items():
         file = folder / f"{name}.md"
         if not file.exists() or file.read_text() != text:

@@ -63,15 +63,17 @@ static int report(sap_status status, const sap_error *error) {
 /* takes STEPS steps and prints where they lead; what went wrong goes to stderr */
 static int simulate(const sap_mujoco *api, sap_stepper *stepper, mjModel *model, mjData *data) {
   static sap_step_record records[STEPS];
-  sap_mujoco_world world;
+  sap_mujoco_world *world;
   sap_error error;
   const sap_status status = sap_mujoco_open(&world, api, stepper, model, data, &error);
   if (status != SAP_OK) {
     return report(status, &error);
   }
-  const int64_t taken = sap_mujoco_run(&world, STEPS, records, NULL);
+  const int64_t taken = sap_mujoco_run(world, STEPS, records, NULL);
+  const sap_step_failure failure = sap_mujoco_end(world)->failure;
+  sap_mujoco_close(world);
   if (taken < STEPS) {
-    fprintf(stderr, "step %d: %s\n", (int)taken, sap_step_failure_name(world.failure));
+    fprintf(stderr, "step %d: %s\n", (int)taken, sap_step_failure_name(failure));
     return 1;
   }
   for (int i = 0; i < model->nq; ++i) {

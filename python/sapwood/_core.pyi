@@ -33,6 +33,10 @@ class _Structure(TypedDict):
 CONTACT_RECORD: np.dtype[np.void]
 DEEP_OVERLAP: float  # overlap at the end of a step that is told of, in widths of the narrower geom
 ELEMENT_ARRAYS: tuple[str, ...]
+MUJOCO_CALLBACKS: tuple[str, ...]
+MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str], ...]
+MUJOCO_FUNCTIONS: tuple[str, ...]
+MUJOCO_TESTED: list[int]
 FAULTS: tuple[str, ...]
 OPEN_TIME: float  # most dissipation time of a contact that is found ahead, in time steps
 RECORDED: tuple[str, ...]
@@ -129,6 +133,7 @@ def mujoco_api(
     data_type: type,
     /,
 ) -> object: ...
+def mujoco_is_tested(version: int, /) -> bool: ...
 
 class SolutionValues:
     @property

@@ -26,18 +26,17 @@ def solve_batch(
 ) -> list[Solution]:
     """Solve many contact problems, of any sizes.
 
-    Every thread has a solver of its own and takes the next problem, or the next few of many, when
-    it is done. The calling thread also turns results into :class:`Solution` objects, while the
-    others solve without the GIL. No bit of a solution depends on the number of threads. Each
-    problem is solved by one thread; ``SapSolver(threads=...)`` solves one problem by several. The
-    threads stay for the next batch of as many, asleep.
+    Each thread has its own solver and takes the next problem, or the next few, when it is free.
+    The calling thread also makes the :class:`Solution` objects, while the others solve without the
+    GIL. No bit of a solution depends on the number of threads. One thread solves each problem;
+    ``SapSolver(threads=...)`` solves one problem by several. Threads sleep until the next batch.
 
     Parameters
     ----------
     problems : iterable of ContactProblem
         The problem to solve.
     v_guesses : sequence of array_like (nv,) or None, optional
-        Where to start with each; as in :func:`sapwood.solve` where it or an element is None.
+        Initial velocities, as in :func:`sapwood.solve`; None, here or for one, is the default.
     settings : SapSettings, optional
         Settings of the solver; None for the defaults.
     threads : int, optional
@@ -51,7 +50,7 @@ def solve_batch(
     Returns
     -------
     list of Solution
-        In the order of the problems.
+        The solutions, in the order of the problems.
 
     Raises
     ------

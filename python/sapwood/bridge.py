@@ -31,7 +31,7 @@ Groups = Sequence[tuple[type[ConstraintGroup], Mapping[str, Any]]]
 
 # problems of a batch whose factors are kept at a time
 _AT_ONCE = 256
-# of groups, beside their physical parameters
+# parameters of groups beside their physical ones
 _ROWS = ("J", "R", "v_hat", "lower", "upper")
 
 
@@ -64,7 +64,7 @@ def with_parameters(solve: _Function) -> _Function:
     Returns
     -------
     callable
-        The same.
+        The same function.
     """
     if solve.__doc__ is not None:
         solve.__doc__ = solve.__doc__.replace("{parameters}\n", _PARAMETERS)
@@ -72,7 +72,7 @@ def with_parameters(solve: _Function) -> _Function:
 
 
 class BridgedSolution(NamedTuple):
-    """What a solve found, as arrays of the package that differentiates it."""
+    """A solution as arrays of the package that differentiates it."""
 
     v: Any
     """Velocities (..., nv)."""
@@ -87,12 +87,12 @@ class BridgedSolution(NamedTuple):
 
 
 class Name(NamedTuple):
-    """A number of a problem, or of one of its groups of constraints."""
+    """A number of a problem or of one of its groups."""
 
     group: int
     """Its group, or -1."""
     field: str
-    """As in :class:`ContactProblem`, or in the class of the group."""
+    """Name in :class:`ContactProblem`, or in the class of the group."""
 
     def __str__(self) -> str:
         return self.field if self.group < 0 else f"constraints[{self.group}][{self.field!r}]"
@@ -105,16 +105,16 @@ class Name(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Form:
-    """A problem of which some numbers are left open.
+    """A problem with some numbers left open.
 
     Attributes
     ----------
     constants : mapping of str to object
-        Arguments of :class:`ContactProblem` that are known, but for the groups.
+        The other arguments of :class:`ContactProblem`, without groups.
     groups : sequence of (class, mapping)
         Class and known arguments of each group of constraints.
     names : tuple of Name
-        What is open.
+        The open numbers.
     settings : SapSettings or None
         The settings of the solves.
     frozen_regularization : bool
@@ -136,7 +136,7 @@ class Form:
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
-        """Of v, gamma, the impulses of all rows, spin_gamma and status."""
+        """Shapes of v, gamma, the impulses of all rows, spin_gamma and status."""
         contacts = int(np.size(self.constants.get("tree_a", ())))
         spins = int(np.size(self.constants.get("spin_contact", ())))
         nv = int(np.sum(self.constants["tree_nv"], dtype=np.int64))
@@ -150,7 +150,7 @@ class Form:
         Parameters
         ----------
         *numbers : array (..., as one problem has it)
-            What is open, in the order of `names`; dimensions in front are broadcast.
+            The open numbers, in the order of `names`; leading dimensions are broadcast.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Form:
         return v, gamma, rows, spin, status.astype(np.int8)
 
     def vjp(self, *arguments: Any) -> tuple[_Array, ...]:
-        """Reverse mode: gradients of a loss by what is open.
+        """Reverse mode: gradients of a loss by the open numbers.
 
         Parameters
         ----------
@@ -214,13 +214,13 @@ class Form:
         return tuple(out)
 
     def jvp(self, *arguments: Any) -> tuple[_Array, ...]:
-        """Forward mode: the change of the solution with a change of what is open.
+        """Forward mode: the change of the solution for a change of the open numbers.
 
         Parameters
         ----------
         *arguments : array
-            The numbers, v and status of their solution, then a change of each number,
-            all with as many dimensions of a batch; those of 1 are broadcast.
+            The numbers, v and status of their solution, then a change of each number. All have the
+            same batch dimensions; dimensions of 1 are broadcast.
 
         Returns
         -------
@@ -309,12 +309,12 @@ def form_of(
     friction: Friction | None,
     frozen_regularization: bool,
 ) -> tuple[Form, list[Any]]:
-    """Tell constants from what is open, and check the names.
+    """Separate constants from open numbers, and check the names.
 
     Parameters
     ----------
     arguments : mapping of str to object
-        Of :class:`ContactProblem`, without groups; what is None is left out.
+        Arguments of :class:`ContactProblem` without groups; None is left out.
     groups : sequence of (class, mapping)
         Class and arguments of each group, trees among them.
     is_open : callable
@@ -325,14 +325,14 @@ def form_of(
     Returns
     -------
     form : Form
-        The problem with what is open.
+        The problem with its open numbers.
     numbers : list
-        The values of what is open.
+        The values of the open numbers.
 
     Raises
     ------
     TypeError
-        For an open argument that has no derivatives, and for what is no group.
+        For an open argument without derivatives, and for a group of a wrong class.
     """
     arguments = {name: x for name, x in arguments.items() if x is not None}
     names = [Name(-1, name) for name, x in arguments.items() if is_open(x)]
@@ -365,12 +365,12 @@ def _checked(groups: Groups) -> Iterator[tuple[type[ConstraintGroup], Mapping[st
 
 
 def _rows_of(own: Mapping[str, Any]) -> int:
-    """Rows of a group, from what is known of it."""
+    """Number of rows of a group, from its known arguments."""
     return int(np.sum(np.broadcast_to(own.get("size", 1), np.shape(own["tree_a"]))))
 
 
 def _batched(arrays: Iterable[Any], ranks: Iterable[int]) -> list[Any]:
-    """Arrays of NumPy, and last the dimensions in front of those of one problem, broadcast."""
+    """Arrays of NumPy, broadcast to a common batch, and last the dimensions of the batch."""
     found = [np.asarray(x, dtype=float) for x in arrays]
     fronts = [x.shape[: x.ndim - rank] for x, rank in zip(found, ranks, strict=True)]
     return [*found, np.broadcast_shapes(*fronts)]
@@ -382,16 +382,16 @@ def _number_of(gradient: Differential, name: Name) -> Any:
     else:
         group = gradient.constraints[name.group]
         found = group.parameters.get(name.field, getattr(group, name.field, None))
-    # a number that the problem only carries along, as phi0 beside a given R, moves nothing
+    # a number that the problem does not use, as phi0 beside a given R, has derivative 0
     return 0.0 if found is None else found
 
 
 def _symmetric(A: _Array, tree_nv: Any) -> _Array:
-    """The symmetric parts of the blocks, which are what a derivative by A is meant for."""
+    """The symmetric parts of the blocks: derivatives by A are for symmetric blocks."""
     sizes = np.asarray(tree_nv)
     A = np.array(A)
     ends = offsets(sizes.astype(np.int64) ** 2)
-    if len(A) == ends[-1]:  # else it is refused, by its name
+    if len(A) == ends[-1]:  # else the problem refuses it by name
         for n, begin, end in zip(sizes, ends[:-1], ends[1:], strict=True):
             block = A[begin:end].reshape(n, n)
             A[begin:end] = (0.5 * (block + block.T)).ravel()

@@ -1,4 +1,4 @@
-"""What the iterations of a solve did, to read and to see."""
+"""Tables and plots of the iterations of a solve."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def history_table(history: NDArray[np.void] | None) -> str:
     Parameters
     ----------
     history : structured ndarray or None
-        That of a :class:`sapwood.Solution`.
+        The history of a :class:`sapwood.Solution`.
 
     Returns
     -------
@@ -47,14 +47,14 @@ def plot_history(history: NDArray[np.void] | None, ax: Axes | None = None) -> Ax
     Parameters
     ----------
     history : structured ndarray or None
-        That of a :class:`sapwood.Solution`.
+        The history of a :class:`sapwood.Solution`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on.
+        The axes.
 
     Raises
     ------

@@ -2,9 +2,9 @@
 
 The forward pass is a solve in C, called back from XLA, on the CPU and in double precision; a
 backward pass is one back-substitution for every number of the problem at once, see
-``docs/derivatives.md``. Reverse mode alone: there are no second derivatives. JAX is imported with
-this module alone, and must compute in double precision: ``jax.config.update("jax_enable_x64",
-True)`` before its first array.
+``docs/explanation/derivatives.md``. There is only the reverse mode, and there are no second
+derivatives. JAX is imported with this module alone, and must compute in double precision:
+``jax.config.update("jax_enable_x64", True)`` before its first array.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ def solve(
     return BridgedSolution(v, gamma, tuple(groups), spin, status)
 
 
-# a dimension that is mapped over comes in front, of 1 in what has none
+# a mapped dimension comes first; an unmapped array gets one of length 1
 _called_back = functools.partial(jax.pure_callback, vmap_method="expand_dims")
 
 
 def _shapes(form: Form) -> tuple[Any, ...]:
-    """Of what a solve returns."""
+    """Shapes of the results of a solve."""
     types = [jnp.float64] * 4 + [jnp.int8]
     return tuple(map(jax.ShapeDtypeStruct, form.shapes, types))
 

@@ -6,10 +6,10 @@
     if solution.solved:
         ... solution.z, solution.w
 
-Methods are Lemke's with the lexicographic ratio test, which solves what has a solution where M is
-copositive-plus (forces of contact, with pyramids of friction too), and the principal pivoting
-method of Zapolsky and Drumwright with a finite end, for semidefinite M and P-matrices, faster where
-M has low rank or a basis nearby is known.
+One method is Lemke's with the lexicographic ratio test. It finds a solution if one exists and M is
+copositive-plus (contact forces, also with friction pyramids). The other is the principal pivoting
+method of Zapolsky and Drumwright with a finite end, for semidefinite M and P-matrices; it is faster
+if M has low rank or a basis nearby is known.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ METHODS: tuple[Method, ...] = ("lemke", "ppm", "auto")
 
 
 class LcpStatus(IntEnum):
-    """How a solve of a complementarity problem ended.
+    """The outcome of a solve of a complementarity problem.
 
-    ``SOLVED`` is the only one that promises anything of z and w: each row holds to the tolerance
-    times the sum of its absolute terms. Of the others, residuals tell what they are worth.
+    Only ``SOLVED`` makes a promise about z and w: each row holds to the tolerance times the sum of
+    its absolute terms. For the others, the residuals show the quality.
     """
 
     SOLVED = 0
@@ -44,7 +44,7 @@ class LcpStatus(IntEnum):
     ITERATION_LIMIT = 3
     #: principal pivoting found neither a pivot nor a proof: M is not sufficient, or badly scaled
     SINGULAR = 4
-    #: a solution but for round-off
+    #: a solution up to round-off
     INACCURATE = 5
     #: overflow; z and w mean nothing
     NON_FINITE = 6
@@ -52,25 +52,25 @@ class LcpStatus(IntEnum):
 
 @dataclass(frozen=True)
 class LcpSolution:
-    """What came of a linear complementarity problem.
+    """The solution of a linear complementarity problem.
 
     Attributes
     ----------
     z, w : ndarray (n,)
         z >= 0, and w = M z + q at it, with the M that was given.
     status : LcpStatus
-        How it ended.
+        The outcome.
     method : {"lemke", "ppm"}
         The method that found z.
     basis : ndarray of bool (n,)
-        Which z_i are basic: where to start with a problem nearby, as ``z0=``.
+        Whether each z_i is basic; a start for a problem nearby, as ``z0=``.
     pivots, attempts : int
-        Pivots of all methods and regularizations that were tried, and how many those were.
+        Pivots of all methods and regularizations that were tried, and their number.
     residual : float
         max_i abs(min(z_i, w_i)).
     relative_residual : float
-        The same of the scaled problem, each row over its own abs(q_i) + sum_j abs(M_ij) z_j, with
-        the regularization in M: what the tolerance is for.
+        The residual of the scaled problem with the regularization in M, each row over its own
+        abs(q_i) + sum_j abs(M_ij) z_j. The tolerance bounds it.
     regularization : float
         lambda of M + lambda I, 0 for M itself.
     """
@@ -117,21 +117,21 @@ def solve(
         "auto" is PPM, then Lemke where that does not solve it, in the end from where paths of
         bimatrix games begin.
     z0 : array_like (n,), optional
-        Where z0 > 0, z is expected to be basic; ``basis`` of a solution will do.
+        Expected sign of z: basic where z0 > 0; ``basis`` of a solution fits.
     tolerance : float, optional
         For the relative residual, in (0, 1).
     max_pivots : int, optional
-        Of one method; 0 is 1000, or 50 n where that is more.
+        Limit for one method; 0 means 1000, or 50 n if that is more.
     least_index_after : int, optional
         PPM: pivots before the least-index rule takes over; 0 is n + 10.
     regularization_first, regularization_factor, regularization_last : float, optional
-        Where M gives no solution, M + lambda I is tried for lambda of ``first`` times the largest
-        entry of M, growing by ``factor`` up to ``last``; with ``first`` = 0, never.
+        If M gives no solution, M + lambda I is tried. lambda starts at ``first`` times the largest
+        entry of M and grows by ``factor`` up to ``last``; ``first`` = 0 disables it.
 
     Returns
     -------
     LcpSolution
-        With the regularization that was used.
+        The solution, with the regularization that was used.
 
     Raises
     ------
@@ -185,12 +185,12 @@ def solve_batch(
     z0 : array_like (k, n), optional
         The same as for :func:`solve`.
     threads : int, optional
-        By default one per core that this process may run on.
+        Number of threads; by default one per core that this process may run on.
 
     Returns
     -------
     list of LcpSolution
-        In the order of the problems; their arrays are rows of common ones.
+        The solutions, in the order of the problems; their arrays are rows of common ones.
 
     Raises
     ------

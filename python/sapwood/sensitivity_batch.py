@@ -31,7 +31,7 @@ def linearize_batch(
     problems : sequence of ContactProblem
         The solved problem.
     solutions : sequence of Solution or LinearPoint
-        As many.
+        Their solutions.
     settings : SapSettings, optional
         The settings of the solves.
     threads : int, optional
@@ -40,7 +40,7 @@ def linearize_batch(
     Returns
     -------
     list of Sensitivity
-        In the order of the problems.
+        The linearizations, in the order of the problems.
 
     Raises
     ------
@@ -79,19 +79,19 @@ def vjp_batch(
     solutions : iterable of Solution or Sensitivity
         Solved with ``sensitivity=True``, as by ``solve_batch(..., sensitivity=True)``.
     v_bars, gamma_bars, constraint_gamma_bars, spin_gamma_bars : sequence, optional
-        For each solution what :meth:`Solution.vjp` takes; 0 where one or all are None. Those of
-        solutions of one size may be one array, whose first dimension counts the solutions.
+        The arguments of :meth:`Solution.vjp` for each solution; 0 if one or all are None. For
+        solutions of one size an array may hold them, whose first dimension counts the solutions.
     frozen_regularization : bool
         The same as for :meth:`Solution.vjp`.
     matrices : bool
-        Form dL/dA and dL/dJ now, on all threads, and not when they are read.
+        Form dL/dA and dL/dJ now, on all threads, instead of when they are read.
     threads : int, optional
         Threads to use, at least 1; by default one per core that this process may run on.
 
     Returns
     -------
     list of Gradient
-        In the order of the solutions.
+        The gradients, in the order of the solutions.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def _one_each(values: Sequence[Any] | None, name: str, n: int) -> Sequence[Any]:
 
 @contextmanager
 def _noted(i: int) -> Iterator[None]:
-    """Errors say of which solution they are."""
+    """Add the number of the solution to errors."""
     try:
         yield
     except Exception as error:

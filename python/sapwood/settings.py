@@ -50,18 +50,18 @@ class SapSettings:
     start_threshold : float
         A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
     turning : bool
-        Follow the direction of friction as an unknown of its own (primal-dual), against slips that
-        turn round from one iterate to the next, and likewise the side of a row with two finite
-        bounds (dry friction, a saturated controller); and take the last step by the factorization
-        of the step before it where that does.
+        Primal-dual friction: the direction of friction is an unknown of its own, and so is the side
+        of a row with two finite bounds (dry friction, a saturated controller). It prevents slips
+        that reverse from one iterate to the next. The last step reuses the factorization of the
+        step before it if that suffices.
     mixed_precision : bool
         Find the directions of islands of 72 velocities and more in single precision where there
         are no rigid cores; double takes over where that fails. Everything else, and so the
         accuracy of the solution, is in double precision.
     friction : {"convex", "lagged", "coulomb"}
-        The law of friction: that of the paper, where a contact that slides also glides, v_n > 0;
-        friction bounded by b = mu gamma_n of the step before (``problem.friction_bound``); or exact
-        Coulomb friction, b = mu gamma_n of this step.
+        The law of friction. "convex" is the law of the paper, where a sliding contact also
+        separates, v_n > 0. "lagged" bounds friction by b = mu gamma_n of the last step
+        (``problem.friction_bound``). "coulomb" is exact, with b = mu gamma_n of this step.
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
@@ -129,7 +129,7 @@ class SapSettings:
 
 
 DEFAULT_SETTINGS = SapSettings()
-"""What ``settings=None`` means."""
+"""The settings for ``settings=None``."""
 
 _core.set_default_settings(DEFAULT_SETTINGS)
 

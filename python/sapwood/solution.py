@@ -1,4 +1,4 @@
-"""What a solve returns."""
+"""The solution of a contact problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Status(enum.IntEnum):
-    """How a solve ended."""
+    """The outcome of a solve."""
 
     converged = 0
     """The stopping criterion, Eq. (20), holds."""
@@ -50,7 +50,7 @@ class Region(enum.IntEnum):
     """Region of the contact law that a contact ended in, Eqs. (29)-(33)."""
 
     stiction = 1
-    """Inside the friction cone: the slip is that of the regularization."""
+    """Inside the friction cone: the contact slips by the regularization only."""
     sliding = 2
     """On the friction cone."""
     none = 3
@@ -61,7 +61,7 @@ class Region(enum.IntEnum):
 
 
 class IslandAlgorithm(NamedTuple):
-    """Which code solved an island."""
+    """The algorithm that solved an island."""
 
     algorithm: str
     """``newton``: Newton's method on the cost, Eq. (17), in the velocities. ``coulomb``: semismooth
@@ -77,7 +77,7 @@ class IslandAlgorithm(NamedTuple):
     precision did not suffice for the Hessian."""
 
 
-# fields of Solution that are equal by themselves, or that say nothing of the result
+# fields of Solution that compare otherwise, or not at all
 _NOT_ARRAYS = ("timing", "symbolic_reused", "constraints", "algorithm", "sensitivity")
 
 _ALGORITHMS = ("newton", "coulomb", "delassus")
@@ -86,7 +86,7 @@ FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double")
 
 
 def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...]:
-    """From a sap_island_report (n, 3) of each island."""
+    """The algorithms, from a sap_island_report (n, 3) of each island."""
     return tuple(
         IslandAlgorithm(
             _ALGORITHMS[algorithm],
@@ -98,7 +98,7 @@ def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...
 
 
 class ConstraintSolution(NamedTuple):
-    """Impulses of one group of constraints; equal where all of it is, to the last bit.
+    """Impulses of one group of constraints; == compares all arrays, bit by bit.
 
     Examples
     --------
@@ -145,18 +145,17 @@ class Solution(_core.SolutionValues):
     regions : ndarray (n_contacts,) of int8
         :class:`Region` of each contact.
     status : Status
-        How the solve ended.
+        The outcome of the solve.
     iterations, total_iterations : int
-        Newton iterations of the island that took most, and of all islands.
+        Newton iterations of the island that needed most, and of all islands.
     line_search_trials : int
         Evaluations of all line searches.
     n_islands : int
         Islands of the graph of trees and constraints.
     symbolic_reused : bool
-        The graph was that of the solver's call before.
+        Whether the graph was the same as in the solver's last call.
     momentum_error : float
-        e_m, Eq. (24), dimensionless: with the impulses of all constraints, over the trees that they
-        touch.
+        e_m, Eq. (24), dimensionless; over all constraints, and over the trees that they touch.
     complementarity_error : float
         e_mu, Eq. (25), dimensionless: the mean over contacts and rows of other constraints.
     velocity_error_bound : float
@@ -166,11 +165,10 @@ class Solution(_core.SolutionValues):
     cost : float
         l_p(v), J.
     history : structured ndarray or None
-        One record per iteration with the fields island, iteration, trials, step, cost, decrease and
-        momentum_error; island after island. Record 0 of an island is where its solve began. Where
-        rigid cores, or the way that friction acts, were changed, the next record is what the
-        iterations before ended with, evaluated anew: its iteration is that of the record before,
-        its step 0. None unless the settings ask for it.
+        One record per iteration, island after island, with the fields island, iteration, trials,
+        step, cost, decrease and momentum_error. Record 0 of an island is its initial guess. After a
+        change of rigid cores or of the friction model, the next record evaluates the last iterate
+        anew: it has the same iteration and step 0. None unless the settings ask for it.
     timing : dict of str to float
         Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
         the first three are summed over the threads of the solver, and measured where the settings
@@ -181,18 +179,18 @@ class Solution(_core.SolutionValues):
         Impulses of each group of constraints of the problem.
     coulomb_error : float
         e_c, dimensionless: e_m of v with the friction that Coulomb's law gives for the normal
-        impulses at v. NaN for convex friction. The proved bounds are those of the convex problem
-        with friction bounded by b as the solve ended with it: nothing is proved of b.
+        impulses at v. NaN for convex friction. The proved bounds hold for the convex problem with
+        the final friction bounds b; nothing is proved about b.
     core_scale : ndarray (n_contacts,) or None
-        delta of each core as it was used over that of the problem: above 1 for a contact that
-        started too deep, or that a moving surface left no room. None where no contact has a core.
+        Scale of the core depth delta of each contact: above 1 for a contact that started deeper
+        than its core, or that a moving surface left no room. None without cores.
     spin_gamma : ndarray (n_spins, 3) or None
         Impulses about (n, t1, t2) of the contacts with torsional and rolling friction, N m s. None
         where the problem has none, as ``spin_v_c``.
     spin_v_c : ndarray (n_spins, 3) or None
-        Their relative angular velocities about the same axes, rad/s.
+        Their relative angular velocities about the same axes, rad/s; None without them.
     algorithm : tuple of IslandAlgorithm
-        Which code solved each island. Islands are in the order of their first trees.
+        The algorithm of each island. Islands are in the order of their first trees.
     sensitivity : Sensitivity or None
         The problem linearized at v, which :meth:`vjp` and :meth:`jvp` need: where the solve was
         asked for it. Pickled solutions have none.
@@ -255,8 +253,8 @@ class Solution(_core.SolutionValues):
         Returns
         -------
         Gradient
-            With the dimensions of the batch in front, and with the region of every contact and its
-            distance to the nearest boundary.
+            dL/d of the problem, with the dimensions of the batch in front; also the region of every
+            contact and its distance to the nearest boundary.
 
         Raises
         ------
@@ -282,14 +280,14 @@ class Solution(_core.SolutionValues):
     def jvp(
         self, problem_dot: Differential, *, frozen_regularization: bool = False
     ) -> SolutionDifferential:
-        """Forward mode: from a change of the problem, that of its solution.
+        """Forward mode: the change of the solution for a change of the problem.
 
         Parameters
         ----------
         problem_dot : Differential
-            The change; what is None in it is 0.
+            The change of the problem; None means 0.
         frozen_regularization : bool
-            The same as for :meth:`vjp`, whose transpose this is.
+            The same as for :meth:`vjp`; this is its transpose.
 
         Returns
         -------
@@ -326,12 +324,12 @@ class Solution(_core.SolutionValues):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
+            The axes to draw on; by default those of a new figure.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on.
+            The axes.
 
         Raises
         ------
@@ -390,7 +388,7 @@ class Solution(_core.SolutionValues):
         return table("Solution", rows)
 
     def _regions(self) -> str:
-        """How many contacts stick, slide and are open."""
+        """The numbers of sticking, sliding and open contacts, as text."""
         names = {Region.stiction: "stiction", Region.sliding: "sliding", Region.none: "open"}
         counts = [f"{np.count_nonzero(self.regions == r)} {name}" for r, name in names.items()]
         return ", ".join(counts)

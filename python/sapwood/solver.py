@@ -22,7 +22,7 @@ _solve = _core.Solver.solve
 
 
 class Evaluation(NamedTuple):
-    """The objective at one velocity, see :meth:`SapSolver.evaluate`; equal where all of it is."""
+    """The objective at one velocity, see :meth:`SapSolver.evaluate`; == compares all arrays."""
 
     cost: float
     """l_p(v), J."""
@@ -41,7 +41,7 @@ class Evaluation(NamedTuple):
 
 
 class LineValues(NamedTuple):
-    """The objective along a line, see :meth:`SapSolver.along_line`; equal where all of it is."""
+    """The objective along a line, see :meth:`SapSolver.along_line`; == compares all arrays."""
 
     difference: _Float
     """l_p(v + alpha dv) - l_p(v), J."""
@@ -68,10 +68,10 @@ class SapSolver(_core.Solver):
     settings : SapSettings, optional
         Settings of the solver; None for the defaults.
     threads : int
-        Threads that :meth:`solve` may use, from 1 to 256: the calling one, and others of its own
-        that wait for work asleep. They share the islands of a problem, parts that no contact joins,
-        where that saves time. No bit of a solution depends on them, which is why this is no
-        setting. For many problems see :func:`sapwood.solve_batch`.
+        Threads that :meth:`solve` may use, from 1 to 256, the calling one included. The others
+        sleep between solves. They share the islands of a problem if that saves time. No bit of a
+        solution depends on their number, so it is no setting. :func:`sapwood.solve_batch` solves
+        many problems.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
 
@@ -121,12 +121,11 @@ class SapSolver(_core.Solver):
         problem : ContactProblem
             The problem to solve.
         v_guess : array_like (nv,), optional
-            Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+            Initial velocity; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
             In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
         sensitivity : bool
-            Whether derivatives will be asked of the solution: it then keeps the problem linearized
-            and factored, for :meth:`Solution.vjp` and :meth:`Solution.jvp`. No other bit of it
-            depends on that.
+            Whether the solution keeps the problem linearized and factored, for
+            :meth:`Solution.vjp` and :meth:`Solution.jvp`. Its other fields do not change.
 
         Returns
         -------
@@ -227,7 +226,7 @@ def solve(
     problem : ContactProblem
         The problem to solve.
     v_guess : array_like (nv,), optional
-        Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
+        Initial velocity; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
         In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
     settings : SapSettings, optional
         Settings of the solver; None for the defaults.

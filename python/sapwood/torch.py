@@ -1,9 +1,9 @@
 """Contact as a function of PyTorch, which `autograd` and `torch.func` differentiate.
 
 The forward pass is a solve in C, on the CPU and in double precision; a backward pass is one
-back-substitution for every number of the problem at once, see ``docs/derivatives.md``. It works
-under ``torch.func``: ``grad``, ``jacrev``, ``jvp``, ``vmap`` and their combinations. There are no
-second derivatives. PyTorch is imported with this module alone.
+back-substitution for every number of the problem at once, see ``docs/explanation/derivatives.md``.
+It works under ``torch.func``: ``grad``, ``jacrev``, ``jvp``, ``vmap`` and their combinations. There
+are no second derivatives. PyTorch is imported with this module alone.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def solve(
     TypeError, ValueError
         For a wrong argument; the message names it.
     numpy.linalg.LinAlgError
-        In a backward pass, where the linear system is singular to round-off.
+        In a backward pass, if the linear system is singular to round-off.
 
     Examples
     --------

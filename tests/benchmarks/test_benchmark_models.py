@@ -335,7 +335,7 @@ def test_tables_of_a_page_are_renewed(tmp_path):
 
 
 def test_pages_have_their_marks():
-    for name, mark in (("models", "models"), ("speed", "engines")):
+    for name, mark in (("reference/models", "models"), ("reference/speed", "engines")):
         text = (pages.DOCS / f"{name}.md").read_text(encoding="utf-8")
         assert text.count(f"<!-- {mark}: begin -->") == text.count(f"<!-- {mark}: end -->") == 1
 

@@ -6,36 +6,39 @@
 #include "model.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/stages/step.h"
 
 enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR = 3, WARNING = 2 };
 
 /* ---- an engine ------------------------------------------------------------------------------ */
 
-#define COUNT(name) +1
-enum { MOST_ARRAYS = 0 SAP_MUJOCO_ARRAYS(COUNT), MOST_CONSTANTS = 0 SAP_MUJOCO_CONSTANTS(COUNT) };
-#undef COUNT
+/* the fields that C reads, in the order of the table */
+#define MEMBER_SIZE(name) int64_t name;
+#define MEMBER_WORD(name) size_t name;
+#define MEMBER_BOOL(name) unsigned char name;
+#define MEMBER_INT(name) int name;
+#define MEMBER_NUM(name) double name;
+#define MEMBER_NUM_ROW(name) double name[3];
+#define MEMBER_INTS(name) int *name;
+#define MEMBER_BOOLS(name) unsigned char *name;
+#define MEMBER_FLOATS(name) float *name;
+#define MEMBER_NUMS(name) double *name;
+#define MEMBER_CONTACTS(name) struct engine_contact *name;
+#define MEMBER(name, type, shape, versions, readers, change) \
+  SAP_MUJOCO_IN_C_##readers(MEMBER_##type(name))
+#define COUNTER(name, warning) int name;
 
-/* positions in SAP_MUJOCO_CONSTANTS */
-#define PLACE(name) AT_##name,
-enum { SAP_MUJOCO_CONSTANTS(PLACE) N_CONSTANTS };
-#undef PLACE
-
+/* clang-format off */
 struct engine_model {
-  int64_t nq, nv, nu, na, nbody, ngeom, ntree, njnt, nC, nD, nmocap, nsensordata, neq, ntendon,
-      npair, nexclude, nflex, nactuator, nout, nplugin, nhistory;
-  double timestep, gravity[3];
-  int integrator, cone, disableflags, enableflags, disableactuator;
-  const void *constant[MOST_CONSTANTS]; /* in the order of SAP_MUJOCO_CONSTANTS */
+  SAP_MUJOCO_MODEL(MEMBER)
+  SAP_MUJOCO_OPTION(MEMBER)
 };
 
 struct engine_data {
-  double time, energy[2];
-  int64_t narena;
-  size_t pstack, pbase, parena;
-  int ncon, nefc, ne, nf, nl, contacts_full, rows_full;
-  unsigned char flg_energypos, flg_energyvel, flg_rnepost;
-  void *array[MOST_ARRAYS]; /* in the order of SAP_MUJOCO_ARRAYS */
+  SAP_MUJOCO_DATA(MEMBER)
+  SAP_MUJOCO_WARNINGS(COUNTER)
 };
+/* clang-format on */
 
 /* what the engine does, beside moving on */
 static struct {
@@ -112,9 +115,6 @@ static inline void find_contacts(struct engine_data *d) {
   d->contacts_full += engine.full;
 }
 
-#define DOUBLE_OF(m, name, i) (((const double *)(m)->constant[AT_##name])[i])
-#define INT_OF(m, name, i) (((const int *)(m)->constant[AT_##name])[i])
-
 /* with margins in a copy of the model, or with the model itself */
 static inline void collision(const void *model, void *data) {
   const struct engine_model *m = model;
@@ -123,25 +123,25 @@ static inline void collision(const void *model, void *data) {
   note(m == engine.model ? 'n' : 'p');
   engine.is_nothing = m->nbody == 0;
   if (!engine.is_nothing) {
-    memcpy(engine.geom_margin, m->constant[AT_geom_margin], sizeof engine.geom_margin);
-    memcpy(engine.body_margin, m->constant[AT_body_margin], sizeof engine.body_margin);
+    memcpy(engine.geom_margin, m->geom_margin, sizeof engine.geom_margin);
+    memcpy(engine.body_margin, m->body_margin, sizeof engine.body_margin);
   }
   engine.n_pairs = (int)m->npair;
   for (int i = 0; i < engine.n_pairs; ++i) {
     struct engine_pair *pair = engine.pair + i;
-    pair->geom[0] = INT_OF(m, pair_geom1, i);
-    pair->geom[1] = INT_OF(m, pair_geom2, i);
-    pair->dim = INT_OF(m, pair_dim, i);
-    pair->margin = DOUBLE_OF(m, pair_margin, i);
-    pair->gap = DOUBLE_OF(m, pair_gap, i);
-    pair->adhesion = DOUBLE_OF(m, pair_adhesion, i);
-    memcpy(pair->solref, &DOUBLE_OF(m, pair_solref, 2 * i), sizeof pair->solref);
-    memcpy(pair->solimp, &DOUBLE_OF(m, pair_solimp, 5 * i), sizeof pair->solimp);
-    memcpy(pair->friction, &DOUBLE_OF(m, pair_friction, 5 * i), sizeof pair->friction);
+    pair->geom[0] = m->pair_geom1[i];
+    pair->geom[1] = m->pair_geom2[i];
+    pair->dim = m->pair_dim[i];
+    pair->margin = m->pair_margin[i];
+    pair->gap = m->pair_gap[i];
+    pair->adhesion = m->pair_adhesion[i];
+    memcpy(pair->solref, m->pair_solref + 2 * i, sizeof pair->solref);
+    memcpy(pair->solimp, m->pair_solimp + 5 * i, sizeof pair->solimp);
+    memcpy(pair->friction, m->pair_friction + 5 * i, sizeof pair->friction);
   }
   engine.n_colliding = 0;
   for (int b = 0; b < (int)m->nbody; ++b) {
-    engine.n_colliding += INT_OF(m, body_contype, b) != 0 || INT_OF(m, body_conaffinity, b) != 0;
+    engine.n_colliding += m->body_contype[b] != 0 || m->body_conaffinity[b] != 0;
   }
   d->ncon = engine.found;
   d->nefc = 0;
@@ -221,36 +221,12 @@ static inline void sensors(const void *model, void *data) {
   }
 }
 
-static inline void *array_of(const struct engine_data *d, int i) { return d->array[i]; }
-
-enum {
-  QPOS,
-  QVEL,
-  ACT,
-  CTRL,
-  MOCAP_POS,
-  MOCAP_QUAT,
-  MASS,
-  CDOF,
-  COM,
-  XIPOS,
-  XIMAT,
-  XPOS,
-  XMAT,
-  SMOOTH,
-  FREE,
-  QDERIV,
-  QACC,
-  FORCE
-};
-enum { SENSORS = FORCE + 1, CONTACTS, ROWS_OF_CONTACTS, N_USED };
-
 static inline void integrate(const void *model, void *data) {
   struct engine_data *d = data;
   const double dt = ((const struct engine_model *)model)->timestep;
   note('e');
   for (int i = 0; i < NV; ++i) {
-    ((double *)array_of(d, QVEL))[i] += dt * ((double *)array_of(d, QACC))[i];
+    d->qvel[i] += dt * d->qacc[i];
   }
   d->time += dt;
 }
@@ -290,12 +266,12 @@ static inline int state_size(const void *model, int spec) {
 
 static inline void get_state(const void *model, const void *data, double *state, int spec) {
   (void)model, (void)spec;
-  memcpy(state, array_of(data, QVEL), sizeof(double) * NV);
+  memcpy(state, ((const struct engine_data *)data)->qvel, sizeof(double) * NV);
 }
 
 static inline void set_state(const void *model, void *data, const double *state, int spec) {
   (void)model, (void)spec;
-  memcpy(array_of(data, QVEL), state, sizeof(double) * NV);
+  memcpy(((struct engine_data *)data)->qvel, state, sizeof(double) * NV);
 }
 
 static inline sap_mujoco table(void) {
@@ -333,24 +309,19 @@ static inline sap_mujoco table(void) {
                     .mju_error = engine_error,
                     ._mjPRIVATE_setTlsLogHandler = set_local,
                     ._mjPRIVATE_getGlobalLogHandler = get_global};
-#define OFFSET(name) api.model.name = (ptrdiff_t)offsetof(struct engine_model, name);
-  SAP_MUJOCO_SIZES(OFFSET)
-  SAP_MUJOCO_OPTIONS(OFFSET)
+#define OFFSET(name, type, shape, versions, readers, change) \
+  SAP_MUJOCO_IN_C_##readers(api.model.name = (ptrdiff_t)offsetof(struct engine_model, name);)
+  SAP_MUJOCO_MODEL(OFFSET)
+  SAP_MUJOCO_OPTION(OFFSET)
 #undef OFFSET
-  api.model.size = (ptrdiff_t)sizeof(struct engine_model);
-  ptrdiff_t *const constants = &api.model.body_margin;
-  for (int i = 0; i < MOST_CONSTANTS; ++i) {
-    constants[i] =
-        (ptrdiff_t)(offsetof(struct engine_model, constant) + (size_t)i * sizeof(void *));
-  }
-#define OFFSET(name) api.data.name = (ptrdiff_t)offsetof(struct engine_data, name);
-  SAP_MUJOCO_NUMBERS(OFFSET)
+#define OFFSET(name, type, shape, versions, readers, change) \
+  SAP_MUJOCO_IN_C_##readers(api.data.name = (ptrdiff_t)offsetof(struct engine_data, name);)
+  SAP_MUJOCO_DATA(OFFSET)
+#undef OFFSET
+#define OFFSET(name, warning) api.data.name = (ptrdiff_t)offsetof(struct engine_data, name);
   SAP_MUJOCO_WARNINGS(OFFSET)
 #undef OFFSET
-  ptrdiff_t *const arrays = &api.data.qpos;
-  for (int i = 0; i < MOST_ARRAYS; ++i) {
-    arrays[i] = (ptrdiff_t)(offsetof(struct engine_data, array) + (size_t)i * sizeof(void *));
-  }
+  api.model.size = (ptrdiff_t)sizeof(struct engine_model);
   api.contact.size = (ptrdiff_t)sizeof(struct engine_contact);
   api.contact.dist = (ptrdiff_t)offsetof(struct engine_contact, dist);
   api.contact.pos = (ptrdiff_t)offsetof(struct engine_contact, pos);
@@ -410,10 +381,41 @@ static inline void make_constants(struct setting *s) {
       s->geom_xmat[9 * g + 4 * j] = s->ximat[9 * g + 4 * j] = 1.0;
     }
   }
-#define ARRAY(name) [AT_##name] = s->name,
-  const void *const constants[N_CONSTANTS] = {SAP_MUJOCO_CONSTANTS(ARRAY)};
-#undef ARRAY
-  memcpy(s->model.constant, constants, sizeof constants);
+#define POINT_SIZE(name)
+#define POINT_INTS(name) s->model.name = s->name;
+#define POINT_BOOLS(name) s->model.name = s->name;
+#define POINT_FLOATS(name) s->model.name = s->name;
+#define POINT_NUMS(name) s->model.name = s->name;
+#define POINT(name, type, shape, versions, readers, change) \
+  SAP_MUJOCO_IN_C_##readers(POINT_##type(name))
+  SAP_MUJOCO_MODEL(POINT)
+}
+
+static inline void make_state(struct setting *s) {
+  s->data = (struct engine_data){.narena = 1 << 20,
+                                 .flg_rnepost = 1,
+                                 .ncon = s->l.list.count,
+                                 .qpos = s->qpos,
+                                 .qvel = s->m.qvel,
+                                 .act = s->none,
+                                 .ctrl = s->none,
+                                 .mocap_pos = s->none,
+                                 .mocap_quat = s->none,
+                                 .M = s->m.M,
+                                 .cdof = s->m.cdof,
+                                 .subtree_com = s->m.subtree_com,
+                                 .xipos = s->xipos,
+                                 .ximat = s->ximat,
+                                 .geom_xpos = s->geom_xpos,
+                                 .geom_xmat = s->geom_xmat,
+                                 .qfrc_smooth = s->m.qfrc_smooth,
+                                 .qacc_smooth = s->m.qacc_smooth,
+                                 .qDeriv = s->m.qDeriv,
+                                 .qacc = s->qacc,
+                                 .qfrc_constraint = s->force,
+                                 .sensordata = s->none,
+                                 .contact = s->l.contacts,
+                                 .efc_force = s->rows};
 }
 
 static inline void make(struct setting *s) {
@@ -435,27 +437,28 @@ static inline void make(struct setting *s) {
                                    .gravity = {0.0, -3.0, 4.0},
                                    .cone = ELLIPTIC,
                                    .disableflags = EULER_AND_ISLANDS};
-  void *const arrays[N_USED] = {
-      s->qpos,      s->m.qvel,        s->none,          s->none,     s->none,  s->none,
-      s->m.M,       s->m.cdof,        s->m.subtree_com, s->xipos,    s->ximat, s->geom_xpos,
-      s->geom_xmat, s->m.qfrc_smooth, s->m.qacc_smooth, s->m.qDeriv, s->qacc,  s->force,
-      s->none,      s->l.contacts,    s->rows};
-  memcpy(s->data.array, arrays, sizeof arrays);
+  make_state(s);
   make_constants(s);
   engine.model = &s->model;
-  s->data.ncon = engine.found = s->l.list.count;
+  engine.found = s->l.list.count;
   engine.n_rows = s->l.list.n_rows;
-  s->data.flg_rnepost = 1;
-  s->data.narena = 1 << 20;
   s->api = table();
   sap_step_settings step = sap_step_settings_default(0.01);
   step.speculative = 1;
   CHECK_EQUAL(sap_stepper_create(&s->stepper, &s->m.forest, NULL, &step, NULL, NULL, NULL), SAP_OK);
 }
 
+static inline sap_status open_with_options(struct setting *s, sap_mujoco_world *world,
+                                           sap_error *error) {
+  const sap_status status =
+      sap_mujoco_attach(world, &s->api, s->stepper, &s->model, &s->data, error);
+  return status == SAP_OK ? sap_mujoco_accept_options(world, error) : status;
+}
+
+/* in memory of the test, as sap_mujoco_open() does it elsewhere */
 static inline void open_world(struct setting *s, sap_mujoco_world *world) {
   sap_error error;
-  CHECK_EQUAL(sap_mujoco_open(world, &s->api, s->stepper, &s->model, &s->data, &error), SAP_OK);
+  CHECK_EQUAL(open_with_options(s, world, &error), SAP_OK);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #include "check.h"
 #include "counter.h"
 #include "invdyn/invdyn_check.h"
-#include "invdyn/recall.h"
+#include "invdyn/warm_start.h"
 #include "sapwood/invdyn.h"
 
 /* A base that moves in a plane, x z and the turn about y, over two feet with a vertical and a
@@ -295,29 +295,29 @@ static void the_unit_of_mass_does_not_matter(void) {
   }
 }
 
-/* ---- what is recalled ------------------------------------------------------------------------ */
+/* ---- warm starts ---------------------------------------------------------------------------- */
 
-static void carve_recall(void *context, struct sap_arena *arena) {
+static void carve_warm_start(void *context, struct sap_arena *arena) {
   const int32_t width[INVDYN_MOST_BLOCKS] = {2, 1, 0};
-  invdyn_recall_carve(context, 3, width, 3, arena);
+  invdyn_warm_start_carve(context, 3, width, 3, arena);
 }
 
 /* The first call has contacts 20 and 30. Of the three contacts of the second, 40 is new, and the
  * other two begin with the marks that they had. */
-static void marks_follow_the_names(void) {
+static void marks_follow_the_ids(void) {
   struct sap_block block = {0};
-  struct invdyn_recall recall;
+  struct invdyn_warm_start warm_start;
   const sap_allocator memory = sap_allocator_or_default(NULL);
-  REQUIRE(sap_block_carve(&block, carve_recall, &recall, &memory));
+  REQUIRE(sap_block_carve(&block, carve_warm_start, &warm_start, &memory));
   const int64_t before[] = {20, 30}, after[] = {40, 30, 20};
   const invdyn_problem two = {.n = 2, .ids = before}, three = {.n = 3, .ids = after};
   for (int32_t n_others = 1; n_others <= 3; ++n_others) {
-    invdyn_recall(&recall, &two, 2);
+    invdyn_warm_start_load(&warm_start, &two, 2);
     for (int8_t mark = 1; mark <= 8; ++mark) {
-      recall.now[mark - 1] = mark;
+      warm_start.current[mark - 1] = mark;
     }
-    invdyn_remember(&recall, &two);
-    const int8_t *marks = invdyn_recall(&recall, &three, n_others);
+    invdyn_warm_start_store(&warm_start, &two);
+    const int8_t *marks = invdyn_warm_start_load(&warm_start, &three, n_others);
     const int8_t expected[12] = {0, 0, 3, 4, 1, 2, 0, 6, 5};
     REQUIRE(marks != NULL);
     CHECK(memcmp(marks, expected, 9 + (size_t)n_others) == 0);
@@ -491,7 +491,7 @@ static const check_test tests[] = {
     CHECK_TEST(impulses_that_count_are_smaller),
     CHECK_TEST(contacts_are_known_by_their_names),
     CHECK_TEST(the_unit_of_mass_does_not_matter),
-    CHECK_TEST(marks_follow_the_names),
+    CHECK_TEST(marks_follow_the_ids),
     CHECK_TEST(a_second_call_allocates_nothing),
     CHECK_TEST(every_allocation_may_fail),
     CHECK_TEST(wrong_problems_are_named),

@@ -93,14 +93,12 @@ static void smooth_forces_of_implicit_integrators(void) {
   CHECK_STRING(engine.stages + engine.n_stages - 2, "ed");
   for (size_t i = 0; i < CHECK_COUNT(explicit); ++i) {
     s.model.integrator = explicit[i];
-    CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
-                SAP_INVALID_ARGUMENT);
+    CHECK_EQUAL(open_with_options(&s, &world, &error), SAP_INVALID_ARGUMENT);
     CHECK_STRING(error.argument, "model.opt.integrator");
   }
   s.model.integrator = 2;
   s.model.nD = ND - 1;
-  CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
-              SAP_INVALID_ARGUMENT);
+  CHECK_EQUAL(open_with_options(&s, &world, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "model");
   sap_stepper_destroy(s.stepper);
 }
@@ -117,7 +115,7 @@ static void failures_leave_the_state(void) {
   engine.warning = "mind the step";
   s.data.pstack = 7;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_MUJOCO);
-  CHECK_STRING(world.message, "no such thing");
+  CHECK_STRING(world.end.message, "no such thing");
   CHECK(s.data.pstack == 7 && local == NULL);
   CHECK_EQUAL(engine.warnings, 1);
   engine.error = engine.warning = NULL;
@@ -133,24 +131,24 @@ static void failures_leave_the_state(void) {
 
   s.l.contacts[1].dist = NAN;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_FAULT);
-  CHECK_EQUAL(world.code, SAP_FAULT_CONTACT);
-  CHECK_EQUAL(world.index, 1);
+  CHECK_EQUAL(world.end.code, SAP_FAULT_CONTACT);
+  CHECK_EQUAL(world.end.index, 1);
   s.l.contacts[1].dist = 0;
 
   s.m.M[0] = -1;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_ARGUMENT);
-  CHECK_EQUAL(world.status, SAP_NOT_POSITIVE_DEFINITE);
+  CHECK_EQUAL(world.end.status, SAP_NOT_POSITIVE_DEFINITE);
   s.m.M[0] = 2;
   CHECK(memcmp(before, s.m.qvel, sizeof before) == 0);
 
   s.qpos[3] = 1e11;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_STATE);
-  CHECK(world.code == 0 && world.index == 3);
+  CHECK(world.end.code == 0 && world.end.index == 3);
   s.qpos[3] = 0;
   s.m.qvel[2] = NAN;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_STATE);
-  CHECK(world.code == 1 && world.index == 2);
-  CHECK_STRING(sap_step_failure_name(world.failure), "state");
+  CHECK(world.end.code == 1 && world.end.index == 2);
+  CHECK_STRING(sap_step_failure_name(world.end.failure), "state");
   s.m.qvel[2] = 0;
   CHECK_EQUAL(sap_mujoco_step(&world), SAP_STEP_TAKEN);
   CHECK_STRING(engine.stages + engine.n_stages - 13, "kmfprtqvwuase");
@@ -171,12 +169,52 @@ static void wrong_models_are_refused(void) {
     s.model.integrator += i == 2;
     s.model.cone = i == 3 ? PYRAMIDAL : ELLIPTIC;
     s.model.disableflags &= i == 4 ? ~(1 << 18) : -1;
-    CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
-                SAP_INVALID_ARGUMENT);
+    CHECK_EQUAL(open_with_options(&s, &world, &error), SAP_INVALID_ARGUMENT);
     CHECK_STRING(error.argument, names[i]);
     s.model = good;
   }
   sap_stepper_destroy(s.stepper);
+}
+
+/* by the functions of the public header alone */
+static void a_world_is_opened_and_closed(void) {
+  struct setting s;
+  sap_mujoco_world *world;
+  sap_friction_memory *memory;
+  sap_error error;
+  make(&s);
+  REQUIRE(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error) == SAP_OK);
+  REQUIRE(sap_friction_memory_create(&memory, NULL) == SAP_OK);
+  sap_mujoco_set_memory(world, memory);
+  CHECK_EQUAL(sap_mujoco_step(world), SAP_STEP_TAKEN);
+  CHECK_EQUAL(sap_mujoco_end(world)->failure, SAP_STEP_TAKEN);
+  CHECK_CLOSE(sap_mujoco_record(world)->time, 0.01, 0);
+  s.qpos[1] = NAN;
+  CHECK_EQUAL(sap_mujoco_step(world), SAP_STEP_STATE);
+  CHECK_EQUAL(sap_mujoco_end(world)->index, 1);
+  CHECK_CLOSE(sap_mujoco_record(world)->time, 0.01, 0);
+  sap_mujoco_close(world);
+  sap_friction_memory_destroy(memory);
+  s.model.nv += 1;
+  CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK(world == NULL);
+  s.model.nv -= 1;
+  s.model.timestep *= 2;
+  CHECK_EQUAL(sap_mujoco_open(&world, &s.api, s.stepper, &s.model, &s.data, &error),
+              SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "model.opt.timestep");
+  CHECK(world == NULL);
+  sap_mujoco_close(world);
+  sap_stepper_destroy(s.stepper);
+}
+
+/* a series counts as one version */
+static void tested_versions_are_known(void) {
+  CHECK(sap_mujoco_is_tested(3012000) && sap_mujoco_is_tested(4000001));
+  CHECK(sap_mujoco_is_tested(4000000) && sap_mujoco_is_tested(3017002));
+  CHECK(!sap_mujoco_is_tested(3013000) && !sap_mujoco_is_tested(4001000));
+  CHECK(!sap_mujoco_is_tested(0));
 }
 
 /* rows are asked for where something may make one, and not where nothing can */
@@ -226,6 +264,8 @@ static const check_test tests[] = {
     CHECK_TEST(smooth_forces_of_implicit_integrators),
     CHECK_TEST(failures_leave_the_state),
     CHECK_TEST(wrong_models_are_refused),
+    CHECK_TEST(a_world_is_opened_and_closed),
+    CHECK_TEST(tested_versions_are_known),
     CHECK_TEST(rows_are_asked_for_where_something_makes_them),
 };
 CHECK_FILE(test_mujoco, tests);

@@ -19,7 +19,7 @@ static void make_recorded(struct setting *s, sap_mujoco_world *world, struct kep
   static double sensors[SENSED] = {3.0, 4.0};
   make(s);
   s->model.nsensordata = SENSED;
-  s->data.array[SENSORS] = sensors;
+  s->data.sensordata = sensors;
   open_world(s, world);
   memset(k, 0, sizeof *k);
   k->counter.fail_at = -1;
@@ -59,8 +59,8 @@ static void lengths_are_those_of_the_model(void) {
 
   engine.size_error = "no such state";
   CHECK_EQUAL(sap_recording_open(&k.recording, &world), -1);
-  CHECK_EQUAL(world.failure, SAP_STEP_MUJOCO);
-  CHECK_STRING(world.message, "no such state");
+  CHECK_EQUAL(world.end.failure, SAP_STEP_MUJOCO);
+  CHECK_STRING(world.end.message, "no such state");
   release(&s, &k);
 }
 
@@ -134,8 +134,8 @@ static void without_memory_a_step_fails(void) {
   make_recorded(&s, &world, &k);
   k.counter.fail_at = 0;
   CHECK_EQUAL(sap_mujoco_run(&world, STEPS, NULL, NULL), 0);
-  CHECK_EQUAL(world.failure, SAP_STEP_ARGUMENT);
-  CHECK_EQUAL(world.status, SAP_OUT_OF_MEMORY);
+  CHECK_EQUAL(world.end.failure, SAP_STEP_ARGUMENT);
+  CHECK_EQUAL(world.end.status, SAP_OUT_OF_MEMORY);
   CHECK(k.recording.steps == 0 && k.log.n == 0);
   CHECK_EQUAL(sap_mujoco_run(&world, STEPS, NULL, NULL), STEPS);
   release(&s, &k);

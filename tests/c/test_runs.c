@@ -56,7 +56,7 @@ static void a_run_is_its_steps(void) {
   }
   engine.error = "at once";
   CHECK_EQUAL(sap_mujoco_run(&world, 5, NULL, NULL), 0);
-  CHECK_EQUAL(world.failure, SAP_STEP_MUJOCO);
+  CHECK_EQUAL(world.end.failure, SAP_STEP_MUJOCO);
   sap_stepper_destroy(s.stepper);
   sap_stepper_destroy(other.stepper);
 }
@@ -137,7 +137,8 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   open_world(&s, &world);
   s.l.contacts[0].dist = NAN;
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 0);
-  CHECK(world.failure == SAP_STEP_FAULT && world.code == SAP_FAULT_CONTACT && world.index == 0);
+  CHECK(world.end.failure == SAP_STEP_FAULT && world.end.code == SAP_FAULT_CONTACT &&
+        world.end.index == 0);
   CHECK_STRING(engine.stages, "kmfptvuakmfprtqvwua");
   sap_stepper_destroy(s.stepper);
   /* the engine counts what it had no room for once */
@@ -145,7 +146,7 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   open_world(&s, &world);
   engine.full = 1;
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 0);
-  CHECK(world.failure == SAP_STEP_MEMORY && s.data.contacts_full == 1);
+  CHECK(world.end.failure == SAP_STEP_MEMORY && s.data.contacts_full == 1);
   sap_stepper_destroy(s.stepper);
   /* a rigid contact that is far too deep is corrected as the engine would, which takes its rows */
   make_shallow(&s);
@@ -178,9 +179,10 @@ static void a_quiet_step_that_fails_leaves_all(void) {
 static void worlds_do_not_know_each_other(void) {
   enum { WORLDS = 3, STEPS = 4 };
   struct setting s;
-  struct sap_rollout r = {.neutral_spec = 1, .state_spec = 2, .control_spec = 4};
+  sap_mujoco_world world;
+  struct sap_rollout r = {.world = &world, .neutral_spec = 1, .state_spec = 2, .control_spec = 4};
   make(&s);
-  open_world(&s, &r.world);
+  open_world(&s, &world);
   double initial[WORLDS][NV], state[WORLDS][STEPS][NV], once[WORLDS][STEPS][NV];
   int64_t taken[WORLDS] = {0};
   volatile uint8_t stopped = 0;
@@ -189,9 +191,10 @@ static void worlds_do_not_know_each_other(void) {
       initial[w][i] = (w == 2 ? 0 : w) + 0.1 * i;
     }
   }
-  int lengths[3];
-  CHECK_EQUAL(sap_rollout_lengths(&r, &lengths[0], &lengths[1], &lengths[2]), 0);
-  CHECK(lengths[0] == NV && lengths[1] == NV && lengths[2] == NV);
+  struct sap_rollout_lengths lengths;
+  CHECK_EQUAL(sap_rollout_find_lengths(&r, &lengths), 0);
+  CHECK(lengths.neutral == NV && lengths.state == NV && lengths.control == NV);
+  CHECK_EQUAL(lengths.sensordata, 0);
   r.neutral = s.qpos;
   r.initial = (struct sap_plane){initial[0], NV, 0};
   r.state = (struct sap_plane){state[0][0], STEPS * NV, NV};
@@ -212,7 +215,7 @@ static void worlds_do_not_know_each_other(void) {
   CHECK(memcmp(once[1], state[1], sizeof once[1]) == 0);
   initial[1][4] = INFINITY;
   CHECK(!sap_rollout_run(&r));
-  CHECK(r.current == 1 && r.world.failure == SAP_STEP_STATE && r.world.index == 4);
+  CHECK(r.current == 1 && world.end.failure == SAP_STEP_STATE && world.end.index == 4);
   stopped = 1;
   CHECK(sap_rollout_run(&r) && r.current == 1);
   sap_stepper_destroy(s.stepper);

@@ -67,10 +67,10 @@ static void every_task_runs_once(void) {
     REQUIRE(threads);
     CHECK_EQUAL(sap_threads_helpers(threads), 0);
     CHECK(loops_are_whole(threads, n));
-    sap_threads_rouse(threads);
+    sap_threads_wake(threads);
     CHECK_EQUAL(sap_threads_helpers(threads), n - 1);
     CHECK(loops_are_whole(threads, n));
-    sap_threads_rest(threads);
+    sap_threads_sleep(threads);
     CHECK(loops_are_whole(threads, n));
     sap_threads_destroy(threads, &memory);
   }
@@ -81,10 +81,10 @@ static void helpers_wake_from_sleep(void) {
   struct sap_threads *threads = sap_threads_create(3, &memory);
   REQUIRE(threads);
   for (int32_t repeat = 0; repeat < 10; ++repeat) {
-    sap_threads_rouse(threads);
+    sap_threads_wake(threads);
     CHECK(loops_are_whole(threads, 3));
     if (repeat % 2) {
-      sap_threads_rest(threads);
+      sap_threads_sleep(threads);
     }
     /* longer than either patience */
     check_wait(0.004);
@@ -98,7 +98,7 @@ static void tasks_run_at_the_same_time(void) {
   const sap_allocator memory = sap_allocator_or_default(NULL);
   struct sap_threads *threads = sap_threads_create(4, &memory);
   REQUIRE(threads);
-  sap_threads_rouse(threads);
+  sap_threads_wake(threads);
   CHECK_EQUAL(threads_that_meet(threads), 4);
   sap_threads_destroy(threads, &memory);
 }
@@ -109,8 +109,8 @@ static void threads_that_cannot_be_made_are_done_without(void) {
     struct sap_threads *threads = sap_threads_create(6, &memory);
     REQUIRE(threads);
     threads_allowed = allowed;
-    sap_threads_rouse(threads);
-    sap_threads_rouse(threads);
+    sap_threads_wake(threads);
+    sap_threads_wake(threads);
     threads_allowed = 1000;
     CHECK_EQUAL(sap_threads_helpers(threads), allowed);
     CHECK(loops_are_whole(threads, 6));
@@ -124,7 +124,7 @@ static void threads_that_cannot_be_made_are_done_without(void) {
 static int loops_in_child(void *context) {
   struct sap_threads *threads = context;
   const sap_allocator memory = sap_allocator_or_default(NULL);
-  sap_threads_rouse(threads);
+  sap_threads_wake(threads);
   const int whole = sap_threads_helpers(threads) == 3 && loops_are_whole(threads, 4);
   sap_threads_destroy(threads, &memory);
   return whole;
@@ -140,7 +140,7 @@ static void a_child_process_makes_its_own(void) {
   const sap_allocator memory = sap_allocator_or_default(NULL);
   struct sap_threads *threads = sap_threads_create(4, &memory);
   REQUIRE(threads);
-  sap_threads_rouse(threads);
+  sap_threads_wake(threads);
   CHECK(loops_are_whole(threads, 4));
   CHECK_EQUAL(threads_that_meet(threads), 4); /* before a fork, see meeting.h */
   CHECK(holds_in_child(loops_in_child, threads));

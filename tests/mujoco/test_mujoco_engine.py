@@ -11,10 +11,11 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import full_state, mixed
+from mujoco_models import VERSION, full_state, mixed
 from sapwood import _core
 from sapwood.mujoco import NotSupported, Stepper
 from sapwood.mujoco.reading import engine as mujoco_engine
+from sapwood.mujoco.reading.engine_fields import FIELDS
 from sapwood.studies import scenes
 
 
@@ -89,6 +90,25 @@ def test_a_description_that_is_out_of_date_is_found_out(name):
                 mujoco_engine._try_layout(moved)
 
 
+def test_the_table_says_what_mujoco_describes():
+    """Types, shapes and versions of all fields, those that Python alone reads too."""
+    description = mujoco_engine._description()
+    has = {"ALL": True, "SINCE_4": VERSION >= (4, 0), "BEFORE_3_17": VERSION < (3, 17)}
+    for field in FIELDS:
+        found = [f for f in description[field.structure].fields if f.name == field.name]
+        if field.structure == "mjWarningStat":
+            assert hasattr(mujoco.mjtWarning, field.change)
+            continue
+        assert len(found) == has[field.versions], field.key
+        for f in found:
+            assert str(f.type) == field.declared, field.key
+            extents = getattr(f, "array_extent", None) or ()
+            lengths = [str(extent) for extent in extents]
+            assert not field.is_array or f"({', '.join(lengths)})" == field.shape, field.key
+    keys = [field.key for field in FIELDS]
+    assert len(set(keys)) == len(keys)
+
+
 def test_a_missing_field_is_found_out(monkeypatch):
     description = mujoco_engine._description()
     for struct, field in (("mjData", "efc_force"), ("mjOption", "cone"), ("mjContact", "dist")):
@@ -101,7 +121,7 @@ def test_a_missing_field_is_found_out(monkeypatch):
 
 
 def test_a_missing_function_is_found_out(monkeypatch):
-    monkeypatch.setattr(mujoco_engine, "_FUNCTIONS", ("mj_factorM", "mj_factorM7"))
+    monkeypatch.setattr(_core, "MUJOCO_FUNCTIONS", ("mj_factorM", "mj_factorM7"))
     with pytest.raises(mujoco_engine.EngineError, match=r"function is missing.*mj_factorM7"):
         mujoco_engine.read_addresses()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import runpy
 import tomllib
 import warnings
 from pathlib import Path
@@ -16,7 +17,8 @@ mujoco = pytest.importorskip("mujoco")
 from mujoco_models import mixed, needs_surface_velocity, urdf_on_floor
 from sapwood import RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper
-from sapwood.mujoco.reading.support import OLDEST, TOO_NEW, check_version
+from sapwood.mujoco.reading import versions
+from sapwood.mujoco.reading.versions import OLDEST, TOO_NEW, check_version, warn_if_untested
 from sapwood.studies import scenes
 
 
@@ -407,6 +409,20 @@ def test_the_extra_asks_for_the_versions_that_are_accepted():
         tuple(int(part) for part in f"{bound}.0".split(".")[:2]) for bound in (oldest, too_new)
     ]
     assert bounds == [OLDEST, TOO_NEW]
+
+
+def test_a_version_that_was_not_tested_is_told_of(monkeypatch):
+    warn_if_untested()
+    monkeypatch.setattr(mujoco, "mj_version", lambda: 4_009_000)
+    monkeypatch.setattr(mujoco, "__version__", "4.9.0")
+    with pytest.warns(RuntimeWarning, match=r"MuJoCo 3\.12\.0, .*4\.0\.1, found 4\.9\.0"):
+        warn_if_untested()
+
+
+def test_tested_versions_are_those_that_the_tests_run_with():
+    script = Path(__file__).resolve().parents[2] / "scripts/engines"
+    engines = runpy.run_path(str(script), run_name="engines")["VERSIONS"]
+    assert versions.tested_versions() == list(engines)
 
 
 def test_tested_versions_are_accepted():

@@ -382,7 +382,7 @@ def test_results_are_of_their_run(falling):
 def test_the_page_runs(capsys, tmp_path, monkeypatch):
     """The Python blocks of the page on the stepper, one after the other."""
     monkeypatch.chdir(tmp_path)
-    page = Path(__file__).resolve().parents[2] / "docs" / "stepper.md"
+    page = Path(__file__).resolve().parents[2] / "docs/how-to/stepper.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 9
     names = {}
@@ -395,7 +395,8 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
     # the harder the push the further the ball, from where the hand reaches it
     gone = names["result"].state[:, -1, 1]
     assert gone[-1] > gone[0]
-    columns = set(re.findall(r"`(\w+)`", page.read_text().split("| column |")[1].split("\n\n")[0]))
+    results = (page.parents[1] / "reference/run_results.md").read_text()
+    columns = set(re.findall(r"`(\w+)`", results.split("| column |")[1].split("\n\n")[0]))
     assert set(_core.STEP_RECORD.names) <= columns
 
 

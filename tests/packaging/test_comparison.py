@@ -21,7 +21,7 @@ def rows_of(name):
 
 def cells_of(beginning):
     """Numbers in the columns of sapwood, MuJoCo and Drake of a row of the page."""
-    page = (ROOT / "docs/comparison.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/explanation/comparison.md").read_text(encoding="utf-8")
     (row,) = re.findall(rf"^\| {re.escape(beginning)}.*$", page, re.MULTILINE)
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
     return [[float(x) for x in re.findall(r"\d+(?:\.\d+)?", cell)] for cell in cells[1:4]]
@@ -81,7 +81,7 @@ def test_speeds_of_the_front_page():
 
 
 def test_what_a_single_step_adds():
-    page = " ".join((ROOT / "docs/stepper.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs/reference/speed.md").read_text(encoding="utf-8").split())
     (text,) = re.findall(r"that is (\S+) us in the median, (\S+) us .* and (\S+) us at most", page)
     rows = [r for r in rows_of("models_speed.csv") if r["controls"] == "zero" and r["single"]]
     added = [float(r["single"]) - float(r["step"]) for r in rows]
@@ -91,7 +91,7 @@ def test_what_a_single_step_adds():
 
 def test_what_coulombs_law_costs():
     """The table at the top of the page and the one that is measured say the same."""
-    page = (ROOT / "docs/sliding.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/explanation/sliding.md").read_text(encoding="utf-8")
     (top,) = re.findall(r"\| (\S+) times the Newton iterations at 1e-6, (\S+) times the time", page)
     measured = [re.findall(rf"^\| {name}: geometric mean.*\| (\S+),", page, re.MULTILINE)[0]
                 for name in ("iterations", "time")]  # fmt: skip

@@ -21,7 +21,7 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/**/*.md")
     for page in ROOT.glob(pattern)
     # written by the site
-    if page.parent != ROOT / "docs/reference"
+    if page.parent != ROOT / "docs/reference/api"
 )
 # folders whose files are named in text, from the root
 SOURCES = (
@@ -48,10 +48,10 @@ def modules():
 
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
-GUIDE = [Path("README.md"), *(page.relative_to(ROOT) for page in sorted(ROOT.glob("docs/*.md")))]
+GUIDE = [Path("README.md"), *(page.relative_to(ROOT) for page in sorted(ROOT.glob("docs/*/*.md")))]
 # what tests of their own ask more of than that they run
-ELSEWHERE = {"docs/stepper.md", "docs/stepping.md"}
-SLOW = {"docs/experiments.md"}
+ELSEWHERE = {"docs/how-to/stepper.md", "docs/how-to/stepping.md"}
+SLOW = {"docs/how-to/figures.md"}
 # packages that a page needs which imports these
 NEEDED = {
     "mujoco": "mujoco",
@@ -133,7 +133,7 @@ def test_unfenced_python_is_found():
 
 def test_the_page_on_stepping_runs(capsys):
     """The puck turns at the wall, which it meets within a millimetre or so."""
-    text = (ROOT / "docs" / "stepping.md").read_text()
+    text = (ROOT / "docs/how-to/stepping.md").read_text()
     (block,) = FENCED.findall(text)
     names = {"__name__": "page"}
     exec(compile(block, "stepping.md", "exec"), names)
@@ -297,9 +297,22 @@ def test_missing_files_are_found():
     assert missing_files(text) == ["csrc/solver/none.c", "docs/*.none"]
 
 
+STEPS = re.compile(r"^\| \d+ \| `([\w.]+)` \| `([\w/.]+)` \|", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["architecture", "tour"])
+def test_the_way_of_a_solve_names_functions_that_are_there(page):
+    """Each row of these tables has a function and the file that defines it."""
+    steps = STEPS.findall((ROOT / f"docs/development/{page}.md").read_text())
+    assert len(steps) > 20
+    for name, path in steps:
+        defined = rf"^(?:[a-z].*\b| *def ){name.split('.')[-1]}_?[([)]"
+        assert re.search(defined, (ROOT / path).read_text(), re.MULTILINE), (name, path)
+
+
 def rows_of_figures():
     """Figure and files of the table of figures."""
-    text = (ROOT / "docs/experiments.md").read_text()
+    text = (ROOT / "docs/how-to/figures.md").read_text()
     rows = re.findall(
         r"^\| (\S[^|]*) \| ([^|]+) \| ([^|]*`[^|]+) \| [^|]+ \| [^|]+ \|$", text, re.MULTILINE
     )
@@ -332,10 +345,10 @@ def test_figures_16_and_17_are_those_of_the_paper():
 
 
 def test_solves_that_warn_are_explained():
-    """Every status with which a step is taken and warns has a row on the page of the stepper."""
+    """Every status with which a step is taken and warns has a row on the page of failed solves."""
     pytest.importorskip("mujoco")
     from sapwood.mujoco.results.results import UNCONVERGED
 
-    _, section = (ROOT / "docs/stepper.md").read_text().split("\n## Troubleshooting\n")
-    rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    page = (ROOT / "docs/how-to/troubleshooting.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)
     assert set(rows) == {status.name for status in UNCONVERGED}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from extra_programs import PROGRAMS
-from sapwood import optional
+from sapwood.base import optional
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -125,7 +125,7 @@ def test_no_text_installs_from_an_index_that_lacks_the_package():
 
 def test_texts_name_extras_that_there_are():
     named = set()
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "benchmarks/README.md"]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), ROOT / "benchmarks/README.md"]:
         for words in re.findall(r"'\.\[([a-z,]+)\]'", page.read_text(encoding="utf-8")):
             named |= set(words.split(","))
     for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("benchmarks/**/*.py")]:

@@ -34,6 +34,10 @@ WRONG = {
     "mujoco/stages/step includes problem/graph": {
         "csrc/mujoco/stages/step.c": '#include "problem/graph.h"\n'
     },
+    "mujoco/stages/step.c has api->data., which belongs to mujoco/engine": {
+        "csrc/mujoco/stages/step.c": "int *nefc = data + api->data.nefc, n = api->contact.size;\n",
+        "csrc/mujoco/engine/guard.c": "setjmp(api->model.nv);\n",
+    },
     "circle: sapwood.shapes, sapwood.types": {
         "python/sapwood/shapes.py": "def draw():\n    from . import types\n",
         "python/sapwood/types.py": "if TYPE_CHECKING:\n    import sapwood.shapes\n",
@@ -50,13 +54,27 @@ WRONG = {
         "python/sapwood/mujoco/reading/arrays.py": "from sapwood.mujoco.results import faults\n",
         "python/sapwood/mujoco/results/faults.py": "",
     },
+    "twice: base/memory.c, lcp/memory.c": {"csrc/lcp/memory.c": ""},
     "sapwood.types imports sapwood.studies": {"python/sapwood/types.py": "from . import studies\n"},
 }
 
 
-def told(script):
+CALLED = {
+    "circle by calls: base/list, base/memory": {
+        "base/list": "void take(void); void add(void) { take(); }",
+        "base/memory": "void add(void); void take(void) { add(); }",
+    },
+    "base/memory calls lcp/qp": {
+        "base/memory": "void solve(void); void take(void) { solve(); }",
+        "lcp/qp": "void solve(void) {}",
+    },
+}
+
+
+def told(script, *build):
     """Exit status and lines of the script."""
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    command = [sys.executable, script, *build]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()
 
@@ -82,3 +100,20 @@ def test_a_sound_tree_passes(tmp_path):
 @pytest.mark.parametrize("line", WRONG)
 def test_what_is_wrong_is_told(line, tmp_path):
     assert told(tree(tmp_path, SOUND | WRONG[line])) == (1, [line])
+
+
+@pytest.mark.parametrize("line", CALLED)
+def test_calls_are_read_from_objects(line, tmp_path):
+    """In the places where CMake leaves them; those of tests and of files that are gone are not."""
+    if not (shutil.which("cc") and shutil.which("nm")):
+        pytest.skip("needs a C compiler and nm")
+    objects = tmp_path / "build/csrc/CMakeFiles/sapwood_library.dir"
+    for unit, text in CALLED[line].items():
+        made = objects / f"{unit}.c.o"
+        made.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cc", "-x", "c", "-c", "-", "-o", made], input=text, text=True, check=True)
+    shutil.copy(made, objects / "base/gone.c.o")
+    (tmp_path / "build/tests").mkdir()
+    shutil.copy(made, tmp_path / "build/tests/test.c.o")
+    sources = {f"csrc/{unit}.c": text for unit, text in CALLED[line].items()}
+    assert told(tree(tmp_path, SOUND | sources), tmp_path / "build") == (1, [line])

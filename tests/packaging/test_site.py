@@ -15,7 +15,7 @@ from sapwood.studies.experiments.figures import FIGURES
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "docs/_ext"
 CARDS = re.findall(
-    r"^```\{gallery\}\n(.*?)^```$", (ROOT / "docs/gallery.md").read_text(), re.M | re.S
+    r"^```\{gallery\}\n(.*?)^```$", (ROOT / "docs/reference/gallery.md").read_text(), re.M | re.S
 )
 
 

@@ -98,7 +98,7 @@ def test_every_option_runs_and_writes(options, tmp_path):
     assert ("mujoco" in summary) == ("--compare" in options)
     for words in ("real-time factor", "second half", "8 of 8", "sigma mu dt g"):
         assert words in done.stdout
-    drift = "\nthe runs drift apart, see docs/clutter.md\n"
+    drift = "\nthe runs drift apart, see docs/how-to/clutter.md\n"
     assert done.stdout.count(drift) == ("--compare" in options)
 
 

@@ -159,7 +159,7 @@ def test_9_times_are_parts_of_the_step(full_9):
 
 
 def test_9_sapwood_takes_fewer_iterations_than_the_printed_algorithm(full_9):
-    """Through the first half, the impacts: half as many (docs/solver.md), here at least a tenth."""
+    """Through the first half, the impacts: half as many usually, here at least a tenth fewer."""
     for walls in (0, 1):
         means = []
         for method in METHODS:

@@ -15,10 +15,10 @@ NEEDS = {"friction_in_torch": "torch"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
-def test_the_page_on_experiments_lists_the_notebooks():
+def test_the_page_on_notebooks_lists_them():
     assert NOTEBOOKS
-    page = (FOLDER.parent / "docs" / "experiments.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| \[(\w+)\]\(\.\./notebooks/(\w+)\.ipynb\) \|", page, re.MULTILINE)
+    page = (FOLDER.parent / "docs/tutorials/notebooks.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[(\w+)\]\(\.\./\.\./notebooks/(\w+)\.ipynb\) \|", page, re.MULTILINE)
     assert [name for name, _ in listed] == [file for _, file in listed]
     assert sorted(name for name, _ in listed) == [path.stem for path in NOTEBOOKS]
 

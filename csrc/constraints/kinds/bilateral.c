@@ -1,6 +1,6 @@
-/* A constraint g(q) = 0 of 1 to 6 rows: ball, weld, distance, coupler, the closing of a loop. The
+/* A bilateral constraint g(q) = 0 has 1 to 6 rows: ball, weld, distance, coupler, loop closure. The
  * rows of J are the rates of g. Bounds on its force (N, N m) make a joint that slips, or breaks
- * while they are exceeded; a cable under tension has both on one side of 0. */
+ * while they are exceeded; for a cable under tension both lie on one side of 0. */
 #include "constraints/kinds/row_run.h"
 
 static inline struct sap_row row(const double *p, const struct sap_row_step *step) {

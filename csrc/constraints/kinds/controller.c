@@ -1,11 +1,10 @@
-/* A PD controller that acts on the velocity and position at the end of the step, with an effort
- * limit e:
+/* A PD controller acts on the velocity and position at the end of the step, with an effort limit e:
  *
  *     gamma = clamp(dt (Kp (q_d - q_0 - dt v_c) + Kd (v_d - v_c) + u_ff), -dt e, dt e)
  *
  * which is a clamped row with R = 1/(dt (dt Kp + Kd)) and v_hat = (Kp (q_d - q_0) + Kd v_d +
- * u_ff)/(dt Kp + Kd). Where R would be less than R_nr, both gains are scaled down until it is not:
- * u_ff alone keeps its size. */
+ * u_ff)/(dt Kp + Kd). If R would be less than R_nr, both gains are scaled down until R = R_nr; u_ff
+ * keeps its size. */
 #include <math.h>
 
 #include "constraints/kinds/row_run.h"

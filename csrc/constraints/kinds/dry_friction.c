@@ -1,4 +1,4 @@
-/* Dry friction of a joint: |gamma| <= dt f, against the motion. f is a force or torque (N, N m). */
+/* Dry friction of a joint opposes the motion: |gamma| <= dt f, f a force or torque (N, N m). */
 #include "constraints/kinds/row_run.h"
 
 static inline struct sap_row row(const double *p, const struct sap_row_step *step) {

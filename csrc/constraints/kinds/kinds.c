@@ -41,20 +41,6 @@ const char *sap_rule_text(enum sap_rule rule) {
   return text[rule];
 }
 
-void sap_compliant_slopes(double g, double k, double tau_d, const struct sap_row_step *step,
-                          struct sap_row by[SAP_ROW_SLOPES]) {
-  const double time = step->dt + tau_d, R = 1 / (step->dt * k * time);
-  by[0].v_hat = -1 / time;
-  by[2].v_hat = by[SAP_ROW_BY_DT].v_hat = g / (time * time);
-  if (step->R_nr > R) {
-    by[SAP_ROW_BY_R_NR].R = 1;
-    return;
-  }
-  by[1].R = -R / k;
-  by[2].R = -R / time;
-  by[SAP_ROW_BY_DT].R = -R / step->dt - R / time;
-}
-
 const char *sap_kind_name(sap_kind kind) {
   return kind < SAP_N_KINDS ? sap_kinds[kind]->name : "unknown kind";
 }

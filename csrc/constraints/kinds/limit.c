@@ -1,5 +1,5 @@
-/* A limit: of a joint, or a contact without friction. phi0 is the distance to it (m or rad),
- * negative beyond it; the row of J is the rate of that distance. It can only push. */
+/* A limit of a joint, or a contact without friction, can only push. phi0 is the distance to it (m
+ * or rad), negative beyond it; the row of J is the rate of that distance. */
 #include "constraints/kinds/row_run.h"
 
 static inline struct sap_row row(const double *p, const struct sap_row_step *step) {

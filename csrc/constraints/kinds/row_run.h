@@ -1,5 +1,5 @@
-/* What the kinds of kinds.h share: the loop over the rows of a group, which takes in the rule of a
- * kind, and the spring that most of them are. */
+/* The kinds of kinds.h share this loop over the rows of a group, which inlines the rule of a kind.
+ * They also share the spring that most of them are. */
 #ifndef SAPWOOD_CONSTRAINTS_KINDS_ROW_RUN_H
 #define SAPWOOD_CONSTRAINTS_KINDS_ROW_RUN_H
 
@@ -10,7 +10,7 @@
 #include "constraints/kinds/kinds.h"
 #include "constraints/kinds/release_row.h"
 
-/* 1/R is finite above it */
+/* 1/R is finite above this */
 static const double sap_least_R = 0x1p-1024;
 
 static inline int sap_row_has_R(const struct sap_row *row) {
@@ -21,8 +21,9 @@ static inline int sap_row_has_bounds(const struct sap_row *row) {
   return (row->lower <= row->upper) & (row->lower <= DBL_MAX) & (row->upper >= -DBL_MAX);
 }
 
-/* a spring and damper that resists g and its rate:
- * R = max(R_nr, 1/(dt k (dt + tau_d))) (21), v_hat = -g/(dt + tau_d), no bounds */
+/* Returns a spring and damper that resists g and its rate:
+ *
+ *     R = max(R_nr, 1/(dt k (dt + tau_d))) (21), v_hat = -g/(dt + tau_d), no bounds */
 static inline struct sap_row sap_compliant_row(double g, double k, double tau_d,
                                                const struct sap_row_step *step) {
   const double time = step->dt + tau_d;
@@ -32,7 +33,23 @@ static inline struct sap_row sap_compliant_row(double g, double k, double tau_d,
                           .upper = INFINITY};
 }
 
-/* the same, released where k is infinite: release_row.h */
+/* Writes the derivatives of sap_compliant_row() with respect to g, k, tau_d and the step. */
+static inline void sap_compliant_slopes(double g, double k, double tau_d,
+                                        const struct sap_row_step *step,
+                                        struct sap_row by[SAP_ROW_SLOPES]) {
+  const double time = step->dt + tau_d, R = 1 / (step->dt * k * time);
+  by[0].v_hat = -1 / time;
+  by[2].v_hat = by[SAP_ROW_BY_DT].v_hat = g / (time * time);
+  if (step->R_nr > R) {
+    by[SAP_ROW_BY_R_NR].R = 1;
+    return;
+  }
+  by[1].R = -R / k;
+  by[2].R = -R / time;
+  by[SAP_ROW_BY_DT].R = -R / step->dt - R / time;
+}
+
+/* Returns the same, released if k is infinite (release_row.h). */
 static inline struct sap_row sap_released_row(double g, double k, double tau_d,
                                               const struct sap_row_step *step) {
   struct sap_row row = sap_compliant_row(g, k, tau_d, step);
@@ -44,7 +61,7 @@ static inline struct sap_row sap_released_row(double g, double k, double tau_d,
 
 typedef struct sap_row sap_row_rule(const double *parameter, const struct sap_row_step *step);
 
-/* sap_kind_entry.rows of a kind whose single rows are `rule` */
+/* Implements sap_kind_entry.rows of a kind with the rule `rule` for single rows. */
 static inline __attribute__((always_inline)) int64_t sap_fill_rows(sap_row_rule *rule,
                                                                    const int32_t n_parameters,
                                                                    const struct sap_row_run *run,

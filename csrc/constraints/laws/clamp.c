@@ -14,10 +14,10 @@ static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
   sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
 }
 
-/* rows that a triple lacks have bounds that let nothing through */
+/* Reads the constants; missing rows of a triple have bounds that pass no impulse. */
 static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
                  const sap_problem *problem) {
-  (void)problem; /* the rows know their group */
+  (void)problem; /* origin->rows names the group */
   const struct sap_clamps *clamp = &pool->clamp;
   for (int32_t place = begin; place < end; ++place) {
     const struct sap_triple_rows *rows = sap_rows_at(origin, place);
@@ -57,7 +57,7 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
       const double y_b = y_a + dy;
       const double a = sap_clamp_impulse(y_a, lower, upper);
       const double b = sap_clamp_impulse(y_b, lower, upper);
-      /* R int_{y_a}^{y_b} gamma dy: between the bounds, and beyond them */
+      /* R int_{y_a}^{y_b} gamma dy, between the bounds and beyond them */
       const int beyond = a == b && a != y_a && b != y_b;
       const double inside = a == y_a && b == y_b ? 0.5 * dy * (a + b) : 0.5 * (b - a) * (b + a);
       sum += p->clamp.R[r][i] * (beyond ? a * dy : inside + (b * (y_b - b) - a * (y_a - a)));
@@ -67,11 +67,11 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
 }
 
 static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
-  /* rows stay what they are at y */
+  /* rows keep gamma and G at y */
   (void)pool, (void)begin, (void)end;
 }
 
-/* row r of the triple at place i */
+/* Returns row r of the triple at place i. */
 static struct sap_clamped row_at(const struct sap_pool *p, int r, int32_t i) {
   return (struct sap_clamped){p->y[r][i],     p->gamma[r][i],       p->v_c[r][i],
                               p->v_hat[r][i], p->clamp.lower[r][i], p->clamp.upper[r][i]};
@@ -109,7 +109,7 @@ SAP_DECLARE_LOOPS(clamp_loops);
 
 const struct sap_law sap_law_clamp = {CLAMPED, .carve = carve};
 
-/* in the arrays of the other */
+/* this law uses the arrays of sap_law_clamp */
 const struct sap_law sap_law_joint = {CLAMPED, .is_diagonal = 1};
 
 void sap_clamp(int64_t n, const double *y, const double *R, const double *lower,

@@ -1,4 +1,4 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include <float.h>
 #include <math.h>
 
@@ -80,7 +80,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   }
 }
 
-/* c and b of direction.h; b = 0 where a bound is infinite, which leaves the row alone */
+/* Return c and b of direction.h; b = 0 if a bound is infinite, which leaves the row unchanged. */
 static inline double middle_of(double lower, double upper) {
   return upper - lower <= DBL_MAX ? 0.5 * (lower + upper) : 0;
 }

@@ -1,4 +1,4 @@
-/* Of clamped rows (clamp.h), row by row. */
+/* This file differentiates clamped rows (clamp.h), row by row. */
 #include "constraints/laws/clamp.h"
 #include "constraints/laws.h"
 #include "constraints/partials.h"

@@ -1,4 +1,5 @@
-/* Compliant frictional contact at one point: the cone projection and what follows from it.
+/* This module is the law of compliant frictional contact at one point: cone projection, cost and
+ * Hessian.
  *
  * Rows (t1, t2, n), R = diag(R_t, R_t, R_n), y = R^-1 (v_hat - v_c). With
  *
@@ -16,9 +17,9 @@
  * The test y_n >= 0 matters for mu = 0, y_t = 0, where y_r <= mu y_n would let a pulling impulse
  * through.
  *
- * The soft norm y_r = sqrt(|y_t|^2 + eps_s^2) of the projection note, where asked for, replaces y_r
+ * With eps_s > 0 the soft norm y_r = sqrt(|y_t|^2 + eps_s^2) of the projection note replaces y_r
  * everywhere: then |t| < 1, the potential stays convex and differentiable, and cost, gamma and G
- * belong together. With eps_s = 0, t = 0 where y_t = 0. */
+ * remain consistent. With eps_s = 0, t = 0 where y_t = 0. */
 #ifndef SAPWOOD_CONSTRAINTS_LAWS_CONTACT_H
 #define SAPWOOD_CONSTRAINTS_LAWS_CONTACT_H
 
@@ -27,7 +28,7 @@
 
 #include "sapwood.h"
 
-/* constants of one contact */
+/* Constants of one contact. */
 struct sap_contact {
   double mu;
   double R_t, R_n;
@@ -39,12 +40,12 @@ struct sap_contact {
   double v_hat[3];      /* (t1, t2, n) */
 };
 
-/* where y lies, and the quantities that cost, impulse and Hessian share. All functions below select
+/* Region of y and the quantities that cost, impulse and Hessian share. All functions below select
  * instead of branching, so that loops over contacts turn into vector instructions. */
 struct sap_contact_state {
   double y[3];
   double y_r, inverse_y_r; /* inverse_y_r = 0 where y_r = 0 */
-  double t[2];             /* 0 unless it slides */
+  double t[2];             /* slip direction, 0 unless the contact slides */
   double gamma_n;
   int sticks, slides;
 };
@@ -85,7 +86,7 @@ static inline int8_t sap_contact_region(const struct sap_contact_state *at) {
   return at->sticks ? SAP_STICTION : at->slides ? SAP_SLIDING : SAP_NO_CONTACT;
 }
 
-/* (18) */
+/* Returns the impulse (18). */
 static inline void sap_contact_impulse(const struct sap_contact *c,
                                        const struct sap_contact_state *at, double gamma[3]) {
   const double sliding = c->mu * at->gamma_n;
@@ -94,8 +95,8 @@ static inline void sap_contact_impulse(const struct sap_contact *c,
   gamma[2] = at->gamma_n;
 }
 
-/* (29): R_n s^2/(2 (1 + mu_tilde^2)) = R_n gamma_n^2/(2 share) in region II, and 0 in region III,
- * where gamma_n is 0 */
+/* Returns the cost (29): R_n s^2/(2 (1 + mu_tilde^2)) = R_n gamma_n^2/(2 share) in region II, and 0
+ * in region III, where gamma_n is 0. */
 static inline double sap_contact_cost(const struct sap_contact *c,
                                       const struct sap_contact_state *at) {
   /* 0 (y_n + y_r) is 0, or NaN: an overflow must not pass for the absence of contact */
@@ -103,18 +104,18 @@ static inline double sap_contact_cost(const struct sap_contact *c,
   return at->sticks ? 0.5 * c->R_t * at->y_r * at->y_r + normal : normal * c->inverse_share;
 }
 
-/* cost at b minus cost at a, without the cancellation of their difference: dy = y_b - y_a as it was
- * formed, not by subtraction */
+/* Returns the cost at b minus the cost at a without cancellation, from dy = y_b - y_a as it was
+ * formed, not by subtraction. */
 double sap_contact_cost_difference(const struct sap_contact *c, const struct sap_contact_state *a,
                                    const struct sap_contact_state *b, const double dy[3]);
 
-/* (mu/R_t) gamma_n/y_r: what G_tt has across t */
+/* Returns (mu/R_t) gamma_n/y_r, the eigenvalue of G_tt across t. */
 static inline double sap_contact_across(const struct sap_contact *c,
                                         const struct sap_contact_state *at) {
   return c->mu * c->inverse_R_t * at->gamma_n * at->inverse_y_r;
 }
 
-/* entries of the symmetric G (31): 11, 12, 22 of the tangents, 1n, 2n, nn */
+/* Entries of the symmetric G (31): 11, 12, 22 of the tangents, 1n, 2n, nn. */
 enum { SAP_G_11, SAP_G_12, SAP_G_22, SAP_G_1N, SAP_G_2N, SAP_G_NN, SAP_G_ENTRIES };
 
 static inline void sap_contact_hessian(const struct sap_contact *c,
@@ -137,7 +138,7 @@ static inline void sap_contact_hessian(const struct sap_contact *c,
   G[SAP_G_NN] = at->sticks ? c->inverse_R_n : G_nn;
 }
 
-/* w^T G w for a change w of v_c, without forming G */
+/* Returns w^T G w for a change w of v_c, without forming G. */
 static inline double sap_contact_curvature(const struct sap_contact *c,
                                            const struct sap_contact_state *at, double w_1,
                                            double w_2, double w_n) {

@@ -19,7 +19,7 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
   }
 }
 
-/* three components of each contact; where there are none asked for, nothing */
+/* Writes three components of each contact, if the array is not NULL. */
 static void write_vectors(const int32_t *contact, int32_t begin, int32_t end, double *const from[3],
                           double *to) {
   for (int32_t place = begin; to && place < end; ++place) {
@@ -70,7 +70,7 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
 }
 
 void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
-  /* gamma = y and G = R^-1 for the touching contacts */
+  /* sets gamma = y and G = R^-1 for the touching contacts */
   for (int32_t i = begin; i < end; ++i) {
     const double sticks = pool->v_hat[2][i] > 0;
     pool->G[SAP_G_11][i] = pool->G[SAP_G_22][i] = sticks * pool->contact.inverse_R_t[i];
@@ -82,8 +82,8 @@ void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-/* the projection does not expand in the norm of R, |dgamma|_R <= |dy|_R, and has rounding errors of
- * its own */
+/* Bounds the error of one impulse: the projection does not expand in the norm of R, |dgamma|_R <=
+ * |dy|_R, and has rounding errors of its own. */
 void sap_contact_impulse_error(const struct sap_contact *c, const double v_c[3],
                                const double gamma[3], const double dv_c[3], double dgamma[3]) {
   double dy_R = 0;

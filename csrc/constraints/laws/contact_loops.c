@@ -1,4 +1,4 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include "constraints/laws.h"
 #include "constraints/sums.h"
 

@@ -1,5 +1,5 @@
-/* Of the laws of three rows: the cone (contact.h), the cylinder (disk.h), and the cone with a core
- * around it (rigid_core.h). */
+/* This file differentiates the laws of three rows: the cone (contact.h), the cylinder (disk.h), and
+ * the cone with a rigid core (rigid_core.h). */
 #include "constraints/laws/rigid_core.h"
 #include "constraints/laws/disk.h"
 #include "constraints/laws.h"
@@ -7,7 +7,7 @@
 
 /* ---- distances ---- */
 
-/* from (x, z) to the ray from the origin along (a, b) */
+/* Returns the distance from (x, z) to the ray from the origin along (a, b). */
 static double ray_distance(double x, double z, double a, double b) {
   const double length = hypot(a, b);
   if (!(length > 0) || a * x + b * z <= 0) {
@@ -32,7 +32,7 @@ double sap_disk_distance(const struct sap_contact *c, double b, int follows, dou
 
 /* ---- by R, through y ---- */
 
-/* y = R^-1 (v_hat - v_c), and so dgamma/dR_t = -G_t y_t there, dgamma/dR_n = -G_n y_n: adds them */
+/* Adds dgamma/dR_t = -G_t y_t and dgamma/dR_n = -G_n y_n, from y = R^-1 (v_hat - v_c). */
 static void add_by_R(const double G[SAP_G_ENTRIES], const double y[3], struct sap_partials *to) {
   to->by[SAP_BY_R_T][0] -= G[SAP_G_11] * y[0] + G[SAP_G_12] * y[1];
   to->by[SAP_BY_R_T][1] -= G[SAP_G_12] * y[0] + G[SAP_G_22] * y[1];
@@ -92,7 +92,8 @@ void sap_disk_partials(const struct sap_pool *p, int32_t i, struct sap_partials 
 
 /* ---- the core ---- */
 
-/* dl_0/dc at a given v_c; by mu and R_n it is that of max gamma^T (v_hat - v_c) - |gamma|_R^2/2 */
+/* Finds dl_0/dc at a given v_c; by mu and R_n it is that of max gamma^T (v_hat - v_c) -
+ * |gamma|_R^2/2. */
 static void cost_slopes(const struct sap_contact *c, const struct sap_contact_state *at,
                         double slope[3]) {
   const double y_t2 = at->y[0] * at->y[0] + at->y[1] * at->y[1], gamma_n = at->gamma_n;
@@ -121,7 +122,7 @@ void sap_barrier_partials(const struct sap_pool *p, int32_t i, struct sap_partia
     for (int k = SAP_BY_MU; k <= SAP_BY_R_N; ++k) {
       to->by[k][r] = f.phi * to->by[k][r] + rise * slope[k] * gamma_0[r];
     }
-    /* kappa grows with that of the problem where it is raised, too */
+    /* a raised kappa also grows with the problem's */
     to->by[SAP_BY_KAPPA][r] = -0.5 * f.rise / p->barrier.kappa_problem[i] * gamma_0[r];
     to->by[SAP_BY_LAMBDA][r] = lambda > 0 ? f.rise / lambda * gamma_0[r] : 0;
   }

@@ -12,8 +12,8 @@ double sap_disk_cost_difference(const struct sap_contact *c, double b,
   if (from->y_r <= b && to->y_r <= b) {
     return normal + 0.5 * c->R_t * y_t2;
   }
-  /* the cost is that of sliding, b y_r - b^2/2, and (b - y_r)^2/2 more where it sticks: at one end
-   * at most, and half of the difference at most */
+  /* the cost is that of sliding, b y_r - b^2/2, plus (b - y_r)^2/2 where it sticks: at one end at
+   * most, and at most half of the difference */
   const double slides = b * (y_t2 / (from->y_r + to->y_r));
   const double at_from = fmax(b - from->y_r, 0), at_to = fmax(b - to->y_r, 0);
   return normal + c->R_t * (slides + 0.5 * (at_to * at_to - at_from * at_from));

@@ -1,5 +1,5 @@
-/* Frictional contact whose normal and tangential parts know of each other by one number only, the
- * bound b >= 0 of the friction (N s).
+/* This module is the law of frictional contact whose normal and tangential parts are coupled by one
+ * number, the bound b >= 0 of the friction (N s).
  *
  * Rows and y as in contact.h. With y_r = |y_t| and t = y_t/y_r
  *
@@ -11,13 +11,13 @@
  *     G_tt = I/R_t where it sticks, b/(R_t y_r) (I - t t^T) where it slides
  *
  * The cost l_n + l_t is convex and differentiable for every b, and gamma the projection of y onto a
- * cylinder in the norm of R. Coulomb's law is b = mu gamma_n. Held at that of the step before, it
- * is lagged friction: one convex problem. Where b follows gamma_n there is no cost; of the
- * derivative of gamma_t
+ * cylinder in the norm of R. Coulomb's law is b = mu gamma_n. With b of the previous step it is
+ * lagged friction: one convex problem. If b follows gamma_n there is no cost, and the derivative of
+ * gamma_t adds the unsymmetric part
  *
  *     U_tn = -dgamma_t/dv_n = (mu/R_n) t   where it slides and y_n > 0
  *
- * comes to G, unsymmetric. The soft norm of contact.h replaces y_r here too. */
+ * to G. The soft norm of contact.h replaces y_r here too. */
 #ifndef SAPWOOD_CONSTRAINTS_LAWS_DISK_H
 #define SAPWOOD_CONSTRAINTS_LAWS_DISK_H
 
@@ -50,12 +50,12 @@ static inline double sap_disk_cost(const struct sap_contact *c, const struct sap
   return normal + (at->sticks ? sticking : at->slides ? c->R_t * b * (at->y_r - 0.5 * b) : 0);
 }
 
-/* as sap_contact_cost_difference() */
+/* Returns the cost difference, as sap_contact_cost_difference() does. */
 double sap_disk_cost_difference(const struct sap_contact *c, double b,
                                 const struct sap_contact_state *from,
                                 const struct sap_contact_state *to, const double dy[3]);
 
-/* what G_tt has across t */
+/* Returns the eigenvalue of G_tt across t. */
 static inline double sap_disk_across(const struct sap_contact *c,
                                      const struct sap_contact_state *at, double b) {
   return c->inverse_R_t * b * at->inverse_y_r;
@@ -71,8 +71,8 @@ static inline void sap_disk_hessian(const struct sap_contact *c, const struct sa
   G[SAP_G_NN] = at->y[2] > 0 ? c->inverse_R_n : 0;
 }
 
-/* (25) of a cylinder: gamma_n (v_n - v_hat_n + R_n gamma_n), and with the slip g_t = v_t - v_hat_t
- * + R_t gamma_t, opposite to friction of size b wherever there is any, g_t^T gamma_t + b |g_t| */
+/* Returns (25) of a cylinder: gamma_n (v_n - v_hat_n + R_n gamma_n), and g_t^T gamma_t + b |g_t|
+ * for the slip g_t = v_t - v_hat_t + R_t gamma_t, which friction of size b opposes. */
 static inline double sap_disk_complementarity(const struct sap_contact *c, double b,
                                               const double v_c[3], const double gamma[3]) {
   double g[3], product[3];
@@ -84,7 +84,7 @@ static inline double sap_disk_complementarity(const struct sap_contact *c, doubl
   return fabs(product[2]) + fabs(product[0] + product[1] + b * slip);
 }
 
-/* w^T G w for a change w of v_c */
+/* Returns w^T G w for a change w of v_c. */
 static inline double sap_disk_curvature(const struct sap_contact *c,
                                         const struct sap_contact_state *at, double b, double w_1,
                                         double w_2, double w_n) {

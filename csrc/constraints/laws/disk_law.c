@@ -1,5 +1,5 @@
-/* The row of friction with a bound of its own (disk.h) in the table of laws. As pool->friction has
- * it, contacts act as convex friction for a while, which finds a start and bounds. */
+/* This file is the row of friction with a bound of its own (disk.h) in the table of laws. While
+ * pool->friction says so, contacts act as convex friction, to find a start and bounds. */
 #include <float.h>
 
 #include "base/fail.h"

@@ -1,4 +1,4 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include "constraints/laws/disk.h"
 #include "constraints/laws.h"
 #include "constraints/sums.h"
@@ -10,7 +10,7 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
          sap_pool_bounds_hold(pool, begin, end);
 }
 
-/* y, and the bounds where they follow it */
+/* Finds y, and the bounds if they follow it. */
 static void find_impulses(struct sap_pool *pool, int32_t first, int32_t n) {
   for (int r = 0; r < 3; ++r) {
     const double *restrict inverse_R =
@@ -97,7 +97,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   }
 }
 
-/* mu/R_n where the bound moves with v_n, and so U_tn = (mu/R_n) t */
+/* Returns mu/R_n if the bound moves with v_n, which makes U_tn = (mu/R_n) t; else 0. */
 INLINE double coupling(const struct sap_pool *p, int32_t i) {
   const int follows = (p->friction == SAP_FRICTION_COULOMB) & (p->y[2][i] > 0);
   return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
@@ -135,7 +135,7 @@ static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,
   }
 }
 
-/* the bound at the full step: b' */
+/* Returns the bound b' at the full step. */
 INLINE double next_bound(const struct sap_pool *p, int32_t i) {
   return p->friction == SAP_FRICTION_COULOMB ? p->contact.mu[i] * p->dual[2][i]
                                              : p->contact.bound[i];

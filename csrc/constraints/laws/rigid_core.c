@@ -37,9 +37,9 @@ double sap_barrier_deepened(const struct sap_barrier_shape *barrier, double kapp
                             double R_n) {
   const int is_log = barrier->kind == SAP_BARRIER_LOG;
   const double most = is_log ? SAP_BARRIER_START : 0.999 * sap_barrier_most(barrier);
-  const double rest = sap_barrier_rest(v_hat_n, 1 / R_n, barrier->inverse_kappa);
-  const double room = fmin(fmax(0.1 * (1 - 1 / rest), 1 - SAP_BARRIER_START), 0.01);
+  const double s_rest = sap_barrier_rest(v_hat_n, 1 / R_n, barrier->inverse_kappa);
+  const double room = fmin(fmax(0.1 * (1 - 1 / s_rest), 1 - SAP_BARRIER_START), 0.01);
   const double scale =
-      is_log ? rest * (1 + room) : rest * (barrier->lambda / SAP_BARRIER_START_EXPONENT);
-  return rest > most ? kappa * scale * scale : kappa;
+      is_log ? s_rest * (1 + room) : s_rest * (barrier->lambda / SAP_BARRIER_START_EXPONENT);
+  return s_rest > most ? kappa * scale * scale : kappa;
 }

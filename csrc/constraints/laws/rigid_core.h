@@ -1,5 +1,5 @@
-/* Rigid core: a barrier around the compliant law of a contact, so that it stiffens without bound
- * (log) or exponentially (exp) where its layer of compliance ends.
+/* This module adds a rigid core to the compliant law of a contact: a barrier stiffens it without
+ * bound (log) or exponentially (exp) where its layer of compliance ends.
  *
  * With l_0, gamma_0 and G_0 of the compliant law (contact.h) and an energy kappa per contact
  *
@@ -13,10 +13,10 @@
  *     exp   b = s^2 exp(x)/2        beta = e^x,  phi = e^x (1 + x/2),  s phi' = e^x x (3 + x)/2
  *                                   x = lambda s
  *
- * beta, phi -> 1 and s phi' -> 0 for s -> 0, where this is the compliant law. b'' = phi + s phi'
- * bounds the slope of gamma_b in the norm of R. With kappa = (delta/(dt + tau_d))^2/R_n a contact
- * that does not slip has s = -phi/delta, phi being its distance at the end of the step (with tau_d
- * = 0; at rest else): s < 1 keeps the penetration below delta.
+ * beta, phi -> 1 and s phi' -> 0 for s -> 0, the compliant law. b'' = phi + s phi' bounds the slope
+ * of gamma_b in the norm of R. With kappa = (delta/(dt + tau_d))^2/R_n a contact that does not slip
+ * has s = -phi/delta, phi being its distance at the end of the step (with tau_d = 0; at rest else):
+ * s < 1 keeps the penetration below delta.
  *
  * No formula here cancels at small s, and none branches, so that loops over contacts turn into
  * vector instructions: logarithm and exponential are polynomials after a reduction by powers of
@@ -30,23 +30,23 @@
 
 #include "constraints/laws/contact.h"
 
-/* log: iterates keep s below this, so that the round-off of s cannot carry them out of the
- * domain */
+/* Iterates of a log barrier keep s below this: its round-off cannot carry them out of the
+ * domain. */
 #define SAP_BARRIER_MOST (1 - 0x1p-36)
 
-/* exp: largest lambda s. The stiffness has grown by 1e11 there; much more and H, singular to
- * round-off, would have no Cholesky factor. */
+/* Largest lambda s of an exp barrier. The stiffness has grown by 1e11 there; much more, and H,
+ * singular to round-off, would have no Cholesky factor. */
 #define SAP_BARRIER_MOST_EXPONENT 20.0
 
 /* A contact with a larger s at rest starts too deep for a log barrier. Its new delta is the depth
- * and a tenth of its excess over delta, 1 % of the depth at most: little enough for it to be pushed
- * out by fifty times the force of its spring, and room to start from. */
+ * plus a tenth of its excess over delta, at most 1 % of the depth: little enough that fifty times
+ * the force of its spring pushes it out, and room to start from. */
 #define SAP_BARRIER_START (1 - 0x1p-20)
 
-/* a contact that starts too deep for an exp barrier is given the delta that makes lambda s this */
+/* A contact that starts too deep for an exp barrier gets the delta that makes lambda s this. */
 #define SAP_BARRIER_START_EXPONENT 10.0
 
-/* what a barrier makes of l_0, gamma_0 and G_0 */
+/* Factors by which a barrier changes l_0, gamma_0 and G_0. */
 struct sap_barrier_factors {
   double beta; /* l_b/l_0 */
   double phi;  /* gamma_b/gamma_0 */
@@ -65,18 +65,17 @@ static inline double sap_double_of(uint64_t bits) {
   return x;
 }
 
-/* 0 <= s < 1 */
+/* Returns the factors of a log barrier, 0 <= s < 1. */
 static inline struct sap_barrier_factors sap_barrier_log(double s) {
-  const double rest = 1 - s, u = 1 / rest;
+  const double remainder = 1 - s, u = 1 / remainder;
 
-  /* rest = 2^e m, m from sqrt(1/2) to sqrt(2) */
+  /* remainder = 2^e m, m from sqrt(1/2) to sqrt(2) */
   const uint64_t one = 0x3ff0000000000000, root_half = 0x3fe6a09e667f3bcd;
-  const uint64_t shifted = sap_bits_of(rest) + (one - root_half);
+  const uint64_t shifted = sap_bits_of(remainder) + (one - root_half);
   const double m = sap_double_of((shifted & 0x000fffffffffffff) + root_half);
   const double e = sap_double_of((shifted >> 52) | 0x4330000000000000) - (0x1p52 + 1023);
 
-  /* -log m = 2 atanh z = 2 z (1 + z^2 Q), z = (1 - m)/(1 + m); near: e = 0, where 1 - m is s
-   * itself */
+  /* -log m = 2 atanh z = 2 z (1 + z^2 Q), z = (1 - m)/(1 + m); near: e = 0 and 1 - m is s */
   const int near = e == 0;
   const double w = 1 / (1 + m), z = (near ? s : 1 - m) * w, q = z * z;
   double Q = 1.0 / 19;
@@ -97,8 +96,7 @@ static inline struct sap_barrier_factors sap_barrier_log(double s) {
   return (struct sap_barrier_factors){L, 0.5 * (L + u), 0.5 * (difference + s * u * u)};
 }
 
-/* the same from their series, s or x <= SAP_BARRIER_SMALL: no division, and the same to
- * round-off */
+/* Series replace them for s or x <= SAP_BARRIER_SMALL: without division, and equal to round-off. */
 #define SAP_BARRIER_SMALL 0x1p-8
 
 static inline struct sap_barrier_factors sap_barrier_log_small(double s) {
@@ -128,10 +126,10 @@ static inline struct sap_barrier_factors sap_barrier_exp_small(double x) {
   return (struct sap_barrier_factors){e, e * (1 + 0.5 * x), 0.5 * e * x * (3 + x)};
 }
 
-/* x = lambda s, 0 <= x <= SAP_BARRIER_MOST_EXPONENT */
+/* Returns the factors of an exp barrier, x = lambda s, 0 <= x <= SAP_BARRIER_MOST_EXPONENT. */
 static inline struct sap_barrier_factors sap_barrier_exp(double x) {
-  /* e^x = 2^n e^r, |r| <= log(2)/2; log(2) in two parts, the first one short enough for n times it
-   * to be exact */
+  /* e^x = 2^n e^r, |r| <= log(2)/2; log(2) is split in two parts, and n times the first, shorter
+   * one is exact */
   const double shifted = x * 1.44269504088896340736 + 0x1.8p52, n = shifted - 0x1.8p52;
   const double r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
   double p = 1.0 / 6227020800;
@@ -152,31 +150,31 @@ static inline struct sap_barrier_factors sap_barrier_exp(double x) {
   return (struct sap_barrier_factors){e, e * (1 + 0.5 * x), 0.5 * e * x * (3 + x)};
 }
 
-/* barrier of one contact */
+/* Barrier of one contact. */
 struct sap_barrier_shape {
   sap_barrier kind;
   double inverse_kappa; /* 0 without a core: s = 0 */
-  double lambda;        /* exp */
+  double lambda;        /* rate of an exp barrier */
 };
 
-/* largest s of an iterate; infinite without a core */
+/* Returns the largest s of an iterate; infinite without a core. */
 static inline double sap_barrier_most(const struct sap_barrier_shape *barrier) {
   return barrier->kind == SAP_BARRIER_LOG   ? SAP_BARRIER_MOST
          : barrier->kind == SAP_BARRIER_EXP ? SAP_BARRIER_MOST_EXPONENT / barrier->lambda
                                             : INFINITY;
 }
 
-/* infinite beyond sap_barrier_most(), NaN at NaN */
+/* Returns the factors at s: infinite beyond sap_barrier_most(), NaN at NaN. */
 struct sap_barrier_factors sap_barrier_at(const struct sap_barrier_shape *barrier, double s);
 
-/* l_b(b) - l_b(a) without cancellation from `difference` = l_0(b) - l_0(a) formed without it;
- * infinite where b is outside the domain */
+/* Returns l_b(b) - l_b(a) without cancellation, from `difference` = l_0(b) - l_0(a) formed without
+ * it; infinite if b is outside the domain. */
 double sap_barrier_cost_difference(const struct sap_barrier_shape *barrier, double l_a, double l_b,
                                    double difference);
 
-/* s phi' for a phi that is given in place of phi(s), as far as it is made of phi: the derivative of
- * the barrier's impulse by s where that impulse is followed as an unknown of its own
- * (solver/newton/direction.h). f at s; given from 1 to f.phi. */
+/* Returns s phi' for f at s and a given phi from 1 to f.phi, which replaces phi(s) wherever s phi'
+ * contains phi. It is the derivative by s of the barrier's impulse as an unknown of its own
+ * (solver/newton/direction.h). */
 static inline double sap_barrier_dual_rise(struct sap_barrier_factors f, double s, double lambda,
                                            double phi) {
   /* log: phi = (L + u)/2, s phi' = (u - L + s u^2)/2, with one u of the product from the given
@@ -188,14 +186,12 @@ static inline double sap_barrier_dual_rise(struct sap_barrier_factors f, double 
   return lambda > 0 ? exp_rise : log_rise;
 }
 
-/* s of a contact whose velocity is zero and whose surface does not move: -phi0/delta where it
- * touches */
+/* Returns s of a contact at rest on a surface that does not move: -phi0/delta if it touches. */
 static inline double sap_barrier_rest(double v_hat_n, double inverse_R_n, double inverse_kappa) {
   return v_hat_n > 0 ? v_hat_n * sqrt(inverse_R_n * inverse_kappa) : 0;
 }
 
-/* kappa with which a contact that starts too deep is feasible at rest; `kappa` where it is
- * already */
+/* Returns the kappa with which a contact that starts too deep is feasible at rest; else `kappa`. */
 double sap_barrier_deepened(const struct sap_barrier_shape *barrier, double kappa, double v_hat_n,
                             double R_n);
 

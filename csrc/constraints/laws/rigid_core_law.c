@@ -1,9 +1,9 @@
-/* The row of frictional contact with a rigid core (rigid_core.h) in the table of laws, and how a
- * start becomes feasible.
+/* This file is the row of frictional contact with a rigid core (rigid_core.h) in the table of laws,
+ * and makes starts feasible.
  *
  * Beyond its domain a barrier is infinite, and so are the sum of `evaluate` and the slope of
- * `line`; there wall() says where to look for the domain. Energies kappa may for a while be larger
- * than the problem's: fit() makes the iterate feasible by raising as few as it can. */
+ * `line`; wall() then bounds the step. Energies kappa may for a while be larger than the problem's:
+ * fit() makes the iterate feasible by raising as few as possible. */
 #include <float.h>
 
 #include "base/fail.h"
@@ -68,7 +68,7 @@ static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
   sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
 }
 
-/* a contact that starts deeper than delta gets a larger one */
+/* Reads the constants; a contact that starts deeper than delta gets a larger one. */
 static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
                  const sap_problem *problem) {
   sap_law_contact.bind(pool, begin, end, origin, problem);
@@ -85,7 +85,7 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
   }
 }
 
-/* also what was made of kappa */
+/* Writes the results and the scale of kappa. */
 static int32_t write(const struct sap_pool *pool, int32_t begin, int32_t end,
                      const struct sap_origin *origin, const sap_solution *solution) {
   int32_t deep = sap_law_contact.write(pool, begin, end, origin, solution);
@@ -110,7 +110,7 @@ static struct sap_contact_state state_of(const struct sap_pool *p, int32_t i,
   return sap_contact_at_impulse(contact, p->y[0][i], p->y[1][i], p->y[2][i]);
 }
 
-/* sqrt(2 l_0/kappa) at y, with the given 1/kappa */
+/* Returns sqrt(2 l_0/kappa) at y, with the given 1/kappa. */
 static double distance_of(const struct sap_pool *p, int32_t i, double inverse_kappa) {
   const struct sap_contact contact = sap_pool_get(p, i);
   const struct sap_contact_state at = state_of(p, i, &contact);
@@ -142,9 +142,9 @@ static void stick(struct sap_pool *p, int32_t begin, int32_t end) {
   }
 }
 
-/* What contact_law.c bounds for the compliant law, times the Lipschitz constant b'' = phi + s phi'
- * of gamma_b at the largest s that the errors allow. Errors of s by round-off count as errors of
- * y. */
+/* Bounds the error of gamma by that of contact_law.c times the Lipschitz constant b'' = phi + s
+ * phi' of gamma_b at the largest s that the errors allow. Errors of s by round-off count as errors
+ * of y. */
 static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
                   double impulse_error) {
   for (int32_t i = begin; i < end; ++i) {
@@ -169,7 +169,7 @@ static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocit
   }
 }
 
-/* (25) with g = v_c - v_hat + R gamma_0, which is orthogonal to gamma_b = phi gamma_0 */
+/* Returns (25) with g = v_c - v_hat + R gamma_0, which is orthogonal to gamma_b = phi gamma_0. */
 static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
@@ -186,10 +186,10 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
   return sum;
 }
 
-/* At a step `alpha` that leads out of the domain: a shorter one that is no shorter than the longest
- * one inside. s is convex along a line, so that Newton's method for s = 1, started outside, does
- * not pass it, but for round-off. `alpha` itself where no core is in the way, which overflow leads
- * to. */
+/* Returns a step shorter than `alpha`, which leaves the domain, but not shorter than the longest
+ * step inside. s is convex along a line, so Newton's method for s = 1, started outside, does not
+ * pass it except by round-off. Returns `alpha` itself if no core blocks it, which happens after
+ * overflow. */
 static double wall(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
   double shortest = alpha;
   for (int32_t i = begin; i < end; ++i) {
@@ -208,7 +208,7 @@ static double wall(const struct sap_pool *p, int32_t begin, int32_t end, double 
     const double slope = -(dv[0] * gamma_0[0] + dv[1] * gamma_0[1] + dv[2] * gamma_0[2]) *
                          (barrier.inverse_kappa / s);
     const double newton = alpha - (s - most) / slope;
-    /* at least by round-off; after overflow anything shorter will do */
+    /* shorter at least by round-off; after overflow any shorter step will do */
     const double found =
         newton > 0 && newton <= alpha ? fmin(newton, (1 - 0x1p-33) * alpha) : 0.5 * alpha;
     shortest = found < shortest ? found : shortest;
@@ -216,15 +216,16 @@ static double wall(const struct sap_pool *p, int32_t begin, int32_t end, double 
   return shortest;
 }
 
-/* kappa from kappa_given: delta `least` >= 1 times as large, or where y is outside of the domain
- * even then, with s = 0.9 at y; the number of contacts whose kappa is larger than kappa_given */
+/* Sets kappa from kappa_given: delta `least` >= 1 times as large, or, if y is outside the domain
+ * even then, so large that s = 0.9 at y. Returns the number of contacts with kappa above
+ * kappa_given. */
 static int32_t fit(struct sap_pool *p, int32_t begin, int32_t end, double least) {
   int32_t raised = 0;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_barrier_shape barrier = barrier_of(p, i);
     const double most = sap_barrier_most(&barrier);
     const double s = distance_of(p, i, 1 / p->barrier.kappa_given[i]);
-    /* after overflow s is no number, and kappa stays one */
+    /* after overflow s is NaN, and kappa stays finite */
     const double factor = s > least * most ? s / (0.9 * fmin(most, 1)) : least;
     p->barrier.kappa[i] = p->barrier.kappa_given[i] * factor * factor;
     p->barrier.inverse_kappa[i] = 1 / p->barrier.kappa[i];

@@ -1,16 +1,16 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include "constraints/laws/rigid_core.h"
 #include "constraints/laws.h"
 #include "constraints/sums.h"
 
-/* the loops of the compliant law, for the same instruction set */
+/* Loops of the compliant law, for the same instruction set. */
 extern const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   int valid = SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end);
   for (int32_t i = begin; i < end; ++i) {
     pool->barrier.inverse_kappa[i] = 1 / pool->barrier.kappa[i];
-    /* 0 x is 0 where x is finite; what was made of kappa may overflow, which is no fault of it */
+    /* 0 x is 0 where x is finite; a raised kappa may overflow, which is no fault of the problem */
     const double given = pool->barrier.kappa_problem[i];
     const double zero = 0 * given + 0 * (1 / given) + 0 * pool->barrier.lambda[i];
     valid &= (given > 0) & (zero == 0) & (pool->barrier.lambda[i] >= 0);
@@ -18,12 +18,12 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   return valid;
 }
 
-/* barriers of one round */
+/* Barriers of one round. */
 struct round {
   double s[SAP_ROUND], beta[SAP_ROUND], phi[SAP_ROUND], rise[SAP_ROUND];
 };
 
-/* 1 where lambda is 0: a log barrier */
+/* Counts the log barriers, which have lambda = 0. */
 static int32_t count_logs(const double *lambda, int32_t n) {
   int32_t logs = 0;
   for (int32_t k = 0; k < n; ++k) {
@@ -32,7 +32,7 @@ static int32_t count_logs(const double *lambda, int32_t n) {
   return logs;
 }
 
-/* contacts with s or lambda s above SAP_BARRIER_SMALL, or NaN */
+/* Counts the contacts with s or lambda s above SAP_BARRIER_SMALL, or NaN. */
 static int32_t count_large(const double *lambda, int32_t n, const double *s) {
   int32_t large = 0;
   for (int32_t k = 0; k < n; ++k) {
@@ -41,7 +41,7 @@ static int32_t count_large(const double *lambda, int32_t n, const double *s) {
   return large;
 }
 
-/* find_factors() where all contacts are far from their cores, as they are most of the time */
+/* Does the work of find_factors() if all contacts are far from their cores, as is most frequent. */
 static void find_small_factors(const double *restrict lambda, int32_t n, int32_t logs,
                                struct round *restrict round) {
   for (int32_t k = 0; k < n; ++k) {
@@ -59,7 +59,7 @@ static void find_small_factors(const double *restrict lambda, int32_t n, int32_t
   }
 }
 
-/* beta, phi and s phi' from s; infinite outside of the domain */
+/* Finds beta, phi and s phi' from s; infinite outside of the domain. */
 static void find_factors(const double *restrict lambda, int32_t n, struct round *restrict round) {
   const int32_t logs = count_logs(lambda, n);
   if (count_large(lambda, n, round->s) == 0) {
@@ -90,12 +90,12 @@ static void find_factors(const double *restrict lambda, int32_t n, struct round 
   }
 }
 
-/* s phi'/(2 l_0), 0 without contact */
+/* Returns s phi'/(2 l_0), 0 without contact. */
 static inline double outer_factor(double rise, double cost) {
   return cost > 0x1p-1000 ? 0.5 * rise / cost : 0;
 }
 
-/* G_b = phi G_0 + outer gamma_0 gamma_0^T */
+/* Sets G_b = phi G_0 + outer gamma_0 gamma_0^T. */
 static inline void stiffen(const struct sap_pool *p, int32_t i, double phi, double outer,
                            double g_1, double g_2, double g_n) {
   p->G[SAP_G_11][i] = phi * p->G[SAP_G_11][i] + outer * g_1 * g_1;
@@ -192,14 +192,14 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-/* what barriers add to G, from the dual */
+/* Finds the part of barriers in G, from the dual. */
 static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
   for (int32_t first = begin; first < end; first += SAP_ROUND) {
     const int32_t n = sap_round(first, end);
     double cost[SAP_ROUND], gamma[3][SAP_ROUND];
     struct round round;
-    /* gamma_0 and G_0 again */
+    /* recompute gamma_0 and G_0 */
     INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;

@@ -1,18 +1,18 @@
-/* Frictional contact with torsional and rolling friction: the laws of contact.h and disk.h, in
- * whose formulas y_t has five components instead of two.
+/* This module is the law of contact with torsional and rolling friction. The formulas of contact.h
+ * and disk.h hold with five components of y_t instead of two.
  *
- * To slip v_t comes the relative angular velocity omega about (n, t1, t2), with the lengths mu_k of
- * sap_spin. Of omega_k mu_k/mu and gamma_k mu/mu_k, a speed and an impulse, both laws are
- * isotropic: their cone is circular, and R_t is that of all five. So with
+ * The relative angular velocity omega about (n, t1, t2) joins the slip v_t, with the lengths mu_k
+ * of sap_spin. In omega_k mu_k/mu and gamma_k mu/mu_k, a speed and an impulse, both laws are
+ * isotropic: their cone is circular, and all five components have the same R_t. So with
  *
  *     y_k = -(mu_k/mu) omega_k/R_t,   e = y_t/|y_t|
  *
- * the law of three rows at (|y_t|, 0, y_n), here "radial", says all there is to say:
+ * the law of three rows at (|y_t|, 0, y_n), called "radial" here, determines everything:
  *
  *     gamma_t = gamma_1 e,   G_tt = G_11 e e^T + G_22 (I - e e^T),   G_tn = G_1n e
  *
- * with its cost, its gamma_n and its G_nn. Impulses and G of the angular rows themselves take one
- * factor mu_k/mu each: with mu_k = 0 there is no friction about k, and nothing to divide by. */
+ * with its cost, its gamma_n and its G_nn. Impulses and G of the angular rows themselves have one
+ * factor mu_k/mu each: with mu_k = 0 there is no friction about k, and no division. */
 #ifndef SAPWOOD_CONSTRAINTS_LAWS_TORSIONAL_H
 #define SAPWOOD_CONSTRAINTS_LAWS_TORSIONAL_H
 
@@ -20,28 +20,28 @@
 
 #include "constraints/laws/disk.h"
 
-/* components of y_t: (t1, t2), and those about (n, t1, t2) */
+/* number of components of y_t: (t1, t2), and the rotations about (n, t1, t2) */
 enum { SAP_WIDE = 5 };
 
-/* the law of three rows that is lifted */
+/* The law of three rows that is lifted to five components. */
 struct sap_radial {
   struct sap_contact contact;
-  int cone; /* convex friction, else bounded by b */
+  int cone; /* 1 for convex friction, 0 for friction bounded by b */
   double b;
 };
 
 struct sap_wide_state {
   struct sap_contact_state radial;
   double y_t[SAP_WIDE];
-  double e[SAP_WIDE]; /* 0 where y_t is */
+  double e[SAP_WIDE]; /* direction of y_t, 0 where y_t is 0 */
 };
 
-/* gamma_k mu/mu_k from gamma_k: 0 where mu_k is, or as good as that */
+/* Returns gamma_k mu/mu_k from gamma_k: 0 if mu_k is 0 or nearly so. */
 static inline double sap_wide_unscale(double scale, double gamma) {
   return scale > DBL_MIN ? gamma / scale : 0;
 }
 
-/* sum over the components of x y */
+/* Returns the sum of x y over the components. */
 static inline double sap_wide_dot(const double x[SAP_WIDE], const double y[SAP_WIDE]) {
   double sum = 0;
   for (int k = 0; k < SAP_WIDE; ++k) {
@@ -83,12 +83,13 @@ static inline double sap_wide_cost(const struct sap_radial *law, const struct sa
                    : sap_disk_cost(&law->contact, &at->radial, law->b);
 }
 
-/* cost at b minus cost at a, as sap_contact_cost_difference(): dy_t, dy_n as they were formed */
+/* Returns the cost at b minus the cost at a, as sap_contact_cost_difference() does, from dy_t and
+ * dy_n as they were formed. */
 double sap_wide_cost_difference(const struct sap_radial *law, const struct sap_wide_state *a,
                                 const struct sap_wide_state *b, const double dy_t[SAP_WIDE],
                                 double dy_n);
 
-/* entries of the radial G */
+/* Writes the entries of the radial G. */
 static inline void sap_wide_hessian(const struct sap_radial *law, const struct sap_wide_state *at,
                                     double G[SAP_G_ENTRIES]) {
   if (law->cone) {
@@ -98,7 +99,7 @@ static inline void sap_wide_hessian(const struct sap_radial *law, const struct s
   }
 }
 
-/* w^T G w for a change w of the five speeds and of v_n */
+/* Returns w^T G w for a change w of the five speeds and of v_n. */
 static inline double sap_wide_curvature(const struct sap_radial *law,
                                         const struct sap_wide_state *at, const double w_t[SAP_WIDE],
                                         double w_n) {

@@ -1,5 +1,5 @@
-/* The row of torsional and rolling friction (torsional.h) in the table of laws. Triples come in
- * pairs: of each contact its own, and behind it that of the angular rows. */
+/* This file is the row of torsional and rolling friction (torsional.h) in the table of laws.
+ * Triples come in pairs: the contact's own, then the triple of the angular rows. */
 #include <float.h>
 
 #include "constraints/laws/torsional_law.h"
@@ -70,7 +70,8 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
     sap_contact_bind(pool, place + 1, i, problem);
     pool->contact.given[place] = pool->contact.bound[place] =
         sap_contact_bound_given(pool, i, problem);
-    pool->contact.given[place + 1] = pool->contact.bound[place + 1] = 0; /* the contact has one */
+    /* only the contact's own triple has a bound */
+    pool->contact.given[place + 1] = pool->contact.bound[place + 1] = 0;
     for (int r = 0; r < 3; ++r) {
       pool->v_hat[r][place + 1] = 0;
       pool->wide.scale[r][place] = mu[r] / problem->mu[i];
@@ -126,7 +127,7 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
   return sum;
 }
 
-/* gamma = y and G = R^-1 for the touching contacts */
+/* Sets gamma = y and G = R^-1 for the touching contacts. */
 static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   sap_contact_stick(pool, begin, end);
   const int diagonal[3] = {SAP_G_11, SAP_G_22, SAP_G_NN};
@@ -143,7 +144,7 @@ static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-/* What contact_law.c bounds, |dgamma|_R <= |dy|_R, over all rows: the projection onto a cone or a
+/* Bounds |dgamma|_R <= |dy|_R as contact_law.c does, over all rows: the projection onto a cone or a
  * cylinder of more components does not expand either. */
 static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
                   double impulse_error) {
@@ -154,7 +155,7 @@ static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocit
     for (int r = 0; r < 3; ++r) {
       const double own = velocity_error * error[r][i] +
                          4 * DBL_EPSILON * (fabs(p->v_c[r][i]) + fabs(p->v_hat[r][i]));
-      /* mu_k/mu is rounded too */
+      /* mu_k/mu has a rounding error too */
       const double rate = velocity_error * error[r][i + 1] +
                           8 * DBL_EPSILON * (fabs(p->v_c[r][i + 1]) + fabs(p->v_hat[r][i + 1]));
       const double spin = p->wide.scale[r][i] * rate;
@@ -169,8 +170,8 @@ static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocit
   }
 }
 
-/* (25) over all rows, g = v_c - v_hat + R gamma: of the cone |g . gamma|, of the cylinder as
- * disk_law.c has it */
+/* Returns (25) over all rows, with g = v_c - v_hat + R gamma: |g . gamma| for the cone, and as in
+ * disk_law.c for the cylinder. */
 static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
   const int cone = p->friction == SAP_FRICTION_CONVEX;
   double sum = 0;

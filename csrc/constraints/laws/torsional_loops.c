@@ -1,13 +1,13 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include <math.h>
 
 #include "constraints/sums.h"
 #include "constraints/laws/torsional_law.h"
 
-/* the loops of the compliant law, for the same instruction set */
+/* Loops of the compliant law, for the same instruction set. */
 extern const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 
-/* both triples of a pair have the constants of the contact */
+/* Both triples of a pair have the constants of the contact. */
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   int valid = SAP_OF_ISA(sap_contact_loops_).derive(pool, begin, end) &&
               sap_pool_bounds_hold(pool, begin, end);
@@ -20,7 +20,7 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   return valid;
 }
 
-/* G_tt = along e e^T + across (I - m m^T) of the five components, in both triples */
+/* Stores G_tt = along e e^T + across (I - m m^T) of the five components in both triples. */
 INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, double across,
                              const double e[SAP_WIDE], const double m[SAP_WIDE]) {
   double G[SAP_WIDE][SAP_WIDE];
@@ -46,7 +46,7 @@ INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, 
   p->G[SAP_G_NN][i + 1] = G[4][4];
 }
 
-/* G_tn = G_1n e, and G_nn */
+/* Stores G_tn = G_1n e, and G_nn. */
 INLINE void store_normal(const struct sap_pool *p, int32_t i, double G_1n, double G_nn,
                          const double e[SAP_WIDE]) {
   p->G[SAP_G_1N][i] = G_1n * e[0];
@@ -67,7 +67,7 @@ INLINE void store_impulse(const struct sap_pool *p, int32_t i, const double gamm
   }
 }
 
-/* y, and the bound where it follows y_n */
+/* Finds y, and the bound if it follows y_n. */
 INLINE void find_impulse(const struct sap_pool *p, int32_t i) {
   const double inverse_R_t = p->contact.inverse_R_t[i];
   for (int r = 0; r < 2; ++r) {
@@ -83,7 +83,7 @@ INLINE void find_impulse(const struct sap_pool *p, int32_t i) {
   }
 }
 
-/* returns the cost */
+/* Evaluates one contact; returns the cost. */
 INLINE double evaluate_one(const struct sap_pool *p, const int cone, int32_t i) {
   find_impulse(p, i);
   const struct sap_radial law = sap_wide_get(p, cone, i);
@@ -149,7 +149,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   *curvature = sums[1];
 }
 
-/* mu/R_n where the bound moves with v_n, and so U_tn = (mu/R_n) t */
+/* Returns mu/R_n if the bound moves with v_n, which makes U_tn = (mu/R_n) t; else 0. */
 INLINE double coupling(const struct sap_pool *p, int32_t i) {
   const int follows = (p->friction == SAP_FRICTION_COULOMB) & (p->y[2][i] > 0);
   return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
@@ -199,11 +199,11 @@ static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,
   }
 }
 
-/* entries of a triple's G, and of the 3 x 3 block between the triples of a pair, by row */
+/* Entries of a triple's G, and of the 3 x 3 block between the triples of a pair, by row. */
 static const int entry[3][3] = {
     {SAP_G_11, SAP_G_12, SAP_G_1N}, {SAP_G_12, SAP_G_22, SAP_G_2N}, {SAP_G_1N, SAP_G_2N, SAP_G_NN}};
 
-/* gamma' = gamma - (G + U) dv_c, as the five components and gamma_n' */
+/* Finds gamma' = gamma - (G + U) dv_c, as the five components and gamma_n'. */
 INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_WIDE],
                       double *next_n) {
   const double coupled = coupling(p, i) * p->dv_c[2][i];
@@ -226,7 +226,7 @@ INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_WID
   *next_n = own[2] > 0 ? own[2] : 0;
 }
 
-/* b at the full step: that of the cone, of Coulomb's law, or as it is held */
+/* Returns b at the full step: of the cone, of Coulomb's law, or unchanged for lagged friction. */
 INLINE double next_bound(const struct sap_pool *p, int32_t i) {
   return p->friction == SAP_FRICTION_LAGGED ? p->contact.bound[i]
                                             : p->contact.mu[i] * p->dual[2][i];

@@ -1,12 +1,12 @@
-/* Of contacts with torsional and rolling friction (torsional.h): the radial law of three rows,
- * lifted to five components of y_t, and the scales mu_k/mu of three of them. */
+/* This file differentiates contacts with torsional and rolling friction (torsional.h): the radial
+ * law of three rows, lifted to five components of y_t, and the scales mu_k/mu of three of them. */
 #include "constraints/partials.h"
 #include "constraints/laws/torsional_law.h"
 
-/* the place of component k of y_t in the rows of a pair */
+/* Returns the place of component k of y_t in the rows of a pair. */
 static int row_of(int k) { return k < 2 ? k : k + 1; }
 
-/* G of the five components and, last, of n, where all have the same R_t */
+/* Finds G of the five components and, last, of n, if all have the same R_t. */
 static void lift(const struct sap_radial *law, const struct sap_wide_state *at,
                  double G[SAP_WIDE + 1][SAP_WIDE + 1]) {
   double radial[SAP_G_ENTRIES];
@@ -21,7 +21,7 @@ static void lift(const struct sap_radial *law, const struct sap_wide_state *at,
   G[SAP_WIDE][SAP_WIDE] = radial[SAP_G_NN];
 }
 
-/* dgamma_t (SAP_WIDE) and dgamma_n by one constant, into the rows of the pair */
+/* Stores dgamma_t (SAP_WIDE) and dgamma_n by one constant into the rows of the pair. */
 static void store(const struct sap_pool *p, int32_t i, const double gamma_t[SAP_WIDE],
                   double gamma_n, double by[6]) {
   for (int k = 0; k < SAP_WIDE; ++k) {
@@ -43,7 +43,7 @@ void sap_wide_partials(const struct sap_pool *p, int32_t i, struct sap_partials 
                                                 : sap_disk_distance(c, law.b, follows, y_r, y_n)}};
   lift(&law, &at, G);
 
-  /* by mu, R_t and R_n: of the law itself, and through y */
+  /* derivatives by mu, R_t and R_n, of the law itself and through y */
   struct sap_cone_slopes slopes = {{0}, {0}};
   if (cone) {
     slopes = sap_cone_slopes(c, &at.radial);
@@ -70,7 +70,7 @@ void sap_wide_partials(const struct sap_pool *p, int32_t i, struct sap_partials 
     to->by[SAP_BY_BOUND][row_of(k)] = (k < 2 ? 1 : p->wide.scale[k - 2][i]) * slide * at.e[k];
   }
 
-  /* by the scales mu_k/mu: of y_k and of the rows of gamma */
+  /* derivatives by the scales mu_k/mu, of y_k and of the rows of gamma */
   double gamma_t[SAP_WIDE], gamma_n;
   sap_wide_impulse(&law, &at, gamma_t, &gamma_n);
   for (int r = 0; r < 3; ++r) {

@@ -1,5 +1,5 @@
-/* SAP_API: what a shared library shows. Who uses one on Windows defines SAP_SHARED, as the files of
- * CMake and pkg-config do. */
+/* SAP_API marks the functions that a shared library exports. Programs that use one on Windows
+ * define SAP_SHARED, as the files of CMake and pkg-config do. */
 #ifndef SAPWOOD_EXPORT_H
 #define SAPWOOD_EXPORT_H
 

@@ -1,4 +1,5 @@
-/* Contact surfaces of pressure fields (Elandt et al. 2019, Masterjohn et al. 2021).
+/* This module finds contact surfaces of pressure fields (Elandt et al. 2019, Masterjohn et al.
+ * 2021).
  *
  * A compliant body carries a pressure p = E e(x), zero on its surface and E at its core, linear in
  * each tetrahedron of a mesh. Two bodies meet where their pressures are equal: on polygons, one for
@@ -11,12 +12,12 @@
  *     g = 1/(1/g_A + 1/g_B),   g_A = grad p_A . n,   g_B = -grad p_B . n    (infinite where rigid)
  *     k = g A,   phi0 = -p0/g,   p0 = p(c)
  *
- * It is dropped (k = 0) where A <= 1e-14 m^2 or one of g_A, g_B is below 1e-14 Pa/m. The smaller g
- * is the further off is phi0, without bound, while the load A p0 = -k phi0 stays small: the impulse
- * dt (A p0 - k (dt + tau_d) v_n) is best computed from `load`, with no division by g.
+ * It is dropped (k = 0) if A <= 1e-14 m^2 or one of g_A, g_B is below 1e-14 Pa/m. As g becomes
+ * small |phi0| grows without bound, while the load A p0 = -k phi0 stays small: the impulse dt (A p0
+ * - k (dt + tau_d) v_n) is best computed from `load`, without division by g.
  *
- * Faces that two cells share belong to one of them: where the surface runs along one, exactly or
- * but for round-off, it is counted once. Nothing here knows a solver.
+ * A face that two cells share belongs to one of them: a surface that runs along it, exactly or up
+ * to round-off, is counted once. This module does not use the solver.
  *
  *     geo_shape *ball, *table;
  *     geo_workspace *work;
@@ -26,7 +27,7 @@
  *         geo_contact_surfaces(work, 1, &(geo_pair){ball, table, X_WA, X_WB}, GEO_POLYGONS,
  *                              &found, &error) == SAP_OK) { ... }
  *
- * SI units. Equal inputs give equal bits; the order of faces depends on the meshes alone. */
+ * SI units. Equal inputs give equal bits; the order of faces depends only on the meshes. */
 #ifndef SAPWOOD_GEOMETRY_H
 #define SAPWOOD_GEOMETRY_H
 
@@ -45,30 +46,31 @@ typedef enum geo_kind {
   GEO_COMPLIANT_HALF_SPACE /* p = -slope z where z <= margin */
 } geo_kind;
 
-/* What a shape is made of, in its own frame. */
+/* The arrays of a shape, in its own frame. */
 typedef struct geo_arrays {
   geo_kind kind;
   int32_t n_vertices;
   int32_t n_cells;
   const double *vertices; /* (n_vertices, 3) m */
-  /* (n_cells, 4) tetrahedra of positive volume, or (n_cells, 3) triangles, outward by the right
-   * hand; errors call them "tetrahedra" and "triangles" and name the one that is wrong */
+  /* (n_cells, 4) tetrahedra of positive volume, or (n_cells, 3) triangles, outward by the
+   * right-hand rule; errors call them "tetrahedra" and "triangles" and give the index of the
+   * invalid one */
   const int32_t *cells;
-  const double *pressure; /* (n_vertices) Pa, of tetrahedra */
+  const double *pressure; /* (n_vertices) Pa, for tetrahedra */
   double slope;           /* > 0: Pa/m, modulus over thickness of a compliant half space */
-  double margin;          /* >= 0: m that a compliant half space is thickened by */
+  double margin;          /* >= 0: m, extra thickness of a compliant half space */
 } geo_arrays;
 
 typedef struct geo_shape geo_shape;
 
-/* Checks the arrays, and copies what is needed of them. Tetrahedra without a gradient make no
- * contact and are left out. A shape is never written to again: threads may share it. */
+/* Checks the arrays and copies the needed parts. Tetrahedra without a gradient make no contact and
+ * are left out. A shape is never written to again: threads may share it. */
 SAP_API sap_status geo_shape_create(geo_shape **shape, const geo_arrays *arrays,
                                     const sap_allocator *allocator, sap_error *error);
 SAP_API void geo_shape_destroy(geo_shape *shape); /* NULL is allowed */
 
-/* SAP_INVALID_ARGUMENT, of pair `index`, where two shapes have no surface: two rigid ones; a
- * compliant half space and anything but triangles. `error` may be NULL. */
+/* Returns SAP_INVALID_ARGUMENT for pair `index` if two shapes have no surface: two rigid ones, or a
+ * compliant half space and anything except triangles. `error` may be NULL. */
 SAP_API sap_status geo_check_pair(const geo_shape *a, const geo_shape *b, int32_t index,
                                   sap_error *error);
 
@@ -85,32 +87,32 @@ typedef struct geo_pair {
   geo_pose pose_a, pose_b;
 } geo_pair;
 
-/* What faces are: polygons, or triangles of fans about the polygons' centroids. */
+/* Form of the faces: polygons, or triangles of fans about the polygons' centroids. */
 typedef enum geo_faces { GEO_POLYGONS = 0, GEO_TRIANGLE_FANS } geo_faces;
 
-/* The surfaces of all pairs one after the other, in the world's frame. Arrays are the workspace's,
- * until its next use. */
+/* The surfaces of all pairs one after the other, in the world's frame. The workspace owns the
+ * arrays, which are valid until its next use. */
 typedef struct geo_surfaces {
   int32_t n_pairs, n_faces, n_vertices;
   const int32_t *pair_start;      /* (n_pairs + 1) faces of pair i: pair_start[i] <= f < [i + 1] */
-  const int32_t *face_start;      /* (n_faces + 1) the same of a face's vertices */
+  const int32_t *face_start;      /* (n_faces + 1) first vertex of each face */
   const double *vertices;         /* (n_vertices, 3) right-handed about the normal */
   const double *vertex_pressure;  /* (n_vertices) Pa */
-  const int32_t *cell_a, *cell_b; /* (n_faces) cell that the face is of, -1 of a half space */
+  const int32_t *cell_a, *cell_b; /* (n_faces) cell of the face, -1 for a half space */
   const double *area;             /* (n_faces) m^2 */
   const double *centroid;         /* (n_faces, 3) m */
   const double *normal;           /* (n_faces, 3) out of B into A */
   const double *p0;               /* (n_faces) Pa, at the centroid */
   const double *g_a, *g_b;        /* (n_faces) Pa/m, infinite where rigid */
   const double *k;                /* (n_faces) N/m; 0 where the face makes no contact */
-  const double *phi0;             /* (n_faces) m; 0 where it makes none */
+  const double *phi0;             /* (n_faces) m; 0 where the face makes no contact */
   const double *load;             /* (n_faces) area p0, N */
   /* (n_pairs, 3) on A: the sum of load n over all faces, and its torque about the world's origin */
   const double *force, *torque;
 } geo_surfaces;
 
-/* 0 where the spheres about the origins of their frames that hold the two shapes, or a sphere and a
- * half space, are apart: there is no surface. */
+/* Returns 0 if the spheres about the origins of their frames that hold the two shapes, or a sphere
+ * and a half space, are apart: there is no surface. */
 SAP_API int geo_may_meet(const geo_pair *pair);
 
 typedef struct geo_workspace geo_workspace;
@@ -118,9 +120,9 @@ typedef struct geo_workspace geo_workspace;
 SAP_API sap_status geo_workspace_create(geo_workspace **work, const sap_allocator *allocator);
 SAP_API void geo_workspace_destroy(geo_workspace *work); /* NULL is allowed */
 
-/* Nothing is allocated where the workspace has held as many pairs, faces and vertices before.
- * Errors: a pose that is no rotation, or those of geo_check_pair(). One workspace may be used by
- * one thread at a time. */
+/* Finds the surfaces of all pairs. It allocates nothing if the workspace has held as many pairs,
+ * faces and vertices already. Errors: a pose that is no rotation, or those of geo_check_pair(). One
+ * workspace may be used by one thread at a time. */
 SAP_API sap_status geo_contact_surfaces(geo_workspace *work, int32_t n_pairs, const geo_pair *pairs,
                                         geo_faces faces, geo_surfaces *surfaces, sap_error *error);
 

@@ -1,5 +1,6 @@
-/* Inverse dynamics with rigid contact and friction: torques that realise desired accelerations of
- * joints, with the contact forces and the motion of what no motor moves (Zapolsky and Drumwright).
+/* This module solves inverse dynamics with rigid contact and friction: torques that realise desired
+ * joint accelerations, the contact forces, and the motion of unactuated velocities (Zapolsky and
+ * Drumwright).
  *
  * Velocities v (m) are actuated (q) or not (b), in any order. Over a step of dt, with z the contact
  * impulses and lambda the motors',
@@ -29,10 +30,10 @@
  * Torque limits add conditions to both stages where torques would pass them: |lambda| <= dt limit,
  * and in Stage I u_n + phi/dt >= 0 and for QP_NOSLIP u_t = 0, which hold at optima without limits.
  *
- * A solver may be used by one thread at a time. Equal inputs give equal bits, but that contacts
- * with names begin with what they were in the last call: bases of complementarity problems, active
- * rows of both stages. Memory grows with the largest problem seen: invdyn_solve allocates nothing
- * once it has seen it, and forgets contacts where it does.
+ * A solver may be used by one thread at a time. Equal inputs give equal bits, except that contacts
+ * with ids are warm started from the last call: bases of complementarity problems, active rows of
+ * both stages. Memory grows with the largest problem seen: invdyn_solve then allocates nothing for
+ * smaller ones, and forgets contacts when it allocates.
  *
  *     invdyn_solver *solver;
  *     const invdyn_settings settings = invdyn_settings_default();
@@ -65,38 +66,40 @@ typedef enum invdyn_stage_one { INVDYN_CONTACT_CONSISTENT = 0, INVDYN_PAPER } in
 typedef struct invdyn_settings {
   invdyn_controller controller; /* INVDYN_QP_COULOMB */
   invdyn_stage_one stage_one;   /* INVDYN_CONTACT_CONSISTENT */
-  int32_t edges;                /* of the friction pyramid, even, >= 4: 4 */
-  int32_t nearest; /* solve for the nearest accelerations where the desired cannot be had: 1 */
-  /* what 1/2 |lambda|^2 and 1/2 |z|^2 count, >= 0: 0. In the objective of ONE_STAGE, and the latter
-   * in that of Stage II */
+  int32_t edges;                /* number of edges of the friction pyramid, even, >= 4: 4 */
+  int32_t nearest; /* 1: solve for the nearest accelerations if the desired are inconsistent: 1 */
+  /* weights of 1/2 |lambda|^2 and 1/2 |z|^2, >= 0: 0. In the objective of ONE_STAGE; the latter
+   * also in that of Stage II */
   double torque_regularization, force_regularization;
-  /* of the velocities that contacts would have without impulses: what an edge of a cone may open
-   * with and still have an impulse in contact-consistent Stage II. 0 keeps the motion that a
-   * forward step has; more keeps torques smooth where velocities are noise. >= 0: 1e-2 */
+  /* part of the velocities that contacts would have without impulses: an edge of a cone that opens
+   * slower may still have an impulse in contact-consistent Stage II. 0 keeps the motion that a
+   * forward step has; a larger value keeps torques smooth if velocities are noise. >= 0: 1e-2 */
   double smoothing;
-  /* of contacts without slip: directions of the base that tangents determine by less than this part
-   * of what they determine best are not held, or feet of nearly equal heights would hold the base
-   * by forces that grow with its inverse. From 0 to less than 1: 1e-3 */
+  /* for contacts without slip: directions of the base that tangents determine by less than this
+   * part of the best one are not held. Otherwise feet of nearly equal heights would hold the base
+   * by forces that grow with the inverse of the difference. From 0 to less than 1: 1e-3 */
   double rank_tolerance;
 } invdyn_settings;
 
 SAP_API invdyn_settings invdyn_settings_default(void);
 SAP_API sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *error);
 
-/* How a call ended. What the solution holds is finite in every case. */
+/* Outcome of a call. The solution is finite in every case. */
 typedef enum invdyn_outcome {
   INVDYN_SOLVED = 0,
-  INVDYN_INCONSISTENT_ACCELERATIONS, /* no impulses go with them: those of the nearest, see slack;
-                                        without `nearest`, or where there is none, no impulses */
-  INVDYN_DEGENERATE_NOSLIP,          /* tangential impulses carry all that normals could, or a
-                                        contact opens where it is held, and pushes where not */
-  INVDYN_TORQUE_LIMITED,             /* limits cannot be held while no contact approaches, nor slips
-                                        where it holds: residuals */
-  INVDYN_RAY,                        /* Lemke ended on a ray though there are impulses: none */
-  INVDYN_ITERATION_LIMIT,            /* of pivots: no impulses, or those of Stage I */
-  INVDYN_SINGULAR,                   /* A is not positive definite: all is zero */
-  INVDYN_INACCURATE,                 /* a residual is larger than round-off explains */
-  INVDYN_NON_FINITE                  /* overflow: all is zero */
+  /* no impulses exist: the result is for the nearest, see slack; without `nearest`, or if there is
+   * none, it has no impulses */
+  INVDYN_INCONSISTENT_ACCELERATIONS,
+  /* tangential impulses carry all that normal ones could, or a contact opens while it is held and
+   * pushes after its release */
+  INVDYN_DEGENERATE_NOSLIP,
+  /* limits exclude contacts that neither approach nor slip where held, see residuals */
+  INVDYN_TORQUE_LIMITED,
+  INVDYN_RAY,             /* Lemke's method ended on a ray though impulses exist; no impulses */
+  INVDYN_ITERATION_LIMIT, /* limit of pivots reached: no impulses, or those of Stage I */
+  INVDYN_SINGULAR,        /* A is not positive definite: all is zero */
+  INVDYN_INACCURATE,      /* a residual is larger than round-off explains */
+  INVDYN_NON_FINITE       /* overflow: all is zero */
 } invdyn_outcome;
 
 SAP_API const char *invdyn_outcome_text(invdyn_outcome outcome);
@@ -107,27 +110,27 @@ typedef enum invdyn_contact_state {
   INVDYN_SLIP
 } invdyn_contact_state;
 
-/* Arrays are read where they lie, row-major. */
+/* Arrays are read in place, row-major. */
 typedef struct invdyn_problem {
-  int32_t m;                  /* velocities, >= 0 */
-  int32_t n_q;                /* of them actuated, <= m */
-  int32_t n;                  /* contacts, >= 0 */
-  double dt;                  /* s, > 0 */
-  const int32_t *actuated;    /* (n_q) which, each once; the order of qdd, tau and slack */
+  int32_t m;   /* velocities, >= 0 */
+  int32_t n_q; /* actuated velocities, <= m */
+  int32_t n;   /* contacts, >= 0 */
+  double dt;   /* s, > 0 */
+  /* (n_q) actuated velocities, each once; the order of qdd, tau and slack */
+  const int32_t *actuated;
   const double *M;            /* (m, m) symmetric; only A has to be positive definite */
-  const double *h;            /* (m) Coriolis forces and gravity, less other forces that act */
+  const double *h;            /* (m) Coriolis forces and gravity, minus other applied forces */
   const double *v;            /* (m) */
   const double *qdd;          /* (n_q) desired accelerations */
   const double *J_n;          /* (n, m) normal velocities, positive where contacts open */
   const double *J_t;          /* (n, 2, m) tangential velocities */
   const double *mu;           /* (n) >= 0 */
-  const double *phi;          /* (n) gaps, m; or NULL: nothing may approach */
+  const double *phi;          /* (n) gaps, m; or NULL: no contact may approach */
   const double *torque_limit; /* (n_q) > 0, infinity for none, N m; or NULL. Not for LCPs */
-  const int64_t *ids;         /* (n) names of contacts, to find them again by; or NULL */
+  const int64_t *ids;         /* (n) ids by which contacts are found again; or NULL */
 } invdyn_problem;
 
-/* How far conditions are from being met, largest of all rows; 0 where they are, or where there is
- * no such condition. */
+/* Residuals of the conditions, largest of all rows; 0 if they hold or do not exist. */
 typedef struct invdyn_residuals {
   double dynamics;        /* |M (v+ - v) + dt h - J^T z - S^T lambda|, N s or N m s */
   double acceleration;    /* |v_q+ - (v_q + dt qdd)| */
@@ -136,8 +139,8 @@ typedef struct invdyn_residuals {
   double tension;         /* -f_n, N s */
   double cone;            /* impulse beyond the pyramid, N s */
   double slip;            /* |u_t| of no-slip contacts that do not open, m/s */
-  double friction;        /* what friction could dissipate besides, J */
-  double torque;          /* beyond its limit, N m */
+  double friction;        /* energy that friction could dissipate further, J */
+  double torque;          /* torque beyond its limit, N m */
 } invdyn_residuals;
 
 /* Arrays belong to the caller and are written in place. */
@@ -145,12 +148,13 @@ typedef struct invdyn_solution {
   double *tau;    /* (n_q) lambda / dt, N m */
   double *forces; /* (n, 3) z / dt, N: both tangents, then the normal */
   double *v_plus; /* (m) */
-  double *slack;  /* (n_q) what was added to qdd */
-  int8_t *states; /* (n) an invdyn_contact_state each */
+  double *slack;  /* (n_q) change of qdd */
+  int8_t *states; /* (n) enum invdyn_contact_state */
   invdyn_outcome outcome;
   invdyn_residuals residuals;
-  int32_t pivots;        /* of all solvers; active rows that a stage begins with are none */
-  double regularization; /* added to the diagonal of a complementarity problem; 0 most often */
+  int32_t pivots; /* pivots of all solvers, without active rows with which a stage begins */
+  /* regularization of the diagonal of a complementarity problem; 0 most often */
+  double regularization;
 } invdyn_solution;
 
 typedef struct invdyn_solver invdyn_solver;
@@ -159,8 +163,8 @@ SAP_API sap_status invdyn_create(invdyn_solver **solver, const sap_allocator *al
                                  sap_error *error);
 SAP_API void invdyn_destroy(invdyn_solver *solver); /* NULL is allowed */
 
-/* Makes room for problems of this size, so that solving them allocates nothing. Only m, n_q, n and
- * whether there are torque limits are read of `problem`. */
+/* Reserves memory for problems of this size, so that solving them allocates nothing. It reads only
+ * m, n_q, n and the presence of torque limits of `problem`. */
 SAP_API sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings,
                                   const invdyn_problem *problem, sap_error *error);
 

@@ -1,4 +1,4 @@
-/* Linear complementarity problems: given M (n, n) and q (n), find
+/* This module solves linear complementarity problems: given M (n, n) and q (n), find
  *
  *     w = M z + q,   z >= 0,   w >= 0,   z_i w_i = 0 for every i.
  *
@@ -37,17 +37,17 @@ extern "C" {
 typedef enum lcp_method {
   LCP_LEMKE = 0,
   LCP_PPM,
-  LCP_AUTO /* PPM, then Lemke where that does not solve it, also from where games begin */
+  LCP_AUTO /* PPM, then Lemke if that does not solve it, also from the starts of games */
 } lcp_method;
 
 typedef struct lcp_settings {
   lcp_method method;  /* Lemke */
-  double tolerance;   /* of relative_residual, in (0, 1): 1e-9 */
-  int32_t max_pivots; /* of one method on one matrix; 0: 1000, or 50 n where that is more: 0 */
+  double tolerance;   /* limit of relative_residual, in (0, 1): 1e-9 */
+  int32_t max_pivots; /* pivots of one method on one matrix; 0: 1000, or 50 n if that is more: 0 */
   int32_t least_index_after; /* PPM: pivots before the least-index rule; 0: n + 10: 0 */
-  /* Tikhonov: where M gives no solution, M + lambda I is solved for lambda of `first` times the
-   * largest |M_ij|, growing by `factor` up to `last`, until lambda z is below sqrt(tolerance) q,
-   * for both scaled as for relative_residual; first = 0: M alone */
+  /* Tikhonov regularization: if M gives no solution, M + lambda I is solved. lambda grows from
+   * `first` times the largest |M_ij| by `factor` up to `last`, until lambda z is below
+   * sqrt(tolerance) q, both scaled as for relative_residual. first = 0: only M */
   double regularization_first;  /* >= 0: 0 */
   double regularization_factor; /* > 1: 1e4 */
   double regularization_last;   /* >= first, finite: 1 */
@@ -56,15 +56,15 @@ typedef struct lcp_settings {
 SAP_API lcp_settings lcp_settings_default(void);
 SAP_API sap_status lcp_settings_check(const lcp_settings *settings, sap_error *error);
 
-/* How a solve ended. Where it is not LCP_SOLVED z and w are those of the last basis, with z >= 0:
- * their residuals tell what they are worth. */
+/* Outcome of a solve. Unless it is LCP_SOLVED z and w belong to the last basis, with z >= 0, and
+ * the residuals tell their accuracy. */
 typedef enum lcp_outcome {
   LCP_SOLVED = 0,      /* relative_residual <= tolerance, for M + regularization I */
   LCP_RAY,             /* Lemke: the path ended on a ray */
   LCP_INFEASIBLE,      /* PPM: a row of the dictionary proves that no z >= 0 has w >= 0 */
   LCP_ITERATION_LIMIT, /* max_pivots */
   LCP_SINGULAR,        /* PPM: no pivot where a sufficient M has one, and no proof */
-  LCP_INACCURATE,      /* a solution but for round-off: relative_residual > tolerance */
+  LCP_INACCURATE,      /* a solution up to round-off: relative_residual > tolerance */
   LCP_NON_FINITE       /* overflow; z and w are zero */
 } lcp_outcome;
 
@@ -79,31 +79,30 @@ typedef struct lcp_problem {
 /* Arrays belong to the caller and are written in place. */
 typedef struct lcp_solution {
   double *z;     /* (n) >= 0 */
-  double *w;     /* (n) M z + q with the M that was given, evaluated at z */
-  int8_t *basis; /* (n) 1 where z_i is basic: where to begin with a problem nearby; or NULL */
+  double *w;     /* (n) M z + q with the M of the caller, evaluated at z */
+  int8_t *basis; /* (n) 1 if z_i is basic, a start for nearby problems; or NULL */
   lcp_outcome outcome;
-  lcp_method method; /* that found z: LCP_LEMKE or LCP_PPM */
-  int32_t pivots;    /* of all attempts together */
-  int32_t attempts;  /* methods and regularizations that were tried, >= 1 */
-  double residual;   /* max_i |min(z_i, w_i)| of M */
+  lcp_method method; /* method that found z: LCP_LEMKE or LCP_PPM */
+  int32_t pivots;    /* pivots of all attempts together */
+  int32_t attempts;  /* number of methods and regularizations tried, >= 1 */
+  double residual;   /* max_i |min(z_i, w_i)| for M */
   /* max_i |min(z_i/D_i, D_i v_i)| / (D_i (|q_i| + sum_j |M_ij| z_j)), M with regularization I and
    * v = M z + q: each row over its own terms. D scales rows and columns, so that the largest entry
    * of each of D M D is about 1. */
   double relative_residual;
-  double regularization; /* lambda that was used, 0 for none */
+  double regularization; /* lambda of the solved matrix, 0 for none */
 } lcp_solution;
 
 typedef struct lcp_solver lcp_solver;
 
-/* Room for problems of up to n_max unknowns, some 16 n_max^2 bytes. All that is ever allocated. */
+/* Creates a solver for up to n_max unknowns, some 16 n_max^2 bytes. Only this call allocates. */
 SAP_API sap_status lcp_create(lcp_solver **solver, int32_t n_max, const sap_allocator *allocator,
                               sap_error *error);
 SAP_API void lcp_destroy(lcp_solver *solver); /* NULL is allowed */
 
 /* Checks the problem, then solves it. `start` (n) or NULL: not 0 where z_i is expected to be basic;
- * of entries whose columns depend on each other some are left out. A solve whose path from there
- * fails begins anew without it. On a status other than SAP_OK nothing is written to the
- * solution. */
+ * some entries with dependent columns are left out. A solve whose path from the start fails
+ * restarts without it. On a status other than SAP_OK nothing is written to the solution. */
 SAP_API sap_status lcp_solve(lcp_solver *solver, const lcp_settings *settings,
                              const lcp_problem *problem, const int8_t *start,
                              lcp_solution *solution, sap_error *error);

@@ -1,13 +1,14 @@
-/* What a stepper reads of a simulated model: what is constant about it, and the state of one step,
- * as plain arrays.
+/* This module declares the input of a stepper as plain arrays: the constants of a simulated model
+ * and the state of one step.
  *
  * The layout is the one that physics engines of the reduced-coordinate family keep, so that their
  * arrays are read as they are: bodies and degrees of freedom (dofs) in tree order, the dofs of a
- * tree contiguous, parents before children. No array may be NULL but where it says so or has no
- * entries.
+ * tree contiguous, parents before children. No array may be NULL unless its comment says so or it
+ * has no entries.
  *
- * Ownership: all arrays belong to the caller. Those of a forest and of elements must stay unchanged
- * while a stepper uses them; those of a step are read, and written, during the call alone. */
+ * Ownership: all arrays belong to the caller. The arrays of a forest and of elements must stay
+ * unchanged while a stepper uses them; those of a step are read, and written, only during the
+ * call. */
 #ifndef SAPWOOD_MODEL_H
 #define SAPWOOD_MODEL_H
 
@@ -20,9 +21,9 @@
 extern "C" {
 #endif
 
-/* ---- what is constant ---------------------------------------------------------------------- */
+/* ---- constants ----------------------------------------------------------------------------- */
 
-/* damping force of a dof: -(c_0 + c_1 |v| + c_2 v^2) v */
+/* The damping force of a dof is -(c_0 + c_1 |v| + c_2 v^2) v. */
 enum { SAP_DAMPING_TERMS = 3 };
 
 /* Forest of kinematic trees, pattern of the mass matrix and contact material of the geoms. */
@@ -48,7 +49,7 @@ typedef struct sap_forest {
   const int32_t *M_colind; /* (nM) */
 
   /* bodies (n_bodies) */
-  const int32_t *body_weldid; /* the body that this one is welded to, itself where it has joints */
+  const int32_t *body_weldid; /* body to which this one is welded, itself if it has joints */
   const int32_t *body_rootid; /* top body of its tree: its subtree_com is the origin of cdof */
   const int32_t *body_dofadr; /* first dof, read where body_dofnum > 0 */
   const int32_t *body_dofnum; /* number of own dofs */
@@ -59,59 +60,59 @@ typedef struct sap_forest {
   const double *stiffness;        /* k > 0 in N/m, INFINITY for rigid */
   const double *dissipation_time; /* tau_d >= 0 in s */
   const double *friction;         /* mu >= 0 */
-  const int8_t *friction_given; /* 1: mu is that of a material, 0: the engine's; NULL: all are 1 */
-  const int8_t *geom_driven;    /* 1: of a body that moves as it is told; NULL: none is */
-  /* 1/kg, finite and >= 0: by which the engine weighs contacts, that of the body wherever it is
-   * touched; NULL: 0 */
+  /* 1: mu is that of a material, 0: that of the engine; NULL: all are 1 */
+  const int8_t *friction_given;
+  const int8_t *geom_driven; /* 1: geom of a body with prescribed motion; NULL: none is */
+  /* 1/kg, finite and >= 0: inverse mass of the body at any point, by which the engine weighs
+   * contacts; NULL: 0 */
   const double *geom_inverse_mass;
-  /* m, > 0: least width of the geom, INFINITY where it has none; NULL: overlaps are not judged */
+  /* m, > 0: least width of the geom, INFINITY if it has none; NULL: overlaps are not judged */
   const double *geom_width;
 
-  /* pairs of geoms that have the friction of the engine's contact in any case (n_pairs), keys
-   * strictly increasing */
+  /* pairs of geoms (n_pairs) that always have the engine's friction, keys strictly increasing */
   const int64_t *pair_key; /* sap_pair_key of the two geoms */
 
-  /* rigid cores of the geoms (n_geoms); barrier NULL: none has one, and no other is read */
+  /* rigid cores of the geoms (n_geoms); barrier NULL: none has one, and the others are not read */
   const int8_t *barrier;        /* sap_barrier */
   const double *delta;          /* m, > 0 where there is a core */
   const double *barrier_lambda; /* > 0 where there is a core */
 
   /* pattern of the derivative D of all smooth forces by the velocity: rows of entries (nD), each of
-   * two dofs of one tree. nD 0: joint damping alone is implicit, and no other is read */
+   * two dofs of one tree. nD 0: only joint damping is implicit, and the others are not read */
   int32_t nD;
   const int32_t *D_rownnz; /* (nv) */
   const int32_t *D_rowadr; /* (nv) */
   const int32_t *D_colind; /* (nD) */
 } sap_forest;
 
-/* key of an unordered pair of geoms */
+/* Returns the key of an unordered pair of geoms. */
 SAP_API int64_t sap_pair_key(const sap_forest *forest, int32_t geom1, int32_t geom2);
 
-/* Checks that all arrays are there, every index and value; SAP_INVALID_ARGUMENT names the array and
+/* Checks that all arrays are given, every index and value; SAP_INVALID_ARGUMENT names the array and
  * the entry. `error` may be NULL, here and below. */
 SAP_API sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
 
-/* what an equality constraint keeps at zero, by its rows */
+/* Quantity that an equality constraint keeps at zero, by its rows. */
 typedef enum sap_equality {
   SAP_EQUALITY_AHEAD = 0, /* any rows: of other kinds, or of more trees than two */
   SAP_EQUALITY_POINT,     /* 3: the distance of two points, m */
-  SAP_EQUALITY_POSE,      /* 3 + 3: the same, and the rotation of two frames */
+  SAP_EQUALITY_POSE,      /* 3 + 3: the distance of two points, m, and the rotation of two frames */
   SAP_EQUALITY_SCALAR     /* 1: a function of two joint positions or tendon lengths, rad or m */
 } sap_equality;
 
-/* Elements that constrain a model beside contacts: limits of joints and tendons, equality
+/* Elements that constrain a model besides contacts: limits of joints and tendons, equality
  * constraints, and actuators that act as implicit controllers.
  *
- * Only elements that act are listed, but for tendons and equality constraints, which keep the
- * engine's numbers. An element moves the trees of its row of `..._tree`: the first of them, -1 for
- * an element that moves none, and the second, -1 for none. */
+ * Only elements that act are listed, except that tendons and equality constraints keep the engine's
+ * numbers. An element moves the trees of its row of `..._tree`: the first of them, -1 for an
+ * element that moves none, and the second, -1 for none. */
 typedef struct sap_elements {
   int32_t n_limits; /* joints with limits */
   int32_t n_tendons;
   int32_t n_equalities;
   int32_t n_controllers;
   int32_t n_flexes;         /* 0: a contact without two geoms is a fault */
-  int32_t n_tendon_entries; /* of the Jacobian of all tendons */
+  int32_t n_tendon_entries; /* entries of the Jacobian of all tendons */
   int32_t nq;               /* length of qpos */
   int32_t n_outputs;        /* forces of all actuators */
 
@@ -121,8 +122,8 @@ typedef struct sap_elements {
   /* limited joints (n_limits) */
   const int32_t *limit_joint;   /* the engine's number */
   const int32_t *limit_ball;    /* 1: an upper bound of the angle of a ball joint */
-  const int32_t *limit_qposadr; /* its first entry of qpos: 1, or 4 of a ball joint */
-  const int32_t *limit_dofadr;  /* its first dof: 1, or 3 of a ball joint */
+  const int32_t *limit_qposadr; /* first entry of qpos: 1, or 4 for a ball joint */
+  const int32_t *limit_dofadr;  /* first dof: 1, or 3 for a ball joint */
   const double *limit_range;    /* (n_limits, 2) lower, upper; rad or m */
   const double *limit_k;        /* > 0, INFINITY for rigid; N m/rad or N/m */
   const double *limit_tau_d;    /* >= 0, s */
@@ -140,93 +141,97 @@ typedef struct sap_elements {
   const int32_t *ten_J_colind; /* (n_tendon_entries) */
 
   /* equality constraints (n_equalities) */
-  const int32_t *equality_kind; /* enum sap_equality */
-  const int32_t *equality_tree; /* (n_equalities, 2) */
-  const double *equality_k; /* (n_equalities, 2) of positions and of rotations, N/m and N m/rad */
-  const double *equality_tau_d;   /* s */
-  const double *equality_scale;   /* > 0: rotation rows times this are in rad */
-  const int32_t *equality_angle;  /* 1: a scalar in rad; NULL: all are in m */
-  const int32_t *equality_driven; /* 1: holds a body that moves as it is told; NULL: none does */
+  const int32_t *equality_kind;  /* enum sap_equality */
+  const int32_t *equality_tree;  /* (n_equalities, 2) */
+  const double *equality_k;      /* (n_equalities, 2) N/m for positions and N m/rad for rotations */
+  const double *equality_tau_d;  /* s */
+  const double *equality_scale;  /* > 0: rotation rows times this are in rad */
+  const int32_t *equality_angle; /* 1: a scalar in rad; NULL: all are in m */
+  const int32_t *equality_driven; /* 1: holds a body with prescribed motion; NULL: none does */
 
   /* actuators as controllers (n_controllers): force Kp (q_d - q) - Kd v in the actuator's
    * coordinate */
   const int32_t *controller_output; /* the engine's number of the force */
   const int32_t *controller_tree;   /* (n_controllers, 2) */
-  const int32_t *controller_group;  /* the engine's group that may be disabled, -1 for none */
+  const int32_t *controller_group;  /* group of the engine, which may be disabled, -1 for none */
   const int32_t *controller_dof;    /* dof whose total actuator force is bounded, -1 for none */
   const double *controller_gains;   /* (n_controllers, 2) Kp >= 0, Kd >= 0, not both 0 */
   const double *controller_range;   /* (n_controllers, 2) lower <= 0 <= upper of the force */
-  const double *controller_total;   /* (n_controllers, 2) the same of the total force of the dof */
+  /* (n_controllers, 2) lower <= 0 <= upper of the total force of the dof */
+  const double *controller_total;
 } sap_elements;
 
 /* Checks every index and value; SAP_INVALID_ARGUMENT names the array and the entry. */
 SAP_API sap_status sap_elements_check(const sap_elements *elements, const sap_forest *forest,
                                       sap_error *error);
 
-/* Geoms that meet in patches, by the pressure fields of at least one of the two, and in which the
- * engine is to find no contacts of its own. */
+/* Pairs of geoms that meet in patches, by the pressure field of at least one of the two; the engine
+ * must find no contacts of its own between them. */
 typedef struct sap_fields {
   int32_t n_pairs;
-  const int32_t *pair_geom;      /* (n_pairs, 2) A and B: normals of contacts are from A to B */
-  const int32_t *pair_dim;       /* (n_pairs) 1: without friction, else 3 */
-  const double *pair_friction;   /* (n_pairs, 2) mu of the engine along two tangents, read where no
-                                    material gives one; NULL: mu follows from the geoms */
-  const geo_shape *const *shape; /* (n_geoms) in the frame of the geom; NULL: is in no pair */
+  const int32_t *pair_geom; /* (n_pairs, 2) A and B: normals of contacts are from A to B */
+  const int32_t *pair_dim;  /* (n_pairs) 1: without friction, else 3 */
+  /* (n_pairs, 2) mu of the engine along two tangents, read if no material gives one; NULL: mu
+   * follows from the geoms */
+  const double *pair_friction;
+  /* (n_geoms) in the frame of the geom; NULL for a geom in no pair */
+  const geo_shape *const *shape;
 } sap_fields;
 
 /* ---- the state of a step ------------------------------------------------------------------- */
 
-/* state of the model at the start of the step; contiguous arrays */
+/* State of the model at the start of the step, in contiguous arrays. */
 typedef struct sap_model_state {
   const double *qvel;        /* (nv) v_0 */
   const double *M;           /* (nM) mass matrix */
   const double *cdof;        /* (nv, 6) */
   const double *subtree_com; /* (n_bodies, 3) */
   const double *qfrc_smooth; /* (nv) f */
-  const double *qacc_smooth; /* (nv) M^-1 f, taken for trees without damping */
+  const double *qacc_smooth; /* (nv) M^-1 f, used for trees without damping */
   const double *qDeriv;      /* (nD) df/dv, damping and actuators included */
-  const double *geom_xpos;   /* (n_geoms, 3) m, here and below: read where there are fields */
+  const double *geom_xpos;   /* (n_geoms, 3) m, read if there are fields, as the next one */
   const double *geom_xmat;   /* (n_geoms, 9) rotation, row-major */
 } sap_model_state;
 
-/* one field of an array of structs: entry i of a contact lies at base + i * stride (bytes) */
+/* One field of an array of structs: entry i of a contact lies at base + i * stride (bytes). */
 typedef struct sap_field {
-  const char *base; /* NULL where the engine has no such field */
+  const char *base; /* NULL if the engine has no such field */
   ptrdiff_t stride;
 } sap_field;
 
-/* the engine's list of detected contacts */
+/* List of the contacts that the engine detected. */
 typedef struct sap_contact_list {
   int32_t count;
   int32_t n_rows;  /* constraint rows of the engine, all kinds together */
   sap_field dist;  /* double, m */
   sap_field pos;   /* double (3) */
   sap_field frame; /* double (3, 3): normal from geom 1 to geom 2, t1, t2 */
-  /* double (dim - 1): of t1 and t2, as the engine scales pyramid edges, and mu of geoms whose mu is
-   * the engine's; torsional and of rolling about t1 and t2, m. 1e-5 or less stands for none */
+  /* double (dim - 1): mu along t1 and t2, as the engine scales pyramid edges, and for geoms with
+   * the engine's mu; torsional and rolling friction about t1 and t2, m. 1e-5 or less stands for
+   * none */
   sap_field friction;
-  /* double (2) along t1, t2, and where dim > 3 about n, surface 2 minus 1; may be NULL */
+  /* double (2) along t1, t2, and if dim > 3 about n, surface 2 minus 1; may be NULL */
   sap_field surface_velocity;
   sap_field dim;     /* int32: 1, 3, 4 with torsional friction, 6 with rolling friction too */
   sap_field geom;    /* int32 (2) */
   sap_field exclude; /* int32: the contact acts iff 0 */
-  sap_field row;     /* int32: its first constraint row, -1 for none */
-  /* 1: of the engine's rows those of contacts and of limits are left out, and those of dry friction
-   * of dofs may be. Forces are then written to the other rows alone, and a step that has to read
-   * one of these has SAP_FAULT_LEFT_OUT */
+  sap_field row;     /* int32: first constraint row, -1 for none */
+  /* 1: the engine's rows of contacts and limits are left out, and rows of dry friction of dofs may
+   * be. Forces are then written only to the other rows, and a step that has to read a missing row
+   * returns SAP_FAULT_LEFT_OUT */
   int32_t left_out;
-  /* (n_rows, 4) stiffness, 1/s^2, and damping, 1/s, by which the engine itself would correct what a
-   * row violates, its impedance, and a number that is not read; NULL: not known */
+  /* (n_rows, 4) stiffness, 1/s^2, and damping, 1/s, by which the engine itself would correct the
+   * violation of a row, its impedance, and a number that is not read; NULL: not known */
   const double *KBIP;
 } sap_contact_list;
 
-/* how the engine writes the rows of a contact with friction */
+/* Layout of the engine's rows of a contact with friction. */
 typedef enum sap_cone {
   SAP_CONE_ELLIPTIC = 0, /* n, t1, t2, and torques about n, t1, t2 */
-  SAP_CONE_PYRAMIDAL     /* the edges n +- mu_k k, two for each component k but n */
+  SAP_CONE_PYRAMIDAL     /* the edges n +- mu_k k, two for each component k except n */
 } sap_cone;
 
-/* types of the engine's rows before those of contacts */
+/* Types of the engine's rows, those of contacts last. */
 typedef enum sap_engine_row {
   SAP_ROW_EQUALITY = 0,
   SAP_ROW_DOF_FRICTION,
@@ -236,16 +241,16 @@ typedef enum sap_engine_row {
   SAP_ROW_CONTACT /* and above */
 } sap_engine_row;
 
-/* state of the elements at the start of the step: arrays of the engine */
+/* State of the elements at the start of the step, in arrays of the engine. */
 typedef struct sap_element_state {
   const double *qpos; /* (nq) */
 
-  /* constraint rows, those of contacts last */
+  /* constraint rows, contacts last */
   const int32_t *efc_type; /* sap_engine_row */
   const int32_t *efc_id;   /* equality constraint, dof or tendon */
   const double *efc_pos;
-  const double *efc_frictionloss; /* read of tendons */
-  const double *efc_D;            /* mass by which the engine weighs what a row violates */
+  const double *efc_frictionloss; /* read for tendons */
+  const double *efc_D;            /* mass by which the engine weighs the violation of a row */
   const double *efc_J;            /* (n_rows, nv), or sparse rows */
   const int32_t *efc_J_rownnz;    /* NULL for dense rows, here and below */
   const int32_t *efc_J_rowadr;
@@ -261,7 +266,7 @@ typedef struct sap_element_state {
   const int32_t *moment_rowadr;
   const int32_t *moment_colind;
   const double *actuator_moment;
-  double *actuator_force; /* read and, by sap_scatter_elements, written; so are those below */
+  double *actuator_force; /* read and written by sap_scatter_elements, as the next two */
   double *qfrc_actuator;  /* (nv) */
   double *qfrc_smooth;    /* (nv) */
 
@@ -271,23 +276,24 @@ typedef struct sap_element_state {
   int32_t disabled; /* bit g: actuators of group g are off; bit 31: all of them */
 } sap_element_state;
 
-/* ---- what a step cannot take --------------------------------------------------------------- */
+/* ---- faults --------------------------------------------------------------------------------- */
 
-/* The index beside a fault is the contact, or the dof of SAP_FAULT_FORCE and
- * SAP_FAULT_ACCELERATION, the tree of SAP_FAULT_MASS, a geom of SAP_FAULT_PATCH. */
+/* Reason why a step cannot be taken. Its index is the contact, or the dof for SAP_FAULT_FORCE and
+ * SAP_FAULT_ACCELERATION, the tree for SAP_FAULT_MASS, a geom for SAP_FAULT_PATCH. */
 typedef enum sap_fault {
   SAP_FAULT_NONE = 0,
-  SAP_FAULT_OVERFLOW,     /* a contact acts but has no rows: the engine ran out of memory */
-  SAP_FAULT_DIMENSION,    /* of no known number of dimensions; or torsional or rolling friction of a
-                             contact with a rigid core or a surface that turns */
+  SAP_FAULT_OVERFLOW, /* a contact acts but has no rows: the engine ran out of memory */
+  /* unknown number of dimensions; or torsional or rolling friction of a contact with a rigid core
+   * or a surface that turns */
+  SAP_FAULT_DIMENSION,
   SAP_FAULT_GEOM,         /* a side of the contact is no geom */
-  SAP_FAULT_ROWS,         /* rows of no known constraint, or rows out of range */
+  SAP_FAULT_ROWS,         /* rows of an unknown constraint, or rows out of range */
   SAP_FAULT_FORCE,        /* the free acceleration is not finite */
   SAP_FAULT_MASS,         /* a block of A is not positive definite */
   SAP_FAULT_CONTACT,      /* position, frame or friction of a contact is not finite */
   SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
   SAP_FAULT_PATCH,        /* a pose or a surface of geoms with fields is not finite */
-  SAP_FAULT_LEFT_OUT,     /* a row that was left out is needed: the step is to be taken with all */
+  SAP_FAULT_LEFT_OUT, /* a row that was left out is needed: the step must be repeated with all */
   SAP_FAULTS
 } sap_fault;
 

@@ -1,5 +1,5 @@
-/* A contact problem: masses, free-motion velocity, contacts and other constraints, and how physical
- * parameters become those of the convex cost. */
+/* This module declares a contact problem: masses, free-motion velocity, contacts and other
+ * constraints. It also turns physical parameters into those of the convex cost. */
 #ifndef SAPWOOD_PROBLEM_H
 #define SAPWOOD_PROBLEM_H
 
@@ -12,9 +12,10 @@ extern "C" {
 /* Barrier around the compliant law of a contact: its rigid core, see sap_project_barrier().
  *
  * With kappa = (delta/(dt + tau_d))^2/R_n the log barrier keeps the penetration of a contact below
- * delta. It needs a start inside of its domain: the guess is moved towards v = 0 as far as that
- * takes. A contact that would be outside at rest, deeper than delta, gets a larger kappa for this
- * solve, delta growing like sqrt(kappa). So does one that a moving surface leaves no room. */
+ * delta. It needs a start inside of its domain: the solve moves the guess towards v = 0 as far as
+ * needed. A contact that would be outside at rest, deeper than delta, gets a larger kappa for this
+ * solve, with delta growing like sqrt(kappa). So does a contact to which a moving surface leaves no
+ * room. */
 typedef enum sap_barrier {
   SAP_BARRIER_NONE = 0,
   SAP_BARRIER_LOG, /* no penetration beyond delta */
@@ -25,7 +26,7 @@ typedef enum sap_barrier {
  *
  *     y = (v_hat - v_c)/R,   gamma = clamp(y, lower, upper),   G = 1/R within the bounds, 0 beyond
  *
- * and kinds differ in what R, v_hat and the bounds follow from, see sap_regularize_group(). */
+ * and kinds differ in the parameters of R, v_hat and the bounds, see sap_regularize_group(). */
 typedef enum sap_kind {
   SAP_LIMIT = 0,    /* joint limit, frictionless contact */
   SAP_BILATERAL,    /* ball, weld, distance, coupler, closed loop */
@@ -35,9 +36,9 @@ typedef enum sap_kind {
 } sap_kind;
 
 /* Constraints of one kind. J holds, per constraint, a row-major size x tree_nv[tree_a] block and
- * then, if tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the sizes.
- * One row that moves a single velocity, as limits and friction of joints do, may have that entry
- * alone in J: its `dof` says which. */
+ * then, if tree_b >= 0, a row-major size x tree_nv[tree_b] block; n_rows is the sum of the sizes. A
+ * single row that moves one velocity, as limits and friction of joints do, may have only that entry
+ * in J, at the velocity `dof`. */
 typedef struct sap_constraints {
   sap_kind kind;
   int32_t n;             /* constraints */
@@ -49,12 +50,13 @@ typedef struct sap_constraints {
   const double *v_hat;   /* (n_rows), m/s or rad/s */
   const double *lower;   /* (n_rows), may be -INFINITY: N s or N m s */
   const double *upper;   /* (n_rows), >= lower, may be INFINITY */
-  /* (n) velocity of tree_a that the only entry of J is of, where there is one row and no tree_b; -1
-   * where J has its whole block. NULL: all have */
+  /* (n) velocity of tree_a of the only entry of J, for one row without tree_b; -1 if J has its
+   * whole block. NULL: all have */
   const int32_t *dof;
 } sap_constraints;
 
-/* Torsional and rolling friction of contacts: their cone (Eq. 2 of the paper, with more components)
+/* Torsional and rolling friction of contacts has the cone (Eq. 2 of the paper, with more
+ * components)
  *
  *     sqrt(|gamma_t|^2/mu^2 + sum_k gamma_k^2/mu_k^2) <= gamma_n
  *
@@ -62,7 +64,7 @@ typedef struct sap_constraints {
  * it is a circular cone of the components gamma_k mu/mu_k, in every law of friction. A component
  * with mu_k = 0 has no friction. */
 typedef struct sap_spin {
-  int32_t n;              /* contacts that have it */
+  int32_t n;              /* contacts with such friction */
   const int32_t *contact; /* (n) ascending; with mu > 0 and no core */
   const double *J;        /* flat: rows about (n, t1, t2), rad/s, per contact as sap_problem.J */
   const double *mu;       /* (n, 3) >= 0: torsional, rolling about t1 and t2, m */
@@ -88,27 +90,26 @@ typedef struct sap_problem {
   const double *v_hat_n;  /* (n_contacts), normal stabilization velocity, m/s */
   const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
   int32_t n_groups;
-  const sap_constraints *groups; /* (n_groups) of other kinds; NULL where there are none */
-  const int8_t *barrier;         /* (n_contacts) of sap_barrier; NULL: none has one */
-  /* (n_contacts) each; may be NULL where no core reads it */
-  const double *kappa;          /* > 0, its energy, J */
-  const double *barrier_lambda; /* > 0, dimensionless: of an exp core */
+  const sap_constraints *groups; /* (n_groups) constraints of other kinds; NULL if there are none */
+  const int8_t *barrier;         /* (n_contacts) enum sap_barrier; NULL: none has one */
+  /* (n_contacts) each; may be NULL if no core reads it */
+  const double *kappa;          /* > 0, energy of the core, J */
+  const double *barrier_lambda; /* > 0, dimensionless, for exp cores */
   const sap_spin *spin;         /* NULL: no contact has torsional or rolling friction */
-  /* (n_contacts) bound b >= 0 of the friction of each contact, N s, NaN where it is not known; read
-   * for lagged friction. NULL: none is known */
+  /* (n_contacts) bound b >= 0 of the friction of each contact, N s, NaN if unknown; read for lagged
+   * friction. NULL: none is known */
   const double *friction_bound;
-  /* (n_trees) of blocks A = U U^T whose factor U, upper triangular, is known, its inverse S = U^-1,
-   * S^T S = A^-1: column-major (tree_nv, tree_nv), upper triangular with zeros below the diagonal.
-   * NULL for the others, whose blocks are checked and factored by whoever needs it. NULL: none is
-   * known */
+  /* (n_trees) inverse S = U^-1 of the known factor U of a block A = U U^T, S^T S = A^-1:
+   * column-major (tree_nv, tree_nv), upper triangular with zeros below the diagonal. NULL entries:
+   * a solve or check that needs the factor computes it. NULL: none is known */
   const double *const *A_inverse_factor;
-  /* (nv) the branches of trees, whose velocities are those of parents before those of children: the
-   * next velocity towards the root, counted within the tree, -1 at a root. A_ij is zero where
-   * neither i nor j is on the way from the other one to its root. NULL: any A_ij may be nonzero */
+  /* (nv) branches of the trees, whose parent velocities precede their children: the next velocity
+   * towards the root, counted within the tree, -1 at a root. A_ij is zero if neither i nor j is on
+   * the path from the other one to its root. NULL: any A_ij may be nonzero */
   const int32_t *parent;
 } sap_problem;
 
-/* nothing at all: no trees, no contacts, all arrays NULL */
+/* Returns an empty problem: no trees, no contacts, all arrays NULL. */
 SAP_API sap_problem sap_problem_default(void);
 
 /* Lengths that follow from the index arrays of a problem. */
@@ -116,24 +117,24 @@ typedef struct sap_sizes {
   int64_t nv;      /* length of v_star */
   int64_t nA;      /* length of A */
   int64_t nJ;      /* length of J */
-  int64_t n_rows;  /* of all groups */
+  int64_t n_rows;  /* rows of all groups */
   int64_t nJ_spin; /* length of spin->J */
 } sap_sizes;
 
-/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, of the groups kind, n, size, tree_a and
- * tree_b, and n and contact of spin (the only fields read), and computes the lengths of the other
- * arrays. `error` may be NULL, here and below. */
+/* Checks n_trees, n_contacts, tree_nv, tree_a, tree_b, the groups' kind, n, size, tree_a and
+ * tree_b, and n and contact of spin. It reads no other fields, and computes the lengths of the
+ * other arrays. `error` may be NULL, here and below. */
 SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
                                      sap_error *error);
 
-/* Full check: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
+/* Checks everything: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
 SAP_API sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
                                      sap_error *error);
 
 /* Estimate of the diagonal Delassus block W_ii (section IX-A). */
 typedef enum sap_delassus {
   SAP_DELASSUS_BLOCK = 0, /* W_ii = sum_t J_it A_t^-1 J_it^T: the paper's */
-  SAP_DELASSUS_DIAGONAL   /* diag(A_t)^-1 in place of A_t^-1: Drake's */
+  SAP_DELASSUS_DIAGONAL   /* diag(A_t)^-1 instead of A_t^-1: Drake's */
 } sap_delassus;
 
 /* Physical parameters of a group: arrays (n_rows), one for each parameter of the kind. */
@@ -142,15 +143,15 @@ typedef struct sap_group_parameters {
   double sigma; /* dimensionless, > 0 (1e-3): dry friction */
   double beta;  /* near-rigid parameter, dimensionless, >= 0 (0.1) */
   sap_delassus delassus;
-  const double *const *value; /* (sap_kind_parameters(kind)), read where there are rows */
+  const double *const *value; /* (sap_kind_parameters(kind)), read if there are rows */
   const double *release;      /* (n_rows) as in sap_parameters; acts on limits and bilateral ones */
-  const double *release_impulse; /* (n_rows) most impulse at rest, N s or N m s, > 0, of a row that
-                                    is held back; NULL: any */
+  /* (n_rows) largest impulse at rest, N s or N m s, > 0, of a held-back row; NULL: any */
+  const double *release_impulse;
 } sap_group_parameters;
 
-/* How R, v_hat and the bounds of a group are found, and where they go (n_rows): the arrays that the
- * group points at, which are not looked at where it has no rows. lower and upper are NULL where the
- * group has bounds of its own. */
+/* Parameters of R, v_hat and the bounds of a group, and the arrays (n_rows) that receive them.
+ * These must be the arrays of the group; they are ignored if it has no rows. lower and upper are
+ * NULL if the group has given bounds. */
 typedef struct sap_group_regularization {
   sap_group_parameters parameters;
   double *R, *v_hat, *lower, *upper;
@@ -165,44 +166,44 @@ typedef struct sap_parameters {
   const double *phi0;  /* (n_contacts) signed distance at the start of the step, m */
   const double *k;     /* (n_contacts) stiffness, N/m, > 0 */
   const double *tau_d; /* (n_contacts) dissipation time, s, >= 0 */
-  /* (n_contacts) depth of the core, m, > 0, read where there is one; NULL: the problem has kappa */
+  /* (n_contacts) depth of the core, m, > 0, read if there is one; NULL: the problem has kappa */
   const double *delta;
-  /* (n_groups) each as sap_regularize_group() does it; NULL: the groups have R, v_hat and bounds */
+  /* (n_groups) as for sap_regularize_group(); NULL: the groups have R, v_hat and bounds */
   const sap_group_regularization *groups;
-  /* (n_contacts) most speed, m/s, > 0, at which a violation is corrected where k is infinite;
-   * NULL: any */
+  /* (n_contacts) largest speed of correction of a violation for infinite k, m/s, > 0; NULL: any */
   const double *release;
-  /* (nv) change of the velocity in the step by all forces but those of constraints, m/s or rad/s;
-   * NULL: no contact is stiffer for its load */
+  /* (nv) change of the velocity in the step by all forces except those of constraints, m/s or
+   * rad/s; NULL: no contact is stiffer for its load */
   const double *free_change;
-  double load_speed; /* V_1, m/s, > 0, INFINITY for none: read where there is free_change */
-  /* (n_contacts, 2) inverse masses of the bodies of tree_a and tree_b wherever they are touched,
-   * 1/kg, >= 0: a contact is held back by no less than their sum; NULL: 0 */
+  double load_speed; /* V_1, m/s, > 0, INFINITY for none: read with free_change */
+  /* (n_contacts, 2) inverse masses of the bodies of tree_a and tree_b at any point, 1/kg, >= 0: a
+   * held-back contact uses at least their sum; NULL: 0 */
   const double *body_w;
 } sap_parameters;
 
-/* sigma = 1e-3, beta = 1 for contacts and 0.1 for groups, the paper's W_ii; all arrays NULL */
+/* Return the defaults: sigma = 1e-3, beta = 1 for contacts and 0.1 for groups, the paper's W_ii;
+ * all arrays are NULL. */
 SAP_API sap_parameters sap_parameters_default(double dt);
 SAP_API sap_group_parameters sap_group_parameters_default(double dt);
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
  * R_t = sigma w                                         (22)
  * v_hat_n = -phi0/(dt + tau_d)
- * with w = |W_ii|_F/3, writes three arrays (n_contacts), and then those of parameters->groups.
- * The first of R_n, R_nr, is less under a load: with P, N s, the impulse that the free motion
- * presses the contacts of an island with, and x = R_nr P/load_speed > 1, it is R_nr x^(-0.98).
- * Where v_hat_n > release and k is infinite, v_hat_n = release, and R_n is multiplied by release
- * over the v_hat_n of before, and by body_w/w where that is more than 1: what lies too deep comes
- * out with that speed, and carries as much at rest as it would without.
- * Reads trees, A and J of `problem` only, and of groups that it regularizes all that
- * sap_regularize_group() reads. Checks what it reads. */
+ * with w = |W_ii|_F/3. Writes three arrays (n_contacts), and then those of parameters->groups.
+ * The first term of R_n, R_nr, is smaller under a load: with P, N s, the impulse by which the free
+ * motion presses the contacts of an island, and x = R_nr P/load_speed > 1, it is R_nr x^(-0.98).
+ * If v_hat_n > release and k is infinite, v_hat_n becomes release, and R_n is multiplied by release
+ * over the full v_hat_n, and by body_w/w if that exceeds 1: a contact that lies too deep opens with
+ * that speed, and carries the same load at rest.
+ * Reads only trees, A and J of `problem`, and the inputs of sap_regularize_group() for groups that
+ * it regularizes. Checks its inputs. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
                                   double *R_t, double *R_n, double *v_hat_n,
                                   const sap_allocator *allocator, sap_error *error);
 
-/* kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere (n_contacts).
- * Reads barrier and n_contacts of `problem`, of `parameters` dt, tau_d and delta, which it checks
- * where a contact has a core, and R_n (n_contacts); checks what it computes. */
+/* Writes kappa = (delta/(dt + tau_d))^2/R_n of the contacts with a core, infinite elsewhere
+ * (n_contacts). Reads barrier and n_contacts of `problem`, R_n (n_contacts), and dt, tau_d and
+ * delta of `parameters`, which it checks if a contact has a core; checks its results. */
 SAP_API sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *parameters,
                                       const double *R_n, double *kappa, sap_error *error);
 
@@ -212,8 +213,8 @@ SAP_API const char *sap_kind_parameter(sap_kind kind,
                                        int32_t parameter);           /* name, for example "tau_d" */
 SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for example "must be > 0" */
 
-/* R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of the n <= 3 rows that are
- * taken together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and R_nr =
+/* Computes R, v_hat, lower and upper (n_rows) of a group. With w = |W_ii|_F/n of n <= 3 rows
+ * together (1 to 3 and 4 to 6 of a constraint, which may differ in their units) and R_nr =
  * beta^2/(4 pi^2) w:
  *
  *     limit        phi0, k, tau_d
@@ -226,13 +227,12 @@ SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for exam
  *                  |gamma| <= dt effort
  *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
  *
- * with |v_hat| held to `release` as that of contacts is where k is infinite, of a limit where it is
- * violated: R is multiplied by release over the |v_hat| of before, and no less than
+ * For infinite k, |v_hat| is limited to `release` as for contacts (for a limit only if it is
+ * violated): R is multiplied by release over the full |v_hat|, and is at least
  * release/release_impulse.
  *
- * Where R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads
- * trees and A of `problem`, and of the group all but R, v_hat, lower and upper. Checks what it
- * reads. */
+ * If R_nr is the larger for a controller, both gains are scaled down at the same Kd/Kp. Reads trees
+ * and A of `problem`, and the group except its R, v_hat, lower and upper. Checks its inputs. */
 SAP_API sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,
                                         const sap_group_parameters *parameters, double *R,
                                         double *v_hat, double *lower, double *upper,

@@ -1,15 +1,15 @@
-/* Small dense convex quadratic programs:
+/* This module solves small dense convex quadratic programs:
  *
  *     minimise  1/2 x^T H x + g^T x
  *     where     A x = b,   C x >= d,   lower <= x <= upper,
  *
- * H symmetric and positive semidefinite: of rank 6 for the forces of contact, 0 for linear
+ * H is symmetric and positive semidefinite: of rank 6 for the forces of contact, 0 for linear
  * programs. Rows may depend on each other, bounds may be infinite or equal.
  *
  * A primal-dual interior point method on the homogeneous embedding finds a solution, or proves that
  * there is none: every solve ends with multipliers that show it optimal, infeasible or unbounded,
- * or says that it does not know. The solution is then polished on the rows that are active. Where
- * solutions are many it is near the middle of them, and so changes little when the problem does.
+ * or reports that neither is proved. The solution is then polished on the active rows. If there are
+ * many solutions it is near the middle of them, and so changes little when the problem does.
  *
  * Nothing is allocated in a solve; equal inputs give equal bits. A solver may be used by one thread
  * at a time.
@@ -32,10 +32,10 @@ extern "C" {
 #endif
 
 typedef struct qp_settings {
-  double tolerance;       /* of relative_residual, in (0, 1): 1e-9 */
+  double tolerance;       /* limit of relative_residual, in (0, 1): 1e-9 */
   int32_t max_iterations; /* 100 */
-  int32_t polish;         /* 1: solve for the active rows that the iterations end with: 1 */
-  int32_t check_convex;   /* 1: factor H, so that QP_NOT_CONVEX is told: 1 */
+  int32_t polish;         /* 1: solve for the active rows at the end of the iterations: 1 */
+  int32_t check_convex;   /* 1: factor H to detect QP_NOT_CONVEX: 1 */
 } qp_settings;
 
 SAP_API qp_settings qp_settings_default(void);
@@ -46,8 +46,8 @@ typedef enum qp_outcome {
   QP_INFEASIBLE, /* y, lambda and bounds prove it: A^T y + C^T lambda + bounds = 0, but
                     b^T y + d^T lambda + lower^T bounds_+ - upper^T bounds_- = 1; x is zero */
   QP_UNBOUNDED,  /* x is a direction: H x = 0, A x = 0, C x >= 0, g^T x = -1 */
-  QP_ITERATION_LIMIT, /* the last iterate */
-  QP_INACCURATE,      /* neither solved nor proved to have no solution, and no progress left */
+  QP_ITERATION_LIMIT, /* x is the last iterate */
+  QP_INACCURATE,      /* neither solved nor proved to have no solution, without further progress */
   QP_NOT_CONVEX,      /* H has a negative eigenvalue; x and multipliers are zero */
   QP_NON_FINITE       /* overflow; x and multipliers are zero */
 } qp_outcome;
@@ -58,7 +58,7 @@ typedef struct qp_problem {
   int32_t n;              /* >= 0 */
   int32_t n_equalities;   /* >= 0 */
   int32_t n_inequalities; /* >= 0 */
-  const double *H;        /* (n, n) row-major, of which (H + H^T)/2 is used */
+  const double *H;        /* (n, n) row-major; (H + H^T)/2 is used */
   const double *g;        /* (n) */
   const double *A;        /* (n_equalities, n) row-major; may be NULL without any */
   const double *b;        /* (n_equalities) */
@@ -80,24 +80,23 @@ typedef struct qp_solution {
   double *bounds; /* (n) or NULL */
   qp_outcome outcome;
   int32_t iterations;
-  int32_t polished;       /* 1 where polishing made it more accurate */
-  double objective;       /* at x */
+  int32_t polished;       /* 1 if polishing made it more accurate */
+  double objective;       /* value at x */
   double primal_residual; /* largest violation of a constraint */
-  /* largest entry of H x + g - A^T y - C^T lambda - bounds; of A^T y + C^T lambda + bounds where
-   * the program is infeasible */
+  /* largest entry of H x + g - A^T y - C^T lambda - bounds, or of A^T y + C^T lambda + bounds for
+   * an infeasible program */
   double dual_residual;
   double gap; /* objective minus that of the dual problem */
-  /* The largest of what constraints, entries of the gradient and the gap leave beyond round-off,
-   * each over the sizes of its own constant and terms, of which no more count than the largest
-   * constant: |d_i| + sum_j |C_ij x_j| for a row of C. Of the problem scaled by powers of two so
-   * that the largest entries of H, A and C are about 1. */
+  /* largest residual of the constraints, the entries of the gradient and the gap beyond round-off,
+   * each over the sizes of its own constant and terms. Terms count up to the largest constant:
+   * |d_i| + sum_j |C_ij x_j| for a row of C. The problem is scaled by powers of two so that the
+   * largest entries of H, A and C are about 1 */
   double relative_residual;
 } qp_solution;
 
-/* Where to begin: what a problem nearby, with as many variables and rows, was solved by. NULL
- * stands for zeros. */
+/* Start: the solution of a nearby problem of the same sizes. NULL stands for zeros. */
 typedef struct qp_start {
-  const double *x;      /* (n) finite, as all of them */
+  const double *x;      /* (n) finite, like the others */
   const double *y;      /* (n_equalities) */
   const double *lambda; /* (n_inequalities) */
   const double *bounds; /* (n) */
@@ -105,16 +104,16 @@ typedef struct qp_start {
 
 typedef struct qp_solver qp_solver;
 
-/* Room for problems of up to these sizes, some 8 (2 n_max + 3 m_max) n_max bytes for m_max
- * constraints. All that is ever allocated. */
+/* Creates a solver for problems of up to these sizes, some 8 (2 n_max + 3 m_max) n_max bytes for
+ * m_max constraints. Only this call allocates. */
 SAP_API sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max,
                              int32_t n_inequalities_max, const sap_allocator *allocator,
                              sap_error *error);
 SAP_API void qp_destroy(qp_solver *solver); /* NULL is allowed */
 
-/* Checks the problem, then solves it. Where polishing finds the active rows from `start`, this
- * takes no iteration; where it does not, or is not asked for, `start` is not used. It may be NULL.
- * On a status other than SAP_OK nothing is written to the solution. */
+/* Checks the problem, then solves it. If polishing finds the active rows from `start`, this takes
+ * no iteration; otherwise, or without polishing, `start` is not used. It may be NULL. On a status
+ * other than SAP_OK nothing is written to the solution. */
 SAP_API sap_status qp_solve(qp_solver *solver, const qp_settings *settings,
                             const qp_problem *problem, const qp_start *start, qp_solution *solution,
                             sap_error *error);

@@ -1,4 +1,4 @@
-/* The solver: settings, solution, and the calls. */
+/* This module declares the solver: settings, solution, and the calls. */
 #ifndef SAPWOOD_SOLVER_H
 #define SAPWOOD_SOLVER_H
 
@@ -15,9 +15,9 @@ typedef enum sap_line_search {
 
 /* The law of friction.
  *
- *     convex   gamma in the cone, of maximum dissipation: a contact that slides also glides, v_n >
- *     0 lagged   normal and tangential part apart, |gamma_t| <= b, b = mu gamma_n of the step
- *     before coulomb  the same with b = mu gamma_n of this step */
+ *     convex   gamma in the cone, of maximum dissipation: a contact that slides also has v_n > 0
+ *     lagged   normal and tangential part apart, |gamma_t| <= b, b = mu gamma_n of the last step
+ *     coulomb  the same with b = mu gamma_n of this step */
 typedef enum sap_friction {
   SAP_FRICTION_CONVEX = 0,
   SAP_FRICTION_LAGGED,
@@ -27,33 +27,36 @@ typedef enum sap_friction {
 /* First direction of an island. */
 typedef enum sap_start {
   SAP_START_NEWTON = 0, /* Algorithm 1: from the regions at the guess */
-  SAP_START_STICKING    /* as if every contact with v_hat_n > 0 stuck, where the guess is poor */
+  SAP_START_STICKING /* treats every contact with v_hat_n > 0 as sticking, if the guess is poor */
 } sap_start;
 
 typedef struct sap_settings {
-  double relative_tolerance;      /* eps_r of (20): 1e-6 */
-  double absolute_tolerance;      /* eps_a of (20) in sqrt(J): 1e-16 */
-  int32_t max_iterations;         /* per island: 1000 */
-  sap_line_search line_search;    /* exact */
-  double line_search_tolerance;   /* exact: dl/da over dl/da(0) short of the minimum: 0.01 */
-  int32_t line_search_max_trials; /* at most 1000000; more only until one lowers the cost, for which
-                                     backtracking then halves the step: 50 */
-  double max_step;                /* alpha_max: 1.5 */
-  double armijo_rho;              /* backtracking factor: 0.8 */
-  double armijo_c;                /* sufficient decrease: 1e-4 */
-  sap_start start;                /* sticking */
-  double start_threshold;         /* sticking: where e_m(v_guess) of an island exceeds this: 0.05 */
-  int32_t turning;                /* 1: primal-dual friction, against slips that turn round: 1 */
-  int32_t mixed_precision;        /* 1: the directions of islands of 72 velocities and
-                                      more without cores in single precision, while that will
-                                      do: 1 */
-  sap_friction friction;          /* convex */
-  double soft_norm;               /* eps_s in N s, 0 is the exact law: 0 */
-  int32_t islands;                /* 1: each island is solved and stopped by itself, without the
-                                      velocities that no constraint moves: 1 */
-  int32_t record_history;         /* 1: keep a sap_iteration per iteration (the first 1000 of
-                                      an island), and timings: 0 */
-  int32_t threads; /* that a solve may use, 1 to 256, and no bit of a result depends on: 1 */
+  double relative_tolerance;    /* eps_r of (20): 1e-6 */
+  double absolute_tolerance;    /* eps_a of (20) in sqrt(J): 1e-16 */
+  int32_t max_iterations;       /* per island: 1000 */
+  sap_line_search line_search;  /* exact */
+  double line_search_tolerance; /* exact: largest dl/da over dl/da(0) at the end: 0.01 */
+  /* trials per search, at most 1000000: 50. More follow only until one lowers the cost;
+   * backtracking then halves the step */
+  int32_t line_search_max_trials;
+  double max_step;   /* alpha_max: 1.5 */
+  double armijo_rho; /* backtracking factor: 0.8 */
+  double armijo_c;   /* sufficient decrease: 1e-4 */
+  sap_start start;   /* sticking */
+  /* e_m(v_guess) of an island above which it starts with sticking contacts: 0.05 */
+  double start_threshold;
+  int32_t turning; /* 1: primal-dual friction, against slips that reverse: 1 */
+  /* 1: directions of islands of 72 velocities or more without cores are in single precision, as
+   * long as that suffices: 1 */
+  int32_t mixed_precision;
+  sap_friction friction; /* convex */
+  double soft_norm;      /* eps_s in N s, 0 is the exact law: 0 */
+  /* 1: each island is solved and stopped by itself, without velocities that no constraint moves:
+   * 1 */
+  int32_t islands;
+  /* 1: keep timings and a sap_iteration per iteration (the first 1000 of an island): 0 */
+  int32_t record_history;
+  int32_t threads; /* threads of a solve, 1 to 256; no bit of a result depends on them: 1 */
 } sap_settings;
 
 SAP_API sap_settings sap_settings_default(void);
@@ -62,19 +65,19 @@ SAP_API sap_status sap_settings_check(const sap_settings *settings, sap_error *e
 /* ---- solver -------------------------------------------------------------------------------- */
 
 typedef enum sap_outcome {
-  /* (20) holds; or impulses cancel, and all that there is of net momentum, net impulse and gradient
-   * lies within a proved bound on its round-off, so that momentum_error means nothing */
+  /* (20) holds; or impulses cancel, and net momentum, net impulse and gradient all lie within a
+   * proved bound on their round-off, so that momentum_error means nothing */
   SAP_CONVERGED = 0,
-  SAP_STALLED, /* no decrease left at machine precision before (20) held */
+  SAP_STALLED, /* no further decrease at machine precision, and (20) does not hold */
   SAP_ITERATION_LIMIT,
-  SAP_FRICTION_LIMIT, /* forces that obey Coulomb's law were not found: the best iterate */
-  SAP_BREAKDOWN,      /* the Hessian lost positive definiteness to round-off; `tree` says where */
+  SAP_FRICTION_LIMIT, /* no forces that obey Coulomb's law were found: the best iterate */
+  SAP_BREAKDOWN,      /* the Hessian lost positive definiteness to round-off at `tree` */
   SAP_NON_FINITE      /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
 } sap_outcome;
 
 SAP_API const char *sap_outcome_text(sap_outcome outcome);
 
-/* How an island was solved. */
+/* Algorithm that solved an island. */
 typedef enum sap_algorithm {
   SAP_ALGORITHM_NEWTON = 0, /* Newton's method on the cost (17), in the velocities */
   SAP_ALGORITHM_COULOMB,    /* semismooth Newton on Coulomb's law, in the velocities */
@@ -86,12 +89,12 @@ typedef enum sap_storage {
   SAP_STORAGE_DENSE           /* one dense block of at most 128 velocities, 64 without contacts */
 } sap_storage;
 
-/* Turns that a solve took where its first way did not lead to the end: bits of
+/* Fallbacks of a solve whose first algorithm did not succeed: bits of
  * sap_island_report.fallbacks. */
 enum sap_fallback {
   SAP_FALLBACK_SUPERNODAL = 1,     /* dense storage was tried first and did not converge */
   SAP_FALLBACK_BOUNDS_HELD = 2,    /* convex solves with the bounds of friction held */
-  SAP_FALLBACK_CONVEX_RESTART = 4, /* it began again from the minimiser with convex friction */
+  SAP_FALLBACK_CONVEX_RESTART = 4, /* restarted from the minimiser with convex friction */
   SAP_FALLBACK_DOUBLE = 8          /* single precision did not suffice for H */
 };
 
@@ -101,19 +104,18 @@ typedef struct sap_island_report {
   uint8_t fallbacks; /* bits of sap_fallback */
 } sap_island_report;
 
-/* One Newton iterate of one island. Record 0 of an island is where its solve began: the guess, or a
- * point inside of the barriers where the guess was outside. Where barriers (sap_problem.kappa) or
- * the way that friction acts were changed, the next record is what the iterations before ended
- * with, evaluated anew: it has the number of the iteration before it, and step, trials and decrease
- * 0. */
+/* One Newton iterate of one island. Record 0 of an island is the start of its solve: the guess, or
+ * a point inside of the barriers if the guess is outside. After a change of barriers
+ * (sap_problem.kappa) or of the friction the next record evaluates the last iterate again: it
+ * repeats the number of the iteration, with step, trials and decrease 0. */
 typedef struct sap_iteration {
   int32_t island;
-  int32_t iteration; /* directions that were taken so far: from 0 on */
-  int32_t trials;    /* line-search evaluations that led here */
-  int32_t unused;    /* 0 */
-  double step;       /* alpha that led here, 0 where no step did */
-  double cost;       /* l_p of this island, J */
-  double decrease;   /* cost of the iterate before minus this one, computed as a difference, J */
+  int32_t iteration;     /* number of directions so far, from 0 on */
+  int32_t trials;        /* line-search evaluations of this iterate */
+  int32_t unused;        /* 0 */
+  double step;           /* alpha of this iterate, 0 without a step */
+  double cost;           /* l_p of this island, J */
+  double decrease;       /* cost of the last iterate minus this one, computed as a difference, J */
   double momentum_error; /* e_m of this island (24) */
 } sap_iteration;
 
@@ -122,41 +124,41 @@ typedef struct sap_solution {
   double *v;           /* (nv) */
   double *gamma;       /* (n_contacts, 3), N s */
   double *v_c;         /* (n_contacts, 3) or NULL, m/s */
-  int8_t *regions;     /* (n_contacts) of sap_region, or NULL */
+  int8_t *regions;     /* (n_contacts) enum sap_region, or NULL */
   double *group_gamma; /* (n_rows) rows of the groups one after the other, or NULL */
   double *group_v_c;   /* (n_rows) or NULL */
   double *spin_gamma;  /* (spin->n, 3), N m s, or NULL */
   double *spin_v_c;    /* (spin->n, 3), rad/s, or NULL */
-  /* (n_contacts) delta of each core as it was used over that of the problem, sqrt of the same for
-   * kappa: 1 but for contacts that started too deep; or NULL */
+  /* (n_contacts) delta of each core in the solve over that of the problem, the square root of the
+   * same for kappa: 1 except for contacts that start too deep; or NULL */
   double *barrier_scale;
-  sap_island_report *islands; /* (n_trees) or NULL: that of each island, the first n_islands */
+  sap_island_report *islands; /* (n_trees) report of each island, the first n_islands; or NULL */
   sap_outcome outcome;
   int32_t tree;               /* for SAP_BREAKDOWN, else -1 */
-  int32_t n_deep;             /* contacts whose barrier_scale is above 1, see sap_barrier */
-  int32_t iterations;         /* Newton iterations of the island that took most */
+  int32_t n_deep;             /* contacts with barrier_scale above 1, see sap_barrier */
+  int32_t iterations;         /* Newton iterations of the slowest island */
   int32_t total_iterations;   /* summed over islands */
   int32_t line_search_trials; /* summed over islands */
   int32_t n_islands;
-  int32_t symbolic_reused; /* 1 when the graph was that of the call before, and as many
-                                   velocities of each tree were moved by constraints */
-  double momentum_error;   /* e_m (24) over the trees that a constraint touches; 0 without any */
+  /* 1 if graph and number of moved velocities of each tree were those of the last call */
+  int32_t symbolic_reused;
+  double momentum_error; /* e_m (24) over the trees that a constraint touches; 0 without any */
   double complementarity_error; /* e_mu (25) */
   /* e_c: e_m of v with the friction that Coulomb's law gives for the normal impulses at v; NaN for
-   * convex friction. The bounds below are those of the convex problem whose friction is bounded by
-   * b: what is proved of v at the bounds that it ended with, not of the bounds. */
+   * convex friction. The bounds below hold for the convex problem whose friction has the final
+   * bounds b; they do not bound the error of b */
   double coulomb_error;
   double velocity_error_bound; /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
   double cost_gap_bound;       /* proved: l(v) - l_min <= this, J */
   double cost;                 /* l_p(v), J */
   double symbolic_seconds;     /* graph, order, junction tree */
-  /* summed over the threads; of islands in supernodal storage */
+  /* summed over the threads, for islands in supernodal storage */
   double assembly_seconds;    /* with record_history, else 0: evaluating contacts, assembling H */
   double factor_seconds;      /* with record_history, else 0: factoring H and solving with it */
   double line_search_seconds; /* with record_history, else 0 */
 } sap_solution;
 
-/* all arrays NULL */
+/* Returns a solution whose arrays are all NULL. */
 SAP_API sap_solution sap_solution_default(void);
 
 typedef struct sap_solver sap_solver;
@@ -165,54 +167,52 @@ SAP_API sap_status sap_solver_create(sap_solver **solver, const sap_settings *se
                                      const sap_allocator *allocator, sap_error *error);
 SAP_API void sap_solver_destroy(sap_solver *solver); /* NULL is allowed */
 
-/* Ends solves that last too long: asked by the thread that called, between iterations and trials,
- * at times that are `interval` or more apart, the first so long after the begin. Where it returns 1
- * the solve ends with SAP_INTERRUPTED, whatever is in its output arrays then, and the solver may go
- * on to the next. */
+/* Ends solves that last too long. The calling thread asks `wanted` between iterations and trials,
+ * at times `interval` or more apart, first after one interval. If it returns 1 the solve ends with
+ * SAP_INTERRUPTED and undefined output arrays, and the solver is ready for the next. */
 typedef struct sap_interrupt {
   int (*wanted)(void *context);
   void *context;
   double interval; /* s, >= 0 */
 } sap_interrupt;
 
-/* NULL: solves are not interrupted, as from the begin */
+/* Sets the interrupt; with NULL, the default, solves are not interrupted. */
 SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt);
 
-/* Checks what it reads of the problem, then solves it: blocks of A of trees that no constraint
+/* Checks the inputs that it reads, then solves the problem: blocks of A of trees that no constraint
  * touches are not read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
  * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK
- * nothing is written to the output arrays, unless it is SAP_INTERRUPTED. Allocates only when the
- * graph changed and needs more room than any before it. */
+ * nothing is written to the output arrays, unless it is SAP_INTERRUPTED. Allocates only if a new
+ * graph needs more memory than all earlier ones. */
 SAP_API sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem,
                                     const double *v_guess, sap_solution *solution,
                                     sap_error *error);
 
-/* sap_regularize(), then sap_solver_solve(), with one factorization of A and no allocation of its
- * own: problem->R_t, R_n and v_hat_n are not read, R_t, R_n and v_hat_n (n_contacts) are written,
- * and with parameters->groups the arrays of the groups too. Where parameters->delta is given
- * problem->kappa is not read either. */
+/* Runs sap_regularize(), then sap_solver_solve(), with one factorization of A and no further
+ * allocation: it writes R_t, R_n and v_hat_n (n_contacts) and does not read those of `problem`, and
+ * with parameters->groups it writes the arrays of the groups too. With parameters->delta it does
+ * not read problem->kappa either. */
 SAP_API sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
                                              const sap_parameters *parameters, double *R_t,
                                              double *R_n, double *v_hat_n, const double *v_guess,
                                              sap_solution *solution, sap_error *error);
 
-/* Records of the last solve, island after island; valid until the next call. */
+/* Returns the records of the last solve, island after island; valid until the next call. */
 SAP_API const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_records);
 
-/* Cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction -H^-1 grad (nv)
- * at v (nv), NaN in an island where H is not positive definite to round-off. Any output may be
- * NULL. Trees without constraints take part too. Outside of the domain of a core the cost is
- * infinite and the rest NaN.
- * Friction that is not convex has bounds: those of the problem where it is lagged, and b = mu
- * gamma_n at v where they are not known or it is Coulomb's. Their change with v is in no
- * derivative. */
+/* Computes the cost (17), gradient, dense Hessian H = A + J^T G J (nv, nv) and Newton direction
+ * -H^-1 grad (nv) at v (nv). The direction is NaN in an island where H is not positive definite to
+ * round-off. Any output may be NULL. Trees without constraints take part too. Outside of the domain
+ * of a core the cost is infinite and the rest NaN. Friction that is not convex has bounds: those of
+ * the problem for lagged friction, and b = mu gamma_n at v if they are unknown or it is Coulomb's.
+ * No derivative contains their change with v. */
 SAP_API sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem,
                                        const double *v, double *cost, double *gradient,
                                        double *hessian, double *direction, sap_error *error);
 
-/* l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of alpha:
- * writes three arrays (n), infinite beyond the domain of a core; v must be inside. Bounds of
- * friction are those at v of sap_solver_evaluate(), held along the line. */
+/* Computes l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of
+ * alpha. Writes three arrays (n), infinite beyond the domain of a core; v must be inside. Bounds of
+ * friction are those at v of sap_solver_evaluate(), fixed along the line. */
 SAP_API sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
                                          const double *v, const double *dv, int32_t n,
                                          const double *alpha, double *difference, double *slope,

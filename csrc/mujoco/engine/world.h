@@ -1,31 +1,44 @@
-/* What the files of this folder know of a world beyond sapwood/mujoco.h. */
+/* One mjData and what steps it: the struct behind sapwood/mujoco.h. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_WORLD_H
 #define SAPWOOD_MUJOCO_ENGINE_WORLD_H
 
 #include "step/stepper_object.h"
+#include "mujoco/engine/options.h"
 #include "sapwood/mujoco.h"
 
-sap_mujoco_options sap_mujoco_read_options(const sap_mujoco *api, const void *model);
-int sap_mujoco_same_options(const sap_mujoco_options *a, const sap_mujoco_options *b);
+enum { SAP_STATE_ARRAYS = 6 };
 
-/* sap_mujoco_open() but for the options: whoever calls it sets those that are in order. */
+struct sap_mujoco_world {
+  const sap_mujoco *api;
+  sap_stepper *stepper;
+  const void *model;
+  void *data;
+  sap_step_hooks hooks;
+  sap_allocator allocator;                /* gave the memory of the struct, and takes it back */
+  sap_friction_memory *memory;            /* NULL: none */
+  int64_t state_length[SAP_STATE_ARRAYS]; /* of the arrays that check_state() reads */
+  int64_t nsensordata;
+  sap_mujoco_options options; /* accepted options of the model */
+  int options_known;
+  struct sap_recording *recording; /* of the steps of a run; NULL: none */
+  int quiet;                       /* the step leaves out what nobody reads, see lean_step.h */
+  int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
+  int reads_rows;                  /* the step before read rows that a quiet step leaves out */
+  double started;                  /* end of the step before, by a steady clock, s */
+  sap_step_record record;
+  sap_step_end end;
+};
+
+/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT where the model has other
+ * sizes than the stepper. */
 sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                              const void *model, void *data, sap_error *error);
 
-/* The first half of a step, up to the velocity-dependent quantities, whatever the options are.
- * Returns world->failure. */
-sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
+/* Reads the options of the model and accepts them, after sap_mujoco_check_options(). */
+sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
 
-/* The derivative of the smooth forces, where the stepper takes them implicitly, after
- * mj_fwdAcceleration. Returns world->failure. */
-sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world);
-
-/* sap_mujoco_step(), which may be `quiet` (lean_step.h): world->quiet says whether it was. One that
- * fails, or needs what was left out, is taken again and leaves all. */
-sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet);
-
-/* What the contact part of a step reads and writes. Contacts and rows lie in memory that MuJoCo
- * hands out anew in each step. */
+/* The arrays that the contact part of a step reads and writes. Contacts and rows lie in memory that
+ * MuJoCo hands out anew in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
 
 /* notes why a step cannot be taken */

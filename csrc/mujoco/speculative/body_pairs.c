@@ -6,6 +6,7 @@
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 #include "mujoco/speculative/pair_search.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
@@ -24,15 +25,15 @@ static int moves(const struct sap_search *s, const struct sap_geom_body *body) {
 static int is_single(const struct sap_geom_body *body) { return body->end - body->first == 1; }
 
 static double reach_of(const struct sap_search *s, int32_t geom) {
-  ARRAY(int, geom_type);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
   return geom_type[geom] == GEOM_PLANE ? endless : sap_travel_reach(s->world, geom);
 }
 
 /* geoms of the world and of what is welded to it each by itself: of these there may be many */
 static void list_bodies(const struct sap_search *s) {
-  ARRAY(int, geom_contype);
-  ARRAY(int, geom_conaffinity);
-  ARRAY(double, geom_gap);
+  const int *geom_contype = SAP_MODEL(s->world, geom_contype);
+  const int *geom_conaffinity = SAP_MODEL(s->world, geom_conaffinity);
+  const double *geom_gap = SAP_MODEL(s->world, geom_gap);
   struct sap_body_gaps *bodies = s->bodies;
   const int32_t *geom_bodyid = s->world->stepper->forest.geom_bodyid;
   bodies->n = 0;
@@ -74,22 +75,20 @@ static int are_few(const struct sap_search *s) {
 
 /* 1 where the model is not the one for which bodies were listed */
 static int has_changed(const struct sap_search *s) {
-  ARRAY(double, geom_size);
-  ARRAY(double, geom_aabb);
-  ARRAY(double, geom_rbound);
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
-  ARRAY(int, geom_type);
-  ARRAY(int, geom_contype);
-  ARRAY(int, geom_conaffinity);
-  ARRAY(int, pair_geom1);
-  ARRAY(int, pair_geom2);
-  ARRAY(int, exclude_signature);
-  const void *m = s->world->model;
-  const sap_mujoco *a = s->world->api;
+  const double *geom_size = SAP_MODEL(s->world, geom_size);
+  const double *geom_aabb = SAP_MODEL(s->world, geom_aabb);
+  const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
+  const double *geom_margin = SAP_MODEL(s->world, geom_margin);
+  const double *geom_gap = SAP_MODEL(s->world, geom_gap);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
+  const int *geom_contype = SAP_MODEL(s->world, geom_contype);
+  const int *geom_conaffinity = SAP_MODEL(s->world, geom_conaffinity);
+  const int *pair_geom1 = SAP_MODEL(s->world, pair_geom1);
+  const int *pair_geom2 = SAP_MODEL(s->world, pair_geom2);
+  const int *exclude_signature = SAP_MODEL(s->world, exclude_signature);
   const size_t n = (size_t)s->bodies->n_geoms, n_given = (size_t)s->n_given;
-  const int64_t n_excluded = sap_int64_at(m, a->model.nexclude);
-  const int numbers[] = {sap_int_at(m, a->model.disableflags) & NO_PARENT_FILTER, (int)n_given,
+  const int64_t n_excluded = SAP_MODEL(s->world, nexclude);
+  const int numbers[] = {SAP_MODEL(s->world, disableflags) & NO_PARENT_FILTER, (int)n_given,
                          (int)n_excluded};
   const struct sap_followed arrays[] = {
       {numbers, sizeof numbers},           {geom_size, 3 * n * sizeof(double)},
@@ -133,9 +132,9 @@ static int masks_meet(int contype1, int conaffinity1, int contype2, int conaffin
 /* 1 where the model's list of pairs of bodies that are left out, which is sorted, has these */
 static int is_excluded(const struct sap_search *s, const struct sap_geom_body *a,
                        const struct sap_geom_body *b) {
-  ARRAY(int, exclude_signature);
+  const int *exclude_signature = SAP_MODEL(s->world, exclude_signature);
   const unsigned signature = ((unsigned)a->id << 16) + (unsigned)b->id;
-  const int64_t n = sap_int64_at(s->world->model, s->world->api->model.nexclude);
+  const int64_t n = SAP_MODEL(s->world, nexclude);
   int64_t low = 0, high = n;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
@@ -151,17 +150,15 @@ static int is_excluded(const struct sap_search *s, const struct sap_geom_body *a
 /* 1 where MuJoCo does not look at two bodies, by their masks, their joints or the model's list */
 static int never_meet(const struct sap_search *s, const struct sap_geom_body *a,
                       const struct sap_geom_body *b) {
-  const sap_mujoco *api = s->world->api;
   const sap_forest *forest = &s->world->stepper->forest;
   const int32_t *weld = forest->body_weldid;
-  ARRAY(int, body_parentid);
+  const int *body_parentid = SAP_MODEL(s->world, body_parentid);
   const int32_t w1 = weld[a->id], w2 = weld[b->id];
   if (!masks_meet(a->contype, a->conaffinity, b->contype, b->conaffinity) || w1 == w2 ||
       (!moves(s, a) && !moves(s, b))) {
     return 1;
   }
-  if (w1 != 0 && w2 != 0 &&
-      !(sap_int_at(s->world->model, api->model.disableflags) & NO_PARENT_FILTER) &&
+  if (w1 != 0 && w2 != 0 && !(SAP_MODEL(s->world, disableflags) & NO_PARENT_FILTER) &&
       (w1 == weld[body_parentid[w2]] || w2 == weld[body_parentid[w1]])) {
     return 1;
   }
@@ -173,10 +170,10 @@ static int never_meet(const struct sap_search *s, const struct sap_geom_body *a,
 /* that of a geom, or the root of its tree of boxes */
 static const struct sap_mover *mover_of(struct sap_search *s, int32_t i) {
   static const double all[6] = {0.0, 0.0, 0.0, 1e10, 1e10, 1e10};
-  ARRAY(int, body_bvhadr);
-  ARRAY(double, bvh_aabb);
-  STATE(xipos);
-  STATE(ximat);
+  const int *body_bvhadr = SAP_MODEL(s->world, body_bvhadr);
+  const double *bvh_aabb = SAP_MODEL(s->world, bvh_aabb);
+  const double *xipos = SAP_DATA(s->world, xipos);
+  const double *ximat = SAP_DATA(s->world, ximat);
   const struct sap_geom_body *body = s->bodies->body + i;
   struct sap_mover *box = s->boxes + i;
   if (is_single(body)) {
@@ -199,9 +196,9 @@ struct sphere {
 };
 
 static struct sphere sphere_of(struct sap_search *s, int32_t i) {
-  ARRAY(int, geom_type);
-  ARRAY(double, geom_rbound);
-  STATE(geom_xpos);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
+  const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
+  const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
   const struct sap_geom_body *body = s->bodies->body + i;
   const int64_t g = body->first;
   if (is_single(body)) {
@@ -224,8 +221,8 @@ static double gap_of_spheres(struct sap_search *s, int32_t i, int32_t j) {
 /* lists the geoms of two bodies that may meet; a lower bound of the distance of all that are not of
  * explicit pairs */
 static double look_at_geoms(struct sap_search *s, int32_t i, int32_t j) {
-  ARRAY(int, geom_contype);
-  ARRAY(int, geom_conaffinity);
+  const int *geom_contype = SAP_MODEL(s->world, geom_contype);
+  const int *geom_conaffinity = SAP_MODEL(s->world, geom_conaffinity);
   const struct sap_geom_body *a = s->bodies->body + i, *b = s->bodies->body + j;
   double gap, least = INFINITY;
   if (!(is_single(a) && is_single(b)) &&
@@ -255,7 +252,7 @@ static double look_at_geoms(struct sap_search *s, int32_t i, int32_t j) {
 }
 
 static int has_box(const struct sap_search *s, int32_t i) {
-  ARRAY(int, geom_type);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
   int32_t g = s->bodies->body[i].first;
   while (g < s->bodies->body[i].end && geom_type[g] != GEOM_BOX) {
     ++g;
@@ -294,8 +291,8 @@ static void find_distances(const struct sap_search *s) {
 }
 
 int sap_search_bodies(struct sap_search *s) {
-  STATE(geom_xpos);
-  STATE(geom_xmat);
+  const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
+  const double *geom_xmat = SAP_DATA(s->world, geom_xmat);
   struct sap_body_gaps own;
   take_bodies(s, &own);
   struct sap_body_gaps *bodies = s->bodies;

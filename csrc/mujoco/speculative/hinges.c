@@ -6,6 +6,7 @@
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
@@ -16,14 +17,11 @@ static const double touch = 1e-7;
 /* what is known of a gap may be wrong by its round-off, m */
 static const double round_off = 1e-12;
 
-#define ARRAY(type, name) const type *name = sap_pointer_at(world->model, world->api->model.name)
-#define STATE(name) const double *name = sap_pointer_at(world->data, world->api->data.name)
-
 /* the unit axis of the hinge that is all that lies between two bodies, or NULL */
 static const double *hinge_between(const sap_mujoco_world *world, int32_t body1, int32_t body2) {
   const sap_forest *forest = &world->stepper->forest;
-  ARRAY(int, body_parentid);
-  STATE(cdof);
+  const int *body_parentid = SAP_MODEL(world, body_parentid);
+  const double *cdof = SAP_DATA(world, cdof);
   const int32_t *weld = forest->body_weldid;
   int32_t upper = weld[body1], lower = weld[body2];
   if (lower == 0 || weld[body_parentid[lower]] != upper) {
@@ -44,11 +42,11 @@ struct extent {
 
 /* of a geom along u */
 static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, const double *u) {
-  ARRAY(int, geom_type);
-  ARRAY(double, geom_size);
-  ARRAY(double, geom_aabb);
-  STATE(geom_xpos);
-  STATE(geom_xmat);
+  const int *geom_type = SAP_MODEL(world, geom_type);
+  const double *geom_size = SAP_MODEL(world, geom_size);
+  const double *geom_aabb = SAP_MODEL(world, geom_aabb);
+  const double *geom_xpos = SAP_DATA(world, geom_xpos);
+  const double *geom_xmat = SAP_DATA(world, geom_xmat);
   const int64_t g = geom;
   const int type = geom_type[g];
   const double *R = geom_xmat + 9 * g, *box = geom_aabb + 6 * g, *size = geom_size + 3 * g;
@@ -66,10 +64,10 @@ static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, cons
     const double reach = box[3] * fabs(w[0]) + box[4] * fabs(w[1]) + box[5] * fabs(w[2]);
     return (struct extent){centre - reach, centre + reach};
   }
-  ARRAY(int, geom_dataid);
-  ARRAY(int, mesh_vertadr);
-  ARRAY(int, mesh_vertnum);
-  ARRAY(float, mesh_vert);
+  const int *geom_dataid = SAP_MODEL(world, geom_dataid);
+  const int *mesh_vertadr = SAP_MODEL(world, mesh_vertadr);
+  const int *mesh_vertnum = SAP_MODEL(world, mesh_vertnum);
+  const float *mesh_vert = SAP_MODEL(world, mesh_vert);
   const float *x = mesh_vert + 3 * (int64_t)mesh_vertadr[geom_dataid[g]];
   struct extent extent = {INFINITY, -INFINITY};
   for (int i = 0; i < mesh_vertnum[geom_dataid[g]]; ++i, x += 3) {
@@ -90,9 +88,9 @@ int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_known
   /* known of the pair the other way round, which has the distance */
   struct sap_known_gap now = {.geom = {g2, g1}}, *known = NULL;
   if (gaps) {
-    ARRAY(double, geom_rbound);
-    STATE(geom_xpos);
-    STATE(geom_xmat);
+    const double *geom_rbound = SAP_MODEL(world, geom_rbound);
+    const double *geom_xpos = SAP_DATA(world, geom_xpos);
+    const double *geom_xmat = SAP_DATA(world, geom_xmat);
     const double *R = geom_xmat + 9 * (int64_t)g2;
     for (int k = 0; k < 3; ++k) {
       now.normal[k] = R[k] * axis[0] + R[3 + k] * axis[1] + R[6 + k] * axis[2];

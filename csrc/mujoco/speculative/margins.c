@@ -7,13 +7,11 @@
 #include "step/stepper_object.h"
 #include "mujoco/speculative/separation.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
-#include "mujoco/speculative/pairs.h"
-#include "mujoco/stages/stack.h"
+#include "mujoco/speculative/pair_list.h"
+#include "mujoco/engine/stack.h"
 #include "mujoco/speculative/twists.h"
-
-/* an array of the model */
-#define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
 
 static int moves(const sap_mujoco_world *world, int32_t geom) {
   const sap_forest *forest = &world->stepper->forest;
@@ -23,11 +21,9 @@ static int moves(const sap_mujoco_world *world, int32_t geom) {
 /* 0 of geoms that meet none but those of explicit pairs, where there are none of these: most geoms
  * of a robot only show it */
 static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(int, geom_contype);
-  ARRAY(int, geom_conaffinity);
-  return (geom_contype[geom] | geom_conaffinity[geom]) != 0 || sap_int64_at(m, a->model.npair) > 0;
+  const int *geom_contype = SAP_MODEL(world, geom_contype);
+  const int *geom_conaffinity = SAP_MODEL(world, geom_conaffinity);
+  return (geom_contype[geom] | geom_conaffinity[geom]) != 0 || SAP_MODEL(world, npair) > 0;
 }
 
 static const void *model_with_margins(const sap_mujoco_world *world,
@@ -46,17 +42,15 @@ static const void *model_with_margins(const sap_mujoco_world *world,
 
 /* the distance up to which the model itself lists a contact of two geoms */
 static double own_reach(const sap_mujoco_world *world, const int *geom) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
-  ARRAY(double, pair_margin);
-  ARRAY(double, pair_gap);
-  ARRAY(int, pair_geom1);
-  ARRAY(int, pair_geom2);
+  const double *geom_margin = SAP_MODEL(world, geom_margin);
+  const double *geom_gap = SAP_MODEL(world, geom_gap);
+  const double *pair_margin = SAP_MODEL(world, pair_margin);
+  const double *pair_gap = SAP_MODEL(world, pair_gap);
+  const int *pair_geom1 = SAP_MODEL(world, pair_geom1);
+  const int *pair_geom2 = SAP_MODEL(world, pair_geom2);
   double reach =
       geom_margin[geom[0]] + geom_margin[geom[1]] + geom_gap[geom[0]] + geom_gap[geom[1]];
-  const int64_t n_pairs = sap_int64_at(m, a->model.npair);
+  const int64_t n_pairs = SAP_MODEL(world, npair);
   for (int64_t p = 0; p < n_pairs; ++p) {
     if ((pair_geom1[p] == geom[0] && pair_geom2[p] == geom[1]) ||
         (pair_geom1[p] == geom[1] && pair_geom2[p] == geom[0])) {
@@ -70,15 +64,13 @@ static double own_reach(const sap_mujoco_world *world, const int *geom) {
 static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
                      const struct sap_travel *travel, const char *contact) {
   const sap_mujoco *a = world->api;
-  const double dist = sap_double_at(contact, a->contact.dist);
-  const int geom[2] = {sap_int_at(contact, a->contact.geom),
-                       sap_int_at(contact, a->contact.geom + (ptrdiff_t)sizeof(int))};
+  const double dist = sap_mjcontact_dist(a, contact), *n = sap_mjcontact_frame(a, contact);
+  const double *p = sap_mjcontact_pos(a, contact);
+  const int *geom = sap_mjcontact_geom(a, contact);
   if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom)) {
     return 1;
   }
-  double p[3], n[3], v[2][3], turn[3], gain = 0.0, reach = INFINITY;
-  memcpy(p, contact + a->contact.pos, sizeof p);
-  memcpy(n, contact + a->contact.frame, sizeof n);
+  double v[2][3], turn[3], gain = 0.0, reach = INFINITY;
   const int32_t *body_of = world->stepper->forest.geom_bodyid;
   for (int side = 0; side < 2; ++side) {
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
@@ -105,9 +97,9 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
                       const struct sap_travel *travel) {
   const sap_mujoco *a = world->api;
-  char *contacts = sap_pointer_at(world->data, a->data.contact);
+  char *contacts = SAP_DATA(world, contact);
   const size_t size = (size_t)a->contact.size;
-  const int n = sap_int_at(world->data, a->data.ncon);
+  const int n = SAP_DATA(world, ncon);
   int kept = 0;
   for (int i = 0; i < n; ++i) {
     const char *contact = contacts + (size_t)i * size;
@@ -118,7 +110,7 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
       ++kept;
     }
   }
-  memcpy((char *)world->data + a->data.ncon, &kept, sizeof kept);
+  SAP_SET_DATA(world, ncon, kept);
 }
 
 void sap_mujoco_find_contacts(const sap_mujoco_world *world) {

@@ -5,14 +5,13 @@
 #include "base/arithmetic.h"
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
-#include "mujoco/stages/stack.h"
+#include "mujoco/engine/world.h"
+#include "mujoco/engine/stack.h"
+#include "mujoco/speculative/motion_bound.h"
 
 /* of MuJoCo's enums and constants */
 enum { NREF = 2, NIMP = 5, NFRICTION = 5 };
 static const double least_mix = 1e-15;
-
-/* an array of the model */
-#define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
 
 static char *copy_of(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
@@ -20,21 +19,11 @@ static char *copy_of(const sap_mujoco_world *world) {
   return memcpy(sap_stack_take(world, size), world->model, size);
 }
 
-static void set_pointer(char *base, ptrdiff_t offset, const void *pointer) {
-  memcpy(base + offset, (const void *)&pointer, sizeof pointer);
-}
-
-static void set_size(char *base, ptrdiff_t offset, int64_t size) {
-  memcpy(base + offset, &size, sizeof size);
-}
-
 /* ---- flags ---------------------------------------------------------------------------------- */
 
 const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
-  const ptrdiff_t at = world->api->model.disableflags;
   char *copy = copy_of(world);
-  flags |= sap_int_at(copy, at);
-  memcpy(copy + at, &flags, sizeof flags);
+  sap_mjmodel_set_disableflags(world->api, copy, SAP_MODEL(world, disableflags) | flags);
   return copy;
 }
 
@@ -42,15 +31,14 @@ const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
 
 const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *travel) {
   const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
-  ARRAY(double, body_margin);
-  ARRAY(double, pair_margin);
-  ARRAY(int, pair_geom1);
-  ARRAY(int, pair_geom2);
+  const double *geom_margin = SAP_MODEL(world, geom_margin);
+  const double *geom_gap = SAP_MODEL(world, geom_gap);
+  const double *body_margin = SAP_MODEL(world, body_margin);
+  const double *pair_margin = SAP_MODEL(world, pair_margin);
+  const int *pair_geom1 = SAP_MODEL(world, pair_geom1);
+  const int *pair_geom2 = SAP_MODEL(world, pair_geom2);
   const sap_forest *forest = &world->stepper->forest;
-  const int64_t n_pairs = sap_int64_at(m, a->model.npair);
+  const int64_t n_pairs = SAP_MODEL(world, npair);
   const size_t n_numbers = (size_t)(forest->n_geoms + forest->n_bodies + n_pairs);
   char *copy = copy_of(world);
   double *of_geom = sap_stack_take(world, n_numbers * sizeof *of_geom);
@@ -64,9 +52,9 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
   for (int64_t p = 0; p < n_pairs; ++p) {
     of_pair[p] = sap_widened_margin(pair_margin[p], travel[pair_geom1[p]] + travel[pair_geom2[p]]);
   }
-  set_pointer(copy, a->model.geom_margin, of_geom);
-  set_pointer(copy, a->model.body_margin, of_body);
-  set_pointer(copy, a->model.pair_margin, of_pair);
+  sap_mjmodel_set_geom_margin(a, copy, of_geom);
+  sap_mjmodel_set_body_margin(a, copy, of_body);
+  sap_mjmodel_set_pair_margin(a, copy, of_pair);
   return copy;
 }
 
@@ -74,8 +62,7 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
 
 /* the arrays of explicit pairs */
 struct pairs {
-  double *margin, *gap, *solref, *solreffriction, *solimp, *friction;
-  double *adhesion; /* NULL before MuJoCo 4.0 */
+  double *margin, *gap, *solref, *solreffriction, *solimp, *friction, *adhesion;
   int *geom1, *geom2, *dim;
 };
 
@@ -89,37 +76,34 @@ static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t
   p.solreffriction = p.solref + NREF * n;
   p.solimp = p.solreffriction + NREF * n;
   p.friction = p.solimp + NIMP * n;
-  p.adhesion = a->model.pair_adhesion < 0 ? NULL : p.friction + NFRICTION * n;
+  p.adhesion = p.friction + NFRICTION * n;
   p.geom1 = sap_stack_take(world, 3 * n * sizeof(int));
   p.geom2 = p.geom1 + n;
   p.dim = p.geom2 + n;
-  set_pointer(copy, a->model.pair_margin, p.margin);
-  set_pointer(copy, a->model.pair_gap, p.gap);
-  set_pointer(copy, a->model.pair_solref, p.solref);
-  set_pointer(copy, a->model.pair_solreffriction, p.solreffriction);
-  set_pointer(copy, a->model.pair_solimp, p.solimp);
-  set_pointer(copy, a->model.pair_friction, p.friction);
-  if (p.adhesion) {
-    set_pointer(copy, a->model.pair_adhesion, p.adhesion);
-  }
-  set_pointer(copy, a->model.pair_geom1, p.geom1);
-  set_pointer(copy, a->model.pair_geom2, p.geom2);
-  set_pointer(copy, a->model.pair_dim, p.dim);
+  sap_mjmodel_set_pair_margin(a, copy, p.margin);
+  sap_mjmodel_set_pair_gap(a, copy, p.gap);
+  sap_mjmodel_set_pair_solref(a, copy, p.solref);
+  sap_mjmodel_set_pair_solreffriction(a, copy, p.solreffriction);
+  sap_mjmodel_set_pair_solimp(a, copy, p.solimp);
+  sap_mjmodel_set_pair_friction(a, copy, p.friction);
+  sap_mjmodel_set_pair_adhesion(a, copy, p.adhesion);
+  sap_mjmodel_set_pair_geom1(a, copy, p.geom1);
+  sap_mjmodel_set_pair_geom2(a, copy, p.geom2);
+  sap_mjmodel_set_pair_dim(a, copy, p.dim);
   return p;
 }
 
 /* one of the model's own */
 static void copy_given(const sap_mujoco_world *world, const double *travel, int64_t given,
                        const struct pairs *to, int64_t i) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(double, pair_margin);
-  ARRAY(double, pair_gap);
-  ARRAY(double, pair_solref);
-  ARRAY(double, pair_solreffriction);
-  ARRAY(double, pair_solimp);
-  ARRAY(double, pair_friction);
-  ARRAY(int, pair_dim);
+  const double *pair_margin = SAP_MODEL(world, pair_margin);
+  const double *pair_gap = SAP_MODEL(world, pair_gap);
+  const double *pair_solref = SAP_MODEL(world, pair_solref);
+  const double *pair_solreffriction = SAP_MODEL(world, pair_solreffriction);
+  const double *pair_solimp = SAP_MODEL(world, pair_solimp);
+  const double *pair_friction = SAP_MODEL(world, pair_friction);
+  const double *pair_adhesion = SAP_MODEL(world, pair_adhesion);
+  const int *pair_dim = SAP_MODEL(world, pair_dim);
   to->margin[i] =
       sap_widened_margin(pair_margin[given], travel[to->geom1[i]] + travel[to->geom2[i]]);
   to->gap[i] = pair_gap[given];
@@ -129,10 +113,7 @@ static void copy_given(const sap_mujoco_world *world, const double *travel, int6
   memcpy(to->solimp + NIMP * i, pair_solimp + NIMP * given, NIMP * sizeof(double));
   memcpy(to->friction + NFRICTION * i, pair_friction + NFRICTION * given,
          NFRICTION * sizeof(double));
-  if (to->adhesion) {
-    ARRAY(double, pair_adhesion);
-    to->adhesion[i] = pair_adhesion[given];
-  }
+  to->adhesion[i] = pair_adhesion[given];
 }
 
 /* the share of the first of two geoms in what is mixed */
@@ -148,16 +129,15 @@ static double share_of(double mix1, double mix2) {
  * one is direct. */
 static void mix(const sap_mujoco_world *world, const double *travel, const struct pairs *to,
                 int64_t i) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
-  ARRAY(double, geom_solmix);
-  ARRAY(double, geom_solref);
-  ARRAY(double, geom_solimp);
-  ARRAY(double, geom_friction);
-  ARRAY(int, geom_condim);
-  ARRAY(int, geom_priority);
+  const double *geom_margin = SAP_MODEL(world, geom_margin);
+  const double *geom_gap = SAP_MODEL(world, geom_gap);
+  const double *geom_solmix = SAP_MODEL(world, geom_solmix);
+  const double *geom_solref = SAP_MODEL(world, geom_solref);
+  const double *geom_solimp = SAP_MODEL(world, geom_solimp);
+  const double *geom_friction = SAP_MODEL(world, geom_friction);
+  const double *geom_adhesion = SAP_MODEL(world, geom_adhesion);
+  const int *geom_condim = SAP_MODEL(world, geom_condim);
+  const int *geom_priority = SAP_MODEL(world, geom_priority);
   const int64_t g = to->geom1[i], h = to->geom2[i];
   const int first = geom_priority[g] > geom_priority[h];
   const int second = geom_priority[g] < geom_priority[h];
@@ -187,10 +167,7 @@ static void mix(const sap_mujoco_world *world, const double *travel, const struc
   }
   const double five[NFRICTION] = {mu[0], mu[0], mu[1], mu[2], mu[2]};
   memcpy(to->friction + NFRICTION * i, five, sizeof five);
-  if (to->adhesion) {
-    ARRAY(double, geom_adhesion);
-    to->adhesion[i] = (second ? 0.0 : geom_adhesion[g]) + (first ? 0.0 : geom_adhesion[h]);
-  }
+  to->adhesion[i] = (second ? 0.0 : geom_adhesion[g]) + (first ? 0.0 : geom_adhesion[h]);
 }
 
 const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *travel,
@@ -212,10 +189,10 @@ const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *t
       mix(world, travel, &to, i);
     }
   }
-  set_size(copy, a->model.npair, n_pairs);
-  set_size(copy, a->model.nbody, 2);
-  set_size(copy, a->model.ngeom, 0);
-  set_pointer(copy, a->model.body_contype, masks);
-  set_pointer(copy, a->model.body_conaffinity, masks);
+  sap_mjmodel_set_npair(a, copy, n_pairs);
+  sap_mjmodel_set_nbody(a, copy, 2);
+  sap_mjmodel_set_ngeom(a, copy, 0);
+  sap_mjmodel_set_body_contype(a, copy, masks);
+  sap_mjmodel_set_body_conaffinity(a, copy, masks);
   return copy;
 }

@@ -7,6 +7,7 @@
 #define SAPWOOD_MUJOCO_SPECULATIVE_MODEL_COPY_H
 
 #include "mujoco/speculative/pairs.h"
+#include "sapwood/mujoco.h"
 
 /* The model with more flags of mjDSBL_*. */
 const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags);

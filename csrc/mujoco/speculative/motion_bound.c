@@ -6,7 +6,8 @@
 #include "step/stepper_object.h"
 #include "mujoco/speculative/separation.h"
 #include "mujoco/engine/fields.h"
-#include "mujoco/stages/stack.h"
+#include "mujoco/engine/world.h"
+#include "mujoco/engine/stack.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_SPHERE = 2 };
@@ -14,9 +15,7 @@ enum { GEOM_SPHERE = 2 };
 static double square(const double *x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
 
 static double fall_of(const sap_mujoco_world *world) {
-  double gravity[3];
-  memcpy(gravity, (const char *)world->model + world->api->model.gravity, sizeof gravity);
-  return world->stepper->settings.dt * sqrt(square(gravity));
+  return world->stepper->settings.dt * sqrt(square(SAP_MODEL(world, gravity)));
 }
 
 struct sap_travel sap_travel_begin(const sap_mujoco_world *world, const struct sap_twist *twist) {
@@ -30,9 +29,8 @@ struct sap_travel sap_travel_begin(const sap_mujoco_world *world, const struct s
 }
 
 double sap_travel_reach(const sap_mujoco_world *world, int32_t geom) {
-  const sap_mujoco *a = world->api;
-  const int *geom_type = sap_pointer_at(world->model, a->model.geom_type);
-  const double *geom_rbound = sap_pointer_at(world->model, a->model.geom_rbound);
+  const int *geom_type = SAP_MODEL(world, geom_type);
+  const double *geom_rbound = SAP_MODEL(world, geom_rbound);
   return geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
 }
 
@@ -43,8 +41,8 @@ double sap_travel_in(const sap_mujoco_world *world, double speed) {
 /* bound of the speeds of the surfaces of geoms of a body, m/s */
 static double speed_of(const struct sap_travel *travel, int32_t body, int32_t first, int32_t end) {
   const sap_mujoco_world *world = travel->world;
-  const double *xpos = sap_pointer_at(world->data, world->api->data.geom_xpos);
-  const double *com = sap_pointer_at(world->data, world->api->data.subtree_com);
+  const double *xpos = SAP_DATA(world, geom_xpos);
+  const double *com = SAP_DATA(world, subtree_com);
   const double *c = com + 3 * (int64_t)world->stepper->forest.body_rootid[body];
   double fastest = 0.0, reach = 0.0;
   for (int32_t g = first; g < end; ++g) {

@@ -1,9 +1,9 @@
-/* One search of pairs: what pairs.c, of geoms, and body_pairs.c, of bodies, share. */
+/* One search of pairs: pair_list.c begins it, body_pairs.c tests bodies, and pairs.c geoms. */
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_PAIR_SEARCH_H
 #define SAPWOOD_MUJOCO_SPECULATIVE_PAIR_SEARCH_H
 
 #include "mujoco/speculative/separation.h"
-#include "mujoco/stages/stack.h"
+#include "mujoco/engine/stack.h"
 #include "mujoco/speculative/motion_bound.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
@@ -31,10 +31,6 @@ struct sap_search {
   int32_t n_pairs;
 };
 
-#define ARRAY(type, name) \
-  const type *name = sap_pointer_at(s->world->model, s->world->api->model.name)
-#define STATE(name) const double *name = sap_pointer_at(s->world->data, s->world->api->data.name)
-
 static inline void *sap_search_take(const struct sap_search *s, size_t size) {
   return sap_stack_take(s->world, size);
 }
@@ -57,6 +53,9 @@ void sap_search_place_box(const struct sap_search *s, int32_t body, const double
 
 /* Lists two geoms of no explicit pair if they may meet; a lower bound of their distance. */
 double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2);
+
+/* Lists the pairs of the model's own list that may meet. */
+void sap_search_look_at_given_pairs(struct sap_search *s);
 
 /* 1 where the model's own list has the two geoms */
 int sap_search_is_given(const struct sap_search *s, int32_t g1, int32_t g2);

@@ -6,13 +6,13 @@
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 #include "mujoco/speculative/hinges.h"
 #include "mujoco/speculative/pair_search.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_BOX = 6, GEOM_MESH = 7 };
-enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
 /* error of a measured distance, m */
 static const double error = 1e-6;
@@ -23,14 +23,14 @@ static const double least_distance = 1e-6;
 /* ---- movers --------------------------------------------------------------------------------- */
 
 double sap_search_own(const struct sap_search *s, int32_t geom) {
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
+  const double *geom_margin = SAP_MODEL(s->world, geom_margin);
+  const double *geom_gap = SAP_MODEL(s->world, geom_gap);
   return geom_margin[geom] + geom_gap[geom];
 }
 
 double sap_search_travel(const struct sap_search *s, int32_t geom) {
-  ARRAY(double, geom_margin);
-  ARRAY(double, geom_gap);
+  const double *geom_margin = SAP_MODEL(s->world, geom_margin);
+  const double *geom_gap = SAP_MODEL(s->world, geom_gap);
   return geom_gap[geom] + sap_widened_margin(geom_margin[geom], sap_travel_of(s->travel, geom));
 }
 
@@ -57,11 +57,11 @@ void sap_search_place_box(const struct sap_search *s, int32_t body, const double
 
 const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom) {
   struct sap_mover *mover = s->movers + geom;
-  ARRAY(int, geom_type);
-  ARRAY(double, geom_size);
-  ARRAY(double, geom_aabb);
-  STATE(geom_xpos);
-  STATE(geom_xmat);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
+  const double *geom_size = SAP_MODEL(s->world, geom_size);
+  const double *geom_aabb = SAP_MODEL(s->world, geom_aabb);
+  const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
+  const double *geom_xmat = SAP_DATA(s->world, geom_xmat);
   const int64_t g = geom;
   const int type = geom_type[geom];
   sap_search_place_box(s, s->world->stepper->forest.geom_bodyid[geom], geom_aabb + 6 * g,
@@ -91,7 +91,7 @@ static int is_costly(int type1, int type2) {
 }
 
 static int is_slow(const struct sap_search *s, int32_t geom) {
-  ARRAY(double, geom_rbound);
+  const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
   return s->travel->distance[geom] <= sap_slow_share * geom_rbound[geom];
 }
 
@@ -105,10 +105,10 @@ static int is_fast(const struct sap_search *s, int32_t geom) {
 
 /* what spheres around two geoms, or one and a plane, leave between them */
 static double gap_of_spheres(const struct sap_search *s, int32_t g1, int32_t g2) {
-  ARRAY(int, geom_type);
-  ARRAY(double, geom_rbound);
-  STATE(geom_xpos);
-  STATE(geom_xmat);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
+  const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
+  const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
+  const double *geom_xmat = SAP_DATA(s->world, geom_xmat);
   const double *p = geom_xpos + 3 * (int64_t)g1, *q = geom_xpos + 3 * (int64_t)g2;
   const double x = q[0] - p[0], y = q[1] - p[1], z = q[2] - p[2];
   if (geom_type[g1] == GEOM_PLANE || geom_type[g2] == GEOM_PLANE) {
@@ -129,8 +129,8 @@ static int are_convex(int type1, int type2) {
  * normals, by a bound of the speed of one as the other sees it; they are looked for up to
  * `most`. */
 static double clear_in_tree(const struct sap_search *s, int32_t g1, int32_t g2, double most) {
-  ARRAY(double, geom_rbound);
-  STATE(geom_xpos);
+  const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
+  const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
   const int32_t *body = s->world->stepper->forest.geom_bodyid;
   const double *centre = geom_xpos + 3 * (int64_t)g2;
   const struct sap_twist *one = s->travel->twist + body[g1], *other = s->travel->twist + body[g2];
@@ -163,9 +163,9 @@ static double clear_of(const struct sap_search *s, int32_t g1, int32_t g2, doubl
  * they need to be clear. */
 static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, double own,
                                  double most, double share, double *gap) {
-  ARRAY(double, geom_rbound);
-  STATE(geom_xpos);
-  STATE(geom_xmat);
+  const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
+  const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
+  const double *geom_xmat = SAP_DATA(s->world, geom_xmat);
   const int64_t a = g1, b = g2;
   const double size = geom_rbound[a] + geom_rbound[b];
   if (!s->gaps) {
@@ -194,7 +194,7 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
 /* slow ones, whose distance serves many steps */
 static int are_slow_and_clear(struct sap_search *s, int32_t g1, int32_t g2, double own, double most,
                               double *gap) {
-  ARRAY(int, geom_type);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
   /* contacts of two boxes may tell of less than their distance (body_pairs.c) */
   const int are_boxes = geom_type[g1] == GEOM_BOX && geom_type[g2] == GEOM_BOX;
   return !are_boxes && are_convex(geom_type[g1], geom_type[g2]) && is_slow(s, g1) &&
@@ -239,7 +239,7 @@ static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, do
 /* 1 where two geoms are apart, and stay so; and a lower bound of their gap then */
 static int stay_apart(struct sap_search *s, int32_t g1, int32_t g2, double own, double clear,
                       double *gap) {
-  ARRAY(int, geom_type);
+  const int *geom_type = SAP_MODEL(s->world, geom_type);
   const int type1 = geom_type[g1], type2 = geom_type[g2];
   *gap = gap_of_spheres(s, g1, g2);
   return *gap > clear || ((type1 > GEOM_CAPSULE || type2 > GEOM_CAPSULE) &&
@@ -271,11 +271,11 @@ double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2) {
                       sap_search_travel(s, g1) + sap_search_travel(s, g2));
 }
 
-static void look_at_given_pairs(struct sap_search *s) {
-  ARRAY(int, pair_geom1);
-  ARRAY(int, pair_geom2);
-  ARRAY(double, pair_margin);
-  ARRAY(double, pair_gap);
+void sap_search_look_at_given_pairs(struct sap_search *s) {
+  const int *pair_geom1 = SAP_MODEL(s->world, pair_geom1);
+  const int *pair_geom2 = SAP_MODEL(s->world, pair_geom2);
+  const double *pair_margin = SAP_MODEL(s->world, pair_margin);
+  const double *pair_gap = SAP_MODEL(s->world, pair_gap);
   for (int32_t p = 0; p < s->n_given; ++p) {
     const int32_t g1 = pair_geom1[p], g2 = pair_geom2[p];
     const double own = pair_margin[p] + pair_gap[p];
@@ -285,44 +285,12 @@ static void look_at_given_pairs(struct sap_search *s) {
 }
 
 int sap_search_is_given(const struct sap_search *s, int32_t g1, int32_t g2) {
-  ARRAY(int, pair_geom1);
-  ARRAY(int, pair_geom2);
+  const int *pair_geom1 = SAP_MODEL(s->world, pair_geom1);
+  const int *pair_geom2 = SAP_MODEL(s->world, pair_geom2);
   int64_t p = 0;
   while (p < s->n_given && !(pair_geom1[p] == g1 && pair_geom2[p] == g2) &&
          !(pair_geom1[p] == g2 && pair_geom2[p] == g1)) {
     ++p;
   }
   return p < s->n_given;
-}
-
-int32_t sap_mujoco_find_pairs(const struct sap_travel *travel, struct sap_geom_pair *pair) {
-  const sap_mujoco_world *world = travel->world;
-  const sap_mujoco *a = world->api;
-  struct sap_search search = {.world = world,
-                              .travel = travel,
-                              .time = (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt,
-                              .n_given = sap_int64_at(world->model, a->model.npair),
-                              .pair = pair};
-  struct sap_search *s = &search;
-  if (a->model.pair_dim < 0 ||
-      sap_int_at(world->model, a->model.enableflags) & (OVERRIDE | SLEEP | SPECULATIVE) ||
-      sap_int64_at(world->model, a->model.nflex) > 0 || s->n_given > SAP_MOST_GIVEN ||
-      sap_int64_at(world->model, a->model.nexclude) > SAP_MOST_EXCLUDED) {
-    return -1;
-  }
-  const size_t n_geoms = (size_t)world->stepper->forest.n_geoms;
-  s->movers = sap_search_take(s, n_geoms * sizeof *s->movers);
-  s->is_known = sap_search_take(s, n_geoms);
-  memset(s->is_known, 0, n_geoms);
-  /* an error of MuJoCo on the way leaves them taken, and steps that follow do without */
-  s->gaps = world->stepper->gaps && sap_known_gaps_take(world->stepper->gaps) ? world->stepper->gaps
-                                                                              : NULL;
-  const int are_few = sap_search_bodies(s);
-  if (are_few) {
-    look_at_given_pairs(s);
-  }
-  if (s->gaps) {
-    sap_known_gaps_leave(s->gaps);
-  }
-  return are_few && s->n_pairs <= SAP_MOST_PAIRS ? s->n_pairs : -1;
 }

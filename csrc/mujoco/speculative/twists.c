@@ -2,13 +2,13 @@
 
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 
 void sap_mujoco_twists(const sap_mujoco_world *world, struct sap_twist *twist) {
-  const sap_mujoco *a = world->api;
   const sap_forest *f = &world->stepper->forest;
-  const int *parent = sap_pointer_at(world->model, a->model.body_parentid);
-  const double *qvel = sap_pointer_at(world->data, a->data.qvel);
-  const double *cdof = sap_pointer_at(world->data, a->data.cdof);
+  const int *parent = SAP_MODEL(world, body_parentid);
+  const double *qvel = SAP_DATA(world, qvel);
+  const double *cdof = SAP_DATA(world, cdof);
   twist[0] = (struct sap_twist){{0.0, 0.0, 0.0}, {0.0, 0.0, 0.0}};
   for (int32_t b = 1; b < f->n_bodies; ++b) {
     struct sap_twist sum = twist[parent[b]];
@@ -27,6 +27,6 @@ void sap_mujoco_twists(const sap_mujoco_world *world, struct sap_twist *twist) {
 void sap_mujoco_point_velocity(const sap_mujoco_world *world, const struct sap_twist *twist,
                                int32_t body, const double *p, double *v) {
   const sap_forest *f = &world->stepper->forest;
-  const double *com = sap_pointer_at(world->data, world->api->data.subtree_com);
+  const double *com = SAP_DATA(world, subtree_com);
   sap_twist_at(twist + body, com + 3 * (int64_t)f->body_rootid[body], p, v);
 }

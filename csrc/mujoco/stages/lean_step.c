@@ -2,6 +2,7 @@
 
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
 #include "mujoco/stages/recording.h"
 #include "mujoco/stages/no_rows.h"
@@ -11,20 +12,17 @@ enum { NO_EQUALITY = 1 << 1, NO_FRICTION = 1 << 2, NO_LIMIT = 1 << 3, NO_CONTACT
 enum { OVERRIDE = 1 << 0, ENERGY = 1 << 1, FORWARD_INVERSE = 1 << 2, DISCRETE_INVERSE = 1 << 3 };
 enum { ON_BODY = 5 };
 
-#define ARRAY(type, name) const type *name = sap_pointer_at(world->model, world->api->model.name)
-#define SIZE(name) sap_int64_at(world->model, world->api->model.name)
-
 static int disables(const sap_mujoco_world *world, int flag) {
-  return (sap_int_at(world->model, world->api->model.disableflags) & flag) != 0;
+  return (SAP_MODEL(world, disableflags) & flag) != 0;
 }
 
 static int has_equalities(const sap_mujoco_world *world) {
-  return SIZE(neq) > 0 && !disables(world, NO_EQUALITY);
+  return SAP_MODEL(world, neq) > 0 && !disables(world, NO_EQUALITY);
 }
 
 static int has_tendon_friction(const sap_mujoco_world *world) {
-  ARRAY(double, tendon_frictionloss);
-  const int64_t n = disables(world, NO_FRICTION) ? 0 : SIZE(ntendon);
+  const double *tendon_frictionloss = SAP_MODEL(world, tendon_frictionloss);
+  const int64_t n = disables(world, NO_FRICTION) ? 0 : SAP_MODEL(world, ntendon);
   int any = 0;
   for (int64_t i = 0; i < n; ++i) {
     any |= tendon_frictionloss[i] > 0.0;
@@ -36,16 +34,16 @@ static int has_tendon_friction(const sap_mujoco_world *world) {
 
 /* 1 where a step finds the rows that the engine would make in the elements of its stepper */
 static int knows_rows(const sap_mujoco_world *world) {
-  ARRAY(double, dof_frictionloss);
-  ARRAY(unsigned char, jnt_limited);
+  const double *dof_frictionloss = SAP_MODEL(world, dof_frictionloss);
+  const unsigned char *jnt_limited = SAP_MODEL(world, jnt_limited);
   const sap_stepper *stepper = world->stepper;
   const double *known = stepper->constrained ? stepper->elements.dof_frictionloss : NULL;
-  int64_t unknown = stepper->constrained ? 0 : has_equalities(world) + SIZE(ntendon);
-  for (int64_t i = 0; i < SIZE(nv); ++i) {
+  int64_t unknown = stepper->constrained ? 0 : has_equalities(world) + SAP_MODEL(world, ntendon);
+  for (int64_t i = 0; i < SAP_MODEL(world, nv); ++i) {
     const double loss = disables(world, NO_FRICTION) ? 0.0 : dof_frictionloss[i];
     unknown += (known ? known[i] : 0.0) != (loss > 0.0 ? loss : 0.0);
   }
-  for (int64_t j = 0; j < SIZE(njnt) && !stepper->constrained; ++j) {
+  for (int64_t j = 0; j < SAP_MODEL(world, njnt) && !stepper->constrained; ++j) {
     unknown += jnt_limited[j] && !disables(world, NO_LIMIT);
   }
   return unknown == 0;
@@ -54,20 +52,18 @@ static int knows_rows(const sap_mujoco_world *world) {
 /* 1 where forces follow from the rows of contacts: of actuators that act on a body, and of geoms
  * that stick */
 static int adheres(const sap_mujoco_world *world) {
-  ARRAY(int, actuator_trntype);
+  const int *actuator_trntype = SAP_MODEL(world, actuator_trntype);
+  const double *geom_adhesion = SAP_MODEL(world, geom_adhesion);
+  const double *pair_adhesion = SAP_MODEL(world, pair_adhesion);
   int any = 0;
-  for (int64_t i = 0; i < SIZE(nactuator); ++i) {
+  for (int64_t i = 0; i < SAP_MODEL(world, nactuator); ++i) {
     any |= actuator_trntype[i] == ON_BODY;
   }
-  if (world->api->model.geom_adhesion >= 0) {
-    ARRAY(double, geom_adhesion);
-    ARRAY(double, pair_adhesion);
-    for (int64_t g = 0; g < SIZE(ngeom); ++g) {
-      any |= geom_adhesion[g] != 0.0;
-    }
-    for (int64_t p = 0; p < SIZE(npair); ++p) {
-      any |= pair_adhesion[p] != 0.0;
-    }
+  for (int64_t g = 0; g < SAP_MODEL(world, ngeom); ++g) {
+    any |= geom_adhesion[g] != 0.0;
+  }
+  for (int64_t p = 0; p < SAP_MODEL(world, npair); ++p) {
+    any |= pair_adhesion[p] != 0.0;
   }
   return any;
 }
@@ -86,9 +82,10 @@ static void look_back(sap_mujoco_world *world) {
 
 int sap_mujoco_begin_quiet(sap_mujoco_world *world) {
   const int known = OVERRIDE | ENERGY | FORWARD_INVERSE | DISCRETE_INVERSE;
-  const int enabled = sap_int_at(world->model, world->api->model.enableflags);
+  const int enabled = SAP_MODEL(world, enableflags);
   const int records = world->recording && world->recording->arrays[SAP_RECORDED_sensordata];
-  const int64_t goes_on = SIZE(nplugin) | SIZE(nhistory) | SIZE(nflex);
+  const int64_t goes_on =
+      SAP_MODEL(world, nplugin) | SAP_MODEL(world, nhistory) | SAP_MODEL(world, nflex);
   look_back(world);
   return !records && goes_on == 0 && (enabled & ~known) == 0 && knows_rows(world) &&
          !adheres(world);
@@ -120,15 +117,13 @@ static int64_t most_entries(const sap_mujoco_world *world) {
  * and of an entry of J, with what MuJoCo needs in between, and then as much again. */
 static int has_room_for_all(const sap_mujoco_world *world) {
   enum { MOST_ROWS_OF_CONTACT = 10, ROW = 2048, ENTRY = 64, IN_BETWEEN = 1 << 16 };
-  const void *d = world->data;
-  const int64_t nv = SIZE(nv), ncon = sap_int_at(d, world->api->data.ncon);
-  const int64_t short_rows = nv + 2 * SIZE(njnt) + MOST_ROWS_OF_CONTACT * ncon;
-  const int64_t long_rows = 6 * SIZE(neq) + 3 * SIZE(ntendon);
-  const int64_t used =
-      sap_int64_at(d, world->api->data.pstack) + sap_int64_at(d, world->api->data.parena);
+  const int64_t nv = SAP_MODEL(world, nv), ncon = SAP_DATA(world, ncon);
+  const int64_t short_rows = nv + 2 * SAP_MODEL(world, njnt) + MOST_ROWS_OF_CONTACT * ncon;
+  const int64_t long_rows = 6 * SAP_MODEL(world, neq) + 3 * SAP_MODEL(world, ntendon);
+  const int64_t used = (int64_t)(SAP_DATA(world, pstack) + SAP_DATA(world, parena));
   return short_rows * (ROW + ENTRY * most_entries(world)) + long_rows * (ROW + ENTRY * nv) +
              ROW * nv + IN_BETWEEN <
-         sap_int64_at(d, world->api->data.narena) - used;
+         SAP_DATA(world, narena) - used;
 }
 
 int sap_mujoco_make_few_rows(const sap_mujoco_world *world) {

@@ -1,15 +1,14 @@
 #include "mujoco/stages/no_rows.h"
 
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 
 /* of MuJoCo's enums */
 enum { JOINT_SLIDE = 2 };
 
-#define ARRAY(type, name) const type *name = sap_pointer_at(world->model, world->api->model.name)
-
 static int any_friction(const sap_mujoco_world *world) {
-  ARRAY(double, dof_frictionloss);
-  const int64_t nv = sap_int64_at(world->model, world->api->model.nv);
+  const double *dof_frictionloss = SAP_MODEL(world, dof_frictionloss);
+  const int64_t nv = SAP_MODEL(world, nv);
   int64_t rubs = 0;
   for (int64_t i = 0; i < nv; ++i) {
     rubs += dof_frictionloss[i] != 0.0;
@@ -19,13 +18,13 @@ static int any_friction(const sap_mujoco_world *world) {
 
 /* balls count as if they were always near their limit */
 static int any_limit(const sap_mujoco_world *world) {
-  ARRAY(unsigned char, jnt_limited);
-  ARRAY(int, jnt_type);
-  ARRAY(int, jnt_qposadr);
-  ARRAY(double, jnt_range);
-  ARRAY(double, jnt_margin);
-  const double *qpos = sap_pointer_at(world->data, world->api->data.qpos);
-  const int64_t n = sap_int64_at(world->model, world->api->model.njnt);
+  const unsigned char *jnt_limited = SAP_MODEL(world, jnt_limited);
+  const int *jnt_type = SAP_MODEL(world, jnt_type);
+  const int *jnt_qposadr = SAP_MODEL(world, jnt_qposadr);
+  const double *jnt_range = SAP_MODEL(world, jnt_range);
+  const double *jnt_margin = SAP_MODEL(world, jnt_margin);
+  const double *qpos = SAP_DATA(world, qpos);
+  const int64_t n = SAP_MODEL(world, njnt);
   for (int64_t j = 0; j < n; ++j) {
     if (!jnt_limited[j]) {
       continue;
@@ -40,12 +39,9 @@ static int any_limit(const sap_mujoco_world *world) {
 }
 
 int sap_mujoco_has_no_rows(const sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model, *d = world->data;
-  const int listed = sap_int_at(d, a->data.ncon) | sap_int_at(d, a->data.nefc) |
-                     sap_int_at(d, a->data.ne) | sap_int_at(d, a->data.nf) |
-                     sap_int_at(d, a->data.nl);
-  const int64_t others = sap_int64_at(m, a->model.neq) | sap_int64_at(m, a->model.ntendon) |
-                         sap_int64_at(m, a->model.nflex);
+  const int listed = SAP_DATA(world, ncon) | SAP_DATA(world, nefc) | SAP_DATA(world, ne) |
+                     SAP_DATA(world, nf) | SAP_DATA(world, nl);
+  const int64_t others =
+      SAP_MODEL(world, neq) | SAP_MODEL(world, ntendon) | SAP_MODEL(world, nflex);
   return listed == 0 && others == 0 && !any_friction(world) && !any_limit(world);
 }

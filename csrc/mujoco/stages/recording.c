@@ -21,7 +21,7 @@ static void call_state_size(void *context) {
 
 int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world) {
   const int64_t *length = world->state_length;
-  const int64_t n_outputs = sap_int64_at(world->model, world->api->model.nout);
+  const int64_t n_outputs = SAP_MODEL(world, nout);
   const int64_t lengths[SAP_N_RECORDED] = {[SAP_RECORDED_qpos] = length[QPOS],
                                            [SAP_RECORDED_qvel] = length[QVEL],
                                            [SAP_RECORDED_act] = length[ACT],
@@ -32,19 +32,20 @@ int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world)
                                            [SAP_RECORDED_sensordata] = world->nsensordata};
   memcpy(recording->lengths, lengths, sizeof lengths);
   struct size size = {world, recording->state_spec, 0};
-  if (sap_mujoco_call(world->api, call_state_size, &size, world->message) < 0) {
+  if (sap_mujoco_call(world->api, call_state_size, &size, world->end.message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     return -1;
   }
   recording->n_state = size.found;
+  recording->n_force = 3 * (int64_t)world->stepper->forest.n_bodies;
+  world->recording = recording;
   return 0;
 }
 
 int sap_recording_note(struct sap_recording *recording, const sap_mujoco_world *world) {
   const sap_stepper *stepper = world->stepper;
   if (recording->force) {
-    sap_stepper_body_forces(stepper,
-                            recording->force + recording->steps * 3 * stepper->forest.n_bodies);
+    sap_stepper_body_forces(stepper, recording->force + recording->steps * recording->n_force);
   }
   if (recording->contacts) {
     recording->n_contacts = stepper->gather.problem.n_contacts;
@@ -64,18 +65,16 @@ static void keep_array(double *arrays, int64_t step, int64_t length, const doubl
 }
 
 void sap_recording_keep(struct sap_recording *recording, const sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
   const int64_t step = recording->steps++;
-#define OFFSET(name) a->data.name,
-  const ptrdiff_t offsets[SAP_N_RECORDED] = {SAP_RECORDED(OFFSET)};
-#undef OFFSET
+#define ARRAY(name) SAP_DATA(world, name),
+  const double *const arrays[SAP_N_RECORDED] = {SAP_RECORDED(ARRAY)};
+#undef ARRAY
   for (int i = 0; i < SAP_N_RECORDED; ++i) {
-    keep_array(recording->arrays[i], step, recording->lengths[i],
-               sap_pointer_at(world->data, offsets[i]));
+    keep_array(recording->arrays[i], step, recording->lengths[i], arrays[i]);
   }
   if (recording->state) {
-    a->mj_getState(world->model, world->data, recording->state + step * recording->n_state,
-                   recording->state_spec);
+    world->api->mj_getState(world->model, world->data, recording->state + step * recording->n_state,
+                            recording->state_spec);
   }
   if (recording->contacts) {
     recording->contacts->n += recording->n_contacts;

@@ -33,12 +33,12 @@ struct sap_recording {
   struct sap_contact_log *contacts;
 
   int64_t steps; /* that were kept */
-  int64_t lengths[SAP_N_RECORDED], n_state;
+  int64_t lengths[SAP_N_RECORDED], n_state, n_force;
   int64_t n_contacts; /* taken down in the step that is being taken */
 };
 
-/* Finds the lengths of the arrays, for an mjModel and its mjData. -1 where mj_stateSize() fails,
- * with the failure in the world. */
+/* Finds the lengths of the arrays, which may be set until the first step of the world, and attaches
+ * the recording to it. -1 where mj_stateSize() fails, with the failure in the world. */
 int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world);
 
 /* Takes down the contacts of the step that was solved; 0 when memory ran out. */

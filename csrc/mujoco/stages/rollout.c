@@ -6,6 +6,7 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/stages/lean_step.h"
+#include "mujoco/stages/step.h"
 #include "mujoco/engine/world.h"
 
 static double *entry_of(const struct sap_plane *p, int64_t world, int64_t step) {
@@ -14,23 +15,26 @@ static double *entry_of(const struct sap_plane *p, int64_t world, int64_t step) 
 
 /* ---- states --------------------------------------------------------------------------------- */
 
-struct lengths {
+struct sizes {
   const struct sap_rollout *rollout;
-  int *neutral, *state, *control;
+  struct sap_rollout_lengths *lengths;
 };
 
 static void call_state_size(void *context) {
-  const struct lengths *l = context;
-  const struct sap_rollout *r = l->rollout;
-  const sap_mujoco_world *w = &r->world;
-  *l->neutral = w->api->mj_stateSize(w->model, r->neutral_spec);
-  *l->state = w->api->mj_stateSize(w->model, r->state_spec);
-  *l->control = w->api->mj_stateSize(w->model, r->control_spec);
+  const struct sizes *sizes = context;
+  const struct sap_rollout *r = sizes->rollout;
+  const sap_mujoco_world *w = r->world;
+  sizes->lengths->neutral = w->api->mj_stateSize(w->model, r->neutral_spec);
+  sizes->lengths->state = w->api->mj_stateSize(w->model, r->state_spec);
+  sizes->lengths->control = w->api->mj_stateSize(w->model, r->control_spec);
 }
 
-int sap_rollout_lengths(struct sap_rollout *rollout, int *neutral, int *state, int *control) {
-  struct lengths all = {rollout, neutral, state, control};
-  return sap_mujoco_call(rollout->world.api, call_state_size, &all, rollout->world.message);
+int sap_rollout_find_lengths(const struct sap_rollout *rollout,
+                             struct sap_rollout_lengths *lengths) {
+  struct sizes sizes = {rollout, lengths};
+  sap_mujoco_world *world = rollout->world;
+  lengths->sensordata = world->nsensordata;
+  return sap_mujoco_call(world->api, call_state_size, &sizes, world->end.message);
 }
 
 struct part {
@@ -47,7 +51,7 @@ static void call_set_state(void *context) {
 /* sets a part of the state; 0 with the failure in the world */
 static int set_state(sap_mujoco_world *world, const double *from, int spec) {
   struct part part = {world, from, spec};
-  if (sap_mujoco_call(world->api, call_set_state, &part, world->message) < 0) {
+  if (sap_mujoco_call(world->api, call_set_state, &part, world->end.message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     return 0;
   }
@@ -58,13 +62,13 @@ static int set_state(sap_mujoco_world *world, const double *from, int spec) {
 
 /* what is to be told of step t of world w */
 static void keep(struct sap_rollout *r, int64_t w, int64_t t) {
-  const sap_mujoco_world *world = &r->world;
+  const sap_mujoco_world *world = r->world;
   const sap_mujoco *a = world->api;
   if (r->state.base) {
     a->mj_getState(world->model, world->data, entry_of(&r->state, w, t), r->state_spec);
   }
   if (r->sensordata.base) {
-    memcpy(entry_of(&r->sensordata, w, t), sap_pointer_at(world->data, a->data.sensordata),
+    memcpy(entry_of(&r->sensordata, w, t), SAP_DATA(world, sensordata),
            sizeof(double) * (size_t)world->nsensordata);
   }
   if (r->records) {
@@ -75,7 +79,7 @@ static void keep(struct sap_rollout *r, int64_t w, int64_t t) {
 }
 
 static int run_world(struct sap_rollout *r, int64_t w) {
-  sap_mujoco_world *world = &r->world;
+  sap_mujoco_world *world = r->world;
   const sap_step_hooks *hooks = &world->hooks;
   if (!set_state(world, r->neutral, r->neutral_spec) ||
       !set_state(world, entry_of(&r->initial, w, 0), r->state_spec)) {
@@ -105,7 +109,7 @@ int sap_rollout_run(struct sap_rollout *rollout) {
   int64_t w = rollout->first;
   int ended = 1;
   rollout->notable = 0;
-  rollout->quiet = !rollout->sensordata.base && sap_mujoco_begin_quiet(&rollout->world);
+  rollout->quiet = !rollout->sensordata.base && sap_mujoco_begin_quiet(rollout->world);
   while (w < rollout->last && ended && !*rollout->stop) {
     ended = run_world(rollout, w);
     w += ended;

@@ -15,7 +15,7 @@ struct sap_plane {
 };
 
 struct sap_rollout {
-  sap_mujoco_world world;
+  sap_mujoco_world *world;
   int neutral_spec, state_spec, control_spec; /* of mj_setState */
   const double *neutral;                      /* what a world starts from, but for `initial` */
   struct sap_plane initial, control, state, sensordata;
@@ -29,8 +29,15 @@ struct sap_rollout {
   int64_t notable;
 };
 
-/* lengths of the states of the three specs; 0, or -1 with the failure in the world */
-int sap_rollout_lengths(struct sap_rollout *rollout, int *neutral, int *state, int *control);
+/* numbers of a world: of the states of the three specs, and of its sensors */
+struct sap_rollout_lengths {
+  int neutral, state, control;
+  int64_t sensordata;
+};
+
+/* 0, or -1 with an error of MuJoCo in the message of the world */
+int sap_rollout_find_lengths(const struct sap_rollout *rollout,
+                             struct sap_rollout_lengths *lengths);
 
 /* 1 at the end, or when told to stop by *stop; 0 with the failure in the world, or where its hook
  * `stop` ended it. */

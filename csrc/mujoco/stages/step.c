@@ -1,5 +1,5 @@
-/* One step, and the loop over steps. The lock of the hooks is held for the contact part alone, so
- * that callbacks of MuJoCo may use the stepper. */
+#include "mujoco/stages/step.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -23,12 +23,12 @@ static int all_within(const double *x, int64_t n, double limit) {
 }
 
 static int check_state(sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
   const double limit = world->stepper->settings.acceleration_limit;
-  const ptrdiff_t places[SAP_STATE_ARRAYS] = {a->data.qpos, a->data.qvel,      a->data.act,
-                                              a->data.ctrl, a->data.mocap_pos, a->data.mocap_quat};
+  const double *const state[SAP_STATE_ARRAYS] = {
+      SAP_DATA(world, qpos), SAP_DATA(world, qvel),      SAP_DATA(world, act),
+      SAP_DATA(world, ctrl), SAP_DATA(world, mocap_pos), SAP_DATA(world, mocap_quat)};
   for (int i = 0; i < SAP_STATE_ARRAYS; ++i) {
-    const double *x = sap_pointer_at(world->data, places[i]);
+    const double *x = state[i];
     if (!all_within(x, world->state_length[i], limit)) {
       int64_t j = 0;
       while (fabs(x[j]) <= limit) {
@@ -45,7 +45,7 @@ static int check_state(sap_mujoco_world *world) {
 static void explain(sap_mujoco_world *world) {
   const sap_stepper *stepper = world->stepper;
   const sap_solution *s = &stepper->solution;
-  if (world->status != SAP_OK) {
+  if (world->end.status != SAP_OK) {
     sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
   } else if (stepper->gather.fault != SAP_FAULT_NONE) {
     sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
@@ -59,21 +59,19 @@ static void explain(sap_mujoco_world *world) {
 enum { STATE_PARTS = 4 };
 
 /* what a step leaves that is there unchanged when the next one starts */
-static void list_state(const sap_mujoco_world *world, struct sap_state_part *parts) {
-  const sap_mujoco *a = world->api;
-  const char *d = world->data;
-  const ptrdiff_t places[] = {a->data.qpos, a->data.qvel, a->data.act};
-  parts[0] = (struct sap_state_part){(const double *)(const void *)(d + a->data.time), 1};
-  for (int i = 1; i < STATE_PARTS; ++i) {
-    parts[i] =
-        (struct sap_state_part){sap_pointer_at(d, places[i - 1]), world->state_length[i - 1]};
-  }
+static void list_state(const sap_mujoco_world *world, double *time, struct sap_state_part *parts) {
+  *time = SAP_DATA(world, time);
+  parts[0] = (struct sap_state_part){time, 1};
+  parts[1] = (struct sap_state_part){SAP_DATA(world, qpos), world->state_length[0]};
+  parts[2] = (struct sap_state_part){SAP_DATA(world, qvel), world->state_length[1]};
+  parts[3] = (struct sap_state_part){SAP_DATA(world, act), world->state_length[2]};
 }
 
 static void check_memory(const sap_mujoco_world *world) {
   if (world->memory) {
+    double time;
     struct sap_state_part parts[STATE_PARTS];
-    list_state(world, parts);
+    list_state(world, &time, parts);
     sap_friction_memory_check(world->memory, parts, STATE_PARTS);
   }
 }
@@ -81,8 +79,9 @@ static void check_memory(const sap_mujoco_world *world) {
 static void mark_memory(const sap_mujoco_world *world) {
   const sap_step_hooks *hooks = &world->hooks;
   if (world->memory) {
+    double time;
     struct sap_state_part parts[STATE_PARTS];
-    list_state(world, parts);
+    list_state(world, &time, parts);
     if (hooks->lock) {
       hooks->lock(hooks->context);
     }
@@ -103,47 +102,40 @@ static int take_contact_part(sap_mujoco_world *world) {
     hooks->lock(hooks->context);
   }
   check_memory(world);
-  world->error = (sap_error){0};
-  world->status = sap_stepper_solve(world->stepper, &arrays, &world->error);
+  world->end.error = (sap_error){0};
+  world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
   if (!world->stepper->took) {
     explain(world);
   } else {
     world->record = sap_stepper_record(world->stepper);
     world->reads_rows = world->stepper->gather.reads_rows;
     if (world->recording && !sap_recording_note(world->recording, world)) {
-      world->status = SAP_OUT_OF_MEMORY;
+      world->end.status = SAP_OUT_OF_MEMORY;
       sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
     }
   }
   if (hooks->unlock) {
     hooks->unlock(hooks->context);
   }
-  return world->failure == SAP_STEP_TAKEN;
+  return world->end.failure == SAP_STEP_TAKEN;
 }
 
 /* of MuJoCo's enums */
 enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4, NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
 
-static int flag_at(const void *data, ptrdiff_t offset) {
-  return ((const unsigned char *)data)[offset] != 0;
-}
-
 /* MuJoCo's stack, as its functions should leave it */
 struct stack {
-  const void *pstack, *pbase;
+  size_t pstack, pbase;
 };
 
 static struct stack stack_of(const sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  return (struct stack){sap_pointer_at(world->data, a->data.pstack),
-                        sap_pointer_at(world->data, a->data.pbase)};
+  return (struct stack){SAP_DATA(world, pstack), SAP_DATA(world, pbase)};
 }
 
 /* gives back what functions that were left by an error had taken */
 static void restore_stack(const sap_mujoco_world *world, const struct stack *stack) {
-  char *d = world->data;
-  memcpy(d + world->api->data.pstack, &stack->pstack, sizeof stack->pstack);
-  memcpy(d + world->api->data.pbase, &stack->pbase, sizeof stack->pbase);
+  SAP_SET_DATA(world, pstack, stack->pstack);
+  SAP_SET_DATA(world, pbase, stack->pbase);
 }
 
 /* how often MuJoCo had no room, for contacts and for rows */
@@ -152,16 +144,12 @@ struct shortage {
 };
 
 static struct shortage shortage_of(const sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  return (struct shortage){sap_int_at(world->data, a->data.contacts_full),
-                           sap_int_at(world->data, a->data.rows_full)};
+  return (struct shortage){SAP_DATA(world, contacts_full), SAP_DATA(world, rows_full)};
 }
 
 static void set_shortage(const sap_mujoco_world *world, const struct shortage *shortage) {
-  const sap_mujoco *a = world->api;
-  char *d = world->data;
-  memcpy(d + a->data.contacts_full, &shortage->contacts, sizeof shortage->contacts);
-  memcpy(d + a->data.rows_full, &shortage->rows, sizeof shortage->rows);
+  SAP_SET_DATA(world, contacts_full, shortage->contacts);
+  SAP_SET_DATA(world, rows_full, shortage->rows);
 }
 
 static int is_short(const sap_mujoco_world *world, const struct shortage *before) {
@@ -186,7 +174,7 @@ static void look_ahead(void *context) {
  * there are no contacts. */
 static int looks_ahead(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
-  const int none = sap_int_at(world->model, a->model.disableflags) & (NO_CONSTRAINT | NO_CONTACT);
+  const int none = SAP_MODEL(world, disableflags) & (NO_CONSTRAINT | NO_CONTACT);
   return world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none;
 }
 
@@ -217,13 +205,13 @@ static void find_position_values(const sap_mujoco_world *world) {
   const void *m = world->model;
   void *d = world->data;
   a->mj_sensorPos(m, d);
-  if (flag_at(d, a->data.flg_energypos)) {
+  if (SAP_DATA(world, flg_energypos)) {
     return;
   }
-  if (sap_int_at(m, a->model.enableflags) & ENERGY) {
+  if (SAP_MODEL(world, enableflags) & ENERGY) {
     a->mj_energyPos(m, d);
   } else {
-    memset((char *)d + a->data.energy, 0, 2 * sizeof(double));
+    memset(SAP_DATA(world, energy), 0, 2 * sizeof(double));
   }
 }
 
@@ -232,7 +220,7 @@ static void find_velocity_values(const sap_mujoco_world *world) {
   const void *m = world->model;
   void *d = world->data;
   a->mj_sensorVel(m, d);
-  if ((sap_int_at(m, a->model.enableflags) & ENERGY) && !flag_at(d, a->data.flg_energyvel)) {
+  if ((SAP_MODEL(world, enableflags) & ENERGY) && !SAP_DATA(world, flg_energyvel)) {
     a->mj_energyVel(m, d);
   }
 }
@@ -244,7 +232,7 @@ static void start_stages(sap_mujoco_world *world) {
   const void *m = world->model;
   void *d = world->data;
   /* mj_fwdPosition, whose first act is to forget the energy */
-  memset((char *)d + a->data.flg_energypos, 0, 1);
+  SAP_SET_DATA(world, flg_energypos, 0);
   a->mj_fwdKinematics(m, d);
   a->mj_makeM(m, d);
   a->mj_factorM(m, d);
@@ -257,7 +245,7 @@ static void start_stages(sap_mujoco_world *world) {
   if (!world->quiet) {
     find_velocity_values(world);
   }
-  if (*a->mjcb_control && !(sap_int_at(m, a->model.disableflags) & NO_ACTUATION)) {
+  if (*a->mjcb_control && !(SAP_MODEL(world, disableflags) & NO_ACTUATION)) {
     (*a->mjcb_control)(m, d);
   }
 }
@@ -304,16 +292,16 @@ static void take_step(void *context) {
   const void *m = world->model;
   void *d = world->data;
   find_smooth_forces(world);
-  if (world->failure != SAP_STEP_TAKEN || !take_contact_part(world)) {
+  if (world->end.failure != SAP_STEP_TAKEN || !take_contact_part(world)) {
     return;
   }
   if (!world->quiet) {
     /* sensors have to see our forces, not what was computed before */
-    ((unsigned char *)d)[a->data.flg_rnepost] = 0;
+    SAP_SET_DATA(world, flg_rnepost, 0);
     a->mj_sensorAcc(m, d);
   }
   a->mj_Euler(m, d);
-  world->record.time = sap_double_at(d, a->data.time);
+  world->record.time = SAP_DATA(world, time);
   mark_memory(world);
 }
 
@@ -321,8 +309,8 @@ static void take_step(void *context) {
 static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
   const sap_mujoco *a = world->api;
   const struct stack stack = stack_of(world);
-  world->failure = SAP_STEP_TAKEN;
-  if (sap_mujoco_call(a, body, world, world->message) < 0) {
+  world->end.failure = SAP_STEP_TAKEN;
+  if (sap_mujoco_call(a, body, world, world->end.message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     restore_stack(world, &stack);
   }
@@ -332,19 +320,19 @@ static void take_first_half(void *context) { start_step(context); }
 
 sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
   guarded(world, take_first_half);
-  return world->failure;
+  return world->end.failure;
 }
 
 sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world) {
   guarded(world, find_slopes);
-  return world->failure;
+  return world->end.failure;
 }
 
 /* A quiet step that was not taken, so that it fails with all that a step leaves, or is taken. A
  * solve that was interrupted is not begun anew. */
 static void take_again(sap_mujoco_world *world, const struct shortage *before) {
   const int is_interrupted =
-      world->failure == SAP_STEP_ARGUMENT && world->status == SAP_INTERRUPTED;
+      world->end.failure == SAP_STEP_ARGUMENT && world->end.status == SAP_INTERRUPTED;
   set_shortage(world, before);
   world->quiet = 0;
   guarded(world, is_interrupted ? find_smooth_forces : take_step);
@@ -357,13 +345,13 @@ sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet) {
   const struct shortage before = shortage_of(world);
   world->quiet = quiet && !sap_mujoco_is_watched(world);
   guarded(world, take_step);
-  if (world->quiet && world->failure != SAP_STEP_TAKEN) {
+  if (world->quiet && world->end.failure != SAP_STEP_TAKEN) {
     take_again(world, &before);
   }
   const double now = sap_seconds();
   world->record.seconds = now - world->started;
   world->started = now;
-  return world->failure;
+  return world->end.failure;
 }
 
 sap_step_failure sap_mujoco_step(sap_mujoco_world *world) { return sap_mujoco_take(world, 0); }

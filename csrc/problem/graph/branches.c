@@ -38,7 +38,7 @@ void sap_branches_list(int32_t n, int32_t first, int32_t end, const int32_t *par
   columns += first;
   columns[0] = 0;
   for (int32_t j = 0; j < end - first; ++j) {
-    /* what is no earlier velocity is a root; without a jump, which would go astray there */
+    /* a parent that is not earlier makes j a root; a jump would often be mispredicted */
     const int32_t above = parent ? parent[j] : j - 1, is_root = (uint32_t)above >= (uint32_t)j;
     const uint64_t of_above = columns[is_root ? 0 : above];
     columns[j] = (is_root ? 0 : of_above) | (uint64_t)1 << ((first + j) >> shift);

@@ -1,9 +1,10 @@
-/* The branches of a tree: which entries of the factor of its block of A are zero.
+/* This module finds the branches of a tree, and so the entries of the factor of its block of A that
+ * are zero.
  *
- * A_ij is zero where neither of two velocities lies on the way from the other one to the root, of
- * branches that move independently of each other (section XI; R. Featherstone, Rigid Body Dynamics
- * Algorithms, section 6.5). Eliminated from the last velocity to the first, leaves before the trunk
- * that they hang on, such a block fills nothing in:
+ * A_ij is zero if neither of two velocities lies on the path from the other one to the root, as
+ * their branches move independently (section XI; R. Featherstone, Rigid Body Dynamics Algorithms,
+ * section 6.5). Elimination from the last velocity to the first, leaves before their trunk, causes
+ * no fill-in:
  *
  *     A = U U^T,  S = U^-1,  S^T S = A^-1:  U_ij = S_ij = 0  but for i = j and i above j
  *
@@ -13,17 +14,16 @@
 
 #include <stdint.h>
 
-/* Finds the elimination tree of A (n, n) row-major from the entries below its diagonal that are not
- * zero: parent (n), -1 for a root. What is filled in is set in A. */
+/* Finds the elimination tree of A (n, n) row-major from the nonzero entries below its diagonal:
+ * parent (n), -1 for a root. Writes the fill-in into A. */
 void sap_branches_find(int32_t n, double *A, int32_t *parent);
 
-/* the first entry below the diagonal of A (n, n) row-major that is not zero where it has to be, or
- * -1 */
+/* Returns the first entry below the diagonal of A (n, n) that must be zero and is not, or -1. */
 int64_t sap_branches_broken(int32_t n, const int32_t *parent, const double *A);
 
-/* Which entries S may have, by blocks: rows and columns in strips of 2^shift, at least 8, and no
- * more than 64 strips. Bit i of strips[k] is set where columns of strip k may have some in the rows
- * of strip i. Whether single columns do would be asked so often that processors guess wrong. */
+/* Returns the shift of the strips that describe the nonzero blocks of S: rows and columns in strips
+ * of 2^shift, at least 8, and at most 64 strips. Bit i of strips[k] is set where columns of strip k
+ * may have entries in the rows of strip i. Tests of single columns would often be mispredicted. */
 static inline int32_t sap_strip_shift(int32_t n) {
   int32_t shift = 3;
   while ((n - 1) >> shift > 63) {
@@ -32,11 +32,11 @@ static inline int32_t sap_strip_shift(int32_t n) {
   return shift;
 }
 
-/* the strips of one tree; parent NULL: all above the diagonal. There has to be room for n. */
+/* Finds the strips (room for n) of one tree; with parent NULL all above the diagonal. */
 void sap_branches_strips(int32_t n, const int32_t *parent, uint64_t *strips);
 
-/* The same of n velocities of several trees: columns (n) of each of those of one tree, which are
- * [first, end) among all; then the strips in their place. */
+/* Do the same for n velocities of several trees: first columns (n) of each of the velocities
+ * [first, end) of one tree, then the strips in their place. */
 void sap_branches_list(int32_t n, int32_t first, int32_t end, const int32_t *parent,
                        uint64_t *columns);
 void sap_branches_merge(int32_t n, uint64_t *columns);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* of entries first <= i < n */
+/* Are the entries first <= i < n of a and b the same? */
 static int same(const int32_t *a, const int32_t *b, int32_t first, int32_t n) {
   return n <= first || (b && memcmp(a + first, b + first, (size_t)(n - first) * sizeof *a) == 0);
 }
@@ -23,8 +23,8 @@ static int leaves_out(const struct sap_graph *graph, const int8_t *left_out) {
   return same;
 }
 
-int sap_graph_has_rest(const struct sap_graph *graph, const struct sap_triples *triples,
-                       const int32_t *tree_size, const int8_t *left_out, int whole) {
+int sap_graph_has_triples(const struct sap_graph *graph, const struct sap_triples *triples,
+                          const int32_t *tree_size, const int8_t *left_out, int whole) {
   const int32_t first = triples->n_contacts, n = triples->n;
   return graph->n_triples == triples->n && graph->whole == whole &&
          graph->has_laws == triples->has_laws && leaves_out(graph, left_out) &&
@@ -74,7 +74,7 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n
   sap_junction_tree_carve(&graph->tree, arena, n_nodes_most, n_triples);
 }
 
-/* numbers the trees that a triple touches and that are not left out, in the order of the trees */
+/* Numbers the trees that a triple touches and that are not left out, in the order of the trees. */
 static void find_nodes(struct sap_graph *graph) {
   memset(graph->node_of_tree, 0xff, (size_t)graph->n_trees * sizeof(int32_t));
   for (int32_t i = 0; i < graph->n_triples; ++i) {
@@ -101,7 +101,7 @@ static void find_nodes(struct sap_graph *graph) {
   }
 }
 
-/* stable counting sort of `count` items: to[] = from[] by key[item], from -1 to n_keys - 2 */
+/* Sorts `count` items stably by counting: to[] = from[] by key[item], from -1 to n_keys - 2. */
 static void counting_sort(int32_t count, const int32_t *from, int32_t *to, const int32_t *key,
                           int32_t n_keys, int32_t *bucket) {
   memset(bucket, 0, ((size_t)n_keys + 1) * sizeof *bucket);
@@ -120,7 +120,7 @@ static int32_t law_of(const struct sap_graph *graph, int32_t triple) {
   return graph->has_laws ? graph->law[triple] : 0;
 }
 
-/* sorts so many runs, in graph->run, by lower node, higher node and law */
+/* Sorts so many runs in graph->run by lower node, higher node and law. */
 static void sort_runs(struct sap_graph *graph, int32_t n_runs) {
   int32_t *law = graph->edge_a;
   for (int32_t k = 0; k < n_runs && graph->has_laws; ++k) {
@@ -135,9 +135,9 @@ static void sort_runs(struct sap_graph *graph, int32_t n_runs) {
   counting_sort(n_runs, graph->sorted, graph->run, graph->low_node, n_nodes + 1, graph->bucket);
 }
 
-/* Triples come in runs between the same two trees, as collision detection lists them. The runs are
- * sorted by pair of nodes; those of one pair and law become a patch, and patches between two trees
- * an edge. */
+/* Finds patches and edges. Triples come in runs between the same two trees, as collision detection
+ * lists them. Runs are sorted by pair of nodes; runs of one pair and law become a patch, and
+ * patches between two trees an edge. */
 static void find_patches(struct sap_graph *graph) {
   int32_t n_runs = 0, n_kept = 0;
   for (int32_t i = 0; i < graph->n_triples; ++i) {
@@ -197,8 +197,8 @@ static int32_t component_of(const struct sap_junction_tree *tree, int32_t node) 
   return begin;
 }
 
-/* sorts patches by lower position, and where there are several laws by island and law first;
- * returns the array that they are in */
+/* Sorts patches by lower position, and with several laws by island and law first; returns the array
+ * that holds them. */
 static const int32_t *sort_patches(struct sap_graph *graph) {
   int32_t *from = graph->edge_a, *to = graph->edge_b, *key = graph->low_node;
   for (int32_t p = 0; p < graph->n_patches; ++p) {
@@ -220,7 +220,7 @@ static const int32_t *sort_patches(struct sap_graph *graph) {
   return to;
 }
 
-/* from all first triples of pairs, and then as many second ones, to pair after pair */
+/* Reorders triples of pairs from all first ones, then all second ones, to pair after pair. */
 static void pair_up(int32_t n, int32_t *triple, int32_t *scratch) {
   memcpy(scratch, triple, (size_t)n * sizeof *triple);
   for (int32_t k = 0; k < n; ++k) {
@@ -228,7 +228,7 @@ static void pair_up(int32_t n, int32_t *triple, int32_t *scratch) {
   }
 }
 
-/* from nodes to positions; from runs to triples, which follow their patches */
+/* Replaces nodes by positions, and runs by triples, which follow their patches. */
 static void order_patches(struct sap_graph *graph) {
   const int32_t *position = graph->tree.position;
   for (int32_t p = 0; p < graph->n_patches; ++p) {
@@ -262,7 +262,7 @@ static void order_patches(struct sap_graph *graph) {
   graph->n_places = place;
 }
 
-/* where the problem has the rows of J of each contact */
+/* Finds the rows of J of each contact in the problem. */
 static void find_rows(struct sap_graph *graph, int32_t n_contacts) {
   int64_t J = 0;
   for (int32_t i = 0; i < n_contacts; ++i) {
@@ -276,10 +276,9 @@ static void find_rows(struct sap_graph *graph, int32_t n_contacts) {
   }
 }
 
-/* what each node takes part in, and where its rows of J lie */
+/* Lists the patches of each node and the places of their rows of J. */
 static void list_incidences(struct sap_graph *graph) {
-  /* counts, one place late, then sums, then each entry in its place: start[] ends where it should
-   * begin */
+  /* counts are stored one place late, then summed, then entries placed: start[] ends correct */
   int32_t *start = graph->incidence_start;
   memset(start, 0, ((size_t)graph->n_nodes + 2) * sizeof *start);
   for (int32_t p = 0; p < graph->n_patches; ++p) {
@@ -320,7 +319,7 @@ static void list_incidences(struct sap_graph *graph) {
   graph->node_J[graph->n_nodes] = J;
 }
 
-/* law_begin of an island: its patches are sorted by law */
+/* Finds law_begin of an island, whose patches are sorted by law. */
 static void find_laws(const struct sap_graph *graph, struct sap_island *island) {
   int32_t p = island->patch_begin;
   for (int32_t law = 0; law < SAP_N_LAWS; ++law) {

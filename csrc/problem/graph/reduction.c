@@ -4,13 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Trees that are worth a look, and the share of one that must go: eliminating costs what one
- * iteration of the whole tree does. */
-enum { WIDEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
+/* Limits of the trees worth reducing, and of the share that must be eliminated: an elimination
+ * costs as much as one iteration of the whole tree. */
+enum { LARGEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
 
 /* Is the tree worth a look? */
-static int is_wide(const sap_problem *problem, const int8_t *left_out, int32_t t) {
-  return problem->tree_nv[t] > WIDEST_WHOLE && !(left_out && left_out[t]);
+static int is_large(const sap_problem *problem, const int8_t *left_out, int32_t t) {
+  return problem->tree_nv[t] > LARGEST_WHOLE && !(left_out && left_out[t]);
 }
 
 void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *problem) {
@@ -25,7 +25,7 @@ static void carve(struct sap_reduction *reduction, struct sap_arena *arena,
   reduction->tree = sap_arena_take(arena, n_trees, sizeof *reduction->tree);
   for (int32_t i = 0; i < problem->n_trees; ++i) {
     const size_t n = (size_t)problem->tree_nv[i];
-    if (!is_wide(problem, left_out, i)) {
+    if (!is_large(problem, left_out, i)) {
       if (reduction->tree) {
         reduction->tree[i] = NULL;
       }
@@ -48,7 +48,7 @@ static void carve(struct sap_reduction *reduction, struct sap_arena *arena,
   }
 }
 
-/* the same as add_columns() for rows of any number */
+/* Adds |J| by column like add_columns(), for any number of rows. */
 static void add_rows(int32_t n, const double *J, int64_t step, int32_t n_rows, double *sum) {
   for (int32_t r = 0; r < n_rows; ++r) {
     for (int32_t j = 0; j < n; ++j) {
@@ -57,14 +57,14 @@ static void add_rows(int32_t n, const double *J, int64_t step, int32_t n_rows, d
   }
 }
 
-/* the same for rows of one entry each */
+/* Adds |J| by column for rows of one entry each. */
 static void add_entries(const struct sap_triple_rows *rows, struct sap_reduced_tree *tree) {
   for (int32_t r = 0; tree && r < rows->n; ++r) {
     tree->v[rows->dof[r]] += fabs(rows->J[r]);
   }
 }
 
-/* sums of |J| by velocity, into v of each wide tree */
+/* Sums |J| by velocity into v of each large tree. */
 static void sum_columns(struct sap_reduction *reduction, const sap_problem *problem,
                         const struct sap_triples *triples, const struct sap_vector_loops *loops) {
   for (int32_t i = 0; i < problem->n_trees; ++i) {
@@ -98,7 +98,7 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
   }
 }
 
-/* which velocities stay, from the sums; 0 where that saves too little or a sum is not finite */
+/* Divides the velocities by the sums; 0 if that saves too little or a sum is not finite. */
 static int divide(struct sap_reduced_tree *tree) {
   int finite = 1;
   tree->n_u = 0;
@@ -114,7 +114,7 @@ static int divide(struct sap_reduced_tree *tree) {
   return finite && tree->n_u >= FEWEST && SHARE * tree->n_u >= tree->n && tree->n_t > 0;
 }
 
-/* A' = A_tt - B B^T, B = A_tu L_uu^-T; 0 where A_uu or A' is not positive definite */
+/* Computes A' = A_tt - B B^T, B = A_tu L_uu^-T; 0 if A_uu or A' is not positive definite. */
 static int eliminate(struct sap_reduced_tree *tree, const struct sap_kernels *kernels) {
   const int32_t n = tree->n, n_u = tree->n_u, n_t = tree->n_t;
   for (int32_t j = 0; j < n; ++j) {
@@ -143,12 +143,12 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory) {
   sap_reduction_clear(reduction, problem);
-  int any_wide = 0;
+  int any_large = 0;
   for (int32_t i = 0; i < problem->n_trees; ++i) {
-    any_wide |= is_wide(problem, left_out, i);
+    any_large |= is_large(problem, left_out, i);
   }
   const int given = problem->A && problem->v_star && (problem->n_contacts == 0 || problem->J);
-  if (!any_wide || triples->n == 0 || !given) {
+  if (!any_large || triples->n == 0 || !given) {
     return SAP_OK;
   }
   int32_t *size;
@@ -186,14 +186,14 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
   return SAP_OK;
 }
 
-/* y = A x for the whole tree */
+/* Sets y = A x for the whole tree. */
 static void multiply_whole(const struct sap_reduced_tree *tree,
                            const struct sap_vector_loops *loops, const double *x, double *y) {
   const int32_t scalar[2] = {0, tree->n};
   loops->multiply_mass(0, 1, scalar, &tree->A_whole, NULL, x, y);
 }
 
-/* |D x|^2 over u */
+/* Returns |D x|^2 over u. */
 static double eliminated_norm(const struct sap_reduced_tree *tree, const double *x) {
   double sum = 0;
   for (int32_t k = 0; k < tree->n_u; ++k) {

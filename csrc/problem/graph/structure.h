@@ -1,20 +1,20 @@
-/* Where H and its Cholesky factor have blocks: the contact graph of one problem with the rows of
- * its junction tree, built as a solve builds them island by island, of all velocities that a
- * constraint can move. A solve that reduces trees (reduction.h) has fewer. For those who want to
- * see it. */
+/* This module finds the blocks of H and its Cholesky factor for inspection; solves do not use it.
+ * It holds the contact graph of one problem with the rows of its junction tree, of all velocities
+ * that a constraint can move. A solve builds them likewise island by island, but with fewer
+ * velocities if it reduces trees (reduction.h). */
 #ifndef SAPWOOD_PROBLEM_GRAPH_STRUCTURE_H
 #define SAPWOOD_PROBLEM_GRAPH_STRUCTURE_H
 
 #include "problem/graph/graph.h"
 
 struct sap_structure {
-  struct sap_graph graph; /* graph.tree with its rows, without updates */
+  struct sap_graph graph; /* graph.tree has its rows but no updates */
   struct sap_triples triples;
   struct sap_block graph_block, row_block;
 };
 
-/* structure starts as zeros, and is released by sap_structure_release() whatever came of it.
- * SAP_INVALID_ARGUMENT for sizes that do not fit each other, SAP_OUT_OF_MEMORY, or SAP_OK. */
+/* Finds the structure, which starts as zeros and must be released after any outcome. Returns
+ * SAP_INVALID_ARGUMENT for inconsistent sizes, SAP_OUT_OF_MEMORY, or SAP_OK. */
 sap_status sap_structure_find(struct sap_structure *structure, const sap_problem *problem,
                               const sap_allocator *allocator, sap_error *error);
 

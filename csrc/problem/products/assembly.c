@@ -1,19 +1,19 @@
-/* H = A + J^T G J (VIII-A), block by block.
+/* This file assembles H = A + J^T G J (VIII-A), block by block.
  *
- * A tree gathers what all its triples bring to its diagonal block, and each patch writes the one
+ * A tree gathers the terms of all its triples in its diagonal block, and each patch writes the one
  * block of its edge, or adds to it: every block is written once for each law. Blocks of free bodies
- * stay in registers, that of an edge beside the diagonal one of its higher body, which shares G J
- * with it; blocks of other trees are made of tiles in registers, where chunks of columns are not
- * zero. Panels are cleared one by one, since one that has just been cleared is still in the cache
- * when the blocks of its columns come. */
+ * stay in registers, the block of an edge together with the diagonal one of its higher body, which
+ * shares G J with it. Blocks of other trees are computed by tiles in registers, where chunks of
+ * columns are not zero. Panels are cleared one by one, so that each is still in the cache when its
+ * blocks are written. */
 #include "linalg/flush.h"
 #include "problem/products/weights.h"
 #include "problem/products/packed_rows.h"
 
-/* free bodies: their 6 x 6 blocks stay in registers */
+/* sizes of the 6 x 6 blocks of free bodies, which stay in registers */
 enum { BODY = 6, BODY_STRIDE = 8, BODY_VECTORS = (BODY + SIMD_WIDTH - 1) / SIMD_WIDTH };
 
-/* diagonal += (G J)^T J for the acting triples [begin, end) */
+/* Adds (G J)^T J to diagonal for the acting triples [begin, end). */
 INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
                           simd diagonal[BODY][BODY_VECTORS]) {
   for (int32_t i = begin; i < end; ++i, J += 3 * BODY_STRIDE) {
@@ -37,8 +37,8 @@ INLINE void add_body_rows(const struct sap_pool *pool, int32_t begin, int32_t en
   }
 }
 
-/* diagonal += (G J)^T J and edge += (G J)^T J_low for the triples [begin, end): those that do not
- * act add zeros */
+/* Adds (G J)^T J to diagonal and (G J)^T J_low to edge for the triples [begin, end), active or
+ * not. */
 INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
                           const double *J_low, simd diagonal[BODY][BODY_VECTORS],
                           simd edge[BODY][BODY_VECTORS]) {
@@ -61,7 +61,7 @@ INLINE void add_body_edge(const struct sap_pool *pool, int32_t begin, int32_t en
   }
 }
 
-/* the same for pairs of triples, which need no edge where there is no J_low */
+/* Does the same for pairs of triples, without the edge if J_low is NULL. */
 INLINE void add_body_pairs(const struct sap_pool *pool, int32_t begin, int32_t end, const double *J,
                            const double *J_low, simd diagonal[BODY][BODY_VECTORS],
                            simd edge[BODY][BODY_VECTORS]) {
@@ -98,14 +98,14 @@ INLINE void load_body_mass(const double *A, simd sum[BODY][BODY_VECTORS]) {
   }
 }
 
-/* where blocks go: panels of doubles or floats */
+/* Destination of the blocks: panels of doubles or floats. */
 struct panels {
   void *values;
   int single;
 };
 
-/* the first n entries of a vector at an entry of a panel; n, up to the width, and `single` are
- * constants but for the last rows of large blocks */
+/* Load and store the first n entries of a vector at an entry of a panel. n, up to the width, and
+ * `single` are constants except for the last rows of large blocks. */
 INLINE simd load_entries(const int single, const void *values, size_t at, const int32_t n) {
   return single ? simd_load_single((const float *)values + at, n)
                 : simd_load_part((const double *)values + at, simd_first(n));
@@ -119,12 +119,12 @@ INLINE void store_entries(const int single, void *values, size_t at, simd x, con
   }
 }
 
-/* entry (i, j) of a block */
+/* Returns the place of entry (i, j) of a block. */
 INLINE size_t entry(struct sap_place place, int32_t i, int32_t j) {
   return place.offset + (size_t)j * (size_t)place.ld + (size_t)i;
 }
 
-/* rows of a body in vector k */
+/* Returns the number of rows of a body in vector k. */
 INLINE int32_t body_rows(const int k) { return sap_smaller(BODY - k * SIMD_WIDTH, SIMD_WIDTH); }
 
 INLINE void load_body_block(const int single, const void *values, struct sap_place place,
@@ -149,8 +149,8 @@ INLINE int is_body(const struct sap_jacobian *J, int32_t node) {
   return sap_node_size(&J->graph->tree, node) == BODY;
 }
 
-/* the block of a patch between two free bodies, and what it adds to the diagonal one of the higher
- * body */
+/* Assembles the block of a patch between two free bodies, and its terms of the higher body's
+ * diagonal block. */
 INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
                                const struct sap_patch *patch, const struct sap_pool *pool,
                                const struct sap_factor *factor, void *values,
@@ -175,7 +175,7 @@ INLINE void assemble_body_edge(const int single, const struct sap_jacobian *J,
   store_body_block(single, values, place, edge);
 }
 
-/* the diagonal block of a free body, and those of its edges to lower bodies */
+/* Assembles the diagonal block of a free body, and the blocks of its edges to lower bodies. */
 INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_t node,
                           const double *A, const struct sap_pool *pool,
                           const struct sap_factor *factor, void *values) {
@@ -197,15 +197,14 @@ INLINE void assemble_body(const int single, const struct sap_jacobian *J, int32_
   store_body_block(single, values, factor->diagonal[node], diagonal);
 }
 
-/* trees of any size: blocks in tiles of registers */
+/* sizes of the register tiles of blocks of trees of any size */
 enum {
   TILE_VECTORS = SIMD_WIDTH == 8 ? 1 : 2,
   TILE_ROWS = TILE_VECTORS * SIMD_WIDTH,
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* block (m, n) = A + sum of GJ^T J over the terms; without A (m, m) they are added to what is
- * there */
+/* A block (m, n) = A + sum of GJ^T J over the terms; without A they are added to its values. */
 struct block {
   const struct sap_term *terms;
   int32_t n_terms;
@@ -215,8 +214,8 @@ struct block {
   struct sap_place place;
 };
 
-/* tile of a block at row i, column j, N columns: of the first n_terms terms those that have both
- * chunks */
+/* Adds a tile of a block at row i, column j, N columns: those of the first n_terms terms that have
+ * both chunks. */
 INLINE void add_tile(const int single, const int N, const struct block *block, int32_t n_terms,
                      int32_t i, int32_t j) {
   const int32_t row_chunk = i / sap_chunk(block->m), column_chunk = j / sap_chunk(block->n);
@@ -307,7 +306,7 @@ static __attribute__((noinline)) void add_to_singles(const struct block *block, 
   add_tiles(1, block, lower);
 }
 
-/* all tiles of a block; with `lower` what lies above the diagonal is undefined */
+/* Adds all tiles of a block; with `lower` the part above the diagonal is undefined. */
 static void add_terms(const struct block *block, int lower) {
   if (block->panels.single) {
     add_to_singles(block, lower);
@@ -316,7 +315,7 @@ static void add_terms(const struct block *block, int lower) {
   }
 }
 
-/* one more triple or pair: of the run before, or the first of a new one */
+/* Appends a triple or pair to the last run, or begins a new one; returns the number of runs. */
 INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term term,
                         int32_t row_stride, int32_t column_stride) {
   struct sap_term *last = &terms[n_terms - 1];
@@ -330,7 +329,7 @@ INLINE int32_t add_term(struct sap_term *terms, int32_t n_terms, struct sap_term
   return n_terms + 1;
 }
 
-/* GJ = G J for the three rows of triple i, where they are not zero */
+/* Sets GJ = G J for the three rows of triple i, where they are not zero. */
 INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, uint64_t chunks,
                             const double *J, double *GJ) {
   const int64_t stride = sap_stride(n);
@@ -351,7 +350,7 @@ INLINE void multiply_triple(const struct sap_pool *pool, int32_t i, int32_t n, u
   }
 }
 
-/* the same for the six rows of triples i and i + 1, whose chunks are the same */
+/* Does the same for the six rows of triples i and i + 1, whose chunks are the same. */
 INLINE void multiply_pair(const struct sap_pool *pool, int32_t i, int32_t n, uint64_t chunks,
                           const double *J, double *GJ) {
   const int64_t stride = sap_stride(n);
@@ -372,7 +371,7 @@ INLINE void multiply_pair(const struct sap_pool *pool, int32_t i, int32_t n, uin
   }
 }
 
-/* what is taken together of a patch: triples, or pairs of them */
+/* Returns the number of triples of a patch that are taken together. */
 INLINE int32_t step_of(const struct sap_patch *patch) { return patch->pairs ? 2 : 1; }
 
 INLINE void multiply_step(const struct sap_patch *patch, const struct sap_pool *pool, int32_t i,
@@ -384,8 +383,8 @@ INLINE void multiply_step(const struct sap_patch *patch, const struct sap_pool *
   }
 }
 
-/* the block of a patch, from G J of its higher side, which is found first where it is not `ready`;
- * returns what is behind it */
+/* Assembles the block of a patch from G J of its higher side, which is computed unless `ready`;
+ * returns the end of its part of GJ. */
 INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patch *patch,
                              const struct sap_pool *pool, struct sap_term *terms, double *GJ,
                              const int ready, const struct sap_factor *factor,
@@ -413,7 +412,7 @@ INLINE double *assemble_edge(const struct sap_jacobian *J, const struct sap_patc
   return GJ;
 }
 
-/* the diagonal block of a tree, and those of its edges to lower ones */
+/* Assembles the diagonal block of a tree, and the blocks of its edges to lower ones. */
 static void assemble_tree(const struct sap_jacobian *J, int32_t node, const double *A,
                           const struct sap_pool *pool, struct sap_scratch scratch,
                           const struct sap_factor *factor, struct panels panels) {
@@ -455,7 +454,7 @@ static void assemble_tree(const struct sap_jacobian *J, int32_t node, const doub
   }
 }
 
-/* what rows of one entry add to the diagonal */
+/* Adds the terms of rows of one entry to the diagonal. */
 INLINE void add_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
                          const struct sap_pool *pool, const struct sap_factor *factor,
                          struct panels panels) {
@@ -488,7 +487,7 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &graph->tree.supernode[k];
     sap_factor_clear(factor, island->index, s);
-    /* a tree writes the blocks of its edges with lower ones, whose panels have been cleared */
+    /* a tree writes the blocks of its edges to lower ones, whose panels have been cleared */
     for (int32_t node = s->node_begin; node < s->node_end; ++node) {
       if (!is_body(J, node)) {
         only_bodies = 0;
@@ -500,7 +499,7 @@ void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_is
       }
     }
   }
-  /* edges from a body down to a tree that is none */
+  /* edges from a body to a lower tree that is no body */
   for (int32_t p = island->patch_begin; !only_bodies && p < island->patch_end; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
     if (patch->high >= 0 && is_body(J, patch->high) && !is_body(J, patch->low)) {

@@ -1,4 +1,4 @@
-/* Which variant of the loops that are compiled once per instruction set a solver uses. */
+/* This file selects the variant of the loops that are compiled once per instruction set. */
 #include <stddef.h>
 
 #include "problem/products/packed_jacobian.h"

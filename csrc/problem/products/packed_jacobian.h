@@ -1,9 +1,10 @@
-/* Products with the Jacobian of the triples, and H = A + J^T G J (VIII-A), island by island.
+/* This module multiplies by the Jacobian of the triples and assembles H = A + J^T G J (VIII-A),
+ * island by island.
  *
  * J is packed tree by tree, in the order of its patches; each row (three of one triple after the
  * other) takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so
- * most columns of a robot's rows are zero: they are counted in chunks, and chunks of zeros are
- * passed over. Rows of a single velocity are that entry alone. products.c, round_off.c and
+ * most columns of a robot's rows are zero: they are grouped in chunks, and chunks of zeros are
+ * skipped. A row of a single velocity is stored as its one entry. products.c, round_off.c and
  * assembly.c are compiled once per instruction set, like the dense kernels. */
 #ifndef SAPWOOD_PROBLEM_PRODUCTS_PACKED_JACOBIAN_H
 #define SAPWOOD_PROBLEM_PRODUCTS_PACKED_JACOBIAN_H
@@ -13,7 +14,7 @@
 #include "problem/graph/graph.h"
 #include "problem/graph/reduction.h"
 
-/* rows that are short: of up to this many velocities */
+/* largest number of velocities of short rows */
 enum { SAP_SHORT = 8 };
 
 struct sap_jacobian {
@@ -21,18 +22,18 @@ struct sap_jacobian {
   const struct sap_triples *triples;
   const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
   double *values;
-  /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
+  /* (n_triples) by place: nonzero chunks of the lower and higher side */
   uint64_t *chunks[2];
-  /* (n_patches, 2, 2, SAP_SHORT) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its
-   * triples, column by column; where its rows are short */
+  /* (n_patches, 2, 2, SAP_SHORT) by side of a patch with short rows: the largest |J_1| + |J_2| and
+   * |J_n| of its triples, column by column */
   double *peak;
-  /* (n_triples) by place, of triples whose rows have one entry each: its scalar and its value, 0
-   * for rows that a triple lacks */
+  /* (n_triples) by place, for triples whose rows have one entry each: its scalar and its value, 0
+   * for missing rows */
   int32_t *scalar[3];
   double *entry[3];
 };
 
-/* room for the rows of its graph */
+/* Carves the rows of its graph. */
 static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *arena) {
   const struct sap_graph *graph = J->graph;
   const size_t triples = (size_t)graph->n_triples;
@@ -47,18 +48,18 @@ static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *
   J->peak = sap_arena_take(arena, 4 * SAP_SHORT * (size_t)graph->n_patches, sizeof(double));
 }
 
-/* columns of a chunk: 64 chunks hold a row of any length */
+/* Returns the number of columns of a chunk; 64 chunks hold a row of any length. */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
 
-/* what a run of acting triples of the same links brings to a block: rows of G J, columns of J, and
- * their chunks */
+/* Term of a run of acting triples of the same links: rows of G J, columns of J, and their
+ * chunks. */
 struct sap_term {
   const double *GJ, *J;
   uint64_t rows, columns;
   int64_t n_rows;
 };
 
-/* room for the acting triples of one tree */
+/* Scratch for the acting triples of one tree. */
 struct sap_scratch {
   double *GJ;             /* (max_node_width) */
   struct sap_term *terms; /* (max_node_triples) */
@@ -71,35 +72,35 @@ static inline void sap_scratch_carve(struct sap_scratch *scratch, struct sap_are
 }
 
 struct sap_jacobian_loops {
-  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0
-   * where one is not finite */
+  /* packs the rows of J, of contacts from the problem's J at `from`, of others from their groups; 0
+   * if one is not finite */
   int (*pack)(const struct sap_jacobian *J, const struct sap_island *island, const double *from);
 
-  /* the same where there are reduced trees: of those the columns that stay, which are finite */
+  /* packs likewise with reduced trees, whose remaining columns are finite */
   int (*pack_reduced)(const struct sap_jacobian *J, const struct sap_island *island,
                       const double *from);
 
-  /* x_c = J x, one array per row of a triple: (n_triples) by place */
+  /* computes x_c = J x, one array per row of a triple: (n_triples) by place */
   void (*multiply)(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
                    double *const x_c[3]);
 
-  /* y = J^T x_c */
+  /* computes y = J^T x_c */
   void (*multiply_transposed)(const struct sap_jacobian *J, const struct sap_island *island,
                               double *const x_c[3], double *y);
 
-  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at the v_c of so many
-   * steps: see certificate.h. Uses dv_c of the pool as scratch. */
+  /* finds e, a bound on the rounding errors of J^T gamma, for gamma evaluated at the v_c after
+   * n_steps steps (certificate.h). Uses dv_c of the pool as scratch */
   void (*bound_impulse)(const struct sap_jacobian *J, const struct sap_island *island,
                         struct sap_pool *pool, const double *reach, int32_t n_steps, double *e);
 
-  /* H = A + J^T G J into the places of the factor, whose panels it clears: A by position. Triples
-   * with G = 0 are passed over. */
+  /* writes H = A + J^T G J to the places of the factor, whose panels it clears; A by position.
+   * Skips triples with G = 0 */
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
                    const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
                    const struct sap_factor *factor);
 };
 
-/* for the instruction set of number `set`, as in sap_kernels_of() */
+/* Returns the loops for the instruction set of number `set`, as in sap_kernels_of(). */
 const struct sap_jacobian_loops *sap_jacobian_loops_of(int32_t set);
 
 #endif

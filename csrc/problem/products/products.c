@@ -5,15 +5,15 @@
 
 /* ---- packing ---- */
 
-/* rows of one side of a triple, as the problem has them */
+/* Rows of one side of a triple in the problem. */
 struct rows {
   const double *J;
-  int64_t step; /* from one to the next */
-  int32_t n;    /* 3, or fewer */
+  int64_t step; /* doubles, from one row to the next */
+  int32_t n;    /* number of rows, at most 3 */
 };
 
-/* rows of n -> rows of a stride, padded by zeros; adds NaN to *bad where a value is not finite.
- * Returns the chunks that are not zero. */
+/* Packs rows of n into rows of a stride, padded by zeros; adds NaN to *bad if a value is not
+ * finite. Returns the nonzero chunks. */
 INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double *to, simd *bad) {
   const int32_t stride = sap_stride(n), chunk = sap_chunk(n);
   uint64_t chunks = 0;
@@ -27,14 +27,14 @@ INLINE uint64_t pack_rows(int32_t n, const int n_rows, struct rows from, double 
       size += simd_abs(x);
       *bad += simd_zero() * x;
     }
-    /* a row of one chunk is never passed over */
+    /* a row of one chunk is never skipped */
     chunks |= (uint64_t)(n <= chunk || simd_sum(size) != 0) << (k * SIMD_WIDTH / chunk);
   }
   return chunks;
 }
 
-/* the same for short rows, which are one chunk and never passed over; peak becomes the largest
- * |J_1| + |J_2| and |J_n|, column by column */
+/* Packs short rows, which are one chunk and never skipped; peak becomes the largest |J_1| + |J_2|
+ * and |J_n|, column by column. */
 INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to,
                        simd peak[2][SHORT_VECTORS], simd *bad) {
   const int32_t stride = sap_stride(n);
@@ -53,7 +53,7 @@ INLINE void pack_short(int32_t n, const int n_rows, struct rows from, double *to
   }
 }
 
-/* the same for a reduced tree: the columns that stay, which are finite */
+/* Packs the remaining columns of a reduced tree, which are finite. */
 INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows from, double *to) {
   const int32_t n_t = tree->n_t, stride = sap_stride(n_t), chunk = sap_chunk(n_t);
   uint64_t chunks = n_t <= chunk;
@@ -77,15 +77,15 @@ INLINE uint64_t pack_columns(const struct sap_reduced_tree *tree, struct rows fr
   return chunks;
 }
 
-/* where the rows of the triples of a patch are: `from`, for each somewhere else, or by turns */
+/* Source of the rows of the triples of a patch: `from`, a list, or both in turn. */
 enum source { CONTACTS, LISTED, PAIRED };
 
 INLINE int is_listed(const enum source source, const struct sap_patch *patch, int32_t place) {
   return source == PAIRED ? (place - patch->begin) % 2 : source == LISTED;
 }
 
-/* rows of the side of a triple that has n velocities, behind those of its tree_a, which has `skip`,
- * 0 where it is that side itself */
+/* Returns the rows of the side of a triple that has n velocities, stored after those of its tree_a,
+ * which has `skip` velocities; skip is 0 for tree_a itself. */
 INLINE struct rows rows_at(const struct sap_jacobian *J, int32_t place, const int listed,
                            const double *from, int64_t n, int64_t skip) {
   const struct sap_graph *graph = J->graph;
@@ -98,8 +98,8 @@ INLINE struct rows rows_at(const struct sap_jacobian *J, int32_t place, const in
                   : (struct rows){triple->J, triple->a_step, triple->n};
 }
 
-/* the rows of one side of a patch, whose node has n velocities, other_n that of the other side, 0
- * without */
+/* Packs the rows of one side of a patch, whose node has n velocities; the other side has other_n, 0
+ * if there is none. */
 INLINE void pack_side(const struct sap_jacobian *J, const struct sap_patch *patch, const int high,
                       const struct sap_reduced_tree *reduced, int32_t n, int32_t other_n,
                       const double *from, const enum source source, simd *bad) {
@@ -151,8 +151,7 @@ INLINE void pack_patch(const struct sap_jacobian *J, const struct sap_patch *pat
   }
 }
 
-/* scalar of a velocity of a node: 0 where it was eliminated, which only one that nothing moves
- * is */
+/* Returns the scalar of a velocity of a node: 0 for an eliminated one, which no row moves. */
 INLINE int32_t find_scalar(const struct sap_reduced_tree *reduced, int32_t dof) {
   int32_t j = reduced ? 0 : dof;
   while (reduced && j < reduced->n_t && reduced->t[j] != dof) {
@@ -161,7 +160,7 @@ INLINE int32_t find_scalar(const struct sap_reduced_tree *reduced, int32_t dof) 
   return reduced && j == reduced->n_t ? 0 : j;
 }
 
-/* the only entries of the rows of a patch */
+/* Packs the only entries of the rows of a patch. */
 INLINE void pack_diagonal(const struct sap_jacobian *J, const struct sap_patch *patch,
                           const int any_reduced, simd *bad) {
   const struct sap_graph *graph = J->graph;
@@ -210,7 +209,7 @@ static int pack_reduced(const struct sap_jacobian *J, const struct sap_island *i
 
 /* ---- J x ---- */
 
-/* adds one vector of the three rows at J, times x */
+/* Adds one vector of the three rows at J, times x. */
 INLINE void add_rows(const double *J, int32_t stride, simd x, simd sum[3]) {
   for (int r = 0; r < 3; ++r) {
     sum[r] += simd_load(J + (int64_t)r * stride) * x;
@@ -221,7 +220,7 @@ INLINE void store_sums(const simd sum[3], int32_t i, double *const x_c[3]) {
   simd_sum_three(sum, x_c[0] + i, x_c[1] + i, x_c[2] + i);
 }
 
-/* a patch whose rows take V vectors on each of n_sides: x stays in registers */
+/* Multiplies a patch whose rows have V vectors on each of n_sides: x stays in registers. */
 INLINE void multiply_short(const int V, const int n_sides, const struct side low,
                            const struct side high, const struct sap_patch *patch, const double *x,
                            double *const x_c[3]) {
@@ -303,7 +302,7 @@ static void multiply(const struct sap_jacobian *J, const struct sap_island *isla
 
 /* ---- J^T x_c ---- */
 
-/* one vector of the scalars of a node that has n, of chunk c, which may be the only one */
+/* Returns one vector of the scalars of a node that has n, of chunk c, which may be the only one. */
 INLINE simd add_transposed(const int only, const struct sap_jacobian *J, int32_t node,
                            const double *row, int32_t n, int32_t c, double *const x_c[3]) {
   const struct sap_graph *graph = J->graph;

@@ -1,14 +1,14 @@
-/* Bounds on the rounding errors of J^T gamma, patch by patch, from those of v_c: see
- * certificate.h. */
+/* This file bounds the rounding errors of J^T gamma, patch by patch, from those of v_c
+ * (certificate.h). */
 #include <math.h>
 #include <string.h>
 
 #include "problem/products/round_off.h"
 #include "problem/products/packed_rows.h"
 
-/* ---- patches that are short: by the largest entries, of tangential and of normal rows ---- */
+/* ---- short patches: by the largest entries, of tangential and of normal rows ---- */
 
-/* adds peak^T r of one side */
+/* Adds peak^T r of one side. */
 INLINE void add_reach(const struct side *side, const double *peak, const double *r, simd sum[2]) {
   for (int k = 0; k < SHORT_VECTORS; ++k, peak += SIMD_WIDTH) {
     const simd r_k = simd_load_part(r + side->scalar + k * SIMD_WIDTH, part_of(side->n, k));
@@ -17,7 +17,7 @@ INLINE void add_reach(const struct side *side, const double *peak, const double 
   }
 }
 
-/* e += peak error of one side */
+/* Adds peak error of one side to e. */
 INLINE void add_peaks(const struct side *side, const double *peak, const simd error[2], double *e) {
   for (int k = 0; k < SHORT_VECTORS; ++k, peak += SIMD_WIDTH) {
     const simd_mask part = part_of(side->n, k);
@@ -40,8 +40,8 @@ INLINE void bound_short(const struct sap_jacobian *J, const struct sap_patch *pa
   if (n_sides == 2) {
     add_reach(&high, peak_high, r, reach);
   }
-  /* d: error of v_hat - v_c; that of gamma is d_t/R_t + d_n/sqrt(R_t R_n) along t, and likewise
-   * along n. The projection and the sums of J^T gamma have round-off of their own. */
+  /* d is the error of v_hat - v_c. The error of gamma is d_t/R_t + d_n/sqrt(R_t R_n) along t, and
+   * likewise along n. The projection and the sums of J^T gamma have round-off of their own. */
   const double row = (low.n + high.n + 6 + roundings) * sap_u;
   const simd v_t = simd_all(row * simd_sum(reach[0])), v_n = simd_all(row * simd_sum(reach[1]));
   const simd target = simd_all(4 * sap_u), impulse = simd_all((16 + terms) * sap_u);
@@ -66,9 +66,9 @@ INLINE void bound_short(const struct sap_jacobian *J, const struct sap_patch *pa
   }
 }
 
-/* ---- all others: entry by entry ---- */
+/* ---- other patches: entry by entry ---- */
 
-/* |J| r of the rows of triple i, counted from the first of its patch */
+/* Adds |J| r of the rows of triple i, counted from the first of its patch. */
 INLINE void reach_of_rows(const struct side *side, int32_t i, const double *r, simd sum[3]) {
   const double *J = side->J + 3 * (int64_t)i * side->stride;
   for (uint64_t left = side->chunks[i]; left != 0; left &= left - 1) {
@@ -83,7 +83,7 @@ INLINE void reach_of_rows(const struct side *side, int32_t i, const double *r, s
   }
 }
 
-/* e += |J|^T x of one side of a patch */
+/* Adds |J|^T x of one side of a patch to e. */
 INLINE void add_side(const struct side *side, int32_t n_triples, double *const x[3], int32_t first,
                      double *e) {
   for (int32_t k = 0; k < vectors_of(side->n); ++k) {
@@ -149,8 +149,8 @@ INLINE void bound_diagonal(const struct sap_jacobian *J, const struct sap_patch 
 void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct sap_island *island,
                                     struct sap_pool *pool, const double *reach, int32_t n_steps,
                                     double *e) {
-  const double roundings = 2.0 * n_steps; /* of v and v_c */
-  /* terms that are summed into one velocity */
+  const double roundings = 2.0 * n_steps; /* roundings of v and v_c */
+  /* number of terms in the sum of one velocity */
   const double terms = 3.0 * (island->triple_end - island->triple_begin) + 2;
   memset(e + island->scalar_begin, 0,
          (size_t)(island->scalar_end - island->scalar_begin) * sizeof *e);

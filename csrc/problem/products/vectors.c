@@ -8,8 +8,7 @@
 INLINE int is_diagonal_of(const int32_t n, const double *A) {
   simd others = simd_zero();
   for (int32_t i = 0; i < n - 1; ++i) {
-    const double *between =
-        A + (int64_t)i * (n + 1) + 1; /* n entries between two of the diagonal */
+    const double *between = A + (int64_t)i * (n + 1) + 1; /* n entries between two diagonal ones */
     for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
       others += simd_abs(simd_load_part(between + j, simd_left(n - j)));
     }
@@ -41,7 +40,7 @@ static double asymmetry(int32_t n, const double *A) {
   double sum[LANES] = {0};
   for (int32_t i = 0; i < n; ++i) {
     const double *row = A + (int64_t)i * n, *column = A + i;
-    sum[0] += 0 * row[i]; /* NaN where it is not finite */
+    sum[0] += 0 * row[i]; /* NaN if row[i] is not finite */
     int32_t j = 0;
     for (; j + LANES <= i; j += LANES) {
       for (int lane = 0; lane < LANES; ++lane) {
@@ -59,7 +58,7 @@ static double asymmetry(int32_t n, const double *A) {
   return total;
 }
 
-/* y = A x for one block at n scalars */
+/* Sets y = A x for one block at n scalars. */
 static inline void multiply_block(int32_t n, const double *A, const double *x, double *y) {
   for (int32_t i = 0; i < n; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(n - i);
@@ -87,7 +86,7 @@ static void multiply_mass(int32_t begin, int32_t end, const int32_t *node_scalar
       continue;
     }
     while (node + 1 < end && !A[node + 1]) {
-      ++node; /* diagonal blocks in a row are one */
+      ++node; /* consecutive diagonal blocks are one */
     }
     for (int32_t i = first; i < node_scalar[node + 1]; i += SIMD_WIDTH) {
       const simd_mask part = simd_left(node_scalar[node + 1] - i);
@@ -242,7 +241,7 @@ static void scale(int32_t n, double factor, const double *x, double *y) {
 
 INLINE simd magnitude(const int absolute, simd x) { return absolute ? simd_abs(x) : x; }
 
-/* x = J v, for three rows at once or one */
+/* Sets x = J v for three rows. */
 INLINE void multiply_three(const int absolute, int32_t n, const double *J, const double *v,
                            double *x) {
   simd sum[3] = {simd_zero(), simd_zero(), simd_zero()};

@@ -3,8 +3,9 @@
 #include <math.h>
 
 #include "constraints/kinds/kinds.h"
+#include "problem/regularization/regularization.h"
 
-/* an entry of an array that may be NULL for zeros */
+/* Returns an entry of an array, which may be NULL for zeros. */
 static double entry(const double *x, int64_t i) { return x ? x[i] : 0; }
 
 /* ---- the effective mass ---- */
@@ -40,7 +41,7 @@ static double push_mass(const struct sap_chain *chain, const struct sap_row_set 
 
 /* ---- contacts ---- */
 
-/* what R, v_hat_n and kappa of a contact depend on */
+/* Derivatives of R, v_hat_n and kappa of a contact. */
 struct contact_slopes {
   double R_n_by_w, R_n_by_k, R_n_by_tau_d, R_n_by_dt;
   double R_t_by_w, R_t_by_sigma;
@@ -77,7 +78,7 @@ static struct contact_slopes slopes_of(const struct sap_chain *chain, int32_t i)
   return s;
 }
 
-/* of contact i, whose rows of J begin at `offset` */
+/* Returns the rows of contact i, which begin at `offset` in J. */
 static struct sap_row_set rows_of_contact(const sap_problem *problem, int32_t i, int64_t offset) {
   const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
   const int64_t n_a = problem->tree_nv[a];
@@ -141,13 +142,13 @@ static void push_contacts(const struct sap_chain *chain, const sap_differential 
 
 /* ---- rows of groups ---- */
 
-/* up to three rows of a constraint that are taken together */
+/* Up to three rows of a constraint that are taken together. */
 struct batch {
   struct sap_row_set rows;
-  int64_t first; /* row of the group */
+  int64_t first; /* first row in the group */
 };
 
-/* The next batch: rows from `row` on of constraint c, whose J begins at `offset` */
+/* Returns the next batch: rows from `row` on of constraint c, whose J begins at `offset`. */
 static struct batch batch_of(const sap_problem *problem, const sap_constraints *group, int32_t c,
                              int32_t row, int64_t first, int64_t offset) {
   const int32_t size = sap_rows_of(group, c), a = group->tree_a[c], b = group->tree_b[c];
@@ -160,7 +161,7 @@ static struct batch batch_of(const sap_problem *problem, const sap_constraints *
       .first = first + row};
 }
 
-/* derivatives of row i; bounds that are infinite stay so */
+/* Finds the derivatives of row i; infinite bounds stay infinite. */
 static void find_slopes(const sap_constraints *group, const sap_group_parameters *p, int64_t i,
                         struct sap_row by[SAP_ROW_SLOPES]) {
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
@@ -168,7 +169,7 @@ static void find_slopes(const sap_constraints *group, const sap_group_parameters
   for (int32_t k = 0; k < kind->n_parameters; ++k) {
     parameter[k] = p->value[k][i];
   }
-  /* R is R_nr or R_t where it is not the row's own */
+  /* if R is not the row's own, it is R_nr or R_t */
   const struct sap_row_step step = {.dt = p->dt, .R_nr = group->R[i], .R_t = group->R[i]};
   for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
     by[k] = (struct sap_row){0};
@@ -205,17 +206,17 @@ static void pull_batch(const struct sap_chain *chain, const sap_constraints *gro
 
 static void push_batch(const struct sap_chain *chain, const sap_constraints *group,
                        const sap_group_parameters *p, const struct batch *batch,
-                       const sap_group_differential *of, const sap_differential *change,
+                       const sap_group_differential *group_change, const sap_differential *change,
                        const sap_group_differential *to) {
   const int32_t n_parameters = sap_kind_parameters(group->kind);
-  const double dw =
-      push_mass(chain, &batch->rows, p->delassus, group->J, of ? of->J : NULL, change->A);
+  const double dw = push_mass(chain, &batch->rows, p->delassus, group->J,
+                              group_change ? group_change->J : NULL, change->A);
   for (int64_t i = batch->first; i < batch->first + batch->rows.n_rows; ++i) {
     struct sap_row by[SAP_ROW_SLOPES];
     double dx[SAP_ROW_SLOPES] = {0};
     find_slopes(group, p, i, by);
-    for (int32_t k = 0; of && of->value && k < n_parameters; ++k) {
-      dx[k] = entry(of->value[k], i);
+    for (int32_t k = 0; group_change && group_change->value && k < n_parameters; ++k) {
+      dx[k] = entry(group_change->value[k], i);
     }
     dx[SAP_ROW_BY_DT] = change->dt;
     dx[SAP_ROW_BY_R_NR] = sap_near_rigid(p->beta) * dw;
@@ -229,7 +230,7 @@ static void push_batch(const struct sap_chain *chain, const sap_constraints *gro
   }
 }
 
-/* one direction of the rows of group g: `gradient`, or `change` and `to` */
+/* Applies the chain rule to the rows of group g, to `gradient`, or from `change` to `to`. */
 static void chain_group(const struct sap_chain *chain, int32_t g, sap_differential *gradient,
                         const sap_differential *change, const sap_group_differential *to) {
   const sap_problem *problem = chain->problem;
@@ -252,7 +253,7 @@ static void chain_group(const struct sap_chain *chain, int32_t g, sap_differenti
   }
 }
 
-/* does group g follow from parameters? */
+/* Does group g follow from parameters? */
 static int is_physical(const struct sap_chain *chain, int32_t g) {
   const sap_group_regularization *groups = chain->parameters->groups;
   return groups && groups[g].parameters.value && chain->problem->groups[g].n > 0;

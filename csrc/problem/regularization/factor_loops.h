@@ -1,6 +1,6 @@
-/* The inverse S = U^-1 of the factor of a block of A = U U^T, eliminated from the last velocity to
- * the first, for files that are compiled once per instruction set. Branches of the tree
- * (branches.h) keep the vectors of S zero that `strips` does not name: they are not computed. */
+/* This module finds the inverse S = U^-1 of the factor of a block of A = U U^T. It eliminates from
+ * the last velocity to the first, and is compiled once per instruction set. Vectors of S outside
+ * `strips`, the branches of the tree (branches.h), are zero and not computed. */
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_FACTOR_LOOPS_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_FACTOR_LOOPS_H
 
@@ -10,7 +10,7 @@
 #include "linalg/isa.h"
 #include "problem/graph/branches.h"
 
-/* the strips of a block */
+/* Strips of a block. */
 struct strips {
   const uint64_t *of;
   int32_t shift;
@@ -20,18 +20,18 @@ static inline struct strips strips_of(int32_t n, const uint64_t *strips) {
   return (struct strips){strips, sap_strip_shift(n)};
 }
 
-/* may column j have entries in the vector of rows at i? */
+/* May column j have entries in the vector of rows at i? */
 static inline int has(struct strips s, int32_t i, int32_t j) {
   return s.of[j >> s.shift] >> (i >> s.shift) & 1;
 }
 
-/* the end of the strip that column j is of, or `end` */
+/* Returns the end of the strip of column j, or `end`. */
 static inline int32_t strip_end(struct strips s, int32_t j, int32_t end) {
   return sap_smaller(((j >> s.shift) + 1) << s.shift, end);
 }
 
-/* 1/pivot between which no product of two pivots overflows, nor loses digits where what underflows
- * counts as zero */
+/* Range of 1/pivot in which no product of two pivots overflows or loses digits, even if numbers
+ * that underflow count as zero. */
 static const double SMALL = 0x1p-500, LARGE = 0x1p+500;
 
 INLINE simd load_rows_of(const int whole, const double *x, simd_mask part) {
@@ -46,8 +46,8 @@ INLINE void store_rows_of(const int whole, double *x, simd y, simd_mask part) {
   }
 }
 
-/* a vector of rows, at i, of the w columns from k on: of A, less the products with columns to the
- * right that reach both these rows and those at k */
+/* Loads a vector of rows, at i, of the w columns from k on of A. Subtracts the products with
+ * columns to the right that reach both these rows and those at k. */
 INLINE void load_tile(const int whole, const int w, struct strips s, int32_t n, int32_t i,
                       int32_t k, const double *A, const double *U, simd x[SIMD_WIDTH]) {
   const simd_mask part = simd_left(n - i);
@@ -109,13 +109,13 @@ INLINE void eliminate_up(const int w, simd c[SIMD_WIDTH], simd_scalar r[SIMD_WID
   }
 }
 
-/* what the rows above a triangle need to know of it */
+/* Values of a triangle that the rows above it need. */
 struct upper_triangle {
   double unit[SIMD_WIDTH][SIMD_WIDTH]; /* U_lj / U_jj of column j */
   double inverse[SIMD_WIDTH];          /* 1 / U_jj */
 };
 
-/* The w columns of U from k on, with 1/U_jj on the diagonal; 0 where a pivot is out of range. */
+/* Factors the w columns of U from k on, 1/U_jj on the diagonal; 0 if a pivot is out of range. */
 INLINE int factor_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
                           const double *A, double *U) {
   struct upper_triangle T;
@@ -158,8 +158,8 @@ INLINE int factor_columns(const int whole, const int w, struct strips s, int32_t
   return 1;
 }
 
-/* U in plain loops, for pivots of any size, with 1/U_jj on the diagonal; 0 where one is not
- * positive and finite */
+/* Factors U in plain loops, for pivots of any size, with 1/U_jj on the diagonal; 0 if one is not
+ * positive and finite. */
 static __attribute__((noinline)) int factor_plainly(int32_t n, const double *A, double *U) {
   for (int32_t j = n - 1; j >= 0; --j) {
     double *u = U + (int64_t)j * n;
@@ -181,8 +181,8 @@ static __attribute__((noinline)) int factor_plainly(int32_t n, const double *A, 
   return 1;
 }
 
-/* T^-1 in place of the triangle T of w columns, column by column from the first: column k is
- * -(T^-1 left of it) T_k/T_kk, and 1/T_kk, which is there already */
+/* Replaces the triangle T of w columns by T^-1, column by column from the first: column k is -(T^-1
+ * left of it) T_k/T_kk, and 1/T_kk, which is there already. */
 INLINE void invert_triangle(const int whole, const int w, int32_t n, double *T) {
   const simd_mask part = simd_first(w);
   simd sum[SIMD_WIDTH];
@@ -202,8 +202,8 @@ INLINE void invert_triangle(const int whole, const int w, int32_t n, double *T) 
   }
 }
 
-/* rows of the vector at i of the w columns from k on: S_ik = -(sum_{i <= j < k} S_ij U_jk) S_kk, by
- * strips */
+/* Finds the vector of rows at i of the w columns from k on: S_ik = -(sum_{i <= j < k} S_ij U_jk)
+ * S_kk, by strips. */
 INLINE void invert_tile(const int w, struct strips s, int32_t n, int32_t i, int32_t k, double *U) {
   double *columns = U + (int64_t)k * n;
   simd sum[SIMD_WIDTH];
@@ -236,8 +236,8 @@ INLINE void invert_tile(const int w, struct strips s, int32_t n, int32_t i, int3
   }
 }
 
-/* The w columns of S from k on in place of those of U, where S to the left is there: vectors of
- * rows from above, since one needs only U of those below it. */
+/* Replaces the w columns of U from k on by those of S, given S to the left. It works on vectors of
+ * rows from above, since each needs only U of the rows below it. */
 INLINE void invert_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
                            double *U) {
   double *columns = U + (int64_t)k * n;
@@ -253,7 +253,7 @@ INLINE void invert_columns(const int whole, const int w, struct strips s, int32_
   }
 }
 
-/* f(whole, w, ...) with the width of the strip at k as a constant */
+/* Calls f(whole, w, ...) with the width of the strip at k as a constant. */
 #define FOR_STRIP(n, k, f, ...)             \
   if ((n) - (k) >= SIMD_WIDTH) {            \
     f(1, SIMD_WIDTH, __VA_ARGS__);          \

@@ -1,5 +1,5 @@
-/* From physical parameters to the R, v_hat and bounds of a group: the kinds of constraints/kinds.h
- * say how, from the inverse mass of their rows. */
+/* This file computes R, v_hat and bounds of a group from physical parameters and the inverse mass
+ * of its rows, by the kinds of constraints/kinds/kinds.h. */
 #include <math.h>
 
 #include "base/finite.h"
@@ -41,7 +41,7 @@ static sap_status check_parameters(const sap_constraints *group, const sap_group
                : sap_invalid(error, "release_impulse", j, most[j], sap_rule_text(SAP_POSITIVE));
 }
 
-/* J A_t^-1 J^T of a row that has one entry, of velocity `dof` */
+/* Returns J A_t^-1 J^T of a row with one entry, of velocity `dof`. */
 static double entry_delassus(const sap_problem *problem, const struct sap_masses *masses,
                              sap_delassus delassus, int32_t tree, int32_t dof, double J) {
   const int32_t n = problem->tree_nv[tree];
@@ -57,7 +57,7 @@ static double entry_delassus(const sap_problem *problem, const struct sap_masses
   return J * J * inverse[dof];
 }
 
-/* |W_ii|_F/n of the rows [row, row + n) of a constraint, up to three, whose J begins at J */
+/* Returns |W_ii|_F/n of the rows [row, row + n), n <= 3, of a constraint whose J begins at J. */
 static double inverse_mass(const sap_problem *problem, const struct sap_masses *masses,
                            sap_delassus delassus, const int32_t trees[2], const double *J,
                            int32_t size, int32_t row, int32_t n) {
@@ -70,7 +70,7 @@ static double inverse_mass(const sap_problem *problem, const struct sap_masses *
   return n == 1 ? W[0] : sap_inverse_mass(W, n); /* sqrt(w^2) is w */
 }
 
-/* why what came of the parameters of row i is none */
+/* Reports why the parameters of row i give an invalid row. */
 static sap_status refuse_row(const struct sap_kind_entry *kind, int64_t i,
                              const sap_group_parameters *p, const struct sap_row *row,
                              sap_error *error) {
@@ -88,7 +88,7 @@ static sap_status refuse_row(const struct sap_kind_entry *kind, int64_t i,
                      "must be <= force_upper, and not both infinite on one side");
 }
 
-/* why constraint c has no effective mass w */
+/* Reports why constraint c has no effective mass w. */
 static sap_status refuse_mass(const sap_problem *problem, const sap_constraints *group, int32_t c,
                               double w, sap_error *error) {
   int64_t n_rows, nJ;
@@ -101,7 +101,7 @@ static sap_status refuse_mass(const sap_problem *problem, const sap_constraints 
                                            c, w, "must give an effective mass");
 }
 
-/* w of every row, which is that of the up to three rows of its constraint that it is among */
+/* Finds w of every row, which is common to each batch of up to three rows of a constraint. */
 static sap_status find_masses(const sap_problem *problem, const sap_constraints *group,
                               sap_delassus delassus, const struct sap_masses *masses, double *w,
                               sap_error *error) {

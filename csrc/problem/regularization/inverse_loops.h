@@ -1,5 +1,5 @@
-/* Loops over S, the inverse of the factor of a block of A (factor_loops.h): products with it, and
- * blocks J A^-1 J^T, for files that are compiled once per instruction set. */
+/* This module multiplies by S, the inverse of the factor of a block of A (factor_loops.h), and
+ * computes blocks J A^-1 J^T. It is compiled once per instruction set. */
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_INVERSE_LOOPS_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_INVERSE_LOOPS_H
 
@@ -8,7 +8,7 @@
 #include "linalg/isa.h"
 #include "problem/regularization/factor_loops.h"
 
-/* sums of the w <= SIMD_WIDTH columns of S from j on times y; of their squares where y is NULL */
+/* Returns the sums of the w <= SIMD_WIDTH columns of S from j on times y, or of their `squares`. */
 INLINE simd pull_columns(const int w, const int squares, struct strips s, int32_t n, int32_t j,
                          const double *S, const double *y) {
   simd sum[SIMD_WIDTH];
@@ -122,7 +122,7 @@ static int32_t find_entries(int32_t n_rows, int32_t n, const double *J, int32_t 
   return count;
 }
 
-/* the strips of columns that J (n_rows, n) has entries in */
+/* Returns the strips of columns in which J (n_rows, n) has entries. */
 INLINE uint64_t strips_moved(const int n_rows, struct strips s, int32_t n, const double *J) {
   uint64_t moved = 0;
   for (int32_t j = 0; j < n; j += SIMD_WIDTH) {
@@ -137,8 +137,8 @@ INLINE uint64_t strips_moved(const int n_rows, struct strips s, int32_t n, const
   return moved;
 }
 
-/* a vector of rows of S J^T, at i, from the strips of columns that J moves: even and odd columns
- * apart, lest one waits for the other */
+/* Finds a vector of rows of S J^T, at i, from the strips of columns that J moves. Even and odd
+ * columns have separate sums, so that neither waits for the other. */
 INLINE void find_image(const int n_rows, struct strips s, int32_t n, int32_t i, const double *S,
                        const double *J, uint64_t moved, simd y[]) {
   const simd_mask part = simd_left(n - i);
@@ -182,7 +182,7 @@ INLINE void add_gram_of(const int n_rows, struct strips s, int32_t n, const doub
   for (int32_t k = 0; k <= (n - 1) >> s.shift; ++k) {
     rows |= moved >> k & 1 ? s.of[k] : 0;
   }
-  simd product[6]; /* of the lower triangle, row by row */
+  simd product[6]; /* lower triangle, row by row */
   UNROLL
   for (int k = 0; k < 6; ++k) {
     product[k] = simd_zero();

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* the entries of a row of J begin at column `first`, and are n */
+/* The n entries of a row of J, which begin at column `first`. */
 struct span {
   int32_t first, n;
 };
@@ -12,7 +12,7 @@ static struct span span_of(const struct sap_row_set *rows, int32_t n) {
   return rows->dof < 0 ? (struct span){0, n} : (struct span){rows->dof, 1};
 }
 
-/* x <- S^T S x = A^-1 x: S upper triangular by column; y is room */
+/* Sets x <- S^T S x = A^-1 x, for S upper triangular by column; y is scratch. */
 static void apply_inverse(int32_t n, const double *S, double *x, double *y) {
   memset(y, 0, sizeof *y * (size_t)n);
   for (int32_t j = 0; j < n; ++j) {
@@ -29,7 +29,7 @@ static void apply_inverse(int32_t n, const double *S, double *x, double *y) {
   }
 }
 
-/* X = J A^-1 of one side, and what W gets of it */
+/* Finds X = J A^-1 of one side and adds its part of W. */
 static void find_side(const struct sap_row_set *rows, int side, const sap_problem *problem,
                       const struct sap_masses *masses, sap_delassus delassus, const double *J,
                       double *X, double *room, double W[3][3]) {

@@ -1,6 +1,6 @@
 #include "problem/regularization/loads.h"
 
-/* the tree that stands for the island of a tree; shortens the way to it */
+/* Returns the tree that represents the island of a tree, and shortens the path to it. */
 static int32_t find_island(int32_t *island, int32_t tree) {
   while (island[tree] != tree) {
     island[tree] = island[island[tree]];

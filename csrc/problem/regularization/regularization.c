@@ -1,36 +1,13 @@
-/* From physical parameters to R and v_hat: section IX. */
+/* This file computes R and v_hat from physical parameters: section IX. */
 #include <math.h>
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/memory.h"
 #include "base/fail.h"
 #include "constraints/kinds/release_row.h"
-#include "linalg/kernels.h"
 #include "problem/regularization/loads.h"
 #include "problem/problem_check.h"
 #include "problem/regularization/regularization.h"
-
-sap_status sap_check_scalars(double dt, double sigma, double beta, sap_delassus delassus,
-                             sap_error *error) {
-  const struct {
-    const char *name;
-    double value;
-    int zero_allowed;
-  } scalars[] = {{"dt", dt, 0}, {"sigma", sigma, 0}, {"beta", beta, 1}};
-  for (size_t s = 0; s < sizeof scalars / sizeof *scalars; ++s) {
-    const double x = scalars[s].value;
-    if (!isfinite(x) || x < 0 || (x == 0 && !scalars[s].zero_allowed)) {
-      return sap_invalid(
-          error, scalars[s].name, -1, x,
-          scalars[s].zero_allowed ? "must be finite and >= 0" : "must be finite and > 0");
-    }
-  }
-  if (delassus != SAP_DELASSUS_BLOCK && delassus != SAP_DELASSUS_DIAGONAL) {
-    return sap_invalid(error, "delassus", -1, delassus, "must be a sap_delassus");
-  }
-  return SAP_OK;
-}
 
 static sap_status check_body_masses(int64_t n, const double *body_w, sap_error *error) {
   for (int64_t i = 0; i < 2 * n; ++i) {
@@ -41,7 +18,7 @@ static sap_status check_body_masses(int64_t n, const double *body_w, sap_error *
   return SAP_OK;
 }
 
-/* all that sap_regularize() checks but trees and A */
+/* Checks everything that sap_regularize() checks except trees and A. */
 static sap_status check_parameters(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *p, sap_error *error) {
   sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
@@ -55,7 +32,7 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   status = sap_check_finite("phi0", n, p->phi0, error);
   for (int64_t i = 0; i < n && status == SAP_OK; ++i) {
     if (!(p->k[i] > 0)) {
-      /* k may be infinite: rigid, which section IX-A turns into near-rigid */
+      /* an infinite k is rigid, which section IX-A turns into near-rigid */
       status = sap_invalid(error, "k", i, p->k[i], "must be > 0");
     } else if (!isfinite(p->tau_d[i]) || p->tau_d[i] < 0) {
       status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
@@ -75,37 +52,6 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
 }
 
-/* W (3, 3) += J diag(A)^-1 J^T of n_rows <= 3 rows */
-static void add_diagonal_estimate(int32_t n, const double *A, int32_t n_rows, const double *J,
-                                  double W[9]) {
-  for (int32_t r = 0; r < n_rows; ++r) {
-    for (int32_t c = 0; c < n_rows; ++c) {
-      for (int32_t j = 0; j < n; ++j) {
-        W[3 * r + c] += J[(int64_t)r * n + j] * J[(int64_t)c * n + j] / A[(int64_t)j * (n + 1)];
-      }
-    }
-  }
-}
-
-void sap_add_delassus(const struct sap_masses *masses, sap_delassus delassus, int32_t n,
-                      const double *A, int32_t tree, int32_t n_rows, const double *J, double W[9]) {
-  const int64_t block = masses->tree_A[tree];
-  if (delassus == SAP_DELASSUS_DIAGONAL) {
-    add_diagonal_estimate(n, A + block, n_rows, J, W);
-    return;
-  }
-  masses->loops->add_gram(n, masses->strips + masses->tree_v[tree], masses->S + block, n_rows, J,
-                          W);
-}
-
-double sap_inverse_mass(const double W[9], int32_t n_rows) {
-  double sum = 0;
-  for (int i = 0; i < 9; ++i) {
-    sum += W[i] * W[i];
-  }
-  return sqrt(sum) / n_rows;
-}
-
 static double dot(int32_t n, const double *x, const double *y) {
   double sum = 0;
   for (int32_t i = 0; i < n; ++i) {
@@ -114,8 +60,8 @@ static double dot(int32_t n, const double *x, const double *y) {
   return sum;
 }
 
-/* w of contact i, whose J begins at *J, which goes on to the next one; and its load P_i, where
- * loads are known */
+/* Returns w of contact i, whose J begins at *J, which advances to the next one; finds its load P_i
+ * if loads are known. */
 static double contact_mass(const sap_problem *problem, const sap_parameters *p,
                            const struct sap_masses *masses, int32_t i, const double **J,
                            double *load) {
@@ -139,8 +85,8 @@ static double contact_mass(const sap_problem *problem, const sap_parameters *p,
   return sap_inverse_mass(W, 3);
 }
 
-/* w (n_contacts), and the loads (n_contacts) where they are known, else 0: P where the largest one
- * makes any contact stiffer, else P_i, which then make none */
+/* Finds w (n_contacts), and the loads (n_contacts) if they are known, else 0: P if the largest one
+ * makes any contact stiffer, else P_i, which then make none stiffer. */
 static sap_status find_masses(const sap_problem *problem, const sap_parameters *p,
                               const struct sap_masses *masses, double *w, double *load,
                               sap_error *error) {
@@ -196,7 +142,7 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
   return SAP_OK;
 }
 
-/* what the energy of contact i follows from */
+/* Checks the parameters of the energy of contact i. */
 static sap_status check_barrier(const sap_parameters *p, int32_t i, sap_error *error) {
   if (!p->delta || !p->tau_d) {
     return sap_invalid(error, p->delta ? "tau_d" : "delta", -1, NAN,
@@ -235,15 +181,15 @@ sap_status sap_barrier_energy(const sap_problem *problem, const sap_parameters *
   return SAP_OK;
 }
 
-/* what is written must be what the group points at, where it has rows */
+/* Checks that a group with rows points at the arrays that its regularization writes. */
 static sap_status check_target(const sap_constraints *group, const sap_group_regularization *to,
                                sap_error *error) {
-  const double *const of[] = {group->R, group->v_hat, group->lower, group->upper};
+  const double *const expected[] = {group->R, group->v_hat, group->lower, group->upper};
   const double *const written[] = {to->R, to->v_hat, to->lower, to->upper};
   static const char *const names[] = {"R", "v_hat", "lower", "upper"};
   const int n = group->n == 0 ? 0 : to->lower || to->upper ? 4 : 2;
   for (int i = 0; i < n; ++i) {
-    if (!written[i] || written[i] != of[i]) {
+    if (!written[i] || written[i] != expected[i]) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, names[i], -1, NAN,
                       "must be the array that its regularization writes");
     }
@@ -266,54 +212,9 @@ sap_status sap_regularize_with(const sap_problem *problem, const sap_sizes *size
     if (status == SAP_OK) {
       status = sap_regularize_rows(problem, &problem->groups[g], &groups[g], masses, error);
     }
-    sap_of_group(status, g, error);
+    sap_set_error_group(status, g, error);
   }
   return status;
-}
-
-/* ---- with masses of its own ------------------------------------------------------------------ */
-
-static void carve(struct sap_masses *masses, struct sap_arena *arena, int32_t n_trees,
-                  const sap_sizes *sizes) {
-  masses->S = sap_arena_take(arena, (size_t)sizes->nA, sizeof(double));
-  masses->strips = sap_arena_take(arena, (size_t)sizes->nv, sizeof(uint64_t));
-  masses->tree_A = sap_arena_take(arena, (size_t)n_trees, sizeof(int64_t));
-  masses->tree_v = sap_arena_take(arena, (size_t)n_trees, sizeof(int64_t));
-  masses->inverse = sap_arena_take(arena, (size_t)sizes->nv, sizeof(double));
-  masses->island = sap_arena_take(arena, (size_t)n_trees, sizeof(int32_t));
-  masses->load = sap_arena_take(arena, (size_t)n_trees, sizeof(double));
-}
-
-sap_status sap_masses_find(struct sap_masses *masses, const sap_problem *problem,
-                           struct sap_block *block, const sap_allocator *allocator,
-                           sap_error *error) {
-  sap_problem trees = *problem;
-  trees.n_contacts = trees.n_groups = 0;
-  trees.spin = NULL;
-  sap_sizes sizes;
-  const sap_status status = sap_problem_sizes(&trees, &sizes, error);
-  if (status != SAP_OK) {
-    return status;
-  }
-  struct sap_arena arena = {NULL, 0};
-  carve(masses, &arena, problem->n_trees, &sizes);
-  if (!sap_block_reserve(block, arena.used, allocator)) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  arena = (struct sap_arena){block->base, 0};
-  carve(masses, &arena, problem->n_trees, &sizes);
-  masses->kernels = sap_kernels_best();
-  masses->loops = sap_vector_loops_of(sap_kernels_best_set());
-  int64_t offset = 0, v = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    masses->tree_A[t] = offset;
-    masses->tree_v[t] = v;
-    masses->inverse[v] = 0;
-    v += problem->tree_nv[t];
-    offset += (int64_t)problem->tree_nv[t] * problem->tree_nv[t];
-  }
-  return sap_invert_mass(problem, 0, problem->n_trees, NULL, masses->S, masses->strips, NULL,
-                         error);
 }
 
 sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters, double *R_t,

@@ -53,7 +53,7 @@ int sapwood_batch_run(sapwood_batch *batch) {
     const struct sap_loop loop = {run_task, &results, batch->n};
     Py_BEGIN_ALLOW_THREADS
     if (threads != NULL) {
-      sap_threads_rouse(threads);
+      sap_threads_wake(threads);
     }
     sap_threads_run(threads, &loop);
     sap_threads_destroy(threads, &memory);

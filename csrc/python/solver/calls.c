@@ -120,7 +120,7 @@ static int run_all(calls *all, int n_threads) {
   Py_BEGIN_ALLOW_THREADS
   all->looked = sap_seconds();
   if (threads != NULL) {
-    sap_threads_rouse(threads);
+    sap_threads_wake(threads);
   }
   sap_threads_run(threads, &loop);
   Py_END_ALLOW_THREADS

@@ -16,7 +16,7 @@ void sapwood_crew_leave(sapwood_state *state, struct sap_threads *threads, int n
   if (threads == NULL) {
     return;
   }
-  sap_threads_rest(threads);
+  sap_threads_sleep(threads);
   struct sap_threads *before = state->idle_threads;
   state->idle_threads = threads;
   state->n_idle_threads = n;

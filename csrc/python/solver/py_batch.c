@@ -185,7 +185,7 @@ static int run_shared(sapwood_state *state, batch *all, PyObject *list,
   const struct sap_loop loop = {solve_entries, all,
                                 (int32_t)((all->n + all->at_once - 1) / all->at_once)};
   PyObject *type = NULL, *value = NULL, *traceback = NULL;
-  sap_threads_rouse(threads);
+  sap_threads_wake(threads);
   sap_threads_open(threads, &loop);
   /* a wrong argument counts once all problems before it have been solved */
   Py_ssize_t n = 0;

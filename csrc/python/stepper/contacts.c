@@ -45,7 +45,7 @@ PyArrayObject *sapwood_new_contacts(const sapwood_state *state, npy_intp n) {
 /* how many there are; they are copied where `records` has room for as many */
 static npy_intp copy_contacts(sapwood_stepper *self, sap_contact_record *records, npy_intp room) {
   sapwood_lock_take(&self->lock);
-  const npy_intp n = self->core->gather.problem.n_contacts;
+  const npy_intp n = sap_stepper_problem(self->core)->n_contacts;
   if (n == room) {
     sap_stepper_contacts(self->core, records);
   }

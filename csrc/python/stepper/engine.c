@@ -8,31 +8,111 @@ static const char capsule_name[] = "sapwood.mujoco_api";
 
 /* ---- what Python has to find ---------------------------------------------------------------- */
 
-typedef struct entry {
+/* a function or callback, and its place in sap_mujoco */
+struct function {
   const char *name;
-  size_t offset; /* in sap_mujoco */
-} entry;
+  size_t place;
+};
 
 #define FUNCTION(name) {#name, offsetof(sap_mujoco, name)},
-#define MODEL(name) {"model." #name, offsetof(sap_mujoco, model.name)},
-#define DATA(name) {"data." #name, offsetof(sap_mujoco, data.name)},
-#define CONTACT(name) {"contact." #name, offsetof(sap_mujoco, contact.name)},
+static const struct function functions[] = {SAP_MUJOCO_FUNCTIONS(FUNCTION)};
+static const struct function callbacks[] = {SAP_MUJOCO_CALLBACKS(FUNCTION)};
+#undef FUNCTION
 
-static const entry functions[] = {SAP_MUJOCO_FUNCTIONS(FUNCTION) SAP_MUJOCO_CALLBACKS(FUNCTION)};
+/* a row of sapwood/mujoco_fields.h, and the place of its offset in sap_mujoco */
+struct row {
+  const char *structure, *owner, *name, *type, *shape, *versions, *readers, *change;
+  size_t place;
+};
+
+enum { IN_PYTHON = -1 };
+#define PLACE_CORE(owner, name) offsetof(sap_mujoco, owner.name)
+#define PLACE_BOTH(owner, name) offsetof(sap_mujoco, owner.name)
+#define PLACE_PYTHON(owner, name) (size_t)IN_PYTHON
+#define ROW(structure, owner, name, type, shape, versions, readers, change) \
+  {structure, #owner,  #name,                                               \
+   #type,     #shape,  #versions,                                           \
+   #readers,  #change, PLACE_##readers(owner, name)},
+#define MODEL(name, type, shape, versions, readers, change) \
+  ROW("mjModel", model, name, type, shape, versions, readers, change)
+#define OPTION(name, type, shape, versions, readers, change) \
+  ROW("mjOption", model, name, type, shape, versions, readers, change)
+#define DATA(name, type, shape, versions, readers, change) \
+  ROW("mjData", data, name, type, shape, versions, readers, change)
+#define CONTACT(name, type, shape, versions, readers, change) \
+  ROW("mjContact", contact, name, type, shape, versions, readers, change)
+#define WARNING(name, warning) \
+  {"mjWarningStat", "data", #name, "INT", "()", "ALL", "CORE", #warning, PLACE_CORE(data, name)},
 
 /* clang-format off */
-static const entry offsets[] = {
-    SAP_MUJOCO_SIZES(MODEL)
-    SAP_MUJOCO_CONSTANTS(MODEL)
-    SAP_MUJOCO_OPTIONS(MODEL)
-    SAP_MUJOCO_NUMBERS(DATA)
-    SAP_MUJOCO_WARNINGS(DATA)
-    SAP_MUJOCO_ARRAYS(DATA)
+static const struct row rows[] = {
+    SAP_MUJOCO_MODEL(MODEL)
+    SAP_MUJOCO_OPTION(OPTION)
+    SAP_MUJOCO_DATA(DATA)
     SAP_MUJOCO_CONTACT(CONTACT)
-    MODEL(size)
-    CONTACT(size)
+    SAP_MUJOCO_WARNINGS(WARNING)
 };
 /* clang-format on */
+
+enum {
+  N_FUNCTIONS = sizeof functions / sizeof *functions,
+  N_CALLBACKS = sizeof callbacks / sizeof *callbacks,
+  N_ROWS = sizeof rows / sizeof *rows
+};
+
+static PyObject *make_names(const struct function *list, Py_ssize_t n) {
+  PyObject *names = PyTuple_New(n);
+  for (Py_ssize_t i = 0; i < n && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(list[i].name);
+    if (name == NULL) {
+      Py_CLEAR(names);
+    } else {
+      PyTuple_SET_ITEM(names, i, name);
+    }
+  }
+  return names;
+}
+
+static PyObject *make_rows(void) {
+  PyObject *table = PyTuple_New(N_ROWS);
+  for (Py_ssize_t i = 0; i < N_ROWS && table != NULL; i++) {
+    const struct row *r = rows + i;
+    PyObject *row = Py_BuildValue("(ssssssss)", r->structure, r->owner, r->name, r->type, r->shape,
+                                  r->versions, r->readers, r->change);
+    if (row == NULL) {
+      Py_CLEAR(table);
+    } else {
+      PyTuple_SET_ITEM(table, i, row);
+    }
+  }
+  return table;
+}
+
+static int add(PyObject *module, const char *name, PyObject *value) {
+  const int failed = value == NULL || PyModule_AddObjectRef(module, name, value) < 0;
+  Py_XDECREF(value);
+  return failed ? -1 : 0;
+}
+
+int sapwood_add_engine(PyObject *module) {
+#define VERSION(number) number,
+  const int tested[] = {SAP_MUJOCO_TESTED(VERSION)};
+#undef VERSION
+  PyObject *versions = PyList_New(0);
+  for (size_t i = 0; i < sizeof tested / sizeof *tested && versions != NULL; i++) {
+    PyObject *version = PyLong_FromLong(tested[i]);
+    if (version == NULL || PyList_Append(versions, version) < 0) {
+      Py_CLEAR(versions);
+    }
+    Py_XDECREF(version);
+  }
+  return add(module, "MUJOCO_FUNCTIONS", make_names(functions, N_FUNCTIONS)) < 0 ||
+                 add(module, "MUJOCO_CALLBACKS", make_names(callbacks, N_CALLBACKS)) < 0 ||
+                 add(module, "MUJOCO_FIELDS", make_rows()) < 0 ||
+                 add(module, "MUJOCO_TESTED", versions) < 0
+             ? -1
+             : 0;
+}
 
 /* ---- the capsule ---------------------------------------------------------------------------- */
 
@@ -66,29 +146,42 @@ static int read_offset(PyObject *layout, const char *name, int optional, ptrdiff
   return 0;
 }
 
-static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+static int read_functions(sap_mujoco *api, PyObject *addresses, const struct function *list,
+                          size_t n) {
+  for (size_t i = 0; i < n; i++) {
     Py_ssize_t address;
-    if (read_integer(addresses, functions[i].name, &address) < 0) {
+    if (read_integer(addresses, list[i].name, &address) < 0) {
       return -1;
     }
     if (address == 0) {
-      PyErr_Format(PyExc_ValueError, "%s: no function has the address 0", functions[i].name);
+      PyErr_Format(PyExc_ValueError, "%s: no function has the address 0", list[i].name);
       return -1;
     }
-    memcpy((char *)api + functions[i].offset, &address, sizeof address);
+    memcpy((char *)api + list[i].place, &address, sizeof address);
   }
-  for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
-    const size_t at = offsets[i].offset;
-    const int optional = at == offsetof(sap_mujoco, contact.surfacevel) ||
-                         at == offsetof(sap_mujoco, model.geom_adhesion) ||
-                         at == offsetof(sap_mujoco, model.pair_adhesion) ||
-                         at == offsetof(sap_mujoco, model.pair_dim);
+  return 0;
+}
+
+static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
+  if (read_functions(api, addresses, functions, N_FUNCTIONS) < 0 ||
+      read_functions(api, addresses, callbacks, N_CALLBACKS) < 0 ||
+      read_offset(layout, "model.size", 0, &api->model.size) < 0 ||
+      read_offset(layout, "contact.size", 0, &api->contact.size) < 0) {
+    return -1;
+  }
+  for (size_t i = 0; i < N_ROWS; i++) {
+    const int optional = strcmp(rows[i].versions, "ALL") != 0 ||
+                         rows[i].place == offsetof(sap_mujoco, model.pair_dim);
+    char name[64];
     ptrdiff_t offset;
-    if (read_offset(layout, offsets[i].name, optional, &offset) < 0) {
+    if (rows[i].place == (size_t)IN_PYTHON) {
+      continue;
+    }
+    (void)PyOS_snprintf(name, sizeof name, "%s.%s", rows[i].owner, rows[i].name);
+    if (read_offset(layout, name, optional, &offset) < 0) {
       return -1;
     }
-    memcpy((char *)api + offsets[i].offset, &offset, sizeof offset);
+    memcpy((char *)api + rows[i].place, &offset, sizeof offset);
   }
   return 0;
 }
@@ -126,6 +219,16 @@ PyObject *sapwood_mujoco_api(PyObject *Py_UNUSED(module), PyObject *args) {
   engine->model_type = (PyTypeObject *)Py_NewRef(model_type);
   engine->data_type = (PyTypeObject *)Py_NewRef(data_type);
   return capsule;
+}
+
+const char sapwood_mujoco_is_tested_doc[] =
+    "mujoco_is_tested(version, /)\n--\n\n"
+    "Whether tests ran with this version of MuJoCo, as mujoco.mj_version has it, or with another\n"
+    "one of its series.";
+
+PyObject *sapwood_mujoco_is_tested(PyObject *Py_UNUSED(module), PyObject *version) {
+  const int number = (int)PyLong_AsLong(version);
+  return number == -1 && PyErr_Occurred() ? NULL : PyBool_FromLong(sap_mujoco_is_tested(number));
 }
 
 const sapwood_engine *sapwood_engine_of(PyObject *object) {

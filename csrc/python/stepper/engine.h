@@ -20,6 +20,15 @@ extern const char sapwood_mujoco_api_doc[];
 /* mujoco_api(functions, layout, model_type, data_type): the capsule */
 PyObject *sapwood_mujoco_api(PyObject *module, PyObject *args);
 
+extern const char sapwood_mujoco_is_tested_doc[];
+
+PyObject *sapwood_mujoco_is_tested(PyObject *module, PyObject *version);
+
+/* Adds the tables of sapwood/mujoco_engine.h to the module: the tuples MUJOCO_FUNCTIONS,
+ * MUJOCO_CALLBACKS, MUJOCO_FIELDS, of a tuple for each row, and the list MUJOCO_TESTED. 0, or -1
+ * with an exception. */
+int sapwood_add_engine(PyObject *module);
+
 /* What is in the capsule `object`, or NULL with TypeError. */
 const sapwood_engine *sapwood_engine_of(PyObject *object);
 

@@ -10,7 +10,7 @@
 #include "python/convert.h"
 #include "python/lock.h"
 #include "python/state.h"
-#include "sapwood/mujoco.h"
+#include "mujoco/engine/options.h"
 
 enum { SAPWOOD_CONSTANTS = 59 }; /* arrays of the forest and of the elements */
 

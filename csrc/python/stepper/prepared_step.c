@@ -35,13 +35,14 @@ PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
   sapwood_stepper *stepper = (sapwood_stepper *)object;
   PyObject *api, *model, *data, *memory, *watches;
   sapwood_place place;
-  sap_mujoco_world world;
+  sap_mujoco_world *world;
   sapwood_watch watch;
   if (!PyArg_ParseTuple(args, "OOOOO:prepare", &api, &model, &data, &memory, &watches) ||
       sapwood_place_find(&place, stepper, api, model, data) < 0 ||
       sapwood_world_open(&world, &watch, &place, memory, 0) < 0) {
     return NULL;
   }
+  sap_mujoco_close(world); /* a trial */
   if (!are_watches(watches, stepper->state)) {
     PyErr_SetString(PyExc_TypeError, "watches must be a tuple of ByteWatch");
     return NULL;
@@ -90,7 +91,7 @@ PyDoc_STRVAR(take_doc,
 
 static PyObject *step_take(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_prepared_step *self = (sapwood_prepared_step *)object;
-  sap_mujoco_world world;
+  sap_mujoco_world *world;
   sapwood_watch watch;
   if (has_changed(self)) {
     Py_RETURN_NONE;
@@ -98,18 +99,21 @@ static PyObject *step_take(PyObject *object, PyObject *Py_UNUSED(unused)) {
   if (sapwood_world_open(&world, &watch, &self->place, self->memory, 0) < 0) {
     return NULL;
   }
-  self->start = sap_double_at(world.data, world.api->data.time);
+  self->start = sap_mjdata_time(&self->place.engine->api, self->place.data);
   int64_t taken, notable;
   Py_BEGIN_ALLOW_THREADS
-  taken = sap_mujoco_run(&world, 1, NULL, &notable);
+  taken = sap_mujoco_run(world, 1, NULL, &notable);
   Py_END_ALLOW_THREADS
-  if (world.failure == SAP_STEP_OPTIONS) {
-    Py_RETURN_NONE;
+  PyObject *answer;
+  if (sap_mujoco_end(world)->failure == SAP_STEP_OPTIONS) {
+    answer = Py_NewRef(Py_None);
+  } else if (taken == 1 && notable == 0 && !PyErr_Occurred()) {
+    answer = Py_NewRef(Py_True);
+  } else {
+    answer = sapwood_world_ended(world, taken, notable);
   }
-  if (taken == 1 && notable == 0 && !PyErr_Occurred()) {
-    Py_RETURN_TRUE;
-  }
-  return sapwood_world_ended(&world, taken, notable);
+  sap_mujoco_close(world);
+  return answer;
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
                     "fields must be None or (pair_geom, pair_dim, pair_friction, shapes)");
     return -1;
   }
-  const sap_forest *forest = &self->core->forest;
+  const sap_forest *forest = sap_stepper_forest(self->core);
   if (PyTuple_GET_SIZE(shapes) != forest->n_geoms) {
     PyErr_Format(PyExc_ValueError,
                  "fields: there are %zd shapes, expected one for each of %d geoms",

@@ -138,7 +138,7 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
     return -1;
   }
   if (sap_recording_open(recording, world) < 0) {
-    PyErr_SetString(PyExc_ValueError, world->message);
+    PyErr_SetString(PyExc_ValueError, sap_mujoco_end(world)->message);
     return -1;
   }
   for (int i = 0; i < SAP_N_RECORDED; i++) {
@@ -146,13 +146,10 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
       return -1;
     }
   }
-  if (take_array(&recording->state, dict, "state", steps, recording->n_state) < 0 ||
-      take_array(&recording->force, dict, "force", steps,
-                 3 * (int64_t)world->stepper->forest.n_bodies) < 0) {
-    return -1;
-  }
-  world->recording = recording;
-  return 0;
+  return take_array(&recording->state, dict, "state", steps, recording->n_state) < 0 ||
+                 take_array(&recording->force, dict, "force", steps, recording->n_force) < 0
+             ? -1
+             : 0;
 }
 
 /* ---- the module ----------------------------------------------------------------------------- */

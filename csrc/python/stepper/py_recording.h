@@ -7,8 +7,8 @@
 
 /* Room for `steps` steps of a world: None, or a dict of arrays (steps, length) by the names of
  * struct sap_recording, of which there may be any, an int `state_spec` beside `state`, and a
- * ContactLog `contacts`. The dict owns what is written; world->recording is `recording` where it is
- * not None. 0, or -1 with an exception. */
+ * ContactLog `contacts`. The dict owns what is written; a dict is attached to the world. 0, or -1
+ * with an exception. */
 int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *world,
                            const sapwood_state *state, PyObject *dict, Py_ssize_t steps);
 

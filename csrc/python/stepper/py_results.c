@@ -317,11 +317,14 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
   int complete = 1;
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  result->solution = self->core->solution;
-  *solved = self->core->solved;
-  *seconds = self->core->solve_seconds;
-  if (self->core->solved && self->settings.record_history) {
-    const sap_iteration *source = sap_solver_history(self->core->solver, n_records);
+  const sap_solution *solution = sap_stepper_solution(self->core);
+  const sap_iteration *source = sap_stepper_history(self->core, n_records);
+  *solved = solution != NULL;
+  *seconds = sap_stepper_solve_seconds(self->core);
+  if (*solved) {
+    result->solution = *solution;
+  }
+  if (source != NULL) {
     const size_t bytes = (size_t)*n_records * sizeof *source;
     *records = PyMem_RawMalloc(bytes);
     complete = *records != NULL;
@@ -374,7 +377,7 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     result.islands = arrays[RESULT_ISLANDS];
     result.group_gamma = arrays[RESULT_GROUP_GAMMA];
     result.group_v_c = arrays[RESULT_GROUP_V_C];
-    result.core_scale = take_if(self->core->gather.has_barriers, arrays[RESULT_CORE_SCALE]);
+    result.core_scale = take_if(sap_stepper_has_rigid_cores(self->core), arrays[RESULT_CORE_SCALE]);
     const int spins = PyArray_SIZE(arrays[RESULT_SPIN_GAMMA]) > 0;
     result.spin_gamma = take_if(spins, arrays[RESULT_SPIN_GAMMA]);
     result.spin_v_c = take_if(spins, arrays[RESULT_SPIN_V_C]);

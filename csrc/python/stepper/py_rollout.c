@@ -51,6 +51,49 @@ static void *take_vector(PyObject *object, const char *name, int typenum, npy_in
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
+/* the arguments that follow from each other's lengths */
+struct given {
+  Py_ssize_t first, last, steps;
+  PyObject *neutral, *initial, *control, *state, *sensordata, *records, *taken, *stop;
+};
+
+static int take_arrays(struct sap_rollout *r, const struct given *g) {
+  struct sap_rollout_lengths n;
+  if (sap_rollout_find_lengths(r, &n) < 0) {
+    PyErr_SetString(PyExc_ValueError, sap_mujoco_end(r->world)->message);
+    return -1;
+  }
+  if (!PyArray_Check(g->taken) || g->first < 0 || g->first > g->last || g->steps < 0 ||
+      g->last > PyArray_SIZE((PyArrayObject *)g->taken) ||
+      g->steps > NPY_MAX_INTP / (1 + PyArray_SIZE((PyArrayObject *)g->taken))) {
+    PyErr_SetString(PyExc_ValueError, "first, last and steps must fit the arrays");
+    return -1;
+  }
+  r->first = g->first;
+  r->last = g->last;
+  r->steps = g->steps;
+  const npy_intp worlds = PyArray_SIZE((PyArrayObject *)g->taken), steps = g->steps;
+  if ((r->taken = take_vector(g->taken, "taken", NPY_INT64, worlds)) == NULL ||
+      (r->neutral = take_vector(g->neutral, "neutral", NPY_DOUBLE, n.neutral)) == NULL ||
+      (r->stop = take_vector(g->stop, "stop", NPY_UINT8, 1)) == NULL ||
+      take_plane(&r->initial, g->initial, "initial_state", 2, (npy_intp[]){worlds, n.state, 0}, 0) <
+          0 ||
+      take_plane(&r->control, g->control, "control", 3, (npy_intp[]){worlds, steps, n.control}, 0) <
+          0 ||
+      take_plane(&r->state, g->state, "state", 3, (npy_intp[]){worlds, steps, n.state}, 1) < 0 ||
+      take_plane(&r->sensordata, g->sensordata, "sensordata", 3,
+                 (npy_intp[]){worlds, steps, (npy_intp)n.sensordata}, 1) < 0 ||
+      (g->records != Py_None &&
+       (r->records = sapwood_take_records(g->records, worlds * steps)) == NULL)) {
+    return -1;
+  }
+  if (r->initial.base == NULL) {
+    PyErr_SetString(PyExc_TypeError, "initial_state must be an array");
+    return -1;
+  }
+  return 0;
+}
+
 const char sapwood_stepper_rollout_doc[] =
     "rollout($self, /, api, model, data, first, last, steps, neutral_spec, state_spec,\n"
     "        control_spec, neutral, initial_state, control, state, sensordata, records, taken,\n"
@@ -70,55 +113,30 @@ PyObject *sapwood_stepper_rollout(PyObject *self, PyObject *args, PyObject *keyw
                           "initial_state", "control",      "state",      "sensordata",   "records",
                           "taken",         "stop",         "signals",    "memory",       NULL};
   struct sap_rollout r = {0};
+  struct given g;
   sapwood_place place;
   sapwood_watch watch;
-  Py_ssize_t first, last, n_steps;
-  int signals, nneutral, nstate, ncontrol;
-  PyObject *api, *model, *data, *neutral, *initial, *control, *state, *sensordata, *records, *taken,
-      *stop, *memory = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "OOOnnniiiOOOOOOOOp|O:rollout", names, &api, &model, &data, &first, &last,
-          &n_steps, &r.neutral_spec, &r.state_spec, &r.control_spec, &neutral, &initial, &control,
-          &state, &sensordata, &records, &taken, &stop, &signals, &memory) ||
+  int signals;
+  PyObject *api, *model, *data, *memory = Py_None, *answer = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOnnniiiOOOOOOOOp|O:rollout", names, &api,
+                                   &model, &data, &g.first, &g.last, &g.steps, &r.neutral_spec,
+                                   &r.state_spec, &r.control_spec, &g.neutral, &g.initial,
+                                   &g.control, &g.state, &g.sensordata, &g.records, &g.taken,
+                                   &g.stop, &signals, &memory) ||
       sapwood_place_find(&place, (sapwood_stepper *)self, api, model, data) < 0 ||
       sapwood_world_open(&r.world, &watch, &place, memory, signals) < 0) {
     return NULL;
   }
-  if (sap_rollout_lengths(&r, &nneutral, &nstate, &ncontrol) < 0) {
-    PyErr_SetString(PyExc_ValueError, r.world.message);
-    return NULL;
+  if (take_arrays(&r, &g) == 0) {
+    int ended;
+    Py_BEGIN_ALLOW_THREADS
+    ended = sap_rollout_run(&r);
+    Py_END_ALLOW_THREADS
+    PyObject *failure = ended ? Py_NewRef(Py_None) : sapwood_world_failure(r.world);
+    answer = failure == NULL
+                 ? NULL
+                 : Py_BuildValue("(LLN)", (long long)r.current, (long long)r.notable, failure);
   }
-  if (!PyArray_Check(taken) || first < 0 || first > last || n_steps < 0 ||
-      last > PyArray_SIZE((PyArrayObject *)taken) ||
-      n_steps > NPY_MAX_INTP / (1 + PyArray_SIZE((PyArrayObject *)taken))) {
-    PyErr_SetString(PyExc_ValueError, "first, last and steps must fit the arrays");
-    return NULL;
-  }
-  r.first = first;
-  r.last = last;
-  r.steps = n_steps;
-  const npy_intp worlds = PyArray_SIZE((PyArrayObject *)taken), steps = n_steps;
-  if ((r.taken = take_vector(taken, "taken", NPY_INT64, worlds)) == NULL ||
-      (r.neutral = take_vector(neutral, "neutral", NPY_DOUBLE, nneutral)) == NULL ||
-      (r.stop = take_vector(stop, "stop", NPY_UINT8, 1)) == NULL ||
-      take_plane(&r.initial, initial, "initial_state", 2, (npy_intp[]){worlds, nstate, 0}, 0) < 0 ||
-      take_plane(&r.control, control, "control", 3, (npy_intp[]){worlds, steps, ncontrol}, 0) < 0 ||
-      take_plane(&r.state, state, "state", 3, (npy_intp[]){worlds, steps, nstate}, 1) < 0 ||
-      take_plane(&r.sensordata, sensordata, "sensordata", 3,
-                 (npy_intp[]){worlds, steps, (npy_intp)r.world.nsensordata}, 1) < 0 ||
-      (records != Py_None && (r.records = sapwood_take_records(records, worlds * steps)) == NULL)) {
-    return NULL;
-  }
-  if (r.initial.base == NULL) {
-    PyErr_SetString(PyExc_TypeError, "initial_state must be an array");
-    return NULL;
-  }
-  int ended;
-  Py_BEGIN_ALLOW_THREADS
-  ended = sap_rollout_run(&r);
-  Py_END_ALLOW_THREADS
-  PyObject *failure = ended ? Py_NewRef(Py_None) : sapwood_world_failure(&r.world);
-  return failure == NULL
-             ? NULL
-             : Py_BuildValue("(LLN)", (long long)r.current, (long long)r.notable, failure);
+  sap_mujoco_close(r.world);
+  return answer;
 }

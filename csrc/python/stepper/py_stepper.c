@@ -101,7 +101,8 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
           &error) == 0 &&
       sapwood_take_fields(self, fields) == 0) {
     self->state = state;
-    sapwood_watch_signals(self->core->solver, state);
+    const sap_interrupt interrupt = sapwood_interrupt_of(state);
+    sap_stepper_set_interrupt(self->core, &interrupt);
     return (PyObject *)self;
   }
   Py_DECREF(self);
@@ -197,8 +198,9 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   }
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  fault = (int)self->core->gather.fault;
-  index = (long long)self->core->gather.fault_index;
+  int64_t at;
+  fault = (int)sap_stepper_fault(self->core, &at);
+  index = (long long)at;
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("iL", fault, index);
@@ -218,7 +220,7 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   }
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  memcpy(counts, self->core->counts, sizeof counts);
+  memcpy(counts, sap_stepper_counts(self->core), sizeof counts);
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("LLLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
@@ -239,7 +241,7 @@ static PyObject *stepper_overlap(PyObject *object, PyObject *Py_UNUSED(unused)) 
   }
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  overlap = self->core->overlap;
+  overlap = sap_stepper_overlap(self->core);
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   return PyFloat_FromDouble(overlap);
@@ -274,6 +276,7 @@ static PyMethodDef methods[] = {
 static PyMethodDef functions[] = {
     {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
     {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
+    {"mujoco_is_tested", sapwood_mujoco_is_tested, METH_O, sapwood_mujoco_is_tested_doc},
     {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(
@@ -328,9 +331,9 @@ int sapwood_add_stepper(PyObject *module) {
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
-      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
-      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
-      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      sapwood_add_engine(module) < 0 || sapwood_add_memory(module) < 0 ||
+      sapwood_add_recording(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
+      sapwood_add_prepared_step(module) < 0 || add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
       add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }

@@ -3,7 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "mujoco/engine/world.h"
+#include "base/clock.h"
+#include "mujoco/engine/options.h"
 #include "python/errors.h"
 #include "python/signals.h"
 #include "python/stepper/py_memory.h"
@@ -46,25 +47,29 @@ int sapwood_place_find(sapwood_place *place, sapwood_stepper *stepper, PyObject 
   return place->data == NULL ? -1 : 0;
 }
 
-int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, const sapwood_place *place,
+int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sapwood_place *place,
                        PyObject *memory, int signals) {
   sapwood_stepper *stepper = place->stepper;
-  if (sapwood_stepper_be_ready(stepper) < 0) {
+  sap_friction_memory *remembered = NULL;
+  if (sapwood_stepper_be_ready(stepper) < 0 ||
+      sapwood_memory_of(stepper, memory, &remembered) < 0) {
     return -1;
   }
   sap_error error = {0};
-  if (sap_mujoco_attach(world, &place->engine->api, stepper->core, place->model, place->data,
-                        &error) != SAP_OK) {
+  const sap_status status =
+      sap_mujoco_open_with(world, &place->engine->api, stepper->core, place->model, place->data,
+                           stepper->options_known ? &stepper->options : NULL, &error);
+  if (status == SAP_INVALID_ARGUMENT) {
     PyErr_Format(PyExc_ValueError, "%s %s", error.argument, error.rule);
     return -1;
   }
-  if (sapwood_memory_of(stepper, memory, &world->memory) < 0) {
+  if (sapwood_raise(status, &error) < 0) {
     return -1;
   }
-  *watch = (sapwood_watch){&stepper->lock, stepper->state, world->started};
-  world->hooks = (sap_step_hooks){watch, lock, unlock, signals ? look_for_signals : NULL};
-  world->options = stepper->options;
-  world->options_known = stepper->options_known;
+  *watch = (sapwood_watch){&stepper->lock, stepper->state, signals ? sap_seconds() : 0.0};
+  sap_mujoco_set_hooks(*world,
+                       &(sap_step_hooks){watch, lock, unlock, signals ? look_for_signals : NULL});
+  sap_mujoco_set_memory(*world, remembered);
   return 0;
 }
 
@@ -84,28 +89,29 @@ static PyObject *take_exception(void) {
 }
 
 PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
+  const sap_step_end *end = sap_mujoco_end(world);
   if (PyErr_Occurred()) {
     return take_exception();
   }
-  if (world->failure == SAP_STEP_TAKEN) {
+  if (end->failure == SAP_STEP_TAKEN) {
     return Py_NewRef(Py_None);
   }
   PyObject *message = NULL;
-  if (world->failure == SAP_STEP_ARGUMENT) {
-    sapwood_raise(world->status, &world->error);
+  if (end->failure == SAP_STEP_ARGUMENT) {
+    sapwood_raise(end->status, &end->error);
     PyObject *error = take_exception();
-    if (error == NULL || world->status == SAP_OUT_OF_MEMORY) {
+    if (error == NULL || end->status == SAP_OUT_OF_MEMORY) {
       return error;
     }
     message = PyObject_Str(error);
     Py_DECREF(error);
   } else {
-    const char *text = world->failure == SAP_STEP_MUJOCO ? world->message : "";
+    const char *text = end->failure == SAP_STEP_MUJOCO ? end->message : "";
     message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
   }
   return message == NULL ? NULL
-                         : Py_BuildValue("(siLN)", sap_step_failure_name(world->failure),
-                                         world->code, (long long)world->index, message);
+                         : Py_BuildValue("(siLN)", sap_step_failure_name(end->failure), end->code,
+                                         (long long)end->index, message);
 }
 
 PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t notable) {

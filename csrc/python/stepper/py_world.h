@@ -26,8 +26,9 @@ int sapwood_place_find(sapwood_place *place, sapwood_stepper *stepper, PyObject 
 
 /* Prepares steps there; the data must fit the model. They take the lock of the stepper; `memory` is
  * a FrictionMemory of that stepper or None; `signals` are let in between steps, which only the main
- * thread can. `watch` must outlive the world. 0, or -1 with an exception. Needs the GIL. */
-int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, const sapwood_place *place,
+ * thread can. `watch` must outlive the world, which the caller closes. 0, or -1 with an
+ * exception. Needs the GIL. */
+int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sapwood_place *place,
                        PyObject *memory, int signals);
 
 /* The failure as a tuple (name, array, index, message), or the exception that is set, of a

@@ -1,7 +1,8 @@
 /* ModelStepper.run: the loop over steps of one MjData, without the GIL. */
 #include "python/stepper/run.h"
 
-#include "mujoco/engine/world.h"
+#include "mujoco/engine/options.h"
+#include "mujoco/stages/step.h"
 #include "python/stepper/engine.h"
 #include "python/stepper/py_recording.h"
 #include "python/stepper/py_world.h"
@@ -40,7 +41,7 @@ typedef sap_step_failure step_part(sap_mujoco_world *world);
 static PyObject *call_part(PyObject *object, PyObject *args, step_part *part) {
   PyObject *api, *model, *data;
   sapwood_place place;
-  sap_mujoco_world world;
+  sap_mujoco_world *world;
   sapwood_watch watch;
   if (!PyArg_ParseTuple(args, "OOO", &api, &model, &data) ||
       sapwood_place_find(&place, (sapwood_stepper *)object, api, model, data) < 0 ||
@@ -48,9 +49,11 @@ static PyObject *call_part(PyObject *object, PyObject *args, step_part *part) {
     return NULL;
   }
   Py_BEGIN_ALLOW_THREADS
-  part(&world);
+  part(world);
   Py_END_ALLOW_THREADS
-  return sapwood_world_failure(&world);
+  PyObject *failure = sapwood_world_failure(world);
+  sap_mujoco_close(world);
+  return failure;
 }
 
 PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
@@ -95,18 +98,22 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
   }
   sap_step_record *records = NULL;
   sapwood_place place;
-  sap_mujoco_world world;
+  sap_mujoco_world *world = NULL;
   sapwood_watch watch;
   struct sap_recording recording;
+  PyObject *answer = NULL;
   if ((args[4] != Py_None && (records = sapwood_take_records(args[4], steps)) == NULL) ||
       sapwood_place_find(&place, (sapwood_stepper *)self, args[0], args[1], args[2]) < 0 ||
-      sapwood_world_open(&world, &watch, &place, n_args > 6 ? args[6] : Py_None, signals) < 0 ||
-      (n_args > 7 && sapwood_recording_open(&recording, &world, watch.state, args[7], steps) < 0)) {
+      sapwood_world_open(&world, &watch, &place, n_args > 6 ? args[6] : Py_None, signals) < 0) {
     return NULL;
   }
-  int64_t taken, notable;
-  Py_BEGIN_ALLOW_THREADS
-  taken = sap_mujoco_run(&world, steps, records, &notable);
-  Py_END_ALLOW_THREADS
-  return sapwood_world_ended(&world, taken, notable);
+  if (n_args <= 7 || sapwood_recording_open(&recording, world, watch.state, args[7], steps) == 0) {
+    int64_t taken, notable;
+    Py_BEGIN_ALLOW_THREADS
+    taken = sap_mujoco_run(world, steps, records, &notable);
+    Py_END_ALLOW_THREADS
+    answer = sapwood_world_ended(world, taken, notable);
+  }
+  sap_mujoco_close(world);
+  return answer;
 }

@@ -73,8 +73,8 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
 
 int sap_plan_has_graph_of(const struct sap_plan *plan, const int8_t *left_out,
                           const sap_settings *settings) {
-  return sap_graph_has_rest(&plan->graph, &plan->triples, plan->reduction.size, left_out,
-                            !settings->islands);
+  return sap_graph_has_triples(&plan->graph, &plan->triples, plan->reduction.size, left_out,
+                               !settings->islands);
 }
 
 sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, const sap_sizes *sizes,

@@ -1,4 +1,4 @@
-"""From dense matrices to the blocks of trees and contacts."""
+"""Conversion of dense matrices to the blocks of trees and contacts."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def flat_blocks(J: _Float, tree_nv: _Index, size: _Index, tree_a: _Index, tree_b
 def split_contacts(
     J: _Float, tree_nv: _Index, spin_contact: ArrayLike | None, spin_J: ArrayLike | None
 ) -> tuple[_Index, _Index, _Float, _Float | None]:
-    """tree_a, tree_b, and flat blocks of J and spin_J; what is given alone is left as it is."""
+    """tree_a, tree_b, and flat blocks of J and spin_J; spin_J alone is returned as it is."""
     n = len(J) // 3
     size = np.full(n, 3, np.int32)
     if spin_contact is None or spin_J is None:
@@ -108,7 +108,7 @@ def split_contacts(
         raise ValueError(f"spin_contact[{k}] = {contact[k]}: must be the index of a contact")
     shape = (3 * len(contact), J.shape[1])
     spin = _core.as_float64(spin_J, "spin_J", shape, rule="finite")
-    # all rows of a contact behind each other: a tree may be touched by those that turn alone
+    # sort the rows by contact: a tree may be touched by angular rows only
     of = np.repeat(np.concatenate([np.arange(n), contact]), 3)
     rows = np.concatenate([J, spin])[np.argsort(of, kind="stable")]
     every = np.bincount(of, minlength=n).astype(np.int32)

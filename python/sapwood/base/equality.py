@@ -1,4 +1,4 @@
-"""Equality of results that hold arrays, which plain tuples cannot tell: NaN equals NaN."""
+"""Equality of results that hold arrays; unlike in tuples, NaN equals NaN."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def equal_values(one: Any, other: Any) -> bool:
     Parameters
     ----------
     one, other : object
-        What is compared; arrays may be structured.
+        The values to compare; arrays may be structured.
 
     Returns
     -------
@@ -36,9 +36,9 @@ def equal_arrays(one: tuple[Any, ...], other: object) -> bool:
     Parameters
     ----------
     one : tuple of array_like
-        What is compared.
+        The arrays to compare.
     other : object
-        With what; unequal where it is no tuple.
+        The value to compare with; unequal if it is no tuple.
 
     Returns
     -------

@@ -5,10 +5,10 @@ nothing beside it. Once all is written the new file takes the name: a reader see
 the new one, never a part. What a process that is killed had written is left beside the file, as
 ``NAME.xxxxxxxx.new``.
 
-As where a file is written in place, a symbolic link stays and what it leads to is replaced; owner
-and permissions are kept, and a file that must not be written is not. What cannot be replaced is
-written in place: a device, a pipe, a file in a folder that takes no new ones, a file whose owner
-cannot be kept. Other hard links keep the old content.
+Like a file written in place, the new file keeps symbolic links, owner and permissions, and a
+read-only file is not written. Files that cannot be replaced are written in place: a device, a pipe,
+a file in a folder that takes no new ones, a file whose owner cannot be kept. Other hard links keep
+the old content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from os import PathLike
 from typing import BinaryIO, Self
 
-#: Characters of a name in that of the file beside it: a name has at most 255 bytes.
+#: Characters of the name that the temporary file keeps: a name has at most 255 bytes.
 _MOST_CHARACTERS = 40
 
 
@@ -32,9 +32,9 @@ def write_file(path: str | PathLike[str], content: bytes | memoryview | str) -> 
     Parameters
     ----------
     path : path-like
-        Where to write; an existing file is replaced once all is written.
+        The file; an existing one is replaced after all is written.
     content : bytes or str
-        What to write, see :meth:`NewFile.write`.
+        The content, see :meth:`NewFile.write`.
 
     Raises
     ------
@@ -122,7 +122,7 @@ class NewFile:
             self._stream.write(content)
 
     def flush(self) -> None:
-        """Let others see what was written.
+        """Make the written content visible to other processes.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class NewFile:
         return self._stream.fileno()
 
     def take_name(self) -> None:
-        """Replace the old file; what is written from now on is added to the new one.
+        """Replace the old file; later content is added to the new one.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class NewFile:
         if self._aside is None:
             return
         with self._errors():
-            # where there is something to lose, a power failure must not leave an empty file
+            # after a power failure a file that existed must not be empty
             if self._old is not None:
                 os.fsync(self._stream.fileno())
             os.replace(self._aside, self._target)
@@ -169,7 +169,7 @@ class NewFile:
         Raises
         ------
         OSError
-            There is no room for what was written.
+            There is no room for the content.
         """
         if self._aside is None:
             with self._errors():

@@ -51,8 +51,8 @@ MEANT: dict[str, tuple[str, ...]] = {
     "warmstart": ("start", "v_guess"),
     "x0": ("start", "v_guess"),
 }
-"""What to write in the place of arguments that do not exist. A text holds for functions that have
-the argument with which it begins; the first one that holds is told."""
+"""Corrections for arguments that do not exist. A text applies to functions with the argument that
+it begins with; the first one that applies is shown."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -96,7 +96,7 @@ def counted(number: int, noun: str) -> str:
     Parameters
     ----------
     number : int
-        How many.
+        Number of things.
     noun : str
         Its plural ends in s.
 
@@ -109,7 +109,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def _instead(name: str, known: Collection[str]) -> str:
-    """What to write in the place of an argument that does not exist."""
+    """The correction for an argument that does not exist."""
     for text in MEANT.get(name, ()):
         found = re.match(r"\w+", text)
         if found and found[0] in known:
@@ -124,7 +124,7 @@ def _fault(
     args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> str:
-    """Why a call does not fit its function, empty where this module has nothing to add."""
+    """The reason why a call does not fit its function; empty if there is no better text."""
     kinds = inspect.Parameter
     shared = [inspect.signature(f).parameters.values() for f in (function, *also)]
     unnamed = (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)
@@ -139,7 +139,7 @@ def _fault(
 
 
 def explained(*also: Callable[..., object], order: str = "") -> Callable[[_T], _T]:
-    """Decorate a function, or a class, whose errors about unknown arguments say what was meant.
+    """Decorate a function or class: errors about unknown arguments then suggest a correction.
 
     Parameters
     ----------
@@ -192,9 +192,9 @@ def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
     Parameters
     ----------
     text : str
-        What the warning says.
+        Text of the warning.
     category : type
-        Of the warning.
+        Its category.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sapwood."):

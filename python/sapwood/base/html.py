@@ -14,7 +14,7 @@ def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
     Parameters
     ----------
     title : str
-        What the table is of.
+        The title.
     rows : iterable of (str, object)
         Name and value of each row; both are escaped.
 

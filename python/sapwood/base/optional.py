@@ -21,7 +21,7 @@ def install_command(extra: str) -> str:
     Returns
     -------
     str
-        What an error or a message tells the user.
+        The command, for an error or message.
     """
     return f"pip install '{SOURCE}[{extra}]'{_WHERE}"
 

@@ -1,4 +1,4 @@
-"""How many processors there are to work on."""
+"""The number of processors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def usable_processors() -> int:
-    """Number of processor cores that this process may run on, or of the machine where none is told.
+    """Number of processor cores that this process may use, or else of the machine.
 
     Returns
     -------

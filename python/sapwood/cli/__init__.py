@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises
     ------
     SystemExit
-        From ``--help``, ``--version`` and usage errors, as argparse does.
+        For ``--help``, ``--version`` and usage errors, as in argparse.
     """
     _prepare_streams()
     try:
@@ -73,7 +73,7 @@ def _prepare_streams() -> None:
 
 
 def _take_apart(interrupt: KeyboardInterrupt) -> None:
-    """Let go of what was being made when Ctrl-C came: half-made objects may complain of it."""
+    """Destroy objects that were half made when Ctrl-C came, and silence their complaints."""
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     traceback.clear_frames(interrupt.__traceback__)
     sys.unraisablehook = hook

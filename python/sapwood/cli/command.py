@@ -1,4 +1,4 @@
-"""What the commands share: exit codes, errors, types of arguments."""
+"""Common parts of the commands: exit codes, errors, types of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sapwood info``: what is installed."""
+"""``sapwood info``: the installed versions."""
 
 from __future__ import annotations
 

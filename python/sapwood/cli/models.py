@@ -1,4 +1,4 @@
-"""What commands that simulate share: the model, its start, and what drives it."""
+"""Common parts of commands that simulate: the model, its start, and its controls."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _keyframe(model: mujoco.MjModel, name: str | None) -> int | None:
 
 
 def control(arguments: argparse.Namespace, model: mujoco.MjModel) -> Drive | None:
-    """What sets the controls before each step; None where nothing does.
+    """The function that sets the controls before each step; None without controls.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _table(path: Path, model: mujoco.MjModel) -> Drive:
     actuators = [names.index(columns[i]) for i in driven]
 
     def held(data: mujoco.MjData) -> None:
-        # times of steps are sums, and those of the file are not
+        # times of steps are sums with round-off, times in the file are not
         row = int(np.searchsorted(times, data.time + 1e-9 * (1.0 + data.time), side="right")) - 1
         if row >= 0:
             data.ctrl[actuators] = rows[row, driven]

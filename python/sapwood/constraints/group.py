@@ -1,4 +1,4 @@
-"""What the kinds of constraint beside frictional contact share.
+"""The common part of all kinds of constraint beside frictional contact.
 
 Each row is a spring and damper whose impulse is held between two bounds::
 
@@ -23,7 +23,7 @@ _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 Kind = Literal["limit", "bilateral", "controller", "dry_friction"]
 
-_MOST_ROWS = 6  # of one constraint
+_MOST_ROWS = 6  # rows of one constraint
 _REGULARIZED = ("R", "v_hat", "lower", "upper")
 
 # rules for the values of an array over rows; NaN breaks all of them
@@ -43,7 +43,7 @@ _RULES: dict[str, Callable[[_Float], NDArray[np.bool_]]] = {
 class ConstraintGroup:
     """Constraints of one kind, immutable; made by one of its subclasses.
 
-    Arrays over rows hold the rows of one constraint after those of the other.
+    Arrays over rows hold the rows of one constraint after another.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ConstraintGroup:
     _rules: ClassVar[dict[str, str]]
     _defaults: ClassVar[dict[str, float | None]]
     _settings: ClassVar[tuple[str, ...]] = ("beta",)
-    # of bounds that are given with R and v_hat: rules, the default of `lower`, and pairs in order
+    # rules for bounds given with R and v_hat: the default of `lower`, and ordered pairs
     _bounds: ClassVar[dict[str, str]] = {"lower": "must be <= 0", "upper": "must be >= 0"}
     _lower: ClassVar[float] = -np.inf
     _ordered: ClassVar[tuple[tuple[str, str], ...]] = ()
@@ -106,7 +106,7 @@ class ConstraintGroup:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def _set(self, **fields: object) -> None:
-        """Set what is not None."""
+        """Set the fields that are not None."""
         for name, value in fields.items():
             if value is not None:
                 object.__setattr__(self, name, value)
@@ -208,7 +208,7 @@ class ConstraintGroup:
         return self.with_fields(tree_a=tree_a, tree_b=tree_b, J=_read_only(J))
 
     def regularized(self, R: _Float, v_hat: _Float, lower: _Float, upper: _Float) -> Self:
-        """The same constraints with what follows from their parameters.
+        """The same constraints with the numbers derived from their parameters.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class ConstraintGroup:
         return self.with_fields(R=R, v_hat=v_hat, lower=lower, upper=upper)
 
     def for_core(self, dt: float) -> tuple[object, ...]:
-        """What the core reads of the group.
+        """The fields of the group that the core reads.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class ConstraintGroup:
         return copy
 
     def physical(self) -> Self:
-        """The same constraints by their physical parameters alone, as they were given.
+        """The same constraints with their physical parameters only, as they were given.
 
         The groups of a problem carry the R, v_hat and bounds of its time step and masses, and keep
         them in another problem. Without them that problem finds its own.
@@ -311,7 +311,7 @@ class ConstraintGroup:
         return {name: getattr(self, name) for name in self._rules}
 
     def _arguments(self) -> dict[str, Any]:
-        """Arguments that make an equal group, by name; what is not there is left out."""
+        """Arguments by name that make an equal group; absent ones are left out."""
         names = ("J", "tree_a", "tree_b", *_REGULARIZED, *self._settings, *self._rules)
         arguments = {name: getattr(self, name, None) for name in names}
         return {name: value for name, value in arguments.items() if value is not None}

@@ -41,7 +41,7 @@ class JointLimits(ConstraintGroup):
     tau_d : float or array_like (n,), optional
         Dissipation time >= 0, s; by default the time step.
     R, v_hat : array_like (n,), optional
-        In place of phi0, k, tau_d, which are information only then.
+        Given instead of phi0, k, tau_d, which are then information only.
     lower, upper : array_like (n,), optional
         Bounds of the impulse, with R and v_hat only: 0, and >= 0; by default 0 and infinite.
     beta : float
@@ -116,7 +116,7 @@ class Bilaterals(ConstraintGroup):
         Bounds of the force, force_lower <= force_upper, N or N m; by default none. Both above 0
         for a cable under tension that pulls with J, both below 0 for one that pulls against it.
     R, v_hat : array_like (n_rows,), optional
-        In place of the parameters above, which are information only then.
+        Given instead of the parameters above, which are then information only.
     lower, upper : array_like (n_rows,), optional
         Bounds of the impulse, lower <= upper, with R and v_hat only; by default none.
     beta : float
@@ -204,7 +204,7 @@ class Controllers(ConstraintGroup):
     effort : float or array_like (n,), optional
         Limit >= 0 of the effort, N or N m; by default infinite.
     R, v_hat : array_like (n,), optional
-        In place of the parameters above, which are information only then.
+        Given instead of the parameters above, which are then information only.
     lower, upper : array_like (n,), optional
         Bounds of the impulse, lower <= 0 <= upper, with R and v_hat only; by default none.
     beta : float
@@ -276,7 +276,7 @@ class DryFrictions(ConstraintGroup):
     f : float or array_like (n,)
         Friction force or torque >= 0, N or N m.
     R, v_hat : array_like (n,), optional
-        In place of f, which is information only then.
+        Given instead of f, which is then information only.
     lower, upper : array_like (n,), optional
         Bounds of the impulse, lower <= 0 <= upper, with R and v_hat only; by default none.
 
@@ -325,7 +325,7 @@ def placed_groups(
     Parameters
     ----------
     constraints : iterable of ConstraintGroup
-        As the user gave them.
+        The groups as the user gave them.
     tree_nv : array_like of int (n_trees,)
         Velocities of each tree.
 

@@ -1,4 +1,4 @@
-"""How stiff limits and equality constraints of a model are, and where that comes from."""
+"""Stiffness of limits and equality constraints of a model, and its sources."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def custom_stiffness(
     entries : mapping
         The model's custom numbers.
     faults : list of str, optional
-        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
+        Collects the faults of malformed custom numbers; without it they raise ValueError.
 
     Returns
     -------
@@ -168,12 +168,12 @@ def element_stiffness(
     time_step : float
         Dissipation time of materials without one, s.
     faults : list of str, optional
-        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
+        Collects the faults of malformed custom numbers; without it they raise ValueError.
 
     Returns
     -------
     dict
-        By kind.
+        Materials by kind.
 
     Raises
     ------

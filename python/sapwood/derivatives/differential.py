@@ -1,4 +1,4 @@
-"""Numbers in the shape of those of a problem, and of its solution: changes and gradients."""
+"""Changes and gradients of a problem and of its solution, in the shape of their arrays."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ COLUMNS = {"v_hat_t": 2, "spin_mu": 3}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class GroupDifferential:
-    """Numbers in the shape of those of a group of constraints.
+    """Numbers in the shape of a group of constraints: a change of it, or a gradient.
 
     Attributes
     ----------
     J : array (..., n_J)
         Entries of the blocks of J.
     R, v_hat, lower, upper : array (..., n_rows)
-        The same as for :class:`sapwood.constraints.ConstraintGroup`.
+        Numbers of the rows, as in :class:`sapwood.constraints.ConstraintGroup`.
     parameters : mapping of str to array (..., n_rows)
-        Physical parameters by name, where R, v_hat and the bounds follow from them.
+        Physical parameters by name, if R, v_hat and the bounds follow from them.
     """
 
     J: ArrayLike | None = None
@@ -40,26 +40,26 @@ class GroupDifferential:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Differential:
-    """Numbers in the shape of those of a problem: a change of it, or a gradient.
+    """Numbers in the shape of a problem: a change of it, or a gradient.
 
-    Every array has the shape of that of :class:`ContactProblem` with the same name, with the
-    dimensions of a batch, if there are any, in front. In a change None means 0; in a gradient, that
-    the problem has no such numbers, or that others do not follow from them.
+    Every array has the shape of the array of :class:`ContactProblem` with the same name, with batch
+    dimensions in front. In a change None means 0; in a gradient it means that the problem has no
+    such numbers, or that nothing follows from them.
 
-    The blocks of A stay symmetric: a derivative is half of that by both entries, and of a change
-    the symmetric part counts. R_t, R_n, v_hat_n and kappa are numbers of their own: as if they were
-    added to after they followed from phi0, k, tau_d, delta, sigma and dt.
+    The blocks of A stay symmetric: the derivative by an entry is half the derivative by it and its
+    mirror image, and the symmetric part of a change counts. R_t, R_n, v_hat_n and kappa are numbers
+    of their own, as if a term were added to the values from phi0, k, tau_d, delta, sigma and dt.
 
     Attributes
     ----------
     A, v_star, J, mu, R_t, R_n, v_hat_n, v_hat_t : array or None
     kappa, core_lambda, friction_bound, spin_J, spin_mu : array or None
     phi0, k, tau_d, delta : array or None
-        Where R_t, R_n and v_hat_n follow from them, and kappa from delta.
+        Physical parameters, if R_t, R_n, v_hat_n and kappa follow from them.
     dt, sigma : array (...) or None
-        As R, v_hat, kappa and bounds depend on them. A v_star that depends on dt is the caller's.
+        Numbers that R, v_hat, kappa and bounds depend on. The caller differentiates v_star by dt.
     constraints : tuple of GroupDifferential
-        Of each group of constraints.
+        One for each group of constraints.
     """
 
     A: ArrayLike | None = None
@@ -106,27 +106,27 @@ class _WhenRead:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Gradient(Differential):
-    """The gradient of a loss by the numbers of a problem, and where it was taken.
+    """The gradient of a loss by the numbers of a problem, and the point where it was taken.
 
-    Those by A and J, the largest arrays, are formed when one of them is read first.
+    The derivatives by A and J, the largest arrays, are formed when one of them is first read.
 
     Attributes
     ----------
     regions : ndarray (n_contacts,) of int8
-        :class:`sapwood.Region` of each contact: what it would be in another one is not looked at.
+        :class:`sapwood.Region` of each contact, which the derivatives keep.
     distance : ndarray (n_contacts,)
         Smallest change of the contact velocity, of |v_t| and v_n, that takes a contact to the
         boundary of another region, m/s.
     row_distance : tuple of ndarray (n_rows,)
-        The same of the rows of each group of constraints, m/s or rad/s.
+        The same for the rows of each group of constraints, m/s or rad/s.
     converged : bool
-        Whether the solve had. If it had not, the gradient is that of a velocity which is no
+        Whether the solve converged; otherwise the gradient belongs to a velocity that is no
         solution.
     momentum_error : float
         e_m, Eq. (24), at the velocity where the problem was linearized.
     residual : float
-        What is left of the linear system where Coulomb's friction makes it unsymmetric,
-        over its right side, both times the inverse of its symmetric part; 0 elsewhere.
+        Residual of the unsymmetric linear system of Coulomb's friction, relative to its right-hand
+        side, both in the norm of the inverse of its symmetric part; 0 for other friction.
     """
 
     regions: NDArray[np.int8]
@@ -145,18 +145,18 @@ class Gradient(Differential):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SolutionDifferential:
-    """The change of a solution, with the dimensions of a batch in front.
+    """The change of a solution, with batch dimensions in front.
 
     Attributes
     ----------
     v : ndarray (..., nv)
-        Of the velocities.
+        Change of the velocities.
     gamma : ndarray (..., n_contacts, 3)
-        Of the contact impulses.
+        Change of the contact impulses.
     constraints : tuple of ndarray (..., n_rows)
-        Of the impulses of each group.
+        Change of the impulses of each group.
     spin_gamma : ndarray (..., n_spins, 3) or None
-        Of the impulses of torsional and rolling friction.
+        Change of the impulses of torsional and rolling friction.
     residual : float
         The same as for :class:`Gradient`.
     """
@@ -168,19 +168,19 @@ class SolutionDifferential:
     residual: float
 
 
-# of a problem, but those of its groups of constraints
+# the numbers of a problem without its groups of constraints
 NUMBERS = tuple(
     field.name for field in dataclasses.fields(Differential) if field.name != "constraints"
 )
 
 
 def rank_of(name: str) -> int:
-    """Dimensions of a number of one problem.
+    """Number of dimensions of a number of one problem.
 
     Parameters
     ----------
     name : str
-        One of NUMBERS.
+        A name in NUMBERS.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """Derivatives of a solution with respect to its problem: reverse and forward mode.
 
-At the solution A (v - v*) = J^T gamma(J v), and with H = A + J^T G J factored there, one
-back-substitution gives the derivatives by every number of the problem: see
-``include/sapwood/sensitivity.h`` for the formulas and ``docs/derivatives.md`` for what they mean.
+At the solution, A (v - v*) = J^T gamma(J v). With the factor of H = A + J^T G J there, one
+back-substitution gives the derivatives by every number of the problem.
+``include/sapwood/sensitivity.h`` has the formulas, ``docs/explanation/derivatives.md`` their
+meaning.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from sapwood.settings import SapSettings
 
 _Float = NDArray[np.float64]
 
-# of a system that is not symmetric; what is left beyond it is no derivative
+# largest residual of an unsymmetric system whose solution counts as a derivative
 _MOST_RESIDUAL = 1e-6
 
 
@@ -62,16 +63,16 @@ class LinearPoint(NamedTuple):
 class Sensitivity(_core.Sensitivity):
     """A problem linearized and factored at its solution: made by ``solve(..., sensitivity=True)``.
 
-    It shares the arrays of the problem, which must stay as they are as long as it is used. Several
-    threads may use one: its calls wait for each other, without the GIL. It has no copies: pickled,
-    it is None.
+    It shares the arrays of the problem, which must not change while it is used. Several threads
+    may use it: its calls wait for each other, without the GIL. It is never copied; pickling leaves
+    None.
 
     Parameters
     ----------
     problem : ContactProblem
         The solved problem.
     solution : Solution or LinearPoint
-        Its solution.
+        The solution of the problem.
     settings : SapSettings, optional
         The settings of the solve.
 
@@ -126,10 +127,9 @@ class Sensitivity(_core.Sensitivity):
         v_bar, gamma_bar, constraint_gamma_bars, spin_gamma_bar
             dL/d of the solution.
         frozen_regularization : bool
-            Leave out that R follows from A and J.
+            Ignore that R follows from A and J.
         matrices : bool
-            Form dL/dA and dL/dJ now, and not when they are read, which takes a second
-            back-substitution.
+            Form dL/dA and dL/dJ now, by a second back-substitution, instead of when they are read.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class Sensitivity(_core.Sensitivity):
         problem_dot : Differential
             The change of the problem.
         frozen_regularization : bool
-            Leave out that R follows from A and J.
+            Ignore that R follows from A and J.
 
         Returns
         -------
@@ -172,7 +172,7 @@ class Sensitivity(_core.Sensitivity):
         frozen: bool,
         matrices: bool,
     ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-        """What the core is asked, and the dimensions of the batch."""
+        """The arguments for the core, and the dimensions of the batch."""
         frozen, matrices = boolean(frozen, "frozen_regularization"), boolean(matrices, "matrices")
         problem = self.problem
         counts = [group.n_rows for group in problem.constraints]
@@ -212,14 +212,14 @@ class Sensitivity(_core.Sensitivity):
         batch: tuple[int, ...],
         found: tuple[dict[str, Any], float],
     ) -> Gradient:
-        """From what the core was asked and found."""
+        """The gradient, from the arguments for the core and its results."""
         numbers, residual = found
         _check_residual(residual)
         groups = tuple(_group_of(group, batch) for group in numbers.pop("constraints"))
         arrays: dict[str, Any] = {name: _shaped(name, x, batch) for name, x in numbers.items()}
         m, *bars, frozen, matrices = arguments
         if not matrices:
-            # what the caller does with the arrays afterwards is not seen
+            # copies, so that later changes of the caller's arrays have no effect
             kept = [None if bar is None else np.array(bar) for bar in bars]
             find: Callable[..., Any] = super().vjp
 
@@ -238,7 +238,7 @@ class Sensitivity(_core.Sensitivity):
     def _jvp_call(
         self, problem_dot: Differential, frozen: bool
     ) -> tuple[tuple[int, dict[str, Any], bool], tuple[int, ...]]:
-        """What the core is asked, and the dimensions of the batch."""
+        """The arguments for the core, and the dimensions of the batch."""
         if not isinstance(problem_dot, Differential):
             raise TypeError(f"problem_dot must be a Differential, not {type(problem_dot).__name__}")
         frozen = boolean(frozen, "frozen_regularization")
@@ -271,7 +271,7 @@ class Sensitivity(_core.Sensitivity):
     def _response(
         self, batch: tuple[int, ...], found: tuple[_Float, _Float, _Float, _Float, float]
     ) -> SolutionDifferential:
-        """From what the core found."""
+        """The change of the solution, from the results of the core."""
         problem = self.problem
         v, gamma, rows, spin, residual = found
         _check_residual(residual)
@@ -292,7 +292,7 @@ class Sensitivity(_core.Sensitivity):
 
 
 def _dropped() -> None:
-    """What is left of a pickled sensitivity."""
+    """The substitute for a pickled sensitivity: None."""
 
 
 def _asked(value: ArrayLike, name: str) -> _Float:
@@ -317,7 +317,7 @@ def _batch_of(arrays: Any) -> tuple[int, ...]:
 
 
 def _flat(array: _Float | None, batch: tuple[int, ...], m: int, rank: int) -> _Float | None:
-    """The array (m, n) of all in a batch."""
+    """An array (m, n) with one row per member of the batch."""
     if array is None:
         return None
     inner = array.shape[max(array.ndim - rank, 0) :]
@@ -327,7 +327,7 @@ def _flat(array: _Float | None, batch: tuple[int, ...], m: int, rank: int) -> _F
 
 
 def _shaped(name: str, array: _Float, batch: tuple[int, ...]) -> _Float:
-    """What the core found, (m, n), in the shape of the problem's."""
+    """A result of the core, (m, n), in the shape of the problem's array."""
     if rank_of(name) == 0:
         return array.reshape(batch)
     if name in COLUMNS:
@@ -350,7 +350,7 @@ def _group_of(numbers: dict[str, _Float], batch: tuple[int, ...]) -> GroupDiffer
 
 
 def _fields_of(group: GroupDifferential, k: int) -> dict[str, _Float]:
-    """What there is of a change of a group, by name."""
+    """The given fields of a change of a group, by name."""
     if not isinstance(group, GroupDifferential):
         raise TypeError(
             f"problem_dot.constraints[{k}] must be a GroupDifferential, not {type(group).__name__}"

@@ -10,7 +10,7 @@ contact: patches have torsional friction, a centre of pressure, and no corners t
     surface.plot()
 
 A rigid body is ``PressureField(modulus=math.inf)``. What is computed, and how accurate it is, says
-``docs/pressure_fields.md``.
+``docs/explanation/pressure_fields.md``.
 """
 
 from .field import PressureField

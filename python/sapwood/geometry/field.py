@@ -1,4 +1,4 @@
-"""What a pressure field is, whatever the shape: stiffness, fineness, margin."""
+"""Parameters of a pressure field that do not depend on the shape: stiffness, fineness, margin."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class PressureField:
         Length of edges on curved surfaces, m, such that a shape has no more than 131072 cells.
         Boxes, hulls and meshes need none.
     margin : float, optional
-        What the shape is inflated by, m: with p < 0 there, contacts are known before they begin.
-        Not of rigid shapes.
+        Inflation of the shape, m: contacts are known before they touch, with p < 0 there. Rigid
+        shapes have none.
     thickness : float, optional
         Depth of a compliant half space at which the pressure is the modulus, m.
 
@@ -106,12 +106,12 @@ class PressureField:
         Parameters
         ----------
         edges : array_like (3,)
-            Their lengths, m.
+            Lengths of the edges, m.
 
         Returns
         -------
         FieldShape
-            Of 24, 40 or 44 tetrahedra.
+            A shape of 24, 40 or 44 tetrahedra.
         """
         return self._shape(
             primitives.box(_core.as_float64(edges, "edges", (3,), "positive"), self.margin)
@@ -128,7 +128,7 @@ class PressureField:
         Returns
         -------
         FieldShape
-            With the resolution along its rims.
+            A shape with the resolution along its rims.
         """
         return self._shape(
             primitives.cylinder(
@@ -145,12 +145,12 @@ class PressureField:
         Parameters
         ----------
         radius, length : float
-            Of the cylinder between the caps, m.
+            Radius, and length of the cylinder between the caps, m.
 
         Returns
         -------
         FieldShape
-            With the resolution around it.
+            A shape with the resolution around it.
         """
         return self._shape(
             primitives.capsule(
@@ -197,7 +197,7 @@ class PressureField:
         vertices : array_like (n, 3) or path-like
             m; or a mesh file (.vtk or .msh, by meshio).
         tetrahedra : array_like of int (m, 4), optional
-            Of positive volume; not with a file.
+            Tetrahedra of positive volume; not with a file.
 
         Returns
         -------

@@ -27,7 +27,7 @@ def convex(points: ArrayLike, margin: float = 0.0) -> FieldMesh:
     points : array_like (n, 3)
         m; those inside of the hull are left out.
     margin : float, optional
-        That its faces are moved outward by, m.
+        Distance that its faces are moved outward, m.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike, margin: float = 0.0)
     vertices : array_like (n, 3)
         m.
     tetrahedra : array_like of int (m, 4)
-        Of positive volume.
+        Tetrahedra of positive volume.
     margin : float, optional
-        That its boundary is moved outward by, m; vertices inside stay.
+        Distance that its boundary is moved outward, m; vertices inside stay.
 
     Returns
     -------
     FieldMesh
-        Of these arrays.
+        The mesh.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def distance_to_triangles(point: Points, triangles: Points) -> float:
     point : ndarray (3,)
         Anywhere.
     triangles : ndarray (n, 3, 3)
-        Their corners.
+        Corners of the triangles.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def read_tetrahedra(path: str | os.PathLike[str]) -> tuple[Points, Cells]:
     vertices : ndarray (n, 3)
         m.
     tetrahedra : ndarray of int (m, 4)
-        In the order of the file, turned to positive volume.
+        Tetrahedra in the order of the file, turned to positive volume.
 
     Raises
     ------

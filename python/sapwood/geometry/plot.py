@@ -28,7 +28,7 @@ def plot_faces(polygons: list[_Float], pressures: _Float, ax: Axes3D | None = No
     Returns
     -------
     Axes3D
-        With equal scales, and a colour bar.
+        The axes, with equal scales and a colour bar.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize

@@ -21,7 +21,7 @@ Points = NDArray[np.float64]
 
 #: Tetrahedra of a mesh of a curved shape at most; it takes about a second to become a shape.
 MOST_CELLS = 1 << 17
-# of which the triangles of a subdivided octahedron, cylinders and capsules make up as many
+# limits with about as many cells: octahedron subdivisions, cells on a rim, cells around an axis
 _MOST_LEVELS, _MOST_ON_RIM, _MOST_AROUND = 7, MOST_CELLS // 9, 255
 
 
@@ -116,13 +116,13 @@ def ellipsoid(semi_axes: Points, resolution: float, margin: float = 0.0) -> Fiel
 def box(edges: Points, margin: float = 0.0) -> FieldMesh:
     """Mesh a box: the centres of its faces, joined to what separates faces from each other.
 
-    That is one polygon at every edge of the box, from the edge to the medial set, and the medial
-    rectangle between the two faces that are nearest to each other.
+    The cells are one polygon at every edge of the box, from the edge to the medial set, and the
+    medial rectangle between the two nearest faces.
 
     Parameters
     ----------
     edges : ndarray (3,)
-        Their lengths, m.
+        Lengths of the edges, m.
     margin : float, optional
         m.
 
@@ -132,8 +132,8 @@ def box(edges: Points, margin: float = 0.0) -> FieldMesh:
         15, 17 or 18 vertices, where the three edges, or the two shortest, or neither, are equal.
     """
     half = edges / 2 + margin
-    # nearly equal counts as equal: of a medial set thin in two directions, 5e-7 each, cells would
-    # be as flat as those that are refused
+    # nearly equal counts as equal: cells at a medial set that is thin in two directions, 5e-7 each,
+    # would be as flat as the refused ones
     core = np.where(half - half.min() > 1e-6 * half.max(), half - half.min(), 0.0)
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     centres = np.concatenate([-np.diag(half), np.diag(half)])
@@ -150,7 +150,7 @@ def box(edges: Points, margin: float = 0.0) -> FieldMesh:
         if len(differ) != 1:
             continue
         faces = [axis + (3 if signs[i, axis] > 0 else 0) for axis in range(3) if axis != differ[0]]
-        # from corner to corner, by way of the medial set
+        # from corner to corner, through the medial set
         inner = _between(int(of_corner[i]), int(of_corner[j]), len(medial) == 3)
         polygon = [6 + i, *inner, 6 + j]
         cells += [
@@ -171,7 +171,7 @@ def box(edges: Points, margin: float = 0.0) -> FieldMesh:
 
 
 def _between(first: int, last: int, all_of_them: bool) -> list[int]:
-    """Medial vertices from that of one corner to that of another."""
+    """Medial vertices between the ones of two corners."""
     return list(range(first, last + 1)) if all_of_them else sorted({first, last})
 
 
@@ -255,7 +255,7 @@ def capsule(radius: float, length: float, resolution: float, margin: float = 0.0
     Parameters
     ----------
     radius, length : float
-        Of the cylinder between the caps, m.
+        Radius, and length of the cylinder between the caps, m.
     resolution : float
         Length of edges around it, m.
     margin : float, optional

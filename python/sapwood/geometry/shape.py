@@ -15,7 +15,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class ShapeKind(Enum):
-    """What a shape is made of."""
+    """The kind of cells of a shape."""
 
     #: compliant: a pressure field, linear in each tetrahedron
     TETRAHEDRA = "tetrahedra"
@@ -36,17 +36,17 @@ class FieldShape:
     Attributes
     ----------
     kind : ShapeKind
-        What it is made of.
+        The kind of its cells.
     vertices : ndarray (n, 3)
-        In the frame of the shape, m; none of a half space.
+        Vertices in the frame of the shape, m; none for a half space.
     cells : ndarray of int32 (m, 4) or (m, 3)
         Tetrahedra of positive volume, or triangles, outward by the right hand.
     pressure : ndarray (n,)
         At the vertices, Pa; empty where rigid.
     slope : float
-        Of a compliant half space, Pa/m; else 0.
+        Slope of the pressure of a compliant half space, Pa/m; else 0.
     margin : float
-        That a compliant half space is thickened by, m; else 0.
+        Thickening of a compliant half space, m; else 0.
     """
 
     kind: ShapeKind
@@ -55,7 +55,7 @@ class FieldShape:
     pressure: NDArray[np.float64]
     slope: float
     margin: float
-    _shape: object  # of the core
+    _shape: object  # the shape in the core
 
     __slots__ = ("_shape", "cells", "kind", "margin", "pressure", "slope", "vertices")
 
@@ -97,7 +97,7 @@ class FieldShape:
         Parameters
         ----------
         vertices : array_like (n, 3)
-            In the frame of the shape, m.
+            Vertices in the frame of the shape, m.
         tetrahedra : array_like of int (m, 4)
             Vertices of each, with (v1 - v0) x (v2 - v0) . (v3 - v0) > 0.
         pressure : array_like (n,)
@@ -106,7 +106,7 @@ class FieldShape:
         Returns
         -------
         FieldShape
-            Of these arrays.
+            The shape.
 
         Raises
         ------
@@ -123,14 +123,14 @@ class FieldShape:
         Parameters
         ----------
         vertices : array_like (n, 3)
-            In the frame of the shape, m.
+            Vertices in the frame of the shape, m.
         triangles : array_like of int (m, 3)
             Vertices of each, counter-clockwise as seen from outside.
 
         Returns
         -------
         FieldShape
-            Of these arrays.
+            The shape.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class FieldShape:
         slope : float, optional
             Pressure per depth, Pa/m; by default it is rigid.
         margin : float, optional
-            That a compliant one is thickened by, m.
+            Thickening of a compliant half space, m.
 
         Returns
         -------

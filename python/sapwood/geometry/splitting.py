@@ -59,7 +59,7 @@ def split_prisms(prisms: Cells) -> Cells:
     """
     turns = _PRISM_TURNS[np.argmin(prisms, axis=1)]
     p = np.take_along_axis(prisms, turns, axis=1)
-    # of the one quadrilateral without vertex 0, the diagonal 1-5 or 2-4
+    # the diagonal of the one quadrilateral without vertex 0: 1-5 or 2-4
     by_1_5 = np.minimum(p[:, 1], p[:, 5]) < np.minimum(p[:, 2], p[:, 4])
     q, r = p[by_1_5], p[~by_1_5]
     return np.concatenate(
@@ -79,9 +79,9 @@ def oriented(vertices: NDArray[np.float64], tetrahedra: Cells) -> Cells:
     Parameters
     ----------
     vertices : ndarray (n, 3)
-        Their vertices.
+        Vertices of the prisms.
     tetrahedra : ndarray of int (m, 4)
-        Of either orientation.
+        Tetrahedra of either orientation.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def volumes(vertices: NDArray[np.float64], tetrahedra: Cells) -> NDArray[np.floa
     Parameters
     ----------
     vertices : ndarray (n, 3)
-        Their vertices.
+        Vertices of the mesh.
     tetrahedra : ndarray of int (m, 4)
         Vertices of each.
 
@@ -121,7 +121,7 @@ def boundary(tetrahedra: Cells) -> Cells:
     Parameters
     ----------
     tetrahedra : ndarray of int (m, 4)
-        Of positive volume.
+        Tetrahedra of positive volume.
 
     Returns
     -------
@@ -132,5 +132,5 @@ def boundary(tetrahedra: Cells) -> Cells:
     _, first, counts = np.unique(
         np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True
     )
-    alone = np.sort(first[counts == 1])
-    return np.take(faces, alone, axis=0)
+    boundary = np.sort(first[counts == 1])
+    return np.take(faces, boundary, axis=0)

@@ -27,7 +27,7 @@ _Int = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class ContactSurface:
-    """Where two shapes press against each other, in the frame of the world.
+    """The surface on which two shapes press against each other, in the frame of the world.
 
     Each face acts as one contact between the bodies, with its normal, which by the convention of
     contacts points from A to B, opposite to `normals`. Not every face does: see `kept`.
@@ -35,9 +35,9 @@ class ContactSurface:
     Attributes
     ----------
     face_starts : ndarray of int (n + 1,)
-        Where the vertices of each face begin.
+        Index of the first vertex of each face, and the end.
     vertices : ndarray (m, 3)
-        Of one face after the other, right-handed about its normal, m.
+        Vertices of one face after another, counterclockwise about its normal, m.
     vertex_pressures : ndarray (m,)
         Pa.
     cells_a, cells_b : ndarray of int (n,)
@@ -60,8 +60,8 @@ class ContactSurface:
         A p0, N: the force of a face, which is -k phi0 where it is kept. The smaller g is the larger
         is phi0, without bound; loads are not affected.
     force, torque : ndarray (3,)
-        On A: the sum of loads along the normals of all faces, and its torque about the world's
-        origin, N and N m.
+        Force and torque on A: the sum of loads along the normals of all faces, and its torque about
+        the world's origin, N and N m.
     """
 
     face_starts: _Int
@@ -84,7 +84,7 @@ class ContactSurface:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NDArray[Any]:
-            """Make the arrays of what the core gave, at the first question for one of them."""
+            """Make the arrays from the block of the core, when one of them is first read."""
             state = self.__dict__
             block = state.get("_block")
             if block is not None and name in _FIELDS:
@@ -112,7 +112,7 @@ class ContactSurface:
 
     @property
     def kept_force(self) -> _Float:
-        """Force on A of the faces that make a contact, N: what a solver sees at rest."""
+        """Force on A of the faces that make a contact, N: a solver at rest finds it."""
         force: _Float = self.loads[self.kept] @ self.normals[self.kept]
         return force
 
@@ -122,12 +122,12 @@ class ContactSurface:
         Parameters
         ----------
         ax : Axes3D, optional
-            Where to; by default new axes.
+            The axes to draw on; by default new ones.
 
         Returns
         -------
         Axes3D
-            With a colour bar; ``ax.figure.savefig`` writes it.
+            The axes, with a colour bar; ``ax.figure.savefig`` writes it.
         """
         return plot_faces(self.polygons, self.pressures, ax)
 
@@ -150,7 +150,7 @@ def contact_surface(
     a, b : FieldShape
         At least one of them compliant; a compliant half space meets rigid meshes alone.
     pose_a, pose_b : array_like (4, 4) or None
-        Of each in the world: a rotation and a translation in m; None leaves it where it is.
+        Pose of each in the world: a rotation and a translation in m; None is the identity.
     faces : {"polygons", "triangles"}, optional
         Triangles are fans about the centroids of the polygons: three and more times as many, of
         the same area, force and stiffness in sum.
@@ -189,7 +189,7 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     pairs : iterable of (FieldShape, array_like or None, FieldShape, array_like or None)
         Shape and pose of A, shape and pose of B, as for :func:`contact_surface`.
     faces : {"polygons", "triangles"}, optional
-        The same as there.
+        The same as for :func:`contact_surface`.
 
     Returns
     -------

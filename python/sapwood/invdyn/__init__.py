@@ -7,8 +7,8 @@ as arrays; the motion of what no motor moves comes with them::
     result = controller.solve(M, h, v, qdd_desired, J_n, J_t, mu)
     result.tau, result.forces, result.status
 
-`forward` is the step of rigid contact that it inverts. `SensedForces` and `Pid` are what the paper
-compares with. For MuJoCo models: ``sapwood.mujoco.inverse_dynamics``.
+`forward` is the step of rigid contact that it inverts. The paper compares with `SensedForces` and
+`Pid`. For MuJoCo models: ``sapwood.mujoco.inverse_dynamics``.
 """
 
 from .controller import InverseDynamics

@@ -17,9 +17,9 @@ Array = NDArray[np.float64]
 class InverseDynamics:
     """Torques that realise desired accelerations of a system in contact, and the contact forces.
 
-    Neither the forces nor the motion of what no motor moves (a floating base, an object in a hand)
-    has to be known: both are found. One object serves one system through time: where contacts have
-    names (``ids``), a call begins with those that pushed, stuck or slid in the last one.
+    Contact forces and the motion of unactuated bodies (a floating base, an object in a hand) need
+    not be known: both are found. One object serves one system through time: if contacts have names
+    (``ids``), a call starts from the contacts that pushed, stuck or slid in the last one.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ class InverseDynamics:
         Largest torques (n_q,), N m; infinity where there is none. For the convex controllers. They
         take time only where torques would pass them.
     torque_regularization, force_regularization : float
-        Weights of the squares of motors' and contact impulses: in the objective of ``"one_stage"``,
-        and the latter in that of Stage II, where it spreads forces that torques do not determine.
+        Weights of the squares of motors' and contact impulses in the objective of ``"one_stage"``.
+        The latter is also used in Stage II, where it spreads forces that torques leave free.
     smoothing : float
         Part of the velocity that contacts would have without forces, with which an edge of a
         friction cone may open and still carry force in contact-consistent Stage II. 0 keeps
         exactly the motion of the forward step; more keeps torques smooth where feet creep.
     rank_tolerance : float
-        Of contacts that hold: directions of the free velocities that their tangents determine by
-        less than this part of what they determine best are not held. Feet whose heights differ by a
-        micrometre would else keep the base from turning, by forces that grow with the inverse. From
-        0 to less than 1.
+        Relative rank tolerance of holding contacts. Directions of the free velocities that their
+        tangents determine by less than this part of the largest are not held. Otherwise feet whose
+        heights differ by a micrometre would keep the base from turning, by forces that grow with
+        the inverse. From 0 to less than 1.
     on_inconsistent : str
         ``"nearest"`` solves for the nearest accelerations where the desired ones cannot be had and
         reports ``slack``; ``"report"`` returns no contact forces. The status says so in both.
@@ -105,7 +105,7 @@ class InverseDynamics:
 
     @property
     def options(self) -> InvdynOptions:
-        """What the controller was asked to be."""
+        """The options of the controller."""
         return self._options
 
     def solve(

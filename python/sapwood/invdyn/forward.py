@@ -41,8 +41,8 @@ def forward(
 ) -> InverseDynamicsResult:
     """One step of the rigid contact model that inverse dynamics inverts.
 
-    With the torques of ``InverseDynamics`` it gives back the accelerations asked for, where
-    friction leaves one motion possible: inverse dynamics with nothing actuated.
+    With the torques of ``InverseDynamics`` it reproduces the desired accelerations, if friction
+    leaves one motion possible: it is inverse dynamics without actuated velocities.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def forward(
     tau : (n_q,) array_like
         Torques of the actuated velocities, N m.
     actuated : array_like
-        Which these are, as for :class:`InverseDynamics`.
+        Actuated velocities, as for :class:`InverseDynamics`.
     dt : float
         Time step, s.
     model : str

@@ -1,4 +1,4 @@
-"""What a controller of inverse dynamics is asked to be."""
+"""Options of a controller of inverse dynamics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ StageOne = Literal["contact_consistent", "paper"]
 OnInconsistent = Literal["nearest", "report"]
 
 _OF_CONES = ("qp_noslip", "qp_coulomb", "one_stage")
-# options of these alone, and what means that they are not used
+# options of these controllers only, and their values when unused
 _OF_QPS = {"torque_limit": None, "torque_regularization": 0.0, "force_regularization": 0.0}
 
 

@@ -1,4 +1,4 @@
-"""What predicted contact forces are compared with: measured ones that come late, and none."""
+"""References for predicted contact forces: measured ones with a delay, and none."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Pid:
     def step(
         self, q: ArrayLike, qd: ArrayLike, q_desired: ArrayLike, qd_desired: ArrayLike
     ) -> Array:
-        """What the errors of one instant ask for (n_q,).
+        """The accelerations that correct the errors of one instant (n_q,).
 
         Parameters
         ----------

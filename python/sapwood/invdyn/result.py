@@ -1,4 +1,4 @@
-"""What inverse dynamics returns."""
+"""The result of inverse dynamics."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Array = NDArray[np.float64]
 
 
 class InvdynStatus(enum.IntEnum):
-    """How inverse dynamics ended."""
+    """The outcome of inverse dynamics."""
 
     solved = 0
     """Torques and forces that realise the desired accelerations."""
     inconsistent_accelerations = 1
-    """No contact forces go with the desired accelerations. With ``on_inconsistent="nearest"`` the
-    result is that of the nearest ones, and ``slack`` says how far off they are."""
+    """No contact forces give the desired accelerations. With ``on_inconsistent="nearest"`` the
+    result is for the nearest possible ones, and ``slack`` is their distance."""
     degenerate_noslip = 2
     """Tangential forces without bound carry all the load: the normal ones are not determined, as on
     tilted ground without slip. Or a contact opens where it is held, and pushes where it is not: it
@@ -43,7 +43,7 @@ class InvdynStatus(enum.IntEnum):
 
 
 class ContactState(enum.IntEnum):
-    """What a contact does in the predicted step."""
+    """The state of a contact in the predicted step."""
 
     separate = 0
     """No force."""
@@ -57,7 +57,7 @@ class ContactState(enum.IntEnum):
 
 
 class Residuals(NamedTuple):
-    """How far each condition is from being met; zero where it is.
+    """The violation of each condition; zero if it holds.
 
     Examples
     --------
@@ -78,8 +78,8 @@ class Residuals(NamedTuple):
     penetration: float
     """Largest -(v_n+ + phi/dt), m/s."""
     complementarity: float
-    """Largest f_n |v_n+ + phi/dt|, N s times m/s: that of controllers without normal
-    complementarity may be anything."""
+    """Largest f_n |v_n+ + phi/dt|, N s times m/s; any value for controllers without normal
+    complementarity."""
     tension: float
     """Largest pull of a normal impulse, N s."""
     cone: float
@@ -87,19 +87,19 @@ class Residuals(NamedTuple):
     slip: float
     """Largest tangential velocity of a no-slip contact, m/s; 0 with friction."""
     friction: float
-    """Largest lack of a sliding contact's friction to dissipate what it could, J."""
+    """Largest dissipation that the friction of a sliding contact lacks, J."""
     torque: float
     """Largest torque beyond its limit, N m."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class InverseDynamicsResult:
-    """Torques, forces, and what they make of the system.
+    """Torques, contact forces, and the resulting motion.
 
     Attributes
     ----------
     status : InvdynStatus
-        How it ended. Nothing here is ever NaN.
+        The outcome. No number here is ever NaN.
     tau : ndarray (n_q,)
         Torques of the motors, N m (N for sliding joints), in the order of the actuated velocities.
     forces : ndarray (n, 3)
@@ -107,14 +107,14 @@ class InverseDynamicsResult:
     v_plus : ndarray (m,)
         Velocity at the end of the step.
     slack : ndarray (n_q,)
-        What was added to the desired accelerations, where none of them could be had.
+        Change of the desired accelerations, if they were impossible.
     states : ndarray (n,) of int8
         A :class:`ContactState` of each contact.
     residuals : Residuals
     pivots : int
         Pivots of all solvers; active constraints that a stage begins with are none.
     regularization : float
-        What was added to the diagonal of a complementarity problem; 0 most often.
+        Term added to the diagonal of a complementarity problem; usually 0.
     dt : float
         Time step, s.
     """

@@ -1,4 +1,4 @@
-"""Which velocities have a motor."""
+"""The velocities with a motor."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _Float = NDArray[np.float64]
 
 
 class Projection(NamedTuple):
-    """Result of :func:`project`; the leading axes are those of the arguments, broadcast.
+    """Result of :func:`project`; the leading axes are the broadcast axes of the arguments.
 
     Two results are equal when all their entries are the same, to the last bit.
     """

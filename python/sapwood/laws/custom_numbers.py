@@ -1,4 +1,4 @@
-"""Custom numbers of a model by the names that are ours: ``sapwood/KIND/NAME``."""
+"""Custom numbers of a model with names of this package: ``sapwood/KIND/NAME``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     values: Sequence[float]
 
     def read(self, make: Callable[..., _Made], names: Sequence[str]) -> _Made:
-        """What numbers of these names make, the first of them or all.
+        """Make an object from the numbers of these names, all or the first ones.
 
         Raises
         ------
@@ -54,24 +54,24 @@ def read_entries(
     faults: list[str] | None,
     prefix: str = PREFIX,
 ) -> dict[_Key, _Made]:
-    """What custom numbers with the prefix make.
+    """The objects that custom numbers with the prefix make.
 
     Parameters
     ----------
     numbers : mapping
         The model's custom numbers.
     read : callable
-        What an entry makes and its key, None for what is read elsewhere; it raises ValueError for
-        one that is malformed.
+        Makes an entry and its key, or None for an entry that is read elsewhere; raises ValueError
+        for a malformed one.
     faults : list of str or None
-        Takes what was raised, and such entries make nothing; None raises the first.
+        Collects errors, and malformed entries make nothing; with None the first error is raised.
     prefix : str
         Ends with a slash.
 
     Returns
     -------
     dict
-        By key.
+        The objects by key.
     """
     made: dict[_Key, _Made] = {}
     for entry in entries_of(numbers, prefix):

@@ -1,4 +1,4 @@
-"""The disk law of one contact point, for arrays of contacts: friction with a bound of its own."""
+"""The disk law of one contact point, for arrays of contacts: friction with a given bound."""
 
 from __future__ import annotations
 

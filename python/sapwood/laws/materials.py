@@ -12,13 +12,12 @@ linear model Drake takes the plain sum of the two.) A rigid geom, with infinite 
 and tau_d to the other one; between two rigid geoms contact is as stiff as the time step allows,
 Eq. (21), and tau_d is the mean.
 
-Where no material says anything of friction, mu is what the model has for the contact: in MuJoCo the
-larger one of both geoms, or that of the geom of higher ``priority``, or that of a ``<pair>``, which
-comes before materials. Where one material does, the other geom has the friction that the model
-gives it.
+If no material gives friction, mu is the model's. In MuJoCo that is the larger one of both geoms, or
+the one of the geom of higher ``priority``, or the one of a ``<pair>``, which precedes materials. If
+one material gives friction, the other geom has the friction of the model.
 
-Each geom takes the share k/k_i of the depth, half of it where both are rigid. The rigid core of a
-geom is met where its share is delta_i, and the pair has the core that is met first::
+Each geom takes the share k/k_i of the depth, or half of it if both are rigid. A geom reaches its
+rigid core when its share is delta_i, and the pair has the core that is reached first::
 
     delta = min_i delta_i k_i/k
 """
@@ -57,7 +56,7 @@ class ContactMaterial:
     friction : float, optional
         Coefficient mu >= 0. None leaves it to the model.
     core : RigidCore, optional
-        What lies below the compliant layer; None for nothing.
+        The rigid core below the compliant layer; None for none.
 
     Raises
     ------
@@ -88,7 +87,7 @@ class ContactMaterial:
 
 @dataclasses.dataclass(frozen=True)
 class Geoms:
-    """What the rules below read of a model.
+    """The fields of a model that the rules below read.
 
     Attributes
     ----------
@@ -146,7 +145,7 @@ def custom_materials(
     geoms : Geoms
         Names and custom numbers of the model.
     faults : list of str, optional
-        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
+        Collects the faults of malformed custom numbers; without it they raise ValueError.
 
     Returns
     -------
@@ -199,7 +198,7 @@ class GeomMaterials(NamedTuple):
     friction: NDArray[np.float64]
     """mu, dimensionless."""
     friction_given: NDArray[np.int8]
-    """1 where mu is that of a material, 0 where it is the model's."""
+    """1 if mu is from a material, 0 if it is the model's."""
     core: NDArray[np.int8]
     """:class:`sapwood.CoreKind`."""
     delta: NDArray[np.float64]
@@ -232,7 +231,7 @@ def geom_materials(
     time_step : float
         Dissipation time of materials without one, s.
     faults : list of str, optional
-        Takes the texts of all that is malformed in custom numbers, in the place of ValueError.
+        Collects the faults of malformed custom numbers; without it they raise ValueError.
 
     Returns
     -------

@@ -87,7 +87,7 @@ def core_kinds(core: ArrayLike, shape: tuple[int, ...] | None = None) -> NDArray
     core : str, CoreKind, int or array_like of them (...)
         One kind for all, or one of each.
     shape : tuple of int, optional
-        Shape of the result; by default that of `core`.
+        Shape of the result; by default the shape of `core`.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def core_kinds(core: ArrayLike, shape: tuple[int, ...] | None = None) -> NDArray
     Raises
     ------
     TypeError, ValueError
-        For what is no kind, with its index, or for a wrong shape.
+        If an entry is no kind (the message names its index), or for a wrong shape.
     """
     given = np.asarray(core)
     if given.dtype.kind in "UO":

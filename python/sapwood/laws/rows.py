@@ -15,7 +15,7 @@ _Float = NDArray[np.float64]
 
 
 class ClampedRows(NamedTuple):
-    """Result of :func:`clamp`; the axes are those of the arguments, broadcast.
+    """Result of :func:`clamp`; the axes are the broadcast axes of the arguments.
 
     Two results are equal when all their entries are the same, to the last bit.
     """

@@ -49,25 +49,24 @@ class _Tape(NamedTuple):
 class DifferentiableModel:
     """A MuJoCo model, stepped by a Stepper, for :func:`sapwood.trajectory.simulate`.
 
-    The state is qpos and qvel, the inputs of a step are the controls. A step is that of the
-    stepper. Its derivatives take the solve exactly, by one back-substitution with the problem
-    linearized at the new velocity, and the new positions analytically. What the engine computes,
-    the numbers of the problem (M, bias and other smooth forces in v*, J, phi, and rows of limits,
-    equality constraints and actuators), is differentiated by central differences over `step` of
-    each coordinate, velocity and control: 4 nv + 2 nu calls of the engine for a step, without a
-    solve.
+    The state is qpos and qvel, the inputs of a step are the controls, and the stepper takes the
+    steps. The solve is differentiated exactly, by one back-substitution with the problem linearized
+    at the new velocity, and the new positions analytically. The numbers of the problem that the
+    engine computes (M, bias and other smooth forces in v*, J, phi, and rows of limits, equality
+    constraints and actuators) are differentiated by central differences over `step` of each
+    coordinate, velocity and control: 4 nv + 2 nu calls of the engine per step, without a solve.
 
     Parameters
     ----------
     stepper : Stepper
-        With the default scheme, friction that is not lagged, no pressure fields, and a model whose
-        actuators have no activation.
+        A stepper with the default scheme, friction that is not lagged, no pressure fields, and a
+        model whose actuators have no activation.
     step : float
-        Of the differences, in the units of coordinates, velocities and controls, > 0. Where what
-        acts is not there on either side, a tenth or a hundredth of it is taken.
+        Step of the differences, in the units of coordinates, velocities and controls, > 0. If a
+        constraint acts on neither side, a tenth or a hundredth of it is used.
     data : mujoco.MjData, optional
-        What else the state of the model is: time, mocap bodies, applied forces, which equality
-        constraints are on. A copy is used; by default the data of a model that was reset.
+        The rest of the state: time, mocap bodies, applied forces, active equality constraints. A
+        copy is used; by default the data of a model after a reset.
 
     Attributes
     ----------
@@ -79,10 +78,10 @@ class DifferentiableModel:
     Warns
     -----
     UserWarning
-        In the reverse pass, where a contact, limit or equality constraint is released slowly from a
-        violation at the start of a step: derivatives by "mass", "k" and "tau_d" then leave out what
-        R and the stabilization velocities of that step depend on. Those by states and inputs are
-        whole.
+        In the reverse pass, if a contact, limit or equality constraint is released slowly from a
+        violation at the start of a step: derivatives by "mass", "k" and "tau_d" then ignore that R
+        and the stabilization velocities of that step depend on them. Derivatives by states and
+        inputs are complete.
 
     Raises
     ------
@@ -91,14 +90,14 @@ class DifferentiableModel:
 
     Notes
     -----
-    Contacts are told apart by their geoms and rows of J. Those that act keep the rule by which they
-    act: a gap that changes its sign within `step`, after which another dissipation time would hold,
-    or a violation that would be released at another speed, brings no kink into the differences. A
-    contact that is there on one side alone has a one-sided difference, of second order too; where
-    it is on neither side even nearby, :class:`sapwood.trajectory.TrajectoryError` names it with its
-    depth. What the engine clamps (controls, forces of explicit actuators), and constraints that are
-    solved before the contacts (those of flexes, and of tendons over more than two trees), have
-    kinks that the differences do cross.
+    Contacts are identified by their geoms and rows of J. Active constraints keep their rule in the
+    differences: a gap that changes its sign within `step`, and so its dissipation time, or a
+    violation that would be released at another speed, adds no kink. A contact on one side only has
+    a one-sided difference, also of second order; if it is on neither side even nearby,
+    :class:`sapwood.trajectory.TrajectoryError` names it with its depth. The differences do cross
+    kinks of quantities that the engine clamps (controls, forces of explicit actuators), and of
+    constraints that are solved before the contacts (as of flexes, and of tendons over more than two
+    trees).
 
     ``distance`` of a gradient is the least change of velocity by which a contact that acts comes to
     another region of its law, or by which its gap would have changed its sign within a step, where
@@ -220,7 +219,7 @@ class DifferentiableModel:
         Parameters
         ----------
         tape : object
-            That of the step.
+            The tape of the step.
         q_bar, v_bar : ndarray (nq,), (nv,)
             dL/d of the state after it.
         parameters_bar : dict of str to ndarray
@@ -229,7 +228,7 @@ class DifferentiableModel:
         Returns
         -------
         Pulled
-            dL/d of what it began with.
+            dL/d of the start of the step.
         """
         assert isinstance(tape, _Tape)
         manifold, dt = self._manifold, self.stepper.time_step
@@ -255,10 +254,10 @@ class DifferentiableModel:
         )  # fmt: skip
 
     def _scaled(self, at: Snapshot, name: str) -> _Float:
-        """What a factor of contacts scales.
+        """The quantity that a factor of contacts scales.
 
-        No dissipation time that open contacts are held to, and no stiffness that is infinite: a
-        multiple of it is the same.
+        Fixed dissipation times of open contacts and infinite stiffnesses are left out: a multiple
+        of them is the same.
         """
         numbers = np.asarray(at.arrays[name], dtype=float)
         if name == "tau_d" and self._parameters.speculative:
@@ -310,7 +309,7 @@ class DifferentiableModel:
         physical = ContactProblem(
             **numbers, constraints=[group.physical() for group in groups], **options
         )
-        # what is released from a violation follows from its parameters in another way
+        # a constraint that is released from a violation depends on its parameters in another way
         problem = physical
         if not _close(physical, given):
             problem = given
@@ -326,13 +325,13 @@ class DifferentiableModel:
         return Sensitivity(problem, solution, self._solver.settings)
 
     def _slopes(self, tape: _Tape, along: Differences) -> _Float:
-        """By motions, velocities and controls (2 nv + nu,)."""
+        """Derivatives by motions, velocities and controls (2 nv + nu,)."""
         return np.array(
             [self._slope(tape, along, i) for i in range(2 * self.model.nv + self.model.nu)]
         )
 
     def _slope(self, tape: _Tape, along: Differences, i: int) -> float:
-        """By one of them, over a shorter step where what acts is not there on either side."""
+        """The derivative by one of them, over a shorter step without one on either side."""
         reason = NotComparable()
 
         def change(by: float) -> float | None:

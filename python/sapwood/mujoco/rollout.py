@@ -30,12 +30,12 @@ class Rollout:
     Parameters
     ----------
     model : mujoco.MjModel or Stepper
-        What to simulate. Of a stepper, its model and parameters are used and its results and
+        The model to simulate. Of a stepper, the model and parameters are used; its results and
         counters stay as they are.
     nthread : int, optional
         Threads to use, at least 1; by default one per core that this process may run on.
     **options
-        Of :class:`Stepper`, where a model is given.
+        Options of :class:`Stepper`, for a model.
 
     Raises
     ------
@@ -66,12 +66,12 @@ class Rollout:
         free_in_children(self, Rollout._free)
 
     def _free(self) -> None:
-        """Let go, in a child process, what threads were at work on that stayed behind."""
+        """Release, in a child process, the work of threads that stayed behind in the parent."""
         if self._lock.locked():
             self._lock, self._workers = threading.Lock(), []
 
     def _follow(self) -> None:
-        """See what has changed of the model."""
+        """Follow changes of the model."""
         self._stepper.follow()
         if self._stepper.parameters is not self._parameters:
             self._parameters, self._workers = self._stepper.parameters, []
@@ -97,22 +97,22 @@ class Rollout:
         Parameters
         ----------
         initial_state, control, control_spec, nstep, state, sensordata, chunk_size
-            The same as there.
+            Arguments of :func:`sapwood.mujoco.rollout`.
 
         Returns
         -------
         RolloutResult
-            The same as there.
+            The result.
 
         Raises
         ------
         TypeError, ValueError
-            The same as there.
+            If an argument is wrong; the message names it.
 
         Warns
         -----
         RuntimeWarning
-            The same as there.
+            If worlds failed; the result says which.
         """
         worlds = Worlds(
             self._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
@@ -134,7 +134,7 @@ class Rollout:
                 memory = _core.FrictionMemory(core) if lags else None
                 self._workers.append((core, mujoco.MjData(model), memory))
             workers = self._workers[:n_threads]
-            # what a world starts from where its initial state says nothing
+            # the start of a world in all that its initial state does not give
             data = workers[0][1]
             mujoco.mj_resetData(model, data)
             neutral = np.empty(mujoco.mj_stateSize(model, WHOLE_STATE))
@@ -175,10 +175,10 @@ def rollout(
 ) -> RolloutResult:
     """Step many worlds of one model on all cores, like ``mujoco.rollout``.
 
-    Each world starts from its initial state, with all else as in new data, and takes nstep steps
-    with its controls. The results are those of :meth:`Stepper.run`, bit for bit, for any number of
-    threads. A world that fails ends at that step, and the others go on. The GIL is released. Use a
-    :class:`Rollout` to keep memory from call to call.
+    Each world starts from its initial state, otherwise from new data, and takes nstep steps with
+    its controls. The results are the same as of :meth:`Stepper.run`, bit for bit, for any number of
+    threads. A world that fails ends at that step, and the others go on. The GIL is released. A
+    :class:`Rollout` keeps memory from call to call.
 
     Lengths nbatch and nstep are taken from the arrays, whose leading axes may be missing or 1
     where all worlds, or all steps, share one value.
@@ -186,23 +186,23 @@ def rollout(
     Parameters
     ----------
     model : mujoco.MjModel or Stepper
-        What to simulate; see :class:`Rollout`.
+        The model to simulate; see :class:`Rollout`.
     initial_state : array_like (nbatch, nstate)
-        Where each world starts, in the layout of ``mj_getState`` with ``mjSTATE_FULLPHYSICS``.
+        Initial state of each world, in the layout of ``mj_getState`` with ``mjSTATE_FULLPHYSICS``.
     control : array_like (nbatch, nstep, ncontrol), optional
         Controls, set before each step; without, they stay at zero.
     nthread : int, optional
         Threads to use, at least 1; by default one per core that this process may run on.
     control_spec : int
-        What ``control`` holds: bits of ``mujoco.mjtState`` in ``mjSTATE_USER``.
+        Fields in ``control``: bits of ``mujoco.mjtState`` in ``mjSTATE_USER``.
     nstep : int, optional
         Steps to take; taken from the arrays where it is None, or 1.
     state, sensordata : ndarray (nbatch, nstep, ...), optional
-        Where to write; allocated where None.
+        Arrays to write to; allocated if None.
     chunk_size : int, optional
         Worlds that a thread takes at a time; a tenth of its share where None.
     **options
-        Of :class:`Stepper`, where a model is given.
+        Options of :class:`Stepper`, for a model.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from sapwood.mujoco.reading.arrays import Bound
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.reading.support import check_version
+from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
@@ -38,80 +38,80 @@ check_version(mujoco.__version__)
 class Stepper(LastStep):
     """Steps one model with the contact solver of this package, by symplectic Euler or `scheme`.
 
-    The contact law is that of the paper with physical parameters: stiffness, dissipation time and
-    friction of each pair of geoms, see :mod:`sapwood.laws`. MuJoCo's own contact parameters
-    (solref, solimp, solmix, impratio) are not used, but for: margin and gap, which decide what is a
-    contact; condim, 1 (frictionless), 3, 4 (with torsional friction) or 6 (with rolling friction);
-    the friction that MuJoCo finds for a contact (the larger one of both geoms, that of the higher
-    priority, or that of an explicit ``<pair>``): its torsional and rolling coefficients, lengths in
-    m, and the sliding one where no material of the two geoms has a friction, or the pair is
-    explicit; and ``surfacevel``. Joint
-    damping, also by actuators and of higher order, is implicit: A = M + dt D with the slopes D of
-    the damping forces at the start of the step, as MuJoCo does it; other velocity-dependent forces
-    are explicit.
+    **Contact.** The contact law is the paper's, with physical parameters: stiffness, dissipation
+    time and friction of each pair of geoms, see :mod:`sapwood.laws`. Of MuJoCo's own contact
+    parameters the stepper uses:
 
-    That is the integrator Euler. With ``implicitfast`` and ``implicit`` all smooth forces are
-    implicit but gyroscopic ones: A = M - dt (D + D^T)/2 with MuJoCo's derivative D of drag,
-    muscles, damped tendons and actuators; without constraints that is MuJoCo's ``implicitfast``,
-    but for gyroscopic forces of free bodies. What couples two trees or two branches of a tree is
-    explicit. Where A would not be positive definite, by a force that drives motion on, that tree
-    steps as with Euler. Models with another integrator (``RK4``, ``discrete``) step like
-    ``implicitfast``, with a warning.
+    - margin and gap, which decide what is a contact;
+    - condim: 1 (frictionless), 3, 4 (with torsional friction) or 6 (with rolling friction);
+    - friction, as MuJoCo combines it for a contact: the torsional and rolling coefficients, lengths
+      in m, and the sliding one if no material of the two geoms has a friction or the pair is
+      explicit;
+    - ``surfacevel``.
 
-    Limits of joints and tendons, equality constraints (connect, weld, joint, tendon), friction loss
-    of joints and tendons, and actuators with a spring or a damper are constraints too, of the kinds
-    of :mod:`sapwood.constraints`; MuJoCo's constraint parameters are not used for them either.
+    It ignores solref, solimp, solmix and impratio.
+
+    **Integrators.** With the integrator Euler, joint damping, also by actuators and of higher
+    order, is implicit as in MuJoCo: A = M + dt D with the slopes D of the damping forces at the
+    start of the step. Other velocity-dependent forces are explicit. With ``implicitfast`` and
+    ``implicit`` all smooth forces except gyroscopic ones are implicit: A = M - dt (D + D^T)/2 with
+    MuJoCo's derivative D of drag, muscles, damped tendons and actuators. Without constraints that
+    is MuJoCo's ``implicitfast``, up to gyroscopic forces of free bodies. Forces that couple two
+    trees or two branches of a tree are explicit. If a force that accelerates motion would make A
+    indefinite, its tree steps as with Euler. Models with another integrator (``RK4``,
+    ``discrete``) step like ``implicitfast``, with a warning.
+
+    **Other constraints.** Limits of joints and tendons, equality constraints (connect, weld, joint,
+    tendon), friction loss of joints and tendons, and actuators with a spring or a damper are
+    constraints of the kinds of :mod:`sapwood.constraints`, without MuJoCo's constraint parameters.
     Limits and equality constraints are near-rigid unless a :class:`ConstraintMaterial` says
-    otherwise. A joint stops in the step that would pass a limit: sides that are far from closing
-    are left out of what is solved, and called in where the velocity found would pass them, so that
-    the step is that with all of them; ``stepper.constraints`` has them with a force of 0,
-    ``stepper.solution`` does not. Friction loss and the residuals of equality constraints are taken
-    from MuJoCo in each step, so that ``data.eq_active`` and mocap bodies work.
+    otherwise. A joint stops in the step that would pass a limit. Limits far from closing are left
+    out of the solve, and added if the velocity would pass them: the step is the same as with all of
+    them. ``stepper.constraints`` lists them with a force of 0, ``stepper.solution`` does not.
+    Friction loss and the residuals of equality constraints are read from MuJoCo in each step, so
+    that ``data.eq_active`` and mocap bodies work.
 
-    Actuators act implicitly where their force is Kp (q_d - q) - Kd v with constant gains
+    **Actuators** are implicit if their force is Kp (q_d - q) - Kd v with constant gains
     (``position``, ``velocity``, ``intvelocity``, ``pid``, and ``general`` with an affine bias), on
-    a hinge, a slide or a tendon: gains may be of any size. They give their range of forces exactly
-    and not more; where a joint bounds its total actuator force, its other actuators come first.
-    All other actuators, and those of the same kinds on a site or a ball joint, with a range of
-    forces without 0, or several of them on a joint that bounds its total, are explicit forces as in
-    ``mj_step``.
+    a hinge, a slide or a tendon: gains may have any size. They respect their range of forces
+    exactly. If a joint bounds its total actuator force, its other actuators come first. All other
+    actuators are explicit forces as in ``mj_step``; so are those on a site or a ball joint, those
+    with a range of forces without 0, and several on a joint that bounds its total.
 
-    The stepper works on a private copy of the model, ``stepper.model``, which differs in
-    opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality and
-    frictionloss (all disabled), in the flags by which MuJoCo would bound the forces of implicit
-    actuators (cleared), and in what a warning tells of. Either model may be changed, the one given
-    or the copy, while no other thread steps it: gravity, masses, sizes, friction, damping, ranges,
-    gains, heights of the ground, options and all else but meshes and what is for the eye alone.
-    Every change is seen at the start of the next call, whichever that is, and after each callback
-    of :meth:`run`; steps are then those of a new stepper, and what that refuses is refused. What
-    lays out the problem (trees, joints, transmissions, kinds of equality constraints, integrator,
-    cone, time step) is refused by name; with ``fields`` also what shapes and pairs of geoms follow
-    from.
+    **Changes of the model.** The stepper works on a private copy of the model, ``stepper.model``.
+    It differs in opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality
+    and frictionloss (all disabled), in the flags by which MuJoCo would bound the forces of implicit
+    actuators (cleared), and as warnings say. Either model may be changed while no other thread
+    steps it: gravity, masses, sizes, friction, damping, ranges, gains, heights of the ground,
+    options, all except meshes and visual fields. The next call, and the next step after a callback
+    of :meth:`run`, sees every change; steps are then the same as those of a new stepper, which may
+    also refuse the model. Changes of the layout of the problem (trees, joints, transmissions, kinds
+    of equality constraints, integrator, cone, time step) are refused by name; with ``fields`` also
+    changes of shapes and of the pairs of geoms.
 
-    MuJoCo lists a contact while the geoms overlap, so that a body that hits something is thrown
-    back by as much as it happened to pass into it. With ``speculative`` the margin of each geom
-    holds in every step what its surface can travel, and a contact that is open acts where its gap
-    would close: with the dissipation time of a damper that is not there yet, dt/4 at most. Contacts
-    that would not close have no force, but are in ``data.contact``, as a contact sensor sees them;
-    most of them are not in ``contacts`` and ``solution``, as the solver was not asked about them.
-    Margins and gaps of the model are the least. Contacts that come by an acceleration other than
-    gravity's are found a step later. Without ``speculative`` a contact within the model's own
-    margin acts with its whole dissipation time.
+    **Speculative contacts.** MuJoCo lists a contact while the geoms overlap, so that the rebound of
+    an impact depends on the overlap by chance. With ``speculative`` the margin of each geom covers
+    the travel of its surface in a step, and an open contact acts when its gap would close, with the
+    dissipation time of a damper that is not there yet, dt/4 at most. Contacts that would not close
+    have no force; ``data.contact`` has them, as a contact sensor sees them, and most are absent
+    from ``contacts`` and ``solution``, since the solver did not need them. Margins and gaps of the
+    model are lower limits. Contacts due to an acceleration other than gravity are found a step
+    later. Without ``speculative`` a contact within the model's own margin acts with its whole
+    dissipation time.
 
-    After a step ``data`` is as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
-    efc_force and sensors. efc_force has the force (n, t1, t2) of each contact, and for condim 4 and
-    6 its torque about n or all three, where the model's cone is elliptic, and edge forces that give
-    the same force and torque where it is pyramidal, so that ``mj_contactForce`` and viewers show
-    them. qacc is (v - v_0)/dt: with damping, M qacc =
-    qfrc_smooth + qfrc_constraint - dt D qacc. Forces of implicit actuators are in actuator_force,
-    qfrc_actuator and qfrc_smooth, as they were in the step; qfrc_constraint has all other
-    constraints, and efc_force those that MuJoCo lists, which limits are only once they are passed.
-    qacc_smooth and the efc_* arrays of MuJoCo's own contact model (efc_aref, efc_R, ...) are there
-    and not used.
+    **Data after a step** are as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
+    efc_force and sensors. For an elliptic cone, efc_force has the force (n, t1, t2) of each
+    contact, with its torque about n for condim 4 and about all axes for condim 6. For a pyramidal
+    cone it has edge forces with the same sum, so that ``mj_contactForce`` and viewers show the
+    force. qacc is (v - v_0)/dt: with damping, M qacc = qfrc_smooth + qfrc_constraint - dt D qacc.
+    Forces of implicit actuators are in actuator_force, qfrc_actuator and qfrc_smooth;
+    qfrc_constraint has all other constraints. efc_force has the constraints that MuJoCo lists, and
+    limits only once they are passed. qacc_smooth and the efc_* arrays of MuJoCo's own contact model
+    (efc_aref, efc_R, ...) exist and are not used.
 
-    One stepper may serve several data of the same model, in turn or from several threads; results
-    are then those of the last step of any of them. Pickling or copying keeps model, parameters and
-    counters; a copy follows its own ``model`` alone.
+    **Several data.** One stepper may serve several data of the same model, in turn or from several
+    threads; its results are from the last step of any of them. Pickling or copying keeps model,
+    parameters and counters; a copy follows its own ``model`` only.
 
     Parameters
     ----------
@@ -120,8 +120,8 @@ class Stepper(LastStep):
     time_step : float, optional
         Time step in s; None is ``model.opt.timestep``.
     contact : ContactMaterial, optional
-        Material of all geoms that nothing more special speaks of. None is the model's own default,
-        or else a rigid material with the time step as dissipation time.
+        Material of all geoms without a material of their own. None is the model's own default, or
+        else a rigid material with the time step as dissipation time.
     materials : mapping, optional
         Materials by geom name (str) or geom group (int); they come before those in the model's
         custom numbers, see :func:`sapwood.laws.custom_materials`.
@@ -130,20 +130,20 @@ class Stepper(LastStep):
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional
-        Settings of the solver; its law of friction is that of ``friction``. None: the defaults, but
-        for at most 100 iterations, so that no step takes long.
+        Settings of the solver; ``friction`` replaces their law of friction. None: the defaults with
+        at most 100 iterations, so that no step takes long.
     friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction, whatever ``settings.friction`` says. None is "coulomb", but "convex"
-        where the model has rigid cores, which know no other. With "convex" and "coulomb" the same
-        state gives the same next state. "lagged", of the default scheme alone, remembers the normal
-        forces of the step before, of each data by itself: while time, qpos, qvel and act are what
-        the last step by this stepper left. ``mj_setState``, ``mj_resetData`` and copies, of the
-        data or of the stepper, forget them, as none of MuJoCo's states carries them.
+        The law of friction, in place of ``settings.friction``. None is "coulomb", or "convex" for a
+        model with rigid cores, which have no other. With "convex" and "coulomb" the next state
+        depends on the state only. "lagged", for the default scheme only, remembers the normal
+        forces of the last step of each data, while time, qpos, qvel and act stay as this stepper
+        left them. ``mj_setState``, ``mj_resetData`` and copies of the data or of the stepper forget
+        these forces, which are in none of MuJoCo's states.
     ignore : collection of str
         Constraints to leave out, with a warning that names them: any of "limit" (of joints and
         tendons), "equality", "frictionloss", "flex" (contacts of flexes).
     constraint : ConstraintMaterial, optional
-        Material of all limits and equality constraints that nothing more special speaks of. None is
+        Material of all limits and equality constraints without a material of their own. None is
         the model's own default, or else as rigid as the time step allows.
     constraints : mapping, optional
         Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``; they come before those
@@ -162,18 +162,19 @@ class Stepper(LastStep):
         and None are: False says that contacts may be found late. While a filter of contacts is
         registered with MuJoCo they are.
     release_speed : float, optional
-        Rigid contacts, limits and equality constraints (those that nobody gave a stiffness) that
-        are violated by more than their motion has left since the step before are corrected with
-        this speed at most, in m/s and rad/s, or as fast as MuJoCo would by their ``solref``; what
-        they carry is not bounded. Rigid contacts under a load are stiffer, so that they yield with
-        half of it at most. Mocap bodies pull with a force in proportion to it. None follows the
-        scale of the model: 0.1 sqrt(g s) m/s and 0.01 sqrt(g/s) rad/s with its gravity g and the
-        size s of its bodies, ``model.stat.meansize``. ``math.inf``: in a step or two, whatever the
-        speed, and no stiffer for a load; other schemes than the default have nothing else.
+        Largest speed, in m/s and rad/s, at which violations of rigid constraints are corrected, or
+        MuJoCo's speed by their ``solref`` if that is higher. It holds for contacts, limits and
+        equality constraints without a given stiffness, and for violations beyond their motion in
+        the last step; the force is not bounded. Rigid contacts under a load are stiffer, so that
+        they yield with half of this speed at most. The force of mocap bodies is proportional to it.
+        None follows the scale of the model: 0.1 sqrt(g s) m/s and 0.01 sqrt(g/s) rad/s with its
+        gravity g and the size s of its bodies, ``model.stat.meansize``. With ``math.inf``, the only
+        value for schemes other than the default, violations are corrected within a step or two, and
+        contacts are no stiffer under a load.
     fields : mapping, optional
         Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
         :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all
-        others in patches, see ``patches``; by the default scheme alone. They come before those in
+        others in patches, see ``patches``; for the default scheme only. They precede the fields in
         the model's custom numbers, ``sapwood/field/geom/NAME`` and ``sapwood/field/group/NUMBER``:
         modulus, resolution, margin and thickness.
 

@@ -1,4 +1,4 @@
-"""A contact problem: its arrays, its checks, dense forms of it, and files that hold one."""
+"""Contact problems: their arrays, checks, dense forms, and files."""
 
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem

@@ -1,4 +1,4 @@
-"""Archives of arrays, .npz, read without trust: what an array needs is known before it is read.
+"""Archives of arrays, .npz, read without trust: all sizes are known before arrays are read.
 
 An archive is a zip file of .npy files, and a few bytes of either may claim any size. So the header
 of an array is read by itself, and held against the zip directory and the size of the file: arrays
@@ -23,19 +23,19 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from zipfile import ZipInfo
 
-# how archives begin, the second one without members
+# first bytes of an archive, with and without members
 _BEGINNINGS = (b"PK\x03\x04", b"PK\x05\x06")
 _SUFFIX = ".npy"
-_VERSION = (1, 0)  # later ones have longer headers, for the fields of structures
-_MOST_OF_ONE = {0: 1, 8: 1032}  # bytes that one stands for where it is stored, and deflated
+_VERSION = (1, 0)  # later versions have longer headers, for structured arrays
+_MOST_OF_ONE = {0: 1, 8: 1032}  # largest ratio of sizes: stored, deflated
 _NUMBERS, _TEXT = "biufcmM", "SU"  # kinds of dtypes
-_MOST_TEXT = 16  # times the size of the file: four bytes per letter, of which deflate saves as many
-_LAST_LETTER = 0x10FFFF  # of Unicode
-_CHUNK = 1 << 18  # bytes that are read at once
+_MOST_TEXT = 16  # largest size over the file's: deflate saves four bytes per letter fourfold
+_LAST_LETTER = 0x10FFFF  # largest code point of Unicode
+_CHUNK = 1 << 18  # bytes per read
 
 
 class Header(NamedTuple):
-    """What an archive says of an array before it is read."""
+    """The type and shape of an array, from its header."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -103,8 +103,8 @@ class Archive:
     def headers(self, keys: Iterable[str]) -> dict[str, Header]:
         """Headers of arrays of numbers and text.
 
-        Their sizes are no more than the file can hold when numbers are the same over and over; of
-        text, no more than some times its size.
+        Numbers take no more room than the file can hold if all of them are equal; text takes at
+        most a few times the size of the file.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Archive:
         length = stream.read(2)
         try:
             header = _parse_header(length + stream.read(int.from_bytes(length, "little")))
-        # what the parser says of text that is no header, the last two where it is nested too deeply
+        # errors of the parser for other text; the last two for text that is nested too deeply
         except (TypeError, ValueError, MemoryError, RecursionError):
             raise ArchiveError(f"{key} has a header that cannot be read") from None
         if header.dtype.kind not in _NUMBERS + _TEXT:
@@ -150,7 +150,7 @@ class Archive:
         Parameters
         ----------
         key : str
-            One of those that `headers` was asked for.
+            A key that `headers` was called with.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class Archive:
                 if len(read) < len(part):
                     raise ArchiveError(f"{key} ends early")
                 part[:] = np.frombuffer(read, np.uint8)
-        # what NumPy would make a str of without looking
+        # NumPy would make a str of these bytes without a check
         if dtype.kind == "U" and (content.view(f"{dtype.str[0]}u4") > _LAST_LETTER).any():
             raise ArchiveError(f"{key} is no text")
         return np.ndarray(shape, dtype, content.data, order=order)
@@ -182,7 +182,7 @@ def _parse_header(text: bytes) -> Header:
 
 @contextmanager
 def _damage() -> Iterator[None]:
-    """What reading raises depends on where the damage is: make it one error, of one line."""
+    """Turn the various errors of a damaged file into one error of one line."""
     try:
         yield
     except (ArchiveError, MemoryError):

@@ -1,4 +1,4 @@
-"""What a contact problem holds, to read."""
+"""Attributes of a contact problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sapwood.laws.rigid_core import deep_contacts
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 _Blocks = tuple[_Float, _Float | None]
-_Rows = int | Literal["contacts", "spins"]  # of a group by its number
+_Rows = int | Literal["contacts", "spins"]  # an int is the number of a group
 Delassus = Literal["block", "diagonal"]
 
 
@@ -29,7 +29,7 @@ class ProblemArrays:
 
     _core: _core.Problem
     _fields: dict[str, Any]
-    # found when first asked for: first velocities, and where each constraint begins in its J
+    # computed at first use: the first velocities, and the first entry of each constraint in J
     _tree_offsets: NDArray[np.int64] | None
     _J_offsets: dict[_Rows, NDArray[np.int64]]
     _constraints: tuple[ConstraintGroup, ...]
@@ -156,7 +156,7 @@ class ProblemArrays:
 
     @property
     def v_guess(self) -> _Float | None:
-        """Where a solve starts (nv,), or None for v_star."""
+        """Initial velocity of a solve (nv,), or None for v_star."""
         return self._core.v_guess
 
     @property
@@ -198,7 +198,7 @@ class ProblemArrays:
 
     @property
     def source(self) -> str:
-        """What made the problem."""
+        """Origin of the problem, as text."""
         return cast(str, self._fields["source"])
 
     @property
@@ -231,7 +231,7 @@ class ProblemArrays:
         return self._tree_offsets
 
     def _parts(self) -> list[slice]:
-        """Where the velocities of each tree lie."""
+        """The velocities of each tree."""
         return [slice(a, b) for a, b in itertools.pairwise(self.tree_offsets)]
 
     def _trees_of(self, rows: _Rows) -> tuple[_Index, _Index, _Index | int]:
@@ -245,7 +245,7 @@ class ProblemArrays:
         return group.tree_a, group.tree_b, group.size
 
     def _first_entries(self, rows: _Rows) -> NDArray[np.int64]:
-        """Where each of them begins in its J."""
+        """The first entry of each of them in its J."""
         if rows not in self._J_offsets:
             self._J_offsets[rows] = jacobian_offsets(self.tree_nv, *self._trees_of(rows))
         return self._J_offsets[rows]

@@ -78,7 +78,7 @@ class ContactProblem(ProblemArrays):
         Per contact a row-major 3 x tree_nv[tree_a] block, then, if tree_b >= 0, a
         3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates.
     mu : float or array_like (n_contacts,), optional
-        Friction coefficients, >= 0; one number, here and below, is that of every contact.
+        Friction coefficients, >= 0; one number, here and below, holds for all contacts.
     dt : float
         Time step, s.
     phi0, k, tau_d : float or array_like (n_contacts,), optional
@@ -94,11 +94,11 @@ class ContactProblem(ProblemArrays):
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks: with A_t^-1 (the paper's), or diag(A_t)^-1 (Drake's).
     v_guess : array_like (nv,), optional
-        Where a solve starts, usually the previous velocity.
+        Initial velocity of a solve, usually the previous velocity.
     v_ref, gamma_ref : array_like (nv,), (n_contacts, 3), optional
         A reference solution, for tests.
     source : str
-        What made the problem.
+        Origin of the problem, as text.
     constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
         Groups of constraints of other kinds, any number of each, in any order. Those of another
         problem keep its R, v_hat and bounds: :meth:`ConstraintGroup.physical` leaves them out.
@@ -264,13 +264,13 @@ class ContactProblem(ProblemArrays):
         trees : array_like of int, optional
             Velocities of each tree; by default all velocities make one tree.
         phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
-            As for the class.
+            The same as for the class.
         v_guess, v_ref, gamma_ref, source, constraints, core, delta, kappa, core_lambda
-            As for the class.
+            The same as for the class.
         spin_J : array_like (3 n_spins, nv), optional
             Three rows about (n, t1, t2) per contact of `spin_contact`, which move its trees alone.
         spin_contact, spin_mu, friction_bound
-            As for the class.
+            The same as for the class.
 
         Returns
         -------
@@ -280,7 +280,7 @@ class ContactProblem(ProblemArrays):
         Raises
         ------
         TypeError, ValueError
-            As for the class, and where A couples two trees or a contact touches more than two.
+            The same as for the class; also if A couples two trees or a contact touches over two.
         """
         if J is not None and mu is None:
             raise TypeError("from_dense needs mu")
@@ -315,20 +315,19 @@ class ContactProblem(ProblemArrays):
         """Draw where H = A + J^T G J and its Cholesky factor have blocks (section VIII-D).
 
         Velocities stand in the order of elimination, and the lower half of H is drawn. Blocks of an
-        island have one colour, what the factor adds to H is grey, and trees that are eliminated
-        together, a supernode, are framed.
-        Trees that no constraint touches are left out. Of a tree that constraints move in a part of
-        its velocities alone, a solve takes that part.
+        island have one colour, blocks that the factor adds to H are grey, and trees that are
+        eliminated together, a supernode, are framed.
+        Trees without constraints are left out, and so are velocities that no constraint moves.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
+            The axes to draw on; by default those of a new figure.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on.
+            The axes.
 
         Raises
         ------
@@ -342,7 +341,7 @@ class ContactProblem(ProblemArrays):
     # ---- as a value --------------------------------------------------------------------------
 
     def _arguments(self) -> dict[str, Any]:
-        """Arguments that make an equal problem, by name; what is not there is left out."""
+        """Arguments by name that make an equal problem; absent ones are left out."""
         arguments = {name: getattr(self, name) for name in (*_ARRAYS, *_OPTIONAL)}
         arguments.update(self._fields)
         arguments["constraints"] = self.constraints or None
@@ -391,12 +390,12 @@ class ContactProblem(ProblemArrays):
 
 
 def _dense(matrix: Any) -> Any:
-    """The array of a sparse matrix; what is none is left as it is."""
+    """The array of a sparse matrix; other values are returned as they are."""
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix
 
 
 def _of_each(value: Any, n: int) -> Any:
-    """One number as that of n contacts; what is none is left as it is."""
+    """One number repeated for n contacts; other values are returned as they are."""
     is_number = isinstance(value, (int, float)) or getattr(value, "shape", None) == ()
     return np.full(n, value) if is_number else value
 

@@ -28,7 +28,7 @@ from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors
 from sapwood.problem.symmetry import symmetric_blocks, symmetric_part_taken
 
 _PREFIX = "constraints"
-_MOST_DIGITS = 9  # of the number of a group
+_MOST_DIGITS = 9  # digits of the number of a group
 _KEYS = set(inspect.signature(ContactProblem).parameters) - {_PREFIX}
 _NEEDED = ("dt", "tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu")
 _TEXT = ("source", "delassus")
@@ -45,13 +45,13 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     Parameters
     ----------
     path : path-like
-        A .npz file. Keys that are no argument of :class:`ContactProblem` are ignored, but for those
-        that begin with ``constraints.``, which must be arguments of the class of their group.
+        A .npz file. Keys other than arguments of :class:`ContactProblem` are ignored, except those
+        that begin with ``constraints.``: they must be arguments of the class of their group.
 
     Returns
     -------
     ContactProblem
-        With R_t, R_n and v_hat_n as stored, or computed where the file has none.
+        The problem, with R_t, R_n and v_hat_n from the file, or computed if the file has none.
 
     Raises
     ------
@@ -95,9 +95,9 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
     Parameters
     ----------
     path : path-like
-        Where to write; an existing file is replaced once all is written.
+        The file; an existing one is replaced after all is written.
     problem : ContactProblem
-        What to write; :func:`load_problem` gives an equal problem back.
+        The problem; :func:`load_problem` gives an equal one back.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _read(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
 def _symmetrize(arguments: dict[str, Any]) -> float:
     """Take the symmetric part of A; return by how much A differed, 0 where A stays as it is.
 
-    What has another type or size than A must have is left to the problem to refuse.
+    The problem itself refuses an A of another type or size.
     """
     A, tree_nv = arguments["A"], arguments["tree_nv"]
     if A.dtype.newbyteorder("=") != np.float64 or A.shape != (

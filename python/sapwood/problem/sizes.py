@@ -1,4 +1,4 @@
-"""How many numbers the arrays of a problem file can have, so that no larger ones are read.
+"""Upper limits for the sizes of arrays in a problem file, so that no larger ones are read.
 
 Arrays of a problem bound each other: one number per velocity, some per contact, and blocks of A and
 J as the trees say. The trees themselves are read first; there are no more of them than velocities.
@@ -27,12 +27,12 @@ MOST_ROWS = 6  #: Rows of one constraint, at most.
 
 
 def check_vectors(headers: Headers) -> None:
-    """Refuse what is larger than velocities and contacts allow.
+    """Refuse arrays that are larger than velocities and contacts allow.
 
     Parameters
     ----------
     headers : mapping
-        Of the arguments of a problem, by their names.
+        Headers of the arguments of a problem, by name.
 
     Raises
     ------
@@ -51,14 +51,14 @@ def check_vectors(headers: Headers) -> None:
 
 
 def check_group(name: str, headers: Headers, nv: int) -> None:
-    """Refuse what is larger than the constraints of a group allow.
+    """Refuse arrays that are larger than the constraints of a group allow.
 
     Parameters
     ----------
     name : str
-        Of the group, for the error.
+        Name of the group, for the error.
     headers : mapping
-        Of its arguments.
+        Headers of its arguments.
     nv : int
         Number of velocities.
 
@@ -113,7 +113,7 @@ class Blocks:
         if sizes.sum() != nv:
             raise ValueError(f"v_star has shape ({nv},), expected ({sizes.sum()},)")
         self.nv = nv
-        # the last one is that of trees that do not exist
+        # the last entry stands for trees that do not exist
         self._sizes = np.append(sizes, sizes.max(initial=0))
         self._entries_of_A = int((sizes**2).sum())
 
@@ -123,12 +123,12 @@ class Blocks:
         Parameters
         ----------
         header : Header
-            Of A.
+            The header of A.
 
         Raises
         ------
         ValueError
-            It has more numbers than its blocks.
+            If A has more numbers than its blocks.
         """
         _refuse_more("A", header, self._entries_of_A)
 
@@ -140,18 +140,18 @@ class Blocks:
         Parameters
         ----------
         name : str
-            Of J, for the error.
+            Name of J, for the error.
         header : Header
-            Of J.
+            The header of J.
         tree_a, tree_b : array_like of int (n,)
-            Trees of each contact or other constraint; those that do not exist may have any size.
+            Trees of each contact or other constraint; a tree that does not exist has any size.
         rows : int
             Rows of each, at most.
 
         Raises
         ------
         TypeError, ValueError
-            It has more numbers than its blocks, or the trees are no integers.
+            If J has more numbers than its blocks, or the trees are no integers.
         """
         first, second = _core.as_int32(tree_a, "tree_a"), _core.as_int32(tree_b, "tree_b")
         if len(first) != len(second):

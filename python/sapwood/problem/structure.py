@@ -30,12 +30,12 @@ def plot_structure(
     tree_nv : ndarray of int32 (n_trees,)
         Velocities of each tree.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on.
+        The axes.
 
     Raises
     ------

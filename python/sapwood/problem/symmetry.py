@@ -1,8 +1,8 @@
 """Mass matrices of files, which other programs wrote with the symmetry of single precision.
 
-A matrix that was assembled or stored in single precision differs from its transpose by a few 2^-24
-of its largest entry. Readers of files take the symmetric part of it and say so; what is less
-symmetric is a mistake. Arrays that a program passes are held to round-off of double precision.
+A matrix in single precision differs from its transpose by a few 2^-24 of its largest entry. Readers
+of files take its symmetric part and warn; a larger asymmetry is an error. Arrays from a program
+must be symmetric to round-off of double precision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROUND_OFF = 64 * np.finfo(float).eps
 
 
 def must_be_symmetric(asymmetry: float) -> str:
-    """What errors say of a matrix that is less symmetric than single precision.
+    """The error message for a matrix that is less symmetric than single precision.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def must_be_symmetric(asymmetry: float) -> str:
 
     Returns
     -------
-    str
+    The text after the name of the matrix.
         What follows the name of the matrix.
     """
     return (
@@ -38,7 +38,7 @@ def must_be_symmetric(asymmetry: float) -> str:
 
 
 def symmetric_part_taken(asymmetry: float) -> str:
-    """What warnings say of a matrix that is symmetric to single precision.
+    """The warning for a matrix that is symmetric to single precision.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def symmetric_part_taken(asymmetry: float) -> str:
 
     Returns
     -------
-    str
+    The text after the name of the matrix.
         What follows the name of the matrix.
     """
     return (
@@ -69,7 +69,7 @@ def symmetric_blocks(A: _Float, tree_nv: NDArray[np.integer]) -> tuple[_Float, f
     Returns
     -------
     A : ndarray (sum(tree_nv**2),)
-        A itself where all blocks are symmetric but for round-off, or not finite.
+        A itself if all blocks are symmetric up to round-off, or not finite.
     asymmetry : float
         Largest |A - A^T| of the replaced blocks, relative to the largest entry of the block; 0
         where none was replaced.

@@ -25,7 +25,7 @@ _STATUS = {
     # a large x hides rows that do not hold
     lcp.LcpStatus.SOLVED: QpStatus.INACCURATE,
     lcp.LcpStatus.ITERATION_LIMIT: QpStatus.ITERATION_LIMIT,
-    # of a semidefinite matrix round-off alone hides the pivots
+    # for a semidefinite matrix only round-off hides the pivots
     lcp.LcpStatus.SINGULAR: QpStatus.INACCURATE,
     lcp.LcpStatus.INACCURATE: QpStatus.INACCURATE,
     lcp.LcpStatus.NON_FINITE: QpStatus.NON_FINITE,
@@ -200,7 +200,7 @@ def _solution(p: _Program, x: _Array, m: _Array, found: lcp.LcpSolution) -> QpSo
 
 
 def _of_bounds(p: _Program, bounds: _Array) -> float:
-    """What bounds give to the dual objective."""
+    """The contribution of bounds to the dual objective."""
     at = np.where(bounds > 0.0, p.lower, p.upper)
     active = (bounds != 0.0) & np.isfinite(at)
     return float(at[active] @ bounds[active])

@@ -1,4 +1,4 @@
-"""What comes of a quadratic program."""
+"""The result of a quadratic program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class QpStatus(IntEnum):
-    """How a solve of a quadratic program ended."""
+    """The outcome of a quadratic program."""
 
     #: each condition holds to the tolerance, judged by its own data
     SOLVED = 0
@@ -29,7 +29,7 @@ class QpStatus(IntEnum):
 
 @dataclass(frozen=True)
 class QpSolution:
-    """What came of a quadratic program.
+    """The solution of a quadratic program.
 
     At a solution ``H x + g = A^T y + C^T lam + bounds`` with ``lam >= 0`` and
     ``lam * (C x - d) = 0``. Where it is infeasible, the multipliers prove it:
@@ -46,22 +46,21 @@ class QpSolution:
     bounds : ndarray (n,)
         Multipliers of the bounds, > 0 at the lower one and < 0 at the upper one.
     status : QpStatus
-        How it ended.
+        The outcome.
     iterations : int
-        Of the interior point method.
+        Iterations of the interior point method.
     polished : bool
         Whether solving for the active rows made it more accurate.
     objective : float
         1/2 x^T H x + g^T x.
     primal_residual, dual_residual, gap : float
         Largest violation of a constraint, largest entry of ``H x + g - A^T y - C^T lam - bounds``,
-        and the objective minus that of the dual problem. Of an infeasible program the second is the
-        largest entry of ``A^T y + C^T lam + bounds``.
+        and the difference of the primal and dual objectives. For an infeasible program the second
+        is the largest entry of ``A^T y + C^T lam + bounds``.
     relative_residual : float
-        The largest of what constraints, entries of the gradient and the gap leave beyond round-off,
-        each over the sizes of its own terms, of the scaled problem: what the tolerance is for. A
-        row of C is judged by ``abs(d_i) + sum_j abs(C_ij x_j)``, where the sum counts up to the
-        largest d.
+        Largest residual of constraints, gradient and gap beyond round-off, each relative to its own
+        terms, in the scaled problem. The tolerance bounds it. A row of C is relative to
+        ``abs(d_i) + sum_j abs(C_ij x_j)``, where the sum counts up to the largest d.
     """
 
     x: NDArray[np.float64]

@@ -47,12 +47,12 @@ def solve(
     lower, upper : array_like (n,) or float, optional
         Bounds, which may be infinite, and equal.
     start : QpSolution, optional
-        That of a program nearby, with as many variables and rows in the same order: where
-        polishing finds the active rows from there, it takes no iteration.
+        Solution of a similar program with as many variables and rows in the same order. If
+        polishing finds the active rows from there, no iteration is needed.
     tolerance : float, optional
         For the relative residual, in (0, 1).
     max_iterations : int, optional
-        Of the interior point method.
+        Iteration limit of the interior point method.
     polish : bool, optional
         Solve for the rows that are active, as soon as they are known.
     check_convex : bool, optional
@@ -61,7 +61,7 @@ def solve(
     Returns
     -------
     QpSolution
-        With multipliers that prove it.
+        The solution, with multipliers that prove it.
 
     Raises
     ------
@@ -102,18 +102,18 @@ def solve_batch(
     Parameters
     ----------
     H, g, A, b, C, d, lower, upper : array_like
-        The same as for :func:`solve`, each with one more dimension before the others.
+        Arrays of :func:`solve`, each with one more leading dimension.
     start : sequence of QpSolution, optional
         One for each program.
     tolerance, max_iterations, polish, check_convex
         The same as for :func:`solve`.
     threads : int, optional
-        By default one per core that this process may run on.
+        Number of threads; by default one per core that this process may run on.
 
     Returns
     -------
     list of QpSolution
-        In the order of the programs; their arrays are rows of common ones.
+        The solutions, in the order of the programs; their arrays are rows of common ones.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def _start(start: QpSolution | None) -> tuple[ArrayLike, ...] | None:
 
 
 def _starts(starts: Sequence[QpSolution] | None) -> tuple[ArrayLike, ...] | None:
-    """Their arrays with a leading dimension each."""
+    """The arrays of the starts, stacked."""
     if starts is None:
         return None
     each = [_start(start) for start in starts]

@@ -6,11 +6,11 @@ beside the lines, and the same tests run on both. It is meant to be read and to 
 not to be fast.
 
     contact         projection, cost and Hessian of a contact                    (18), (29)-(33)
-    barrier         barriers around them: the rigid core
-    disk            friction with a bound of its own, and without gliding
-    wide            both with torsional and rolling friction
+    rigid_core      barriers around contacts: the rigid core
+    disk            friction with a given bound, and without gliding
+    torsional       both with torsional and rolling friction
     clamp           impulse, cost and derivative of every other kind of constraint
-    pools           what the objective asks of a kind
+    pools           the interface of a kind for the objective
     regularization  physical parameters to R and v_hat                           (21), (22)
     graph           islands, minimum-degree order, junction tree                 VIII-D
     cholesky        block Cholesky factorization over the junction tree          VIII-D
@@ -20,7 +20,7 @@ not to be fast.
     certificate     proved bounds on the error                                   lemma 2
     newton          algorithm 1, stopping rule (20)
     coulomb         lagged and Coulomb's friction, around it
-    krylov          GMRES for directions that are not of a cost
+    krylov          GMRES for directions of unsymmetric systems
     solver          island by island, errors (24), (25)
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
@@ -32,7 +32,6 @@ from sapwood.settings import SapSettings
 from sapwood.solution import Region, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
-from .barrier import contact_cost, project
 from .certificate import gradient_round_off, velocity_error_bound
 from .cholesky import BlockCholesky, NotPositiveDefinite
 from .clamp import clamp, clamp_cost_difference
@@ -52,10 +51,11 @@ from .regularization import (
     regularize,
     regularize_group,
 )
+from .rigid_core import contact_cost, project
 from .sensitivity import solution_gradient
 from .solver import SapSolver, solve
-from .wide import lift_impulse, lift_matrix, radial, radial_step
-from .wide_pool import WidePool
+from .torsional import lift_impulse, lift_matrix, radial, radial_step
+from .torsional_pool import WidePool
 
 __all__ = [
     "BlockCholesky",

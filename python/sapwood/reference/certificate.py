@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .barrier_pool import BarrierPool
 from .cholesky import factor_dense, solve_lower
 from .objective import Objective, Point
 from .pools import ContactPool, Patch, Pool
+from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -25,11 +25,11 @@ EPS = float(np.finfo(float).eps)
 def _magnitudes(pool: Pool, patch: Patch) -> list[Array]:
     """|J| of a patch for each of its trees.
 
-    For contacts without core between trees of up to 8 velocities, the largest of the patch in each
-    column in place of those of each contact: nothing of J need be read again then.
+    For contacts without core between trees of up to 8 velocities, the largest entry of the patch in
+    each column stands for the entries of each contact: J need not be read again then.
     """
     magnitudes = [np.abs(J) for J in patch.J]
-    projects = isinstance(pool, ContactPool) and not isinstance(pool, BarrierPool)
+    projects = isinstance(pool, ContactPool) and not isinstance(pool, RigidCorePool)
     if projects and all(J.shape[1] <= 8 for J in patch.J):
         n = len(patch.members)
         magnitudes = [np.tile(J.reshape(n, 3, -1).max(axis=0), (n, 1)) for J in magnitudes]
@@ -39,10 +39,10 @@ def _magnitudes(pool: Pool, patch: Patch) -> list[Array]:
 def gradient_round_off(objective: Objective, point: Point) -> Array:
     """Bound (nv) on |fl(grad) - grad|, component by component.
 
-    The terms are those of the dot products A (v - v*) and J^T gamma, and the error of gamma itself:
-    an error e of v_hat - v_c moves y by R^-1 e, and each law says how far it moves gamma then. Here
-    every point forms v_c from v; the core, whose v_c is a sum of k steps from v_0, has n + 2 k in
-    place of n, and |v_0| + sum |alpha dv| in place of |v|.
+    The terms belong to the dot products A (v - v*) and J^T gamma, and to the error of gamma: an
+    error e of v_hat - v_c moves y by R^-1 e, and each law bounds the resulting change of gamma.
+    Here every point forms v_c from v. In the core, v_c is a sum of k steps from v_0: n + 2 k
+    replaces n, and |v_0| + sum |alpha dv| replaces |v|.
     """
     v = np.abs(point.v)
     d = np.abs(point.v - objective.v_star)
@@ -101,6 +101,6 @@ def velocity_error_bound(objective: Objective, point: Point) -> float:
         factorization = (n + 1) * EPS * np.linalg.norm(L_inv @ np.abs(L)) ** 2
         norm = np.linalg.norm(x) + np.linalg.norm(error)
         squares.append((norm * (1.0 + factorization)) ** 2)
-    # what squares lose where they underflow; one that overflowed bounds nothing
+    # the loss of squares that underflow; an overflow bounds nothing
     square = sum(squares) + objective.nv * np.finfo(float).tiny
     return float("inf") if np.isnan(square) else float(np.sqrt(square))

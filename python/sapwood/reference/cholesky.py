@@ -90,7 +90,7 @@ class BlockCholesky:
         return np.float32 if self.single else np.float64
 
     def _slices(self, trees: Sequence[int]) -> tuple[dict[int, slice], int]:
-        """Where each of `trees` lies when they are stacked, and how long the stack is."""
+        """The slice of each of `trees` when they are stacked, and the length of the stack."""
         slices, offset = {}, 0
         for t in trees:
             slices[t] = slice(offset, offset + self.sizes[t])

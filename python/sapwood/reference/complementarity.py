@@ -40,7 +40,7 @@ class Dictionary:
         return self.rows[:, 0]
 
     def column(self, variable: int) -> _Array:
-        """What the basic variables get from a nonbasic one."""
+        """The column of a nonbasic variable in the basic rows."""
         return self.rows[:, 1 + self.nonbasic.index(variable)]
 
     def complement(self, variable: int) -> int:
@@ -81,7 +81,7 @@ class Dictionary:
         self.pivot(out_j, in_i)
 
     def threshold(self, i: int) -> float:
-        """What counts as zero in the row of pair i."""
+        """The round-off level of the row of pair i."""
         row = self.row_of_pair(i)
         columns = [s for s, variable in enumerate(self.nonbasic) if variable < 2 * self.n]
         return _ZERO * float(np.abs(self.rows[row][1:][columns]).max())
@@ -226,7 +226,7 @@ def _exchanged(t: Dictionary, i: int) -> bool:
 
 
 def _answers(M: _Array, q: _Array) -> list[tuple[int, int]]:
-    """Where paths of a game of two begin: strategies, each with the answer to it."""
+    """Starts of paths of a game of two: strategies, each with the answer to it."""
     pairs = []
     for i in np.flatnonzero(np.diag(M) == 0.0).tolist():
         rows = np.flatnonzero((M[:, i] > 0.0) & (M[i] > 0.0) & (q < 0.0))
@@ -241,7 +241,7 @@ def _residual(M: _Array, q: _Array, z: _Array) -> float:
 
 
 def _relative_residual(M: _Array, q: _Array, z: _Array) -> float:
-    """The same, each over the absolute terms of its row."""
+    """The residual, each row over its absolute terms."""
     off, terms = np.abs(np.minimum(z, M @ z + q)), np.abs(M) @ z + np.abs(q)
     return float((off[off > 0.0] / terms[off > 0.0]).max(initial=0.0))
 
@@ -267,7 +267,8 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
     Returns
     -------
     LcpSolution
-        As of :func:`sapwood.lcp.solve`, with the relative residual of the problem as it is given.
+        The same as for :func:`sapwood.lcp.solve`, with the relative residual of the unscaled
+        problem.
     """
     M, q = np.asarray(M, dtype=float), np.asarray(q, dtype=float)
     max_pivots = max(1000, 50 * len(q))

@@ -109,7 +109,7 @@ def contact_cost(
 ) -> Array:
     """Cost l_i of (29), whose derivative in v_c is -gamma.
 
-    Parameters are those of `project`; returns an array of shape (...), J. With soft_norm = 0 it is
+    Parameters as in `project`; returns an array of shape (...), J. With soft_norm = 0 it is
     |gamma|_R^2 / 2.
     """
     q = law(y, mu, R_t, R_n, soft_norm)

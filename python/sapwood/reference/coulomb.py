@@ -42,7 +42,7 @@ from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
-from .wide_pool import WidePool
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 
@@ -53,13 +53,13 @@ FAIR = 0.3
 """e_c of a guess from which the sticking start must not lead away."""
 
 TURNING_ABOVE = 1e-2
-"""e_c above which the curvature is that of primal-dual friction."""
+"""e_c above which the curvature is primal-dual."""
 
 DESCENT = 0.9
 """A full step leaves no more of |D r| than this."""
 
 SHARE = 0.1
-"""Of e_c: e_m of a convex solve with bounds held."""
+"""Tolerance of a convex solve with fixed bounds, relative to e_c."""
 
 STAGNATION, MOST_FIXED_POINT_STEPS = 8, 8
 """Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
@@ -71,7 +71,7 @@ KRYLOV, KRYLOV_TOLERANCE = 5, 1e-2
 def minimize_lagged(
     objective: Objective, v: Array, settings: SapSettings, island: int = 0, n_islands: int = 1
 ) -> Run:
-    """One convex solve with the bounds held; those that are not known from a rough one before."""
+    """One convex solve with the bounds fixed; unknown bounds come from a rough solve before."""
     parts = Parts(objective, settings, island, n_islands)
     disks = objective.disks
     bounds = [law.bound for law in disks]
@@ -137,7 +137,7 @@ class Parts:
 
 
 class Coulomb:
-    """The iteration on one objective, and what it needs to know of the iterates before."""
+    """The iteration on one objective, with its memory of earlier iterates."""
 
     def __init__(
         self, objective: Objective, settings: SapSettings, island: int = 0, n_islands: int = 1
@@ -147,7 +147,7 @@ class Coulomb:
         self.settings = settings
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
-        self.predicts = False  # whether the last direction tells of the next one
+        self.predicts = False  # whether the last direction predicts the next one
         self.factored: Sequence[Array] = ()  # G of the last factorization
         # of the last step: its length, and |D r| before it
         self.alpha, self.before = 0.0, 0.0
@@ -218,7 +218,7 @@ class Coulomb:
             self.stagnation += 1
 
     def outcome(self, point: Point) -> Status | None:
-        """How the iterations end at this point; None where they go on."""
+        """The status of the iterations at this point; None if they go on."""
         if not point.finite:
             return Status.non_finite
         if point.gradient_norm <= self.newton.tolerance(point):
@@ -241,7 +241,7 @@ class Coulomb:
             dv = self.newton.solve_system(G, b)
         except NotPositiveDefinite:
             return None
-        objective.let_act("convex")  # what sticks is not coupled
+        objective.let_act("convex")  # contacts that stick are not coupled
         self.dual = predict(objective, gamma, G, objective.times_J(dv))
         after = self.at(point.v + dv)
         if point.momentum_error < FAIR and after.gradient_norm > point.gradient_norm:
@@ -255,7 +255,7 @@ class Coulomb:
         return self.predicts and self.alpha == 1.0 and point.gradient_norm**2 <= most
 
     def direction(self, point: Point) -> Array:
-        """(A + J^T (G + U) J) dv = -r; and what the law linearized at the full step says."""
+        """(A + J^T (G + U) J) dv = -r; keeps the prediction of the linearized law."""
         objective, newton = self.objective, self.newton
         turning = self.settings.turning and self.predicts and point.momentum_error > TURNING_ABOVE
         again = self.settings.turning and self.factor_suffices(point)
@@ -286,8 +286,8 @@ class Coulomb:
     def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
         """The point after a step, its length and the evaluations that it took.
 
-        The full step where |D r| falls by a tenth or more; else to the minimum along dv of the cost
-        with the bounds held at those of the point. The length is 0 where dv does not descend in it.
+        The full step if |D r| falls by a tenth or more; else the step to the minimum along dv of
+        the cost with the bounds fixed at the point's. The length is 0 if dv does not descend in it.
         """
         after = self.at(point.v + dv)
         if after.gradient_norm <= DESCENT * point.gradient_norm:
@@ -301,7 +301,7 @@ class Coulomb:
         return self.at(point.v + alpha * dv), alpha, 1 + trials
 
     def hold(self, point: Point) -> Point:
-        """The minimiser with bounds held at those of the point."""
+        """The minimiser with the bounds fixed at the point's."""
         self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
         self.run.fallbacks.add("bounds_held")

@@ -42,10 +42,10 @@ from numpy.typing import NDArray
 
 from sapwood.settings import SapSettings
 
-from .barrier_pool import BarrierPool
 from .cholesky import BlockCholesky
 from .objective import Objective, Point
 from .pools import Dual
+from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def prefers_single(objective: Objective, settings: SapSettings) -> bool:
     return (
         settings.mixed_precision
         and sum(len(A) for A in objective.A.values()) >= 72
-        and not isinstance(objective.pools[0], BarrierPool)
+        and not isinstance(objective.pools[0], RigidCorePool)
     )
 
 
@@ -110,7 +110,7 @@ def sticking_system(
 def predict(
     objective: Objective, gamma: Sequence[Array], G: Sequence[Array], dv_c: Sequence[Array]
 ) -> tuple[Dual, ...]:
-    """What the laws linearized at the full step say, pool by pool."""
+    """The duals of the laws linearized at the full step, pool by pool."""
     pools = zip(objective.pools, gamma, G, dv_c, strict=True)
     return tuple(pool.predict(*values) for pool, *values in pools)
 

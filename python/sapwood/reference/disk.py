@@ -1,4 +1,4 @@
-"""The disk law: frictional contact whose friction has a bound b of its own.
+"""The disk law: frictional contact with a given bound b on friction.
 
 Rows are (t1, t2, n), the normal last; y, gamma and b in N s. With y_r = |y_t| and t = y_t/y_r
 
@@ -106,7 +106,7 @@ def disk_cost(
 ) -> Array:
     """Cost l_n + l_t, whose derivative in v_c is -gamma.
 
-    Parameters are those of `project_disk`; returns an array of shape (...), J.
+    Parameters as in `project_disk`; returns an array of shape (...), J.
     """
     q = disk(y, bound, soft_norm)
     b, R_t, R_n = (np.asarray(x, dtype=float) for x in (bound, R_t, R_n))

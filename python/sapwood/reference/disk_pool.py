@@ -21,11 +21,10 @@ class DiskPool(ContactPool):
     Parameters
     ----------
     problem, members, soft_norm
-        As of ContactPool.
+        The same as in ContactPool.
     friction : {"convex", "lagged", "coulomb"}
-        How friction acts at present: by the law of ContactPool, which finds a start and bounds;
-        with `bound` held, NaN where the problem does not know it; or with b = mu gamma_n at every
-        y.
+        The present law of friction: the law of ContactPool, to find a start and bounds; with a
+        fixed `bound`, NaN where the problem does not know it; or with b = mu gamma_n at every y.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class DiskPool(ContactPool):
         return disk_cost_difference(y, dy, *self._parameters(y))
 
     def coupling(self, y: Array) -> Array:
-        """What b = mu gamma_n adds to G: U_tn = mu t/R_n (n, 3, 3) where a contact slides."""
+        """The addition of b = mu gamma_n to G: U_tn = mu t/R_n (n, 3, 3) if a contact slides."""
         bound = self.coulomb_bound(y)
         q = disk(y, bound, self.soft_norm)
         slides = (q.regions == Region.sliding) & (q.y_n > 0.0)

@@ -1,10 +1,9 @@
-"""Starts inside of the domains of barriers (`barrier`).
+"""Starts inside of the domains of barriers (`rigid_core`).
 
-A guess outside is moved towards v = 0, where every contact is inside, for those that start too deep
-have been given a larger kappa, unless a surface moves. Where one does, the start is the minimiser
-of the sticking start (`direction`), which follows the surfaces; should it be outside too, kappa is
-raised for as many contacts as that takes, and the minimiser with these is the start for the next,
-smaller ones.
+A guess outside is moved towards v = 0, where every contact is inside unless a surface moves:
+contacts that start too deep have a larger kappa. With moving surfaces, the start is the minimiser
+of the stick start (`direction`), which follows them. If that is outside too, kappa is raised for as
+many contacts as necessary, and the minimiser with these is the start for the next, smaller ones.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Array = NDArray[np.float64]
 def fit_barriers(objective: Objective, point: Point, least: float = 1.0) -> int:
     """Take the smallest kappa that a point allows, with delta at least `least` times as large.
 
-    Returns how many are larger than they should be.
+    Returns the number of contacts with a larger kappa than the problem's.
     """
     pools = zip(objective.pools, point.parts, strict=True)
     return sum(pool.fit(part.y, least) for pool, part in pools)
@@ -39,7 +38,7 @@ def step_inside(line: Line) -> float:
 
 
 def follow_surfaces(objective: Objective, rest: Point, cholesky: BlockCholesky) -> Point:
-    """Where contacts stick to their surfaces, however these move; `rest` where H breaks down."""
+    """The point where contacts stick to their surfaces; `rest` if H breaks down."""
     G, _, b = sticking_system(objective, rest)
     try:
         return objective.point(rest.v + solve_hessian(objective, G, b, cholesky=cholesky))
@@ -48,7 +47,7 @@ def follow_surfaces(objective: Objective, rest: Point, cholesky: BlockCholesky) 
 
 
 def start_inside(objective: Objective, v: Array, cholesky: BlockCholesky) -> tuple[Point, int]:
-    """A point inside near v, which is outside, and how many kappa had to be raised for it."""
+    """A point inside near v, which is outside, and the number of raised kappa."""
     rest = objective.point(np.zeros_like(v))
     if not fit_barriers(objective, rest):
         return objective.point(step_inside(objective.line(rest, v)) * v), 0

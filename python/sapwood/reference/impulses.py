@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .objective import Objective
-from .wide import NORMAL, TANGENTIAL
-from .wide_pool import WidePool
+from .torsional import NORMAL, TANGENTIAL
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -49,7 +49,7 @@ def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
 def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found) -> _Found:
     """Impulses of the nearest joint velocities that have some.
 
-    Where these are the same but for round-off, the controller has failed.
+    If these are the same up to round-off, the controller has failed.
     """
     nearest = nearest_velocity(reduction, *_edges(reduction, options), options.rank_tolerance)
     if nearest is None:
@@ -85,7 +85,7 @@ def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
 
 
 def _noslip(reduction: Reduction, tolerance: float) -> _Found:
-    """Contacts that open let go, the fastest first: what it holds may be what opens others."""
+    """Contacts that open are freed, the fastest first: held ones may open others."""
     open_ = np.zeros(len(reduction.J), dtype=bool)
     pivots = 0
     while True:
@@ -223,7 +223,7 @@ def _judged(
     u: Array,
     is_limited: bool,
 ) -> InvdynStatus:
-    """Solved, or what is wrong with impulses that a controller has found."""
+    """Solved, or the fault of the impulses that a controller found."""
     if residuals.torque > 1e-6 * np.abs(tau).max(initial=0.0):
         return InvdynStatus.torque_limited
     allowed = reduction.allowed_velocity(
@@ -239,7 +239,7 @@ def _judged(
 
 
 def _states(reduction: Reduction, z: Array, u: Array) -> NDArray[np.int8]:
-    """What contacts do: no force below 1e-9 of the largest, no slip below 1e-7 of velocities."""
+    """States of contacts: no force below 1e-9 of the largest, no slip below 1e-7 of velocities."""
     force = np.linalg.norm(z, axis=1)
     pushed = force > 1e-9 * force.max(initial=0.0) + reduction.no_impulse
     slips = np.linalg.norm(u[:, :2], axis=1) > 1e-7 * reduction.velocity_scale

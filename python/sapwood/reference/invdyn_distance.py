@@ -22,16 +22,16 @@ Array = NDArray[np.float64]
 
 #: of a row's length, what counts as depending on others
 DEPENDENT = 1e-9
-#: what a row may be violated by, divided by its length, as part of the largest distance at hand
+#: violation of a row over its length that counts as zero, relative to the largest distance
 VIOLATION = 1e-11
-#: what a row that active ones imply may be violated by, the same way, as part of the length of x
+#: violation of a row that active ones imply, over its length, relative to the length of x
 IMPLIED = 1e-6
 #: and by a row of zeros whatever the others are: a velocity, m/s
 NOTHING = 1e-13
 
 
 class DistanceStatus(enum.IntEnum):
-    """How the search ended."""
+    """The outcome of the search."""
 
     solved = 0
     infeasible = 1
@@ -62,7 +62,7 @@ def nearest_point(
     equal : (n) array of bool
         Rows that hold with equality.
     negligible : float
-        Of its length, what such a row may have that active ones do not imply, and be left out.
+        Part of its length that a row may have beyond the active ones and be left out.
     """
     lengths = np.linalg.norm(A, axis=1)
     long = lengths > 1e-14 * lengths.max(initial=0.0)
@@ -122,7 +122,7 @@ def nearest_point(
 
 
 def _polished(rows: Array, b: Array, x: Array, u: Array, active: list[int]) -> tuple[Array, Array]:
-    """The same with what steps have lost: active rows hold again."""
+    """The same point after a correction of round-off: active rows hold again."""
     if active:
         change = np.linalg.lstsq(rows, b - rows @ x, rcond=None)[0]
         x = x + change
@@ -133,7 +133,7 @@ def _polished(rows: Array, b: Array, x: Array, u: Array, active: list[int]) -> t
 def _is_implied(
     rows: Array, a: Array, negligible: float, off: float, tolerance: float, x: Array
 ) -> bool:
-    """Whether an equality follows from the active rows, which have all of it but a part."""
+    """Whether an equality follows from the active rows, up to a small part."""
     length, reach = float(np.linalg.norm(a)), float(np.linalg.norm(x))
     r = np.linalg.lstsq(rows.T, a, rcond=None)[0] if len(rows) else np.zeros(0)
     beside = float(np.linalg.norm(a - rows.T @ r))

@@ -30,14 +30,14 @@ class NoSlip(NamedTuple):
 
 
 def tangents(reduction: Reduction) -> tuple[Array, Array]:
-    """Tangential rows (2n, n_b), whitened, and what the joints add to their velocities (2n)."""
+    """Tangential rows (2n, n_b), whitened, and the joints' part of their velocities (2n)."""
     n_b = len(reduction.b)
     rows = reduction.J_y[:, :2].reshape(2 * len(reduction.J), n_b)
     return rows, (reduction.J_q[:, :2] @ reduction.v_q).ravel()
 
 
 def hold(reduction: Reduction, tolerance: float) -> None:
-    """Take from the tangential rows what they hardly determine: T <- T span span^T.
+    """Remove from the tangential rows weakly determined directions: T <- T span span^T.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def let_go(
     Parameters
     ----------
     reduction : Reduction
-        Their tangential rows become zero.
+        The reduction; the tangential rows of freed contacts become zero.
     open_ : (n) array of bool
-        Contacts that were freed before; those of now are added.
+        Contacts that were freed before; new ones are added.
     z, u : (n, 3) array
         Impulses and velocities.
     still : float

@@ -1,4 +1,4 @@
-"""Inverse dynamics on the unactuated coordinates: what is left once the joints obey.
+"""Inverse dynamics on the unactuated coordinates, after elimination of the joints.
 
 With the velocities sorted into unactuated (b) and actuated (q) ones, M = [A B; B^T C], and the
 joints held to v_q+ = v_q*, the constrained inverse inertia is K = diag(A^-1, 0). One Cholesky
@@ -100,22 +100,22 @@ class Reduction:
 
     @property
     def free_scale(self) -> float:
-        """What velocities of the contacts are like without impulses, m/s."""
+        """Typical velocity of the contacts without impulses, m/s."""
         return float(np.abs(self.contact_velocity(self.y_free)).max(initial=0.0))
 
     @property
     def given_scale(self) -> float:
-        """What joints and gaps give to them, m/s."""
+        """Typical contribution of joints and gaps to it, m/s."""
         parts = (self.J_q @ self.v_q, self.gap_rate)
         return float(sum(np.abs(part).max(initial=0.0) for part in parts))
 
     @property
     def velocity_scale(self) -> float:
-        """What velocities of the contacts are like, m/s."""
+        """Typical velocity of the contacts, m/s."""
         return self.free_scale + self.given_scale
 
     def allowed_velocity(self, u: Array) -> float:
-        """What velocities u (n, 3) of the contacts may be wrong by, m/s."""
+        """Tolerance for velocities u (n, 3) of the contacts, m/s."""
         fastest = float(np.abs(u).max(initial=0.0))
         return 1e-6 * (fastest + self.given_scale) + 1e-8 * min(self.free_scale, 1e3)
 

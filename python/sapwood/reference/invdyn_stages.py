@@ -28,14 +28,14 @@ Array = NDArray[np.float64]
 WEIGHT = 1e3
 #: passes of the method of multipliers
 MOST_PASSES = 100
-#: of the largest term of a held row, what is round-off if it is missing, and if it no longer falls
-#: by a tenth from one pass to the next
+#: residual relative to the largest term of a held row: round-off, and noise that no longer falls by
+#: this factor from one pass to the next
 ROUND_OFF, NOISE, SLOWEST = 1e-15, 1e-9, 0.9
-#: growth of steps along which what is missing does not fall, and the longest step
+#: growth of steps whose residual does not fall, and the longest step
 GROWTH, LONGEST_STEP = 2.0, 16.0
 #: of the largest velocity of a contact, by which the nearest joint velocities open them
 MARGIN = 1e-8
-#: of what velocities are like, what is no opening of an edge, whatever the smoothing
+#: opening of an edge that counts as none, relative to typical velocities, for any smoothing
 OPEN = 1e-8
 
 
@@ -45,7 +45,7 @@ class StageResult(NamedTuple):
     z: Array | None
     """(n, 3), None where its conditions contradict each other."""
     edges: Array
-    """What each edge contributes (n, c)."""
+    """The contribution of each edge (n, c)."""
     pivots: int
 
 
@@ -76,7 +76,7 @@ def edges_of(reduction: Reduction, edges: int, noslip: bool) -> tuple[Array, NDA
 
 
 def _columns(edges: Array, J: Array) -> Array:
-    """Rows (d, n c) that say what the combination of edges does: J (n, 3, d)."""
+    """Rows (d, n c) of the combination of edges: J (n, 3, d)."""
     n, c, _ = edges.shape
     return np.asarray(np.einsum("cki,cij->jck", edges, J).reshape(J.shape[2], n * c))
 
@@ -143,22 +143,22 @@ def stage_one(
     torque_regularization: float = 0.0,
     force_regularization: float = 0.0,
 ) -> StageResult:
-    """What happens: the contact impulses of Stage I, not unique.
+    """The motion: contact impulses of Stage I, which are not unique.
 
-    In the contact-consistent form 1/2 |y+ - y_free|^2 + z^T (velocity of the contacts without
-    impulses, phi/dt added to the normal one) is minimised: the convex twin of the complementarity
-    problem. In the paper's form, Eqs. (75)-(78), 1/2 v+^T M v+ is, and the normals must open.
+    The contact-consistent form minimises 1/2 |y+ - y_free|^2 + z^T (velocity of the contacts
+    without impulses, phi/dt added to the normal one): the convex twin of the complementarity
+    problem. The paper's form, Eqs. (75)-(78), minimises 1/2 v+^T M v+, and the normals must open.
 
     Parameters
     ----------
     reduction : Reduction
     edges, free
-        As :func:`edges_of` gives them.
+        The result of :func:`edges_of`.
     paper : bool
     torque_limit : (n_q) array
-        Motors' impulses at most, N m s; infinity for those that do not count.
+        Largest impulses of the motors, N m s; infinite for motors without a limit.
     torque_regularization, force_regularization : float
-        What 1/2 |lambda_tau|^2 and 1/2 |z|^2 count, 1/kg or 1/(kg m^2).
+        Weights of 1/2 |lambda_tau|^2 and 1/2 |z|^2, 1/kg or 1/(kg m^2).
     """
     n, c, _ = edges.shape
     G = _columns(edges, reduction.J_y)
@@ -217,7 +217,7 @@ def stage_two(
     smoothing: float = 0.0,
     rank_tolerance: float = 0.0,
 ) -> StageResult:
-    """By which forces: the least torques among the impulses that Stage I finds as good.
+    """The forces: the smallest torques among the equally good impulses of Stage I.
 
     min 1/2 |lambda_tau|^2 with R_b (z' - z) = 0 and z' in the cones. The paper's objective depends
     on R_b z alone, Eq. (104) is vacuous; the contact-consistent one asks besides that edges which
@@ -263,7 +263,7 @@ def nearest_velocity(
     velocity[:, 2] += reduction.gap_rate
     rows = np.vstack([WEIGHT * _columns(edges, reduction.J_y), _columns(edges, reduction.J_q)]).T
     b = -np.einsum("cki,ci->ck", edges, velocity).ravel()
-    # a little inside, so that what is found stays feasible after rounding
+    # a small margin, so that the result stays feasible after rounding
     b += np.where(np.tile(free, n), 0.0, MARGIN * np.abs(b).max(initial=0.0))
     nearest = nearest_point(
         rows, b, np.zeros(rows.shape[1]), np.tile(free, n), rank_tolerance / WEIGHT

@@ -38,7 +38,7 @@ def gmres(
     if not 0.0 < begin < np.inf:
         return b
     q = [b / begin]
-    R: list[Array] = []  # by column: triangular once its rotations are done
+    R: list[Array] = []  # columns, triangular after their rotations
     turns: list[Array] = []
     s = [begin]
     while len(R) < most and abs(s[-1]) > tolerance * begin:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Slope(Protocol):
-    """What the exact search asks of l along a direction."""
+    """The interface of l along a direction for the exact search."""
 
     dv_dp: float  # dv.A dv, the least curvature
 

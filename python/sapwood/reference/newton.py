@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
-from .barrier_pool import BarrierPool
 from .certificate import gradient_round_off
 from .cholesky import NotPositiveDefinite
 from .direction import (
@@ -29,6 +28,7 @@ from .feasible import fit_barriers, start_inside
 from .line_search import backtracking, exact
 from .objective import Line, Objective, Point
 from .pools import Dual
+from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)
@@ -41,7 +41,7 @@ Record = tuple[int, int, int, float, float, float, float]
 
 @dataclass
 class Run:
-    """How Newton's method went on one objective."""
+    """The result of Newton's method on one objective."""
 
     point: Point
     status: Status
@@ -84,7 +84,7 @@ def is_newtons_turn(point: Point) -> bool:
 
 
 class Newton:
-    """Algorithm 1 on one objective, and what an iteration needs to know of those before it.
+    """Algorithm 1 on one objective, with its memory of earlier iterations.
 
     Where the objective is one of K islands, each stopped by itself, the rule (20) is sharpened so
     that it holds for the whole: from |D grad_k| <= a + r max(p_k, j_k) with a = eps_a / sqrt(K) and
@@ -101,9 +101,9 @@ class Newton:
         self.cholesky.single = prefers_single(objective, settings)
         self.iterations = 0
         self.idle = 0  # iterations at round-off that did not reduce the gradient
-        self.alpha = 1.0  # of the last step
-        self.gradient = 0.0  # |D grad| of the iterate before
-        self.factored: Sequence[Array] = ()  # G of the factorization of before
+        self.alpha = 1.0  # length of the last step
+        self.gradient = 0.0  # |D grad| of the last iterate
+        self.factored: Sequence[Array] = ()  # G of the last factorization
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
 
     def minimize(self, v: Array, island: int = 0) -> Run:
@@ -172,7 +172,7 @@ class Newton:
         return float(self.eps_a + self.eps_r * point.scale)
 
     def outcome(self, point: Point) -> Status | None:
-        """How the iterations end at this point; None where they go on."""
+        """The status of the iterations at this point; None if they go on."""
         if not point.finite:
             return Status.non_finite
         if point.gradient_norm <= self.tolerance(point) or nothing_moves(self.objective, point):
@@ -246,11 +246,10 @@ def minimize_with_barriers(
 ) -> Run:
     """`Newton.minimize`, and on from its result where a barrier had to be raised or is in the way.
 
-    Where kappa was raised for the start, because a surface moves, or walls are so close that there
-    is no way between them, the iterations go on with thicker layers, which are made as thin as each
-    rough minimiser allows.
+    If kappa was raised for the start, because a surface moves or walls are too close together, the
+    iterations use thicker layers at first, and make them as thin as each rough minimiser allows.
     """
-    if not isinstance(objective.pools[0], BarrierPool):
+    if not isinstance(objective.pools[0], RigidCorePool):
         return Newton(objective, settings, n_islands).minimize(v, island)
     most, tolerance = settings.max_iterations, settings.relative_tolerance
     half = dataclasses.replace(settings, max_iterations=first_part(settings))

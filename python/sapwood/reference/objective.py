@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 
-from .barrier_pool import BarrierPool
 from .disk_pool import DiskPool
 from .pools import ContactPool, Pool, RowPool, State
-from .wide_pool import WidePool
+from .rigid_core_pool import RigidCorePool
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def law_of(
 def contacts_of(
     problem: ContactProblem, chosen: NDArray[np.bool_], soft_norm: float, friction: Friction
 ) -> tuple[ContactPool | WidePool, ...]:
-    """The contacts of a problem under their laws; those that resist turning come last."""
+    """The contacts of a problem under their laws; contacts with torsional friction come last."""
     spins = np.zeros(problem.n_contacts, dtype=bool)
     if problem.spin_contact is not None:
         spins[problem.spin_contact] = True
@@ -92,7 +92,7 @@ def contacts_of(
     first = (
         law_of(problem, plain, soft_norm, friction)
         if problem.core is None
-        else BarrierPool(problem, plain, soft_norm)
+        else RigidCorePool(problem, plain, soft_norm)
     )
     if not wide.size:
         return (first,)
@@ -102,8 +102,7 @@ def contacts_of(
 class Objective:
     """l_p restricted to some trees of a problem, which must be closed under constraints.
 
-    Velocities, constraints and their arrays are those of the chosen trees only, in the order of the
-    problem.
+    It has velocities, constraints and arrays of the chosen trees only, in the order of the problem.
 
     Parameters
     ----------
@@ -136,7 +135,7 @@ class Objective:
         self.contacts = contacts_of(problem, chosen, soft_norm, friction)
         self.pools: tuple[Pool, ...] = (*self.contacts, *rows)
 
-        # where the velocities of each tree lie here and in the problem
+        # slices of the velocities of each tree, here and in the problem
         self.at: dict[int, slice] = {}
         indices = []
         n = 0

@@ -34,7 +34,7 @@ class State(NamedTuple):
 
 
 class Dual(NamedTuple):
-    """What the law linearized at a full step says of the impulses there; |w| <= 1."""
+    """The impulses that the law linearized at a full step predicts; |w| <= 1."""
 
     w: Array  # (n, 2) friction over mu gamma_n; (n, 1) where a row is between its bounds
     gamma_n: Array  # (n) of contacts, N s, >= 0; 0 for rows
@@ -51,11 +51,11 @@ class Patch:
 
 
 class Pool(Protocol):
-    """What the solver asks of a kind of constraint.
+    """The interface of a kind of constraint for the solver.
 
     Examples
     --------
-    The pools of a problem, and what they ask to be added to its matrix, J^T G J (17):
+    The pools of a problem, and the matrix that they add, J^T G J (17):
 
     >>> from sapwood import ContactProblem, DryFrictions
     >>> from sapwood.reference import Objective, Pool
@@ -104,7 +104,7 @@ class Pool(Protocol):
         ...
 
     def fit(self, y: Array, least: float) -> int:
-        """Make y lie inside of the domain, and return how many constraints that took."""
+        """Move y into the domain, and return the number of moved constraints."""
         ...
 
 
@@ -160,7 +160,7 @@ class ContactPool(Everywhere):
     ----------
     problem : ContactProblem
     members : array of int (n)
-        Which of its contacts.
+        Indices of its contacts.
     soft_norm : float
         eps_s, N s.
 
@@ -201,7 +201,7 @@ class ContactPool(Everywhere):
         return contact_cost_difference(y, dy, self.mu, self.R_t, self.R_n, self.soft_norm)
 
     def sticking(self, y: Array, state: State) -> tuple[Array, Array]:
-        """Let the touching contacts, those with v_hat_n > 0, stick and leave the others out."""
+        """Let touching contacts, with v_hat_n > 0, stick, and leave the others out."""
         del state
         touching = self.v_hat[:, 2] > 0.0
         G = np.where(touching[:, None], 1.0 / self.R, 0.0)[:, :, None] * np.eye(3)
@@ -251,7 +251,7 @@ class RowPool(Everywhere):
     ----------
     problem : ContactProblem
     k : int
-        Which of its groups.
+        Index of the group.
     chosen : (n_trees) bool array
         Trees that take part; a constraint takes part with its first one.
 
@@ -295,7 +295,7 @@ class RowPool(Everywhere):
         return np.asarray(difference[:, 0])
 
     def sticking(self, y: Array, state: State) -> tuple[Array, Array]:
-        """Rows are what they are at y."""
+        """Rows act as at y."""
         del y
         return state.G, state.gamma
 
@@ -324,7 +324,7 @@ class RowPool(Everywhere):
         return np.where(beyond[:, :, None], G[:, :, None], state.G)
 
     def impulse_error(self, y: Array, state: State, e: Array) -> Array:
-        """How far clamp moves for y within e/R and round-off: none where y stays beyond a bound."""
+        """Change of clamp for an error e/R of y and round-off: 0 if y stays beyond a bound."""
         error = e / self.R + 4.0 * EPS * np.abs(y)
         above = np.clip(y + error, self.lower, self.upper) - state.gamma
         below = state.gamma - np.clip(y - error, self.lower, self.upper)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.geometry import FieldShape, ShapeKind
 
-# of any precision: float64, or longdouble to measure its round-off by
+# arrays of any precision: float64, or longdouble to measure its round-off
 _Real = NDArray[Any]
 
 FAR_SIDE = math.cos(5 * math.pi / 8)
@@ -28,9 +28,9 @@ class Face(NamedTuple):
     """One face of a contact surface, in the frame of the world."""
 
     cell_a: int
-    """Of A, -1 of a half space."""
+    """Cell of A, -1 of a half space."""
     cell_b: int
-    """Of B."""
+    """Cell of B."""
     polygon: _Real
     """(m, 3) vertices, right-handed about the normal."""
     normal: _Real
@@ -75,14 +75,14 @@ def contact_faces(
     a, b : FieldShape
         At least one of them compliant.
     pose_a, pose_b : array_like (4, 4) or None
-        Of each in the world.
+        Pose of each shape in the world.
     dtype : type, optional
         ``numpy.longdouble`` computes with more digits than the core.
 
     Returns
     -------
     list of Face
-        By cell of A, then cell of B.
+        The faces, by cell of A, then cell of B.
     """
     cells_a, cells_b = _cells(a, pose_a, dtype), _cells(b, pose_b, dtype)
     low_a, high_a = _boxes(cells_a)
@@ -115,7 +115,7 @@ def _cells(shape: FieldShape, pose: ArrayLike | None, dtype: type[np.floating[An
 
 
 def _planes(v: _Real) -> list[tuple[_Real, Any]]:
-    """Of the faces opposite to each vertex."""
+    """Planes of the faces opposite to each vertex."""
     planes = []
     for k, (i, j, m) in enumerate([(1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1)]):
         n = _unit(np.cross(v[j] - v[i], v[m] - v[i]))
@@ -200,7 +200,7 @@ def _cut(cell: _Cell, n: _Real, offset: Any) -> _Real:
 
 
 def _clip(polygon: _Real, n: _Real, offset: Any) -> _Real:
-    """What is behind the plane n.x = offset."""
+    """The part of the polygon behind the plane n.x = offset."""
     d = polygon @ n - offset
     corners = []
     for k in range(len(polygon)):
@@ -244,7 +244,7 @@ def _face(a: _Cell, b: _Cell, n: _Real, polygon: _Real) -> Face | None:
 
 
 def _swap(face: Face) -> Face:
-    """The same with A for B."""
+    """The same face with A and B exchanged."""
     return face._replace(
         cell_a=face.cell_b,
         cell_b=face.cell_a,

@@ -28,7 +28,7 @@ def _largest(x: _Array) -> float:
 
 
 def _quotient(off: _Array, round_off: float, constants: _Array, terms: _Array) -> float:
-    """What exceeds round-off, over constants and terms up to the largest constant: the largest."""
+    """Largest part beyond round-off, over constants and terms up to the largest constant."""
     most = _largest(constants) or np.inf
     sizes = np.abs(constants) + np.minimum(terms, most)
     beyond = off > round_off
@@ -62,7 +62,7 @@ class _Program:
         return max(dual, primal, gap / max(sizes, of_x * of_gradients) if gap > 0.0 else 0.0)
 
     def violations(self, x: _Array) -> _Array:
-        """What rows are short of, or an equality is off."""
+        """Violations of inequality rows, and residuals of equalities."""
         over = self.r - self.R @ x
         return np.where(self.equal, np.abs(over), np.maximum(over, 0.0))
 
@@ -142,7 +142,7 @@ class _Iterate:
         self.tau, self.kappa = self.tau + step * d[3], self.kappa + step * d[4]
 
     def proved(self) -> QpStatus | None:
-        """What the multipliers, or x, prove."""
+        """The status that the multipliers, or x, prove."""
         p = self.p
         by = p.r @ self.u
         if (
@@ -168,12 +168,12 @@ def _polish(p: _Program, x: _Array, u: _Array) -> tuple[_Array, _Array]:
     return x + dx, np.where(p.equal, multipliers, np.maximum(multipliers, 0.0))
 
 
-# iterates that overflow come no closer, and end as those that are idle
+# iterates that overflow come no closer: they end like stagnating ones
 @np.errstate(over="ignore", invalid="ignore")
 def _iterate(
     p: _Program, tolerance: float, max_iterations: int
 ) -> tuple[QpStatus, _Array, _Array, int, bool]:
-    """How it ends, x, multipliers, iterations, and whether polishing gave them."""
+    """The outcome, x, multipliers, iterations, and whether polishing gave them."""
     x, u = p.solve(-p.g, p.r, np.where(p.equal, 0.0, 1.0))
     shift = [max(0.0, 1.0 - float(v[~p.equal].min(initial=1.0))) for v in (-u, u)]
     s = np.where(p.equal, 0.0, -u + shift[0])
@@ -205,7 +205,7 @@ def _iterate(
 def _solve(
     p: _Program, tolerance: float, max_iterations: int
 ) -> tuple[QpStatus, _Array, _Array, int, bool]:
-    """As of `_iterate`; where it leaves doubt whether any point is feasible, that is found out."""
+    """Like `_iterate`; a doubt whether any point is feasible is resolved by a second program."""
     status, x, u, iterations, polished = _iterate(p, tolerance, max_iterations)
     in_doubt = status is QpStatus.SOLVED and p.hides_rows(x, tolerance)
     if in_doubt or status is QpStatus.INACCURATE:
@@ -277,7 +277,8 @@ def solve_qp(
     Returns
     -------
     QpSolution
-        As of :func:`sapwood.qp.solve`, with the relative residual of the program as it is given.
+        The same as for :func:`sapwood.qp.solve`, with the relative residual of the unscaled
+        program.
     """
     matrix, cost = np.asarray(H, dtype=float), np.asarray(g, dtype=float)
     R, r, equal, given = _rows(len(cost), A, b, C, d, lower, upper)

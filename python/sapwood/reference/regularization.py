@@ -1,4 +1,4 @@
-"""From physical parameters to regularization and stabilization velocity (sections VII and IX)."""
+"""Regularization and stabilization velocity from physical parameters (sections VII and IX)."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def contact_loads(
     """The impulse P (n_contacts), N s, that the free motion presses the island of a contact with.
 
     P_i is the largest max(0, -J_n dv)/w of the sides of a contact, with w = max(|W|_F/3, body_w/2)
-    of the side. An island is the trees that contacts with phi0 <= 0 join, and P the largest P_i of
-    these; of an open contact the largest of its own and of those of the islands of its trees.
+    of the side. Contacts with phi0 <= 0 join trees to islands. P is the largest P_i of an island;
+    for an open contact, the largest of its own and of the islands of its trees.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def contact_loads(
     phi0 : (n_contacts) array
         Signed distance, m.
     free_change : (nv) array
-        Change of the velocity in the step, dv, by all forces but those of constraints.
+        Change of the velocity in the step, dv, by all forces except constraints.
     body_w : float or (n_contacts, 2) array
         Inverse masses of the bodies of the two sides, 1/kg.
     delassus : "block" or "diagonal"
@@ -144,8 +144,8 @@ def regularize(
     release : float or (n_contacts) array
         Most speed, m/s, at which a violation is corrected where k is infinite.
     free_change : (nv) array, optional
-        Change of the velocity in the step by all forces but those of constraints: contacts are
-        stiffer for the load P of :func:`contact_loads`. None: none is.
+        Change of the velocity in the step by all forces except constraints: contacts are stiffer
+        for the load P of :func:`contact_loads`. Without it no contact is.
     load_speed : float
         V_1, m/s: R_n = R_nr min(1, x^(-0.98)) with x = R_nr P/V_1.
     body_w : float or (n_contacts, 2) array
@@ -185,11 +185,11 @@ def release_speed(
     Parameters
     ----------
     depth : array_like
-        Of the violations, m or rad.
+        Depth of the violations, m or rad.
     full : array_like
         Speed of their full correction, depth/(dt + tau_d).
     growth : array_like
-        How fast they grow, by the velocities at the start of the step.
+        Their rates, by the velocities at the start of the step.
     K, B : array_like
         Stiffness (1/s^2) and damping (1/s) of the engine's own correction.
     speed : float
@@ -224,7 +224,7 @@ def driven_force(*, dt: float, D: ArrayLike, impedance: ArrayLike, speed: float 
     Returns
     -------
     ndarray
-        4 pi^2 V/(w dt) with the inverse mass w = I/((1 - I) D): what a contact carries that is
+        4 pi^2 V/(w dt) with the inverse mass w = I/((1 - I) D): the load of a contact that is
         V (dt + tau_d) deep.
     """
     impedance = np.asarray(impedance, dtype=float)
@@ -242,7 +242,7 @@ def _hold_back(
 ) -> tuple[Array, Array]:
     """R and v_hat of rows that are corrected no faster than `release`, where `held`.
 
-    At rest they carry what they would without, up to the impulse `most`.
+    At rest they carry the same as without it, up to the impulse `most`.
     """
     speed, full = np.where(held, release, 1.0), np.where(held, np.abs(v_hat), 1.0)
     slow = np.maximum(R_1 * speed / full, speed / np.asarray(most, dtype=float))
@@ -283,9 +283,9 @@ def regularize_group(
     Parameters
     ----------
     problem : ContactProblem
-        Its trees and A are read, and of the group what was given to it.
+        The problem; its trees, its A, and the given parameters of the group are read.
     k : int
-        Which group.
+        Index of the group.
     dt : float
         Time step, s.
     sigma : float

@@ -8,9 +8,9 @@ law and what Coulomb's friction adds to it, and H = A + J^T K J,
     dL/dv_hat = x                              dL/dJ = gamma lambda^T - x v^T
     dL/dp = (dgamma/dp)^T z
 
-Of y = R^-1 (v_hat - v_c) comes dgamma/dR_j = -K_j y_j; the rest of dgamma/dp is that of the law at
-a given y. Rows of contacts that resist turning are scaled by s_k = mu_k/mu (`wide`): a change of
-s_k is one of these rows, and of the impulses that they give.
+y = R^-1 (v_hat - v_c) gives dgamma/dR_j = -K_j y_j; the rest of dgamma/dp is the derivative of the
+law at a given y. Angular rows of contacts with torsional friction are scaled by s_k = mu_k/mu
+(`torsional`): a change of s_k changes the row and its impulse.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 from sapwood.solution import Region
 
-from .barrier import distance, factors
-from .barrier_pool import BarrierPool
 from .contact import contact_cost, law, project
 from .disk import disk
 from .disk_pool import DiskPool
 from .objective import Objective
 from .pools import ContactPool, Pool, RowPool
-from .wide import lift_matrix, radial
-from .wide_pool import WidePool
+from .rigid_core import distance, factors
+from .rigid_core_pool import RigidCorePool
+from .torsional import lift_matrix, radial
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Partials = dict[str, Array]  # dgamma/dp (n, r) by name
@@ -64,12 +64,12 @@ def solution_gradient(
     friction : {"convex", "lagged", "coulomb"}
         The law of friction that was solved with.
     soft_norm : float
-        eps_s of it, N s.
+        eps_s of the law, N s.
 
     Returns
     -------
     Differential
-        The gradient; what follows from physical parameters is not looked at.
+        The gradient by the numbers themselves, without physical parameters.
     """
     objective = Objective(problem, soft_norm=soft_norm, friction=friction)
     point = objective.point(v)
@@ -172,7 +172,7 @@ def cone_slopes(pool: ContactPool, y: Array) -> tuple[Partials, Array]:
 
 
 def disk_slopes(pool: DiskPool, y: Array) -> tuple[Partials, Array]:
-    """The same of friction with a bound."""
+    """The slopes of friction with a bound."""
     follows = pool.friction == "coulomb"
     bound = pool.coulomb_bound(y) if follows else pool.bound
     q = disk(y, bound, pool.soft_norm)
@@ -189,7 +189,7 @@ def disk_slopes(pool: DiskPool, y: Array) -> tuple[Partials, Array]:
 
 
 def law_slopes(pool: ContactPool, y: Array) -> tuple[Partials, Array]:
-    """Those of whichever law these contacts are under."""
+    """The slopes of the law of these contacts."""
     return disk_slopes(pool, y) if isinstance(pool, DiskPool) else cone_slopes(pool, y)
 
 
@@ -215,7 +215,7 @@ def added(*parts: Partials) -> Partials:
 
 
 def three_rows(slopes: Partials, t: Array) -> Partials:
-    """Of the three rows of contacts."""
+    """The slopes of the three rows of contacts."""
     return {name: np.concatenate([x[:, :1] * t, x[:, 1:]], axis=1) for name, x in slopes.items()}
 
 
@@ -238,14 +238,14 @@ def partials(pool: Pool, y: Array, K: Array) -> Partials:
             column[:, 0, 2], column[:, 2, 2] = x[:, 0] * t[:, 0], x[:, 1]
             lifted[name] = lift_matrix(at.e, column)[:, :, 2]
         return added(lifted, through_y(K, y, (0, 1, 3, 4, 5)))
-    if isinstance(pool, BarrierPool):
+    if isinstance(pool, RigidCorePool):
         return core_partials(pool, y)
     if not isinstance(pool, ContactPool):
         raise TypeError(f"{type(pool).__name__} has no derivatives")
     return added(three_rows(*law_slopes(pool, y)), through_y(K, y, (0, 1)))
 
 
-def core_partials(pool: BarrierPool, y: Array) -> Partials:
+def core_partials(pool: RigidCorePool, y: Array) -> Partials:
     """gamma = phi(s) gamma_0 with kappa s^2 = 2 l_0."""
     parameters = (pool.mu, pool.R_t, pool.R_n, pool.soft_norm)
     gamma, G, regions = project(y, *parameters)

@@ -14,7 +14,6 @@ from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import FALLBACKS, ConstraintSolution, IslandAlgorithm, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
-from .barrier_pool import BarrierPool
 from .certificate import velocity_error_bound
 from .coulomb import minimize_coulomb, minimize_lagged
 from .dense import Component, fits
@@ -22,7 +21,8 @@ from .direction import solve_hessian
 from .graph import islands, touching
 from .newton import minimize_with_barriers
 from .objective import Objective, Point
-from .wide_pool import WidePool
+from .rigid_core_pool import RigidCorePool
+from .torsional_pool import WidePool
 
 HISTORY_DTYPE = np.dtype(
     [
@@ -91,7 +91,7 @@ def solve(
         for objective, run in zip(objectives, runs, strict=True):
             v[objective.velocities] = run.point.v
             bounds.append(velocity_error_bound(objective, run.point))
-            if isinstance(objective.pools[0], BarrierPool):
+            if isinstance(objective.pools[0], RigidCorePool):
                 kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
             for law in objective.disks:
                 friction_bound[law.members] = law.bound
@@ -99,7 +99,7 @@ def solve(
         touched = np.flatnonzero(island >= 0)
         whole = Objective(problem, touched, settings.soft_norm, settings.friction)
         core_scale = None
-        if isinstance(whole.pools[0], BarrierPool):
+        if isinstance(whole.pools[0], RigidCorePool):
             whole.pools[0].use(kappa)
             core_scale = np.ones(problem.n_contacts)
             core_scale[whole.pools[0].members] = whole.pools[0].core_scale

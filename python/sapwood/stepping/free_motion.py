@@ -131,7 +131,7 @@ class _Balance:
             q_theta = self.model.integrate(self.q_0, v_vq, scheme.theta_q * dt)
         dynamics = self.model.dynamics(q_theta, scheme.force_velocity(v, v_0))
         M, F1, F2, _, _ = dynamics
-        # what is not finite shows in the residual
+        # values that are not finite show in the residual
         with np.errstate(over="ignore", invalid="ignore"):
             gain, kick_1, kick_2 = M @ (v - v_0), dt * F1, dt * F2
             m = gain - kick_1 - kick_2
@@ -147,7 +147,7 @@ class _Balance:
         return A + (dt * scheme.theta_v) * dynamics.D
 
     def is_round_off(self, dv: NDArray[np.floating[Any]]) -> bool:
-        """Whether a change of v is lost in that of v_0, or that of the positions in q_0."""
+        """Whether a change of v is below round-off of v_0, or of the positions in q_0."""
         states = (dv, self.v_0, self.q_0)
         dv_size, v_size, q_size = (float(np.max(np.abs(x), initial=0.0)) for x in states)
         return dv_size <= _ROUND_OFF * max(v_size, q_size / self.dt)
@@ -155,8 +155,8 @@ class _Balance:
     def is_noise(self, here: _Momentum, dv: NDArray[np.floating[Any]]) -> bool:
         """Whether A is right along dv, so that a step that gains nothing meets noise alone.
 
-        In mixed units, and beside a coordinate that is far from the origin, the size of dv does not
-        tell: but s times as far, m is (1 - s) m(v) to a tenth of s m(v) where A is right.
+        The size of dv does not decide it in mixed units, or beside a coordinate far from the
+        origin. But if A is right, m at a distance s along dv is (1 - s) m(v), to a tenth of s m(v).
         """
         s = _OUT_OF_NOISE
         there = self.at(here.v + s * dv)
@@ -167,7 +167,7 @@ class _Balance:
         return bool(off_size <= (_GOOD_GAIN * s) ** 2 * size)
 
     def jacobian(self, here: _Momentum) -> _Float:
-        """dm/dv by forward differences: all of it, where A has only the slopes of F1."""
+        """dm/dv by forward differences; A has only the slopes of F1."""
         h = np.sqrt(np.finfo(float).eps) * (1.0 + float(np.linalg.norm(here.v, np.inf)))
         columns = [(self.at(here.v + h * e).m - here.m) / h for e in np.eye(len(here.v))]
         return np.stack(columns, axis=1)
@@ -188,10 +188,10 @@ def free_motion(
     """Solve m(v*) = 0, Eq. (10).
 
     An explicit scheme takes one solve with M. Otherwise Newton's method starts from v_0 with the
-    matrix A of Eq. (11), which is dm/dv but for O(dt) (Proposition 1); where an iteration with it
-    gains less than a factor of 10, dm/dv is formed by finite differences, and the step is halved
-    until the residual falls. It ends at the tolerance, or where no step reduces the residual and it
-    is round-off of the state, as that of a stiff spring at rest.
+    matrix A of Eq. (11), which is dm/dv up to O(dt) (Proposition 1). If an iteration gains less
+    than a factor of 10, dm/dv is formed by finite differences, and the step is halved until the
+    residual falls. The method ends at the tolerance, or if no step reduces the residual and it is
+    round-off of the state, as for a stiff spring at rest.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def free_motion(
     q_0, v_0 : ndarray (nq,), (nv,)
         State at the start of the step.
     tolerance : float
-        Of |D m| relative to the largest of |D M (v - v_0)|, |D M v_0|, dt |D F1| and dt |D F2|,
-        with D = diag(M)^(-1/2).
+        Tolerance for |D m| relative to the largest of |D M (v - v_0)|, |D M v_0|, dt |D F1| and
+        dt |D F2|, with D = diag(M)^(-1/2).
     max_iterations : int
         Newton iterations.
     step, time : int, float

@@ -1,4 +1,4 @@
-"""What a model must offer to be stepped by the theta-method."""
+"""The interface of models for the theta-method."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Contacts:
         tree_nv : ndarray of int (n_trees,)
             Velocities of each tree of the model.
         phi, k, tau_d, mu, v_hat_t, constraints, spin_contact, spin_mu
-            As for the class.
+            The same as for the class.
         spin_J : ndarray (3 n_spins, nv), optional
             Three rows about (n, t1, t2) per contact of `spin_contact`.
 

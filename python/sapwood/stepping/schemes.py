@@ -16,7 +16,7 @@ _Float = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class Scheme:
-    """Where within a step the variables are taken, Eq. (6): x^θ = θ x + (1 - θ) x_0.
+    """The points of a step where variables are taken, Eq. (6): x^θ = θ x + (1 - θ) x_0.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def scheme_of(scheme: str | Scheme) -> Scheme:
     Parameters
     ----------
     scheme : str or Scheme
-        One of the names of :data:`SCHEMES`, or a scheme with thetas of its own.
+        A name in :data:`SCHEMES`, or a scheme with other thetas.
 
     Returns
     -------

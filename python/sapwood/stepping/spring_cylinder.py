@@ -34,9 +34,8 @@ class SpringCylinder:
         friction coefficient.
     n_contacts : int
         Contact points on the line where the cylinder touches the ground, each with an equal share
-        of the stiffness. In the plane they all do the same; but the tangential regularization R_t
-        = sigma w of Eq. (22) is that of a point, so that n points slip n times less under the same
-        force.
+        of the stiffness. In the plane their motion is the same. But the tangential regularization
+        R_t = sigma w of Eq. (22) is per point, so n points slip n times less under the same force.
     g : float
         Gravity, m/s^2.
 
@@ -168,7 +167,7 @@ class SpringCylinder:
         Returns
         -------
         float
-            In J; 0 at rest on the ground with the spring at rest.
+            Energy, J; 0 at rest on the ground with the spring at rest.
         """
         # weight and ground together, from where they balance
         depth, rest = max(self.R - q[1], 0.0), self.m * self.g / self.k
@@ -177,7 +176,7 @@ class SpringCylinder:
         return float(0.5 * v @ self._M @ v + 0.5 * self.k_s * q[0] ** 2 + weight + ground)
 
     def angular_frequency(self, *, rolling: bool) -> float:
-        """Of the oscillation: sqrt(k_s/m_eff), m_eff = m, or m + I_o/R^2 where it rolls.
+        """Angular frequency of the oscillation, sqrt(k_s/m_eff) with m_eff = m, or m + I_o/R^2.
 
         Parameters
         ----------
@@ -187,7 +186,7 @@ class SpringCylinder:
         Returns
         -------
         float
-            In rad/s.
+            The frequency, rad/s.
         """
         return math.sqrt(self.k_s / (self.m + (self.I_o / self.R**2 if rolling else 0.0)))
 

@@ -58,7 +58,7 @@ class ThetaStepper:
     settings : SapSettings, optional
         Settings of the contact solver.
     tolerance, max_iterations : float, int
-        Of Newton's method for the free motion.
+        Limits of Newton's method for the free motion.
 
     Raises
     ------
@@ -120,12 +120,12 @@ class ThetaStepper:
         Parameters
         ----------
         state : State
-            Where it starts; not changed.
+            State at the start of the step; not changed.
 
         Returns
         -------
         State
-            Where it ends.
+            State at its end.
 
         Raises
         ------
@@ -224,7 +224,7 @@ class ThetaStepper:
 
     @property
     def solution(self) -> Solution | None:
-        """What the contact solver found in the last step; None where there was no contact."""
+        """The solution of the contact solver in the last step; None without contact."""
         return self._solution
 
     def __repr__(self) -> str:

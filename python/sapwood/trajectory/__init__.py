@@ -8,7 +8,7 @@ and solve::
     run = sapwood.trajectory.simulate(scene, q0, v0, n_steps=100)
     gradient = run.vjp(q_bar)      # dL/d of the first state, forces, masses, contact parameters
 
-See ``docs/derivatives.md``.
+See ``docs/how-to/derivatives.md``.
 """
 
 from sapwood.trajectory.free_bodies import FreeBodies

@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     E: _Float
     """Axes (t1, t2, n) as rows (n, 3, 3)."""
     arms: tuple[_Float, ...]
-    """From each body to the point of contact (n, 3), m."""
+    """Vectors from each body to the point of contact (n, 3), m."""
     J: tuple[_Float, ...]
     """Blocks (n, 3, 6) of the first body and, where the table has one, of the second."""
 
@@ -42,7 +42,7 @@ def frames(normals: _Float) -> _Float:
     Parameters
     ----------
     normals : ndarray (n, 3)
-        Of length 1.
+        Unit normals.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def find_rows(table: Table, poses: Poses) -> Rows:
     table : Table
         Pairs of cores.
     poses : Poses
-        Of all bodies.
+        Poses of all bodies.
 
     Returns
     -------
@@ -90,16 +90,16 @@ def find_rows(table: Table, poses: Poses) -> Rows:
 def pull_rows(
     table: Table, poses: Poses, rows: Rows, phi_bar: _Float, J_bar: tuple[_Float, ...], to: Poses
 ) -> Meeting:
-    """From derivatives of a loss by phi and J, those by poses and by nearest points.
+    """Derivatives of a loss by poses and nearest points, from derivatives by phi and J.
 
     Parameters
     ----------
     table : Table
         Pairs of cores.
     poses : Poses
-        Of all bodies.
+        Poses of all bodies.
     rows : Rows
-        What :func:`find_rows` found there.
+        The result of :func:`find_rows` there.
     phi_bar : ndarray (n,)
         dL/dphi.
     J_bar : tuple of ndarray (n, 3, 6)
@@ -131,6 +131,6 @@ def pull_rows(
 
 
 def _sides(table: Table) -> list[tuple[_Index, float]]:
-    """The bodies of each side, and the sign of their velocity in that of the contact."""
+    """The bodies of each side, and the sign of their velocity in the contact's."""
     sides = [(table.a, 1.0)]
     return sides if (table.b < 0).any() else [*sides, (table.b, -1.0)]

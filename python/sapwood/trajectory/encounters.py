@@ -20,7 +20,7 @@ _Float = NDArray[np.float64]
 
 
 class Encounter(NamedTuple):
-    """The contacts of one step, and what the solver made of those that were kept."""
+    """The contacts of one step, and the solution with the ones that were kept."""
 
     poses: Poses
     rows: list[Rows]
@@ -44,7 +44,7 @@ class Encounters:
     dt, sigma, beta : float
         The same as for :class:`sapwood.ContactProblem`.
     solver : SapSolver
-        That solves.
+        The solver.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Encounters:
         return found
 
     def _pushing(self, rows: list[Rows], v: _Float) -> NDArray[np.bool_]:
-        """Which contacts have an impulse at v: s > 0, with s R_n as a velocity."""
+        """Whether each contact has an impulse at v: s > 0, with s R_n as a velocity."""
         phi, v_c = [np.zeros(0)], [np.zeros((0, 3))]
         for table, of in zip(self._tables, rows, strict=True):
             phi.append(of.phi)
@@ -141,12 +141,12 @@ class Encounters:
     def pull(
         self, of: Encounter, gradient: Gradient, to: Poses, bars: Mapping[str, _Float]
     ) -> None:
-        """From derivatives by the problem, those by poses and by the numbers of the contacts.
+        """Derivatives by poses and by the numbers of the contacts, from derivatives by the problem.
 
         Parameters
         ----------
         of : Encounter
-            Where the problem is from.
+            The encounter of the problem.
         gradient : Gradient
             dL/d of the problem.
         to : Poses

@@ -32,8 +32,8 @@ from sapwood.trajectory.system import Pulled, Step
 _Float = NDArray[np.float64]
 
 TIGHT = SapSettings(relative_tolerance=1e-10)
-"""Settings of solves whose derivatives are taken: what is left of the residual is an error of
-theirs too."""
+"""Settings of solves with derivatives: the residual of a solve is an error of the derivatives
+too."""
 
 
 class _Tape(NamedTuple):
@@ -75,7 +75,7 @@ class FreeBodies:
     normals : array_like (n_planes, 3)
         Unit normals of the half-spaces n.x >= height that bodies stay in.
     height : array_like () or (n_planes,)
-        Their heights, m.
+        Heights of the planes, m.
     gravity : array_like (3,)
         m/s2.
     body_contacts : bool
@@ -84,8 +84,8 @@ class FreeBodies:
     sigma, beta : float
         The same as for :class:`sapwood.ContactProblem`.
     settings : SapSettings, optional
-        Of the solver; by default a relative tolerance of 1e-10. Friction that is lagged has no
-        place here.
+        Settings of the solver; by default a relative tolerance of 1e-10. Lagged friction is
+        refused.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class FreeBodies:
         self._prepare()
 
     def replace(self, **parameters: ArrayLike) -> FreeBodies:
-        """The same scene with other numbers.
+        """The same scene with changed parameters.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class FreeBodies:
         Parameters
         ----------
         tape : object
-            That of the step.
+            The tape of the step.
         q_bar : ndarray (n_bodies, 7)
             dL/d of the positions after it.
         v_bar : ndarray (n_bodies, 6)
@@ -305,7 +305,7 @@ class FreeBodies:
         Returns
         -------
         Pulled
-            dL/d of what it began with.
+            dL/d of the start of the step.
         """
         assert isinstance(tape, _Tape)
         # q+ = q exp(dt v+)
@@ -367,7 +367,7 @@ class FreeBodies:
     # ---- preparation -----------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        """What follows from the parameters, once."""
+        """Compute once all numbers derived from the parameters."""
         n, given = self.n_bodies, self.parameters
         self._mass = np.broadcast_to(given["mass"], (n,))
         self._inertia = np.broadcast_to(given["inertia"], (n, 3))

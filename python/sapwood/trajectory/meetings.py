@@ -1,9 +1,9 @@
-"""Where shapes meet: nearest points of cores and half-spaces, and the way back of derivatives.
+"""Nearest points of cores and half-spaces, and derivatives back through them.
 
 A row of a table is a pair of cores that may touch, of radii r_a and r_b. It finds the nearest
-points c_a and c_b of both, the normal n from b to a and the distance d of the cores, of which
-phi = d - r_a - r_b. `pull` is the transpose of the derivative: from those of a loss by c_a, c_b, n
-and d, to those by the positions of the bodies and by small turns of them in the world.
+points c_a and c_b, the normal n from b to a and the distance d of the cores; phi = d - r_a - r_b.
+`pull` is the transpose of the derivative: it takes derivatives of a loss by c_a, c_b, n and d to
+derivatives by the positions of the bodies and by small turns of them in the world.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Meeting(NamedTuple):
     c_b: _Float
     """Points of the second one (n, 3), m."""
     normal: _Float
-    """From the second to the first (n, 3)."""
+    """Normals from the second to the first (n, 3)."""
     distance: _Float
     """Along the normal (n,), m; negative in a box and below a plane."""
 
 
 class Poses(NamedTuple):
-    """Of bodies in the world, also losses by them, R by small turns (n_bodies, 3)."""
+    """Poses of bodies in the world; also losses by them, R by small turns (n_bodies, 3)."""
 
     x: _Float
     """Positions (n_bodies, 3), m."""
@@ -47,7 +47,7 @@ class Poses(NamedTuple):
 
 
 def spread(to: _Float, bodies: _Index, values: _Float) -> None:
-    """Add rows of values to those of their bodies.
+    """Add rows of values to the rows of their bodies.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def spread(to: _Float, bodies: _Index, values: _Float) -> None:
     bodies : ndarray of int (n,)
         Rows of `to`.
     values : ndarray (n, m)
-        What to add.
+        The rows.
     """
     if len(to) == 1:
         to[0] += values.sum(axis=0)
@@ -70,16 +70,16 @@ def placed(poses: Poses, bodies: _Index, local: _Float) -> _Float:
     Parameters
     ----------
     poses : Poses
-        Of all bodies.
+        Poses of all bodies.
     bodies : ndarray of int (n,)
-        Whose vectors.
+        The body of each vector.
     local : ndarray (n, 3)
         Along the axes of the body.
 
     Returns
     -------
     ndarray (n, 3)
-        Along those of the world.
+        The vectors along the axes of the world.
     """
     found: _Float = (poses.R[bodies] @ local[..., None])[..., 0]
     return found
@@ -91,11 +91,11 @@ def points_at(poses: Poses, bodies: _Index, local: _Float) -> _Float:
     Parameters
     ----------
     poses : Poses
-        Of all bodies.
+        Poses of all bodies.
     bodies : ndarray of int (n,)
-        Whose points.
+        The body of each point.
     local : ndarray (n, 3)
-        In the frame of the body, m.
+        Points in the frame of the body, m.
 
     Returns
     -------
@@ -106,16 +106,16 @@ def points_at(poses: Poses, bodies: _Index, local: _Float) -> _Float:
 
 
 def pull_points(poses: Poses, bodies: _Index, points: _Float, bar: _Float, to: Poses) -> None:
-    """From the derivatives of a loss by points that move with bodies, those by the poses.
+    """Derivatives of a loss by poses, from derivatives by points that move with bodies.
 
     Parameters
     ----------
     poses : Poses
-        Of all bodies.
+        Poses of all bodies.
     bodies : ndarray of int (n,)
-        With which they move.
+        The body of each point.
     points, bar : ndarray (n, 3)
-        In the world, m, and dL/d of each.
+        Points in the world, m, and dL/d of each.
     to : Poses
         dL/dposes, added to in place.
     """
@@ -143,7 +143,7 @@ class PlaneTable:
     r_a, r_b : ndarray (n,)
         Radius about the point, m, and 0.
     points : ndarray (n, 3)
-        In the frame of the body, m.
+        Points in the frame of the body, m.
     plane : ndarray of int (n,)
         Half-space of each row.
     normals : ndarray (n, 3)
@@ -192,7 +192,7 @@ class SegmentTable:
     r_a, r_b : ndarray (n,)
         Radii about both, m.
     centres, halves : ndarray (2, n, 3)
-        Of both, in the frame of their bodies, m.
+        Centres and half lengths of both segments, in the frame of their bodies, m.
     """
 
     a: _Index
@@ -259,7 +259,7 @@ def _nearest(gap: _Float, U_a: _Float, U_b: _Float) -> tuple[_Float, _Float]:
     aa, ab, bb = _dot(U_a, U_a), _dot(U_a, U_b), _dot(U_b, U_b)
     ga, gb = _dot(gap, U_a), _dot(gap, U_b)
     determinant = aa * bb - ab * ab
-    # of parallel segments any s will do: that of the middle
+    # for parallel segments any s is right: take the middle
     crossing = determinant > 1e-12 * aa * bb
     s = np.where(crossing, (ab * gb - bb * ga) / np.where(crossing, determinant, 1.0), 0.0)
     t = _within(gb + ab * np.clip(s, -1.0, 1.0), bb)
@@ -267,7 +267,7 @@ def _nearest(gap: _Float, U_a: _Float, U_b: _Float) -> tuple[_Float, _Float]:
 
 
 def _within(numerator: _Float, square: _Float) -> _Float:
-    """Their quotient in [-1, 1], 0 where the segment is a point."""
+    """The quotient in [-1, 1]; 0 if the segment is a point."""
     ends = np.where(square > 0.0, numerator / np.where(square > 0.0, square, 1.0), 0.0)
     return np.clip(ends, -1.0, 1.0)
 
@@ -278,13 +278,13 @@ class _InBox(NamedTuple):
     y: _Float
     """The points (n, 3), m."""
     nearest: _Float
-    """On the box (n, 3), m."""
+    """The nearest point on the box (n, 3), m."""
     normal: _Float
     """Out of the box (n, 3)."""
     distance: _Float
     """Along it (n,), m; negative inside."""
     face: NDArray[np.bool_]
-    """Which coordinate is that of the nearest face (n, 3)."""
+    """The coordinate of the nearest face (n, 3)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -300,9 +300,9 @@ class BoxTable:
     r_a, r_b : ndarray (n,)
         Radii about both, m.
     points : ndarray (n, 3)
-        In the frame of body a, m.
+        Points in the frame of body a, m.
     half_sizes : ndarray (n, 3)
-        Of the box, m.
+        Half sizes of the box, m.
     """
 
     a: _Index
@@ -330,7 +330,7 @@ class BoxTable:
         away = np.where(inside, 1.0, distance[:, None])
         by_gap = np.where(inside, 0.0, by_normal - _dot(by_normal, normal)[:, None] * normal) / away
         by_gap += bar.distance[:, None] * normal
-        # where the box's nearest point follows the point, it follows it alone
+        # if the box's nearest point follows the point, it depends on the point only
         follows = np.where(inside, ~face, np.abs(y) < self.half_sizes)
         y_bar = placed(poses, self.b, np.where(follows, by_nearest, by_gap))
         pull_points(poses, self.a, found.c_a, bar.c_a + y_bar, to)
@@ -340,7 +340,7 @@ class BoxTable:
         spread(to.R, self.b, cross(found.normal, bar.normal))
 
     def _local(self, poses: Poses) -> tuple[_Float, _InBox]:
-        """The points in the world, and what they are to the boxes."""
+        """The points in the world, and their nearest points on the boxes."""
         c_a = points_at(poses, self.a, self.points)
         y = ((c_a - poses.x[self.b])[:, None, :] @ poses.R[self.b])[:, 0]
         on_box = np.clip(y, -self.half_sizes, self.half_sizes)

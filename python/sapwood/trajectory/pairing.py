@@ -1,4 +1,4 @@
-"""Which cores of a scene may touch: rows of the tables, pair by pair."""
+"""The cores of a scene that may touch: rows of the tables, pair by pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pairs_of(n_bodies: int, n_planes: int, body_contacts: bool) -> _Index:
     Parameters
     ----------
     n_bodies, n_planes : int
-        Of the scene.
+        Numbers of bodies and planes in the scene.
     body_contacts : bool
         Whether bodies meet each other.
 
@@ -43,13 +43,13 @@ def plane_table(
     Parameters
     ----------
     shapes : sequence of Shape
-        Of each body.
+        The shape of each body.
     pairs : ndarray of int (n_pairs, 2)
-        As :func:`pairs_of` has them.
+        The result of :func:`pairs_of`.
     normals : ndarray (n_planes, 3)
-        Of the half-spaces.
+        Unit normals of the half-spaces.
     heights : ndarray (n_planes,)
-        Their n.x, m.
+        Their heights n.x, m.
 
     Returns
     -------
@@ -81,15 +81,15 @@ def body_tables(shapes: Sequence[Shape], pairs: _Index) -> list[Table]:
     Parameters
     ----------
     shapes : sequence of Shape
-        Of each body.
+        The shape of each body.
     pairs : ndarray of int (n_pairs, 2)
-        As :func:`pairs_of` has them.
+        The result of :func:`pairs_of`.
 
     Returns
     -------
     list of Table
-        Those that are not empty. A box meets the balls of others, and the corners of boxes;
-        everything else meets by segments and points.
+        The tables that are not empty. A box meets the balls of other bodies and the corners of
+        boxes; all others meet by segments and points.
     """
     boxes: list[tuple[int, int, int]] = []
     segments: list[tuple[int, int, int]] = []
@@ -120,7 +120,7 @@ def _columns(
 
 def _segment_table(shapes: Sequence[Shape], of: list[tuple[int, int, int]]) -> SegmentTable:
     cores = [(segments_of(shapes[a]), segments_of(shapes[b])) for _, a, b in of]
-    # every one of a with every one of b
+    # each core of a with each core of b
     grids = [np.indices((len(a[0]), len(b[0]))).reshape(2, -1) for a, b in cores]
 
     def both(part: int) -> _Float:

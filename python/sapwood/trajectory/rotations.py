@@ -55,7 +55,7 @@ def matrices(quaternions: _Float) -> _Float:
     Parameters
     ----------
     quaternions : ndarray (n, 4)
-        Of length 1.
+        Unit quaternions.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def by_body_turns(quaternions: _Float) -> _Float:
     Parameters
     ----------
     quaternions : ndarray (n, 4)
-        Of length 1.
+        Unit quaternions.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def turned(quaternions: _Float, angles: _Float) -> _Float:
     Parameters
     ----------
     quaternions : ndarray (n, 4)
-        Of length 1.
+        Unit quaternions.
     angles : ndarray (n, 3)
         Rotation vectors phi, rad.
 

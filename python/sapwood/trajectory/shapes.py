@@ -40,7 +40,7 @@ class Capsule:
     Attributes
     ----------
     half_length : float
-        Of the segment, m, > 0.
+        Half length of the segment, m, > 0.
     radius : float
         m, > 0.
 
@@ -65,7 +65,7 @@ class Box:
     Attributes
     ----------
     half_sizes : tuple of 3 floats
-        Of the box, m, > 0.
+        Half sizes of the box, m, > 0.
     radius : float
         m, >= 0; 0 for sharp corners.
 

@@ -24,20 +24,19 @@ class TrajectoryGradient:
     Attributes
     ----------
     q0, v0 : ndarray
-        By the first state, in its shape: by ``run.q[0]``, at right angles to its quaternions.
+        Derivatives by the first state, in its shape; orthogonal to the quaternions of ``run.q[0]``.
     inputs : ndarray (n_steps, ...)
-        By what acted during each step.
+        Derivatives by the inputs of each step.
     parameters : dict of str to ndarray
-        By the parameters of the system, each in the shape it was given.
+        Derivatives by the parameters of the system, each in its own shape.
     distance : ndarray (n_steps,)
-        Of each step the least change of a contact's velocity, of those that acted, that takes it to
-        the boundary of another region, m/s; infinite without contact. Beyond it the gradient is
-        another one.
+        For each step, the least change of the velocity of an active contact that takes it to the
+        boundary of another region, m/s; infinite without contact. The gradient holds up to there.
 
     Examples
     --------
-    A ball that falls for 0.2 s: where it ends depends on where it was, on how fast, and on nothing
-    of what it would have met.
+    A ball falls for 0.2 s. Its end depends on its first position and velocity only, and on nothing
+    that it would have met later.
 
     >>> from sapwood.trajectory import FreeBodies, Sphere, simulate
     >>> scene = FreeBodies([Sphere(0.1)], mass=1.0, inertia=[4e-3] * 3, dt=0.01, k=1e4, tau_d=0.0,
@@ -65,11 +64,11 @@ class Trajectory:
     Attributes
     ----------
     system : System
-        What moved.
+        The moving system.
     q, v : ndarray (n_steps + 1, ...)
         States, from the first to the last.
     inputs : ndarray (n_steps, ...)
-        What acted during each step.
+        Inputs of each step.
     in_contact : ndarray (n_steps,) of bool
         Whether a contact acted.
     """
@@ -106,7 +105,7 @@ class Trajectory:
     def vjp(
         self, q_bar: ArrayLike | None = None, v_bar: ArrayLike | None = None
     ) -> TrajectoryGradient:
-        """Reverse mode: from dL/d of all states, dL/d of what they follow from.
+        """Reverse mode: from dL/d of all states, dL/d of the start, the inputs and the parameters.
 
         Parameters
         ----------
@@ -135,7 +134,7 @@ class Trajectory:
         end = self.n_steps
         stride = end if self._tapes else math.isqrt(max(end - 1, 0)) + 1
         while end > 0:
-            # where only states were kept, the tapes of a stretch are made again
+            # if only states were kept, take the steps of this stretch again for their tapes
             begin = (end - 1) // stride * stride
             tapes = self._tapes or [self._step(i).tape for i in range(begin, end)]
             for i in reversed(range(begin, end)):
@@ -165,16 +164,16 @@ def simulate(
     Parameters
     ----------
     system : System
-        What moves, such as :class:`FreeBodies`.
+        The moving system, such as :class:`FreeBodies`.
     q0, v0 : array_like
         The first state.
     inputs : array_like (n_steps, ...), optional
-        What acts during each step; 0 by default.
+        Inputs of each step; 0 by default.
     n_steps : int, optional
-        As many as there are inputs, by default.
+        Number of steps; by default the number of inputs.
     checkpoints : bool
-        Keep the states alone, and make the tapes again in :meth:`Trajectory.vjp`, those of the
-        square root of n steps at a time: memory for as many tapes, for a run as much again.
+        Keep the states only, and make the tapes again in :meth:`Trajectory.vjp`, for sqrt(n) steps
+        at a time. It needs memory for as many tapes, and the time of a second run.
 
     Returns
     -------

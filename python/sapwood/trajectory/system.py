@@ -1,4 +1,4 @@
-"""What a trajectory needs of that which moves: steps, and their derivatives pulled back."""
+"""The interface of a moving system: steps, and derivatives pulled back through them."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ class Step(NamedTuple):
     v: _Float
     """Velocities after it."""
     tape: object
-    """What the system needs to pull derivatives back through it."""
+    """The data with which the system pulls derivatives back through the step."""
     in_contact: bool
     """Whether a contact acted."""
 
 
 class Pulled(NamedTuple):
-    """Derivatives of a loss by what a step began with."""
+    """Derivatives of a loss by the start of a step."""
 
     q: _Float
-    """By the positions, in their shape."""
+    """Derivatives by the positions, in their shape."""
     v: _Float
-    """By the velocities."""
+    """Derivatives by the velocities."""
     inputs: _Float
-    """By the inputs."""
+    """Derivatives by the inputs."""
     distance: float
     """Least distance of a contact that acted to the boundary of its region, m/s."""
 
@@ -138,7 +138,7 @@ class System(Protocol):
         Returns
         -------
         Step
-            The same bits for the same state.
+            The step; the same bits for the same state.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class System(Protocol):
         Parameters
         ----------
         tape : object
-            That of the step.
+            The tape of the step.
         q_bar, v_bar : ndarray
             dL/d of the state after it.
         parameters_bar : dict of str to ndarray
@@ -163,5 +163,5 @@ class System(Protocol):
         Returns
         -------
         Pulled
-            dL/d of what it began with.
+            dL/d of the start of the step.
         """

@@ -21,15 +21,15 @@ COLOURS = {
     Region.sliding: (240, 110, 20),
     Region.none: (140, 140, 140),
 }
-"""Of a contact that sticks, one that slides, and one without a force."""
+"""Colours of a contact that sticks, one that slides, and one without a force."""
 
-# of the size of the scene: radius of a disk, of a shaft, and the longest arrow
+# relative to the size of the scene: radius of a disk, of a shaft, and the longest arrow
 _DISK, _SHAFT, _LONGEST = 1e-2, 3.5e-3, 0.5
 
 # width and length of a head, in radii of its shaft; of short arrows, most of the length
 _HEAD_WIDTH, _HEAD_LENGTH, _HEAD_SHARE = 2.6, 7.0, 0.6
 
-# of disks, shafts and heads
+# meshes of disks, shafts and heads
 _SIDES = 12
 
 # length of an arrow as heavy as the tree of bodies in the middle, of the size of the scene
@@ -42,9 +42,9 @@ class ContactArrows:
     Parameters
     ----------
     scene : viser.SceneApi
-        Where to.
+        The scene to draw in.
     model : mujoco.MjModel
-        Whose size and weights set those of the arrows.
+        The model; its size and weights scale the arrows.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ContactArrows:
         Parameters
         ----------
         frame : Frame
-            What to show.
+            The frame to show.
         """
         n = len(frame.regions) if self.shown else 0
         colours = np.zeros((n, 3), dtype=np.uint8)
@@ -117,7 +117,7 @@ def upright(directions: _Float) -> NDArray[np.float64]:
         Quaternions, w first.
     """
     x, y, z = np.asarray(directions, dtype=float).T
-    # half way between z and the direction; where that is nowhere, half a turn about x
+    # the axis halfway between z and the direction; for -z, half a turn about x
     wxyz = np.column_stack([1.0 + z, -y, x, np.zeros_like(x)])
     wxyz[1.0 + z < 1e-9] = (0.0, 1.0, 0.0, 0.0)
     unit: NDArray[np.float64] = wxyz / np.linalg.norm(wxyz, axis=1, keepdims=True)

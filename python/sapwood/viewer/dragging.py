@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 _Float = NDArray[np.float64]
 
-# of the spring, rad/s: as fast as a hand, and slow beside time steps
+# frequency of the spring, rad/s: as fast as a hand, and slow beside time steps
 _FREQUENCY = 8.0
 
 
@@ -59,9 +59,9 @@ class Dragging:
         body : int
             Number of the body; negative to let go.
         point : ndarray (3,)
-            Where it is grabbed, m, in the world; of the first call for this body.
+            The grabbed point in the world, m, at the first call for this body.
         target : ndarray (3,)
-            Where the point is pulled to, m.
+            The point that it is pulled to, m.
         """
         with self._lock:
             if body != self._body:
@@ -74,7 +74,7 @@ class Dragging:
         Parameters
         ----------
         data : mujoco.MjData
-            Of the model; its ``xfrc_applied`` changes.
+            Data of the model; their ``xfrc_applied`` changes.
         """
         self._take_back(data)
         with self._lock:
@@ -98,7 +98,7 @@ class Dragging:
         """Leave what others have set."""
         if self._applied is not None:
             body, pull = self._applied
-            # sums of what is gone leave round-off
+            # subtracting the old pull would leave round-off
             left = data.xfrc_applied[body] - pull
             left[np.abs(left) < 1e-12 * np.abs(pull)] = 0.0
             data.xfrc_applied[body] = left
@@ -106,7 +106,7 @@ class Dragging:
 
 
 def _velocity(model: mujoco.MjModel, data: mujoco.MjData, body: int) -> tuple[_Float, _Float]:
-    """Angular velocity of a body and that of its centre of mass."""
+    """Angular velocity of a body, and velocity of its centre of mass."""
     found = np.zeros(6)
     mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_BODY, body, found, 0)
     return found[:3], found[3:]

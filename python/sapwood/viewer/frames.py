@@ -1,4 +1,4 @@
-"""What is drawn of one instant: where bodies are, and how they touch."""
+"""The state of one instant as it is drawn: bodies and contacts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sapwood.mujoco.results.drawing import LIFT
 
 _Float = NDArray[np.float32]
 
-# of mjData.wrap_obj
+# codes of mjData.wrap_obj
 _PULLEY = -2
 
 
@@ -27,7 +27,7 @@ class Frame:
     time : float
         Simulated time, s.
     positions : ndarray (nbody, 3)
-        Of the frames of the bodies, m.
+        Origins of the bodies, m.
     quaternions : ndarray (nbody, 4)
         Their orientations, w first.
     flex_vertices : ndarray (nflexvert, 3)
@@ -35,7 +35,7 @@ class Frame:
     tendons : ndarray (n, 2, 3)
         Straight pieces of tendons, m.
     contact_points : ndarray (n, 3)
-        Contacts of the step that led here, m; those that had a force.
+        Points of the contacts with a force in the step that led here, m.
     contact_normals : ndarray (n, 3)
         Their normals.
     forces : ndarray (n, 3)
@@ -59,7 +59,7 @@ class Frame:
 
 
 class Camera:
-    """Takes frames of a simulation, on data of its own: that of the simulation stays as it is.
+    """Takes frames of a simulation on its own data: the data of the simulation stay as they are.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Camera:
         data : mujoco.MjData
             The simulation.
         stepper : Stepper, optional
-            Whose last step was of this data; without one there are no contacts.
+            The stepper of these data, for contacts; without one there are none.
 
         Returns
         -------

@@ -16,17 +16,17 @@ _LEAST = 64
 class Instances:
     """Copies of a mesh, each with its place, size and colour.
 
-    viser sends places and colours apart, so their number must not change between the two: there are
-    always as many copies as there is room for, and those that are not used have no size.
+    viser sends positions and colours apart, so their number must not change between the two. All
+    copies up to a maximum exist always, and the unused ones have no size.
 
     Parameters
     ----------
     scene : viser.SceneApi
-        Where to.
+        The scene to draw in.
     name : str
         Path of the node.
     vertices : ndarray (n, 3)
-        Of the mesh.
+        Vertices of the mesh.
     faces : ndarray of int (m, 3)
         Its triangles.
     double : bool
@@ -67,7 +67,7 @@ class Instances:
         Parameters
         ----------
         positions : ndarray (n, 3)
-            Where they stand, m.
+            Positions of the copies, m.
         wxyzs : ndarray (n, 4)
             Their orientations.
         scales : ndarray (n, 3)
@@ -88,7 +88,7 @@ class Instances:
             (self._colours, _linear(colours)),
         ):
             array[:count] = given
-        # of the others, the size alone matters
+        # for the unused copies only the size matters
         self._scales[count:] = 0.0
         self._used = count
         node = self._node
@@ -97,7 +97,7 @@ class Instances:
 
 
 def _linear(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """From sRGB to amounts of light, which viser takes the colours of copies for."""
+    """Light intensities from sRGB; viser takes the colours of copies as intensities."""
     share = colours / 255.0
     light = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     return np.round(255.0 * light).astype(np.uint8)

@@ -12,13 +12,13 @@ _Float = NDArray[np.float64]
 
 _RGB, _RGBA = mujoco.mjtTextureRole.mjTEXROLE_RGB, mujoco.mjtTextureRole.mjTEXROLE_RGBA
 
-# the colour of a geom that nobody has set, and what a plane of that colour gets
+# MuJoCo's default colour of a geom, and its replacement for planes
 _UNSET, _GROUND = np.array([0.5, 0.5, 0.5, 1.0]), np.array([0.83, 0.85, 0.88, 1.0])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Look:
-    """How a geom looks.
+    """The appearance of a geom.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class Look:
     texture : ndarray of uint8 (height, width, 3) or None
         Picture, first row above.
     repeat : ndarray (2,)
-        How often the picture stands side by side on the surface, or per metre.
+        Number of repetitions of the picture on the surface, or per metre.
     per_metre : bool
-        Which of the two.
+        Whether `repeat` is per metre.
     """
 
     rgba: _Float
@@ -51,7 +51,7 @@ def geom_look(model: mujoco.MjModel, geom: int) -> Look:
     Returns
     -------
     Look
-        Of the model as it is now.
+        The current look.
     """
     seen = look(model, int(model.geom_matid[geom]), model.geom_rgba[geom])
     plane = model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE
@@ -61,7 +61,7 @@ def geom_look(model: mujoco.MjModel, geom: int) -> Look:
 
 
 def look(model: mujoco.MjModel, material: int, rgba: NDArray[np.floating]) -> Look:
-    """The look of a material, or of what has none.
+    """The look of a material, or of a geom without one.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def look(model: mujoco.MjModel, material: int, rgba: NDArray[np.floating]) -> Lo
     Returns
     -------
     Look
-        Of the model as it is now.
+        The current look.
     """
     own = np.asarray(rgba, dtype=float)
     if material < 0:

@@ -26,7 +26,7 @@ def start_server(host: str, port: int) -> viser.ViserServer:
     Returns
     -------
     viser.ViserServer
-        Running in a thread of its own.
+        The server, running in a thread of its own.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def stop_server(server: viser.ViserServer) -> None:
     Parameters
     ----------
     server : viser.ViserServer
-        Which one.
+        The server to stop.
     """
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()

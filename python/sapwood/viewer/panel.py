@@ -19,16 +19,16 @@ _FASTEST = float("inf")
 
 
 class Panel:
-    """What the user asks for.
+    """The controls of the page.
 
     Parameters
     ----------
     server : viser.ViserServer
-        On whose page.
+        The server of the page.
     scene : Scene
-        What is shown.
+        The scene on the page.
     recording : Recording
-        What has been; the slider goes through it.
+        The frames so far; the slider goes through them.
     paused : bool
         Whether the simulation waits for Play.
 
@@ -45,7 +45,7 @@ class Panel:
     ) -> None:
         self._scene, self._recording = scene, recording
         self._asked = threading.Event()
-        # the loop draws in its thread, and what the user does in others
+        # the loop draws in its own thread, and the callbacks of the user run in others
         self._drawing = threading.Lock()
         self._steps, self._reset = 0, False
         self.paused = paused
@@ -125,7 +125,7 @@ class Panel:
             self.speed = float(number[0]) / float(number[2] or 1.0)
 
     def _go_to_time(self) -> None:
-        """Look at what was: the simulation waits meanwhile."""
+        """Show an earlier frame; the simulation waits meanwhile."""
         if not self._moving and len(self._recording):
             with self._drawing:
                 self._set_paused(True)
@@ -172,7 +172,7 @@ class Panel:
         self._asked.clear()
 
     def show(self, frame: Frame, pace: float) -> None:
-        """Show the simulation, unless the user looks at what was.
+        """Show the simulation, unless the user looks at an earlier frame.
 
         Parameters
         ----------

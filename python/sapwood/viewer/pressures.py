@@ -23,7 +23,7 @@ class Pressures:
     Parameters
     ----------
     scene : viser.SceneApi
-        Where to.
+        The scene to draw in.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Pressures:
         Parameters
         ----------
         frame : Frame
-            What to show.
+            The frame to show.
         """
         corners, pressures = frame.patches
         n = len(pressures) if self.shown else 0

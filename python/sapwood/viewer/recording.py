@@ -26,21 +26,21 @@ _HEIGHT = 480
 class Recording:
     """Frames of one model in the order of time.
 
-    In a notebook, a recording is its own last line: the page with the slider of its time.
+    As the last line of a notebook cell, a recording shows its page with a time slider.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        What was simulated.
+        The simulated model.
     longest : int, optional
         Frames to keep, the last ones; by default all.
 
     Attributes
     ----------
     model : mujoco.MjModel
-        What was simulated.
+        The simulated model.
     frames : deque of Frame
-        In the order of time.
+        The frames, in the order of time.
     """
 
     def __init__(self, model: mujoco.MjModel, longest: int | None = None) -> None:
@@ -67,7 +67,7 @@ class Recording:
         Returns
         -------
         Frame
-            That frame.
+            The frame.
 
         Raises
         ------
@@ -80,17 +80,17 @@ class Recording:
         return self.frames[int(np.argmin(np.abs(times - time)))]
 
     def to_html(self, title: str = "sapwood") -> str:
-        """A page of its own: all frames, their player and all that draws them.
+        """A stand-alone page with all frames and their player.
 
         Parameters
         ----------
         title : str
-            Of the page.
+            Title of the page.
 
         Returns
         -------
         str
-            HTML, a megabyte and what the frames take; it asks nothing of a network.
+            HTML: a megabyte, and the frames. The page needs no network.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Recording:
         path : str or path
             File to write, ``.html``.
         title : str
-            Of the page.
+            Title of the page.
 
         Raises
         ------
@@ -170,12 +170,12 @@ def record(
     Returns
     -------
     Recording
-        With the state that the run began with as its first frame.
+        The recording; its first frame is the initial state.
 
     Raises
     ------
     StepError, NotSupported, ValueError
-        As :meth:`sapwood.mujoco.Stepper.step` does.
+        The same as for :meth:`sapwood.mujoco.Stepper.step`.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def record(
 
 
 def _legend(contacts: bool) -> str:
-    """What the colours mean, in a corner of the page; nothing where nothing touches."""
+    """A legend of the colours, for a corner of the page; empty without contacts."""
     if not contacts:
         return ""
     return (
@@ -215,7 +215,7 @@ def _legend(contacts: bool) -> str:
 
 
 def legend() -> str:
-    """The colours of contacts and what they mean, as HTML.
+    """The legend of the colours of contacts, as HTML.
 
     Returns
     -------

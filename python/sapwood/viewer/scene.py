@@ -33,7 +33,7 @@ class Scene:
     Parameters
     ----------
     server : viser.ViserServer
-        On whose stage; what else stands there stays.
+        The server; other objects of its scene stay.
     model : mujoco.MjModel
         The model, as it is now.
 
@@ -147,7 +147,7 @@ class Scene:
         Parameters
         ----------
         shown : bool
-            Which of the two.
+            Whether they are shown.
         """
         self.collision_shapes = shown
         for group, handles in self._groups.items():
@@ -191,12 +191,12 @@ class Scene:
                 handle.on_drag("left", modifier="cmd/ctrl")(dragged)
 
     def draw(self, frame: Frame) -> None:
-        """Show a frame; only what has changed is sent.
+        """Show a frame; only changes are sent.
 
         Parameters
         ----------
         frame : Frame
-            What to show.
+            The frame to show.
         """
         before = self._shown
         with self._server.atomic():
@@ -249,7 +249,7 @@ def _textured(surface: Surface, seen: Look) -> Any:
 
 
 class _Flexes:
-    """Deformable bodies: surfaces of those of two and three dimensions, lines of cables."""
+    """Deformable bodies: the surfaces of 2D and 3D ones, the lines of cables."""
 
     def __init__(self, scene: viser.SceneApi, model: mujoco.MjModel) -> None:
         self._surfaces: list[tuple[slice, Any]] = []

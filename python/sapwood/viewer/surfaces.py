@@ -14,7 +14,7 @@ _Int = NDArray[np.int32]
 
 _TYPE = mujoco.mjtGeom
 
-# sides of what is round
+# sides of round shapes
 _AROUND = 36
 
 
@@ -87,7 +87,7 @@ def _plane(half: _Float) -> Surface:
 
 
 def _box(half: _Float) -> Surface:
-    """Six sides, each with corners of its own."""
+    """The six sides of a box, each with its own corners."""
     vertices = []
     for axis in range(3):
         for sign in (1.0, -1.0):
@@ -128,7 +128,7 @@ def cylinder(radius: float, half: float, sides: int = _AROUND) -> Surface:
     half : float
         Half its height, along z, m.
     sides : int
-        Of the wall.
+        Sides of the wall.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def cone(sides: int) -> Surface:
 
 
 def _swept(profiles: list[list[list[float]]], sides: int) -> Surface:
-    """What these profiles sweep around the z axis, with edges between them."""
+    """The surface that these profiles sweep around the z axis, with edges between them."""
     parts = [_round(np.array(profile), np.ones(3), sides) for profile in profiles]
     starts = np.cumsum([0] + [len(part.vertices) for part in parts[:-1]])
     return Surface(

@@ -38,7 +38,7 @@ class Viewer:
     stepper : Stepper
         Takes the steps; its contacts are shown.
     data : mujoco.MjData
-        Of its model; the state of now is that of Reset.
+        Data of the model; Reset returns to their current state.
     host : str
         Address to serve at; ``"0.0.0.0"`` for other machines too, all of which may then pull.
     port : int
@@ -53,7 +53,7 @@ class Viewer:
     recording : Recording
         The frames that were drawn, of the last ten minutes.
     url : str
-        Where the page is.
+        Address of the page.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Viewer:
     # ---- the loop -------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Show the state, and do what the user asks for; to be called after each step.
+        """Show the state, and apply the user's requests; to be called after each step.
 
         Returns when the next step is due.
         """
@@ -180,7 +180,7 @@ class Viewer:
         self._panel.show(frame, pace)
 
     def _begin_again(self) -> None:
-        """From the state that the viewer was made with."""
+        """Return to the state that the viewer was made with."""
         mujoco.mj_setState(self._stepper.model, self._data, self._start, _STATE)
         mujoco.mj_forward(self._stepper.model, self._data)
         self.recording.frames.clear()
@@ -205,7 +205,7 @@ def view(
     stepper : Stepper
         Takes the steps.
     data : mujoco.MjData
-        Of its model; advanced in place.
+        Data of the model; advanced in place.
     control : callable, optional
         Called with ``data`` before each step, to set controls.
     host, port : str, int
@@ -223,7 +223,7 @@ def view(
     Raises
     ------
     StepError, NotSupported, ValueError, OSError
-        As :class:`Viewer` and :meth:`sapwood.mujoco.Stepper.step` do.
+        The same as for :class:`Viewer` and :meth:`sapwood.mujoco.Stepper.step`.
     """
     with Viewer(stepper, data, host=host, port=port, paused=paused) as viewer:
         try:

@@ -13,49 +13,25 @@ import mujoco
 
 from sapwood import _core
 from sapwood.mujoco.following.watch import OPTIONS, ModelWatch, motion_arrays
+from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.options import DISABLED
 from sapwood.mujoco.reading.parameters import StepParameters
 
 #: Arrays of a model that the stepper reads, and reads again; not every version has all of them.
-READ = (
-    "actuator_biasprm", "actuator_biastype", "actuator_damping", "actuator_dampingpoly",
-    "actuator_forcelimited", "actuator_forcerange", "actuator_gainprm", "actuator_gaintype",
-    "actuator_gear", "actuator_group", "body_invweight0", "dof_damping", "dof_dampingpoly",
-    "dof_frictionloss", "eq_data", "flex_conaffinity", "flex_contype", "flex_internal",
-    "flex_selfcollide", "geom_friction", "geom_group", "geom_size",
-    "jnt_actfrclimited", "jnt_actfrcrange", "jnt_limited", "jnt_range", "jnt_stiffness",
-    "jnt_stiffnesspoly", "numeric_data", "pair_geom1", "pair_geom2", "tendon_actfrclimited",
-    "tendon_actfrcrange", "tendon_frictionloss", "tendon_damping", "tendon_dampingpoly",
-    "tendon_limited", "tendon_range",
-)  # fmt: skip
+READ = fields_of("mjModel", "READ", "READ_OR_FIXED")
 
-#: Arrays that what is refused, or adapted, follows from; they are read again too.
-CHECKED = (
-    "exclude_signature", "geom_adhesion", "geom_conaffinity", "geom_condim", "geom_contype",
-    "geom_priority", "geom_surfacevel", "pair_adhesion", "pair_dim", "pair_friction",
-)  # fmt: skip
+#: Arrays that tell whether the stepper takes a model, and how; they are read again too.
+CHECKED = fields_of("mjModel", "CHECKED", "CHECKED_OR_FIXED")
 
 #: Arrays by which trees, rows and transmissions are laid out; they cannot change.
-STRUCTURE = (
-    "D_colind", "D_rowadr", "D_rownnz", "M_colind", "M_rowadr", "M_rownnz", "actuator_outadr",
-    "actuator_outnum", "actuator_plugin", "actuator_trnid", "actuator_trntype", "body_dofadr",
-    "body_dofnum", "body_mocapid", "body_rootid", "body_treeid", "body_weldid", "dof_jntid",
-    "dof_parentid", "dof_treeid", "eq_obj1id", "eq_obj2id", "eq_objtype", "eq_type", "geom_bodyid",
-    "jnt_actuatorid", "jnt_dofadr", "jnt_qposadr", "jnt_type", "numeric_adr", "numeric_size",
-    "site_bodyid", "ten_J_colind", "ten_J_rowadr", "ten_J_rownnz", "tendon_actuatorid",
-    "tendon_treeid", "tendon_treenum", "tree_dofadr", "tree_dofnum",
-)  # fmt: skip
+STRUCTURE = fields_of("mjModel", "FIXED")
 
-#: With pressure fields: what shapes and pairs follow from, and what patches have not.
-OF_FIELDS = (
-    "body_parentid", "exclude_signature", "geom_adhesion", "geom_conaffinity", "geom_condim",
-    "geom_contype", "geom_dataid", "geom_priority", "geom_size", "geom_surfacevel", "geom_type",
-    "flex_conaffinity", "flex_contype", "pair_dim", "pair_geom1", "pair_geom2", "pair_margin",
-)  # fmt: skip
+#: Arrays that shapes and pairs of pressure fields follow from; with these they cannot change.
+OF_FIELDS = fields_of("mjModel", "FIXED_WITH_FIELDS", "READ_OR_FIXED", "CHECKED_OR_FIXED")
 
-_FIXED_OPTIONS = ("integrator", "cone")
-_READ_OPTIONS = ("density", "viscosity", "gravity", "disableflags", "enableflags")
+_FIXED_OPTIONS = fields_of("mjOption", "FIXED")
+_READ_OPTIONS = fields_of("mjOption", "READ")
 
 
 def _watch_all(model: mujoco.MjModel | None) -> ModelWatch | None:

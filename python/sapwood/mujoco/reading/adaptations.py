@@ -12,8 +12,8 @@ from sapwood.mujoco.reading.support import (
     FLAGS,
     FLEX_CONTACT,
     IGNORABLE,
-    ahead_of_contact,
     colliding_flexes,
+    presolved_constraints,
 )
 
 _OBJECT, _INTEGRATOR = mujoco.mjtObj, mujoco.mjtIntegrator
@@ -141,7 +141,7 @@ def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
         )
 
 
-def hold_ahead(model: mujoco.MjModel) -> Iterator[str]:
+def report_presolved(model: mujoco.MjModel) -> Iterator[str]:
     """Report constraints that are solved before contact.
 
     Parameters
@@ -154,6 +154,6 @@ def hold_ahead(model: mujoco.MjModel) -> Iterator[str]:
     str
         Text with the names of the elements.
     """
-    names = ahead_of_contact(model)
+    names = presolved_constraints(model)
     if names:
         yield f"constraints are held ahead of contact, not together with it: {listed(names)}"

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.laws.materials import ContactMaterial, Geoms, geom_materials
+from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.names import names_of
 
 _Float = NDArray[np.float64]
 
-STATE_NAMES = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat")
+STATE_NAMES = fields_of("mjData", "STATE")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -116,7 +116,7 @@ def controllers(model: mujoco.MjModel) -> list[Controller]:
     Returns
     -------
     list of Controller
-        In the order of the actuators.
+        The controllers, in the order of the actuators.
     """
     found = [c for c in (_candidate(model, i) for i in range(model.nactuator)) if c is not None]
     kept = []

@@ -20,63 +20,12 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
+from sapwood.mujoco.reading.engine_fields import FIELDS
+from sapwood.mujoco.reading.versions import warn_if_untested
 
-_FUNCTIONS = (
-    "mj_fwdActuation", "mj_fwdAcceleration", "mj_sensorAcc", "mj_Euler", "mj_isSparse",
-    "mj_stateSize", "mj_getState", "mj_setState", "mju_error", "_mjPRIVATE_setTlsLogHandler",
-    "_mjPRIVATE_getGlobalLogHandler", "mj_fwdKinematics", "mj_makeM", "mj_factorM", "mj_collision",
-    "mj_makeConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity",
-    "mj_sensorVel", "mj_energyVel", "mj_markStack", "mj_freeStack", "mj_stackAllocByte",
-    "mjd_smooth_vel", "mj_geomDistance",
-)  # fmt: skip
-_CALLBACKS = (
-    "mjcb_passive", "mjcb_control", "mjcb_contactfilter", "mjcb_sensor", "mjcb_act_dyn",
-    "mjcb_act_gain", "mjcb_act_bias",
-)  # fmt: skip
-
-# fields by their type in C
-_MODEL_SIZES = (
-    "nq", "nv", "nu", "na", "nbody", "ngeom", "ntree", "njnt", "nC", "nD", "nmocap",
-    "nsensordata", "neq", "ntendon", "npair", "nexclude", "nflex", "nactuator", "nout",
-    "nplugin", "nhistory",
-)  # fmt: skip
-# what the search of contacts and of rows reads
-_MODEL_ARRAYS = {
-    **dict.fromkeys(("jnt_range", "jnt_margin", "dof_frictionloss", "tendon_frictionloss",
-                     "body_margin", "geom_rbound", "geom_margin", "geom_gap", "geom_solmix",
-                     "geom_solref", "geom_solimp", "geom_friction", "geom_size", "geom_aabb",
-                     "bvh_aabb", "pair_margin", "pair_gap", "pair_solref", "pair_solreffriction",
-                     "pair_solimp", "pair_friction"), "mjtNum *"),
-    **dict.fromkeys(("jnt_type", "jnt_qposadr", "actuator_trntype", "body_parentid",
-                     "body_bvhadr", "body_contype", "body_conaffinity", "geom_type", "geom_dataid",
-                     "geom_contype", "geom_conaffinity", "geom_condim", "geom_priority",
-                     "pair_geom1", "pair_geom2", "pair_dim", "exclude_signature", "mesh_vertadr",
-                     "mesh_vertnum"), "int *"),
-    "mesh_vert": "float *",
-    "jnt_limited": "mjtBool *",
-}  # fmt: skip
-_OPTIONS = {"timestep": "mjtNum", "integrator": "int", "cone": "int", "disableflags": "int",
-            "enableflags": "int", "disableactuator": "int"}  # fmt: skip
-_DATA_NUMBERS = {"time": "mjtNum", "narena": "mjtSize", "pstack": "size_t", "pbase": "size_t",
-                 "parena": "size_t", "ncon": "int",
-                 "nefc": "int", "ne": "int", "nf": "int", "nl": "int",
-                 "flg_energypos": "mjtBool", "flg_energyvel": "mjtBool",
-                 "flg_rnepost": "mjtBool"}  # fmt: skip
-_DATA_ARRAYS = (
-    "qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "M", "cdof", "subtree_com",
-    "xipos", "ximat", "geom_xpos", "geom_xmat", "qfrc_smooth", "qacc_smooth", "qDeriv", "qacc",
-    "qfrc_constraint", "efc_force", "efc_KBIP", "sensordata",
-)  # fmt: skip
-# what constrained elements are gathered from; qfrc_smooth among them
-_ELEMENT_ARRAYS = {
-    name: "int *" if name.endswith(("type", "id", "nnz", "adr", "colind")) else "mjtNum *"
-    for name in _core.ELEMENT_ARRAYS
-}
-_CONTACT = {"dist": "mjtNum", "pos": "mjtNum [3]", "frame": "mjtNum [9]", "friction": "mjtNum [5]",
-            "dim": "int", "geom": "int [2]", "exclude": "int", "efc_address": "int"}  # fmt: skip
-_CONTACT_SINCE_4 = {"surfacevel": "mjtNum [3]"}
-_MODEL_SINCE_4 = {"geom_adhesion": "mjtNum *", "pair_adhesion": "mjtNum *"}
-_PAIR_ARRAYS = {name for name in (*_MODEL_ARRAYS, *_MODEL_SINCE_4) if name.startswith("pair_")}
+# the fields that the C core reads
+_FIELDS = tuple(field for field in FIELDS if field.readers != "PYTHON")
+_PAIR_ARRAYS = {field.name for field in _FIELDS if field.key.startswith("model.pair_")}
 
 _SCALARS = {
     "mjtNum": ctypes.c_double,
@@ -168,17 +117,11 @@ def _read_struct(name: str) -> _Struct:
     return _Struct(offsets, types, ctypes.sizeof(laid_out))
 
 
-def _take(struct: _Struct, fields: dict[str, str]) -> dict[str, int]:
-    """Offsets of fields that must have the given types."""
-    for name, kind in fields.items():
-        if struct.types.get(name) != kind:
-            raise EngineError(f"field {name} is {struct.types.get(name)}, expected {kind}")
-    return {name: struct.offsets[name] for name in fields}
-
-
-def _sizes(model: _Struct) -> list[str]:
-    """The sizes that there are: a number of actuators beside that of controls is newer."""
-    return [name for name in _MODEL_SIZES if name != "nactuator" or name in model.types]
+def _offset(struct: _Struct, name: str, declared: str) -> int:
+    """Offset of a field that must have the given type."""
+    if struct.types.get(name) != declared:
+        raise EngineError(f"field {name} is {struct.types.get(name)}, expected {declared}")
+    return struct.offsets[name]
 
 
 def read_layout() -> dict[str, int]:
@@ -196,45 +139,28 @@ def read_layout() -> dict[str, int]:
         Where a field is missing or of another type.
     """
     try:
-        model, data = _read_struct("mjModel"), _read_struct("mjData")
-        option, contact = _read_struct("mjOption"), _read_struct("mjContact")
-        warning = _read_struct("mjWarningStat")
+        structs = {name: _read_struct(name) for name in {field.structure for field in _FIELDS}}
     except (KeyError, AttributeError, TypeError) as error:
         raise EngineError(f"the description of MuJoCo's structs is not as known: {error}") from None
-    found = {
-        "model": _take(model, dict.fromkeys(_sizes(model), "mjtSize") | _MODEL_ARRAYS)
-        | {"size": model.size},
-        "data": _take(
-            data, _DATA_NUMBERS | dict.fromkeys(_DATA_ARRAYS, "mjtNum *") | _ELEMENT_ARRAYS
-        )
-        | _take(data, {"energy": "mjtNum [2]"}),
-        "contact": _take(contact, _CONTACT) | {"size": contact.size},
-    }
-    found["model"].setdefault("nactuator", found["model"]["nu"])
-    opt = _take(model, {"opt": "mjOption"})["opt"]
-    options = _OPTIONS | {"gravity": "mjtNum [3]"}
-    found["model"] |= {name: opt + at for name, at in _take(option, options).items()}
-    found["data"] |= _take(data, {"contact": "mjContact *"})
-    number = _take(warning, {"number": "int"})["number"]
-    for name, kind in (
-        ("contacts_full", mujoco.mjtWarning.mjWARN_CONTACTFULL),
-        ("rows_full", mujoco.mjtWarning.mjWARN_CNSTRFULL),
-    ):
-        found["data"][name] = data.offsets["warning"] + int(kind) * warning.size + number
-    for owner, struct, later in (
-        ("contact", contact, _CONTACT_SINCE_4),
-        ("model", model, _MODEL_SINCE_4),
-    ):
-        for name, kind in later.items():
-            known = name in struct.types
-            found[owner][name] = _take(struct, {name: kind})[name] if known else -1
+    model, data, warning = structs["mjModel"], structs["mjData"], structs["mjWarningStat"]
+    number = _offset(warning, "number", "int")
+    begins = {"mjOption": _offset(model, "opt", "mjOption")}
+    layout = {"model.size": model.size, "contact.size": structs["mjContact"].size}
+    for field in _FIELDS:
+        struct = structs[field.structure]
+        if struct is warning:
+            kind = int(getattr(mujoco.mjtWarning, field.change))
+            layout[field.key] = data.offsets["warning"] + kind * warning.size + number
+        elif field.name not in struct.types and field.versions != "ALL":
+            layout[field.key] = -1
+        else:
+            at = _offset(struct, field.name, field.declared)
+            layout[field.key] = begins.get(field.structure, 0) + at
     # lists of explicit pairs are made only where all that belongs to a pair is known
     of_pairs = {name for name in model.types if name.startswith("pair_")}
     if of_pairs - _PAIR_ARRAYS - {"pair_signature"}:
-        found["model"]["pair_dim"] = -1
-    return {
-        f"{struct}.{name}": at for struct, fields in found.items() for name, at in fields.items()
-    }
+        layout["model.pair_dim"] = -1
+    return layout
 
 
 @functools.cache
@@ -293,24 +219,21 @@ def _try_layout(layout: dict[str, int]) -> None:
         owner = model if name.startswith("model.") else data
         return kind.from_address(owner._address + layout[name]).value
 
-    expected: dict[str, tuple[Any, Any]] = {
-        **{f"model.{name}": (ctypes.c_int64, getattr(model, name, model.nu))
-           for name in _MODEL_SIZES},
-        **{f"model.{name}": (_SCALARS[kind], getattr(model.opt, name))
-           for name, kind in _OPTIONS.items()},
-        **{f"model.{name}": (ctypes.c_size_t, getattr(model, name).ctypes.data)
-           for name in (*_MODEL_ARRAYS, *_MODEL_SINCE_4) if layout[f"model.{name}"] >= 0},
-        "model.gravity": (ctypes.c_double, 0.321),
-        "data.energy": (ctypes.c_double, 0.654),
-        **{f"data.{name}": (_SCALARS[kind], getattr(data, name))
-           for name, kind in _DATA_NUMBERS.items()},
-        **{f"data.{name}": (ctypes.c_size_t, getattr(data, name).ctypes.data)
-           for name in (*_DATA_ARRAYS, *_ELEMENT_ARRAYS)},
-        "data.contacts_full": (ctypes.c_int, 17),
-        "data.rows_full": (ctypes.c_int, 19),
-    }  # fmt: skip
-    for name, (kind, value) in expected.items():
-        if at(name, kind) != value:
+    holders = {"mjModel": model, "mjOption": model.opt, "mjData": data}
+    for field in _FIELDS:
+        if field.structure not in holders or layout[field.key] < 0 or field.type == "CONTACTS":
+            continue
+        value = getattr(holders[field.structure], field.name)
+        if field.is_array:
+            fits = at(field.key, ctypes.c_size_t) == value.ctypes.data
+        elif field.type == "NUM_ROW":
+            fits = at(field.key, ctypes.c_double) == value[0]
+        else:
+            fits = at(field.key, _SCALARS[field.declared]) == value
+        if not fits:
+            raise EngineError(f"{field.key} does not lie where MuJoCo's own description puts it")
+    for name, value in (("data.contacts_full", 17), ("data.rows_full", 19)):
+        if at(name, ctypes.c_int) != value:
             raise EngineError(f"{name} does not lie where MuJoCo's own description puts it")
     # the last field
     ends = model._address + layout["model.size"] - ctypes.sizeof(ctypes.c_uint64)
@@ -319,9 +242,11 @@ def _try_layout(layout: dict[str, int]) -> None:
     first = at("data.contact", ctypes.c_size_t)
     if data.ncon == 0 or data.contact.dist.strides != (layout["contact.size"],):
         raise EngineError("contacts are not as MuJoCo's own description has them")
-    for name in [*_CONTACT, *(name for name in _CONTACT_SINCE_4 if layout[f"contact.{name}"] >= 0)]:
-        if getattr(data.contact, name).ctypes.data != first + layout[f"contact.{name}"]:
-            raise EngineError(f"contact.{name} does not lie where MuJoCo's own description puts it")
+    for field in _FIELDS:
+        if field.structure != "mjContact" or layout[field.key] < 0:
+            continue
+        if getattr(data.contact, field.name).ctypes.data != first + layout[field.key]:
+            raise EngineError(f"{field.key} does not lie where MuJoCo's own description puts it")
 
 
 def read_addresses() -> dict[str, int]:
@@ -342,13 +267,15 @@ def read_addresses() -> dict[str, int]:
     module = Path(mujoco._functions.__file__)
     library = ctypes.CDLL(str(module.with_name("mujoco.dll") if os.name == "nt" else module))
     try:
-        functions = [ctypes.cast(getattr(library, name), ctypes.c_void_p) for name in _FUNCTIONS]
-        callbacks = {
-            name: ctypes.addressof(ctypes.c_void_p.in_dll(library, name)) for name in _CALLBACKS
+        return {
+            name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+            for name in _core.MUJOCO_FUNCTIONS
+        } | {
+            name: ctypes.addressof(ctypes.c_void_p.in_dll(library, name))
+            for name in _core.MUJOCO_CALLBACKS
         }
     except (AttributeError, ValueError) as error:
         raise EngineError(f"a function is missing: {error}") from None
-    return callbacks | {name: f.value or 0 for name, f in zip(_FUNCTIONS, functions, strict=True)}
 
 
 @functools.cache
@@ -367,6 +294,7 @@ def engine() -> object:
     """
     if np.dtype(mujoco.MJTNUM_DTYPE) != np.float64:
         raise EngineError("MuJoCo was built for single precision")
+    warn_if_untested()
     addresses, layout = read_addresses(), read_layout()
     _try_layout(layout)
     try:

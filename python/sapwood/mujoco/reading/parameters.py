@@ -1,4 +1,4 @@
-"""What the steps of a model follow from, and how it is read of the model."""
+"""The parameters of a model's steps, and the arguments by which they are read."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (
     choose_integrator,
     clear_flags,
-    hold_ahead,
     leave_out,
     make_isotropic,
+    report_presolved,
 )
 from sapwood.mujoco.reading.arrays import forest_arrays
 from sapwood.mujoco.reading.controllers import BOUNDED, controllers, release_controllers
@@ -88,7 +88,7 @@ friction, speculative, release_speed
         yield from make_isotropic(model)
         if scheme == SYMPLECTIC_EULER:
             yield from choose_integrator(model)
-            yield from hold_ahead(model)
+            yield from report_presolved(model)
 
     def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
@@ -145,7 +145,7 @@ def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StepParameters:
-    """Everything that the steps of a model follow from, but for its state.
+    """All inputs of a model's steps except the state.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class StepParameters:
     released : dict
         Where flags of the model that bound actuator forces are cleared, as the C core bounds these.
     reading : Reading
-        What the arrays follow from beside the model.
+        The arguments of the stepper that the arrays depend on.
     notices : tuple of str
         What was said of elements that the stepper takes in another way than MuJoCo.
     options : tuple
@@ -322,7 +322,7 @@ class StepParameters:
         model_options.check_options(self.model, self.options)
 
     def make_core(self) -> _core.ModelStepper:
-        """Memory of its own to gather, solve and write contacts in.
+        """A stepper of the C core with memory of its own.
 
         Returns
         -------

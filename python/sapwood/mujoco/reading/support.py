@@ -12,10 +12,6 @@ from sapwood.mujoco.reading.names import listed, name_of, named
 from sapwood.mujoco.reading.trees import is_supported, trees_of_equality, trees_of_tendon
 from sapwood.stepping.schemes import Scheme
 
-# the range whose arrays and stages the stepper knows, the same as in the extra `mujoco`; a test run
-# is on the one version that is installed
-OLDEST, TOO_NEW = (3, 12), (5, 0)
-
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
 
 # constraints that may be ignored on request, with the flag that disables them; 0: flex contacts
@@ -39,7 +35,7 @@ FLAGS = {
 }
 _ALL_FLAGS = sum(FLAGS)
 
-# flex_internal was removed in MuJoCo 4.0
+# MuJoCo 3.17 and later have no flex_internal
 FLEX_CONTACT = tuple(
     name
     for name in ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
@@ -67,17 +63,6 @@ class NotSupported(ValueError):
         return "".join((f"{len(self.args)} reasons:", *(f"\n- {text}" for text in self.reasons)))
 
 
-def check_version(version: str) -> None:
-    """Raise ImportError when a version of MuJoCo lies outside the tested range."""
-    major, minor = (int(part) for part in version.split(".")[:2])
-    if not OLDEST <= (major, minor) < TOO_NEW:
-        oldest, too_new = (".".join(map(str, bound)) for bound in (OLDEST, TOO_NEW))
-        raise ImportError(
-            f"sapwood.mujoco works with mujoco from {oldest} to before {too_new}, found {version}: "
-            f"pip install 'mujoco>={oldest},<{too_new}'"
-        )
-
-
 def check_ignore(ignore: Collection[str]) -> None:
     """Raise TypeError or ValueError for a word that ignores nothing."""
     if isinstance(ignore, str) or not isinstance(ignore, Collection):
@@ -102,7 +87,7 @@ def check_flags(model: mujoco.MjModel) -> None:
 # ---- reasons -------------------------------------------------------------------------------------
 
 
-def ahead_of_contact(model: mujoco.MjModel) -> list[str]:
+def presolved_constraints(model: mujoco.MjModel) -> list[str]:
     """Names of enabled constraints that the contact problem cannot hold.
 
     They move more than two trees, have an equality type that the C core lacks (as of flexes), or
@@ -229,7 +214,7 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
     ):
         sticky = np.flatnonzero(getattr(model, field, ()))
         found += [f"adhesion of {name}" for name in named(model, kind, sticky)]
-    found += [f"{name}, held ahead of contact" for name in ahead_of_contact(model)]
+    found += [f"{name}, held ahead of contact" for name in presolved_constraints(model)]
     if found:
         yield (f"scheme {scheme.name} cannot take {listed(found)}; scheme='symplectic_euler' can")
 

@@ -49,11 +49,11 @@ def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, sli
 def _is_given(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArray[np.bool_]:
     """The stored entries of whole blocks: all, or one for a constraint of one velocity."""
     width = tree_nv[shape["tree_a"]] + np.where(shape["tree_b"] < 0, 0, tree_nv[shape["tree_b"]])
-    alone = shape["dof"] >= 0
+    is_single = shape["dof"] >= 0
     length = shape["size"] * width
     first = np.cumsum(length) - length
-    given = np.repeat(~alone, length)
-    given[(first + shape["dof"])[alone]] = True
+    given = np.repeat(~is_single, length)
+    given[(first + shape["dof"])[is_single]] = True
     return given
 
 

@@ -173,7 +173,7 @@ def _report(runs: list[ClutterRun]) -> str:
     lines = [_title(runs[0]), " " * 30 + "".join(f"{each.solver:>22}" for each in runs)]
     lines += [f"{name:<30}" + "".join(f"{c.get(name, '-'):>22}" for c in columns) for name in names]
     if len(runs) > 1:
-        lines.append("the runs drift apart, see docs/clutter.md")
+        lines.append("the runs drift apart, see docs/how-to/clutter.md")
     return "\n".join(lines)
 
 

@@ -222,7 +222,7 @@ def figure(quick: bool = False) -> Plan:
 
 
 def _report(files: Files) -> str:
-    """The table of docs/derivatives.md."""
+    """The table of docs/reference/gradients.md."""
     rows, lines = read_steps(files["analytic_gradients"]), []
     for task in TASKS:
         for dt in dict.fromkeys(rows["dt"].tolist()):

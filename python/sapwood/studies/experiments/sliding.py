@@ -178,7 +178,7 @@ def exact_speed(scene: str, time: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _report(files: Files) -> str:
-    """The table of docs/sliding.md."""
+    """The table of docs/explanation/sliding.md."""
     rows, lines = read_steps(files["sliding"]), []
     for scene in ("push", "brake", "grip"):
         for dt in dict.fromkeys(rows["dt"].tolist()):
