@@ -22,8 +22,8 @@ static void carve(void *context, struct sap_arena *arena) {
   const int32_t n_threads = n_islands > 1 ? islands->sharing.n_threads : 1;
   islands->result = sap_arena_take(arena, n, sizeof *islands->result);
   islands->sums = sap_arena_take(arena, n / SUMMED + 1, sizeof *islands->sums);
-  islands->records.first = sap_arena_take(
-      arena, (size_t)(islands->records.capacity + islands->n_more), sizeof(sap_iteration));
+  const size_t n_records = (size_t)islands->records.capacity + (size_t)islands->n_more;
+  islands->records.first = sap_arena_take(arena, n_records, sizeof(sap_iteration));
   sap_sharing_carve(&islands->sharing, arena, n_islands);
   for (int32_t k = 0; k < n_threads; ++k) {
     sap_workspace_carve(&islands->work[k], arena);
