@@ -98,6 +98,7 @@ static struct sap_threads *rouse(const sap_solver *solver) {
 struct masses {
   const sap_problem *problem;
   const struct sap_plan *plan;
+  const int32_t *position;
   int32_t n_threads;
   atomic_int wrong;
 };
@@ -109,33 +110,34 @@ static void invert_masses(void *context, int32_t task, int32_t thread) {
   const int64_t n_trees = all->problem->n_trees, n = all->n_threads;
   (void)thread;
   if (sap_invert_mass(all->problem, (int32_t)(n_trees * task / n),
-                      (int32_t)(n_trees * (task + 1) / n), plan->graph.tree_position, plan->S,
-                      plan->strips, plan->is_diagonal, NULL) != SAP_OK) {
+                      (int32_t)(n_trees * (task + 1) / n), all->position, plan->masses.S,
+                      plan->masses.strips, plan->is_diagonal, NULL) != SAP_OK) {
     all->wrong = 1;
   }
 }
 
-/* sap_invert_mass() of all trees; of several faults the first is named */
-static sap_status invert_mass(sap_solver *solver, const sap_problem *problem, sap_error *error) {
+/* sap_invert_mass() of all trees with position >= 0; of several faults the first is named */
+static sap_status invert_mass(sap_solver *solver, const sap_problem *problem,
+                              const int32_t *position, sap_error *error) {
   const struct sap_plan *plan = &solver->plan;
   struct sap_threads *threads = rouse(solver);
   if (threads) {
     const int32_t n_threads = solver->islands.sharing.n_threads;
-    struct masses all = {problem, plan, n_threads, 0};
+    struct masses all = {problem, plan, position, n_threads, 0};
     const struct sap_loop loop = {invert_masses, &all, n_threads};
     sap_threads_run(threads, &loop);
     if (!all.wrong) {
       return SAP_OK;
     }
   }
-  return sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->S,
-                         plan->strips, plan->is_diagonal, error);
+  return sap_invert_mass(problem, 0, problem->n_trees, position, plan->masses.S,
+                         plan->masses.strips, plan->is_diagonal, error);
 }
 
 sap_status sap_solver_fault(sap_solver *solver, const sap_problem *complete, const double *v_guess,
                             sap_error *error) {
   const sap_sizes *sizes = &solver->plan.graph.sizes;
-  sap_status status = invert_mass(solver, complete, error);
+  sap_status status = invert_mass(solver, complete, solver->plan.graph.tree_position, error);
   if (status == SAP_OK) {
     status = sap_check_finite("v_star", sizes->nv, complete->v_star, error);
   }
@@ -157,28 +159,64 @@ static int others_are_finite(const struct sap_plan *plan, const double *v) {
   return !any || sap_first_non_finite(plan->graph.sizes.nv, v) < 0;
 }
 
-/* Checks all but the numbers that solving an island checks, and makes plan and workspaces fit the
- * problem: *complete is the problem with what `physical` gave. */
-static sap_status prepare(sap_solver *solver, const sap_problem *problem,
-                          const struct sap_regularization *physical, int reduce,
-                          sap_problem *complete, int32_t *reused, double *symbolic_seconds,
-                          sap_error *error) {
-  struct sap_plan *plan = &solver->plan;
+/* A problem on its way to its islands. */
+struct task {
+  const sap_problem *given;
+  const struct sap_regularization *physical; /* NULL where the problem is regularized already */
+  sap_problem complete;                      /* it, with what `physical` gave */
   sap_sizes sizes;
-  *complete = *problem;
+  int has_contacts;   /* Does the graph of the plan have its contacts? */
+  int is_regularized; /* Are its masses there, and all that `physical` gives? */
+};
+
+/* Finds the sizes of a problem and makes room for the masses of its trees. */
+static sap_status begin(sap_solver *solver, const sap_problem *problem,
+                        const struct sap_regularization *physical, struct task *task,
+                        sap_error *error) {
+  struct sap_plan *plan = &solver->plan;
+  const struct sap_graph *graph = &plan->graph;
+  *task = (struct task){.given = problem, .physical = physical, .complete = *problem};
+  task->has_contacts = plan->has_graph && sap_graph_has_contacts(graph, problem);
   solver->islands.records.n = 0;
-  const int has_contacts = plan->has_graph && sap_graph_has_contacts(&plan->graph, problem);
+  plan->n_elsewhere = 0;
   sap_status status = SAP_OK;
-  if (has_contacts && problem->n_contacts == plan->graph.n_triples &&
-      plan->graph.sizes.n_rows == 0 && problem->n_groups == 0 && !problem->spin) {
-    sizes = plan->graph.sizes;
+  if (task->has_contacts && problem->n_contacts == graph->n_triples && graph->sizes.n_rows == 0 &&
+      problem->n_groups == 0 && !problem->spin) {
+    task->sizes = graph->sizes;
   } else {
-    status = sap_problem_sizes(problem, &sizes, error);
+    status = sap_problem_sizes(problem, &task->sizes, error);
   }
+  if (status == SAP_OK && !sap_plan_fit_masses(plan, problem, &task->sizes)) {
+    status = SAP_OUT_OF_MEMORY;
+  }
+  return status;
+}
+
+/* Finds the masses of all trees with position >= 0, and what `physical` gives. */
+static sap_status regularize(sap_solver *solver, const int32_t *position, struct task *task,
+                             sap_error *error) {
+  const struct sap_plan *plan = &solver->plan;
+  const struct sap_regularization *physical = task->physical;
+  sap_status status = invert_mass(solver, task->given, position, error);
+  if (status == SAP_OK && physical) {
+    task->complete.R_t = physical->R_t;
+    task->complete.R_n = physical->R_n;
+    task->complete.v_hat_n = physical->v_hat_n;
+    status = sap_regularize_with(task->given, &task->sizes, physical, &plan->masses, error);
+  }
+  task->is_regularized = status == SAP_OK;
+  return status;
+}
+
+/* Checks all but the numbers that solving an island checks, and makes plan and workspaces fit the
+ * problem without the trees that are left out. */
+static sap_status prepare(sap_solver *solver, struct task *task, int reduce, const int8_t *left_out,
+                          int32_t *reused, double *symbolic_seconds, sap_error *error) {
+  struct sap_plan *plan = &solver->plan;
+  const sap_problem *problem = task->given;
+  const struct sap_regularization *physical = task->physical;
   sap_reduction_clear(&plan->reduction, problem);
-  if (status == SAP_OK) {
-    status = sap_check_groups_given(problem, error);
-  }
+  sap_status status = sap_check_groups_given(problem, error);
   if (status == SAP_OK) {
     status = sap_check_laws_given(problem, solver->settings.friction,
                                   physical ? physical->parameters : NULL, error);
@@ -187,53 +225,48 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem,
     status = sap_triples_list(&plan->triples, problem, solver->settings.friction, &plan->memory);
   }
   if (status == SAP_OK && reduce) {
-    status = sap_reduction_find(&plan->reduction, problem, &plan->triples, plan->kernels,
+    status = sap_reduction_find(&plan->reduction, problem, &plan->triples, left_out, plan->kernels,
                                 plan->vectors, &plan->memory);
   }
   *symbolic_seconds = 0;
-  *reused = status == SAP_OK && has_contacts && sap_plan_has_graph_of(plan, &solver->settings);
+  *reused = status == SAP_OK && task->has_contacts &&
+            sap_plan_has_graph_of(plan, left_out, &solver->settings);
   if (*reused) {
-    plan->graph.sizes = sizes; /* rows in as many triples can be more or fewer */
+    plan->graph.sizes = task->sizes; /* rows in as many triples can be more or fewer */
   } else if (status == SAP_OK) {
     const double start = sap_seconds();
-    status = sap_plan_build(plan, problem, &sizes, &solver->settings);
+    status = sap_plan_build(plan, problem, &task->sizes, left_out, &solver->settings);
     if (status == SAP_OK) {
       status = sap_islands_fit(&solver->islands, &solver->settings);
       plan->has_graph = status == SAP_OK;
     }
     *symbolic_seconds = sap_seconds() - start;
   }
-  plan->has_masses = physical || plan->reduction.tree;
-  if (status == SAP_OK && plan->has_masses) {
-    status = invert_mass(solver, problem, error);
+  plan->has_masses = task->is_regularized || physical || plan->reduction.tree;
+  if (status == SAP_OK && plan->has_masses && !task->is_regularized) {
+    status = regularize(solver, plan->graph.tree_position, task, error);
   }
-  if (status == SAP_OK && physical) {
-    complete->R_t = physical->R_t;
-    complete->R_n = physical->R_n;
-    complete->v_hat_n = physical->v_hat_n;
-    const struct sap_masses masses = {plan->kernels,      plan->vectors, plan->graph.tree_A,
-                                      plan->graph.tree_v, plan->S,       plan->strips,
-                                      plan->inverse,      plan->island,  plan->load};
-    status = sap_regularize_with(problem, &sizes, physical, &masses, error);
-    if (status == SAP_OK && plan->triples.has_walls && physical->parameters->delta) {
-      complete->kappa = plan->kappa;
-      status = sap_barrier_energy(problem, physical->parameters, physical->R_n, plan->kappa, error);
-    }
+  if (status == SAP_OK && physical && plan->triples.has_walls && physical->parameters->delta) {
+    task->complete.kappa = plan->kappa;
+    status = sap_barrier_energy(problem, physical->parameters, physical->R_n, plan->kappa, error);
   }
   if (status == SAP_OK) {
-    status = sap_check_given(complete, error);
+    status = sap_check_given(&task->complete, error);
   }
   if (status == SAP_OK && !others_are_finite(plan, problem->v_star)) {
-    status = sap_solver_fault(solver, complete, NULL, error);
+    status = sap_solver_fault(solver, &task->complete, NULL, error);
   }
   return status;
 }
 
 sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem, sap_error *error) {
-  sap_problem complete;
+  struct task task;
   int32_t reused;
   double seconds;
-  const sap_status status = prepare(solver, problem, NULL, 0, &complete, &reused, &seconds, error);
+  sap_status status = begin(solver, problem, NULL, &task, error);
+  if (status == SAP_OK) {
+    status = prepare(solver, &task, 0, NULL, &reused, &seconds, error);
+  }
   if (status != SAP_OK || sap_first_non_finite(solver->plan.graph.sizes.nv, problem->v_star) < 0) {
     return status;
   }
@@ -250,10 +283,86 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
   return valid ? status : sap_solver_fault(solver, problem, NULL, error);
 }
 
+/* ---- solving --------------------------------------------------------------------------------- */
+
+/* Do the numbers of constraints that no regularization makes keep their rules? Those of contacts
+ * are looked at one by one. */
+static int numbers_are_given(const struct task *task) {
+  const struct sap_regularization *physical = task->physical;
+  return sap_check_groups_given(task->given, NULL) == SAP_OK &&
+         (physical || sap_check_given(task->given, NULL) == SAP_OK) &&
+         ((physical && physical->parameters->groups) ||
+          sap_check_groups(task->given, NULL) == SAP_OK);
+}
+
+/* Solves the components that are for dense storage. The others, and all where a number breaks a
+ * rule that is no component's own, are left to the islands, which find the error. */
+static sap_status solve_dense(sap_solver *solver, struct task *task, const double *v_guess,
+                              struct sap_sums *sums) {
+  struct sap_rows_alone *dense = &solver->rows_alone;
+  const struct sap_components *components = &dense->components;
+  const struct sap_plan *plan = &solver->plan;
+  const sap_problem *problem = task->given;
+  if (!sap_components_find(&dense->components, problem, &solver->settings, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  if (components->dense.n_components == 0 || !problem->A || !problem->v_star ||
+      !numbers_are_given(task) || sap_first_non_finite(task->sizes.nv, problem->v_star) >= 0 ||
+      (v_guess && sap_first_non_finite(task->sizes.nv, v_guess) >= 0)) {
+    return SAP_OK;
+  }
+  if (!sap_rows_alone_fit(dense, &task->sizes, &solver->settings, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  if (regularize(solver, components->touched, task, NULL) == SAP_OK) {
+    dense->masses = plan->masses;
+    dense->find_impulses = plan->find_impulses;
+    solver->plan.n_elsewhere =
+        sap_rows_alone_solve(dense, &task->complete, v_guess, &solver->settings, sums);
+  }
+  return SAP_OK;
+}
+
+/* Solves all that dense storage has left. */
+static sap_status solve_islands(sap_solver *solver, struct task *task,
+                                const struct sap_components *dense, const double *v_guess,
+                                struct sap_sums *sums, sap_solution *found, sap_error *error) {
+  const struct sap_graph *graph = &solver->plan.graph;
+  sap_status status =
+      prepare(solver, task, solver->settings.islands, dense ? dense->is_solved : NULL,
+              &found->symbolic_reused, &found->symbolic_seconds, error);
+  if (status == SAP_OK && v_guess && !others_are_finite(&solver->plan, v_guess)) {
+    status = sap_solver_fault(solver, &task->complete, v_guess, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  found->n_islands += graph->n_islands;
+  const struct sap_job job = {&task->complete, v_guess, &solver->settings, dense,
+                              &solver->rows_alone.records};
+  if (!sap_islands_solve(&solver->islands, rouse(solver), &job, sums, found)) {
+    return solver->interruption.wanted ? SAP_INTERRUPTED
+                                       : sap_solver_fault(solver, &task->complete, v_guess, error);
+  }
+  return SAP_OK;
+}
+
+/* Trees that no constraint touches move freely. */
+static void move_freely(const struct sap_plan *plan, const sap_problem *problem,
+                        const int32_t *position, double *v) {
+  for (int32_t t = 0; t < problem->n_trees; ++t) {
+    if (position[t] < 0) {
+      const int64_t first = plan->masses.tree_v[t];
+      memcpy(v + first, problem->v_star + first, (size_t)problem->tree_nv[t] * sizeof(double));
+    }
+  }
+}
+
 static sap_status run(sap_solver *solver, const sap_problem *problem,
                       const struct sap_regularization *physical, const double *v_guess,
                       sap_solution *solution, sap_error *error) {
-  const struct sap_graph *graph = &solver->plan.graph;
+  struct sap_plan *plan = &solver->plan;
+  struct sap_components *components = &solver->rows_alone.components;
   if (!solution->v || (problem->n_contacts > 0 && !solution->gamma)) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, solution->v ? "gamma" : "v", -1, NAN,
                     "the solution must have room for it");
@@ -267,48 +376,32 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .spin_gamma = solution->spin_gamma,
                         .spin_v_c = solution->spin_v_c,
                         .barrier_scale = solution->barrier_scale,
-                        .islands = solution->islands};
-  solver->islands.records.n = 0;
+                        .islands = solution->islands,
+                        .symbolic_reused = 1}; /* where there is nothing symbolic */
+  struct task task;
+  struct sap_sums sums = sap_sums_none();
+  sap_status status = begin(solver, problem, physical, &task, error);
   solver->history = &solver->islands.records;
-  enum sap_dense_outcome dense = SAP_DENSE_UNFIT;
-  if (!solver->without_dense) {
-    dense = sap_rows_alone_solve(&solver->rows_alone, problem, physical, v_guess, &solver->settings,
-                                 &solver->plan.memory, &found);
+  solver->rows_alone.records.n = 0;
+  components->dense.n_components = 0;
+  if (status == SAP_OK && solver->settings.islands && !solver->without_dense) {
+    status = solve_dense(solver, &task, v_guess, &sums);
   }
-  if (dense == SAP_DENSE_NO_MEMORY) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  if (dense == SAP_DENSE_SOLVED) {
-    found.symbolic_reused = 1; /* there is nothing symbolic */
+  const int tried = components->dense.n_components > 0;
+  found.n_islands = plan->n_elsewhere;
+  if (tried && plan->n_elsewhere == components->n_all) {
     solver->history = &solver->rows_alone.records;
-    *solution = found;
-    return SAP_OK;
-  }
-  sap_problem complete;
-  sap_status status = prepare(solver, problem, physical, solver->settings.islands, &complete,
-                              &found.symbolic_reused, &found.symbolic_seconds, error);
-  if (status == SAP_OK && v_guess && !others_are_finite(&solver->plan, v_guess)) {
-    status = sap_solver_fault(solver, &complete, v_guess, error);
+  } else if (status == SAP_OK) {
+    status = solve_islands(solver, &task, tried ? components : NULL, v_guess, &sums, &found, error);
   }
   if (status != SAP_OK) {
     return status;
   }
-  found.n_islands = graph->n_islands;
-  const struct sap_job job = {&complete, v_guess, &solver->settings,
-                              dense == SAP_DENSE_FAILED ? SAP_FALLBACK_SUPERNODAL : 0};
-  if (!sap_islands_solve(&solver->islands, rouse(solver), &job, &found)) {
-    return solver->interruption.wanted ? SAP_INTERRUPTED
-                                       : sap_solver_fault(solver, &complete, v_guess, error);
+  sap_sums_conclude(&sums, problem->n_contacts + task.sizes.n_rows, &solver->settings, &found);
+  if (tried) {
+    sap_rows_alone_write(&solver->rows_alone, problem, &found);
   }
-  /* trees that no constraint touches move freely */
-  const int any = graph->n_nodes < problem->n_trees;
-  for (int32_t t = 0; any && t < problem->n_trees; ++t) {
-    if (graph->tree_position[t] < 0) {
-      const int64_t first = graph->tree_v[t];
-      memcpy(found.v + first, problem->v_star + first,
-             (size_t)problem->tree_nv[t] * sizeof(double));
-    }
-  }
+  move_freely(plan, problem, tried ? components->touched : plan->graph.tree_position, found.v);
   *solution = found;
   return SAP_OK;
 }

@@ -68,7 +68,7 @@ class IslandAlgorithm(NamedTuple):
     Newton on Coulomb's law, in the velocities. ``delassus``: semismooth Newton on the Delassus
     problem of its impulses."""
     storage: str
-    """``dense``: one block of at most 64 velocities. ``supernodal``: A + J^T G J over the junction
+    """``dense``: one block of few velocities. ``supernodal``: A + J^T G J over the junction
     tree of the graph."""
     fallbacks: tuple[str, ...] = ()
     """Turns that the solve took where its first way did not lead to the end: ``supernodal``, dense

@@ -55,7 +55,7 @@ static void add_spin(uint64_t *seed) {
 
 struct extras {
   int32_t n_rows; /* of dry friction */
-  int spins, joins, couples, branches;
+  int spins, joins, couples, branches, crowds;
 };
 
 /* Trees of two branches on their first velocity, every other velocity of one of them, and contacts
@@ -102,6 +102,17 @@ static void join(int32_t n_trees, int32_t n_rows, uint64_t *seed) {
     const int32_t width = dof[i] < 0 ? width_of(a, group[FRICTION].tree_b[i]) : 1;
     for (int32_t j = 0; j < width; ++j) {
       *J_rows++ = check_random(seed, -1, 1);
+    }
+  }
+}
+
+/* Two contacts of three are on the first tree, which has too many of them for dense storage. */
+static void crowd(uint64_t *seed) {
+  double *J = scene.J;
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    scene.tree_a[i] = i % 3 ? 0 : scene.tree_a[i];
+    for (int32_t j = 0; j < 3 * scene.tree_nv[scene.tree_a[i]]; ++j) {
+      *J++ = check_random(seed, -1, 1);
     }
   }
 }
@@ -157,6 +168,9 @@ static void make_with(struct extras extras, int32_t n_trees, int32_t n_contacts,
   if (extras.branches) {
     branch();
   }
+  if (extras.crowds) {
+    crowd(seed);
+  }
   if (extras.joins) {
     join(n_trees, n_rows, seed);
   }
@@ -200,22 +214,35 @@ static sap_solver *solver_of(int supernodal) {
   return solver;
 }
 
-static int takes_from(const sap_settings *settings, const double *guess) {
+/* Islands in dense storage, counted from the reports of a solve; -1 where it fails. */
+static int32_t count_dense(const sap_settings *settings, const double *guess, int32_t *n_islands) {
   static struct arrays out;
-  struct sap_rows_alone memory = {0};
-  const sap_allocator allocator = sap_allocator_or_default(NULL);
-  const struct sap_regularization all = {&parameters, out.R_t, out.R_n, out.v_hat_n};
-  out.solution = (sap_solution){.v = out.v, .gamma = out.gamma};
-  const int took = SAP_DENSE_SOLVED == sap_rows_alone_solve(&memory, &scene.problem, &all, guess,
-                                                            settings, &allocator, &out.solution);
-  sap_rows_alone_release(&memory, &allocator);
-  return took;
+  sap_island_report reports[SCENE_TREES];
+  int32_t n_dense = 0;
+  sap_solver *solver = NULL;
+  CHECK(sap_solver_create(&solver, settings, NULL, NULL) == SAP_OK);
+  out.solution = (sap_solution){.v = out.v, .gamma = out.gamma, .islands = reports};
+  const sap_status status =
+      sap_solver_solve_physical(solver, &scene.problem, &parameters, out.R_t, out.R_n, out.v_hat_n,
+                                guess, &out.solution, NULL);
+  *n_islands = out.solution.n_islands;
+  for (int32_t i = 0; i < *n_islands; ++i) {
+    n_dense += reports[i].storage == SAP_STORAGE_DENSE;
+  }
+  sap_solver_destroy(solver);
+  return status == SAP_OK ? n_dense : -1;
+}
+
+static int takes_from(const sap_settings *settings, const double *guess) {
+  int32_t n_islands;
+  return count_dense(settings, guess, &n_islands) == n_islands;
 }
 
 static int takes(const sap_settings *settings) { return takes_from(settings, NULL); }
 
 struct counts {
   int32_t taken, touching, several; /* problems, contacts, problems of more than one step */
+  int32_t mixed;                    /* problems of which a part is in dense storage */
 };
 
 /* Islands that begin with what it found take no step: laws of friction may have several
@@ -224,12 +251,15 @@ static void compare(struct extras extras, uint64_t seed, struct counts *counts) 
   static struct arrays here, there;
   *counts = (struct counts){0};
   const sap_settings settings = settings_of();
-  const int most = extras.spins ? 5 : 9;
+  const int most = extras.spins ? 5 : 9, least = extras.crowds ? 26 : 1;
   for (int trial = 0; trial < 80; ++trial) {
     sap_solver *one = solver_of(0), *two = solver_of(1);
-    make_with(extras, (extras.joins ? 3 : 2) + trial % 3, 1 + trial % most, &seed);
-    const int took = takes(&settings);
+    make_with(extras, (extras.joins ? 3 : 2) + trial % 3, least + trial % most, &seed);
+    int32_t n_islands;
+    const int32_t n_dense = count_dense(&settings, NULL, &n_islands);
+    const int took = n_dense == n_islands;
     counts->taken += took;
+    counts->mixed += n_dense > 0 && !took;
     REQUIRE(solve(one, &here, NULL, NULL) == SAP_OK);
     REQUIRE(solve(two, &there, here.v, NULL) == SAP_OK);
     const sap_solution *a = &here.solution, *b = &there.solution;
@@ -297,6 +327,12 @@ static void nor_where_constraints_join_trees(void) {
     CHECK(counts.taken > 60);
     CHECK(counts.touching > 80);
   }
+}
+
+static void nor_where_other_components_are_left_to_them(void) {
+  struct counts counts;
+  compare((struct extras){.n_rows = ROWS, .crowds = 1}, 361, &counts);
+  CHECK(counts.mixed > 30);
 }
 
 /* A with branches, of trees by themselves and joined; v is what it is where nothing is known of
@@ -512,6 +548,7 @@ static const check_test tests[] = {
     CHECK_TEST(nor_where_trees_have_branches),
     CHECK_TEST(nor_where_constraints_join_trees),
     CHECK_TEST(nor_where_rows_are_sparse),
+    CHECK_TEST(nor_where_other_components_are_left_to_them),
     CHECK_TEST(the_guess_does_not_matter),
     CHECK_TEST(bounds_cover_velocities_that_are_rounded),
     CHECK_TEST(bounds_cover_impulses_that_are_rounded),

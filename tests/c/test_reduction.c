@@ -223,8 +223,8 @@ static void the_complement_inverts_a_block_of_the_inverse(void) {
   for (int trial = 0; trial < 20; ++trial) {
     make_robots(&robots, TREES, CONTACTS, 0.5, &seed);
     REQUIRE(sap_triples_list(&triples, &robots.problem, SAP_FRICTION_CONVEX, &memory) == SAP_OK);
-    REQUIRE(sap_reduction_find(&reduction, &robots.problem, &triples, sap_kernels_best(), loops,
-                               &memory) == SAP_OK);
+    REQUIRE(sap_reduction_find(&reduction, &robots.problem, &triples, NULL, sap_kernels_best(),
+                               loops, &memory) == SAP_OK);
     REQUIRE(sap_invert_mass(&robots.problem, 0, robots.problem.n_trees, NULL, S, strips, NULL,
                             NULL) == SAP_OK);
     const double *S_t = S;
@@ -295,7 +295,7 @@ static void rows_that_cancel_move_their_velocities(void) {
     problem.tree_a = tree;
     problem.tree_b = world;
     REQUIRE(sap_triples_list(&triples, &problem, SAP_FRICTION_CONVEX, &memory) == SAP_OK);
-    REQUIRE(sap_reduction_find(&reduction, &problem, &triples, sap_kernels_best(),
+    REQUIRE(sap_reduction_find(&reduction, &problem, &triples, NULL, sap_kernels_best(),
                                sap_vector_loops_of(sap_kernels_best_set()), &memory) == SAP_OK);
     REQUIRE(reduction.tree && reduction.tree[0]);
     CHECK_EQUAL(reduction.tree[0]->n_u, N / 3);

@@ -200,17 +200,22 @@ static void of_bilaterals_one_step_is_enough(void) {
   CHECK(solved > 0);
 }
 
+/* Is every component solved in dense storage? */
 static int takes(const sap_settings *settings) {
   static struct arrays out;
-  struct sap_rows_alone memory = {0};
-  const sap_allocator allocator = sap_allocator_or_default(NULL);
-  const struct sap_regularization all = {.parameters = &parameters};
+  sap_island_report reports[SCENE_TREES];
+  sap_solver *solver = NULL;
+  CHECK(sap_solver_create(&solver, settings, NULL, NULL) == SAP_OK);
   clear(&out);
+  out.solution.islands = reports;
   out.v[0] = 17;
-  const int took = SAP_DENSE_SOLVED == sap_rows_alone_solve(&memory, &scene.problem, &all, NULL,
-                                                            settings, &allocator, &out.solution);
+  int took = SAP_OK == sap_solver_solve_physical(solver, &scene.problem, &parameters, NULL, NULL,
+                                                 NULL, NULL, &out.solution, NULL);
   CHECK(took || out.v[0] == 17);
-  sap_rows_alone_release(&memory, &allocator);
+  for (int32_t i = 0; took && i < out.solution.n_islands; ++i) {
+    took = reports[i].storage == SAP_STORAGE_DENSE;
+  }
+  sap_solver_destroy(solver);
   return took;
 }
 

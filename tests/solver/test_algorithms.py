@@ -101,6 +101,12 @@ def test_problems_in_dense_storage_are_many():
     assert any(solution.iterations > 1 for solution in dense)
 
 
+def test_components_have_a_storage_each():
+    found = [sapwood.solve(problem) for problem in PROBLEMS.values()]
+    storages = [{island.storage for island in solution.algorithm} for solution in found]
+    assert sum(len(both) == 2 for both in storages) > 8
+
+
 @small_files
 def test_the_convex_law_is_solved_by_newtons_method(path):
     solution = sapwood.solve(sapwood.load_problem(path))

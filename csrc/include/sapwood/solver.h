@@ -86,7 +86,7 @@ typedef enum sap_algorithm {
 
 typedef enum sap_storage {
   SAP_STORAGE_SUPERNODAL = 0, /* A + J^T G J over the junction tree of the graph */
-  SAP_STORAGE_DENSE           /* one dense block of at most 64 velocities */
+  SAP_STORAGE_DENSE           /* one dense block of at most 128 velocities, 64 without contacts */
 } sap_storage;
 
 /* Fallbacks of a solve whose first algorithm did not succeed: bits of

@@ -14,11 +14,20 @@ int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *pro
          same(graph->tree_a, problem->tree_a, 0, n) && same(graph->tree_b, problem->tree_b, 0, n);
 }
 
+/* Are the same trees left out? */
+static int leaves_out(const struct sap_graph *graph, const int8_t *left_out) {
+  int same = 1;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    same &= graph->left_out[t] == (left_out && left_out[t]);
+  }
+  return same;
+}
+
 int sap_graph_has_triples(const struct sap_graph *graph, const struct sap_triples *triples,
-                          const int32_t *tree_size, int whole) {
+                          const int32_t *tree_size, const int8_t *left_out, int whole) {
   const int32_t first = triples->n_contacts, n = triples->n;
   return graph->n_triples == triples->n && graph->whole == whole &&
-         graph->has_laws == triples->has_laws &&
+         graph->has_laws == triples->has_laws && leaves_out(graph, left_out) &&
          same(graph->tree_size, tree_size, 0, graph->n_trees) &&
          same(graph->tree_a, triples->tree_a, first, n) &&
          same(graph->tree_b, triples->tree_b, first, n) &&
@@ -32,6 +41,7 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n
   const size_t nodes = (size_t)n_nodes_most;
   graph->tree_nv = sap_arena_take(arena, trees, sizeof(int32_t));
   graph->tree_size = sap_arena_take(arena, trees, sizeof(int32_t));
+  graph->left_out = sap_arena_take(arena, trees, sizeof(int8_t));
   graph->tree_a = sap_arena_take(arena, triples, sizeof(int32_t));
   graph->tree_b = sap_arena_take(arena, triples, sizeof(int32_t));
   graph->law = sap_arena_take(arena, triples, sizeof(int32_t));
@@ -64,10 +74,13 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n
   sap_junction_tree_carve(&graph->tree, arena, n_nodes_most, n_triples);
 }
 
-/* Numbers the trees that a triple touches, in the order of the trees. */
+/* Numbers the trees that a triple touches and that are not left out, in the order of the trees. */
 static void find_nodes(struct sap_graph *graph) {
   memset(graph->node_of_tree, 0xff, (size_t)graph->n_trees * sizeof(int32_t));
   for (int32_t i = 0; i < graph->n_triples; ++i) {
+    if (graph->left_out[graph->tree_a[i]]) {
+      continue;
+    }
     graph->node_of_tree[graph->tree_a[i]] = 0;
     if (graph->tree_b[i] >= 0) {
       graph->node_of_tree[graph->tree_b[i]] = 0;
@@ -107,11 +120,11 @@ static int32_t law_of(const struct sap_graph *graph, int32_t triple) {
   return graph->has_laws ? graph->law[triple] : 0;
 }
 
-/* Sorts the runs in graph->run by lower node, higher node and law. */
+/* Sorts so many runs in graph->run by lower node, higher node and law. */
 static void sort_runs(struct sap_graph *graph, int32_t n_runs) {
   int32_t *law = graph->edge_a;
-  for (int32_t run = 0; run < n_runs && graph->has_laws; ++run) {
-    law[run] = law_of(graph, graph->run_begin[run]);
+  for (int32_t k = 0; k < n_runs && graph->has_laws; ++k) {
+    law[graph->run[k]] = law_of(graph, graph->run_begin[graph->run[k]]);
   }
   const int32_t n_nodes = graph->n_nodes;
   if (graph->has_laws) {
@@ -126,7 +139,7 @@ static void sort_runs(struct sap_graph *graph, int32_t n_runs) {
  * lists them. Runs are sorted by pair of nodes; runs of one pair and law become a patch, and
  * patches between two trees an edge. */
 static void find_patches(struct sap_graph *graph) {
-  int32_t n_runs = 0;
+  int32_t n_runs = 0, n_kept = 0;
   for (int32_t i = 0; i < graph->n_triples; ++i) {
     if (i > 0 && graph->tree_a[i] == graph->tree_a[i - 1] &&
         graph->tree_b[i] == graph->tree_b[i - 1] && law_of(graph, i) == law_of(graph, i - 1)) {
@@ -136,14 +149,16 @@ static void find_patches(struct sap_graph *graph) {
     const int32_t b = graph->tree_b[i] < 0 ? -1 : graph->node_of_tree[graph->tree_b[i]];
     graph->low_node[n_runs] = b < 0 || a < b ? a : b;
     graph->high_node[n_runs] = b < 0 || a < b ? b : a;
-    graph->run[n_runs] = n_runs;
+    if (a >= 0) {
+      graph->run[n_kept++] = n_runs;
+    }
     graph->run_begin[n_runs++] = i;
   }
   graph->run_begin[n_runs] = graph->n_triples;
-  sort_runs(graph, n_runs);
+  sort_runs(graph, n_kept);
   graph->n_patches = 0;
   graph->n_edges = 0;
-  for (int32_t k = 0; k < n_runs; ++k) {
+  for (int32_t k = 0; k < n_kept; ++k) {
     const int32_t run = graph->run[k];
     const int32_t low = graph->low_node[run], high = graph->high_node[run];
     const int32_t law = law_of(graph, graph->run_begin[run]);
@@ -244,6 +259,7 @@ static void order_patches(struct sap_graph *graph) {
       pair_up(place - first, graph->triple + first, graph->sorted);
     }
   }
+  graph->n_places = place;
 }
 
 /* Finds the rows of J of each contact in the problem. */
@@ -254,7 +270,7 @@ static void find_rows(struct sap_graph *graph, int32_t n_contacts) {
     J += 3 * (int64_t)graph->tree_nv[graph->tree_a[i]];
     J += graph->tree_b[i] < 0 ? 0 : 3 * (int64_t)graph->tree_nv[graph->tree_b[i]];
   }
-  for (int32_t place = 0; place < graph->n_triples; ++place) {
+  for (int32_t place = 0; place < graph->n_places; ++place) {
     const int32_t i = graph->triple[place];
     graph->contact_J[place] = i < n_contacts ? graph->offset[i] : -1;
   }
@@ -348,7 +364,7 @@ static void copy(void *to, const void *from, int32_t n, size_t size) {
 
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
                      const struct sap_triples *triples, const sap_sizes *sizes,
-                     const int32_t *tree_size, int whole) {
+                     const int32_t *tree_size, const int8_t *left_out, int whole) {
   graph->n_trees = problem->n_trees;
   graph->n_triples = triples->n;
   graph->whole = whole;
@@ -359,6 +375,9 @@ void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
   copy(graph->tree_a, triples->tree_a, graph->n_triples, sizeof(int32_t));
   copy(graph->tree_b, triples->tree_b, graph->n_triples, sizeof(int32_t));
   copy(graph->law, triples->law, graph->has_laws ? graph->n_triples : 0, sizeof(int32_t));
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    graph->left_out[t] = left_out && left_out[t];
+  }
   find_nodes(graph);
   find_patches(graph);
   graph->tree.n_nodes = graph->n_nodes;

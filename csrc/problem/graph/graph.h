@@ -8,9 +8,10 @@
  * each law is one range of the triples of an island. Within a patch triples keep their order,
  * except that the second triple of a pair follows the first.
  *
- * Only the remaining velocities of a reduced tree (reduction.h) are scalars. The graph depends only
- * on tree_nv, the trees and laws of the triples and the number of remaining velocities of each
- * tree. It is reused while they stay the same. */
+ * Only the remaining velocities of a reduced tree (reduction.h) are scalars. Whole components may be
+ * left out, as dense storage solves them. The graph depends only on tree_nv, the trees and laws of
+ * the triples, the number of remaining velocities of each tree and the trees that are left out. It
+ * is reused while they stay the same. */
 #ifndef SAPWOOD_PROBLEM_GRAPH_GRAPH_H
 #define SAPWOOD_PROBLEM_GRAPH_GRAPH_H
 
@@ -60,6 +61,7 @@ struct sap_graph {
   int32_t *tree_nv, *tree_a, *tree_b;
   int32_t *law;       /* (n_triples) law, if has_laws; else all have the first of the table */
   int32_t *tree_size; /* (n_trees) number of remaining velocities */
+  int8_t *left_out;   /* (n_trees) 1: the component of the tree is left out */
 
   sap_sizes sizes;
   int64_t *tree_v;        /* (n_trees) first velocity of each tree */
@@ -67,14 +69,15 @@ struct sap_graph {
   int32_t *tree_position; /* (n_trees) position, or -1 for a tree outside of the graph */
 
   int32_t n_nodes, n_patches, n_edges, n_islands;
+  int32_t n_places;        /* of triples: as many as are not left out */
   struct sap_patch *patch; /* (n_patches) */
   /* (incidence_start[n_nodes]) patches of each position, in order */
   struct sap_incidence *incidence;
   int32_t *incidence_start;      /* (n_nodes + 1) */
   int64_t *node_J;               /* (n_nodes + 1) first row of each position in the packed J */
   struct sap_island *island;     /* (n_islands) */
-  int32_t *triple;               /* (n_triples) the problem's triple at each place */
-  int64_t *contact_J;            /* (n_triples) rows of a contact in the problem's J, by place */
+  int32_t *triple;               /* (n_places) the problem's triple at each place */
+  int64_t *contact_J;            /* (n_places) rows of a contact in the problem's J, by place */
   int32_t *edge_low, *edge_high; /* (n_edges) positions */
   int32_t *node_tree;            /* (n_nodes) the problem's tree at each position */
   int64_t max_node_width;   /* largest number of doubles in the rows of one position, for scratch */
@@ -98,17 +101,18 @@ static inline struct sap_origin sap_graph_origin(const struct sap_graph *graph,
 /* Does the graph begin with the same trees and contacts? The problem may be unchecked. */
 int sap_graph_has_contacts(const struct sap_graph *graph, const sap_problem *problem);
 
-/* Do the other triples, the sizes and `whole` agree too? */
+/* Do the other triples, the sizes, the trees that are left out and `whole` agree too? */
 int sap_graph_has_triples(const struct sap_graph *graph, const struct sap_triples *triples,
-                          const int32_t *tree_size, int whole);
+                          const int32_t *tree_size, const int8_t *left_out, int whole);
 
 /* Carves the graph of this many trees and triples, without rows of the junction tree. */
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,
                      int32_t n_triples);
 
-/* Builds everything except the rows and updates of the junction tree. */
+/* Builds everything except the rows and updates of the junction tree. left_out (n_trees) may be
+ * NULL: then no tree is left out. */
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
                      const struct sap_triples *triples, const sap_sizes *sizes,
-                     const int32_t *tree_size, int whole);
+                     const int32_t *tree_size, const int8_t *left_out, int whole);
 
 #endif

@@ -8,7 +8,10 @@
  * costs as much as one iteration of the whole tree. */
 enum { LARGEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
 
-static int is_large(int32_t n) { return n > LARGEST_WHOLE; }
+/* Is the tree worth a look? */
+static int is_large(const sap_problem *problem, const int8_t *left_out, int32_t t) {
+  return problem->tree_nv[t] > LARGEST_WHOLE && !(left_out && left_out[t]);
+}
 
 void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *problem) {
   reduction->size = problem->tree_nv;
@@ -16,13 +19,13 @@ void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *pro
 }
 
 static void carve(struct sap_reduction *reduction, struct sap_arena *arena,
-                  const sap_problem *problem, int32_t **size) {
+                  const sap_problem *problem, const int8_t *left_out, int32_t **size) {
   const size_t n_trees = (size_t)problem->n_trees;
   *size = sap_arena_take(arena, n_trees, sizeof(int32_t));
   reduction->tree = sap_arena_take(arena, n_trees, sizeof *reduction->tree);
   for (int32_t i = 0; i < problem->n_trees; ++i) {
     const size_t n = (size_t)problem->tree_nv[i];
-    if (!is_large(problem->tree_nv[i])) {
+    if (!is_large(problem, left_out, i)) {
       if (reduction->tree) {
         reduction->tree[i] = NULL;
       }
@@ -74,7 +77,7 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
     const int32_t sides[2] = {problem->tree_a[i], problem->tree_b[i]};
     for (int s = 0; s < 2 && sides[s] >= 0; ++s) {
       const int32_t n = problem->tree_nv[sides[s]];
-      if (is_large(n)) {
+      if (reduction->tree[sides[s]]) {
         loops->add_columns(n, J, reduction->tree[sides[s]]->v);
       }
       J += 3 * (int64_t)n;
@@ -85,10 +88,10 @@ static void sum_columns(struct sap_reduction *reduction, const sap_problem *prob
     const int32_t a = triples->tree_a[i], b = triples->tree_b[i];
     if (rows->dof) {
       add_entries(rows, reduction->tree[a]);
-    } else if (is_large(problem->tree_nv[a])) {
+    } else if (reduction->tree[a]) {
       add_rows(problem->tree_nv[a], rows->J, rows->a_step, rows->n, reduction->tree[a]->v);
     }
-    if (b >= 0 && is_large(problem->tree_nv[b])) {
+    if (b >= 0 && reduction->tree[b]) {
       add_rows(problem->tree_nv[b], rows->J + rows->b, rows->b_step, rows->n,
                reduction->tree[b]->v);
     }
@@ -136,12 +139,13 @@ static int eliminate(struct sap_reduced_tree *tree, const struct sap_kernels *ke
 }
 
 sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem *problem,
-                              const struct sap_triples *triples, const struct sap_kernels *kernels,
+                              const struct sap_triples *triples, const int8_t *left_out,
+                              const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory) {
   sap_reduction_clear(reduction, problem);
   int any_large = 0;
   for (int32_t i = 0; i < problem->n_trees; ++i) {
-    any_large |= is_large(problem->tree_nv[i]);
+    any_large |= is_large(problem, left_out, i);
   }
   const int given = problem->A && problem->v_star && (problem->n_contacts == 0 || problem->J);
   if (!any_large || triples->n == 0 || !given) {
@@ -149,12 +153,12 @@ sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem
   }
   int32_t *size;
   struct sap_arena arena = {NULL, 0};
-  carve(reduction, &arena, problem, &size);
+  carve(reduction, &arena, problem, left_out, &size);
   if (!sap_block_reserve(&reduction->block, arena.used, memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   arena = (struct sap_arena){reduction->block.base, 0};
-  carve(reduction, &arena, problem, &size);
+  carve(reduction, &arena, problem, left_out, &size);
   sum_columns(reduction, problem, triples, loops);
   const double *A = problem->A, *v_star = problem->v_star;
   int32_t n_reduced = 0;

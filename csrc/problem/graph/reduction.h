@@ -52,10 +52,11 @@ struct sap_reduction {
 void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *problem);
 
 /* Finds the velocities that can be eliminated and eliminates them. Only the sizes of the problem
- * must have been checked: where A or J breaks a rule, the tree stays whole. Returns
- * SAP_OUT_OF_MEMORY or SAP_OK. */
+ * must have been checked: where A or J breaks a rule, the tree stays whole, and so does a tree that
+ * is left out (n_trees, or NULL for none). Returns SAP_OUT_OF_MEMORY or SAP_OK. */
 sap_status sap_reduction_find(struct sap_reduction *reduction, const sap_problem *problem,
-                              const struct sap_triples *triples, const struct sap_kernels *kernels,
+                              const struct sap_triples *triples, const int8_t *left_out,
+                              const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, const sap_allocator *memory);
 
 /* Writes v*, D = diag(A)^(-1/2) and A v* of the remaining velocities (n_t each), with the whole A;

@@ -55,8 +55,8 @@ static void add_node(const struct sap_workspace *w, int32_t node, struct sap_nor
   const struct sap_graph *graph = &w->plan->graph;
   const int32_t s = graph->tree.node_scalar[node];
   const int32_t t = graph->node_tree[node];
-  const uint64_t *strips = w->plan->strips + graph->tree_v[t];
-  const double *S = w->plan->S + graph->tree_A[t];
+  const uint64_t *strips = w->plan->masses.strips + graph->tree_v[t];
+  const double *S = w->plan->masses.S + graph->tree_A[t];
   if (w->reduced[node]) {
     add_reduced(loops, w->reduced[node], strips, S, w->gradient + s, w->error + s, norms);
   } else {

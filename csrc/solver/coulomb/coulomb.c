@@ -4,7 +4,6 @@
 
 #include "solver/certificate/certificate.h"
 #include "solver/newton/direction.h"
-#include "solver/dense/impulse_space.h"
 #include "solver/newton/iterate.h"
 #include "solver/coulomb/krylov.h"
 #include "solver/coulomb/part.h"
@@ -23,7 +22,6 @@ struct progress {
   int fixed_point_steps; /* in a row */
   int bounded;           /* 1 where the round-off of the last evaluation has a bound */
   int restarted;         /* 1 after the restart from convex friction */
-  int in_impulses;       /* 1 while steps are taken in the space of the contacts' impulses */
   int predicts;          /* 1 where the last direction tells of the next one */
   double norm_before;    /* |D r| of the iterate before the last step */
   enum sap_precision precision;
@@ -123,41 +121,6 @@ static int start_sticking(struct sap_workspace *w, const struct sap_island *isla
   }
   before->step = (struct sap_step){1, 1};
   return 1;
-}
-
-/* The step to the impulses of the contacts, as they are in the space of these alone; 0 where it
- * leads nowhere. Rows that it frees or holds are among the unknowns of the next one, which is taken
- * from the same iterate where this one does not lower |D r|. */
-static int solve_contacts(struct sap_workspace *w, const struct sap_island *island,
-                          struct progress *before, struct sap_newton_result *result) {
-  static const double share = 0.9, rough = 1e-6;
-  const double gradient = result->last.gradient;
-  while (before->in_impulses) {
-    const double rest = sap_impulse_space_direction(w, island);
-    if (!(rest < INFINITY)) {
-      before->in_impulses = 0;
-      result->last = evaluate(w, island);
-      break;
-    }
-    const struct sap_line line = sap_line_make(w, island);
-    sap_line_advance(&line, 1);
-    result->last = evaluate(w, island);
-    const int32_t marked = sap_impulse_space_mark(w, island);
-    if (result->last.gradient <= share * gradient) {
-      before->in_impulses = marked >= 0 && rest <= rough;
-      before->step = (struct sap_step){1, 1};
-      return 1;
-    }
-    before->in_impulses = marked > 0 && rest <= rough;
-    sap_line_advance(&line, -1);
-    result->last = evaluate(w, island);
-  }
-  return 0;
-}
-
-/* does the sticking step come first? */
-static int has_few_scalars(const struct sap_island *island) {
-  return island->scalar_end - island->scalar_begin <= SAP_FEW_SCALARS;
 }
 
 /* after an iteration that led to this |D r| */
@@ -262,7 +225,6 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   sap_refresh(w, island);
   result.last = evaluate(w, island);
   sap_copy(w->kept, w->v, island);
-  before.in_impulses = settings->start == SAP_START_STICKING && sap_impulse_space_begin(w, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
@@ -276,11 +238,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       watch = sap_stopwatch_start(settings->record_history);
       continue;
     }
-    const int in_impulses = (result.iterations > 0 || !has_few_scalars(island)) &&
-                            solve_contacts(w, island, &before, &result);
-    if (in_impulses) {
-      sap_lap(&watch, &result.factor_seconds);
-    } else if (!start_sticking(w, island, settings, &before, &watch, &result)) {
+    if (!start_sticking(w, island, settings, &before, &watch, &result)) {
       const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
       if (node >= 0) {
         result.outcome = SAP_BREAKDOWN;
@@ -289,7 +247,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       }
       before.step = advance(w, island, settings, &result.last);
     }
-    before.predicts = !in_impulses;
+    before.predicts = 1;
     before.norm_before = gradient;
     result.trials += before.step.trials;
     ++result.iterations;

@@ -7,60 +7,53 @@
 #include "constraints/laws/contact_law.h"
 #include "constraints/laws/disk.h"
 #include "linalg/junction_tree.h"
+#include "problem/graph/branches.h"
 #include "problem/products/round_off.h"
 #include "solver/dense/spin_alone.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-int sap_contacts_alone_fit(const sap_problem *problem, const struct sap_joined_trees *joined,
-                           const int32_t *row_begin, int32_t *impulses) {
-  const sap_spin *spin = problem->spin;
-  int few = 1;
-  memset(impulses, 0, (size_t)problem->n_trees * sizeof *impulses);
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    impulses[joined->first[problem->tree_a[i]]] += 3;
-  }
-  for (int32_t k = 0; spin && k < spin->n; ++k) {
-    const int32_t i = spin->contact[k];
-    for (int r = 0; r < 3; ++r) {
-      impulses[joined->first[problem->tree_a[i]]] +=
-          spin->mu[3 * (int64_t)k + r] / problem->mu[i] > 0;
-    }
-  }
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    const int is_plain = !spin && row_begin[t + 1] - row_begin[t] <= SAP_ALONE_ROWS &&
-                         joined->size[t] <= problem->tree_nv[t];
-    few &= impulses[t] <= SAP_ALONE_IMPULSES &&
-           (is_plain || impulses[t] <= SAP_ALONE_FEWER_IMPULSES || impulses[t] <= joined->size[t]);
-  }
-  return few;
+/* Do the numbers of a contact keep their rules, but for those of J, which break what follows? */
+static int is_valid(const struct sap_contact *law) {
+  return law->mu >= 0 && law->inverse_share < INFINITY && law->R_t > 0 && law->R_n > 0 &&
+         law->inverse_R_t < INFINITY && law->inverse_R_n < INFINITY &&
+         isfinite(law->v_hat[0] + law->v_hat[1] + law->v_hat[2]);
 }
 
-int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
-                            int32_t *begin, struct sap_contact_alone *contact) {
-  int32_t *end = begin; /* of those listed, until it is the next tree's begin */
-  const double *J = problem->J, *J_spin = problem->spin ? problem->spin->J : NULL;
+void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                             struct sap_contact_alone *contact) {
+  const struct sap_components *components = joined->components;
+  const sap_spin *spin = problem->spin;
+  int32_t *end = components->contact_begin; /* of those listed, until it is the next tree's begin */
+  const double *J = problem->J, *J_spin = spin ? spin->J : NULL;
   int32_t n_spins = 0;
-  int valid = 1;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     const double *v_hat_t = problem->v_hat_t ? problem->v_hat_t + 2 * (int64_t)i : NULL;
-    const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
-    struct sap_contact_alone *c = &contact[end[joined->first[a]]++];
+    const int32_t a = problem->tree_a[i], b = problem->tree_b[i], first = components->first[a];
+    const int has_spin = spin && n_spins < spin->n && spin->contact[n_spins] == i;
+    if (!components->is_dense[first]) {
+      const int64_t n = 3 * ((int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]));
+      J += n;
+      J_spin += has_spin ? n : 0;
+      n_spins += has_spin;
+      continue;
+    }
+    struct sap_contact_alone *c = &contact[end[first]++];
     c->law =
         sap_contact_make(problem->mu[i], problem->R_t[i], problem->R_n[i], 0,
                          v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
     c->J = sap_joined_trees_rows(joined, problem->tree_nv, a, b, 3, &J);
     c->index = i;
     c->spin.J = NULL;
-    valid &= problem->mu[i] >= 0 && c->law.inverse_share < INFINITY;
-    if (problem->spin && n_spins < problem->spin->n && problem->spin->contact[n_spins] == i) {
-      const double *spin = sap_joined_trees_rows(joined, problem->tree_nv, a, b, 3, &J_spin);
-      valid &= sap_spin_alone_take(c, problem->spin, n_spins++, spin);
+    int valid = is_valid(&c->law);
+    if (has_spin) {
+      const double *J_i = sap_joined_trees_rows(joined, problem->tree_nv, a, b, 3, &J_spin);
+      valid &= sap_spin_alone_take(c, spin, n_spins++, J_i);
     }
+    components->is_unfit[first] |= !valid;
   }
   memmove(end + 1, end, (size_t)problem->n_trees * sizeof *end);
   end[0] = 0;
-  return valid;
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
@@ -177,6 +170,18 @@ static int32_t end_of_moved(int32_t n, int32_t m, const double *J,
   return end;
 }
 
+/* The end of the entries of S in the strip of rows from `first` on, where it is not behind `end`:
+ * those of other branches and trees are zeros. */
+static int32_t end_of_row(const uint64_t *strips, int32_t n, int32_t first, int32_t end) {
+  const int32_t shift = sap_strip_shift(n);
+  int32_t k = (end - 1) >> shift;
+  while (k > first >> shift && !(strips[k] >> (first >> shift) & 1)) {
+    --k;
+  }
+  const int32_t last = (k + 1) << shift;
+  return last < end ? last : end;
+}
+
 void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
                               const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
@@ -187,8 +192,9 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
   memset(unknowns->Y, 0, (size_t)m * (size_t)end * sizeof *unknowns->Y);
   for (int32_t i = 0; i < end; i += STRIP) {
     /* S is zero below the diagonal */
+    const int32_t last = end_of_row(inverse->strips, n, i, end);
     kernels->multiply(
-        m, end - i < STRIP ? end - i : STRIP, end - i, 1, unknowns->J + (size_t)i * (size_t)m, m,
+        m, end - i < STRIP ? end - i : STRIP, last - i, 1, unknowns->J + (size_t)i * (size_t)m, m,
         inverse->S + (size_t)i * (size_t)(n + 1), n, unknowns->Y + (size_t)i * (size_t)m, m, 0);
   }
   kernels->multiply(m, m, end, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);

@@ -9,7 +9,7 @@
  * iterate: only the step from v* is taken, and it ends the solve or is not taken.
  *
  * Where rows are many, most of them stay as they are at an iterate v, between their bounds or at
- * one. They are condensed into H = A + sum J_r^T J_r/R over those between, as in impulse_space.h:
+ * one. They are condensed into H = A + sum J_r^T J_r/R over those between:
  * with H = L L^T, Y = J L^-T and b what they and the momentum ask for
  *
  *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
@@ -25,17 +25,6 @@
 #include "solver/dense/component.h"
 #include "solver/dense/row_alone.h"
 #include "solver/dense/spin_alone.h"
-
-/* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
- * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
- * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
- * beginning on in any case, and how many of any tree are or may become unknowns at most. */
-enum {
-  SAP_ALONE_IMPULSES = 48,
-  SAP_ALONE_FEWER_IMPULSES = 24,
-  SAP_ALONE_ROWS = 6,
-  SAP_ALONE_UNKNOWN_ROWS = 24
-};
 
 struct sap_unknowns_alone {
   struct sap_impulses impulses;
@@ -83,15 +72,10 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
                               double *v);
 
-/* The impulses of the contacts of each component (n_trees), whose rows begin at row_begin[t]
- * (n_trees + 1); 0 where one has too many of them. */
-int sap_contacts_alone_fit(const sap_problem *problem, const struct sap_joined_trees *joined,
-                           const int32_t *row_begin, int32_t *impulses);
-
-/* Contacts of a problem, component by component and those of each in the order of the problem: of
- * component t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
-int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
-                            int32_t *begin, struct sap_contact_alone *contact);
+/* Contacts of a problem, dense component by component and those of each in the order of the
+ * problem, at contact_begin of the components. A component is unfit where a number breaks a rule. */
+void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                             struct sap_contact_alone *contact);
 
 /* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
 double sap_contact_alone_evaluate(struct sap_contact_alone *contact,

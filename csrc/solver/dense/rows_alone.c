@@ -1,94 +1,31 @@
 #include "solver/dense/rows_alone.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/finite.h"
 #include "base/arithmetic.h"
 #include "constraints/kinds/kinds.h"
-#include "problem/groups.h"
 #include "problem/problem_check.h"
 #include "solver/dense/contact_step.h"
 #include "solver/newton/iterate.h"
 #include "solver/dense/tree_at.h"
 
-/* Of trees that are wider the islands eliminate what no row moves, which pays more. */
-enum { MOST_CONTACT_STEPS = 4, MOST_CONTACTS = 36, WIDEST = 64 };
-
-/* ---- what is solved here --------------------------------------------------------------------- */
-
-/* no contacts, or such as contacts_alone.h is for */
-static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
-  if (problem->n_contacts == 0) {
-    return 1;
-  }
-  const sap_spin *spin = problem->spin;
-  if (problem->n_contacts > MOST_CONTACTS || (spin && spin->n > 0 && (!spin->J || !spin->mu)) ||
-      settings->friction != SAP_FRICTION_COULOMB || settings->soft_norm != 0 ||
-      settings->start != SAP_START_STICKING || !problem->tree_b || !problem->J || !problem->mu) {
-    return 0;
-  }
-  int32_t others = 0;
-  for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
-    others += problem->barrier[i] != SAP_BARRIER_NONE;
-  }
-  return others == 0;
-}
-
-/* Do the numbers of constraints that no regularization makes keep their rules? */
-static int numbers_are_given(const sap_problem *problem, const struct sap_regularization *physical,
-                             const sap_sizes *sizes) {
-  if (!physical) {
-    return sap_check_given(problem, NULL) == SAP_OK &&
-           sap_check_constraints(problem, sizes, NULL) == SAP_OK;
-  }
-  return physical->parameters->groups || sap_check_groups(problem, NULL) == SAP_OK;
-}
-
-/* Finds the components of a problem for dense storage; 0 where it is none, or without memory. */
-static int find_components(struct sap_rows_alone *alone, const sap_problem *problem,
-                           const struct sap_regularization *physical, const sap_settings *settings,
-                           const sap_allocator *allocator, enum sap_dense_outcome *why) {
-  *why = SAP_DENSE_UNFIT;
-  if (!settings->islands || !takes_contacts(problem, settings) || !problem->A || !problem->v_star ||
-      sap_problem_sizes(problem, &alone->sizes, NULL) != SAP_OK ||
-      alone->sizes.n_rows + problem->n_contacts == 0) {
-    return 0;
-  }
-  if (!sap_joined_trees_find(&alone->joined, problem, &alone->sizes, allocator)) {
-    *why = SAP_DENSE_NO_MEMORY;
-    return 0;
-  }
-  return alone->joined.widest <= WIDEST && sap_check_groups_given(problem, NULL) == SAP_OK &&
-         numbers_are_given(problem, physical, &alone->sizes);
-}
+enum { MOST_CONTACT_STEPS = SAP_DENSE_RECORDS - 1 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_rows_alone *a = context;
-  const size_t n_trees = (size_t)a->n_trees, nv = (size_t)a->sizes.nv;
-  const size_t widest = (size_t)a->joined.widest;
-  a->masses.S = sap_arena_take(arena, (size_t)a->sizes.nA, sizeof(double));
-  a->masses.strips = sap_arena_take(arena, nv, sizeof(uint64_t));
-  a->masses.tree_A = sap_arena_take(arena, n_trees, sizeof(int64_t));
-  a->masses.tree_v = sap_arena_take(arena, n_trees, sizeof(int64_t));
-  a->masses.inverse = sap_arena_take(arena, nv, sizeof(double));
-  a->masses.island = sap_arena_take(arena, n_trees, sizeof(int32_t));
-  a->masses.load = sap_arena_take(arena, n_trees, sizeof(double));
-  a->row_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
-  a->position = sap_arena_take(arena, n_trees, sizeof(int32_t));
-  a->row = sap_arena_take(arena, (size_t)a->sizes.n_rows, sizeof *a->row);
-  a->entry = sap_arena_take(arena, (size_t)a->sizes.n_rows * SAP_FEW_ENTRIES, sizeof(int32_t));
-  a->few = sap_arena_take(arena, (size_t)a->sizes.n_rows * SAP_FEW_ENTRIES, sizeof(double));
-  a->contact_begin = sap_arena_take(arena, n_trees + 1, sizeof(int32_t));
-  a->contact = sap_arena_take(arena, (size_t)a->n_contacts, sizeof *a->contact);
-  a->impulses = sap_arena_take(arena, n_trees, sizeof(int32_t));
-  sap_unknowns_alone_carve(&a->unknowns, arena, a->joined.widest, a->n_contacts > 0);
-  sap_condensed_carve(&a->condensed, arena, a->joined.widest);
-  sap_joined_trees_carve(&a->joined, arena);
-  a->v = sap_arena_take(arena, nv, sizeof(double));
+  const struct sap_component_counts *counts = &a->components.dense;
+  const size_t n_rows = (size_t)counts->n_rows, widest = (size_t)counts->widest;
+  a->row = sap_arena_take(arena, n_rows, sizeof *a->row);
+  a->entry = sap_arena_take(arena, n_rows * SAP_FEW_ENTRIES, sizeof(int32_t));
+  a->few = sap_arena_take(arena, n_rows * SAP_FEW_ENTRIES, sizeof(double));
+  a->contact = sap_arena_take(arena, (size_t)counts->n_contacts, sizeof *a->contact);
+  sap_unknowns_alone_carve(&a->unknowns, arena, counts->widest, counts->n_contacts > 0);
+  sap_condensed_carve(&a->condensed, arena, counts->widest);
+  sap_joined_trees_carve(&a->joined, arena, counts);
+  a->v = sap_arena_take(arena, (size_t)a->room.nv, sizeof(double));
   a->records.first = sap_arena_take(arena, (size_t)a->records.capacity, sizeof *a->records.first);
   double **const of_tree[] = {&a->dw,      &a->momentum, &a->momentum_star,
                               &a->impulse, &a->gradient, &a->scale,
@@ -100,72 +37,33 @@ static void carve(void *context, struct sap_arena *arena) {
 }
 
 static int fits(const struct sap_rows_room *needed, const struct sap_rows_room *room) {
-  return needed->nv <= room->nv && needed->nA <= room->nA && needed->n_rows <= room->n_rows &&
-         needed->n_joined_rows <= room->n_joined_rows && needed->n_trees <= room->n_trees &&
-         needed->n_contacts <= room->n_contacts && needed->widest <= room->widest &&
-         needed->n_records <= room->n_records;
+  return needed->nv <= room->nv && needed->n_rows <= room->n_rows &&
+         needed->n_joined_rows <= room->n_joined_rows && needed->n_contacts <= room->n_contacts &&
+         needed->widest <= room->widest && needed->n_records <= room->n_records;
 }
 
-static int make_room(struct sap_rows_alone *alone, const sap_problem *problem,
-                     const sap_settings *settings, const sap_allocator *allocator) {
-  alone->n_trees = problem->n_trees;
-  alone->n_contacts = problem->n_contacts;
-  const int32_t n_records =
-      settings->record_history ? alone->n_trees * (MOST_CONTACT_STEPS + 1) : 0;
+int sap_rows_alone_fit(struct sap_rows_alone *alone, const sap_sizes *sizes,
+                       const sap_settings *settings, const sap_allocator *allocator) {
+  const struct sap_component_counts *counts = &alone->components.dense;
+  const int32_t n_records = settings->record_history ? SAP_DENSE_RECORDS * counts->n_components : 0;
   alone->records = (struct sap_records){.first = alone->records.first, .capacity = n_records};
-  const struct sap_joined_trees *joined = &alone->joined;
-  const struct sap_rows_room needed = {.nv = alone->sizes.nv,
-                                       .nA = alone->sizes.nA,
-                                       .n_rows = alone->sizes.n_rows,
-                                       .n_joined_rows = joined->any ? joined->n_rows : 0,
-                                       .n_trees = alone->n_trees,
-                                       .n_contacts = alone->n_contacts,
-                                       .widest = joined->widest,
+  const struct sap_rows_room needed = {.nv = sizes->nv,
+                                       .n_rows = counts->n_rows,
+                                       .n_joined_rows = counts->n_joined_rows,
+                                       .n_contacts = counts->n_contacts,
+                                       .widest = counts->widest,
                                        .n_records = n_records};
   if (!fits(&needed, &alone->room)) {
-    alone->room = (struct sap_rows_room){0};
+    alone->room = needed;
     if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
+      alone->room = (struct sap_rows_room){0};
       return 0;
     }
-    alone->room = needed;
   }
-  int64_t A = 0, v = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    const int64_t n = problem->tree_nv[t];
-    alone->masses.tree_A[t] = A;
-    alone->masses.tree_v[t] = v;
-    A += n * n;
-    v += n;
-  }
-  alone->masses.kernels = sap_kernels_best();
-  alone->masses.loops = sap_vector_loops_of(sap_kernels_best_set());
-  alone->find_impulses = sap_impulses_of(sap_kernels_best_set());
   return 1;
 }
 
-/* ---- rows and contacts by tree --------------------------------------------------------------- */
-
-/* which trees have any, and where those of each component begin */
-static void count_constraints(struct sap_rows_alone *alone, const sap_problem *problem) {
-  const int32_t *first = alone->joined.first;
-  int32_t *row = alone->row_begin, *contact = alone->contact_begin;
-  memset(row, 0, ((size_t)problem->n_trees + 1) * sizeof *row);
-  memset(contact, 0, ((size_t)problem->n_trees + 1) * sizeof *contact);
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_constraints *group = &problem->groups[g];
-    for (int32_t i = 0; i < group->n; ++i) {
-      row[first[group->tree_a[i]] + 1] += sap_rows_of(group, i);
-    }
-  }
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    contact[first[problem->tree_a[i]] + 1]++;
-  }
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    alone->position[t] = first[t] < t || row[t + 1] + contact[t + 1] > 0 ? 0 : -1;
-    row[t + 1] += row[t];
-    contact[t + 1] += contact[t];
-  }
-}
+/* ---- rows and contacts by component ---------------------------------------------------------- */
 
 /* J (n) of a row as its entries where they are few; returns how many were packed */
 static int32_t pack_entries(struct sap_row_alone *row, const struct sap_vector_loops *loops,
@@ -185,18 +83,30 @@ static int32_t pack_entries(struct sap_row_alone *row, const struct sap_vector_l
   return count;
 }
 
-/* of each component, in the order of the groups */
+/* velocities of the trees of a constraint */
+static int64_t width_of(const sap_problem *problem, int32_t a, int32_t b) {
+  return (int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]);
+}
+
+/* the rows of each dense component, in the order of the groups */
 static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
   struct sap_joined_trees *joined = &alone->joined;
-  int32_t *end = alone->row_begin; /* of the rows listed, until it is the next tree's begin */
+  const struct sap_components *c = &alone->components;
+  int32_t *end = c->row_begin; /* of the rows listed, until it is the next tree's begin */
   int32_t place = 0, packed = 0;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     const double *J = group->J;
     for (int32_t i = 0, k = 0; i < group->n; ++i) {
-      const int32_t a = group->tree_a[i], tree = joined->first[a], dof = sap_dof_of(group, i);
+      const int32_t a = group->tree_a[i], tree = c->first[a], dof = sap_dof_of(group, i);
       const int32_t n_rows = sap_rows_of(group, i);
       const double *J_i = J;
+      if (!c->is_dense[tree]) {
+        J += dof >= 0 ? 1 : n_rows * width_of(problem, a, group->tree_b[i]);
+        k += n_rows;
+        place += n_rows;
+        continue;
+      }
       if (dof >= 0) {
         ++J;
       } else {
@@ -213,13 +123,13 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
                                       .lower = group->lower[k],
                                       .upper = group->upper[k]};
         if (dof < 0) {
-          packed += pack_entries(row, alone->masses.loops, joined->size[tree], J_i,
+          packed += pack_entries(row, alone->masses.loops, c->size[tree], J_i,
                                  alone->entry + packed, alone->few + packed);
         } else {
           row->entry = &alone->entry[packed];
-          alone->entry[packed++] = dof + joined->offset[a];
+          alone->entry[packed++] = dof + c->offset[a];
         }
-        J_i += joined->size[tree];
+        J_i += c->size[tree];
       }
     }
   }
@@ -315,18 +225,90 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void add(struct sap_tree_result *sum, const struct sap_tree_result *part) {
-  sum->norms.momentum += part->norms.momentum;
-  sum->norms.impulse += part->norms.impulse;
-  sum->norms.gradient += part->norms.gradient;
-  sum->cost += part->cost;
-  sum->bound += part->bound;
-  sum->complementarity += part->complementarity;
+static struct sap_sums sums_of(const struct sap_tree_alone *tree,
+                               const struct sap_tree_result *result) {
+  return (struct sap_sums){.outcome = SAP_CONVERGED,
+                           .tree = -1,
+                           .iterations = result->iterations,
+                           .total_iterations = result->iterations,
+                           .n_scalars = tree->n,
+                           .cost = result->cost,
+                           .gradient = result->norms.gradient,
+                           .momentum = result->norms.momentum,
+                           .impulse = result->norms.impulse,
+                           .coulomb = result->norms.gradient,
+                           .bound = result->bound,
+                           .complementarity = result->complementarity};
 }
 
-static void write(const struct sap_rows_alone *alone, sap_solution *solution) {
-  memcpy(solution->v, alone->v, (size_t)alone->sizes.nv * sizeof *alone->v);
-  for (int64_t i = 0; i < alone->sizes.n_rows; ++i) {
+/* Solves component t; 0 where it is left to others. */
+static int solve_component(struct sap_rows_alone *alone, const sap_problem *problem,
+                           const double *guess, const sap_settings *settings, int32_t t,
+                           struct sap_sums *sums) {
+  const struct sap_components *c = &alone->components;
+  const struct sap_masses *masses = &alone->masses;
+  const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
+  const int is_joined = c->size[t] > problem->tree_nv[t];
+  const int32_t n_records = alone->records.n;
+  struct sap_tree_alone tree = {.island = c->island[t],
+                                .n = c->size[t],
+                                .A = problem->A + block,
+                                .inverse = {masses->S + block, masses->strips + v},
+                                .v_star = problem->v_star + v,
+                                .v = alone->v + v,
+                                .row = alone->row + c->row_begin[t],
+                                .end = alone->row + c->row_begin[t + 1],
+                                .contact = alone->contact + c->contact_begin[t],
+                                .contact_end = alone->contact + c->contact_begin[t + 1],
+                                .n_impulses = c->impulses[t]};
+  struct sap_tree_result result;
+  if (is_joined) {
+    const struct sap_joined_trees *joined = &alone->joined;
+    sap_joined_trees_gather(joined, problem, masses, guess, t);
+    tree.A = joined->A;
+    tree.inverse = (struct sap_tree_inverse){joined->S, joined->strips};
+    tree.v_star = joined->v_star;
+    tree.v = joined->v;
+  } else {
+    memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
+  }
+  if (!solve_tree(alone, &tree, settings, c->n_all, &result) ||
+      !isfinite(result.norms.momentum + result.norms.impulse + result.cost + result.bound)) {
+    alone->records.n = n_records;
+    return 0;
+  }
+  if (is_joined) {
+    sap_joined_trees_scatter(&alone->joined, problem, masses, t, alone->v);
+  }
+  const struct sap_sums part = sums_of(&tree, &result);
+  sap_sums_add(sums, &part);
+  return 1;
+}
+
+int32_t sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *problem,
+                             const double *v_guess, const sap_settings *settings,
+                             struct sap_sums *sums) {
+  struct sap_components *c = &alone->components;
+  const double *guess = v_guess ? v_guess : problem->v_star;
+  int32_t n_solved = 0;
+  alone->joined.components = c;
+  alone->joined.used = 0;
+  sap_contacts_alone_list(problem, &alone->joined, alone->contact);
+  list_rows(alone, problem);
+  for (int32_t t = 0; t < c->n_trees; ++t) {
+    if (c->first[t] < t) {
+      c->is_solved[t] = c->is_solved[c->first[t]];
+    } else if (c->is_dense[t] && !c->is_unfit[t]) {
+      c->is_solved[t] = (int8_t)solve_component(alone, problem, guess, settings, t, sums);
+      n_solved += c->is_solved[t];
+    }
+  }
+  return n_solved;
+}
+
+static void write_rows(const struct sap_rows_alone *alone, int32_t begin, int32_t end,
+                       const sap_solution *solution) {
+  for (int32_t i = begin; i < end; ++i) {
     const struct sap_row_alone *row = &alone->row[i];
     if (solution->group_gamma) {
       solution->group_gamma[row->place] = row->gamma;
@@ -335,133 +317,38 @@ static void write(const struct sap_rows_alone *alone, sap_solution *solution) {
       solution->group_v_c[row->place] = row->v_c;
     }
   }
-  for (int32_t i = 0; i < alone->n_contacts; ++i) {
-    sap_contact_alone_write(&alone->contact[i], solution);
-  }
 }
 
-static void conclude(const struct sap_rows_alone *alone, const struct sap_tree_result *sum,
-                     const sap_settings *settings, sap_solution *solution) {
-  const double gradient = sqrt(sum->norms.gradient);
-  const double scale = sqrt(fmax(sum->norms.momentum, sum->norms.impulse));
-  const int64_t n_constraints = alone->sizes.n_rows + alone->n_contacts;
-  int64_t n_scalars = 0;
-  for (int32_t t = 0; t < alone->n_trees; ++t) {
-    const int64_t next = t + 1 < alone->n_trees ? alone->masses.tree_v[t + 1] : alone->sizes.nv;
-    n_scalars += alone->position[t] >= 0 ? next - alone->masses.tree_v[t] : 0;
-  }
-  const double square = sum->bound + (double)n_scalars * DBL_MIN;
-  solution->outcome = SAP_CONVERGED;
-  solution->tree = -1;
-  solution->cost = sum->cost;
-  solution->momentum_error = sap_momentum_error(gradient, scale);
-  solution->coulomb_error =
-      settings->friction == SAP_FRICTION_CONVEX ? NAN : solution->momentum_error;
-  solution->complementarity_error =
-      sum->complementarity == 0 ? 0
-                                : sum->complementarity / (double)n_constraints / fabs(sum->cost);
-  solution->velocity_error_bound = sqrt(square);
-  solution->cost_gap_bound = 0.5 * square;
-}
-
-enum sap_dense_outcome sap_rows_alone_solve(struct sap_rows_alone *alone,
-                                            const sap_problem *problem,
-                                            const struct sap_regularization *physical,
-                                            const double *v_guess, const sap_settings *settings,
-                                            const sap_allocator *allocator,
-                                            sap_solution *solution) {
-  enum sap_dense_outcome why;
-  if (!find_components(alone, problem, physical, settings, allocator, &why)) {
-    return why;
-  }
-  if (!make_room(alone, problem, settings, allocator)) {
-    return SAP_DENSE_NO_MEMORY;
-  }
-  const struct sap_masses *masses = &alone->masses;
-  struct sap_joined_trees *joined = &alone->joined;
-  const double *guess = v_guess ? v_guess : problem->v_star;
-  sap_problem complete = *problem;
-  if (physical) {
-    complete.R_t = physical->R_t;
-    complete.R_n = physical->R_n;
-    complete.v_hat_n = physical->v_hat_n;
-  }
-  count_constraints(alone, problem);
-  if (!sap_contacts_alone_fit(problem, joined, alone->row_begin, alone->impulses) ||
-      sap_first_non_finite(alone->sizes.nv, problem->v_star) >= 0 ||
-      sap_first_non_finite(alone->sizes.nv, guess) >= 0 ||
-      sap_invert_mass(problem, 0, problem->n_trees, alone->position, masses->S, masses->strips,
-                      NULL, NULL) != SAP_OK ||
-      (physical && sap_regularize_with(problem, &alone->sizes, physical, masses, NULL) != SAP_OK) ||
-      !sap_contacts_alone_list(&complete, joined, alone->contact_begin, alone->contact)) {
-    return SAP_DENSE_UNFIT;
-  }
-  list_rows(alone, problem);
-  int32_t n_islands = 0;
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    n_islands += alone->position[t] >= 0 && joined->size[t] > 0;
-  }
-  struct sap_tree_result sum = {.iterations = 0};
-  int32_t most = 0, total = 0, island = 0;
-  memcpy(alone->v, problem->v_star, (size_t)alone->sizes.nv * sizeof *alone->v);
-  for (int32_t t = 0; t < problem->n_trees; ++t) {
-    if (alone->position[t] < 0 || joined->size[t] == 0) {
+void sap_rows_alone_write(const struct sap_rows_alone *alone, const sap_problem *problem,
+                          const sap_solution *solution) {
+  const struct sap_components *c = &alone->components;
+  for (int32_t t = 0; t < c->n_trees; ++t) {
+    if (!c->is_solved[t]) {
       continue;
     }
-    const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
-    const int is_joined = joined->size[t] > problem->tree_nv[t];
-    struct sap_tree_alone tree = {.island = island++,
-                                  .n = problem->tree_nv[t],
-                                  .A = problem->A + block,
-                                  .inverse = {masses->S + block, masses->strips + v},
-                                  .v_star = problem->v_star + v,
-                                  .v = alone->v + v,
-                                  .row = alone->row + alone->row_begin[t],
-                                  .end = alone->row + alone->row_begin[t + 1],
-                                  .contact = alone->contact + alone->contact_begin[t],
-                                  .contact_end = alone->contact + alone->contact_begin[t + 1],
-                                  .n_impulses = alone->impulses[t]};
-    struct sap_tree_result result;
-    if (is_joined) {
-      sap_joined_trees_gather(joined, problem, masses, guess, t);
-      tree.n = joined->size[t];
-      tree.A = joined->A;
-      tree.inverse = (struct sap_tree_inverse){joined->S, joined->strips};
-      tree.v_star = joined->v_star;
-      tree.v = joined->v;
-    } else {
-      memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
+    const int64_t v = alone->masses.tree_v[t];
+    memcpy(solution->v + v, alone->v + v, (size_t)problem->tree_nv[t] * sizeof *alone->v);
+    if (c->first[t] < t) {
+      continue;
     }
-    if (!solve_tree(alone, &tree, settings, n_islands, &result)) {
-      return SAP_DENSE_FAILED;
+    write_rows(alone, c->row_begin[t], c->row_begin[t + 1], solution);
+    for (int32_t i = c->contact_begin[t]; i < c->contact_begin[t + 1]; ++i) {
+      sap_contact_alone_write(&alone->contact[i], solution);
     }
-    if (is_joined) {
-      sap_joined_trees_scatter(joined, problem, masses, t, alone->v);
+    if (solution->islands) {
+      solution->islands[c->island[t]] =
+          (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0};
     }
-    add(&sum, &result);
-    total += result.iterations;
-    most = result.iterations > most ? result.iterations : most;
   }
-  if (!isfinite(sum.norms.momentum + sum.norms.impulse + sum.cost + sum.bound)) {
-    return SAP_DENSE_FAILED;
-  }
-  write(alone, solution);
-  for (int32_t i = 0; solution->islands && i < n_islands; ++i) {
-    solution->islands[i] = (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0};
-  }
-  solution->iterations = most;
-  solution->total_iterations = total;
-  solution->n_islands = n_islands;
-  conclude(alone, &sum, settings, solution);
-  return SAP_DENSE_SOLVED;
 }
 
 size_t sap_rows_alone_memory(const struct sap_rows_alone *alone) {
-  return alone->block.capacity + alone->joined.block.capacity;
+  return alone->block.capacity + alone->components.block.capacity;
 }
 
 void sap_rows_alone_release(struct sap_rows_alone *alone, const sap_allocator *allocator) {
   sap_block_release(&alone->block, allocator);
-  sap_block_release(&alone->joined.block, allocator);
+  sap_block_release(&alone->components.block, allocator);
   alone->room = (struct sap_rows_room){0};
+  alone->components.room = 0;
 }

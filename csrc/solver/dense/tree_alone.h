@@ -15,28 +15,24 @@ enum { SAP_ROWS_AT_ONCE = 8 };
 
 /* what there is room for */
 struct sap_rows_room {
-  int64_t nv, nA, n_rows, n_joined_rows;
-  int32_t n_trees, n_contacts, widest, n_records;
+  int64_t n_rows, n_joined_rows;
+  int64_t nv;
+  int32_t n_contacts, widest, n_records;
 };
 
 struct sap_rows_alone {
-  struct sap_block block; /* that all arrays lie in */
+  struct sap_components components;
+  struct sap_block block; /* the memory of all arrays but those of the components */
   struct sap_rows_room room;
-  sap_sizes sizes;
-  int32_t n_trees, n_contacts;
   struct sap_joined_trees joined; /* "tree" below is what they make one */
-  struct sap_masses masses;
-  int32_t *row_begin;                /* (n_trees + 1) rows by tree */
-  int32_t *position;                 /* (n_trees) -1 where there are none */
+  struct sap_masses masses;       /* the plan's */
+  sap_impulses_function *find_impulses;
   struct sap_row_alone *row;         /* (n_rows) */
   int32_t *entry;                    /* (n_rows, a few) those of rows that have no more, packed */
   double *few;                       /* (n_rows, a few) the entries */
-  int32_t *contact_begin;            /* (n_trees + 1) contacts by tree */
   struct sap_contact_alone *contact; /* (n_contacts) */
-  int32_t *impulses;                 /* (n_trees) of contacts */
   struct sap_unknowns_alone unknowns;
   struct sap_condensed condensed;
-  sap_impulses_function *find_impulses;
   double *v; /* (nv) */
   struct sap_records records;
 

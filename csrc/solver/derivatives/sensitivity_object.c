@@ -160,8 +160,8 @@ static sap_status lay_out(struct sap_sensitivity *s, const sap_problem *problem,
   }
   if (status == SAP_OK && s->has_parameters) {
     plan->has_masses = 1;
-    status = sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->S,
-                             plan->strips, plan->is_diagonal, error);
+    status = sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position,
+                             plan->masses.S, plan->masses.strips, plan->is_diagonal, error);
   }
   if (status == SAP_OK && !sap_block_carve(&s->block, carve, s, &s->memory)) {
     status = SAP_OUT_OF_MEMORY;
@@ -183,10 +183,7 @@ sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *prob
   if (status != SAP_OK) {
     return status;
   }
-  const struct sap_plan *plan = &s->solver->plan;
-  s->masses = (struct sap_masses){plan->kernels,      plan->vectors, plan->graph.tree_A,
-                                  plan->graph.tree_v, plan->S,       plan->strips,
-                                  plan->inverse,      plan->island,  plan->load};
+  s->masses = s->solver->plan.masses;
   double gradient = 0, momentum = 0, impulse = 0;
   *point = (sap_linear_point){.tree = -1};
   for (int32_t i = 0; i < graph->n_islands; ++i) {

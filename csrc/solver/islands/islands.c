@@ -13,18 +13,6 @@
 /* Statistics are summed over so many neighbours, whoever solved them, then over all of these. */
 enum { SUMMED = 16 };
 
-/* what the statistics of a solution are made of; no two share a cache line */
-struct sap_sums {
-  _Alignas(SAP_ALIGNMENT) sap_outcome outcome;
-  int32_t tree;
-  int32_t iterations; /* of the island that took most */
-  int32_t total_iterations, trials;
-  double cost;
-  double gradient, momentum, impulse, coulomb; /* squares */
-  double bound, complementarity;
-  double assembly_seconds, factor_seconds, line_search_seconds;
-};
-
 /* ---- memory ---- */
 
 static void carve(void *context, struct sap_arena *arena) {
@@ -34,8 +22,8 @@ static void carve(void *context, struct sap_arena *arena) {
   const int32_t n_threads = n_islands > 1 ? islands->sharing.n_threads : 1;
   islands->result = sap_arena_take(arena, n, sizeof *islands->result);
   islands->sums = sap_arena_take(arena, n / SUMMED + 1, sizeof *islands->sums);
-  islands->records.first =
-      sap_arena_take(arena, (size_t)islands->records.capacity, sizeof(sap_iteration));
+  const size_t n_records = (size_t)islands->records.capacity + (size_t)islands->n_more;
+  islands->records.first = sap_arena_take(arena, n_records, sizeof(sap_iteration));
   sap_sharing_carve(&islands->sharing, arena, n_islands);
   for (int32_t k = 0; k < n_threads; ++k) {
     sap_workspace_carve(&islands->work[k], arena);
@@ -62,6 +50,7 @@ sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *sett
     return SAP_OUT_OF_MEMORY;
   }
   islands->records.capacity = (int32_t)records;
+  islands->n_more = settings->record_history ? SAP_DENSE_RECORDS * plan->graph.n_trees : 0;
   if (!sap_block_carve(&islands->block, carve, islands, &plan->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -132,29 +121,6 @@ static struct sap_sums sums_of(const struct sap_island_result *result) {
                            .line_search_seconds = newton->line_search_seconds};
 }
 
-static void add(struct sap_sums *sums, const struct sap_sums *part) {
-  /* worse outcomes have larger numbers; the problem's is the worst of its islands */
-  if (part->outcome > sums->outcome) {
-    sums->outcome = part->outcome;
-    sums->tree = part->tree;
-  }
-  if (part->iterations > sums->iterations) {
-    sums->iterations = part->iterations;
-  }
-  sums->total_iterations += part->total_iterations;
-  sums->trials += part->trials;
-  sums->cost += part->cost;
-  sums->gradient += part->gradient;
-  sums->momentum += part->momentum;
-  sums->impulse += part->impulse;
-  sums->coulomb += part->coulomb;
-  sums->bound += part->bound;
-  sums->complementarity += part->complementarity;
-  sums->assembly_seconds += part->assembly_seconds;
-  sums->factor_seconds += part->factor_seconds;
-  sums->line_search_seconds += part->line_search_seconds;
-}
-
 /* the sums whose first island is one of [begin, end) */
 static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_t end,
                         int32_t n_islands) {
@@ -162,48 +128,18 @@ static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_
     struct sap_sums sums = {.outcome = SAP_CONVERGED, .tree = -1};
     for (int32_t i = k * SUMMED; i < (k + 1) * SUMMED && i < n_islands; ++i) {
       const struct sap_sums part = sums_of(&islands->result[i]);
-      add(&sums, &part);
+      sap_sums_add(&sums, &part);
     }
     islands->sums[k] = sums;
   }
 }
 
 static void sum_up(const struct sap_islands *islands, const struct sap_plan *plan,
-                   const sap_settings *settings, sap_solution *solution) {
-  struct sap_sums all = {.outcome = SAP_CONVERGED, .tree = -1};
+                   struct sap_sums *all) {
   for (int32_t k = 0; k * SUMMED < plan->graph.n_islands; ++k) {
-    add(&all, &islands->sums[k]);
+    sap_sums_add(all, &islands->sums[k]);
   }
-  solution->outcome = all.outcome;
-  solution->tree = all.tree;
-  solution->iterations = all.iterations;
-  solution->total_iterations = all.total_iterations;
-  solution->line_search_trials = all.trials;
-  solution->cost = all.cost;
-  solution->assembly_seconds = all.assembly_seconds;
-  solution->factor_seconds = all.factor_seconds;
-  solution->line_search_seconds = all.line_search_seconds;
-  const double gradient = sqrt(all.gradient), scale = sqrt(fmax(all.momentum, all.impulse));
-  /* an island has come to the end of double precision, but the whole problem meets (20) */
-  if (all.outcome == SAP_STALLED &&
-      gradient <= settings->absolute_tolerance + settings->relative_tolerance * scale) {
-    solution->outcome = SAP_CONVERGED;
-  }
-  solution->momentum_error = sap_momentum_error(gradient, scale); /* (24) */
-  solution->coulomb_error =
-      plan->friction == SAP_FRICTION_CONVEX ? NAN : sap_momentum_error(sqrt(all.coulomb), scale);
-  solution->complementarity_error = /* (25) */
-      all.complementarity == 0
-          ? 0
-          : all.complementarity / (double)(plan->triples.n_contacts + plan->graph.sizes.n_rows) /
-                fabs(all.cost);
-  if (!isfinite(all.gradient + all.momentum + all.impulse + all.cost)) {
-    solution->outcome = SAP_NON_FINITE; /* islands that are finite may have sums that are not */
-  }
-  /* a bound that overflowed bounds nothing; one that underflowed gets what its squares lost */
-  const double square = all.bound + plan->graph.tree.n_scalars * DBL_MIN;
-  solution->velocity_error_bound = isnan(square) ? INFINITY : sqrt(square);
-  solution->cost_gap_bound = isnan(square) ? INFINITY : 0.5 * square;
+  all->n_scalars += plan->graph.tree.n_scalars;
 }
 
 /* ---- the loop over all islands ---- */
@@ -229,15 +165,24 @@ static int32_t solve_islands(const struct share *share, struct sap_workspace *w,
   return n_wrong;
 }
 
+/* The number of island i of the graph among those of the problem. */
+static int32_t number_of(const struct sap_graph *graph, const struct sap_job *job, int32_t i) {
+  return job->dense ? job->dense->island[graph->node_tree[graph->island[i].node_begin]] : i;
+}
+
 /* How island i was solved. */
 static void report(const struct share *share, int32_t i) {
+  const struct sap_job *job = share->job;
+  const int32_t tree = share->graph->node_tree[share->graph->island[i].node_begin];
+  const int was_dense = job->dense && job->dense->is_dense[tree];
   if (share->solution->islands) {
-    share->solution->islands[i] = (sap_island_report){
-        .algorithm = (uint8_t)(share->job->settings->friction == SAP_FRICTION_COULOMB
-                                   ? SAP_ALGORITHM_COULOMB
-                                   : SAP_ALGORITHM_NEWTON),
-        .storage = SAP_STORAGE_SUPERNODAL,
-        .fallbacks = share->job->fallbacks | share->islands->result[i].newton.fallbacks};
+    share->solution->islands[number_of(share->graph, job, i)] =
+        (sap_island_report){.algorithm = (uint8_t)(job->settings->friction == SAP_FRICTION_COULOMB
+                                                       ? SAP_ALGORITHM_COULOMB
+                                                       : SAP_ALGORITHM_NEWTON),
+                            .storage = SAP_STORAGE_SUPERNODAL,
+                            .fallbacks = (uint8_t)(share->islands->result[i].newton.fallbacks |
+                                                   (was_dense ? SAP_FALLBACK_SUPERNODAL : 0))};
   }
 }
 
@@ -327,20 +272,36 @@ static void solve_on_threads(struct share *share, struct sap_threads *threads) {
   }
 }
 
-/* closes the gaps between the records of the islands */
-static void gather_records(struct sap_islands *islands, int32_t n_islands) {
+/* Closes the gaps between the records of the islands, */
+static void gather_records(struct sap_islands *islands, const struct sap_job *job,
+                           const struct sap_graph *graph) {
   struct sap_records *records = &islands->records;
   records->n = 0;
-  for (int32_t i = 0; i < n_islands; ++i) {
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
     const int32_t n = islands->result[i].n_records;
-    memmove(records->first + records->n, records_of(islands, i, n_islands).first,
-            (size_t)n * sizeof *records->first);
+    sap_iteration *first = records->first + records->n;
+    memmove(first, records_of(islands, i, graph->n_islands).first, (size_t)n * sizeof *first);
+    for (int32_t k = 0; k < n; ++k) {
+      first[k].island = number_of(graph, job, i);
+    }
     records->n += n;
   }
 }
 
+/* and puts those of islands in dense storage between them. */
+static void merge_records(struct sap_records *records, const struct sap_records *dense) {
+  int32_t i = records->n, k = dense->n;
+  records->n += dense->n;
+  while (k > 0) {
+    const int is_dense = i == 0 || records->first[i - 1].island < dense->first[k - 1].island;
+    records->first[i + k - 1] = is_dense ? dense->first[k - 1] : records->first[i - 1];
+    k -= is_dense;
+    i -= !is_dense;
+  }
+}
+
 int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
-                      const struct sap_job *job, sap_solution *solution) {
+                      const struct sap_job *job, struct sap_sums *sums, sap_solution *solution) {
   const struct sap_plan *plan = islands->work->plan;
   const int32_t n_islands = plan->graph.n_islands;
   struct share share = {
@@ -356,9 +317,10 @@ int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
   if (share.n_wrong > 0) {
     return 0;
   }
-  sum_up(islands, plan, job->settings, solution);
+  sum_up(islands, plan, sums);
   if (islands->records.capacity > 0) {
-    gather_records(islands, n_islands);
+    gather_records(islands, job, &plan->graph);
+    merge_records(&islands->records, job->records);
   }
   solution->n_deep = share.n_deep;
   return 1;

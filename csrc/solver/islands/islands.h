@@ -9,7 +9,9 @@
 
 #include "base/threads.h"
 #include "solver/newton/newton.h"
+#include "solver/dense/rows_alone.h"
 #include "solver/islands/sharing.h"
+#include "solver/statistics.h"
 
 struct sap_island_result {
   int valid; /* solved, and the numbers keep all rules; otherwise there is nothing else */
@@ -25,8 +27,9 @@ struct sap_islands {
 
   struct sap_block block;           /* that their arrays lie in, and these: */
   struct sap_island_result *result; /* (n_islands) */
-  struct sap_sums *sums;            /* of islands, see islands.c */
+  struct sap_sums *sums;            /* sums over islands, see islands.c */
   struct sap_records records;       /* the history: that of each island where its share begins */
+  int32_t n_more;                   /* records that there is room for behind their capacity */
   struct sap_sharing sharing;
 };
 
@@ -35,17 +38,18 @@ struct sap_job {
   const sap_problem *problem;
   const double *v_guess;
   const sap_settings *settings;
-  uint8_t fallbacks; /* bits of sap_fallback that were taken before */
+  const struct sap_components *dense; /* the others, NULL where none is for dense storage */
+  const struct sap_records *records;  /* and their history */
 };
 
 /* Makes room for the islands of a new graph, that of the plan of the workspaces, and divides them
  * into runs. */
 sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *settings);
 
-/* Binds and minimises all islands: the solution gets all but the symbolic fields. Where a number of
- * theirs breaks a rule nothing is written to its arrays, and 0 returned; 0 too where the solve was
- * interrupted, which may have been while helpers wrote. */
+/* Binds and minimises all islands, adds their statistics to `sums` and writes the arrays of the
+ * solution. Where a number of theirs breaks a rule nothing is written to these, and 0 returned; 0
+ * too where the solve was interrupted, which may have been while helpers wrote. */
 int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
-                      const struct sap_job *job, sap_solution *solution);
+                      const struct sap_job *job, struct sap_sums *sums, sap_solution *solution);
 
 #endif

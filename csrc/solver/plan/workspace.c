@@ -27,9 +27,6 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   const size_t coulomb = w->plan->friction == SAP_FRICTION_CONVEX ? 0 : scalars;
   w->kept = sap_arena_take(arena, coulomb, sizeof(double));
   w->krylov = sap_arena_take(arena, (SAP_KRYLOV + 1) * coulomb, sizeof(double));
-  if (coulomb > 0) {
-    sap_impulse_room_carve(&w->impulse_room, arena, graph);
-  }
 }
 
 /* ---- binding ---- */
@@ -46,8 +43,8 @@ static int bind_trees(struct sap_workspace *w, const struct sap_island *island,
     w->A[i] = w->reduced[i] ? w->reduced[i]->A : problem->A + graph->tree_A[t];
     int8_t is_diagonal = plan->has_masses && plan->is_diagonal[t];
     if (!plan->has_masses &&
-        sap_invert_tree(problem, t, graph->tree_A[t], graph->tree_v[t], plan->vectors, plan->S,
-                        plan->strips, &is_diagonal, NULL) != SAP_OK) {
+        sap_invert_tree(problem, t, graph->tree_A[t], graph->tree_v[t], plan->vectors,
+                        plan->masses.S, plan->masses.strips, &is_diagonal, NULL) != SAP_OK) {
       return 0;
     }
     w->dense[i] = is_diagonal ? NULL : w->A[i];

@@ -9,7 +9,6 @@
 #ifndef SAPWOOD_SOLVER_PLAN_WORKSPACE_H
 #define SAPWOOD_SOLVER_PLAN_WORKSPACE_H
 
-#include "solver/dense/impulse_room.h"
 #include "solver/interruption.h"
 #include "solver/plan/plan.h"
 #include "solver/records.h"
@@ -55,8 +54,7 @@ struct sap_workspace {
   double *error;   /* bound on that of gradient, as for a diagonal A: see certificate.h */
   double *kept;    /* best iterate of coulomb.c, where friction is not convex; and so */
   double *krylov;  /* (SAP_KRYLOV + 1, n_scalars) of krylov.h */
-  struct sap_impulse_room impulse_room;
-  double *reach; /* |v| where v_c was formed from v, and |alpha dv| of every step since then */
+  double *reach;   /* |v| where v_c was formed from v, and |alpha dv| of every step since then */
 
   /* of the island at hand */
   int32_t n_steps;            /* that v_c is the sum of, see certificate.h */

@@ -16,13 +16,11 @@ iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, t
 for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
 that bring nothing, once, from the minimiser with convex friction.
 
-Small islands begin with steps to the impulses that contacts have in the space of these alone
-(`impulses`), as long as these lower |D r|. Else, and of a body or two before these, the first step
-is the whole of the sticking start of `direction`, unless the guess is close already, or fair and
-that leads away: no law of friction differs from another where contacts stick. Where the last step
-leaves a share of |D r| that is small enough, its factorization serves for the next one.
-|D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists
-(csrc/solver/coulomb/coulomb.h), perhaps several; nothing is proved of the approach.
+The first step is the whole of the sticking start of `direction`, unless the guess is close already,
+or fair and that leads away: no law of friction differs from another where contacts stick. Where the
+last step leaves a share of |D r| that is small enough, its factorization serves for the next one.
+|D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h),
+perhaps several; nothing is proved of the approach.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ from sapwood.solution import Status
 from .cholesky import NotPositiveDefinite
 from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
-from .impulses import FEW_SCALARS, fits, impulse_direction
 from .krylov import gmres
 from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
@@ -51,9 +48,6 @@ Array = NDArray[np.float64]
 
 LAGGED_ROUGH = 1e-2
 """e_c of the solve that finds the bounds of contacts that have none."""
-
-ROUGH = 1e-6
-"""What may be left of the impulses that contacts have by themselves."""
 
 FAIR = 0.3
 """e_c of a guess from which the sticking start must not lead away."""
@@ -161,8 +155,6 @@ class Coulomb:
         # since then: iterations, STAGNATION after a direction that led up; solves with bounds held
         self.stagnation = self.fixed_point_steps = 0
         self.restarted = False  # whether it began again from convex friction
-        self.in_impulses = False  # are contacts still solved for in the space of their impulses?
-        self.impulses: Array | None = None  # what that found last
 
     def at(self, v: Array) -> Point:
         """r and the impulses of Coulomb's law at v."""
@@ -174,8 +166,6 @@ class Coulomb:
         run, point = self.run, self.at(v)
         poor = point.momentum_error > self.settings.start_threshold
         sticks = poor and self.settings.start == "sticking"
-        plain = self.settings.start == "sticking" and not self.settings.soft_norm
-        self.in_impulses = plain and fits(self.objective)
         best, alpha, trials = point, 0.0, 0
         while True:
             run.records.append((self.parts.island, run.iterations, trials, alpha, point.cost, 0.0,
@@ -199,11 +189,8 @@ class Coulomb:
                 point, alpha, trials = on, 0.0, 0
                 continue
             try:
-                before, apart = point, self.solve_contacts(point)
-                stuck = self.stick(point) if sticks and not apart else None
-                if apart:
-                    point, alpha, trials = apart, 1.0, 1
-                elif stuck:
+                before, stuck = point, self.stick(point) if sticks else None
+                if stuck:
                     point, alpha, trials = stuck, 1.0, 1
                 else:
                     point, alpha, trials = self.advance(point, self.direction(point))
@@ -242,25 +229,6 @@ class Coulomb:
         if self.run.iterations == self.settings.max_iterations or over:
             return Status.friction_limit
         return None
-
-    def solve_contacts(self, point: Point) -> Point | None:
-        """The point with the impulses that contacts have in the space of these alone.
-
-        None where that does not lower |D r|.
-        """
-        late = self.objective.nv <= FEW_SCALARS and self.run.iterations == 0
-        if late or not self.in_impulses:
-            return None
-        self.in_impulses = False
-        try:
-            dv, rest, self.impulses = impulse_direction(self.objective, point, self.impulses)
-        except np.linalg.LinAlgError:
-            return None
-        after = self.at(point.v + dv)
-        if not after.gradient_norm <= DESCENT * point.gradient_norm:
-            return None
-        self.in_impulses, self.predicts = rest <= ROUGH, False
-        return after
 
     def stick(self, point: Point) -> Point | None:
         """The minimiser of the quadratic in which every touching contact sticks.

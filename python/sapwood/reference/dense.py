@@ -1,8 +1,8 @@
-"""Problems in dense storage, by the impulses of their constraints: csrc/solver/dense/rows_alone.h.
+"""Components in dense storage, by the impulses of their constraints: solver/dense/rows_alone.h.
 
-A component is the velocities of the trees that constraints connect. Where all components are small
-each is solved by the semismooth Newton method of `impulses` on its Delassus problem, without a
-graph or an order. With few rows all impulses are unknown, and one step from v* is exact:
+A component is the velocities of the trees that constraints connect. A small one is solved by the
+semismooth Newton method of `impulses` on its Delassus problem, without a graph or an order.
+With few rows all impulses are unknown, and one step from v* is exact:
 
     v = v* + A^-1 J^T gamma,   gamma: the law at v_hat - J v* - J A^-1 J^T gamma
 
@@ -13,17 +13,16 @@ condensed into H = A + sum J_r^T J_r/R_r, and
 
 with the impulses gamma of contacts and of the rows that the step itself frees or brings to a bound:
 these become unknowns before it ends, one round after the other. Where the steps that are allowed do
-not suffice the problem is solved in the other storage, from its beginning.
+not suffice the component is solved in the other storage, from its beginning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
@@ -35,7 +34,7 @@ from .pools import RowPool
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-MOST_STEPS, MOST_CONTACTS, MOST_SCALARS = 4, 36, 64
+MOST_STEPS, MOST_SCALARS, MOST_SCALARS_WITH_CONTACTS = 4, 64, 128
 MOST_IMPULSES, FEWER_IMPULSES = 48, 24
 FEW_ROWS, MOST_UNKNOWN_ROWS = 6, 24
 WIDE = 24
@@ -52,45 +51,22 @@ LEAST_REMAINDER = 1e-6
 """Of R: what is left of a row whose free part is taken out of H."""
 
 
-def solve_dense(
-    objectives: Sequence[Objective], guess: Array, settings: SapSettings
-) -> list[Run] | None:
-    """The run of each component; None where one of them fails.
-
-    Parameters
-    ----------
-    objectives : sequence of Objective
-        Of its islands.
-    guess : (nv) array
-    settings : SapSettings
-    """
-    runs = []
-    for k, objective in enumerate(objectives):
-        start = guess[objective.velocities]
-        run = Component(objective).solve(start, settings, k, len(objectives))
-        if run is None:
-            return None
-        runs.append(run)
-    return runs
-
-
-def fits(problem: ContactProblem, objectives: Sequence[Objective], settings: SapSettings) -> bool:
-    """Whether all components are small, with contacts under Coulomb's law or none."""
-    if not settings.islands or any(objective.nv > MOST_SCALARS for objective in objectives):
+def fits(objective: Objective, settings: SapSettings) -> bool:
+    """Whether the component is small, with contacts under Coulomb's law or none."""
+    rows = unknowns(objective)
+    most = MOST_SCALARS_WITH_CONTACTS if rows else MOST_SCALARS
+    if not settings.islands or objective.nv > most:
         return False
-    if problem.n_contacts == 0:
+    if not rows:
         return True
     plain = settings.friction == "coulomb" and settings.start == "sticking"
-    if not plain or settings.soft_norm or problem.n_contacts > MOST_CONTACTS:
+    if not plain or settings.soft_norm:
         return False
-    has_spins = problem.spin_contact is not None
-    for objective in objectives:
-        n_rows = sum(pool.R.size for pool in objective.pools[len(objective.contacts) :])
-        few = has_spins or n_rows > FEW_ROWS or len(objective.trees) > 1
-        most = max(FEWER_IMPULSES, objective.nv) if few else MOST_IMPULSES
-        if sum(len(rows) for rows in unknowns(objective)) > min(most, MOST_IMPULSES):
-            return False
-    return problem.core is None
+    n_impulses = sum(len(contact) for contact in rows)
+    n_rows = sum(pool.R.size for pool in objective.pools[len(objective.contacts) :])
+    few = n_impulses > 3 * len(rows) or n_rows > FEW_ROWS or len(objective.trees) > 1
+    most = max(FEWER_IMPULSES, objective.nv) if few else MOST_IMPULSES
+    return n_impulses <= min(most, MOST_IMPULSES)
 
 
 class Component:

@@ -1,31 +1,19 @@
-"""A small island by its impulses: csrc/solver/dense/impulse_space.h and delassus_newton.h.
-
-With its other rows as free as they are at the iterate v, H_0 = A + J_r^T G_r J_r, Coulomb's
-friction asks of the next velocity
-
-    H_0 dv = b + J^T gamma,   b = -A (v - v*) + J_r^T gamma_r
-    gamma: the law at v_hat - v_c - J dv = u_0 - J H_0^-1 J^T gamma
-
-a problem in gamma alone. (Rows of a single joint, which the core makes unknowns once a step has
-freed them or brought them to a bound, are none that problems in Python have.)
-"""
+"""Contacts and clamped rows by their impulses alone: csrc/solver/delassus/delassus_newton.h."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .objective import Objective, Point
+from .objective import Objective
 from .torsional import NORMAL, TANGENTIAL
 from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-FEW_SCALARS, MOST_SCALARS, FEW_IMPULSES, MOST_IMPULSES = 12, 64, 24, 48
 ROUNDS, SWEEPS, WIDE_SWEEPS, NEAR_SWEEPS = 5, 4, 2, 1
 STEPS, HALVINGS, RISES, ENOUGH = 12, 2, 5.0, 1e-11
 
@@ -207,39 +195,3 @@ def unknowns(objective: Objective) -> list[Index]:
             rows.append(begin + n * i + np.array([*friction, NORMAL]))
         begin += pool.R.size
     return rows
-
-
-def fits(objective: Objective) -> bool:
-    """Whether the island is small, with contacts under the disk law and clamped rows alone."""
-    m, nv = sum(len(rows) for rows in unknowns(objective)), objective.nv
-    few = m <= nv or (m <= FEW_IMPULSES and nv > FEW_SCALARS)
-    return 0 < m <= MOST_IMPULSES and few and nv <= MOST_SCALARS
-
-
-def impulse_direction(
-    objective: Objective, point: Point, gamma: Array | None
-) -> tuple[Array, float, Array]:
-    """dv, what `Impulses.find` returns from gamma, and the gamma that it finds.
-
-    Raises LinAlgError where there is none.
-    """
-    pools, parts = objective.contacts, objective.contact_parts(point)
-    rows = unknowns(objective)
-    every, n = np.concatenate(rows), len(pools)
-
-    def join(arrays: Iterable[Array]) -> Array:
-        return np.concatenate([array.ravel() for array in arrays])[every]
-
-    J = np.column_stack([join(objective.times_J(e)[:n]) for e in np.eye(objective.nv)])
-    held = [np.zeros_like(gamma) for gamma in point.gamma[n:]]
-    b = -point.gradient - objective.times_J_transposed([*point.gamma[:n], *held])
-    free = [np.zeros_like(G) for G in point.G[:n]]
-    L = np.linalg.cholesky(objective.hessian([*free, *point.G[n:]]))
-    Y, y = np.linalg.solve(L, J.T), np.linalg.solve(L, b)
-    lacks = (pool.v_hat - part.v_c for pool, part in zip(pools, parts, strict=True))
-    R = np.diag(join(pool.R for pool in pools))
-    mu = np.concatenate([law.mu for law in objective.disks])
-    first = np.cumsum([0, *(len(contact) for contact in rows)])
-    impulses = Impulses(Y.T @ Y + R, join(lacks) - Y.T @ y, mu, first, gamma)
-    rest = impulses.find()
-    return np.linalg.solve(L.T, y + Y @ impulses.gamma), rest, impulses.gamma

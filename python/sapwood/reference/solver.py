@@ -16,7 +16,7 @@ from sapwood.solver import Evaluation, LineValues
 
 from .certificate import velocity_error_bound
 from .coulomb import minimize_coulomb, minimize_lagged
-from .dense import fits, solve_dense
+from .dense import Component, fits
 from .direction import solve_hessian
 from .graph import islands, touching
 from .newton import minimize_with_barriers
@@ -74,13 +74,19 @@ def solve(
         objectives = [
             Objective(problem, trees, settings.soft_norm, settings.friction) for trees in groups
         ]
-        small = bool(objectives) and fits(problem, objectives, settings)
-        dense = solve_dense(objectives, guess, settings) if small else None
-        runs = dense or [
-            MINIMIZE[settings.friction](
+        tries = [fits(objective, settings) for objective in objectives]
+        dense = [
+            Component(objective).solve(guess[objective.velocities], settings, k, len(groups))
+            if small
+            else None
+            for k, (objective, small) in enumerate(zip(objectives, tries, strict=True))
+        ]
+        runs = [
+            run
+            or MINIMIZE[settings.friction](
                 objective, guess[objective.velocities], settings, k, len(groups)
             )
-            for k, objective in enumerate(objectives)
+            for k, (objective, run) in enumerate(zip(objectives, dense, strict=True))
         ]
         for objective, run in zip(objectives, runs, strict=True):
             v[objective.velocities] = run.point.v
@@ -144,7 +150,7 @@ def solve(
         tree=-1 if worst is None else worst.tree,
         algorithm=tuple(
             IslandAlgorithm("delassus", "dense")
-            if dense
+            if run is by_impulses
             else IslandAlgorithm(
                 "coulomb" if settings.friction == "coulomb" else "newton",
                 "supernodal",
@@ -154,7 +160,7 @@ def solve(
                     if name in run.fallbacks or (small and name == "supernodal")
                 ),
             )
-            for run in runs
+            for run, by_impulses, small in zip(runs, dense, tries, strict=True)
         ),
     )
 

@@ -1,0 +1,63 @@
+#include "solver/statistics.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "solver/newton/objective.h"
+
+void sap_sums_add(struct sap_sums *sums, const struct sap_sums *part) {
+  /* worse outcomes have larger numbers; the problem's is the worst of its islands */
+  if (part->outcome > sums->outcome) {
+    sums->outcome = part->outcome;
+    sums->tree = part->tree;
+  }
+  if (part->iterations > sums->iterations) {
+    sums->iterations = part->iterations;
+  }
+  sums->total_iterations += part->total_iterations;
+  sums->trials += part->trials;
+  sums->n_scalars += part->n_scalars;
+  sums->cost += part->cost;
+  sums->gradient += part->gradient;
+  sums->momentum += part->momentum;
+  sums->impulse += part->impulse;
+  sums->coulomb += part->coulomb;
+  sums->bound += part->bound;
+  sums->complementarity += part->complementarity;
+  sums->assembly_seconds += part->assembly_seconds;
+  sums->factor_seconds += part->factor_seconds;
+  sums->line_search_seconds += part->line_search_seconds;
+}
+
+void sap_sums_conclude(const struct sap_sums *sums, int64_t n_constraints,
+                       const sap_settings *settings, sap_solution *solution) {
+  solution->outcome = sums->outcome;
+  solution->tree = sums->tree;
+  solution->iterations = sums->iterations;
+  solution->total_iterations = sums->total_iterations;
+  solution->line_search_trials = sums->trials;
+  solution->cost = sums->cost;
+  solution->assembly_seconds = sums->assembly_seconds;
+  solution->factor_seconds = sums->factor_seconds;
+  solution->line_search_seconds = sums->line_search_seconds;
+  const double gradient = sqrt(sums->gradient), scale = sqrt(fmax(sums->momentum, sums->impulse));
+  /* an island has come to the end of double precision, but the whole problem meets (20) */
+  if (sums->outcome == SAP_STALLED &&
+      gradient <= settings->absolute_tolerance + settings->relative_tolerance * scale) {
+    solution->outcome = SAP_CONVERGED;
+  }
+  solution->momentum_error = sap_momentum_error(gradient, scale); /* (24) */
+  solution->coulomb_error = settings->friction == SAP_FRICTION_CONVEX
+                                ? NAN
+                                : sap_momentum_error(sqrt(sums->coulomb), scale);
+  solution->complementarity_error = /* (25) */
+      sums->complementarity == 0 ? 0
+                                 : sums->complementarity / (double)n_constraints / fabs(sums->cost);
+  if (!isfinite(sums->gradient + sums->momentum + sums->impulse + sums->cost)) {
+    solution->outcome = SAP_NON_FINITE; /* islands that are finite may have sums that are not */
+  }
+  /* a bound that overflowed bounds nothing; one that underflowed gets what its squares lost */
+  const double square = sums->bound + (double)sums->n_scalars * DBL_MIN;
+  solution->velocity_error_bound = isnan(square) ? INFINITY : sqrt(square);
+  solution->cost_gap_bound = isnan(square) ? INFINITY : 0.5 * square;
+}
