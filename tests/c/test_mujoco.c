@@ -89,8 +89,8 @@ static void smooth_forces_of_implicit_integrators(void) {
     REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
     CHECK_STRING(engine.stages + engine.n_stages - 6, "wuadse");
   }
-  CHECK_EQUAL(sap_mujoco_find_slopes(&world), SAP_STEP_TAKEN);
-  CHECK_STRING(engine.stages + engine.n_stages - 2, "ed");
+  CHECK_EQUAL(sap_mujoco_find_forces(&world), SAP_STEP_TAKEN);
+  CHECK_STRING(engine.stages + engine.n_stages - 4, "euad");
   for (size_t i = 0; i < CHECK_COUNT(explicit); ++i) {
     s.model.integrator = explicit[i];
     CHECK_EQUAL(open_with_options(&s, &world, &error), SAP_INVALID_ARGUMENT);
