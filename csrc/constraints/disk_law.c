@@ -1,5 +1,5 @@
-/* The row of friction with a bound of its own (disk.h) in the table of laws. As pool->friction has
- * it, contacts act as convex friction for a while, which finds a start and bounds. */
+/* The row of friction with a bound of its own (disk.h) in the table of laws. In a view of the pool
+ * with convex friction, which finds a start and bounds, contacts obey the compliant law. */
 #include <float.h>
 
 #include "base/status.h"

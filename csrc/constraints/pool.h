@@ -54,8 +54,8 @@ struct sap_clamps {
 struct sap_pool {
   double soft; /* eps_s^2 */
 
-  /* how friction acts at present: convex, bounded by b as it stands, or by b = mu gamma_n, which
-   * evaluation then writes */
+  /* the law of friction: convex, bounded by b as it stands (lagged), or by b = mu gamma_n
+   * (Coulomb), which evaluation then writes; sap_pool_with() shows the triples under another one */
   sap_friction friction;
 
   /* (n): v_c at the iterate, and its change along the line */
@@ -78,6 +78,13 @@ void sap_pool_take(struct sap_arena *arena, int32_t n, size_t count, double **co
 
 /* the arrays that every law has, and those of contacts */
 void sap_pool_carve_common(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
+
+/* The same triples, in the same arrays, under this law of friction. */
+static inline struct sap_pool sap_pool_with(const struct sap_pool *pool, sap_friction friction) {
+  struct sap_pool view = *pool;
+  view.friction = friction;
+  return view;
+}
 
 static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32_t i) {
   return (struct sap_contact){

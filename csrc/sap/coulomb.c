@@ -34,8 +34,7 @@ static double error_of(const struct sap_evaluation *now) {
 }
 
 static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_island *island) {
-  w->pool.friction = SAP_FRICTION_COULOMB;
-  return sap_evaluate(w, island);
+  return sap_evaluate(w, island, SAP_FRICTION_COULOMB);
 }
 
 /* Will the factorization of the iteration before do for the last step, as in newton.c? */
@@ -57,7 +56,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     return -1;
   }
   if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
-    sap_dual_blend(w, island);
+    sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
   const int32_t node = sap_solve_system(w, island, &before->precision, watch, result);
@@ -74,8 +73,8 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
                                const sap_settings *settings, struct sap_evaluation *now) {
   static const double share = 0.9;
   const double before = now->gradient;
-  const struct sap_line line = sap_line_make(w, island);
-  sap_dual_predict(w, island);
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_LAGGED);
+  sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_line_advance(&line, 1);
   *now = evaluate(w, island);
   if (now->gradient <= share * before) {
@@ -85,7 +84,6 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   *now = evaluate(w, island);
   struct sap_step step = {0, 1};
   if (line.product.slope < 0) {
-    w->pool.friction = SAP_FRICTION_LAGGED;
     step = sap_search_exact(&line, settings);
     ++step.trials;
     sap_line_advance(&line, step.alpha);
@@ -111,9 +109,8 @@ static int start_sticking(struct sap_workspace *w, const struct sap_island *isla
     return 0;
   }
   const struct sap_evaluation guess = result->last;
-  const struct sap_line line = sap_line_make(w, island);
-  w->pool.friction = SAP_FRICTION_CONVEX; /* what sticks is not coupled */
-  sap_dual_predict(w, island);
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* what sticks is not coupled */
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
   if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
@@ -139,7 +136,7 @@ static int solve_contacts(struct sap_workspace *w, const struct sap_island *isla
       result->last = evaluate(w, island);
       break;
     }
-    const struct sap_line line = sap_line_make(w, island);
+    const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
     sap_line_advance(&line, 1);
     result->last = evaluate(w, island);
     const int32_t marked = sap_impulse_space_mark(w, island);
@@ -162,42 +159,40 @@ static int has_few_scalars(const struct sap_island *island) {
 
 /* after an iteration that led to this |D r| */
 static void note(struct progress *before, double gradient) {
-  const int falls = gradient < 0.9 * before->reference_norm;
+  const int falls = gradient < 0.9 * before->reference_norm, leads_up = !(before->step.alpha > 0);
   before->reference_norm = falls ? gradient : before->reference_norm;
-  before->stagnation = falls ? 0 : before->stagnation + 1;
+  before->stagnation = leads_up ? STAGNATION : falls ? 0 : before->stagnation + 1;
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
-/* a convex solve as a part of the search, and on from where it ends */
-static void solve_part(struct sap_workspace *w, const struct sap_island *island,
-                       const sap_settings *settings, sap_friction friction, double tolerance,
-                       struct progress *before, struct sap_newton_result *result) {
-  sap_solve_part(w, island, settings, friction, tolerance, result);
+/* A convex solve that the search falls back on. */
+struct detour {
+  sap_friction friction; /* its law */
+  enum sap_fallback fallback;
+};
+
+static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
+static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_RESTART};
+
+/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
+ * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
+ * wanted. The search goes on from where it ends. */
+static void take_detour(struct sap_workspace *w, const struct sap_island *island,
+                        const sap_settings *settings, struct progress *before,
+                        struct sap_newton_result *result) {
+  static const double share = 0.1;
+  const int restarts = before->fixed_point_steps == MOST_FIXED_POINT_STEPS;
+  const struct detour *detour = restarts ? &restart : &hold_bounds;
+  const double tolerance = restarts ? 0 : share * error_of(&result->last);
+  sap_solve_part(w, island, settings, detour->friction, tolerance, result);
+  result->fallbacks |= detour->fallback;
   result->last = evaluate(w, island);
   result->tree = -1;
   before->predicts = before->stagnation = 0;
   before->step = (struct sap_step){0};
-}
-
-/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
- * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
- * wanted. */
-static void detour(struct sap_workspace *w, const struct sap_island *island,
-                   const sap_settings *settings, struct progress *before,
-                   struct sap_newton_result *result) {
-  static const double share = 0.1;
-  if (before->fixed_point_steps < MOST_FIXED_POINT_STEPS) {
-    solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), before,
-               result);
-    result->fallbacks |= SAP_FALLBACK_BOUNDS_HELD;
-    ++before->fixed_point_steps;
-  } else {
-    solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, before, result);
-    result->fallbacks |= SAP_FALLBACK_CONVEX_RESTART;
-    before->fixed_point_steps = 0;
-    before->reference_norm = INFINITY;
-    before->restarted = 1;
-  }
+  before->fixed_point_steps = restarts ? 0 : before->fixed_point_steps + 1;
+  before->reference_norm = restarts ? INFINITY : before->reference_norm;
+  before->restarted |= restarts;
 }
 
 /* Is the iterate the last one? Keeps it where it is the best. */
@@ -238,8 +233,7 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      struct sap_newton_result *result) {
   if (result->outcome != SAP_CONVERGED) {
     sap_copy(w->v, w->kept, island);
-    w->pool.friction = SAP_FRICTION_COULOMB;
-    result->last = sap_verify(w, island);
+    result->last = sap_verify(w, island, SAP_FRICTION_COULOMB);
   }
   if (result->outcome == SAP_STALLED &&
       result->last.gradient <= sap_tolerance(w, settings, &result->last)) {
@@ -248,6 +242,34 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
     return;
   }
   sap_bound_error(w, island);
+}
+
+/* One iteration: a step to the impulses of the contacts, the sticking start, or Newton's step. 0
+ * where H broke down. */
+static int take_step(struct sap_workspace *w, const struct sap_island *island,
+                     const sap_settings *settings, struct progress *before,
+                     struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  const double gradient = result->last.gradient;
+  const int in_impulses = (result->iterations > 0 || !has_few_scalars(island)) &&
+                          solve_contacts(w, island, before, result);
+  if (in_impulses) {
+    sap_lap(watch, &result->factor_seconds);
+  } else if (!start_sticking(w, island, settings, before, watch, result)) {
+    const int32_t node = find_direction(w, island, settings, before, watch, result);
+    if (node >= 0) {
+      result->outcome = SAP_BREAKDOWN;
+      result->tree = w->plan->graph.node_tree[node];
+      return 0;
+    }
+    before->step = advance(w, island, settings, &result->last);
+  }
+  before->predicts = !in_impulses;
+  before->norm_before = gradient;
+  result->trials += before->step.trials;
+  ++result->iterations;
+  sap_lap(watch, &result->line_search_seconds);
+  note(before, result->last.gradient);
+  return 1;
 }
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
@@ -266,36 +288,17 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
     sap_lap(&watch, &result.assembly_seconds);
-    const double gradient = result.last.gradient;
-    if (before.stagnation == STAGNATION) {
-      if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
-        result.outcome = SAP_STALLED;
+    if (before.stagnation < STAGNATION) {
+      if (!take_step(w, island, settings, &before, &watch, &result)) {
         break;
       }
-      detour(w, island, settings, &before, &result);
+    } else if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
+      result.outcome = SAP_STALLED;
+      break;
+    } else {
+      take_detour(w, island, settings, &before, &result);
       watch = sap_stopwatch_start(settings->record_history);
-      continue;
     }
-    const int in_impulses = (result.iterations > 0 || !has_few_scalars(island)) &&
-                            solve_contacts(w, island, &before, &result);
-    if (in_impulses) {
-      sap_lap(&watch, &result.factor_seconds);
-    } else if (!start_sticking(w, island, settings, &before, &watch, &result)) {
-      const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
-      if (node >= 0) {
-        result.outcome = SAP_BREAKDOWN;
-        result.tree = w->plan->graph.node_tree[node];
-        break;
-      }
-      before.step = advance(w, island, settings, &result.last);
-    }
-    before.predicts = !in_impulses;
-    before.norm_before = gradient;
-    result.trials += before.step.trials;
-    ++result.iterations;
-    sap_lap(&watch, &result.line_search_seconds);
-    note(&before, result.last.gradient);
-    before.stagnation = before.step.alpha > 0 ? before.stagnation : STAGNATION;
   }
   conclude(w, island, settings, &before, &result);
   result.coulomb_gradient = result.last.gradient;

@@ -344,6 +344,8 @@ typedef struct sap_mujoco_world {
   int reads_rows;                  /* the step before read what is left out */
   double started;                  /* end of the step before, by a steady clock, s */
 
+  int32_t fallbacks; /* of the step at hand: bits of sap_step_fallback */
+
   /* of the last step */
   sap_step_record record;
   sap_step_failure failure;

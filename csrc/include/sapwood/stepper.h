@@ -143,6 +143,15 @@ SAP_API sap_patch_list sap_stepper_patches(const sap_stepper *stepper);
 
 #define SAP_DEEP_OVERLAP 0.1 /* a step that ends with a larger one is to be told of */
 
+/* Turns that a step took beside those of its solves (enum sap_fallback): further bits of
+ * sap_step_record.fallbacks. */
+enum sap_step_fallback {
+  SAP_FALLBACK_INACTIVE_SET = 1 << 8, /* constraints that were left out had to act: solved again */
+  SAP_FALLBACK_FULL_STEP = 1 << 9,    /* a step that left out what nobody reads was taken again */
+  SAP_FALLBACK_MODEL_CONTACTS = 1 << 10, /* there was no room to list contacts ahead of time */
+  SAP_FALLBACK_OPTIONS = 1 << 11 /* changed options of the model were checked before the step */
+};
+
 typedef struct sap_step_record {
   double time;                 /* at the end of the step, s */
   double momentum_error;       /* e_m (24) */
@@ -160,7 +169,7 @@ typedef struct sap_step_record {
   int32_t islands;
   int32_t deep_contacts; /* deeper at the start than their core */
   int32_t dense_islands; /* islands that were solved in dense storage */
-  int32_t fallbacks;     /* bits of sap_fallback that any island took */
+  int32_t fallbacks;     /* bits of sap_fallback that any island took, and of sap_step_fallback */
 } sap_step_record;
 
 /* 1 where a step that was taken did not converge, or ended with a deep overlap */

@@ -18,7 +18,7 @@ from sapwood.mujoco.groups import constraint_groups
 from sapwood.mujoco.names import model_name
 from sapwood.mujoco.parameters import StepParameters
 from sapwood.mujoco.recording import Recording
-from sapwood.mujoco.results import UNCONVERGED, Counts, StepError
+from sapwood.mujoco.results import STEP_FALLBACKS, UNCONVERGED, Counts, StepError
 from sapwood.mujoco.steps import Ended, StagedSteps
 from sapwood.mujoco.violations import violation_text
 from sapwood.problem.contact_problem import ContactProblem
@@ -163,6 +163,7 @@ class EngineSteps(CoreSteps):
     def __init__(self, parameters: StepParameters, engine: object) -> None:
         super().__init__(parameters)
         self._engine = engine
+        self._core.accept_options(engine, parameters.model)
 
     def start(self, bound: Bound) -> None:
         """First half of a step; see :class:`Steps`."""
@@ -197,22 +198,25 @@ class EngineSteps(CoreSteps):
     ) -> Ended:
         """Take some steps without the GIL; see :class:`Steps`."""
         data, model, taken, notable = bound.data, self._model, 0, 0
-        memory = self._memories.of(data)
+        memory, checked = self._memories.of(data), -1  # the step before which options were checked
         while True:
             rest = None if records is None else records[taken:]
             room = None if recording is None else recording.room(steps - taken)
             n, n_notable, failure = self._core.run(
                 self._engine, model, data, steps - taken, rest, signals, memory, room
             )
+            if n > 0 and taken == checked and rest is not None:
+                rest["fallbacks"][0] |= STEP_FALLBACKS["options"]
             taken += n
             if recording is not None:
                 recording.taken += n
             notable += n_notable
             if not isinstance(failure, tuple) or failure[0] != "options":
                 return taken, notable, error_of(failure, model, data)
-            # the first step, or options were changed since the last one
+            # options were changed since the last step
             try:
                 self._parameters.check_options()
             except ValueError as refusal:
                 return taken, notable, refusal
             self._core.accept_options(self._engine, model)
+            checked = taken
