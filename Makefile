@@ -44,7 +44,7 @@ help:
 demo: .venv/demo
 	$(PY) -m sapwood clutter --bodies 40 --walls --seconds 10 --out results/
 
-# FILE=csrc/model/gather.c, for example
+# FILE=csrc/step/gather.c, for example
 quick: .venv/test
 	cmake --preset debug
 	cmake --build --preset debug

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "sap/direction.h"
-#include "sap/solver.h"
+#include "solver/newton/direction.h"
+#include "solver/solver_object.h"
 
 /* columns of the result */
 enum { LAW, GRADIENT, ASSEMBLY, FACTORIZATION, SOLVES, DIRECTION, TRIAL, PHASES };

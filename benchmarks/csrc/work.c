@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "problem/graph.h"
+#include "problem/graph/graph.h"
 
 /* Per contact. The law reads v_c, v_hat, R^-1 and four constants (12 doubles) and writes y, gamma,
  * t and G (14). A trial reads y, dy, dv_c and five constants (14). */

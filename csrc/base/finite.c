@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/status.h"
+#include "base/fail.h"
 
 int64_t sap_first_non_finite(int64_t n, const double *x) {
   /* 0 x is NaN exactly where x is not finite; eight sums keep the loop in vectors */

@@ -41,7 +41,7 @@ struct sap_law {
   /* 1: of rows of groups, whose kinds name it (kinds.h); 0: of contacts, rows (t1, t2, n) */
   int takes_rows;
 
-  /* 1: each of its rows moves a single velocity, so that J^T G J is diagonal (jacobian.h) */
+  /* 1: each of its rows moves a single velocity, so that J^T G J is diagonal (packed_jacobian.h) */
   int is_diagonal;
 
   /* 1: each of its contacts has a second triple of rows (triples.h), at the place behind its own:
@@ -94,7 +94,7 @@ struct sap_law {
   int n_constants;
   void (*partials)(const struct sap_pool *pool, int32_t place, struct sap_partials *partials);
 
-  /* of a law that is infinite outside of a domain, else NULL: see barrier_law.c */
+  /* of a law that is infinite outside of a domain, else NULL: see rigid_core_law.c */
   double (*wall)(const struct sap_pool *pool, int32_t begin, int32_t end, double alpha);
   int32_t (*fit)(struct sap_pool *pool, int32_t begin, int32_t end, double least);
 

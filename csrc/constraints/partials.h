@@ -10,7 +10,7 @@
 #ifndef SAPWOOD_CONSTRAINTS_PARTIALS_H
 #define SAPWOOD_CONSTRAINTS_PARTIALS_H
 
-#include "constraints/contact.h"
+#include "constraints/laws/contact.h"
 
 /* constants of a contact */
 enum sap_contact_constant {

@@ -7,13 +7,13 @@
 #include <float.h>
 
 #include "base/memory.h"
-#include "constraints/contact.h"
+#include "constraints/laws/contact.h"
 
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
   SAP_LAW_DISK,        /* friction with a bound of its own: disk.h */
-  SAP_LAW_WIDE,        /* either with torsional and rolling friction: wide.h */
-  SAP_LAW_BARRIER,     /* compliant friction with a rigid core: barrier.h */
+  SAP_LAW_WIDE,        /* either with torsional and rolling friction: torsional.h */
+  SAP_LAW_BARRIER,     /* compliant friction with a rigid core: rigid_core.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_LAW_JOINT,       /* those of a single velocity each */
   SAP_N_LAWS

@@ -1,7 +1,7 @@
 #include <stddef.h>
 
-#include "constraints/barrier.h"
-#include "constraints/disk.h"
+#include "constraints/laws/rigid_core.h"
+#include "constraints/laws/disk.h"
 
 /* G (3, 3) */
 static void write_hessian(const double g[SAP_G_ENTRIES], double *G) {

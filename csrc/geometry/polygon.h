@@ -2,7 +2,7 @@
 #ifndef SAPWOOD_GEOMETRY_POLYGON_H
 #define SAPWOOD_GEOMETRY_POLYGON_H
 
-#include "geometry/vector.h"
+#include "geometry/vec3.h"
 
 /* Four clips of four corners give eight of a convex polygon. Round-off may make any of them cross
  * the line more often: half as many again each time, 20. */

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "base/status.h"
-#include "geometry/check.h"
+#include "base/fail.h"
+#include "geometry/shape_check.h"
 
 /* what a shape is being made of, and scratch */
 struct making {

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/status.h"
+#include "base/fail.h"
 #include "geometry/intersect.h"
-#include "geometry/search.h"
+#include "geometry/cell_search.h"
 #include "geometry/shape.h"
 
 /* below these a face makes no contact */

@@ -1,5 +1,5 @@
 /* Trees of boxes over the cells of a mesh, in the mesh's frame: they are made once, whatever the
- * poses are, and searched by search.h.
+ * poses are, and searched by cell_search.h.
  *
  * A node has the boxes of its four children, which are held against a body all at once, and the
  * pressures there: fields whose ranges do not meet are nowhere equal. Boxes are wider than they
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "geometry/vector.h"
+#include "geometry/vec3.h"
 
 struct geo_bounds {
   struct geo_vec low, high;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
+#include "base/arithmetic.h"
 
 /* of a row's length, what counts as depending on others; and where it is but expected to be
  * active */

@@ -7,7 +7,7 @@
 #ifndef SAPWOOD_INVDYN_HOLDING_H
 #define SAPWOOD_INVDYN_HOLDING_H
 
-#include "invdyn/reduction.h"
+#include "invdyn/unactuated.h"
 
 struct invdyn_holding {
   double *rest; /* (2n, n_b) of the rows of T, what lies beside the span */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
+#include "base/arithmetic.h"
 
 /* of velocities of contacts, what counts as none */
 static const double margin = 1e-9;

@@ -13,7 +13,7 @@
 
 #include "invdyn/distance.h"
 #include "invdyn/recall.h"
-#include "invdyn/reduction.h"
+#include "invdyn/unactuated.h"
 
 struct invdyn_stages {
   const invdyn_settings *settings;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
+#include "base/arithmetic.h"
 #include "lcp/optimality.h"
 #include "lcp/polish.h"
 

@@ -9,7 +9,7 @@
 #ifndef SAPWOOD_LCP_INTERIOR_H
 #define SAPWOOD_LCP_INTERIOR_H
 
-#include "lcp/condensed.h"
+#include "lcp/normal_equations.h"
 
 struct qp_interior {
   struct qp_program *program;

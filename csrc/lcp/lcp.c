@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/status.h"
+#include "base/fail.h"
 #include "lcp/lemke.h"
 #include "lcp/principal.h"
 #include "lcp/scaling.h"

@@ -5,7 +5,7 @@
 #ifndef SAPWOOD_LCP_POLISH_H
 #define SAPWOOD_LCP_POLISH_H
 
-#include "lcp/condensed.h"
+#include "lcp/normal_equations.h"
 
 struct qp_polish {
   const struct qp_program *program;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/finite.h"
-#include "base/status.h"
+#include "base/fail.h"
 #include "lcp/interior.h"
 #include "lcp/optimality.h"
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/finite.h"
-#include "base/status.h"
-#include "constraints/kinds.h"
+#include "base/fail.h"
+#include "constraints/kinds/kinds.h"
 #include "problem/capacity.h"
 
 sap_status sap_measure_group(const sap_problem *problem, const sap_constraints *group,

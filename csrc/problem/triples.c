@@ -1,6 +1,6 @@
 #include "problem/triples.h"
 
-#include "constraints/kinds.h"
+#include "constraints/kinds/kinds.h"
 
 /* single-row constraints from i on that one triple takes */
 static int32_t count_singles(const sap_constraints *group, int32_t i) {

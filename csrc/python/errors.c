@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/status.h"
+#include "base/fail.h"
 
 /* arguments that have another name in C */
 static const struct {

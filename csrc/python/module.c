@@ -2,18 +2,18 @@
 #define SAPWOOD_IMPORT_ARRAY
 #include "python/conversions.h"
 #include "python/forks.h"
-#include "python/geometry/geometry.h"
-#include "python/invdyn/invdyn.h"
-#include "python/laws/laws.h"
-#include "python/lcp/lcp.h"
-#include "python/problem/problem.h"
+#include "python/geometry/py_geometry.h"
+#include "python/invdyn/py_invdyn.h"
+#include "python/laws/py_laws.h"
+#include "python/lcp/py_lcp.h"
+#include "python/problem/py_problem.h"
 #include "python/signals.h"
-#include "python/solver/result.h"
-#include "python/solver/settings.h"
+#include "python/solver/py_result.h"
+#include "python/solver/py_settings.h"
 #include "python/solver/solution.h"
-#include "python/solver/solver.h"
+#include "python/solver/py_solver.h"
 #include "python/state.h"
-#include "python/stepper/stepper.h"
+#include "python/stepper/py_stepper.h"
 
 static int exec(PyObject *module) {
   /* NumPy has no support for sub-interpreters */

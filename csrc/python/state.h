@@ -19,10 +19,10 @@
 #include "sapwood.h"
 
 typedef struct sapwood_state {
-  PyTypeObject *problem_type;               /* _core.Problem, problem.c */
-  PyTypeObject *solver_type;                /* _core.Solver, solver.c */
-  PyTypeObject *sensitivity_type;           /* _core.Sensitivity, sensitivity.c */
-  PyTypeObject *model_stepper_type;         /* _core.ModelStepper, stepper.c */
+  PyTypeObject *problem_type;               /* _core.Problem, py_problem.c */
+  PyTypeObject *solver_type;                /* _core.Solver, py_solver.c */
+  PyTypeObject *sensitivity_type;           /* _core.Sensitivity, py_sensitivity.c */
+  PyTypeObject *model_stepper_type;         /* _core.ModelStepper, py_stepper.c */
   PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
   PyTypeObject *contact_log_type;           /* _core.ContactLog, recording.c */
   PyTypeObject *byte_watch_type;            /* _core.ByteWatch, byte_watch.c */

@@ -6,9 +6,9 @@
 #include <float.h>
 
 #include "check.h"
-#include "problem/problem.h"
-#include "sap/objective.h"
-#include "sap/solver.h"
+#include "problem/problem_check.h"
+#include "solver/newton/objective.h"
+#include "solver/solver_object.h"
 
 /* free bodies, which have loops of their own, and trees of up to six chunks of eight columns */
 static const int32_t sizes_of_trees[] = {6, 6, 1, 9, 6, 18, 8, 41, 6};

@@ -4,8 +4,8 @@
 #define SAPWOOD_TESTS_ENGINE_H
 
 #include "model.h"
-#include "mujoco/guard.h"
-#include "mujoco/world.h"
+#include "mujoco/engine/guard.h"
+#include "mujoco/engine/world.h"
 
 enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR = 3, WARNING = 2 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "model/gather.h"
+#include "step/gather.h"
 
 enum { NV = 5, BODIES = 6, GEOMS = 6, NM = 6, ND = 13, MOST = 8 };
 

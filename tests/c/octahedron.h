@@ -3,7 +3,7 @@
 #define SAPWOOD_TESTS_OCTAHEDRON_H
 
 #include "check.h"
-#include "geometry/vector.h"
+#include "geometry/vec3.h"
 #include "sapwood.h"
 
 static inline struct geo_vec random_vec(uint64_t *seed) {

@@ -6,9 +6,9 @@
 #include <float.h>
 
 #include "check.h"
-#include "constraints/barrier.h"
-#include "sap/objective.h"
-#include "sap/solver.h"
+#include "constraints/laws/rigid_core.h"
+#include "solver/newton/objective.h"
+#include "solver/solver_object.h"
 
 enum { POINTS = 67, POINTS_NV = 3 * POINTS };
 

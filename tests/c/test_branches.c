@@ -1,12 +1,12 @@
 /* Branches of a tree: which entries of A and of its factor are zero. */
-#include "problem/branches.h"
+#include "problem/graph/branches.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
-#include "problem/problem.h"
-#include "problem/vectors.h"
+#include "problem/problem_check.h"
+#include "problem/products/vectors.h"
 
 enum { MOST = 40 };
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "problem/problem.h"
-#include "sap/certificate.h"
-#include "sap/solver.h"
+#include "problem/problem_check.h"
+#include "solver/certificate/certificate.h"
+#include "solver/solver_object.h"
 
 enum { TREES = 7, MOST_NV = 20, CONTACTS = 24, NV = 71 };
 

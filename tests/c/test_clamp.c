@@ -1,9 +1,9 @@
 /* The loops over clamped rows on every instruction set: against sap_clamp() and the formulas of
- * sap/direction.h. */
+ * solver/newton/direction.h. */
 #include <math.h>
 
 #include "check.h"
-#include "constraints/clamp.h"
+#include "constraints/laws/clamp.h"
 #include "constraints/laws.h"
 #include "linalg/kernels.h"
 #include "points.h"

@@ -1,15 +1,15 @@
 /* Rows that turn beside a factor that has them as free or as held: the step is that of the balance
  * of momentum with them as unknowns, by sums that share no code with it, on every instruction
  * set. */
-#include "sap/condensed.h"
+#include "solver/dense/condensation.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/vector.h"
+#include "base/arithmetic.h"
 #include "check.h"
-#include "constraints/clamp.h"
-#include "constraints/contact_law.h"
+#include "constraints/laws/clamp.h"
+#include "constraints/laws/contact_law.h"
 #include "counter.h"
 
 enum { N = 21, CONTACTS = 4, M = 3 * CONTACTS, ROWS = 30 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "constraints/contact.h"
+#include "constraints/laws/contact.h"
 
 static struct sap_contact random_contact(uint64_t *seed, double soft_norm) {
   return sap_contact_make(check_random(seed, 0, 1.5), pow(10, check_random(seed, -4, 0)),

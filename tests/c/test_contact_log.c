@@ -2,7 +2,7 @@
 
 #include "check.h"
 #include "counter.h"
-#include "model/contact_log.h"
+#include "step/contact_log.h"
 
 /* tells n more, numbered on from those that are there; 0 where there is no room */
 static int tell(struct sap_contact_log *log, int64_t n) {

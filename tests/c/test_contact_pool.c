@@ -1,5 +1,5 @@
 /* The loops over the contacts that follow the dual, on every instruction set: against the formulas
- * of sap/direction.h written contact by contact, and what those formulas promise. */
+ * of solver/newton/direction.h written contact by contact, and what those formulas promise. */
 #include <math.h>
 
 #include "check.h"

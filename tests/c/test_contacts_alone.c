@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "constraints/kinds.h"
+#include "constraints/kinds/kinds.h"
 #include "counter.h"
 #include "groups.h"
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV, FRICTION = 3, FEW = 4, ROWS = 12 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "friction.h"
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 
 enum { SCENES = 40 };
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "check.h"
-#include "constraints/contact_law.h"
-#include "constraints/disk.h"
+#include "constraints/laws/contact_law.h"
+#include "constraints/laws/disk.h"
 #include "linalg/kernels.h"
 
 enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */

@@ -5,8 +5,8 @@
 
 #include "check.h"
 #include "counter.h"
-#include "model/element_rows.h"
-#include "model/scatter.h"
+#include "step/joints/element_rows.h"
+#include "step/scatter.h"
 
 enum { NV = 5, NQ = 6, TREES = 2, ROWS = 12, OUTPUTS = 3 };
 

@@ -2,8 +2,8 @@
  * memory. */
 #include "counter.h"
 #include "model.h"
-#include "model/friction_memory.h"
-#include "model/stepper.h"
+#include "step/contacts/friction_memory.h"
+#include "step/stepper_object.h"
 
 enum { CONTACTS = 300, POINTS = 4 };
 

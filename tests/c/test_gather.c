@@ -1,8 +1,8 @@
 /* Gathering from the model of model.h. */
 #include "model.h"
-#include "model/material.h"
-#include "model/scatter.h"
-#include "problem/problem.h"
+#include "step/contacts/material.h"
+#include "step/scatter.h"
+#include "problem/problem_check.h"
 
 /* the branches that a problem has are those of the pattern of M, and of D where there is any */
 static void check_branches(const struct sap_gather *g, const int32_t *parent) {

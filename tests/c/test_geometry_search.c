@@ -1,5 +1,5 @@
 /* Which cells of a mesh are found: the sort behind the trees, boxes, planes, tetrahedra. */
-#include "geometry/search.h"
+#include "geometry/cell_search.h"
 
 #include "geometry/intersect.h"
 #include "geometry/sort.h"

@@ -2,7 +2,7 @@
  * is still that of another problem. */
 #include <string.h>
 
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 #include "scene.h"
 
 enum { ROWS = 40, TRIPLES = SCENE_CONTACTS + ROWS };

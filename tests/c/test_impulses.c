@@ -5,8 +5,8 @@
 
 #include "check.h"
 #include "linalg/kernels.h"
-#include "sap/elimination.h"
-#include "sap/impulses.h"
+#include "solver/delassus/elimination.h"
+#include "solver/delassus/delassus_newton.h"
 
 enum { CONTACTS = 6, ROWS = 4, M = 6 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
 

@@ -1,7 +1,7 @@
 /* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
 #include "check.h"
 #include "counter.h"
-#include "invdyn/check.h"
+#include "invdyn/invdyn_check.h"
 #include "invdyn/recall.h"
 #include "sapwood/invdyn.h"
 

@@ -9,7 +9,7 @@
 #include "child.h"
 #include "counter.h"
 #include "meeting.h"
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 
 /* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on
  * the floor. */

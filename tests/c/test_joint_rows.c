@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "constraints/kinds.h"
+#include "constraints/kinds/kinds.h"
 #include "counter.h"
 #include "groups.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "constraints/kinds.h"
+#include "constraints/kinds/kinds.h"
 
 /* a mass of 2 kg on a line */
 static void parameters_become_rows(void) {

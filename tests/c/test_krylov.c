@@ -1,8 +1,8 @@
 /* Directions with Coulomb's friction: (H + J^T U J) dv = -r by GMRES against the dense
  * matrix, with every instruction set, from factors in both precisions. */
 #include "dense.h"
-#include "sap/direction.h"
-#include "sap/krylov.h"
+#include "solver/newton/direction.h"
+#include "solver/coulomb/krylov.h"
 
 /* H + J^T U J by scalar, U from its formula, and b; returns how many contacts are in U */
 static double M[NV][NV], b[NV], D[NV];

@@ -1,7 +1,7 @@
 /* Friction whose bounds are held: those of the problem, those that a rough solution gives where
  * they are not known, and what is evaluated where nothing is solved. */
 #include "friction.h"
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 
 enum { SCENES = 24, ALPHAS = 5 };
 

@@ -1,8 +1,8 @@
 /* Step lengths: what both searches promise of the step that they return, and how soon. */
 #include <string.h>
 
-#include "sap/line_search.h"
-#include "sap/solver.h"
+#include "solver/newton/line_search.h"
+#include "solver/solver_object.h"
 #include "scene.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV };

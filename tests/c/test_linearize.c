@@ -2,8 +2,8 @@
  * of the cost, and an island whose H breaks down. */
 #include <math.h>
 
-#include "sap/linearize.h"
-#include "sap/solver.h"
+#include "solver/derivatives/linearize.h"
+#include "solver/solver_object.h"
 #include "scene.h"
 
 enum { MOST_NV = SCENE_TREES * SCENE_MOST_NV };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dense.h"
-#include "problem/branches.h"
+#include "problem/graph/branches.h"
 
 static void check_products(struct sap_workspace *w, const struct sap_island *island) {
   double x_c[6 * CONTACTS], sums[NV] = {0};

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "counter.h"
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 #include "scene.h"
 
 static struct scene scene;

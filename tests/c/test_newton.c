@@ -2,7 +2,7 @@
  * make them take. */
 #include <string.h>
 
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 #include "scene.h"
 
 static struct scene scene;

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "model/open_limits.h"
+#include "step/inactive/open_limits.h"
 
 enum { DOFS = 3, LIMITS = 3 };
 

@@ -2,7 +2,7 @@
  * geoms the engine is handed, with what parameters. */
 
 #include "engine.h"
-#include "mujoco/apart.h"
+#include "mujoco/speculative/separation.h"
 
 /* ---- two movers ----------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * kept, wrong fields and poses are named. */
 #include "counter.h"
 #include "model.h"
-#include "model/stepper.h"
+#include "step/stepper_object.h"
 
 /* an octahedron of eight tetrahedra about its centre: of the mass (geom 1) and of the pendulum's
  * second body (geom 3); the floor is geom 0 */

@@ -1,7 +1,7 @@
 /* Quadratic programs: optimality, degenerate ones, and those without a solution. */
 #include "check.h"
 #include "counter.h"
-#include "lcp/condensed.h"
+#include "lcp/normal_equations.h"
 #include "lcp/optimality.h"
 #include "sapwood.h"
 

@@ -3,7 +3,7 @@
 
 #include "counter.h"
 #include "engine.h"
-#include "mujoco/recording.h"
+#include "mujoco/stages/recording.h"
 
 enum { STEPS = 5, SENSED = 2 };
 

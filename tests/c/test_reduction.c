@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "problem/problem.h"
-#include "sap/solver.h"
+#include "problem/problem_check.h"
+#include "solver/solver_object.h"
 
 enum { TREES = 8, MOST_NV = 20, CONTACTS = 16, MOST = TREES * MOST_NV };
 

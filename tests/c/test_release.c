@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "model.h"
-#include "model/release.h"
+#include "step/joints/release.h"
 
 enum { ROWS = 7 };
 

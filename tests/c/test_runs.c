@@ -1,7 +1,7 @@
 /* Runs of many steps, and of many worlds. */
 
 #include "engine.h"
-#include "mujoco/rollout.h"
+#include "mujoco/stages/rollout.h"
 
 /* locked, left, and how often it was asked whether to stop */
 struct watch {

@@ -4,7 +4,7 @@
  * tests/solver/test_sensitivity.py. */
 #include <string.h>
 
-#include "constraints/kinds.h"
+#include "constraints/kinds/kinds.h"
 #include "counter.h"
 #include "groups.h"
 

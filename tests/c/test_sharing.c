@@ -2,7 +2,7 @@
  * do. */
 #include "base/system.h"
 #include "check.h"
-#include "sap/sharing.h"
+#include "solver/islands/sharing.h"
 
 enum { MOST_RUNS = 200, MOST_THREADS = 24 };
 

@@ -1,7 +1,7 @@
 /* Torsional and rolling friction gathered from the model of model.h, and wrenches written back. */
 #include "model.h"
-#include "model/scatter.h"
-#include "model/stepper.h"
+#include "step/scatter.h"
+#include "step/stepper_object.h"
 
 /* a contact of dimension 4 or 6, in a model without cores */
 static struct engine_contact *add_spin(struct list *l, int32_t geom1, int32_t geom2, int32_t dim,

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/status.h"
+#include "base/fail.h"
 #include "check.h"
 
 static void check_text(sap_error error, const char *expected) {

@@ -2,8 +2,8 @@
  * bit; what keeps it from being taken writes nothing. */
 #include "counter.h"
 #include "model.h"
-#include "model/scatter.h"
-#include "model/stepper.h"
+#include "step/scatter.h"
+#include "step/stepper_object.h"
 
 enum { ROWS = 3 * MOST };
 

@@ -1,5 +1,5 @@
 /* Where H and its factor have blocks: a star of trees, and what an allocation that fails leaves. */
-#include "problem/structure.h"
+#include "problem/graph/structure.h"
 
 #include "check.h"
 #include "counter.h"

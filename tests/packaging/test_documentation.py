@@ -291,9 +291,10 @@ def test_files_that_a_page_names_exist(page):
 
 def test_missing_files_are_found():
     text = (
-        "`csrc/sap/newton.c` `csrc/sap/none.c` `csrc/<folder>/newton.c` `docs/*.none` `sapwood/x`"
+        "`csrc/solver/newton/newton.c` `csrc/solver/none.c` `csrc/<folder>/newton/newton.c` "
+        "`docs/*.none` `sapwood/x`"
     )
-    assert missing_files(text) == ["csrc/sap/none.c", "docs/*.none"]
+    assert missing_files(text) == ["csrc/solver/none.c", "docs/*.none"]
 
 
 def rows_of_figures():

@@ -14,8 +14,8 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "layers"
 SOUND = {
     "csrc/base/memory.h": "",
     "csrc/base/memory.c": '#include "base/memory.h"\n#include <stdlib.h>\n',
-    "csrc/sap/newton.c": '#include "base/memory.h"\n#include "sapwood.h"\n',
-    "csrc/model/gather.h": '#include "base/memory.h"\n',
+    "csrc/solver/newton/newton.c": '#include "base/memory.h"\n#include "sapwood.h"\n',
+    "csrc/step/gather.h": '#include "base/memory.h"\n',
     "python/sapwood/__init__.py": "from sapwood.solver import solve\n",
     "python/sapwood/solver.py": "def solve():\n    import sapwood.studies\n",
     "python/sapwood/types.py": "if TYPE_CHECKING:\n    from sapwood.solver import solve\n",
@@ -26,9 +26,11 @@ WRONG = {
         "csrc/base/list.h": '#include "base/memory.h"\n',
         "csrc/base/memory.c": '#include "base/list.h"\n',
     },
-    "base/memory includes sap/solver": {"csrc/base/memory.c": '#include "sap/solver.h"\n'},
-    "model/gather includes sap/newton": {"csrc/model/gather.c": '#include "sap/newton.h"\n'},
-    "mujoco/step includes problem/graph": {"csrc/mujoco/step.c": '#include "problem/graph.h"\n'},
+    "base/memory includes solver/plan": {"csrc/base/memory.c": '#include "solver/plan.h"\n'},
+    "step/gather includes solver/newton": {"csrc/step/gather.c": '#include "solver/newton.h"\n'},
+    "mujoco/stages/step includes problem/graph": {
+        "csrc/mujoco/stages/step.c": '#include "problem/graph.h"\n'
+    },
     "circle: sapwood.solver, sapwood.types": {
         "python/sapwood/solver.py": "try:\n    from . import types\nfinally:\n    pass\n",
         "python/sapwood/types.py": "import sapwood.solver\n",

@@ -338,11 +338,11 @@ typedef struct sap_mujoco_world {
   int64_t nsensordata;
   sap_mujoco_options options; /* that were accepted */
   int options_known;
-  struct sap_recording *recording; /* of a run, see csrc/mujoco/recording.h; NULL: of none */
-  int quiet;                       /* of a run: what nobody reads, csrc/mujoco/quiet.h, is not */
-  int rows_left_out;               /* computed in this step; as in sap_contact_list */
-  int reads_rows;                  /* the step before read what is left out */
-  double started;                  /* end of the step before, by a steady clock, s */
+  struct sap_recording *recording; /* of a run, see csrc/mujoco/stages/recording.h; NULL: of none */
+  int quiet;         /* of a run: what nobody reads, csrc/mujoco/stages/lean_step.h, is not */
+  int rows_left_out; /* computed in this step; as in sap_contact_list */
+  int reads_rows;    /* the step before read what is left out */
+  double started;    /* end of the step before, by a steady clock, s */
 
   int32_t fallbacks; /* of the step at hand: bits of sap_step_fallback */
 

@@ -1,6 +1,6 @@
 /* _core.field_shape: a geo_shape in a capsule. */
 #include "python/errors.h"
-#include "python/geometry/geometry.h"
+#include "python/geometry/py_geometry.h"
 
 static const char capsule_name[] = "sapwood._core.field_shape";
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "python/errors.h"
-#include "python/geometry/geometry.h"
+#include "python/geometry/py_geometry.h"
 #include "python/state.h"
 
 /* ---- pairs ---- */

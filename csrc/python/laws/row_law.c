@@ -1,6 +1,6 @@
 /* sap_clamp for arrays of rows, and the table of kinds. As contact_law.c: the Python layer checks
  * the values and broadcasts. */
-#include "python/laws/laws.h"
+#include "python/laws/py_laws.h"
 
 #include "python/errors.h"
 #include "sapwood.h"

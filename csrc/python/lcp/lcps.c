@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "python/lcp/lcp.h"
+#include "python/lcp/py_lcp.h"
 
 enum { OUTCOME, METHOD, PIVOTS, ATTEMPTS, N_COUNTS };
 enum { RESIDUAL, RELATIVE_RESIDUAL, REGULARIZATION, N_NUMBERS };

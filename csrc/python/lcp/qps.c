@@ -1,6 +1,6 @@
 /* _core.solve_qps */
 #include "base/threads.h"
-#include "python/lcp/lcp.h"
+#include "python/lcp/py_lcp.h"
 
 enum { OUTCOME, ITERATIONS, POLISHED, N_COUNTS };
 enum { OBJECTIVE, PRIMAL, DUAL, GAP, RELATIVE, N_NUMBERS };

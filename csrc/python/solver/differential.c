@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "constraints/kinds.h"
+#include "constraints/kinds/kinds.h"
 
 /* an array of the problem's, of n entries: none where n < 0 */
 typedef struct field {

@@ -3,7 +3,7 @@
 #ifndef SAPWOOD_PYTHON_DIFFERENTIAL_H
 #define SAPWOOD_PYTHON_DIFFERENTIAL_H
 
-#include "python/problem/problem.h"
+#include "python/problem/py_problem.h"
 
 typedef struct sapwood_slot {
   PyArrayObject *array; /* (m, n) */

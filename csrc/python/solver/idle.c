@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sap/solver.h"
+#include "solver/solver_object.h"
 
 /* most that is kept, in bytes */
 enum { MOST_MEMORY = 64 << 20 };

@@ -9,7 +9,7 @@
 #include <structmember.h>
 
 #include "python/errors.h"
-#include "python/problem/groups.h"
+#include "python/problem/py_groups.h"
 
 typedef struct solution_values {
   PyObject_HEAD

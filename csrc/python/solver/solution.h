@@ -2,7 +2,7 @@
 #ifndef SAPWOOD_PYTHON_SOLVER_SOLUTION_H
 #define SAPWOOD_PYTHON_SOLVER_SOLUTION_H
 
-#include "python/solver/result.h"
+#include "python/solver/py_result.h"
 
 /* New sapwood.Solution. `seconds` is the wall time of the call into the core; `history` is the
  * array of sapwood_history or Py_None (borrowed). The arrays are shared, not copied. */

@@ -3,7 +3,7 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 #define SAPWOOD_PYTHON_STEPPER_ARRAYS_H
 
-#include "python/stepper/elements.h"
+#include "python/stepper/py_elements.h"
 
 enum { SAPWOOD_STEP_ARRAYS = 22 + SAPWOOD_ELEMENT_ARRAYS };
 

@@ -6,7 +6,7 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_OBJECT_H
 #define SAPWOOD_PYTHON_STEPPER_OBJECT_H
 
-#include "model/stepper.h"
+#include "step/stepper_object.h"
 #include "python/convert.h"
 #include "python/lock.h"
 #include "python/state.h"

@@ -3,9 +3,9 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#include "mujoco/fields.h"
+#include "mujoco/engine/fields.h"
 #include "python/stepper/byte_watch.h"
-#include "python/stepper/world.h"
+#include "python/stepper/py_world.h"
 
 typedef struct sapwood_prepared_step {
   PyObject_HEAD

@@ -1,10 +1,10 @@
 /* ModelStepper.run: the loop over steps of one MjData, without the GIL. */
 #include "python/stepper/run.h"
 
-#include "mujoco/world.h"
+#include "mujoco/engine/world.h"
 #include "python/stepper/engine.h"
-#include "python/stepper/recording.h"
-#include "python/stepper/world.h"
+#include "python/stepper/py_recording.h"
+#include "python/stepper/py_world.h"
 
 const char sapwood_stepper_accept_options_doc[] =
     "accept_options($self, api, model, /)\n--\n\n"

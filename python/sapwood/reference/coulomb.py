@@ -21,8 +21,8 @@ Small islands begin with steps to the impulses that contacts have in the space o
 is the whole of the sticking start of `direction`, unless the guess is close already, or fair and
 that leads away: no law of friction differs from another where contacts stick. Where the last step
 leaves a share of |D r| that is small enough, its factorization serves for the next one.
-|D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h),
-perhaps several; nothing is proved of the approach.
+|D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists
+(csrc/solver/coulomb/coulomb.h), perhaps several; nothing is proved of the approach.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Problems in dense storage, by the impulses of their constraints: csrc/sap/rows_alone.h.
+"""Problems in dense storage, by the impulses of their constraints: csrc/solver/dense/rows_alone.h.
 
 A component is the velocities of the trees that constraints connect. Where all components are small
 each is solved by the semismooth Newton method of `impulses` on its Delassus problem, without a

@@ -1,4 +1,4 @@
-"""A small island by its impulses: csrc/sap/impulse_space.h and impulses.h.
+"""A small island by its impulses: csrc/solver/dense/impulse_space.h and delassus_newton.h.
 
 With its other rows as free as they are at the iterate v, H_0 = A + J_r^T G_r J_r, Coulomb's
 friction asks of the next velocity

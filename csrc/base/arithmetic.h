@@ -1,0 +1,31 @@
+/* Sums and products of short vectors, in plain order; the length of three numbers; the larger and
+ * the smaller of two numbers. */
+#ifndef SAPWOOD_BASE_ARITHMETIC_H
+#define SAPWOOD_BASE_ARITHMETIC_H
+
+#include <math.h>
+#include <stdint.h>
+
+/* without a branch or a call, and b where one is not a number */
+static inline double sap_larger(double a, double b) { return a > b ? a : b; }
+static inline double sap_lesser(double a, double b) { return a < b ? a : b; }
+
+static inline double sap_vector_dot(int32_t n, const double *x, const double *y) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+static inline double sap_length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }
+
+/* y += a x */
+static inline void sap_vector_add(int32_t n, double a, const double *restrict x,
+                                  double *restrict y) {
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] += a * x[i];
+  }
+}
+
+#endif

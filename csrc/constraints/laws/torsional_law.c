@@ -1,0 +1,214 @@
+/* The row of torsional and rolling friction (torsional.h) in the table of laws. Triples come in
+ * pairs: of each contact its own, and behind it that of the angular rows. */
+#include <float.h>
+
+#include "constraints/laws/torsional_law.h"
+
+#include "base/fail.h"
+#include "constraints/laws/contact_law.h"
+
+static int32_t claim(const sap_problem *problem, sap_friction friction, int32_t *law) {
+  const int32_t n = problem->spin ? problem->spin->n : 0;
+  (void)friction;
+  for (int32_t k = 0; law && k < n; ++k) {
+    law[problem->spin->contact[k]] = SAP_LAW_WIDE;
+  }
+  return n;
+}
+
+static sap_status check_given(const sap_problem *problem, sap_friction friction,
+                              const sap_parameters *parameters, sap_error *error) {
+  (void)friction, (void)parameters;
+  const sap_spin *spin = problem->spin;
+  if (spin && spin->n > 0 && (!spin->J || !spin->mu)) {
+    return sap_invalid(error, spin->J ? "spin_mu" : "spin_J", -1, NAN, "must be given");
+  }
+  for (int32_t k = 0; spin && problem->barrier && k < spin->n; ++k) {
+    const int32_t i = spin->contact[k];
+    if (problem->barrier[i] != SAP_BARRIER_NONE) {
+      return sap_invalid(error, "barrier", i, problem->barrier[i],
+                         "must be none where a contact has torsional or rolling friction");
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check(const sap_problem *problem, sap_error *error) {
+  const sap_spin *spin = problem->spin;
+  for (int64_t k = 0; spin && k < 3 * (int64_t)spin->n; ++k) {
+    const int32_t i = spin->contact[k / 3];
+    const double mu = problem->mu[i], length = spin->mu[k], scale = length / mu;
+    if (!(mu > 0)) {
+      return sap_invalid(error, "mu", i, mu,
+                         "must be > 0 where a contact has torsional or rolling friction");
+    }
+    if (!(length >= 0 && isfinite(length))) {
+      return sap_invalid(error, "spin_mu", k, length, "must be finite and >= 0");
+    }
+    if (!isfinite(scale * scale * (1 / problem->R_t[i]))) {
+      return sap_invalid(error, "spin_mu", k, length, "(spin_mu/mu)^2/R_t must be finite");
+    }
+  }
+  return SAP_OK;
+}
+
+static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
+  struct sap_wides *wide = &pool->wide;
+  double **const arrays[] = {&wide->scale[0], &wide->scale[1], &wide->scale[2], &wide->slip[0],
+                             &wide->slip[1],  &wide->slip[2],  &wide->cross[0], &wide->cross[1],
+                             &wide->cross[2], &wide->cross[3], &wide->cross[4], &wide->cross[5],
+                             &wide->cross[6], &wide->cross[7], &wide->cross[8]};
+  sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
+}
+
+static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
+                 const sap_problem *problem) {
+  for (int32_t place = begin; place < end; place += 2) {
+    const int32_t i = origin->triple[place];
+    const double *mu = problem->spin->mu + 3 * sap_rows_at(origin, place + 1)->row;
+    sap_contact_bind(pool, place, i, problem);
+    sap_contact_bind(pool, place + 1, i, problem);
+    pool->contact.given[place] = pool->contact.bound[place] =
+        sap_contact_bound_given(pool, i, problem);
+    pool->contact.given[place + 1] = pool->contact.bound[place + 1] = 0; /* the contact has one */
+    for (int r = 0; r < 3; ++r) {
+      pool->v_hat[r][place + 1] = 0;
+      pool->wide.scale[r][place] = mu[r] / problem->mu[i];
+    }
+  }
+}
+
+static int32_t write(const struct sap_pool *pool, int32_t begin, int32_t end,
+                     const struct sap_origin *origin, const sap_solution *solution) {
+  for (int32_t place = begin; place < end; place += 2) {
+    const int64_t i = origin->triple[place], k = sap_rows_at(origin, place + 1)->row;
+    const struct {
+      double *const *from;
+      double *own, *spin;
+    } vectors[] = {{pool->gamma, solution->gamma, solution->spin_gamma},
+                   {pool->v_c, solution->v_c, solution->spin_v_c}};
+    for (int v = 0; v < 2; ++v) {
+      for (int r = 0; r < 3; ++r) {
+        if (vectors[v].own) {
+          vectors[v].own[3 * i + r] = vectors[v].from[r][place];
+        }
+        if (vectors[v].spin) {
+          vectors[v].spin[3 * k + r] = vectors[v].from[r][place + 1];
+        }
+      }
+    }
+    if (solution->regions) {
+      solution->regions[i] = pool->contact.region[place];
+    }
+    if (solution->barrier_scale) {
+      solution->barrier_scale[i] = 1;
+    }
+  }
+  return 0;
+}
+
+static double difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
+  const int cone = p->friction == SAP_FRICTION_CONVEX;
+  double sum = 0;
+  for (int32_t i = begin; i < end; i += 2) {
+    const struct sap_radial law = sap_wide_get(p, cone, i);
+    const struct sap_wide_state from = sap_wide_state(p, &law, i);
+    double dy_t[SAP_WIDE], y_t[SAP_WIDE];
+    const double dy_n = -alpha * (p->dv_c[2][i] * law.contact.inverse_R_n);
+    sap_wide_gather(p, i, p->dv_c, dy_t);
+    for (int k = 0; k < SAP_WIDE; ++k) {
+      dy_t[k] = -alpha * (dy_t[k] * law.contact.inverse_R_t);
+      y_t[k] = from.y_t[k] + dy_t[k];
+    }
+    const struct sap_wide_state to = sap_wide_at_impulse(&law, y_t, p->y[2][i] + dy_n);
+    sum += sap_wide_cost_difference(&law, &from, &to, dy_t, dy_n);
+  }
+  return sum;
+}
+
+/* gamma = y and G = R^-1 for the touching contacts */
+static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
+  sap_contact_stick(pool, begin, end);
+  const int diagonal[3] = {SAP_G_11, SAP_G_22, SAP_G_NN};
+  for (int32_t i = begin; i < end; i += 2) {
+    const double sticks = pool->v_hat[2][i] > 0;
+    for (int r = 0; r < 3; ++r) {
+      const double scale = pool->wide.scale[r][i];
+      pool->G[diagonal[r]][i + 1] = sticks * scale * scale * pool->contact.inverse_R_t[i];
+      pool->gamma[r][i + 1] = sticks * scale * pool->y[r][i + 1];
+    }
+    for (int e = 0; e < 9; ++e) {
+      pool->wide.cross[e][i] = 0;
+    }
+  }
+}
+
+/* What contact_law.c bounds, |dgamma|_R <= |dy|_R, over all rows: the projection onto a cone or a
+ * cylinder of more components does not expand either. */
+static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
+                  double impulse_error) {
+  double *const *error = p->dv_c;
+  for (int32_t i = begin; i < end; i += 2) {
+    const double inverse_R_t = p->contact.inverse_R_t[i], inverse_R_n = p->contact.inverse_R_n[i];
+    double dy_R = 0;
+    for (int r = 0; r < 3; ++r) {
+      const double own = velocity_error * error[r][i] +
+                         4 * DBL_EPSILON * (fabs(p->v_c[r][i]) + fabs(p->v_hat[r][i]));
+      /* mu_k/mu is rounded too */
+      const double rate = velocity_error * error[r][i + 1] +
+                          8 * DBL_EPSILON * (fabs(p->v_c[r][i + 1]) + fabs(p->v_hat[r][i + 1]));
+      const double spin = p->wide.scale[r][i] * rate;
+      dy_R += own * own * (r < 2 ? inverse_R_t : inverse_R_n) + spin * spin * inverse_R_t;
+    }
+    const double tangential = sqrt(dy_R * inverse_R_t), normal = sqrt(dy_R * inverse_R_n);
+    const double rounding = 16 * DBL_EPSILON + impulse_error;
+    for (int r = 0; r < 3; ++r) {
+      error[r][i] = (r < 2 ? tangential : normal) + rounding * fabs(p->gamma[r][i]);
+      error[r][i + 1] = p->wide.scale[r][i] * tangential + rounding * fabs(p->gamma[r][i + 1]);
+    }
+  }
+}
+
+/* (25) over all rows, g = v_c - v_hat + R gamma: of the cone |g . gamma|, of the cylinder as
+ * disk_law.c has it */
+static double complementarity(const struct sap_pool *p, int32_t begin, int32_t end) {
+  const int cone = p->friction == SAP_FRICTION_CONVEX;
+  double sum = 0;
+  for (int32_t i = begin; i < end; i += 2) {
+    const double R_t = p->contact.R_t[i], gamma_n = p->gamma[2][i];
+    const double g_n = p->v_c[2][i] - p->v_hat[2][i] + p->contact.R_n[i] * gamma_n;
+    double gamma[SAP_WIDE] = {p->gamma[0][i], p->gamma[1][i]}, g[SAP_WIDE], v_hat[SAP_WIDE];
+    for (int r = 0; r < 3; ++r) {
+      gamma[2 + r] = sap_wide_unscale(p->wide.scale[r][i], p->gamma[r][i + 1]);
+    }
+    sap_wide_gather(p, i, p->v_c, g);
+    sap_wide_gather(p, i, p->v_hat, v_hat);
+    for (int k = 0; k < SAP_WIDE; ++k) {
+      g[k] += R_t * gamma[k] - v_hat[k];
+    }
+    const double tangential = sap_wide_dot(g, gamma);
+    const double slip = sqrt(sap_wide_dot(g, g));
+    sum += cone ? fabs(tangential + g_n * gamma_n)
+                : fabs(g_n * gamma_n) + fabs(tangential + p->contact.bound[i] * slip);
+  }
+  return sum;
+}
+
+SAP_DECLARE_LOOPS(wide_loops);
+
+const struct sap_law sap_law_wide = {
+    .loops = SAP_LOOPS(wide_loops),
+    .takes_pairs = 1,
+    .claim = claim,
+    .check_given = check_given,
+    .check = check,
+    .carve = carve,
+    .bind = bind,
+    .write = write,
+    .difference = difference,
+    .stick = stick,
+    .bound = bound,
+    .complementarity = complementarity,
+    .n_constants = SAP_N_CONTACT_CONSTANTS,
+    .partials = sap_wide_partials,
+};

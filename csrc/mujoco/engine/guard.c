@@ -1,0 +1,79 @@
+#include "mujoco/engine/guard.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+/* the beginning of mjLogMessage */
+struct log_message {
+  int level, topic;
+  char subject[SAP_MUJOCO_MESSAGE];
+};
+
+enum { LEVEL_ERROR = 3 };
+
+struct guard {
+  jmp_buf place;
+  char *message;
+  sap_mujoco_log *outer; /* handler before the outermost call */
+  int quiet;             /* its warnings go nowhere */
+  struct guard *previous;
+};
+
+/* Innermost call on this thread: MuJoCo hands its handler nothing of ours. */
+static _Thread_local struct guard *innermost;
+
+static void handle_message(const void *object) {
+  const struct log_message *message = object;
+  struct guard *now = innermost;
+  if (message->level != LEVEL_ERROR) {
+    if (!now->quiet) {
+      now->outer(object);
+    }
+    return;
+  }
+  memcpy(now->message, message->subject, SAP_MUJOCO_MESSAGE);
+  now->message[SAP_MUJOCO_MESSAGE - 1] = '\0';
+  longjmp(now->place, 1);
+}
+
+static int call(const sap_mujoco *api, void (*body)(void *), void *context, char *message,
+                int quiet) {
+  sap_mujoco_log *const before = api->_mjPRIVATE_setTlsLogHandler(handle_message);
+  struct guard now = {.message = message, .quiet = quiet, .previous = innermost};
+  /* where warnings go: past all nested calls, as a handler in between may hand them to us again */
+  now.outer = innermost != NULL ? innermost->outer : before;
+  if (now.outer == NULL) {
+    now.outer = api->_mjPRIVATE_getGlobalLogHandler();
+  }
+  /* volatile: GCC 12 sets it before the call on AArch64, which a jump out of it then keeps */
+  volatile int answer = -1;
+  innermost = &now;
+  if (setjmp(now.place) == 0) {
+    body(context);
+    answer = 0;
+  }
+  innermost = now.previous;
+  api->_mjPRIVATE_setTlsLogHandler(before);
+  return answer;
+}
+
+int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message) {
+  return call(api, body, context, message, 0);
+}
+
+int sap_mujoco_try(const sap_mujoco *api, void (*body)(void *), void *context) {
+  char message[SAP_MUJOCO_MESSAGE];
+  return call(api, body, context, message, 1);
+}
+
+static const char probe[] = "sapwood looks for the way errors take";
+
+static void raise_probe(void *context) {
+  const sap_mujoco *const *api = context;
+  (*api)->mju_error("%s", probe);
+}
+
+int sap_mujoco_catches_errors(const sap_mujoco *api) {
+  char message[SAP_MUJOCO_MESSAGE] = "";
+  return sap_mujoco_call(api, raise_probe, &api, message) != 0 && strcmp(message, probe) == 0;
+}

@@ -1,0 +1,335 @@
+/* Pairs of bodies: those that may be near, by what is known of them, and what is near of these. */
+#include <math.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "step/contacts/separation_bounds.h"
+#include "step/stepper_object.h"
+#include "mujoco/engine/fields.h"
+#include "mujoco/speculative/pair_search.h"
+
+/* of MuJoCo's enums */
+enum { GEOM_PLANE = 0, GEOM_BOX = 6, NO_PARENT_FILTER = 1 << 10 };
+
+/* Pairs of geoms that are looked at: beyond, trees of boxes are faster. */
+enum { MOST_GEOM_PAIRS = 1 << 14 };
+
+/* half lengths and radius of what has no end, m */
+static const double endless = 1e10;
+
+/* ---- which there are ------------------------------------------------------------------------ */
+
+static int moves(const struct sap_search *s, const struct sap_geom_body *body) {
+  return s->world->stepper->forest.body_treeid[body->id] >= 0;
+}
+
+static int is_single(const struct sap_geom_body *body) { return body->end - body->first == 1; }
+
+static double reach_of(const struct sap_search *s, int32_t geom) {
+  ARRAY(int, geom_type);
+  return geom_type[geom] == GEOM_PLANE ? endless : sap_travel_reach(s->world, geom);
+}
+
+/* geoms of the world and of what is welded to it each by itself: of these there may be many */
+static void list_bodies(const struct sap_search *s) {
+  ARRAY(int, geom_contype);
+  ARRAY(int, geom_conaffinity);
+  ARRAY(double, geom_gap);
+  struct sap_body_gaps *bodies = s->bodies;
+  const int32_t *geom_bodyid = s->world->stepper->forest.geom_bodyid;
+  bodies->n = 0;
+  for (int32_t g = 0; g < bodies->n_geoms; ++g) {
+    bodies->reach[g] = reach_of(s, g);
+    if ((geom_contype[g] | geom_conaffinity[g]) == 0) {
+      continue;
+    }
+    struct sap_geom_body *body = bodies->body + bodies->n - 1;
+    if (bodies->n == 0 || body->id != geom_bodyid[g] || !moves(s, body)) {
+      body = bodies->body + bodies->n++;
+      *body = (struct sap_geom_body){
+          .id = geom_bodyid[g], .first = g, .own = -INFINITY, .gap = -INFINITY};
+    }
+    body->end = g + 1;
+    body->contype |= geom_contype[g];
+    body->conaffinity |= geom_conaffinity[g];
+    body->own = sap_larger(body->own, sap_search_own(s, g));
+    body->gap = sap_larger(body->gap, geom_gap[g]);
+  }
+}
+
+/* pairs of bodies, and of their geoms */
+static int are_few(const struct sap_search *s) {
+  struct sap_body_gaps *bodies = s->bodies;
+  int64_t geoms = 0, pairs = 0;
+  bodies->first = 0;
+  while (bodies->first < bodies->n && !moves(s, bodies->body + bodies->first)) {
+    ++bodies->first;
+  }
+  for (int32_t i = 0; i < bodies->n; ++i) {
+    const int32_t n = bodies->body[i].end - bodies->body[i].first;
+    pairs += i < bodies->first ? 0 : n * geoms;
+    geoms += n;
+  }
+  const int64_t n = bodies->n - bodies->first;
+  return pairs <= MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * bodies->first <= SAP_MOST_BODY_PAIRS;
+}
+
+/* 1 where the model is not the one for which bodies were listed */
+static int has_changed(const struct sap_search *s) {
+  ARRAY(double, geom_size);
+  ARRAY(double, geom_aabb);
+  ARRAY(double, geom_rbound);
+  ARRAY(double, geom_margin);
+  ARRAY(double, geom_gap);
+  ARRAY(int, geom_type);
+  ARRAY(int, geom_contype);
+  ARRAY(int, geom_conaffinity);
+  ARRAY(int, pair_geom1);
+  ARRAY(int, pair_geom2);
+  ARRAY(int, exclude_signature);
+  const void *m = s->world->model;
+  const sap_mujoco *a = s->world->api;
+  const size_t n = (size_t)s->bodies->n_geoms, n_given = (size_t)s->n_given;
+  const int64_t n_excluded = sap_int64_at(m, a->model.nexclude);
+  const int numbers[] = {sap_int_at(m, a->model.disableflags) & NO_PARENT_FILTER, (int)n_given,
+                         (int)n_excluded};
+  const struct sap_followed arrays[] = {
+      {numbers, sizeof numbers},           {geom_size, 3 * n * sizeof(double)},
+      {geom_aabb, 6 * n * sizeof(double)}, {geom_rbound, n * sizeof(double)},
+      {geom_margin, n * sizeof(double)},   {geom_gap, n * sizeof(double)},
+      {geom_type, n * sizeof(int)},        {geom_contype, n * sizeof(int)},
+      {geom_conaffinity, n * sizeof(int)}, {pair_geom1, n_given * sizeof(int)},
+      {pair_geom2, n_given * sizeof(int)}, {exclude_signature, (size_t)n_excluded * sizeof(int)}};
+  return sap_known_gaps_check(s->gaps, arrays, sizeof arrays / sizeof *arrays);
+}
+
+/* those known, or new ones for this search alone */
+static void take_bodies(struct sap_search *s, struct sap_body_gaps *own) {
+  if (s->gaps) {
+    s->bodies = &s->gaps->bodies;
+    if (!has_changed(s) && s->bodies->are_listed) {
+      return;
+    }
+  } else {
+    const sap_forest *forest = &s->world->stepper->forest;
+    struct sap_arena arena = {0};
+    *own = (struct sap_body_gaps){.n_geoms = forest->n_geoms};
+    sap_body_gaps_carve(own, &arena);
+    arena = (struct sap_arena){.base = sap_search_take(s, arena.used)};
+    sap_body_gaps_carve(own, &arena);
+    sap_permit(arena.base, arena.used); /* the engine uses its stack again, without red zones */
+    s->bodies = own;
+  }
+  list_bodies(s);
+  s->bodies->are_few = are_few(s);
+  s->bodies->are_listed = 1;
+  s->bodies->are_known = 0;
+}
+
+/* ---- which may meet ------------------------------------------------------------------------- */
+
+static int masks_meet(int contype1, int conaffinity1, int contype2, int conaffinity2) {
+  return (contype1 & conaffinity2) != 0 || (contype2 & conaffinity1) != 0;
+}
+
+/* 1 where the model's list of pairs of bodies that are left out, which is sorted, has these */
+static int is_excluded(const struct sap_search *s, const struct sap_geom_body *a,
+                       const struct sap_geom_body *b) {
+  ARRAY(int, exclude_signature);
+  const unsigned signature = ((unsigned)a->id << 16) + (unsigned)b->id;
+  const int64_t n = sap_int64_at(s->world->model, s->world->api->model.nexclude);
+  int64_t low = 0, high = n;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if ((unsigned)exclude_signature[middle] < signature) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < n && (unsigned)exclude_signature[low] == signature;
+}
+
+/* 1 where MuJoCo does not look at two bodies, by their masks, their joints or the model's list */
+static int never_meet(const struct sap_search *s, const struct sap_geom_body *a,
+                      const struct sap_geom_body *b) {
+  const sap_mujoco *api = s->world->api;
+  const sap_forest *forest = &s->world->stepper->forest;
+  const int32_t *weld = forest->body_weldid;
+  ARRAY(int, body_parentid);
+  const int32_t w1 = weld[a->id], w2 = weld[b->id];
+  if (!masks_meet(a->contype, a->conaffinity, b->contype, b->conaffinity) || w1 == w2 ||
+      (!moves(s, a) && !moves(s, b))) {
+    return 1;
+  }
+  if (w1 != 0 && w2 != 0 &&
+      !(sap_int_at(s->world->model, api->model.disableflags) & NO_PARENT_FILTER) &&
+      (w1 == weld[body_parentid[w2]] || w2 == weld[body_parentid[w1]])) {
+    return 1;
+  }
+  return is_excluded(s, a, b);
+}
+
+/* ---- boxes and spheres around them ---------------------------------------------------------- */
+
+/* that of a geom, or the root of its tree of boxes */
+static const struct sap_mover *mover_of(struct sap_search *s, int32_t i) {
+  static const double all[6] = {0.0, 0.0, 0.0, 1e10, 1e10, 1e10};
+  ARRAY(int, body_bvhadr);
+  ARRAY(double, bvh_aabb);
+  STATE(xipos);
+  STATE(ximat);
+  const struct sap_geom_body *body = s->bodies->body + i;
+  struct sap_mover *box = s->boxes + i;
+  if (is_single(body)) {
+    return sap_search_mover(s, body->first);
+  }
+  if (!s->is_boxed[i]) {
+    const int64_t b = body->id, root = body_bvhadr[b];
+    sap_search_place_box(s, body->id, root < 0 ? all : bvh_aabb + 6 * root, xipos + 3 * b,
+                         ximat + 9 * b, box);
+    box->travel = s->distance[i];
+    box->gain = s->gain[i];
+    s->is_boxed[i] = 1;
+  }
+  return box;
+}
+
+struct sphere {
+  const double *centre;
+  double radius;
+};
+
+static struct sphere sphere_of(struct sap_search *s, int32_t i) {
+  ARRAY(int, geom_type);
+  ARRAY(double, geom_rbound);
+  STATE(geom_xpos);
+  const struct sap_geom_body *body = s->bodies->body + i;
+  const int64_t g = body->first;
+  if (is_single(body)) {
+    return (struct sphere){geom_xpos + 3 * g,
+                           geom_type[g] == GEOM_PLANE ? endless : geom_rbound[g]};
+  }
+  const struct sap_mover *box = mover_of(s, i);
+  return (struct sphere){box->centre, box->radius};
+}
+
+static double gap_of_spheres(struct sap_search *s, int32_t i, int32_t j) {
+  const struct sphere a = sphere_of(s, i), b = sphere_of(s, j);
+  const double x = b.centre[0] - a.centre[0], y = b.centre[1] - a.centre[1],
+               z = b.centre[2] - a.centre[2];
+  return sqrt(x * x + y * y + z * z) - a.radius - b.radius;
+}
+
+/* ---- which are near ------------------------------------------------------------------------- */
+
+/* lists the geoms of two bodies that may meet; a lower bound of the distance of all that are not of
+ * explicit pairs */
+static double look_at_geoms(struct sap_search *s, int32_t i, int32_t j) {
+  ARRAY(int, geom_contype);
+  ARRAY(int, geom_conaffinity);
+  const struct sap_geom_body *a = s->bodies->body + i, *b = s->bodies->body + j;
+  double gap, least = INFINITY;
+  if (!(is_single(a) && is_single(b)) &&
+      sap_movers_stay_apart(mover_of(s, i), mover_of(s, j), s->time, a->own + b->own, &gap)) {
+    return gap;
+  }
+  for (int32_t g1 = a->first; g1 < a->end; ++g1) {
+    if (!masks_meet(geom_contype[g1], geom_conaffinity[g1], b->contype, b->conaffinity)) {
+      continue;
+    }
+    if (!is_single(a) && !is_single(b) &&
+        sap_movers_stay_apart(sap_search_mover(s, g1), mover_of(s, j), s->time,
+                              sap_search_own(s, g1) + b->own, &gap)) {
+      least = gap < least ? gap : least;
+      continue;
+    }
+    for (int32_t g2 = b->first; g2 < b->end; ++g2) {
+      if (masks_meet(geom_contype[g1], geom_conaffinity[g1], geom_contype[g2],
+                     geom_conaffinity[g2]) &&
+          !sap_search_is_given(s, g1, g2)) {
+        gap = sap_search_look_at_geoms(s, g1, g2);
+        least = gap < least ? gap : least;
+      }
+    }
+  }
+  return least;
+}
+
+static int has_box(const struct sap_search *s, int32_t i) {
+  ARRAY(int, geom_type);
+  int32_t g = s->bodies->body[i].first;
+  while (g < s->bodies->body[i].end && geom_type[g] != GEOM_BOX) {
+    ++g;
+  }
+  return g < s->bodies->body[i].end;
+}
+
+/* MuJoCo tells two boxes apart by planes along their faces and across their edges. The normals of
+ * those that meet at a corner of their difference lie in one octant, where a sum of length 1 has
+ * weights of sum sqrt(3) at most: the best plane leaves no less than this share of the distance. */
+static const double least_share = 0.577;
+
+/* The same, where spheres around them leave less than `clear`; of boxes, what MuJoCo's planes leave
+ * at least, as later steps rely on it. */
+static double look_at(struct sap_search *s, int32_t i, int32_t j, double clear) {
+  const double gap = gap_of_spheres(s, i, j);
+  if (gap > clear) {
+    return gap;
+  }
+  const double least = look_at_geoms(s, i, j);
+  if (!(least > 0 && least < INFINITY && has_box(s, i) && has_box(s, j))) {
+    return least;
+  }
+  return fmax(fmin(least, gap), least_share * least);
+}
+
+/* the distances up to which contacts of bodies are listed, each a sum of two */
+static void find_distances(const struct sap_search *s) {
+  const struct sap_body_gaps *bodies = s->bodies;
+  for (int32_t i = 0; i < bodies->n; ++i) {
+    const struct sap_geom_body *body = bodies->body + i;
+    const double travel =
+        sap_travel_of_body(s->travel, body->id, body->first, body->end, s->gain + i);
+    s->distance[i] = sap_larger(body->own, body->gap + travel);
+  }
+}
+
+int sap_search_bodies(struct sap_search *s) {
+  STATE(geom_xpos);
+  STATE(geom_xmat);
+  struct sap_body_gaps own;
+  take_bodies(s, &own);
+  struct sap_body_gaps *bodies = s->bodies;
+  if (!bodies->are_few) {
+    return 0;
+  }
+  const size_t n = (size_t)bodies->n;
+  s->boxes = sap_search_take(s, n * sizeof *s->boxes);
+  s->distance = sap_search_take(s, 2 * n * sizeof *s->distance);
+  s->gain = s->distance + n;
+  s->is_boxed = sap_search_take(s, n);
+  memset(s->is_boxed, 0, n);
+  sap_body_gaps_follow(bodies, geom_xpos, geom_xmat);
+  find_distances(s);
+  double *spent = sap_search_take(s, n * sizeof *spent);
+  for (int32_t i = 0; i < bodies->n; ++i) {
+    spent[i] = bodies->moved[i] + s->distance[i];
+  }
+  for (int32_t i = 0; i < bodies->n; ++i) {
+    if (sap_body_gaps_near(bodies, i, spent) == 0) {
+      continue;
+    }
+    for (int32_t j = sap_first_after(bodies, i); j < bodies->n; ++j) {
+      const double kept = *sap_body_gaps_kept(bodies, i, j);
+      if (kept > spent[i] + spent[j]) {
+        continue;
+      }
+      const int is_new = kept == -INFINITY;
+      const int meet = !is_new || !never_meet(s, bodies->body + i, bodies->body + j);
+      sap_body_gaps_keep(bodies, i, j,
+                         meet ? look_at(s, i, j, s->distance[i] + s->distance[j]) : INFINITY);
+    }
+  }
+  return 1;
+}

@@ -1,0 +1,115 @@
+#include "mujoco/speculative/hinges.h"
+
+#include <math.h>
+
+#include "base/arithmetic.h"
+#include "step/contacts/separation_bounds.h"
+#include "step/stepper_object.h"
+#include "mujoco/engine/fields.h"
+
+/* of MuJoCo's enums */
+enum { GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
+
+/* by which flanges that lie on each other may overlap: vertices are of single precision, m */
+static const double touch = 1e-7;
+
+/* what is known of a gap may be wrong by its round-off, m */
+static const double round_off = 1e-12;
+
+#define ARRAY(type, name) const type *name = sap_pointer_at(world->model, world->api->model.name)
+#define STATE(name) const double *name = sap_pointer_at(world->data, world->api->data.name)
+
+/* the unit axis of the hinge that is all that lies between two bodies, or NULL */
+static const double *hinge_between(const sap_mujoco_world *world, int32_t body1, int32_t body2) {
+  const sap_forest *forest = &world->stepper->forest;
+  ARRAY(int, body_parentid);
+  STATE(cdof);
+  const int32_t *weld = forest->body_weldid;
+  int32_t upper = weld[body1], lower = weld[body2];
+  if (lower == 0 || weld[body_parentid[lower]] != upper) {
+    const int32_t swapped = lower;
+    lower = upper;
+    upper = swapped;
+  }
+  if (lower == 0 || weld[body_parentid[lower]] != upper || forest->body_dofnum[lower] != 1) {
+    return NULL;
+  }
+  const double *axis = cdof + 6 * (int64_t)forest->body_dofadr[lower];
+  return sap_vector_dot(3, axis, axis) > 0.5 ? axis : NULL; /* of a slide: 0 */
+}
+
+struct extent {
+  double low, high;
+};
+
+/* of a geom along u */
+static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, const double *u) {
+  ARRAY(int, geom_type);
+  ARRAY(double, geom_size);
+  ARRAY(double, geom_aabb);
+  STATE(geom_xpos);
+  STATE(geom_xmat);
+  const int64_t g = geom;
+  const int type = geom_type[g];
+  const double *R = geom_xmat + 9 * g, *box = geom_aabb + 6 * g, *size = geom_size + 3 * g;
+  const double at = sap_vector_dot(3, geom_xpos + 3 * g, u);
+  double w[3];
+  for (int k = 0; k < 3; ++k) {
+    w[k] = R[k] * u[0] + R[3 + k] * u[1] + R[6 + k] * u[2];
+  }
+  if (type == GEOM_SPHERE || type == GEOM_CAPSULE) {
+    const double reach = size[0] + (type == GEOM_CAPSULE ? size[1] * fabs(w[2]) : 0.0);
+    return (struct extent){at - reach, at + reach};
+  }
+  if (type != GEOM_MESH) {
+    const double centre = at + sap_vector_dot(3, box, w);
+    const double reach = box[3] * fabs(w[0]) + box[4] * fabs(w[1]) + box[5] * fabs(w[2]);
+    return (struct extent){centre - reach, centre + reach};
+  }
+  ARRAY(int, geom_dataid);
+  ARRAY(int, mesh_vertadr);
+  ARRAY(int, mesh_vertnum);
+  ARRAY(float, mesh_vert);
+  const float *x = mesh_vert + 3 * (int64_t)mesh_vertadr[geom_dataid[g]];
+  struct extent extent = {INFINITY, -INFINITY};
+  for (int i = 0; i < mesh_vertnum[geom_dataid[g]]; ++i, x += 3) {
+    const double height = w[0] * (double)x[0] + w[1] * (double)x[1] + w[2] * (double)x[2];
+    extent.low = fmin(extent.low, at + height);
+    extent.high = sap_larger(extent.high, at + height);
+  }
+  return extent;
+}
+
+int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_known_gaps *gaps,
+                                 int32_t g1, int32_t g2, double own) {
+  const int32_t *body = world->stepper->forest.geom_bodyid;
+  const double *axis = hinge_between(world, body[g1], body[g2]), least = own - touch;
+  if (!axis) {
+    return 0;
+  }
+  /* known of the pair the other way round, which has the distance */
+  struct sap_known_gap now = {.geom = {g2, g1}}, *known = NULL;
+  if (gaps) {
+    ARRAY(double, geom_rbound);
+    STATE(geom_xpos);
+    STATE(geom_xmat);
+    const double *R = geom_xmat + 9 * (int64_t)g2;
+    for (int k = 0; k < 3; ++k) {
+      now.normal[k] = R[k] * axis[0] + R[3 + k] * axis[1] + R[6 + k] * axis[2];
+    }
+    now.pose = sap_relative_pose_of(geom_xpos + 3 * (int64_t)g2, R, geom_xpos + 3 * (int64_t)g1,
+                                    geom_xmat + 9 * (int64_t)g1);
+    known = sap_known_gaps_at(gaps, g2, g1);
+    const double change =
+        round_off + sap_known_gap_change(known, g2, g1, now.normal, &now.pose, geom_rbound[g1]);
+    if (known->gap - change > least || known->gap + change < least) {
+      return known->gap > least;
+    }
+  }
+  const struct extent a = extent_of(world, g1, axis), b = extent_of(world, g2, axis);
+  now.gap = sap_larger(b.low - a.high, a.low - b.high);
+  if (known) {
+    *known = now;
+  }
+  return now.gap > least;
+}

@@ -1,0 +1,138 @@
+#include "mujoco/speculative/margins.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "step/stepper_object.h"
+#include "mujoco/speculative/separation.h"
+#include "mujoco/engine/fields.h"
+#include "mujoco/speculative/model_copy.h"
+#include "mujoco/speculative/pairs.h"
+#include "mujoco/stages/stack.h"
+#include "mujoco/speculative/twists.h"
+
+/* an array of the model */
+#define ARRAY(type, name) const type *name = sap_pointer_at(m, a->model.name)
+
+static int moves(const sap_mujoco_world *world, int32_t geom) {
+  const sap_forest *forest = &world->stepper->forest;
+  return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
+}
+
+/* 0 of geoms that meet none but those of explicit pairs, where there are none of these: most geoms
+ * of a robot only show it */
+static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  ARRAY(int, geom_contype);
+  ARRAY(int, geom_conaffinity);
+  return (geom_contype[geom] | geom_conaffinity[geom]) != 0 || sap_int64_at(m, a->model.npair) > 0;
+}
+
+static const void *model_with_margins(const sap_mujoco_world *world,
+                                      const struct sap_travel *travel) {
+  for (int32_t g = 0; g < world->stepper->forest.n_geoms; ++g) {
+    if (needs_margin(world, g)) {
+      sap_travel_of(travel, g);
+    } else {
+      travel->distance[g] = 0.0;
+    }
+  }
+  return sap_mujoco_with_margins(world, travel->distance);
+}
+
+/* ---- what leaves the list ------------------------------------------------------------------- */
+
+/* the distance up to which the model itself lists a contact of two geoms */
+static double own_reach(const sap_mujoco_world *world, const int *geom) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  ARRAY(double, geom_margin);
+  ARRAY(double, geom_gap);
+  ARRAY(double, pair_margin);
+  ARRAY(double, pair_gap);
+  ARRAY(int, pair_geom1);
+  ARRAY(int, pair_geom2);
+  double reach =
+      geom_margin[geom[0]] + geom_margin[geom[1]] + geom_gap[geom[0]] + geom_gap[geom[1]];
+  const int64_t n_pairs = sap_int64_at(m, a->model.npair);
+  for (int64_t p = 0; p < n_pairs; ++p) {
+    if ((pair_geom1[p] == geom[0] && pair_geom2[p] == geom[1]) ||
+        (pair_geom1[p] == geom[1] && pair_geom2[p] == geom[0])) {
+      reach = sap_larger(reach, pair_margin[p] + pair_gap[p]);
+    }
+  }
+  return reach;
+}
+
+/* 1 where a contact may close within the step, or is one of the model's own list */
+static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
+                     const struct sap_travel *travel, const char *contact) {
+  const sap_mujoco *a = world->api;
+  const double dist = sap_double_at(contact, a->contact.dist);
+  const int geom[2] = {sap_int_at(contact, a->contact.geom),
+                       sap_int_at(contact, a->contact.geom + (ptrdiff_t)sizeof(int))};
+  if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom)) {
+    return 1;
+  }
+  double p[3], n[3], v[2][3], turn[3], gain = 0.0, reach = INFINITY;
+  memcpy(p, contact + a->contact.pos, sizeof p);
+  memcpy(n, contact + a->contact.frame, sizeof n);
+  const int32_t *body_of = world->stepper->forest.geom_bodyid;
+  for (int side = 0; side < 2; ++side) {
+    sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
+    if (moves(world, geom[side])) {
+      gain += travel->gain[geom[side]];
+      reach = fmin(reach, sap_travel_reach(world, geom[side]));
+    }
+  }
+  double closing = 0.0, slide[3];
+  for (int j = 0; j < 3; ++j) {
+    slide[j] = v[1][j] - v[0][j];
+    closing -= n[j] * slide[j];
+    turn[j] = twist[body_of[geom[1]]].angular[j] - twist[body_of[geom[0]]].angular[j];
+  }
+  const double swing = reach < INFINITY ? sap_length(turn) * reach : 0.0;
+  closing += swing;
+  const int32_t *tree_of = world->stepper->forest.body_treeid;
+  if (tree_of[body_of[geom[0]]] == tree_of[body_of[geom[1]]]) {
+    gain = fmin(gain, sap_gain_of(travel->fall, sap_length(slide) + swing));
+  }
+  return dist < sap_travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
+}
+
+static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
+                      const struct sap_travel *travel) {
+  const sap_mujoco *a = world->api;
+  char *contacts = sap_pointer_at(world->data, a->data.contact);
+  const size_t size = (size_t)a->contact.size;
+  const int n = sap_int_at(world->data, a->data.ncon);
+  int kept = 0;
+  for (int i = 0; i < n; ++i) {
+    const char *contact = contacts + (size_t)i * size;
+    if (may_close(world, twist, travel, contact)) {
+      if (kept < i) {
+        memcpy(contacts + (size_t)kept * size, contact, size);
+      }
+      ++kept;
+    }
+  }
+  memcpy((char *)world->data + a->data.ncon, &kept, sizeof kept);
+}
+
+void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const size_t n_bodies = (size_t)world->stepper->forest.n_bodies;
+  a->mj_markStack(world->data);
+  struct sap_twist *twist = sap_stack_take(world, n_bodies * sizeof *twist);
+  struct sap_geom_pair *pair = sap_stack_take(world, SAP_MOST_PAIRS * sizeof *pair);
+  sap_mujoco_twists(world, twist);
+  const struct sap_travel travel = sap_travel_begin(world, twist);
+  const int32_t n_pairs = sap_mujoco_find_pairs(&travel, pair);
+  a->mj_collision(n_pairs < 0 ? model_with_margins(world, &travel)
+                              : sap_mujoco_with_pairs(world, travel.distance, pair, n_pairs),
+                  world->data);
+  leave_out(world, twist, &travel);
+  a->mj_freeStack(world->data);
+}

@@ -1,0 +1,69 @@
+/* One search of pairs: what pairs.c, of geoms, and body_pairs.c, of bodies, share. */
+#ifndef SAPWOOD_MUJOCO_SPECULATIVE_PAIR_SEARCH_H
+#define SAPWOOD_MUJOCO_SPECULATIVE_PAIR_SEARCH_H
+
+#include "mujoco/speculative/separation.h"
+#include "mujoco/stages/stack.h"
+#include "mujoco/speculative/motion_bound.h"
+
+struct sap_body_gaps;
+struct sap_geom_pair;
+struct sap_known_gaps;
+
+/* pairs of the model's own list, and of bodies that it leaves out */
+enum { SAP_MOST_GIVEN = 1 << 8, SAP_MOST_EXCLUDED = 1 << 10 };
+
+/* the bound of a gap that is of no use later on, m */
+#define SAP_SEARCH_LISTED (-1e10)
+
+struct sap_search {
+  const sap_mujoco_world *world;
+  const struct sap_travel *travel;
+  double time;                     /* (1 + SAP_OPEN_TIME) dt */
+  struct sap_mover *movers;        /* (n_geoms) where they are known */
+  int8_t *is_known;                /* (n_geoms) */
+  struct sap_known_gaps *gaps;     /* NULL: another thread has them */
+  struct sap_body_gaps *bodies;    /* those, or of this search alone */
+  struct sap_mover *boxes;         /* (n) around bodies of several geoms, where they are known */
+  int8_t *is_boxed;                /* (n) */
+  double *distance, *gain;         /* (n) bounds of those of the geoms of a body, m and m/s */
+  int32_t n_distances, n_measured; /* apart, as what is measured anew depends on earlier steps */
+  int64_t n_given;                 /* pairs of the model's own list */
+  struct sap_geom_pair *pair;
+  int32_t n_pairs;
+};
+
+#define ARRAY(type, name) \
+  const type *name = sap_pointer_at(s->world->model, s->world->api->model.name)
+#define STATE(name) const double *name = sap_pointer_at(s->world->data, s->world->api->data.name)
+
+static inline void *sap_search_take(const struct sap_search *s, size_t size) {
+  return sap_stack_take(s->world, size);
+}
+
+/* what a geom adds to the distance up to which the model itself lists contacts */
+double sap_search_own(const struct sap_search *s, int32_t geom);
+
+/* and up to which they are listed ahead */
+double sap_search_travel(const struct sap_search *s, int32_t geom);
+
+const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom);
+
+static inline const struct sap_mover *sap_search_mover(struct sap_search *s, int32_t geom) {
+  return s->is_known[geom] ? s->movers + geom : sap_search_place_geom(s, geom);
+}
+
+/* a box of a body: its centre and half lengths in a frame, (6), (3) and (3, 3) */
+void sap_search_place_box(const struct sap_search *s, int32_t body, const double *box,
+                          const double *origin, const double *axes, struct sap_mover *mover);
+
+/* Lists two geoms of no explicit pair if they may meet; a lower bound of their distance. */
+double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2);
+
+/* 1 where the model's own list has the two geoms */
+int sap_search_is_given(const struct sap_search *s, int32_t g1, int32_t g2);
+
+/* Lists what may meet, but for the model's own list; 0 where there is too much to be looked at. */
+int sap_search_bodies(struct sap_search *s);
+
+#endif

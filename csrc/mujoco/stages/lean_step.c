@@ -1,0 +1,147 @@
+#include "mujoco/stages/lean_step.h"
+
+#include "step/stepper_object.h"
+#include "mujoco/engine/fields.h"
+#include "mujoco/speculative/model_copy.h"
+#include "mujoco/stages/recording.h"
+#include "mujoco/stages/no_rows.h"
+
+/* of MuJoCo's enums */
+enum { NO_EQUALITY = 1 << 1, NO_FRICTION = 1 << 2, NO_LIMIT = 1 << 3, NO_CONTACT = 1 << 4 };
+enum { OVERRIDE = 1 << 0, ENERGY = 1 << 1, FORWARD_INVERSE = 1 << 2, DISCRETE_INVERSE = 1 << 3 };
+enum { ON_BODY = 5 };
+
+#define ARRAY(type, name) const type *name = sap_pointer_at(world->model, world->api->model.name)
+#define SIZE(name) sap_int64_at(world->model, world->api->model.name)
+
+static int disables(const sap_mujoco_world *world, int flag) {
+  return (sap_int_at(world->model, world->api->model.disableflags) & flag) != 0;
+}
+
+static int has_equalities(const sap_mujoco_world *world) {
+  return SIZE(neq) > 0 && !disables(world, NO_EQUALITY);
+}
+
+static int has_tendon_friction(const sap_mujoco_world *world) {
+  ARRAY(double, tendon_frictionloss);
+  const int64_t n = disables(world, NO_FRICTION) ? 0 : SIZE(ntendon);
+  int any = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    any |= tendon_frictionloss[i] > 0.0;
+  }
+  return any;
+}
+
+/* ---- which steps ---------------------------------------------------------------------------- */
+
+/* 1 where a step finds the rows that the engine would make in the elements of its stepper */
+static int knows_rows(const sap_mujoco_world *world) {
+  ARRAY(double, dof_frictionloss);
+  ARRAY(unsigned char, jnt_limited);
+  const sap_stepper *stepper = world->stepper;
+  const double *known = stepper->constrained ? stepper->elements.dof_frictionloss : NULL;
+  int64_t unknown = stepper->constrained ? 0 : has_equalities(world) + SIZE(ntendon);
+  for (int64_t i = 0; i < SIZE(nv); ++i) {
+    const double loss = disables(world, NO_FRICTION) ? 0.0 : dof_frictionloss[i];
+    unknown += (known ? known[i] : 0.0) != (loss > 0.0 ? loss : 0.0);
+  }
+  for (int64_t j = 0; j < SIZE(njnt) && !stepper->constrained; ++j) {
+    unknown += jnt_limited[j] && !disables(world, NO_LIMIT);
+  }
+  return unknown == 0;
+}
+
+/* 1 where forces follow from the rows of contacts: of actuators that act on a body, and of geoms
+ * that stick */
+static int adheres(const sap_mujoco_world *world) {
+  ARRAY(int, actuator_trntype);
+  int any = 0;
+  for (int64_t i = 0; i < SIZE(nactuator); ++i) {
+    any |= actuator_trntype[i] == ON_BODY;
+  }
+  if (world->api->model.geom_adhesion >= 0) {
+    ARRAY(double, geom_adhesion);
+    ARRAY(double, pair_adhesion);
+    for (int64_t g = 0; g < SIZE(ngeom); ++g) {
+      any |= geom_adhesion[g] != 0.0;
+    }
+    for (int64_t p = 0; p < SIZE(npair); ++p) {
+      any |= pair_adhesion[p] != 0.0;
+    }
+  }
+  return any;
+}
+
+/* what violates its limits at the end of a run mostly does so when the next one starts */
+static void look_back(sap_mujoco_world *world) {
+  const sap_step_hooks *hooks = &world->hooks;
+  if (hooks->lock) {
+    hooks->lock(hooks->context);
+  }
+  world->reads_rows = world->stepper->gather.reads_rows;
+  if (hooks->unlock) {
+    hooks->unlock(hooks->context);
+  }
+}
+
+int sap_mujoco_begin_quiet(sap_mujoco_world *world) {
+  const int known = OVERRIDE | ENERGY | FORWARD_INVERSE | DISCRETE_INVERSE;
+  const int enabled = sap_int_at(world->model, world->api->model.enableflags);
+  const int records = world->recording && world->recording->arrays[SAP_RECORDED_sensordata];
+  const int64_t goes_on = SIZE(nplugin) | SIZE(nhistory) | SIZE(nflex);
+  look_back(world);
+  return !records && goes_on == 0 && (enabled & ~known) == 0 && knows_rows(world) &&
+         !adheres(world);
+}
+
+int sap_mujoco_is_watched(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  int any = 0;
+#define LOOK_AT(name) any |= *a->name != NULL;
+  SAP_MUJOCO_CALLBACKS(LOOK_AT)
+#undef LOOK_AT
+  return any;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+/* most entries of J in a row of a contact, a limit or a friction: of two trees, where rows are
+ * sparse */
+static int64_t most_entries(const sap_mujoco_world *world) {
+  const sap_forest *forest = &world->stepper->forest;
+  int64_t widest = world->api->mj_isSparse(world->model) ? 0 : forest->nv;
+  for (int32_t t = 0; t < forest->n_trees && widest < forest->nv; ++t) {
+    widest = 2 * forest->tree_dofnum[t] > widest ? 2 * forest->tree_dofnum[t] : widest;
+  }
+  return widest < forest->nv ? widest : forest->nv;
+}
+
+/* With all rows a step might fail for want of memory, which quiet ones should too: bytes of a row
+ * and of an entry of J, with what MuJoCo needs in between, and then as much again. */
+static int has_room_for_all(const sap_mujoco_world *world) {
+  enum { MOST_ROWS_OF_CONTACT = 10, ROW = 2048, ENTRY = 64, IN_BETWEEN = 1 << 16 };
+  const void *d = world->data;
+  const int64_t nv = SIZE(nv), ncon = sap_int_at(d, world->api->data.ncon);
+  const int64_t short_rows = nv + 2 * SIZE(njnt) + MOST_ROWS_OF_CONTACT * ncon;
+  const int64_t long_rows = 6 * SIZE(neq) + 3 * SIZE(ntendon);
+  const int64_t used =
+      sap_int64_at(d, world->api->data.pstack) + sap_int64_at(d, world->api->data.parena);
+  return short_rows * (ROW + ENTRY * most_entries(world)) + long_rows * (ROW + ENTRY * nv) +
+             ROW * nv + IN_BETWEEN <
+         sap_int64_at(d, world->api->data.narena) - used;
+}
+
+int sap_mujoco_make_few_rows(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  if (!has_room_for_all(world)) {
+    return 0;
+  }
+  const int frictions = has_tendon_friction(world);
+  if (world->stepper->constrained && (has_equalities(world) || frictions)) {
+    a->mj_markStack(world->data);
+    const int flags = NO_LIMIT | NO_CONTACT | (frictions ? 0 : NO_FRICTION);
+    a->mj_makeConstraint(sap_mujoco_with_disabled(world, flags), world->data);
+    a->mj_freeStack(world->data);
+  }
+  return 1;
+}

@@ -1,0 +1,12 @@
+/* Memory on MuJoCo's stack, between mj_markStack() and mj_freeStack(). MuJoCo answers a request for
+ * no bytes with NULL, which neither memset() nor pointer arithmetic takes: here it is a pointer. */
+#ifndef SAPWOOD_MUJOCO_STAGES_STACK_H
+#define SAPWOOD_MUJOCO_STAGES_STACK_H
+
+#include "sapwood/mujoco.h"
+
+static inline void *sap_stack_take(const sap_mujoco_world *world, size_t bytes) {
+  return world->api->mj_stackAllocByte(world->data, bytes > 0 ? bytes : 1, sizeof(double));
+}
+
+#endif

@@ -1,0 +1,410 @@
+/* One step, and the loop over steps. The lock of the hooks is held for the contact part alone, so
+ * that callbacks of MuJoCo may use the stepper. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "step/contacts/friction_memory.h"
+#include "mujoco/engine/fields.h"
+#include "mujoco/engine/guard.h"
+#include "mujoco/speculative/margins.h"
+#include "mujoco/stages/lean_step.h"
+#include "mujoco/stages/recording.h"
+#include "mujoco/stages/no_rows.h"
+#include "mujoco/engine/world.h"
+
+/* 1 when every entry is a number within the limit; without a branch per entry */
+static int all_within(const double *x, int64_t n, double limit) {
+  int64_t outside = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    outside += !(fabs(x[i]) <= limit);
+  }
+  return outside == 0;
+}
+
+static int check_state(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const double limit = world->stepper->settings.acceleration_limit;
+  const ptrdiff_t places[SAP_STATE_ARRAYS] = {a->data.qpos, a->data.qvel,      a->data.act,
+                                              a->data.ctrl, a->data.mocap_pos, a->data.mocap_quat};
+  for (int i = 0; i < SAP_STATE_ARRAYS; ++i) {
+    const double *x = sap_pointer_at(world->data, places[i]);
+    if (!all_within(x, world->state_length[i], limit)) {
+      int64_t j = 0;
+      while (fabs(x[j]) <= limit) {
+        ++j;
+      }
+      sap_mujoco_fail(world, SAP_STEP_STATE, i, j);
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* why the stepper took no step */
+static void explain(sap_mujoco_world *world) {
+  const sap_stepper *stepper = world->stepper;
+  const sap_solution *s = &stepper->solution;
+  if (world->status != SAP_OK) {
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  } else if (stepper->gather.fault != SAP_FAULT_NONE) {
+    sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
+  } else {
+    sap_mujoco_fail(world, SAP_STEP_OUTCOME, (int)s->outcome, s->tree);
+  }
+}
+
+/* ---- what is remembered ---------------------------------------------------------------------- */
+
+enum { STATE_PARTS = 4 };
+
+/* what a step leaves that is there unchanged when the next one starts */
+static void list_state(const sap_mujoco_world *world, struct sap_state_part *parts) {
+  const sap_mujoco *a = world->api;
+  const char *d = world->data;
+  const ptrdiff_t places[] = {a->data.qpos, a->data.qvel, a->data.act};
+  parts[0] = (struct sap_state_part){(const double *)(const void *)(d + a->data.time), 1};
+  for (int i = 1; i < STATE_PARTS; ++i) {
+    parts[i] =
+        (struct sap_state_part){sap_pointer_at(d, places[i - 1]), world->state_length[i - 1]};
+  }
+}
+
+static void check_memory(const sap_mujoco_world *world) {
+  if (world->memory) {
+    struct sap_state_part parts[STATE_PARTS];
+    list_state(world, parts);
+    sap_friction_memory_check(world->memory, parts, STATE_PARTS);
+  }
+}
+
+static void mark_memory(const sap_mujoco_world *world) {
+  const sap_step_hooks *hooks = &world->hooks;
+  if (world->memory) {
+    struct sap_state_part parts[STATE_PARTS];
+    list_state(world, parts);
+    if (hooks->lock) {
+      hooks->lock(hooks->context);
+    }
+    sap_friction_memory_mark(world->memory, parts, STATE_PARTS);
+    if (hooks->unlock) {
+      hooks->unlock(hooks->context);
+    }
+  }
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+/* gather, solve, write back, and what there is to tell of it */
+static int take_contact_part(sap_mujoco_world *world) {
+  const sap_step_hooks *hooks = &world->hooks;
+  const sap_step_arrays arrays = sap_mujoco_arrays(world);
+  if (hooks->lock) {
+    hooks->lock(hooks->context);
+  }
+  check_memory(world);
+  world->error = (sap_error){0};
+  world->status = sap_stepper_solve(world->stepper, &arrays, &world->error);
+  if (!world->stepper->took) {
+    explain(world);
+  } else {
+    world->record = sap_stepper_record(world->stepper);
+    world->reads_rows = world->stepper->gather.reads_rows;
+    if (world->recording && !sap_recording_note(world->recording, world)) {
+      world->status = SAP_OUT_OF_MEMORY;
+      sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+    }
+  }
+  if (hooks->unlock) {
+    hooks->unlock(hooks->context);
+  }
+  return world->failure == SAP_STEP_TAKEN;
+}
+
+/* of MuJoCo's enums */
+enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4, NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
+
+static int flag_at(const void *data, ptrdiff_t offset) {
+  return ((const unsigned char *)data)[offset] != 0;
+}
+
+/* MuJoCo's stack, as its functions should leave it */
+struct stack {
+  const void *pstack, *pbase;
+};
+
+static struct stack stack_of(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  return (struct stack){sap_pointer_at(world->data, a->data.pstack),
+                        sap_pointer_at(world->data, a->data.pbase)};
+}
+
+/* gives back what functions that were left by an error had taken */
+static void restore_stack(const sap_mujoco_world *world, const struct stack *stack) {
+  char *d = world->data;
+  memcpy(d + world->api->data.pstack, &stack->pstack, sizeof stack->pstack);
+  memcpy(d + world->api->data.pbase, &stack->pbase, sizeof stack->pbase);
+}
+
+/* how often MuJoCo had no room, for contacts and for rows */
+struct shortage {
+  int contacts, rows;
+};
+
+static struct shortage shortage_of(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  return (struct shortage){sap_int_at(world->data, a->data.contacts_full),
+                           sap_int_at(world->data, a->data.rows_full)};
+}
+
+static void set_shortage(const sap_mujoco_world *world, const struct shortage *shortage) {
+  const sap_mujoco *a = world->api;
+  char *d = world->data;
+  memcpy(d + a->data.contacts_full, &shortage->contacts, sizeof shortage->contacts);
+  memcpy(d + a->data.rows_full, &shortage->rows, sizeof shortage->rows);
+}
+
+static int is_short(const sap_mujoco_world *world, const struct shortage *before) {
+  const struct shortage now = shortage_of(world);
+  return now.contacts != before->contacts || now.rows != before->rows;
+}
+
+static void make_rows(sap_mujoco_world *world) {
+  world->rows_left_out = world->quiet && !world->reads_rows && sap_mujoco_make_few_rows(world);
+  if (!world->rows_left_out && !sap_mujoco_has_no_rows(world)) {
+    world->api->mj_makeConstraint(world->model, world->data);
+  }
+}
+
+static void look_ahead(void *context) {
+  sap_mujoco_world *world = context;
+  sap_mujoco_find_contacts(world);
+  make_rows(world);
+}
+
+/* A filter of contacts is handed the model by the position stage: there margins stay, as where
+ * there are no contacts. */
+static int looks_ahead(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const int none = sap_int_at(world->model, a->model.disableflags) & (NO_CONSTRAINT | NO_CONTACT);
+  return world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none;
+}
+
+/* Contacts that may close in the step, and rows; where that is more than there is room for, those
+ * that the model lists. */
+static void find_contacts(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  char *d = world->data;
+  if (!looks_ahead(world)) {
+    a->mj_collision(world->model, d);
+    make_rows(world);
+    return;
+  }
+  const struct shortage before = shortage_of(world);
+  const struct stack stack = stack_of(world);
+  if (sap_mujoco_try(a, look_ahead, world) < 0 || is_short(world, &before)) {
+    restore_stack(world, &stack);
+    set_shortage(world, &before);
+    a->mj_collision(world->model, d);
+    a->mj_makeConstraint(world->model, d);
+    world->rows_left_out = 0;
+    world->fallbacks |= SAP_FALLBACK_MODEL_CONTACTS;
+  }
+}
+
+/* sensors and energy */
+static void find_position_values(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  a->mj_sensorPos(m, d);
+  if (flag_at(d, a->data.flg_energypos)) {
+    return;
+  }
+  if (sap_int_at(m, a->model.enableflags) & ENERGY) {
+    a->mj_energyPos(m, d);
+  } else {
+    memset((char *)d + a->data.energy, 0, 2 * sizeof(double));
+  }
+}
+
+static void find_velocity_values(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  a->mj_sensorVel(m, d);
+  if ((sap_int_at(m, a->model.enableflags) & ENERGY) && !flag_at(d, a->data.flg_energyvel)) {
+    a->mj_energyVel(m, d);
+  }
+}
+
+/* mj_step1 of a state that was checked, with a collision stage that finds what may close in the
+ * step. All else is handed the model itself, as Python's callbacks know no copy of it. */
+static void start_stages(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  /* mj_fwdPosition, whose first act is to forget the energy */
+  memset((char *)d + a->data.flg_energypos, 0, 1);
+  a->mj_fwdKinematics(m, d);
+  a->mj_makeM(m, d);
+  a->mj_factorM(m, d);
+  find_contacts(world);
+  a->mj_transmission(m, d);
+  if (!world->quiet) {
+    find_position_values(world);
+  }
+  a->mj_fwdVelocity(m, d);
+  if (!world->quiet) {
+    find_velocity_values(world);
+  }
+  if (*a->mjcb_control && !(sap_int_at(m, a->model.disableflags) & NO_ACTUATION)) {
+    (*a->mjcb_control)(m, d);
+  }
+}
+
+/* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in
+ * the world. */
+static int start_step(sap_mujoco_world *world) {
+  if (!check_state(world)) {
+    return 0;
+  }
+  const struct shortage before = shortage_of(world);
+  start_stages(world);
+  if (is_short(world, &before)) {
+    sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+    return 0;
+  }
+  return 1;
+}
+
+static void find_slopes(void *context) {
+  const sap_mujoco_world *world = context;
+  if (world->stepper->forest.nD > 0) {
+    world->api->mjd_smooth_vel(world->model, world->data, 0);
+  }
+}
+
+/* all that comes before contact */
+static void find_smooth_forces(void *context) {
+  sap_mujoco_world *world = context;
+  const sap_mujoco *a = world->api;
+  const sap_mujoco_options options = sap_mujoco_read_options(a, world->model);
+  if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
+    sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
+  } else if (start_step(world)) {
+    a->mj_fwdActuation(world->model, world->data);
+    a->mj_fwdAcceleration(world->model, world->data);
+    find_slopes(world);
+  }
+}
+
+static void take_step(void *context) {
+  sap_mujoco_world *world = context;
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  find_smooth_forces(world);
+  if (world->failure != SAP_STEP_TAKEN || !take_contact_part(world)) {
+    return;
+  }
+  if (!world->quiet) {
+    /* sensors have to see our forces, not what was computed before */
+    ((unsigned char *)d)[a->data.flg_rnepost] = 0;
+    a->mj_sensorAcc(m, d);
+  }
+  a->mj_Euler(m, d);
+  world->record.time = sap_double_at(d, a->data.time);
+  mark_memory(world);
+}
+
+/* calls body(world), which notes a failure in the world; an error of MuJoCo is one too */
+static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
+  const sap_mujoco *a = world->api;
+  const struct stack stack = stack_of(world);
+  world->failure = SAP_STEP_TAKEN;
+  if (sap_mujoco_call(a, body, world, world->message) < 0) {
+    sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
+    restore_stack(world, &stack);
+  }
+}
+
+static void take_first_half(void *context) { start_step(context); }
+
+sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
+  guarded(world, take_first_half);
+  return world->failure;
+}
+
+sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world) {
+  guarded(world, find_slopes);
+  return world->failure;
+}
+
+/* What follows an attempt at a step. */
+enum next {
+  DONE,
+  TAKE_FULL_STEP, /* a quiet step was not taken: it is, or fails with all that a step leaves */
+  LEAVE_FORCES    /* a quiet step was interrupted: what comes before contact is left, not solved */
+};
+
+static enum next find_next(const sap_mujoco_world *world) {
+  if (!world->quiet || world->failure == SAP_STEP_TAKEN) {
+    return DONE;
+  }
+  const int is_interrupted =
+      world->failure == SAP_STEP_ARGUMENT && world->status == SAP_INTERRUPTED;
+  return is_interrupted ? LEAVE_FORCES : TAKE_FULL_STEP;
+}
+
+sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet) {
+  const struct shortage before = shortage_of(world);
+  world->fallbacks = 0;
+  world->quiet = quiet && !sap_mujoco_is_watched(world);
+  guarded(world, take_step);
+  const enum next next = find_next(world);
+  if (next != DONE) {
+    set_shortage(world, &before);
+    world->quiet = 0;
+  }
+  if (next == TAKE_FULL_STEP) {
+    world->fallbacks = SAP_FALLBACK_FULL_STEP;
+    guarded(world, take_step);
+  } else if (next == LEAVE_FORCES) {
+    guarded(world, find_smooth_forces);
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  }
+  const double now = sap_seconds();
+  world->record.fallbacks |= world->fallbacks;
+  world->record.seconds = now - world->started;
+  world->started = now;
+  return world->failure;
+}
+
+sap_step_failure sap_mujoco_step(sap_mujoco_world *world) { return sap_mujoco_take(world, 0); }
+
+int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
+                       int64_t *notable) {
+  const sap_step_hooks *hooks = &world->hooks;
+  const int quiet = steps > 1 && sap_mujoco_begin_quiet(world);
+  int64_t taken = 0, missed = 0;
+  int stopped = 0, ended = steps <= 0;
+  while (!ended &&
+         sap_mujoco_take(world, quiet && !stopped && taken + 1 < steps) == SAP_STEP_TAKEN) {
+    missed += sap_step_is_notable(&world->record);
+    if (records) {
+      records[taken] = world->record;
+    }
+    if (world->recording) {
+      sap_recording_keep(world->recording, world);
+    }
+    ++taken;
+    ended = stopped || taken == steps;
+    stopped = !ended && hooks->stop && hooks->stop(hooks->context, world->started);
+    ended |= stopped && !world->quiet;
+  }
+  if (notable) {
+    *notable = missed;
+  }
+  return taken;
+}

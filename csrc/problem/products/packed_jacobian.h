@@ -1,0 +1,105 @@
+/* Products with the Jacobian of the triples, and H = A + J^T G J (VIII-A), island by island.
+ *
+ * J is packed tree by tree, in the order of its patches; each row (three of one triple after the
+ * other) takes sap_stride(n) doubles. A triple moves only the joints between it and the root, so
+ * most columns of a robot's rows are zero: they are counted in chunks, and chunks of zeros are
+ * passed over. Rows of a single velocity are that entry alone. products.c, round_off.c and
+ * assembly.c are compiled once per instruction set, like the dense kernels. */
+#ifndef SAPWOOD_PROBLEM_PRODUCTS_PACKED_JACOBIAN_H
+#define SAPWOOD_PROBLEM_PRODUCTS_PACKED_JACOBIAN_H
+
+#include "constraints/laws.h"
+#include "linalg/factorization.h"
+#include "problem/graph/graph.h"
+#include "problem/graph/reduction.h"
+
+/* rows that are short: of up to this many velocities */
+enum { SAP_SHORT = 8 };
+
+struct sap_jacobian {
+  const struct sap_graph *graph;
+  const struct sap_triples *triples;
+  const struct sap_reduced_tree *const *reduced; /* (n_nodes) NULL for a whole tree */
+  double *values;
+  /* (n_triples) by place: chunks that are not zero, of the lower and higher side */
+  uint64_t *chunks[2];
+  /* (n_patches, 2, 2, SAP_SHORT) by side of a patch: the largest |J_1| + |J_2| and |J_n| of its
+   * triples, column by column; where its rows are short */
+  double *peak;
+  /* (n_triples) by place, of triples whose rows have one entry each: its scalar and its value, 0
+   * for rows that a triple lacks */
+  int32_t *scalar[3];
+  double *entry[3];
+};
+
+/* room for the rows of its graph */
+static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *arena) {
+  const struct sap_graph *graph = J->graph;
+  const size_t triples = (size_t)graph->n_triples;
+  J->values = sap_arena_take(arena, (size_t)graph->node_J[graph->n_nodes], sizeof(double));
+  J->chunks[0] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  J->chunks[1] = sap_arena_take(arena, triples, sizeof(uint64_t));
+  const size_t diagonal = J->triples->present[SAP_LAW_JOINT] ? triples : 0;
+  for (int r = 0; r < 3; ++r) {
+    J->scalar[r] = sap_arena_take(arena, diagonal, sizeof(int32_t));
+    J->entry[r] = sap_arena_take(arena, diagonal, sizeof(double));
+  }
+  J->peak = sap_arena_take(arena, 4 * SAP_SHORT * (size_t)graph->n_patches, sizeof(double));
+}
+
+/* columns of a chunk: 64 chunks hold a row of any length */
+static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
+
+/* what a run of acting triples of the same links brings to a block: rows of G J, columns of J, and
+ * their chunks */
+struct sap_term {
+  const double *GJ, *J;
+  uint64_t rows, columns;
+  int64_t n_rows;
+};
+
+/* room for the acting triples of one tree */
+struct sap_scratch {
+  double *GJ;             /* (max_node_width) */
+  struct sap_term *terms; /* (max_node_triples) */
+};
+
+static inline void sap_scratch_carve(struct sap_scratch *scratch, struct sap_arena *arena,
+                                     const struct sap_graph *graph) {
+  scratch->GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
+  scratch->terms = sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
+}
+
+struct sap_jacobian_loops {
+  /* packs the rows of J: those of contacts are `from`, the problem's, others in their groups; 0
+   * where one is not finite */
+  int (*pack)(const struct sap_jacobian *J, const struct sap_island *island, const double *from);
+
+  /* the same where there are reduced trees: of those the columns that stay, which are finite */
+  int (*pack_reduced)(const struct sap_jacobian *J, const struct sap_island *island,
+                      const double *from);
+
+  /* x_c = J x, one array per row of a triple: (n_triples) by place */
+  void (*multiply)(const struct sap_jacobian *J, const struct sap_island *island, const double *x,
+                   double *const x_c[3]);
+
+  /* y = J^T x_c */
+  void (*multiply_transposed)(const struct sap_jacobian *J, const struct sap_island *island,
+                              double *const x_c[3], double *y);
+
+  /* e = bound on the rounding errors of J^T gamma, gamma as it was evaluated at the v_c of so many
+   * steps: see certificate.h. Uses dv_c of the pool as scratch. */
+  void (*bound_impulse)(const struct sap_jacobian *J, const struct sap_island *island,
+                        struct sap_pool *pool, const double *reach, int32_t n_steps, double *e);
+
+  /* H = A + J^T G J into the places of the factor, whose panels it clears: A by position. Triples
+   * with G = 0 are passed over. */
+  void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
+                   const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
+                   const struct sap_factor *factor);
+};
+
+/* for the instruction set of number `set`, as in sap_kernels_of() */
+const struct sap_jacobian_loops *sap_jacobian_loops_of(int32_t set);
+
+#endif

@@ -1,0 +1,71 @@
+/* What the loops over the packed rows of J share: products.c, round_off.c and assembly.c, compiled
+ * once per instruction set. */
+#ifndef SAPWOOD_PROBLEM_PRODUCTS_PACKED_ROWS_H
+#define SAPWOOD_PROBLEM_PRODUCTS_PACKED_ROWS_H
+
+#include "linalg/isa.h"
+#include "problem/products/packed_jacobian.h"
+
+/* one side of a patch: the rows of J that belong to one tree */
+struct side {
+  const double *J;
+  const uint64_t *chunks; /* of its triples */
+  int32_t scalar, n, stride;
+};
+
+INLINE struct side side_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
+  const int32_t *scalar = J->graph->tree.node_scalar;
+  const int32_t node = high ? patch->high : patch->low;
+  const int32_t n = scalar[node + 1] - scalar[node];
+  return (struct side){J->values + (high ? patch->J_high : patch->J_low),
+                       J->chunks[high] + patch->begin, scalar[node], n, sap_stride(n)};
+}
+
+/* vectors that n doubles take */
+INLINE int32_t vectors_of(int32_t n) { return (n + SIMD_WIDTH - 1) / SIMD_WIDTH; }
+
+/* the part of vector k that lies within n doubles, if any does */
+INLINE simd_mask part_of(int32_t n, int32_t k) {
+  const int32_t left = n - k * SIMD_WIDTH;
+  return simd_left(left > 0 ? left : 0);
+}
+
+/* vectors [first, last) of a chunk of a row of n */
+INLINE int32_t first_vector(int32_t n, int32_t c) { return c * sap_chunk(n) / SIMD_WIDTH; }
+
+INLINE int32_t last_vector(int32_t n, int32_t c) {
+  const int32_t end = (c + 1) * sap_chunk(n);
+  return vectors_of(end < n ? end : n);
+}
+
+/* the chunks of the triples of an incidence, by place */
+INLINE const uint64_t *chunks_of(const struct sap_jacobian *J, int32_t node,
+                                 const struct sap_incidence *incidence) {
+  return J->chunks[J->graph->patch[incidence->patch].low != node];
+}
+
+/* vectors of the longest row that is short */
+enum { SHORT_VECTORS = SAP_SHORT / SIMD_WIDTH };
+
+INLINE double *peak_of(const struct sap_jacobian *J, const struct sap_patch *patch, int high) {
+  return J->peak + (2 * (patch - J->graph->patch) + high) * (2 * SAP_SHORT);
+}
+
+/* are these contacts whose impulses are projections, between trees that are whole and have short
+ * rows? */
+INLINE int is_short(const struct sap_jacobian *J, const struct sap_patch *patch) {
+  const int32_t *scalar = J->graph->tree.node_scalar, low = patch->low;
+  const int32_t high = patch->high < 0 ? low : patch->high;
+  return sap_laws[patch->law]->projects && scalar[low + 1] - scalar[low] <= SAP_SHORT &&
+         scalar[high + 1] - scalar[high] <= SAP_SHORT && !J->reduced[low] && !J->reduced[high];
+}
+
+/* the entries of the table that are in round_off.c and assembly.c */
+void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct sap_island *island,
+                                    struct sap_pool *pool, const double *reach, int32_t n_steps,
+                                    double *e);
+void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
+                               const double *const *A, const struct sap_pool *pool,
+                               struct sap_scratch scratch, const struct sap_factor *factor);
+
+#endif

@@ -1,0 +1,287 @@
+/* The inverse S = U^-1 of the factor of a block of A = U U^T, eliminated from the last velocity to
+ * the first, for files that are compiled once per instruction set. Branches of the tree
+ * (branches.h) keep the vectors of S zero that `strips` does not name: they are not computed. */
+#ifndef SAPWOOD_PROBLEM_REGULARIZATION_FACTOR_LOOPS_H
+#define SAPWOOD_PROBLEM_REGULARIZATION_FACTOR_LOOPS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg/isa.h"
+#include "problem/graph/branches.h"
+
+/* the strips of a block */
+struct strips {
+  const uint64_t *of;
+  int32_t shift;
+};
+
+static inline struct strips strips_of(int32_t n, const uint64_t *strips) {
+  return (struct strips){strips, sap_strip_shift(n)};
+}
+
+/* may column j have entries in the vector of rows at i? */
+static inline int has(struct strips s, int32_t i, int32_t j) {
+  return s.of[j >> s.shift] >> (i >> s.shift) & 1;
+}
+
+/* the end of the strip that column j is of, or `end` */
+static inline int32_t strip_end(struct strips s, int32_t j, int32_t end) {
+  return sap_smaller(((j >> s.shift) + 1) << s.shift, end);
+}
+
+/* 1/pivot between which no product of two pivots overflows, nor loses digits where what underflows
+ * counts as zero */
+static const double SMALL = 0x1p-500, LARGE = 0x1p+500;
+
+INLINE simd load_rows_of(const int whole, const double *x, simd_mask part) {
+  return whole ? simd_load(x) : simd_load_part(x, part);
+}
+
+INLINE void store_rows_of(const int whole, double *x, simd y, simd_mask part) {
+  if (whole) {
+    simd_store(x, y);
+  } else {
+    simd_store_part(x, y, part);
+  }
+}
+
+/* a vector of rows, at i, of the w columns from k on: of A, less the products with columns to the
+ * right that reach both these rows and those at k */
+INLINE void load_tile(const int whole, const int w, struct strips s, int32_t n, int32_t i,
+                      int32_t k, const double *A, const double *U, simd x[SIMD_WIDTH]) {
+  const simd_mask part = simd_left(n - i);
+  UNROLL
+  for (int c = 0; c < w; ++c) {
+    x[c] = load_rows_of(whole, A + (int64_t)(k + c) * n + i, part);
+  }
+  for (int32_t j = k + w, end; j < n; j = end) {
+    end = strip_end(s, j, n);
+    if (!(has(s, i, j) && has(s, k, j))) {
+      continue;
+    }
+    for (; j < end; ++j) {
+      const double *column = U + (int64_t)j * n;
+      const simd u = load_rows_of(whole, column + i, part);
+      UNROLL
+      for (int c = 0; c < w; ++c) {
+        x[c] -= u * simd_all(column[k + c]);
+      }
+    }
+  }
+}
+
+/* Eliminates the w columns of a triangle, from the last to the first, two at once as in
+ * linalg/panel_factor.c; r receives the reciprocals of the pivots. */
+INLINE void eliminate_up(const int w, simd c[SIMD_WIDTH], simd_scalar r[SIMD_WIDTH]) {
+  const int last = w - 1;
+  simd_scalar c_jj = simd_lane(c[last], last), c_ij = c_jj, c_ii = c_jj;
+  if (w > 1) {
+    c_ij = simd_lane(c[last], last - 1);
+    c_ii = simd_lane(c[last - 1], last - 1);
+  }
+  UNROLL
+  for (int j = last; j >= 0; j -= 2) {
+    r[j] = simd_scalar_of(1) / c_jj;
+    if (j == 0) {
+      break;
+    }
+    r[j - 1] = c_jj / (c_jj * c_ii - c_ij * c_ij);
+    if (j > 1) {
+      const simd_scalar a = c_ij, p = simd_lane(c[j], j - 2);
+      const simd_scalar s = simd_lane(c[j - 1], j - 2) - (p * a) * r[j];
+      c_jj = simd_lane(c[j - 2], j - 2) - (p * p) * r[j] - (s * s) * r[j - 1];
+      if (j > 2) {
+        const simd_scalar q = simd_lane(c[j], j - 3);
+        const simd_scalar t = simd_lane(c[j - 1], j - 3) - (q * a) * r[j];
+        c_ij = simd_lane(c[j - 2], j - 3) - (q * p) * r[j] - (t * s) * r[j - 1];
+        c_ii = simd_lane(c[j - 3], j - 3) - (q * q) * r[j] - (t * t) * r[j - 1];
+      }
+    }
+    UNROLL
+    for (int k = j; k > j - 2; --k) {
+      const simd unit = c[k] * simd_spread(r[k]);
+      UNROLL
+      for (int l = 0; l < k; ++l) {
+        c[l] -= unit * simd_lane_to_all(c[k], l);
+      }
+    }
+  }
+}
+
+/* what the rows above a triangle need to know of it */
+struct upper_triangle {
+  double unit[SIMD_WIDTH][SIMD_WIDTH]; /* U_lj / U_jj of column j */
+  double inverse[SIMD_WIDTH];          /* 1 / U_jj */
+};
+
+/* The w columns of U from k on, with 1/U_jj on the diagonal; 0 where a pivot is out of range. */
+INLINE int factor_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
+                          const double *A, double *U) {
+  struct upper_triangle T;
+  simd x[SIMD_WIDTH];
+  simd_scalar r[SIMD_WIDTH];
+  const simd_mask part = simd_first(w);
+  load_tile(whole, w, s, n, k, k, A, U, x);
+  eliminate_up(w, x, r);
+  simd reciprocals = simd_all(1);
+  UNROLL
+  for (int c = 0; c < w; ++c) {
+    reciprocals = simd_with_lane(reciprocals, c, simd_spread(r[c]));
+  }
+  if (!simd_within(reciprocals, SMALL, LARGE)) {
+    return 0;
+  }
+  UNROLL
+  for (int c = 0; c < w; ++c) {
+    const simd_scalar root = simd_scalar_sqrt(r[c]);
+    const simd inverse = simd_spread(root);
+    T.inverse[c] = root[0];
+    simd_store(T.unit[c], x[c] * simd_spread(r[c]));
+    const simd column = simd_with_lane(simd_before(x[c] * inverse, c), c, inverse);
+    store_rows_of(whole, U + (int64_t)(k + c) * n + k, column, part);
+  }
+  for (int32_t i = 0; i < k; i += SIMD_WIDTH) {
+    if (!has(s, i, k)) {
+      continue;
+    }
+    load_tile(1, w, s, n, i, k, A, U, x);
+    UNROLL
+    for (int c = w - 1; c >= 0; --c) {
+      UNROLL
+      for (int l = 0; l < c; ++l) {
+        x[l] -= x[c] * simd_all(T.unit[c][l]);
+      }
+      simd_store(U + (int64_t)(k + c) * n + i, x[c] * simd_all(T.inverse[c]));
+    }
+  }
+  return 1;
+}
+
+/* U in plain loops, for pivots of any size, with 1/U_jj on the diagonal; 0 where one is not
+ * positive and finite */
+static __attribute__((noinline)) int factor_plainly(int32_t n, const double *A, double *U) {
+  for (int32_t j = n - 1; j >= 0; --j) {
+    double *u = U + (int64_t)j * n;
+    memcpy(u, A + (int64_t)j * n, (size_t)(j + 1) * sizeof *u);
+    for (int32_t k = j + 1; k < n; ++k) {
+      const double *right = U + (int64_t)k * n;
+      for (int32_t i = 0; i <= j; ++i) {
+        u[i] -= right[i] * right[j];
+      }
+    }
+    if (!(u[j] > 0 && u[j] <= DBL_MAX)) {
+      return 0;
+    }
+    u[j] = 1 / sqrt(u[j]);
+    for (int32_t i = 0; i < j; ++i) {
+      u[i] *= u[j];
+    }
+  }
+  return 1;
+}
+
+/* T^-1 in place of the triangle T of w columns, column by column from the first: column k is
+ * -(T^-1 left of it) T_k/T_kk, and 1/T_kk, which is there already */
+INLINE void invert_triangle(const int whole, const int w, int32_t n, double *T) {
+  const simd_mask part = simd_first(w);
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int k = 0; k < w; ++k) {
+    sum[k] = simd_zero();
+  }
+  UNROLL
+  for (int k = 0; k < w; ++k) {
+    const simd diagonal = simd_all(T[(int64_t)k * n + k]);
+    const simd column = simd_with_lane(simd_zero() - sum[k] * diagonal, k, diagonal);
+    UNROLL
+    for (int l = k + 1; l < w; ++l) {
+      sum[l] += column * simd_all(T[(int64_t)l * n + k]);
+    }
+    store_rows_of(whole, T + (int64_t)k * n, column, part);
+  }
+}
+
+/* rows of the vector at i of the w columns from k on: S_ik = -(sum_{i <= j < k} S_ij U_jk) S_kk, by
+ * strips */
+INLINE void invert_tile(const int w, struct strips s, int32_t n, int32_t i, int32_t k, double *U) {
+  double *columns = U + (int64_t)k * n;
+  simd sum[SIMD_WIDTH];
+  UNROLL
+  for (int c = 0; c < w; ++c) {
+    sum[c] = simd_zero();
+  }
+  for (int32_t j = i, end; j < k; j = end) {
+    end = strip_end(s, j, k);
+    if (!(has(s, j, k) && has(s, i, j))) {
+      continue;
+    }
+    for (; j < end; ++j) {
+      const simd S_ij = simd_load(U + (int64_t)j * n + i);
+      UNROLL
+      for (int c = 0; c < w; ++c) {
+        sum[c] -= S_ij * simd_all(columns[(int64_t)c * n + j]);
+      }
+    }
+  }
+  UNROLL
+  for (int c = 0; c < w; ++c) {
+    const double *S_kk = columns + (int64_t)c * n + k;
+    simd product = simd_zero();
+    UNROLL
+    for (int l = 0; l <= c; ++l) {
+      product += sum[l] * simd_all(S_kk[l]);
+    }
+    simd_store(columns + (int64_t)c * n + i, product);
+  }
+}
+
+/* The w columns of S from k on in place of those of U, where S to the left is there: vectors of
+ * rows from above, since one needs only U of those below it. */
+INLINE void invert_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
+                           double *U) {
+  double *columns = U + (int64_t)k * n;
+  invert_triangle(whole, w, n, columns + k);
+  for (int32_t i = 0; i < n; i += i == k ? w : SIMD_WIDTH) {
+    if (i < k && has(s, i, k)) {
+      invert_tile(w, s, n, i, k, U);
+    } else if (i != k) {
+      for (int c = 0; c < w; ++c) {
+        simd_store_part(columns + (int64_t)c * n + i, simd_zero(), simd_left(n - i));
+      }
+    }
+  }
+}
+
+/* f(whole, w, ...) with the width of the strip at k as a constant */
+#define FOR_STRIP(n, k, f, ...)             \
+  if ((n) - (k) >= SIMD_WIDTH) {            \
+    f(1, SIMD_WIDTH, __VA_ARGS__);          \
+  } else {                                  \
+    FOR_WIDTH(0, (n) - (k), f, __VA_ARGS__) \
+  }
+
+static int factor_strips(int32_t n, const uint64_t *strips, const double *A, double *U) {
+  const struct strips s = strips_of(n, strips);
+  for (int32_t k = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; k >= 0; k -= SIMD_WIDTH) {
+    int done = 0;
+    FOR_STRIP(n, k, done = factor_columns, s, n, k, A, U)
+    if (!done) {
+      return factor_plainly(n, A, U);
+    }
+  }
+  return 1;
+}
+
+static int invert(int32_t n, const uint64_t *strips, const double *A, double *S) {
+  const struct strips s = strips_of(n, strips);
+  if (!factor_strips(n, strips, A, S)) {
+    return 0;
+  }
+  for (int32_t k = 0; k < n; k += SIMD_WIDTH) {
+    FOR_STRIP(n, k, invert_columns, s, n, k, S)
+  }
+  return 1;
+}
+
+#endif

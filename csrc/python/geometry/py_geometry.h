@@ -1,0 +1,15 @@
+/* _core.field_shape and _core.contact_surfaces: shapes with or without a pressure field, and the
+ * surfaces on which they meet. */
+#ifndef SAPWOOD_PYTHON_GEOMETRY_PY_GEOMETRY_H
+#define SAPWOOD_PYTHON_GEOMETRY_PY_GEOMETRY_H
+
+#include "python/convert.h"
+#include "sapwood.h"
+
+int sapwood_add_shapes(PyObject *module);
+int sapwood_add_surfaces(PyObject *module);
+
+/* The shape of a capsule that _core.field_shape made; NULL with an exception for anything else. */
+const geo_shape *sapwood_shape(PyObject *capsule);
+
+#endif

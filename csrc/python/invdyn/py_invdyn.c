@@ -1,0 +1,273 @@
+#include "python/invdyn/py_invdyn.h"
+
+#include "python/errors.h"
+#include "python/lock.h"
+
+typedef struct controller {
+  PyObject_HEAD
+  invdyn_solver *solver;
+  sapwood_lock lock;
+  invdyn_settings settings;
+  double dt;
+  PyArrayObject *actuated, *torque_limit; /* the latter may be NULL */
+} controller;
+
+static const char *const controllers[] = {"lcp_noslip", "lcp_coulomb", "qp_noslip",
+                                          "qp_coulomb", "one_stage",   NULL};
+static const char *const forms[] = {"contact_consistent", "paper", NULL};
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static int read_settings(PyObject *args, controller *self) {
+  PyObject *actuated, *name, *form, *limit;
+  invdyn_settings *settings = &self->settings;
+  if (!PyArg_ParseTuple(args, "OdOOiiOdddd:InverseDynamics", &actuated, &self->dt, &name, &form,
+                        &settings->edges, &settings->nearest, &limit,
+                        &settings->torque_regularization, &settings->force_regularization,
+                        &settings->smoothing, &settings->rank_tolerance)) {
+    return -1;
+  }
+  const int which = sapwood_as_choice(name, "controller", controllers);
+  const int stage_one = which < 0 ? -1 : sapwood_as_choice(form, "stage_one", forms);
+  if (stage_one < 0 || (self->actuated = sapwood_as_int32(actuated, "actuated", -1)) == NULL) {
+    return -1;
+  }
+  settings->controller = (invdyn_controller)which;
+  settings->stage_one = (invdyn_stage_one)stage_one;
+  if (limit != Py_None) {
+    self->torque_limit =
+        sapwood_as_vector(limit, "torque_limit", PyArray_DIM(self->actuated, 0), SAPWOOD_ANY);
+    if (self->torque_limit == NULL) {
+      return -1;
+    }
+  }
+  sap_error error = {0};
+  return sapwood_raise(invdyn_settings_check(settings, &error), &error);
+}
+
+static PyObject *controller_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  const sapwood_state *state = sapwood_state_of_type(type);
+  if (state == NULL) {
+    return NULL;
+  }
+  if (keywords != NULL && PyDict_GET_SIZE(keywords) > 0) {
+    PyErr_SetString(PyExc_TypeError, "InverseDynamics takes no keyword arguments");
+    return NULL;
+  }
+  controller *self = (controller *)type->tp_alloc(type, 0);
+  sap_error error = {0};
+  if (self != NULL &&
+      (read_settings(args, self) < 0 || sapwood_lock_make(&self->lock, &state->forks) < 0 ||
+       sapwood_raise(invdyn_create(&self->solver, NULL, &error), &error) < 0)) {
+    Py_CLEAR(self);
+  }
+  return (PyObject *)self;
+}
+
+static void controller_dealloc(PyObject *object) {
+  controller *self = (controller *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    invdyn_destroy(self->solver);
+  }
+  sapwood_lock_free(&self->lock);
+  Py_XDECREF(self->actuated);
+  Py_XDECREF(self->torque_limit);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* As for _core.Solver: what another process's thread held is left where it is. 0, or -1. */
+static int be_ready(controller *self) {
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    return sapwood_lock_check(&self->lock);
+  }
+  invdyn_solver *fresh;
+  if (sapwood_raise(invdyn_create(&fresh, NULL, NULL), NULL) < 0) {
+    return -1;
+  }
+  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
+    invdyn_destroy(fresh);
+    return -1;
+  }
+  self->solver = fresh;
+  return 0;
+}
+
+/* ---- solve ---------------------------------------------------------------------------------- */
+
+/* arrays of a call, by the order of its arguments; and new ones for the results */
+enum { M, H, V, QDD, J_N, J_T, MU, PHI, IDS, N_ARGUMENTS };
+typedef struct arrays {
+  PyArrayObject *in[N_ARGUMENTS];
+  PyArrayObject *tau, *forces, *v_plus, *slack, *states;
+} arrays;
+
+static void release(arrays *of) {
+  for (int i = 0; i < N_ARGUMENTS; i++) {
+    Py_XDECREF(of->in[i]);
+  }
+  Py_XDECREF(of->tau);
+  Py_XDECREF(of->forces);
+  Py_XDECREF(of->v_plus);
+  Py_XDECREF(of->slack);
+  Py_XDECREF(of->states);
+}
+
+static int read_ids(PyObject *object, npy_intp n, PyArrayObject **ids) {
+  PyArrayObject *given = (PyArrayObject *)PyArray_FROM_O(object);
+  if (given == NULL) {
+    return -1;
+  }
+  if (!PyTypeNum_ISINTEGER(PyArray_TYPE(given)) || PyArray_NDIM(given) != 1 ||
+      PyArray_DIM(given, 0) != n) {
+    PyErr_Format(PyExc_ValueError, "ids must hold %zd integers", (Py_ssize_t)n);
+    Py_DECREF(given);
+    return -1;
+  }
+  *ids = (PyArrayObject *)PyArray_FROM_OTF((PyObject *)given, NPY_INT64,
+                                           NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+  Py_DECREF(given);
+  return *ids == NULL ? -1 : 0;
+}
+
+static int read_arguments(const controller *self, PyObject *const *args, arrays *of) {
+  /* lengths follow from v and mu; the core checks values */
+  if ((of->in[V] = sapwood_as_vector(args[V], "v", -1, SAPWOOD_ANY)) == NULL ||
+      (of->in[MU] = sapwood_as_vector(args[MU], "mu", -1, SAPWOOD_ANY)) == NULL) {
+    return -1;
+  }
+  const npy_intp m = PyArray_DIM(of->in[V], 0), n = PyArray_DIM(of->in[MU], 0);
+  const npy_intp n_q = PyArray_DIM(self->actuated, 0);
+  const struct {
+    const char *name;
+    npy_intp shape[3];
+    int which, ndim;
+  } given[] = {{"M", {m, m}, M, 2},     {"h", {m}, H, 1},           {"qdd_desired", {n_q}, QDD, 1},
+               {"J_n", {n, m}, J_N, 2}, {"J_t", {n, 2, m}, J_T, 3}, {"phi", {n}, PHI, 1}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    const int which = given[i].which;
+    if (which == PHI && args[PHI] == Py_None) {
+      continue;
+    }
+    of->in[which] =
+        sapwood_as_float64(args[which], given[i].name, given[i].ndim, given[i].shape, SAPWOOD_ANY);
+    if (of->in[which] == NULL) {
+      return -1;
+    }
+  }
+  if (m > INT32_MAX || n > INT32_MAX) {
+    return sapwood_value_error(m > n ? "v" : "mu", -1, Py_NAN, "is too long");
+  }
+  return args[IDS] == Py_None ? 0 : read_ids(args[IDS], n, &of->in[IDS]);
+}
+
+static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
+  npy_intp shape[2] = {n, 3};
+  of->tau = (PyArrayObject *)PyArray_SimpleNew(1, &n_q, NPY_DOUBLE);
+  of->forces = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  of->v_plus = (PyArrayObject *)PyArray_SimpleNew(1, &m, NPY_DOUBLE);
+  of->slack = (PyArrayObject *)PyArray_SimpleNew(1, &n_q, NPY_DOUBLE);
+  of->states = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT8);
+  return of->tau && of->forces && of->v_plus && of->slack && of->states ? 0 : -1;
+}
+
+static const double *optional(PyArrayObject *array) {
+  return array == NULL ? NULL : sapwood_doubles(array);
+}
+
+static invdyn_problem problem_of(const controller *self, const arrays *of) {
+  return (invdyn_problem){
+      .m = (int32_t)PyArray_DIM(of->in[V], 0),
+      .n_q = (int32_t)PyArray_DIM(self->actuated, 0),
+      .n = (int32_t)PyArray_DIM(of->in[MU], 0),
+      .dt = self->dt,
+      .actuated = sapwood_int32s(self->actuated),
+      .M = sapwood_doubles(of->in[M]),
+      .h = sapwood_doubles(of->in[H]),
+      .v = sapwood_doubles(of->in[V]),
+      .qdd = sapwood_doubles(of->in[QDD]),
+      .J_n = sapwood_doubles(of->in[J_N]),
+      .J_t = sapwood_doubles(of->in[J_T]),
+      .mu = sapwood_doubles(of->in[MU]),
+      .phi = optional(of->in[PHI]),
+      .torque_limit = optional(self->torque_limit),
+      .ids = of->in[IDS] == NULL ? NULL : (const int64_t *)PyArray_DATA(of->in[IDS]),
+  };
+}
+
+PyDoc_STRVAR(solve_doc,
+             "solve($self, M, h, v, qdd_desired, J_n, J_t, mu, phi, ids, /)\n--\n\n"
+             "Tuple of outcome, tau, forces, v_plus, slack, states, residuals, pivots and\n"
+             "regularization. See sapwood.invdyn.");
+
+static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
+  controller *self = (controller *)object;
+  arrays of = {0};
+  PyObject *result = NULL;
+  if (n_args != N_ARGUMENTS) {
+    PyErr_Format(PyExc_TypeError, "solve takes %d arguments", N_ARGUMENTS);
+    return NULL;
+  }
+  if (be_ready(self) < 0 || read_arguments(self, args, &of) < 0) {
+    goto done;
+  }
+  const invdyn_problem problem = problem_of(self, &of);
+  if (make_results(&of, problem.m, problem.n, problem.n_q) < 0) {
+    goto done;
+  }
+  invdyn_solution solution = {.tau = sapwood_doubles(of.tau),
+                              .forces = sapwood_doubles(of.forces),
+                              .v_plus = sapwood_doubles(of.v_plus),
+                              .slack = sapwood_doubles(of.slack),
+                              .states = PyArray_DATA(of.states)};
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  status = invdyn_solve(self->solver, &self->settings, &problem, &solution, &error);
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  if (sapwood_raise(status, &error) == 0) {
+    const invdyn_residuals *r = &solution.residuals;
+    result = Py_BuildValue("(iOOOOO(ddddddddd)id)", solution.outcome, of.tau, of.forces, of.v_plus,
+                           of.slack, of.states, r->dynamics, r->acceleration, r->penetration,
+                           r->complementarity, r->tension, r->cone, r->slip, r->friction, r->torque,
+                           solution.pivots, solution.regularization);
+  }
+done:
+  release(&of);
+  return result;
+}
+
+/* ---- the type ------------------------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {
+    {"solve", (PyCFunction)(void (*)(void))controller_solve, METH_FASTCALL, solve_doc},
+    {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(controller_doc,
+             "InverseDynamics(actuated, dt, controller, stage_one, edges, nearest, torque_limit, "
+             "torque_regularization, force_regularization, smoothing, rank_tolerance, /)\n--\n\n"
+             "A controller with its workspace. See sapwood.invdyn.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)controller_doc},
+                              {Py_tp_new, (void *)controller_new},
+                              {Py_tp_dealloc, (void *)controller_dealloc},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {.name = "sapwood._core.InverseDynamics",
+                           .basicsize = sizeof(controller),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                           .slots = slots};
+
+int sapwood_add_inverse_dynamics(PyObject *module) {
+  PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+  if (type == NULL) {
+    return -1;
+  }
+  const int failed = PyModule_AddType(module, (PyTypeObject *)type);
+  Py_DECREF(type);
+  return failed;
+}

@@ -1,0 +1,448 @@
+#include "python/problem/py_problem.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+#include "problem/problem_check.h"
+#include "python/errors.h"
+#include "python/problem/keep.h"
+
+static const char *const delassus_names[] = {"block", "diagonal", NULL};
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* arguments of the constructor as they came */
+typedef struct arguments {
+  PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
+  PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
+  PyObject *core, *kappa, *core_lambda, *delta, *v_guess, *friction_bound;
+  sapwood_spin_arguments spin;
+} arguments;
+
+static int parse(arguments *in, PyObject *args, PyObject *keywords) {
+  static char *names[] = {
+      "tree_nv",     "A",     "v_star",  "tree_a",         "tree_b",       "J",      "mu",
+      "dt",          "sigma", "beta",    "delassus",       "phi0",         "k",      "tau_d",
+      "R_t",         "R_n",   "v_hat_n", "v_hat_t",        "groups",       "core",   "kappa",
+      "core_lambda", "delta", "v_guess", "friction_bound", "spin_contact", "spin_J", "spin_mu",
+      NULL};
+  sapwood_spin_arguments *spin = &in->spin;
+  in->groups = NULL;
+  in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = in->friction_bound = Py_None;
+  in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
+  spin->contact = spin->J = spin->mu = Py_None;
+  return PyArg_ParseTupleAndKeywords(
+             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
+             &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
+             &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
+             &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta,
+             &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu)
+             ? 0
+             : -1;
+}
+
+/* ---- index arrays --------------------------------------------------------------------------- */
+
+/* checks the trees, copies them to private memory and fills the lengths that follow from them */
+static int read_trees(sapwood_problem *self, const arguments *in, PyObject *groups) {
+  int failed = -1;
+  PyArrayObject *nv = NULL, *a = NULL, *b = NULL;
+  if ((nv = sapwood_as_int32(in->tree_nv, "tree_nv", -1)) == NULL ||
+      (a = sapwood_as_int32(in->tree_a, "tree_a", -1)) == NULL ||
+      (b = sapwood_as_int32(in->tree_b, "tree_b", PyArray_DIM(a, 0))) == NULL) {
+    goto done;
+  }
+  size_t n_trees = (size_t)PyArray_DIM(nv, 0), n_contacts = (size_t)PyArray_DIM(a, 0);
+  if (n_trees > INT32_MAX || n_contacts > INT32_MAX) {
+    PyErr_SetString(PyExc_ValueError, "tree_nv and tree_a must have less than 2^31 entries");
+    goto done;
+  }
+  self->indices = PyMem_Malloc((n_trees + 2 * n_contacts + 1) * sizeof *self->indices);
+  if (self->indices == NULL) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  int32_t *own_nv = self->indices, *own_a = own_nv + n_trees, *own_b = own_a + n_contacts;
+  memcpy(own_nv, PyArray_DATA(nv), n_trees * sizeof *own_nv);
+  memcpy(own_a, PyArray_DATA(a), n_contacts * sizeof *own_a);
+  memcpy(own_b, PyArray_DATA(b), n_contacts * sizeof *own_b);
+  self->problem.n_trees = (int32_t)n_trees;
+  self->problem.n_contacts = (int32_t)n_contacts;
+  self->problem.tree_nv = own_nv;
+  self->problem.tree_a = own_a;
+  self->problem.tree_b = own_b;
+  if (sapwood_spin_read_contacts(&self->spin, &in->spin, &self->problem) < 0 ||
+      sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
+    goto done;
+  }
+  sap_error error = {0};
+  failed = sapwood_raise(sap_problem_sizes(&self->problem, &self->sizes, &error), &error);
+done:
+  Py_XDECREF(nv);
+  Py_XDECREF(a);
+  Py_XDECREF(b);
+  return failed;
+}
+
+static int copy_trees(sapwood_problem *self) {
+  const sap_problem *p = &self->problem;
+  self->tree_nv = sapwood_index_copy(p->tree_nv, p->n_trees);
+  self->tree_a = sapwood_index_copy(p->tree_a, p->n_contacts);
+  self->tree_b = sapwood_index_copy(p->tree_b, p->n_contacts);
+  return self->tree_nv == NULL || self->tree_a == NULL || self->tree_b == NULL ? -1 : 0;
+}
+
+/* ---- float arrays --------------------------------------------------------------------------- */
+
+/* R_t, R_n and v_hat_n from the physical parameters, into new arrays */
+static int regularize(sapwood_problem *self, const sap_parameters *parameters,
+                      const struct sap_masses *masses) {
+  int32_t n = self->problem.n_contacts;
+  npy_intp length = n;
+  PyArrayObject *R_t = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  PyArrayObject *R_n = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  PyArrayObject *v_hat_n = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  int failed = -1;
+  if (R_t != NULL && R_n != NULL && v_hat_n != NULL) {
+    sap_error error = {0};
+    sap_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = sap_regularize_contacts(&self->problem, &self->sizes, parameters, masses,
+                                     sapwood_doubles(R_t), sapwood_doubles(R_n),
+                                     sapwood_doubles(v_hat_n), &error);
+    Py_END_ALLOW_THREADS
+    failed = sapwood_raise(status, &error);
+  }
+  self->problem.R_t = sapwood_keep(R_t, &self->R_t);
+  self->problem.R_n = sapwood_keep(R_n, &self->R_n);
+  self->problem.v_hat_n = sapwood_keep(v_hat_n, &self->v_hat_n);
+  return failed || self->R_t == NULL || self->R_n == NULL || self->v_hat_n == NULL ? -1 : 0;
+}
+
+/* ---- construction --------------------------------------------------------------------------- */
+
+/* mass, velocities, Jacobian, friction: everything but the regularization */
+static int read_dynamics(sapwood_problem *self, const arguments *in) {
+  sap_problem *p = &self->problem;
+  const sap_sizes *sizes = &self->sizes;
+  int32_t n = p->n_contacts;
+  if ((p->A = sapwood_keep_vector(in->A, "A", sizes->nA, SAPWOOD_ANY, &self->A)) == NULL ||
+      (p->v_star = sapwood_keep_vector(in->v_star, "v_star", sizes->nv, SAPWOOD_ANY,
+                                       &self->v_star)) == NULL ||
+      (p->J = sapwood_keep_vector(in->J, "J", sizes->nJ, SAPWOOD_ANY, &self->J)) == NULL ||
+      (p->mu = sapwood_keep_vector(in->mu, "mu", n, SAPWOOD_ANY, &self->mu)) == NULL ||
+      sapwood_spin_read_values(&self->spin, &in->spin, sizes->nJ_spin) < 0 ||
+      sapwood_keep_optional(in->friction_bound, "friction_bound", n, &self->friction_bound,
+                            &p->friction_bound) < 0) {
+    return -1;
+  }
+  if (in->v_hat_t == Py_None) {
+    self->v_hat_t = Py_NewRef(Py_None);
+    return 0;
+  }
+  npy_intp shape[2] = {n, 2};
+  p->v_hat_t = sapwood_keep(sapwood_as_float64(in->v_hat_t, "v_hat_t", 2, shape, SAPWOOD_FINITE),
+                            &self->v_hat_t);
+  return p->v_hat_t == NULL ? -1 : 0;
+}
+
+/* physical parameters: 1 when given, 0 when not, -1 with an exception */
+static int read_parameters(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+  int32_t n = self->problem.n_contacts;
+  int delassus = sapwood_as_choice(in->delassus, "delassus", delassus_names);
+  if (delassus < 0 || sapwood_as_double(in->dt, "dt", SAPWOOD_POSITIVE, &parameters->dt) < 0 ||
+      sapwood_as_double(in->sigma, "sigma", SAPWOOD_POSITIVE, &parameters->sigma) < 0 ||
+      sapwood_as_double(in->beta, "beta", SAPWOOD_NON_NEGATIVE, &parameters->beta) < 0) {
+    return -1;
+  }
+  parameters->delassus = (sap_delassus)delassus;
+  int given = sapwood_all_or_none("phi0, k and tau_d", in->phi0, in->k, in->tau_d);
+  if (given <= 0) {
+    self->phi0 = Py_NewRef(Py_None);
+    self->k = Py_NewRef(Py_None);
+    self->tau_d = Py_NewRef(Py_None);
+    return given;
+  }
+  if ((parameters->phi0 = sapwood_keep_vector(in->phi0, "phi0", n, SAPWOOD_FINITE, &self->phi0)) ==
+          NULL ||
+      (parameters->k =
+           sapwood_keep_vector(in->k, "k", n, SAPWOOD_POSITIVE_OR_INFINITE, &self->k)) == NULL ||
+      (parameters->tau_d = sapwood_keep_vector(in->tau_d, "tau_d", n, SAPWOOD_NON_NEGATIVE,
+                                               &self->tau_d)) == NULL) {
+    return -1;
+  }
+  return 1;
+}
+
+/* R_t, R_n, v_hat_n: as given, else from the physical parameters */
+static int read_regularization(sapwood_problem *self, const arguments *in,
+                               sap_parameters *parameters, const struct sap_masses *masses) {
+  sap_problem *p = &self->problem;
+  int32_t n = p->n_contacts;
+  int physical = read_parameters(self, in, parameters);
+  if (physical < 0) {
+    return -1;
+  }
+  int given = sapwood_all_or_none("R_t, R_n and v_hat_n", in->R_t, in->R_n, in->v_hat_n);
+  if (given < 0) {
+    return -1;
+  }
+  if (given == 0 && physical == 0 && n > 0) {
+    PyErr_SetString(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
+    return -1;
+  }
+  if (given == 0) {
+    self->is_physical = physical;
+    return regularize(self, parameters, masses);
+  }
+  if ((p->R_t = sapwood_keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
+      (p->R_n = sapwood_keep_vector(in->R_n, "R_n", n, SAPWOOD_ANY, &self->R_n)) == NULL ||
+      (p->v_hat_n = sapwood_keep_vector(in->v_hat_n, "v_hat_n", n, SAPWOOD_ANY, &self->v_hat_n)) ==
+          NULL) {
+    return -1;
+  }
+  return 0;
+}
+
+/* kappa from delta, into a new array */
+static int find_energy(sapwood_problem *self, const sap_parameters *parameters) {
+  npy_intp length = self->problem.n_contacts;
+  PyArrayObject *kappa = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  if (kappa == NULL) {
+    return -1;
+  }
+  sap_error error = {0};
+  const sap_status status = sap_barrier_energy(&self->problem, parameters, self->problem.R_n,
+                                               sapwood_doubles(kappa), &error);
+  self->problem.kappa = sapwood_keep(kappa, &self->kappa);
+  return sapwood_raise(status, &error) < 0 || self->problem.kappa == NULL ? -1 : 0;
+}
+
+/* core (int8), core_lambda, and kappa as given, else from delta; phi0, k and tau_d have been
+ * read */
+static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+  sap_problem *p = &self->problem;
+  npy_intp n = p->n_contacts;
+  if (sapwood_keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda,
+                            &p->barrier_lambda) < 0 ||
+      sapwood_keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
+      sapwood_keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
+    return -1;
+  }
+  if (in->core == Py_None) {
+    self->core = Py_NewRef(Py_None);
+    return 0;
+  }
+  PyArrayObject *core = sapwood_in_place(in->core, "core", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+  p->barrier = (const int8_t *)sapwood_keep(core, &self->core);
+  if (p->barrier == NULL) {
+    return -1;
+  }
+  if (p->kappa != NULL) {
+    return 0;
+  }
+  if (parameters->delta == NULL || self->tau_d == Py_None) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a contact with a core needs delta, together with phi0, k and tau_d, or kappa");
+    return -1;
+  }
+  self->energy_follows = 1;
+  return find_energy(self, parameters);
+}
+
+/* the groups, which stay as they are while Python code runs: a list might not */
+static PyObject *tuple_of_groups(PyObject *list) {
+  if (list == NULL) {
+    return PyTuple_New(0);
+  }
+  if (!PyList_Check(list)) {
+    PyErr_Format(PyExc_TypeError, "groups must be a list, not %s", Py_TYPE(list)->tp_name);
+    return NULL;
+  }
+  return PyList_AsTuple(list);
+}
+
+/* checks A on the way */
+static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
+                       struct sap_block *block, const sap_allocator *memory) {
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = sap_masses_find(masses, &self->problem, block, memory, &error);
+  Py_END_ALLOW_THREADS
+  return sapwood_raise(status, &error);
+}
+
+/* where solves start */
+static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
+  if (v_guess == Py_None) {
+    self->v_guess = Py_NewRef(Py_None);
+    return 0;
+  }
+  return sapwood_keep_vector(v_guess, "v_guess", self->sizes.nv, SAPWOOD_FINITE, &self->v_guess) ==
+                 NULL
+             ? -1
+             : 0;
+}
+
+/* all that sap_problem_check() checks and find_masses() does not */
+static int check_values(const sapwood_problem *self) {
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = sap_check_laws_given(&self->problem, SAP_FRICTION_CONVEX, NULL, &error);
+  if (status == SAP_OK) {
+    status = sap_check_constraints(&self->problem, &self->sizes, &error);
+  }
+  Py_END_ALLOW_THREADS
+  return sapwood_raise(status, &error);
+}
+
+/* what the solver's numbers followed from, and not what was given beside them */
+static void keep_parameters(sapwood_problem *self, const sap_parameters *parameters) {
+  self->parameters = *parameters;
+  self->parameters.delta = self->energy_follows ? parameters->delta : NULL;
+  if (!self->is_physical) {
+    self->parameters.phi0 = self->parameters.k = self->parameters.tau_d = NULL;
+  }
+}
+
+static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups) {
+  sap_parameters parameters = {0};
+  struct sap_masses masses;
+  struct sap_block block = {0};
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  const int failed =
+      read_trees(self, in, groups) < 0 || copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
+      find_masses(self, &masses, &block, &memory) < 0 ||
+      read_regularization(self, in, &parameters, &masses) < 0 ||
+      read_cores(self, in, &parameters) < 0 ||
+      sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
+      check_values(self) < 0 || keep_guess(self, in->v_guess) < 0;
+  sap_block_release(&block, &memory);
+  keep_parameters(self, &parameters);
+  return failed ? -1 : 0;
+}
+
+static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  arguments in;
+  if (parse(&in, args, keywords) < 0) {
+    return NULL;
+  }
+  PyObject *groups = tuple_of_groups(in.groups);
+  if (groups == NULL) {
+    return NULL;
+  }
+  sapwood_problem *self = (sapwood_problem *)type->tp_alloc(type, 0);
+  const int failed = self == NULL || read_all(self, &in, groups) < 0;
+  Py_DECREF(groups);
+  if (failed) {
+    Py_XDECREF(self);
+    return NULL;
+  }
+  return (PyObject *)self;
+}
+
+static void problem_dealloc(PyObject *object) {
+  sapwood_problem *self = (sapwood_problem *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  PyMem_Free(self->indices);
+  sapwood_groups_clear(&self->groups);
+  sapwood_spin_clear(&self->spin);
+  PyObject *arrays[] = {self->tree_nv, self->tree_a,      self->tree_b,  self->A,
+                        self->v_star,  self->J,           self->mu,      self->R_t,
+                        self->R_n,     self->v_hat_n,     self->v_hat_t, self->phi0,
+                        self->k,       self->tau_d,       self->core,    self->kappa,
+                        self->delta,   self->core_lambda, self->v_guess, self->friction_bound};
+  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
+    Py_XDECREF(arrays[i]);
+  }
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* ---- type ----------------------------------------------------------------------------------- */
+
+#define PART(name, place, text) \
+  {#name, T_OBJECT_EX, offsetof(sapwood_problem, place), READONLY, text}
+#define ARRAY(name, text) PART(name, name, text)
+
+static PyMemberDef members[] = {
+    ARRAY(tree_nv, "velocities per tree (n_trees)"),
+    ARRAY(A, "row-major blocks of the mass matrix, tree after tree"),
+    ARRAY(v_star, "free-motion velocity (nv)"),
+    ARRAY(tree_a, "first tree of each contact (n_contacts)"),
+    ARRAY(tree_b, "second tree of each contact or -1 (n_contacts)"),
+    ARRAY(J, "contact Jacobians, flat"),
+    ARRAY(mu, "friction coefficients (n_contacts)"),
+    ARRAY(R_t, "tangential regularization, 1/kg (n_contacts)"),
+    ARRAY(R_n, "normal regularization, 1/kg (n_contacts)"),
+    ARRAY(v_hat_n, "normal stabilization velocity, m/s (n_contacts)"),
+    ARRAY(v_hat_t, "tangential bias, m/s (n_contacts, 2), or None"),
+    ARRAY(phi0, "signed distance, m (n_contacts), or None"),
+    ARRAY(k, "stiffness, N/m (n_contacts), or None"),
+    ARRAY(tau_d, "dissipation time, s (n_contacts), or None"),
+    ARRAY(core, "kind of the rigid core (n_contacts) int8, or None"),
+    ARRAY(kappa, "energy of the core, J (n_contacts), or None"),
+    ARRAY(core_lambda, "exponent of the core (n_contacts), or None"),
+    ARRAY(delta, "depth of the core, m (n_contacts), or None"),
+    ARRAY(v_guess, "where a solve starts (nv), or None"),
+    ARRAY(friction_bound, "bound of the friction, N s, or NaN (n_contacts), or None"),
+    PART(spin_contact, spin.contact,
+         "contacts with torsional and rolling friction (n_spins), or None"),
+    PART(spin_J, spin.J, "their Jacobians about (n, t1, t2), flat, or None"),
+    PART(spin_mu, spin.mu, "their lengths mu_k, m (n_spins, 3), or None"),
+    PART(groups, groups.bounds, "R, v_hat, lower and upper of each group of constraints"),
+    {"nv", T_LONGLONG, offsetof(sapwood_problem, sizes.nv), READONLY, "number of velocities"},
+    {NULL, 0, 0, 0, NULL}};
+
+_Static_assert(sizeof(long long) == sizeof(int64_t), "T_LONGLONG is not int64_t");
+
+PyDoc_STRVAR(
+    problem_doc,
+    "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
+    "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
+    "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None, friction_bound=None, "
+    "spin_contact=None, spin_J=None, spin_mu=None)\n--\n\n"
+    "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},
+                              {Py_tp_new, (void *)problem_new},
+                              {Py_tp_dealloc, (void *)problem_dealloc},
+                              {Py_tp_members, members},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "sapwood._core.Problem",
+    .basicsize = sizeof(sapwood_problem),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object) {
+  if (!Py_IS_TYPE(object, state->problem_type)) {
+    PyErr_Format(PyExc_TypeError, "problem must be a sapwood._core.Problem, not %s",
+                 Py_TYPE(object)->tp_name);
+    return NULL;
+  }
+  return (sapwood_problem *)object;
+}
+
+int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayObject **array,
+                       const double **v_guess) {
+  *array = NULL;
+  *v_guess = NULL;
+  guess = guess == Py_None ? problem->v_guess : guess;
+  if (guess != Py_None) {
+    *array = sapwood_as_vector(guess, "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
+    *v_guess = *array == NULL ? NULL : sapwood_doubles(*array);
+  }
+  return guess != Py_None && *array == NULL ? -1 : 0;
+}
+
+int sapwood_add_problem(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->problem_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  return state->problem_type == NULL ? -1 : PyModule_AddType(module, state->problem_type);
+}

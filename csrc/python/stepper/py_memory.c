@@ -1,0 +1,183 @@
+#include "python/stepper/py_memory.h"
+
+#include "step/contacts/friction_memory.h"
+#include "python/errors.h"
+#include "python/stepper/ready.h"
+
+typedef struct sapwood_memory {
+  PyObject_HEAD
+  sapwood_stepper *stepper; /* a reference */
+  sap_friction_memory *core;
+  const sap_stepper *user; /* the core of the stepper that used it last */
+} sapwood_memory;
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static PyObject *memory_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"stepper", NULL};
+  const sapwood_state *state = sapwood_state_of_type(type);
+  PyObject *stepper;
+  if (state == NULL || !PyArg_ParseTupleAndKeywords(args, keywords, "O!:FrictionMemory", names,
+                                                    state->model_stepper_type, &stepper)) {
+    return NULL;
+  }
+  sapwood_memory *self = (sapwood_memory *)type->tp_alloc(type, 0);
+  if (self == NULL) {
+    return NULL;
+  }
+  self->stepper = (sapwood_stepper *)Py_NewRef(stepper);
+  self->user = self->stepper->core;
+  if (sapwood_raise(sap_friction_memory_create(&self->core, NULL), NULL) < 0) {
+    Py_DECREF(self);
+    return NULL;
+  }
+  return (PyObject *)self;
+}
+
+/* may a thread that this process does not have have been at work on it? */
+static int is_lost(const sapwood_memory *self) {
+  return self->user != self->stepper->core || sapwood_lock_is_lost(&self->stepper->lock);
+}
+
+static void memory_dealloc(PyObject *object) {
+  sapwood_memory *self = (sapwood_memory *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  if (!is_lost(self)) {
+    sap_friction_memory_destroy(self->core);
+  }
+  Py_DECREF(self->stepper);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* after sapwood_stepper_be_ready(): where that made the stepper anew, the memory too */
+static int be_ready(sapwood_memory *self) {
+  sap_friction_memory *fresh;
+  if (!is_lost(self)) {
+    return 0;
+  }
+  if (sapwood_raise(sap_friction_memory_create(&fresh, NULL), NULL) < 0) {
+    return -1;
+  }
+  self->core = fresh;
+  self->user = self->stepper->core;
+  return 0;
+}
+
+int sapwood_memory_of(sapwood_stepper *stepper, PyObject *object, sap_friction_memory **memory) {
+  *memory = NULL;
+  if (object == Py_None) {
+    return 0;
+  }
+  if (!PyObject_TypeCheck(object, stepper->state->memory_type)) {
+    PyErr_Format(PyExc_TypeError, "memory must be a FrictionMemory, not %s",
+                 Py_TYPE(object)->tp_name);
+    return -1;
+  }
+  sapwood_memory *self = (sapwood_memory *)object;
+  if (self->stepper != stepper) {
+    PyErr_SetString(PyExc_ValueError, "memory must be of this stepper");
+    return -1;
+  }
+  if (be_ready(self) < 0) {
+    return -1;
+  }
+  *memory = self->core;
+  return 0;
+}
+
+/* ---- steps in stages from Python ------------------------------------------------------------ */
+
+/* the state of an MjData in the order of csrc/mujoco/stages/step.c */
+enum { TIME, QPOS, QVEL, ACT, STATE_PARTS };
+
+/* sap_friction_memory_check() or sap_friction_memory_mark() */
+typedef void state_call(sap_friction_memory *memory, const struct sap_state_part *parts,
+                        int n_parts);
+
+static PyObject *call_with_state(sapwood_memory *self, PyObject *const *args, Py_ssize_t n_args,
+                                 state_call *call) {
+  static const char *const names[STATE_PARTS] = {"time", "qpos", "qvel", "act"};
+  PyArrayObject *held[STATE_PARTS] = {NULL};
+  struct sap_state_part parts[STATE_PARTS];
+  PyObject *answer = NULL;
+  double now;
+  if (n_args != STATE_PARTS) {
+    PyErr_SetString(PyExc_TypeError, "takes time, qpos, qvel and act");
+    return NULL;
+  }
+  if (sapwood_as_double(args[TIME], names[TIME], SAPWOOD_ANY, &now) < 0) {
+    return NULL;
+  }
+  parts[TIME] = (struct sap_state_part){&now, 1};
+  for (int i = QPOS; i < STATE_PARTS; i++) {
+    held[i] = sapwood_in_place(args[i], names[i], NPY_DOUBLE, 1, (npy_intp[]){-1},
+                               NPY_ARRAY_C_CONTIGUOUS);
+    if (held[i] == NULL) {
+      goto done;
+    }
+    parts[i] = (struct sap_state_part){sapwood_doubles(held[i]), PyArray_SIZE(held[i])};
+  }
+  if (sapwood_stepper_be_ready(self->stepper) < 0 || be_ready(self) < 0) {
+    goto done;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->stepper->lock);
+  call(self->core, parts, STATE_PARTS);
+  sapwood_lock_leave(&self->stepper->lock);
+  Py_END_ALLOW_THREADS
+  answer = Py_NewRef(Py_None);
+done:
+  for (int i = QPOS; i < STATE_PARTS; i++) {
+    Py_XDECREF(held[i]);
+  }
+  return answer;
+}
+
+PyDoc_STRVAR(check_doc,
+             "check($self, time, qpos, qvel, act, /)\n--\n\n"
+             "Forget what is remembered unless the state is what the last step left, to the last\n"
+             "bit.");
+
+static PyObject *memory_check(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  return call_with_state((sapwood_memory *)self, args, n_args, sap_friction_memory_check);
+}
+
+PyDoc_STRVAR(mark_doc,
+             "mark($self, time, qpos, qvel, act, /)\n--\n\n"
+             "Say which state the last step left.");
+
+static PyObject *memory_mark(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  return call_with_state((sapwood_memory *)self, args, n_args, sap_friction_memory_mark);
+}
+
+/* ---- type ----------------------------------------------------------------------------------- */
+
+#define FAST(function) (PyCFunction)(void (*)(void)) function
+
+static PyMethodDef methods[] = {{"check", FAST(memory_check), METH_FASTCALL, check_doc},
+                                {"mark", FAST(memory_mark), METH_FASTCALL, mark_doc},
+                                {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(memory_doc,
+             "FrictionMemory(stepper)\n--\n\n"
+             "What lagged friction remembers of the steps of one data by a ModelStepper.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)memory_doc},
+                              {Py_tp_new, (void *)memory_new},
+                              {Py_tp_dealloc, (void *)memory_dealloc},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "sapwood._core.FrictionMemory",
+    .basicsize = sizeof(sapwood_memory),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+int sapwood_add_memory(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->memory_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  return state->memory_type == NULL ? -1 : PyModule_AddType(module, state->memory_type);
+}

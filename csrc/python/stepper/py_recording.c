@@ -1,0 +1,202 @@
+#include "python/stepper/py_recording.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "python/stepper/contacts.h"
+
+/* ---- the log -------------------------------------------------------------------------------- */
+
+typedef struct sapwood_contact_log {
+  PyObject_HEAD
+  struct sap_contact_log log;
+} sapwood_contact_log;
+
+static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {NULL};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, ":ContactLog", names)) {
+    return NULL;
+  }
+  sapwood_contact_log *self = (sapwood_contact_log *)type->tp_alloc(type, 0);
+  if (self != NULL) {
+    self->log.allocator = sap_allocator_or_default(NULL);
+  }
+  return (PyObject *)self;
+}
+
+static void log_dealloc(PyObject *object) {
+  sapwood_contact_log *self = (sapwood_contact_log *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  sap_contact_log_release(&self->log);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyDoc_STRVAR(append_doc,
+             "append($self, contacts, /)\n--\n\n"
+             "Add the contacts of a step, an array of CONTACT_RECORD.");
+
+static PyObject *log_append(PyObject *object, PyObject *contacts) {
+  struct sap_contact_log *log = &((sapwood_contact_log *)object)->log;
+  const PyArrayObject *array = PyArray_Check(contacts) ? (PyArrayObject *)contacts : NULL;
+  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
+      PyArray_ITEMSIZE(array) != sizeof(sap_contact_record) || !PyArray_ISCARRAY_RO(array)) {
+    PyErr_SetString(PyExc_TypeError, "contacts must be a contiguous array of CONTACT_RECORD");
+    return NULL;
+  }
+  const npy_intp n = PyArray_SIZE(array);
+  sap_contact_record *room = sap_contact_log_room(log, n);
+  if (room == NULL) {
+    return PyErr_NoMemory();
+  }
+  memcpy(room, PyArray_DATA(array), (size_t)n * sizeof *room);
+  log->n += n;
+  Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(array_doc,
+             "array($self)\n--\n\n"
+             "A copy of all contacts, of dtype CONTACT_RECORD.");
+
+static PyObject *log_array(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  const struct sap_contact_log *log = &((sapwood_contact_log *)object)->log;
+  PyArrayObject *array = sapwood_new_contacts(sapwood_state_of_type(Py_TYPE(object)), log->n);
+  if (array != NULL && log->n > 0) {
+    memcpy(PyArray_DATA(array), log->records, (size_t)log->n * sizeof *log->records);
+  }
+  return (PyObject *)array;
+}
+
+/* ---- the arrays ----------------------------------------------------------------------------- */
+
+/* an array (steps, length) of the dict, NULL in *out for none; the dict keeps it */
+static int take_array(double **out, PyObject *dict, const char *name, Py_ssize_t steps,
+                      int64_t length) {
+  *out = NULL;
+  PyObject *object;
+  if (sapwood_item(dict, name, &object) < 0) {
+    return -1;
+  }
+  if (object == NULL) {
+    return 0;
+  }
+  PyArrayObject *array =
+      sapwood_in_place(object, name, NPY_DOUBLE, 2, (npy_intp[2]){steps, (npy_intp)length},
+                       NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE);
+  if (array == NULL) {
+    return -1;
+  }
+  *out = sapwood_doubles(array);
+  Py_DECREF(array);
+  return 0;
+}
+
+/* the integer of the dict, 0 for none */
+static int take_integer(int *out, PyObject *dict, const char *name) {
+  PyObject *object;
+  if (sapwood_item(dict, name, &object) < 0) {
+    return -1;
+  }
+  const long value = object == NULL ? 0 : PyLong_AsLong(object);
+  *out = (int)value;
+  return value == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int take_log(struct sap_contact_log **out, PyObject *dict, const sapwood_state *state) {
+  PyObject *object;
+  *out = NULL;
+  if (sapwood_item(dict, "contacts", &object) < 0) {
+    return -1;
+  }
+  if (object == NULL) {
+    return 0;
+  }
+  if (!PyObject_TypeCheck(object, state->contact_log_type)) {
+    PyErr_SetString(PyExc_TypeError, "contacts must be a ContactLog");
+    return -1;
+  }
+  *out = &((sapwood_contact_log *)object)->log;
+  return 0;
+}
+
+#define NAME(name) #name,
+static const char *const recorded[] = {SAP_RECORDED(NAME)};
+#undef NAME
+
+int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *world,
+                           const sapwood_state *state, PyObject *dict, Py_ssize_t steps) {
+  *recording = (struct sap_recording){0};
+  if (dict == Py_None) {
+    return 0;
+  }
+  if (!PyDict_Check(dict)) {
+    PyErr_Format(PyExc_TypeError, "recording must be a dict, not %s", Py_TYPE(dict)->tp_name);
+    return -1;
+  }
+  if (take_integer(&recording->state_spec, dict, "state_spec") < 0 ||
+      take_log(&recording->contacts, dict, state) < 0) {
+    return -1;
+  }
+  if (sap_recording_open(recording, world) < 0) {
+    PyErr_SetString(PyExc_ValueError, world->message);
+    return -1;
+  }
+  for (int i = 0; i < SAP_N_RECORDED; i++) {
+    if (take_array(&recording->arrays[i], dict, recorded[i], steps, recording->lengths[i]) < 0) {
+      return -1;
+    }
+  }
+  if (take_array(&recording->state, dict, "state", steps, recording->n_state) < 0 ||
+      take_array(&recording->force, dict, "force", steps,
+                 3 * (int64_t)world->stepper->forest.n_bodies) < 0) {
+    return -1;
+  }
+  world->recording = recording;
+  return 0;
+}
+
+/* ---- the module ----------------------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {{"append", log_append, METH_O, append_doc},
+                                {"array", log_array, METH_NOARGS, array_doc},
+                                {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(log_doc,
+             "ContactLog()\n--\n\n"
+             "The contacts of many steps, one after the other; grows as needed.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)log_doc},
+                              {Py_tp_new, (void *)log_new},
+                              {Py_tp_dealloc, (void *)log_dealloc},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "sapwood._core.ContactLog",
+    .basicsize = sizeof(sapwood_contact_log),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+static int add_names(PyObject *module) {
+  PyObject *names = PyTuple_New(SAP_N_RECORDED);
+  for (int i = 0; i < SAP_N_RECORDED && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(recorded[i]);
+    if (name == NULL) {
+      Py_CLEAR(names);
+    } else {
+      PyTuple_SET_ITEM(names, i, name);
+    }
+  }
+  const int failed = names == NULL || PyModule_AddObjectRef(module, "RECORDED", names) < 0;
+  Py_XDECREF(names);
+  return failed ? -1 : 0;
+}
+
+int sapwood_add_recording(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->contact_log_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  return state->contact_log_type == NULL || PyModule_AddType(module, state->contact_log_type) < 0
+             ? -1
+             : add_names(module);
+}

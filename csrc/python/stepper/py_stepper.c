@@ -1,0 +1,338 @@
+/* _core.ModelStepper: gathers the contact problem of a simulated model, solves it and writes
+ * accelerations and forces back, in one call per step.
+ *
+ * The constant arrays of the model are copied at construction and checked once
+ * (constants.c). The arrays of a step are read and written in place while the call holds
+ * references to them. Everything between reading and writing happens without the GIL and under the
+ * lock of the stepper; results are copied out under the same lock.
+ */
+#include "python/stepper/py_stepper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "step/gather.h"
+#include "python/errors.h"
+#include "python/signals.h"
+#include "python/solver/py_settings.h"
+#include "python/state.h"
+#include "python/stepper/arrays.h"
+#include "python/stepper/byte_watch.h"
+#include "python/stepper/constants.h"
+#include "python/stepper/contacts.h"
+#include "python/stepper/py_elements.h"
+#include "python/stepper/engine.h"
+#include "python/stepper/py_fields.h"
+#include "python/stepper/py_memory.h"
+#include "python/stepper/prepared_step.h"
+#include "python/stepper/ready.h"
+#include "python/stepper/py_recording.h"
+#include "python/stepper/py_results.h"
+#include "python/stepper/py_rollout.h"
+#include "python/stepper/run.h"
+#include "python/stepper/py_world.h"
+#include "python/stepper/write.h"
+
+/* ---- construction --------------------------------------------------------------------------- */
+
+static const char *const cones[] = {"elliptic", "pyramidal", NULL};
+static const char *const estimates[] = {"block", "diagonal", NULL};
+
+static int read_parameters(sap_step_settings *step, PyObject *dt, PyObject *sigma, PyObject *beta,
+                           PyObject *delassus, PyObject *cone, PyObject *limit) {
+  const int estimate = sapwood_as_choice(delassus, "delassus", estimates);
+  const int cone_kind = estimate < 0 ? -1 : sapwood_as_choice(cone, "cone", cones);
+  if (cone_kind < 0 || sapwood_as_double(dt, "dt", SAPWOOD_POSITIVE, &step->dt) < 0 ||
+      sapwood_as_double(sigma, "sigma", SAPWOOD_POSITIVE, &step->sigma) < 0 ||
+      sapwood_as_double(beta, "beta", SAPWOOD_NON_NEGATIVE, &step->beta) < 0 ||
+      sapwood_as_double(limit, "acceleration_limit", SAPWOOD_POSITIVE, &step->acceleration_limit) <
+          0) {
+    return -1;
+  }
+  step->delassus = (sap_delassus)estimate;
+  step->cone = (sap_cone)cone_kind;
+  return 0;
+}
+
+static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"forest",
+                          "dt",
+                          "sigma",
+                          "beta",
+                          "delassus",
+                          "cone",
+                          "acceleration_limit",
+                          "settings",
+                          "elements",
+                          "speculative",
+                          "release_speed",
+                          "release_rate",
+                          "fields",
+                          NULL};
+  PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
+  PyObject *elements_object = Py_None, *fields = Py_None;
+  int speculative = 0;
+  double release_speed = INFINITY, release_rate = INFINITY;
+  sap_settings settings;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpddO:ModelStepper", names,
+                                   &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
+                                   &object, &elements_object, &speculative, &release_speed,
+                                   &release_rate, &fields) ||
+      sapwood_read_settings(object, &settings) < 0) {
+    return NULL;
+  }
+  sapwood_stepper *self = (sapwood_stepper *)type->tp_alloc(type, 0);
+  if (self == NULL) {
+    return NULL;
+  }
+  self->settings = settings;
+  sapwood_state *state = sapwood_state_of_type(type);
+  sap_step_settings step = {
+      .release_speed = release_speed, .release_rate = release_rate, .speculative = speculative};
+  sap_forest forest = {0};
+  sap_elements elements = {0};
+  sap_error error = {0};
+  if (state != NULL && sapwood_lock_make(&self->lock, &state->forks) == 0 &&
+      read_parameters(&step, dt, sigma, beta, delassus, cone, limit) == 0 &&
+      sapwood_read_constants(self, forest_object, elements_object, &forest, &elements) == 0 &&
+      sapwood_raise(
+          sap_stepper_create(&self->core, &forest, elements_object == Py_None ? NULL : &elements,
+                             &step, &settings, NULL, &error),
+          &error) == 0 &&
+      sapwood_take_fields(self, fields) == 0) {
+    self->state = state;
+    sapwood_watch_signals(self->core->solver, state);
+    return (PyObject *)self;
+  }
+  Py_DECREF(self);
+  return NULL;
+}
+
+static void stepper_dealloc(PyObject *object) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    sap_stepper_destroy(self->core);
+  }
+  sapwood_release_fields(self);
+  for (int i = 0; i < SAPWOOD_CONSTANTS; i++) {
+    Py_XDECREF(self->arrays[i]);
+  }
+  sapwood_lock_free(&self->lock);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* ---- one step ------------------------------------------------------------------------------- */
+
+/* sap_stepper_solve() or sap_stepper_gather() */
+typedef sap_status step_call(sap_stepper *stepper, const sap_step_arrays *arrays, sap_error *error);
+
+static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssize_t n_args,
+                           step_call *call) {
+  PyObject *answer = NULL;
+  sapwood_step_arrays arrays = {0};
+  if (sapwood_stepper_be_ready(self) < 0 ||
+      sapwood_step_arrays_take(&arrays, self, args, n_args < 5 ? n_args : n_args - 1) < 0 ||
+      (n_args == 5 && sapwood_memory_of(self, args[4], &arrays.into.memory) < 0)) {
+    goto done;
+  }
+  sap_error error = {0};
+  sap_status status;
+  long code;
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  status = call(self->core, &arrays.into, &error);
+  const sap_stepper *core = self->core;
+  code = core->gather.fault == SAP_FAULT_NONE ? (long)core->solution.outcome
+                                              : -(long)core->gather.fault;
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  if (sapwood_raise(status, &error) == 0) {
+    answer = PyLong_FromLong(code);
+  }
+done:
+  sapwood_step_arrays_release(&arrays);
+  return answer;
+}
+
+PyDoc_STRVAR(
+    solve_doc,
+    "solve($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
+    "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
+    "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
+    "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth, qDeriv, which is read where the\n"
+    "forest has its pattern, geom_xpos and geom_xmat.\n"
+    "contacts: dist, pos, frame, friction, surfacevel or None, dim, geom, "
+    "exclude,\n"
+    "efc_address; efc_KBIP of all rows.\n"
+    "outputs: qacc, qfrc_constraint, efc_force.\n"
+    "elements, of a stepper with any: the arrays ELEMENT_ARRAYS of the module, the rows of efc_J\n"
+    "None where it is dense, and the groups of actuators that are disabled, as bits.\n"
+    "memory: FrictionMemory of this stepper, used where friction lags.");
+
+static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_solve);
+}
+
+PyDoc_STRVAR(gather_doc,
+             "gather($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
+             "The same without solving and writing: for `problem`.");
+
+static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
+  return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_gather);
+}
+
+PyDoc_STRVAR(fault_doc,
+             "fault($self)\n--\n\n"
+             "Code and index of what kept the last step from being taken; code 0 is none.\n"
+             "The codes are the positions in `FAULTS` of the module.");
+
+static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  int fault;
+  long long index;
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  fault = (int)self->core->gather.fault;
+  index = (long long)self->core->gather.fault_index;
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue("iL", fault, index);
+}
+
+PyDoc_STRVAR(
+    counts_doc,
+    "counts($self)\n--\n\n"
+    "How many contact parts left a velocity: converged, stalled, at the iteration limit, at\n"
+    "the limit of friction.");
+
+static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  int64_t counts[SAP_NON_FINITE + 1];
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  memcpy(counts, self->core->counts, sizeof counts);
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue("LLLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
+                       (long long)counts[SAP_ITERATION_LIMIT],
+                       (long long)counts[SAP_FRICTION_LIMIT]);
+}
+
+PyDoc_STRVAR(overlap_doc,
+             "overlap($self)\n--\n\n"
+             "Largest overlap of the rigid contacts at the end of the last step, in widths of the\n"
+             "narrower geom.");
+
+static PyObject *stepper_overlap(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  double overlap;
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  overlap = self->core->overlap;
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  return PyFloat_FromDouble(overlap);
+}
+
+/* ---- type ----------------------------------------------------------------------------------- */
+
+#define FAST(function) (PyCFunction)(void (*)(void)) function
+
+static PyMethodDef methods[] = {
+    {"solve", FAST(stepper_solve), METH_FASTCALL, solve_doc},
+    {"gather", FAST(stepper_gather), METH_FASTCALL, gather_doc},
+    {"write", FAST(sapwood_stepper_write), METH_FASTCALL, sapwood_stepper_write_doc},
+    {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
+     sapwood_stepper_accept_options_doc},
+    {"start", sapwood_stepper_start, METH_VARARGS, sapwood_stepper_start_doc},
+    {"find_slopes", sapwood_stepper_find_slopes, METH_VARARGS, sapwood_stepper_find_slopes_doc},
+    {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
+    {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
+    {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
+     sapwood_stepper_rollout_doc},
+    {"counts", stepper_counts, METH_NOARGS, counts_doc},
+    {"overlap", stepper_overlap, METH_NOARGS, overlap_doc},
+    {"fault", stepper_fault, METH_NOARGS, fault_doc},
+    {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
+    {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
+    {"groups", sapwood_stepper_groups, METH_NOARGS, sapwood_stepper_groups_doc},
+    {"patches", sapwood_stepper_patches, METH_NOARGS, sapwood_stepper_patches_doc},
+    {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
+    {NULL, NULL, 0, NULL}};
+
+static PyMethodDef functions[] = {
+    {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
+    {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
+    {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(
+    stepper_doc,
+    "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
+    "             elements=None, speculative=False, release_speed=inf,\n"
+    "             release_rate=inf, fields=None)\n"
+    "--\n\n"
+    "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
+    "constant arrays to arrays; `fields` is (pair_geom, pair_dim, shapes of all geoms). See "
+    "sapwood.mujoco.Stepper.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)stepper_doc},
+                              {Py_tp_new, (void *)stepper_new},
+                              {Py_tp_dealloc, (void *)stepper_dealloc},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {
+    .name = "sapwood._core.ModelStepper",
+    .basicsize = sizeof(sapwood_stepper),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+static int add_faults(PyObject *module) {
+  PyObject *names = PyTuple_New(SAP_FAULTS);
+  for (int i = 0; i < SAP_FAULTS && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(sap_fault_name((sap_fault)i));
+    if (name == NULL) {
+      Py_CLEAR(names);
+    } else {
+      PyTuple_SET_ITEM(names, i, name);
+    }
+  }
+  const int failed = names == NULL || PyModule_AddObjectRef(module, "FAULTS", names) < 0;
+  Py_XDECREF(names);
+  return failed ? -1 : 0;
+}
+
+static int add_number(PyObject *module, const char *name, double value) {
+  PyObject *number = PyFloat_FromDouble(value);
+  const int failed = number == NULL || PyModule_AddObjectRef(module, name, number) < 0;
+  Py_XDECREF(number);
+  return failed ? -1 : 0;
+}
+
+int sapwood_add_stepper(PyObject *module) {
+  sapwood_state *state = sapwood_state_of_module(module);
+  state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+  if (state->model_stepper_type == NULL ||
+      PyModule_AddType(module, state->model_stepper_type) < 0 ||
+      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
+      sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
+      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
+      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
+      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
+    return -1;
+  }
+  return add_faults(module);
+}

@@ -1,0 +1,163 @@
+#include "python/stepper/py_world.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "mujoco/engine/world.h"
+#include "python/errors.h"
+#include "python/signals.h"
+#include "python/stepper/py_memory.h"
+#include "python/stepper/ready.h"
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+static void lock(void *context) {
+  sapwood_watch *watch = context;
+  sapwood_lock_take(watch->lock);
+}
+
+static void unlock(void *context) {
+  sapwood_watch *watch = context;
+  sapwood_lock_leave(watch->lock);
+}
+
+/* sapwood_signals_interrupt() when the last look is some time ago */
+static int look_for_signals(void *context, double now) {
+  sapwood_watch *watch = context;
+  if (now - watch->looked < SAPWOOD_SIGNAL_INTERVAL) {
+    return 0;
+  }
+  watch->looked = now;
+  return sapwood_signals_interrupt(watch->state);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+int sapwood_place_find(sapwood_place *place, sapwood_stepper *stepper, PyObject *api,
+                       PyObject *model, PyObject *data) {
+  *place = (sapwood_place){stepper, sapwood_engine_of(api), NULL, NULL};
+  if (place->engine == NULL) {
+    return -1;
+  }
+  place->model = sapwood_engine_address(model, place->engine->model_type, "model");
+  if (place->model != NULL) {
+    place->data = sapwood_engine_address(data, place->engine->data_type, "data");
+  }
+  return place->data == NULL ? -1 : 0;
+}
+
+int sapwood_world_open(sap_mujoco_world *world, sapwood_watch *watch, const sapwood_place *place,
+                       PyObject *memory, int signals) {
+  sapwood_stepper *stepper = place->stepper;
+  if (sapwood_stepper_be_ready(stepper) < 0) {
+    return -1;
+  }
+  sap_error error = {0};
+  if (sap_mujoco_attach(world, &place->engine->api, stepper->core, place->model, place->data,
+                        &error) != SAP_OK) {
+    PyErr_Format(PyExc_ValueError, "%s %s", error.argument, error.rule);
+    return -1;
+  }
+  if (sapwood_memory_of(stepper, memory, &world->memory) < 0) {
+    return -1;
+  }
+  *watch = (sapwood_watch){&stepper->lock, stepper->state, world->started};
+  world->hooks = (sap_step_hooks){watch, lock, unlock, signals ? look_for_signals : NULL};
+  world->options = stepper->options;
+  world->options_known = stepper->options_known;
+  return 0;
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+/* the exception that is set, as an object, and cleared */
+static PyObject *take_exception(void) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL) {
+    PyException_SetTraceback(value, traceback);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}
+
+PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
+  if (PyErr_Occurred()) {
+    return take_exception();
+  }
+  if (world->failure == SAP_STEP_TAKEN) {
+    return Py_NewRef(Py_None);
+  }
+  PyObject *message = NULL;
+  if (world->failure == SAP_STEP_ARGUMENT) {
+    sapwood_raise(world->status, &world->error);
+    PyObject *error = take_exception();
+    if (error == NULL || world->status == SAP_OUT_OF_MEMORY) {
+      return error;
+    }
+    message = PyObject_Str(error);
+    Py_DECREF(error);
+  } else {
+    const char *text = world->failure == SAP_STEP_MUJOCO ? world->message : "";
+    message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  }
+  return message == NULL ? NULL
+                         : Py_BuildValue("(siLN)", sap_step_failure_name(world->failure),
+                                         world->code, (long long)world->index, message);
+}
+
+PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int64_t notable) {
+  PyObject *failure = sapwood_world_failure(world);
+  return failure == NULL ? NULL
+                         : Py_BuildValue("(LLN)", (long long)taken, (long long)notable, failure);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+sap_step_record *sapwood_take_records(PyObject *object, npy_intp n) {
+  PyArrayObject *array = PyArray_Check(object) ? (PyArrayObject *)object : NULL;
+  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
+      PyArray_ITEMSIZE(array) != sizeof(sap_step_record) || !PyArray_ISCARRAY(array)) {
+    PyErr_SetString(PyExc_TypeError, "records must be a contiguous array of dtype STEP_RECORD");
+    return NULL;
+  }
+  if (PyArray_SIZE(array) < n) {
+    PyErr_Format(PyExc_ValueError, "records has %zd entries, expected %zd or more",
+                 PyArray_SIZE(array), n);
+    return NULL;
+  }
+  return (sap_step_record *)PyArray_DATA(array);
+}
+
+/* NumPy dtype with the memory layout of sap_step_record */
+static PyArray_Descr *record_dtype(void) {
+#define OFFSET(name) (Py_ssize_t) offsetof(sap_step_record, name)
+  PyObject *layout = Py_BuildValue(
+      "{s:(ssssssssssssssss),s:(ssssssssssssssss),s:(nnnnnnnnnnnnnnnn),s:n}", "names", "time",
+      "momentum_error", "velocity_error_bound", "coulomb_error", "overlap", "solver_seconds",
+      "seconds", "contacts", "iterations", "total_iterations", "line_search_trials", "status",
+      "islands", "deep_contacts", "dense_islands", "fallbacks", "formats", "f8", "f8", "f8", "f8",
+      "f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "offsets",
+      OFFSET(time), OFFSET(momentum_error), OFFSET(velocity_error_bound), OFFSET(coulomb_error),
+      OFFSET(overlap), OFFSET(solver_seconds), OFFSET(seconds), OFFSET(contacts),
+      OFFSET(iterations), OFFSET(total_iterations), OFFSET(line_search_trials), OFFSET(status),
+      OFFSET(islands), OFFSET(deep_contacts), OFFSET(dense_islands), OFFSET(fallbacks), "itemsize",
+      (Py_ssize_t)sizeof(sap_step_record));
+#undef OFFSET
+  PyArray_Descr *dtype = NULL;
+  if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {
+    dtype = NULL;
+  }
+  Py_XDECREF(layout);
+  return dtype;
+}
+
+int sapwood_add_step_record(PyObject *module) {
+  PyArray_Descr *dtype = record_dtype();
+  const int failed =
+      dtype == NULL || PyModule_AddObjectRef(module, "STEP_RECORD", (PyObject *)dtype) < 0;
+  Py_XDECREF(dtype);
+  return failed ? -1 : 0;
+}

@@ -1,0 +1,50 @@
+/* Arnoldi's process and the least squares of GMRES (Saad and Schultz 1986) in the velocities of an
+ * island, with inner products x^T diag(A) y, in which units do not matter. */
+#ifndef SAPWOOD_SOLVER_COULOMB_ARNOLDI_H
+#define SAPWOOD_SOLVER_COULOMB_ARNOLDI_H
+
+#include "solver/newton/objective.h"
+
+enum { SAP_ARNOLDI_MOST = 40 };
+
+/* min |t e_0 - (Hessenberg matrix) y| in n unknowns, turned by Givens' rotations as it grows */
+struct sap_arnoldi {
+  int n;
+  double R[SAP_ARNOLDI_MOST][SAP_ARNOLDI_MOST + 2]; /* by column: triangular once turned */
+  double turn[SAP_ARNOLDI_MOST][2];
+  double t[SAP_ARNOLDI_MOST + 1]; /* |t[n]| is the length of the residual */
+};
+
+/* x^T diag(A) y */
+static inline double sap_island_inner(const struct sap_workspace *w,
+                                      const struct sap_island *island, const double *x,
+                                      const double *y) {
+  return w->plan->vectors->inner(island->scalar_begin, island->scalar_end, w->diagonal, x, y);
+}
+
+/* y += a x */
+static inline void sap_island_add(const struct sap_workspace *w, const struct sap_island *island,
+                                  double a, const double *x, double *y) {
+  w->plan->vectors->advance(island->scalar_begin, island->scalar_end, a, x, y);
+}
+
+/* y = a x */
+static inline void sap_island_scale(const struct sap_island *island, double a, const double *x,
+                                    double *y) {
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    y[i] = a * x[i];
+  }
+}
+
+/* from a residual r of this length: q[0] = r / length */
+void sap_arnoldi_begin(struct sap_arnoldi *k, const struct sap_island *island, double length,
+                       const double *r, double *const *q);
+
+/* from q[n + 1] = M q[n] to a vector of length 1 orthogonal to those before it; 0 on overflow */
+int sap_arnoldi_advance(struct sap_arnoldi *k, const struct sap_workspace *w,
+                        const struct sap_island *island, double *const *q);
+
+/* the n coefficients of the vectors */
+void sap_arnoldi_solve(const struct sap_arnoldi *k, double *y);
+
+#endif

@@ -1,0 +1,306 @@
+#include "solver/coulomb/coulomb.h"
+
+#include <math.h>
+
+#include "solver/certificate/certificate.h"
+#include "solver/newton/direction.h"
+#include "solver/dense/impulse_space.h"
+#include "solver/newton/iterate.h"
+#include "solver/coulomb/krylov.h"
+#include "solver/coulomb/part.h"
+
+/* Iterations without a decrease before a fixed-point step, a convex solve with the bounds of
+ * friction held; and such steps in a row. */
+enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
+
+/* The memory of an iteration. */
+struct progress {
+  struct sap_step step;
+  double best;           /* least e_c so far: that of w->kept */
+  double best_norm;      /* |D r| of w->kept */
+  double reference_norm; /* |D r| at its last decrease by a tenth */
+  int stagnation;        /* iterations since then; STAGNATION after a direction that led up */
+  int fixed_point_steps; /* in a row */
+  int bounded;           /* 1 where the round-off of the last evaluation has a bound */
+  int restarted;         /* 1 after the restart from convex friction */
+  int in_impulses;       /* 1 while steps are taken in the space of the contacts' impulses */
+  int predicts;          /* 1 where the last direction tells of the next one */
+  double norm_before;    /* |D r| of the iterate before the last step */
+  enum sap_precision precision;
+};
+
+static double error_of(const struct sap_evaluation *now) {
+  return sap_momentum_error(now->gradient, now->scale);
+}
+
+static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_island *island) {
+  return sap_evaluate(w, island, SAP_FRICTION_COULOMB);
+}
+
+/* Will the factorization of the iteration before do for the last step, as in newton.c? */
+static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
+  return before->predicts && before->step.alpha == 1 &&
+         gradient * gradient <= 0.5 * tolerance * before->norm_before;
+}
+
+/* (H + J^T U J) dv = -r; -1, or the position of the node at which H broke down */
+static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
+                              const sap_settings *settings, struct progress *before,
+                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  if (settings->turning &&
+      factor_suffices(before, result->last.gradient, sap_tolerance(w, settings, &result->last))) {
+    sap_newton_system(w, island);
+    sap_factor_solve(&w->plan->factor, island->index, w->dv);
+    sap_couple_direction(w, island);
+    sap_lap(watch, &result->factor_seconds);
+    return -1;
+  }
+  if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
+    sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
+  }
+  sap_newton_system(w, island);
+  const int32_t node = sap_solve_system(w, island, &before->precision, watch, result);
+  if (node < 0) {
+    sap_couple_direction(w, island);
+    sap_lap(watch, &result->factor_seconds);
+  }
+  return node;
+}
+
+/* The full step where |D r| falls by a tenth or more; else to the minimum along dv of the cost with
+ * the bounds held at those of the iterate. alpha is 0 where dv does not descend in it. */
+static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
+                               const sap_settings *settings, struct sap_evaluation *now) {
+  static const double share = 0.9;
+  const double before = now->gradient;
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_LAGGED);
+  sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
+  sap_line_advance(&line, 1);
+  *now = evaluate(w, island);
+  if (now->gradient <= share * before) {
+    return (struct sap_step){1, 1};
+  }
+  sap_line_advance(&line, -1);
+  *now = evaluate(w, island);
+  struct sap_step step = {0, 1};
+  if (line.product.slope < 0) {
+    step = sap_search_exact(&line, settings);
+    ++step.trials;
+    sap_line_advance(&line, step.alpha);
+    *now = evaluate(w, island);
+  }
+  return step;
+}
+
+/* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
+ * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is
+ * fair. */
+static int start_sticking(struct sap_workspace *w, const struct sap_island *island,
+                          const sap_settings *settings, struct progress *before,
+                          struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  static const double fair = 0.3;
+  if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
+      error_of(&result->last) <= settings->start_threshold) {
+    return 0;
+  }
+  sap_sticking_system(w, island);
+  if (sap_solve_system(w, island, &before->precision, watch, result) >= 0) {
+    result->last = evaluate(w, island);
+    return 0;
+  }
+  const struct sap_evaluation guess = result->last;
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* what sticks is not coupled */
+  sap_line_advance(&line, 1);
+  result->last = evaluate(w, island);
+  if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
+    sap_line_advance(&line, -1);
+    result->last = evaluate(w, island);
+    return 0;
+  }
+  before->step = (struct sap_step){1, 1};
+  return 1;
+}
+
+/* The step to the impulses of the contacts, as they are in the space of these alone; 0 where it
+ * leads nowhere. Rows that it frees or holds are among the unknowns of the next one, which is taken
+ * from the same iterate where this one does not lower |D r|. */
+static int solve_contacts(struct sap_workspace *w, const struct sap_island *island,
+                          struct progress *before, struct sap_newton_result *result) {
+  static const double share = 0.9, rough = 1e-6;
+  const double gradient = result->last.gradient;
+  while (before->in_impulses) {
+    const double rest = sap_impulse_space_direction(w, island);
+    if (!(rest < INFINITY)) {
+      before->in_impulses = 0;
+      result->last = evaluate(w, island);
+      break;
+    }
+    const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+    sap_line_advance(&line, 1);
+    result->last = evaluate(w, island);
+    const int32_t marked = sap_impulse_space_mark(w, island);
+    if (result->last.gradient <= share * gradient) {
+      before->in_impulses = marked >= 0 && rest <= rough;
+      before->step = (struct sap_step){1, 1};
+      return 1;
+    }
+    before->in_impulses = marked > 0 && rest <= rough;
+    sap_line_advance(&line, -1);
+    result->last = evaluate(w, island);
+  }
+  return 0;
+}
+
+/* does the sticking step come first? */
+static int has_few_scalars(const struct sap_island *island) {
+  return island->scalar_end - island->scalar_begin <= SAP_FEW_SCALARS;
+}
+
+/* after an iteration that led to this |D r| */
+static void note(struct progress *before, double gradient) {
+  const int falls = gradient < 0.9 * before->reference_norm, leads_up = !(before->step.alpha > 0);
+  before->reference_norm = falls ? gradient : before->reference_norm;
+  before->stagnation = leads_up ? STAGNATION : falls ? 0 : before->stagnation + 1;
+  before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
+}
+
+/* A convex solve that the search falls back on. */
+struct detour {
+  sap_friction friction; /* its law */
+  enum sap_fallback fallback;
+};
+
+static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
+static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_RESTART};
+
+/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
+ * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
+ * wanted. The search goes on from where it ends. */
+static void take_detour(struct sap_workspace *w, const struct sap_island *island,
+                        const sap_settings *settings, struct progress *before,
+                        struct sap_newton_result *result) {
+  static const double share = 0.1;
+  const int restarts = before->fixed_point_steps == MOST_FIXED_POINT_STEPS;
+  const struct detour *detour = restarts ? &restart : &hold_bounds;
+  const double tolerance = restarts ? 0 : share * error_of(&result->last);
+  sap_solve_part(w, island, settings, detour->friction, tolerance, result);
+  result->fallbacks |= detour->fallback;
+  result->last = evaluate(w, island);
+  result->tree = -1;
+  before->predicts = before->stagnation = 0;
+  before->step = (struct sap_step){0};
+  before->fixed_point_steps = restarts ? 0 : before->fixed_point_steps + 1;
+  before->reference_norm = restarts ? INFINITY : before->reference_norm;
+  before->restarted |= restarts;
+}
+
+/* Is the iterate the last one? Keeps it where it is the best. */
+static int is_over(struct sap_workspace *w, const struct sap_island *island,
+                   const sap_settings *settings, struct progress *before,
+                   struct sap_newton_result *result) {
+  struct sap_evaluation *now = &result->last;
+  if (now->gradient <= sap_tolerance(w, settings, now)) {
+    before->bounded = sap_conclude(w, island, settings, now);
+  }
+  sap_record(w, island, result->iterations, &before->step, 0, now);
+  if (!(isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost))) {
+    result->outcome = SAP_NON_FINITE;
+    return 1;
+  }
+  if (error_of(now) < before->best) {
+    before->best = error_of(now);
+    before->best_norm = now->gradient;
+    sap_copy(w->kept, w->v, island);
+  }
+  if (now->gradient <= sap_tolerance(w, settings, now)) {
+    result->outcome = SAP_CONVERGED;
+    return 1;
+  }
+  if (sap_is_faint(now) && sap_is_round_off(w, island, now)) {
+    result->outcome = SAP_CONVERGED;
+    before->bounded = 1;
+    return 1;
+  }
+  result->outcome = SAP_FRICTION_LIMIT;
+  return result->iterations == settings->max_iterations ||
+         (before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted);
+}
+
+/* away from convergence the best iterate counts, and nothing that steps have summed up */
+static void conclude(struct sap_workspace *w, const struct sap_island *island,
+                     const sap_settings *settings, const struct progress *before,
+                     struct sap_newton_result *result) {
+  if (result->outcome != SAP_CONVERGED) {
+    sap_copy(w->v, w->kept, island);
+    result->last = sap_verify(w, island, SAP_FRICTION_COULOMB);
+  }
+  if (result->outcome == SAP_STALLED &&
+      result->last.gradient <= sap_tolerance(w, settings, &result->last)) {
+    result->outcome = SAP_CONVERGED;
+  } else if (result->outcome == SAP_CONVERGED && before->bounded) {
+    return;
+  }
+  sap_bound_error(w, island);
+}
+
+/* One iteration: a step to the impulses of the contacts, the sticking start, or Newton's step. 0
+ * where H broke down. */
+static int take_step(struct sap_workspace *w, const struct sap_island *island,
+                     const sap_settings *settings, struct progress *before,
+                     struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  const double gradient = result->last.gradient;
+  const int in_impulses = (result->iterations > 0 || !has_few_scalars(island)) &&
+                          solve_contacts(w, island, before, result);
+  if (in_impulses) {
+    sap_lap(watch, &result->factor_seconds);
+  } else if (!start_sticking(w, island, settings, before, watch, result)) {
+    const int32_t node = find_direction(w, island, settings, before, watch, result);
+    if (node >= 0) {
+      result->outcome = SAP_BREAKDOWN;
+      result->tree = w->plan->graph.node_tree[node];
+      return 0;
+    }
+    before->step = advance(w, island, settings, &result->last);
+  }
+  before->predicts = !in_impulses;
+  before->norm_before = gradient;
+  result->trials += before->step.trials;
+  ++result->iterations;
+  sap_lap(watch, &result->line_search_seconds);
+  note(before, result->last.gradient);
+  return 1;
+}
+
+struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
+                                     const sap_settings *settings) {
+  struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
+  struct progress before = {.best = INFINITY,
+                            .best_norm = INFINITY,
+                            .reference_norm = INFINITY,
+                            .precision = sap_choose_precision(island, settings)};
+  const int32_t work =
+      island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
+  sap_refresh(w, island);
+  result.last = evaluate(w, island);
+  sap_copy(w->kept, w->v, island);
+  before.in_impulses = settings->start == SAP_START_STICKING && sap_impulse_space_begin(w, island);
+  struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
+  while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
+    sap_lap(&watch, &result.assembly_seconds);
+    if (before.stagnation < STAGNATION) {
+      if (!take_step(w, island, settings, &before, &watch, &result)) {
+        break;
+      }
+    } else if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
+      result.outcome = SAP_STALLED;
+      break;
+    } else {
+      take_detour(w, island, settings, &before, &result);
+      watch = sap_stopwatch_start(settings->record_history);
+    }
+  }
+  conclude(w, island, settings, &before, &result);
+  result.coulomb_gradient = result.last.gradient;
+  return result;
+}

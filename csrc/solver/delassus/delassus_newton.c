@@ -1,0 +1,258 @@
+/* compiled once per instruction set */
+#include "solver/delassus/delassus_newton.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/delassus/delassus_step.h"
+#include "solver/delassus/natural_map.h"
+
+/* Rounds of Newton's steps, how many of them and of sweeps before them: none in the first round,
+ * then twice as many in each. How often a step is halved, and by what it may miss before it is;
+ * what may be left in the end. Sweeps bring more where there is torsion or rolling, and less from a
+ * gamma that is near. */
+enum { ROUNDS = 5, SWEEPS = 4, WIDE_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
+static const double rises = 5, enough = 1e-11;
+
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+/* gamma += d for the entries from k on, and u with it */
+INLINE void change(const struct sap_impulses *p, int32_t k, const int32_t size, const double *d) {
+  const double *column = p->W + (size_t)k * (size_t)p->ld;
+  for (int32_t l = 0; l < size; ++l) {
+    p->gamma[k + l] += d[l];
+  }
+  for (int32_t i = 0; i < p->ld; i += SIMD_WIDTH) {
+    simd u = simd_load(p->u + i);
+    for (int32_t l = 0; l < size; ++l) {
+      u -= simd_all(d[l]) * simd_load(column + (size_t)l * (size_t)p->ld + i);
+    }
+    simd_store(p->u + i, u);
+  }
+}
+
+static void move_to(const struct sap_impulses *p, int32_t k, double value) {
+  const double d = value - p->gamma[k];
+  if (d != 0) {
+    change(p, k, 1, &d);
+  }
+}
+
+/* W_tt + shift I as U^T D^-1 U, U with D as its diagonal */
+struct factor {
+  double U[SAP_MOST_TANGENTIAL][SAP_MOST_TANGENTIAL], inverse[SAP_MOST_TANGENTIAL];
+};
+
+INLINE void factor_tangential(const struct sap_impulses *p, const struct contact *c, double shift,
+                              struct factor *f) {
+  for (int32_t k = 0; k < c->size; ++k) {
+    memcpy(f->U[k], p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t,
+           (size_t)c->size * sizeof **f->U);
+    f->U[k][k] += shift;
+  }
+  for (int32_t k = 0; k < c->size; ++k) {
+    f->inverse[k] = 1 / f->U[k][k];
+    for (int32_t i = k + 1; i < c->size; ++i) {
+      const double factor = f->U[k][i] * f->inverse[k];
+      for (int32_t j = i; j < c->size; ++j) {
+        f->U[i][j] -= factor * f->U[k][j];
+      }
+    }
+  }
+}
+
+/* x = D U^-T x */
+INLINE void solve_forward(const struct factor *f, const int32_t size, double *x) {
+  for (int32_t k = 0; k < size; ++k) {
+    const double share = f->inverse[k] * x[k];
+    for (int32_t i = k + 1; i < size; ++i) {
+      x[i] -= share * f->U[k][i];
+    }
+  }
+}
+
+/* x = U^-1 x */
+INLINE void solve_backward(const struct factor *f, const int32_t size, double *x) {
+  for (int32_t k = size; k-- > 0;) {
+    for (int32_t j = k + 1; j < size; ++j) {
+      x[k] -= f->U[k][j] * x[j];
+    }
+    x[k] *= f->inverse[k];
+  }
+}
+
+/* the shift with which |(W_tt + shift I)^-1 b| would be the bound: a step of Newton's method on
+ * 1/|z|, from z of no shift */
+INLINE double shift_of(const struct factor *f, const int32_t size, const double *z, double length,
+                       double bound) {
+  double x[SAP_MOST_TANGENTIAL], product = 0;
+  memcpy(x, z, (size_t)size * sizeof *x);
+  solve_forward(f, size, x);
+  for (int32_t k = 0; k < size; ++k) {
+    product += f->inverse[k] * x[k] * x[k];
+  }
+  return length * length / product * (length - bound) / bound;
+}
+
+/* z = (W_tt + shift I)^-1 (W_tt gamma_t + u_t), the impulse that slides by u_t = shift z */
+INLINE void slide_by(const struct sap_impulses *p, const struct contact *c, double shift,
+                     double *z) {
+  struct factor sliding;
+  factor_tangential(p, c, shift, &sliding);
+  for (int32_t k = 0; k < c->size; ++k) {
+    const double *row = p->W + (size_t)(c->t + k) * (size_t)p->ld + (size_t)c->t;
+    z[k] = p->u[c->t + k];
+    for (int32_t l = 0; l < c->size; ++l) {
+      z[k] += row[l] * p->gamma[c->t + l];
+    }
+  }
+  solve_forward(&sliding, c->size, z);
+  solve_backward(&sliding, c->size, z);
+}
+
+/* The tangential impulse of a contact with all others held: that of sticking where it is small
+ * enough, else one at the bound. Of slip alone, whose W_tt is about a multiple of I, that is a step
+ * of the map; of torsion and rolling too, about the impulse that slides. */
+INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c, double bound,
+                           double z[SAP_MOST_TANGENTIAL]) {
+  const double *gamma = p->gamma + c->t, *u = p->u + c->t;
+  struct factor sticking;
+  factor_tangential(p, c, 0, &sticking);
+  memcpy(z, u, (size_t)c->size * sizeof *z);
+  solve_forward(&sticking, c->size, z);
+  solve_backward(&sticking, c->size, z);
+  for (int32_t k = 0; k < c->size; ++k) {
+    z[k] += gamma[k];
+  }
+  double square = squares(c->size, z);
+  if (square <= bound * bound) {
+    return;
+  }
+  if (c->size > SLIP && bound > 0) {
+    slide_by(p, c, shift_of(&sticking, c->size, z, sqrt(square), bound), z);
+  } else {
+    for (int32_t k = 0; k < c->size; ++k) {
+      z[k] = gamma[k] + u[k] * c->inverse_s;
+    }
+  }
+  square = squares(c->size, z);
+  const double share = square > bound * bound ? bound / sqrt(square) : 1;
+  for (int32_t k = 0; k < c->size; ++k) {
+    z[k] *= share;
+  }
+}
+
+/* the normal impulse of a contact with the others held, then the tangential one */
+INLINE void relax_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const struct contact c = contact_at(p, i, size);
+  const double normal = p->gamma[c.n] + p->u[c.n] * c.inverse_n;
+  double z[SAP_MOST_TANGENTIAL];
+  move_to(p, c.n, normal > 0 ? normal : 0);
+  relax_friction(p, &c, c.mu * p->gamma[c.n], z);
+  for (int32_t k = 0; k < c.size; ++k) {
+    z[k] -= p->gamma[c.t + k];
+  }
+  change(p, c.t, size, z);
+}
+
+static void sweep(const struct sap_impulses *p) {
+  for (int32_t i = 0; i < p->n_contacts; ++i) {
+    if (tangential(p, i) == SLIP) {
+      relax_contact(p, i, SLIP);
+    } else {
+      relax_contact(p, i, tangential(p, i));
+    }
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const int32_t k = p->first[p->n_contacts] + i;
+    move_to(p, k, clamp(p->gamma[k] + p->u[k] * p->inverse[k], p->lower[i], p->upper[i]));
+  }
+}
+
+/* ---- Newton's steps -------------------------------------------------------------------------- */
+
+/* gamma and u so much further along the step; what is left there */
+static struct rest advance(const struct sap_impulses *p, double alpha) {
+  const double *step = p->step, *du = p->step + p->ld;
+  for (int32_t k = 0; k < p->ld; ++k) {
+    p->gamma[k] += alpha * step[k];
+    p->u[k] += alpha * du[k];
+  }
+  return find_rest(p);
+}
+
+/* The full step, unless it leaves much more than there was: then half of it or a quarter may be
+ * better. */
+static struct rest take_step(const struct sap_impulses *p, double before) {
+  struct rest best = advance(p, 1), now = best;
+  double alpha = 1, at = 1;
+  for (int k = 1; k <= HALVINGS && !(best.largest <= rises * before); ++k) {
+    now = advance(p, -0.5 * at);
+    at *= 0.5;
+    if (now.largest < best.largest) {
+      best = now;
+      alpha = at;
+    }
+  }
+  return alpha == at ? now : advance(p, alpha - at);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+/* u becomes that of gamma, and all is known that the map divides by; is there any gamma? */
+static int begin(struct sap_impulses *p) {
+  const int32_t m = sap_impulses_size(p);
+  int any = 0;
+  begin_map(p);
+  for (int32_t k = 0; k < m; ++k) {
+    if (p->gamma[k] != 0) {
+      subtract_listed(p, 1, &k, p->gamma + k, p->u);
+      any = 1;
+    }
+  }
+  p->factored[0] = -1; /* of no kind */
+  return any;
+}
+
+/* Contacts that would slide, as all that touch do where there is no impulse yet, are taken as
+ * sticking: most of those that a robot stands on do. */
+static void stick(const struct sap_impulses *p) {
+  for (int32_t k = 0; k < p->first[p->n_contacts]; ++k) {
+    if (p->kind[k] == SAP_KIND_SLIDES) {
+      p->kind[k] = SAP_KIND_FREE;
+      p->lack[k] = p->u[k];
+    }
+  }
+}
+
+sap_impulses_function SAP_OF_ISA(sap_impulses_find_);
+double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
+  const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
+  const int is_wide = p->first[p->n_contacts] > 3 * p->n_contacts, is_near = begin(p);
+  const int32_t least = is_near ? NEAR_SWEEPS : is_wide ? WIDE_SWEEPS : SWEEPS;
+  struct rest rest = {INFINITY, INFINITY};
+  for (int32_t round = 0, sweeps = 0; round < ROUNDS; ++round) {
+    for (int32_t k = 0; k < sweeps; ++k) {
+      sweep(p);
+    }
+    memcpy(p->before, p->gamma, bytes);
+    memcpy(p->before + m, p->u, bytes);
+    const struct rest first = rest = find_rest(p);
+    if (round == 0 && !is_near && rest.share > enough) {
+      stick(p);
+    }
+    for (int k = 0; k < STEPS && rest.share > enough && find_step(p); ++k) {
+      rest = take_step(p, rest.largest);
+    }
+    if (rest.share <= enough) {
+      break;
+    }
+    if (!(rest.share < first.share)) {
+      memcpy(p->gamma, p->before, bytes);
+      memcpy(p->u, p->before + m, bytes);
+      rest = first;
+    }
+    sweeps = sweeps > 0 ? 2 * sweeps : least;
+  }
+  return rest.share;
+}

@@ -1,0 +1,165 @@
+/* Gaussian elimination of a few dozen equations, for files that are compiled once per instruction
+ * set.
+ *
+ * Rows follow each other at a stride of whole vectors, with the right-hand side behind their m
+ * coefficients, anything finite behind that. A pivot is looked for only where little is left of the
+ * diagonal. */
+#ifndef SAPWOOD_SOLVER_DELASSUS_ELIMINATION_H
+#define SAPWOOD_SOLVER_DELASSUS_ELIMINATION_H
+
+#include <math.h>
+
+#include "linalg/isa.h"
+#include "solver/delassus/delassus_problem.h"
+
+/* of `row` and the n rows after it, the one with the largest entry in a column changes places with
+ * it */
+static inline void exchange(double *row, int32_t n, int32_t ld, int32_t column) {
+  double *pivot = row;
+  for (int32_t i = 1; i <= n; ++i) {
+    double *below = row + (int64_t)i * ld;
+    pivot = fabs(below[column]) > fabs(pivot[column]) ? below : pivot;
+  }
+  for (int32_t j = 0; pivot != row && j < ld; ++j) {
+    const double x = row[j];
+    row[j] = pivot[j];
+    pivot[j] = x;
+  }
+}
+
+/* V vectors of each of the n rows after `row`, less so many times those of `row` itself */
+INLINE void subtract_row(const int V, int32_t n, double *row, int32_t ld, const double *times) {
+  simd top[4];
+  UNROLL
+  for (int v = 0; v < V; ++v) {
+    top[v] = simd_load(row + v * SIMD_WIDTH);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    double *below = row + (int64_t)(i + 1) * ld;
+    const simd factor = simd_all(times[i]);
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      double *x = below + v * SIMD_WIDTH;
+      simd_store(x, simd_load(x) - factor * top[v]);
+    }
+  }
+}
+
+/* entries [begin, ld) of the n rows after `row` */
+INLINE void subtract_rest(int32_t n, double *row, int32_t ld, int32_t begin, const double *times) {
+  int32_t vectors = (ld - begin) / SIMD_WIDTH;
+  for (; vectors >= 4; vectors -= 4, begin += 4 * SIMD_WIDTH) {
+    subtract_row(4, n, row + begin, ld, times);
+  }
+  if (vectors == 3) {
+    subtract_row(3, n, row + begin, ld, times);
+  } else if (vectors == 2) {
+    subtract_row(2, n, row + begin, ld, times);
+  } else if (vectors == 1) {
+    subtract_row(1, n, row + begin, ld, times);
+  }
+}
+
+/* what is left of a diagonal before a pivot is looked for */
+static const double little = 1e-4;
+
+/* Few equations, n of V vectors each, in registers: pivots are blocks of two, those of a contact
+ * that slides, and rows above them change too: two divisions less, and no way back. Returns 0, with
+ * the rows as they were, where a block is so small that a pivot had better be looked for. */
+INLINE int solve_pairs(const int V, const int n, const double *rows, double *x) {
+  simd row[6][SAP_IMPULSES_CHUNK / SIMD_WIDTH];
+  UNROLL
+  for (int i = 0; i < n; ++i) {
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      row[i][v] = simd_load(rows + (i * V + v) * SIMD_WIDTH);
+    }
+  }
+  UNROLL
+  for (int k = 0; k < n; k += 2) {
+    const int v_k = k / SIMD_WIDTH, lane = k % SIMD_WIDTH;
+    const simd_scalar a = simd_lane(row[k][v_k], lane), b = simd_lane(row[k][v_k], lane + 1);
+    const simd_scalar c = simd_lane(row[k + 1][v_k], lane);
+    const simd_scalar d = simd_lane(row[k + 1][v_k], lane + 1), rest = a * d - b * c;
+    const double whole = rows[k * V * SIMD_WIDTH + k] * rows[(k + 1) * V * SIMD_WIDTH + k + 1];
+    if (!(fabs(rest[0]) > little * fabs(whole) && fabs(rest[0]) < INFINITY)) {
+      return 0;
+    }
+    const simd inverse = simd_spread(simd_scalar_of(1) / rest);
+    const simd all_a = simd_spread(a), all_b = simd_spread(b);
+    const simd all_c = simd_spread(c), all_d = simd_spread(d);
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      const simd upper = (all_d * row[k][v] - all_b * row[k + 1][v]) * inverse;
+      row[k + 1][v] = (all_a * row[k + 1][v] - all_c * row[k][v]) * inverse;
+      row[k][v] = upper;
+    }
+    UNROLL
+    for (int i = 0; i < n; ++i) {
+      if (i == k || i == k + 1) {
+        continue;
+      }
+      const simd left = simd_lane_to_all(row[i][v_k], lane);
+      const simd right = simd_lane_to_all(row[i][v_k], lane + 1);
+      UNROLL
+      for (int v = 0; v < V; ++v) {
+        row[i][v] -= left * row[k][v] + right * row[k + 1][v];
+      }
+    }
+  }
+  UNROLL
+  for (int i = 0; i < n; ++i) {
+    x[i] = simd_lane(row[i][n / SIMD_WIDTH], n % SIMD_WIDTH)[0];
+  }
+  return 1;
+}
+
+/* the same for any n; 0 where it is not two, four or six */
+INLINE int solve_few(int32_t n, const double *rows, double *x) {
+  enum { V = SAP_IMPULSES_CHUNK / SIMD_WIDTH };
+  switch (n) {
+    case 2: return solve_pairs(V, 2, rows, x);
+    case 4: return solve_pairs(V, 4, rows, x);
+    case 6: return solve_pairs(V, 6, rows, x);
+    default: return 0;
+  }
+}
+
+/* The x (m) with a x = b for the m rows [a b], which are used up; 0 where there is none. `times`
+ * (m) is room. */
+INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double *x) {
+  if (solve_few(m, rows, x)) {
+    return 1;
+  }
+  for (int32_t k = 0; k < m; ++k) {
+    x[k] = little * fabs(rows[(int64_t)k * (ld + 1)]);
+  }
+  for (int32_t k = 0; k < m; ++k) {
+    double *row = rows + (int64_t)k * ld;
+    const int32_t n = m - k - 1;
+    if (!(fabs(row[k]) > x[k])) {
+      exchange(row, n, ld, k);
+    }
+    const double inverse = 1 / row[k];
+    if (!(fabs(inverse) < INFINITY)) {
+      return 0;
+    }
+    for (int32_t i = 0; i < n; ++i) {
+      times[i] = row[(int64_t)(i + 1) * ld + k] * inverse;
+    }
+    subtract_rest(n, row, ld, k & ~(SIMD_WIDTH - 1), times);
+    row[k] = inverse;
+  }
+  /* what is known longest comes first: the last entry found is waited for once */
+  for (int32_t k = m - 1; k >= 0; --k) {
+    const double *row = rows + (int64_t)k * ld;
+    double rest = row[m];
+    for (int32_t j = m - 1; j > k; --j) {
+      rest -= row[j] * x[j];
+    }
+    x[k] = rest * row[k];
+  }
+  return 1;
+}
+
+#endif

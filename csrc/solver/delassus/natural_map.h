@@ -1,0 +1,146 @@
+/* The natural map of delassus_problem.h at gamma, for files that are compiled once per instruction
+ * set. */
+#ifndef SAPWOOD_SOLVER_DELASSUS_NATURAL_MAP_H
+#define SAPWOOD_SOLVER_DELASSUS_NATURAL_MAP_H
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg/isa.h"
+#include "solver/delassus/delassus_problem.h"
+
+/* of an unknown, in p->kind: W dgamma = lack, where it is free to change; part of a contact that
+ * slides; or at a bound, or of a contact that does not touch */
+enum { SAP_KIND_FREE, SAP_KIND_SLIDES, SAP_KIND_HELD };
+
+static double clamp(double x, double lower, double upper) {
+  return x < lower ? lower : x > upper ? upper : x;
+}
+
+/* components of most friction, whose loops have a known length */
+enum { SLIP = 2 };
+
+/* a contact: its unknowns, and what W has on the diagonal of its block */
+struct contact {
+  int32_t t, n, size; /* gamma_t from t on, of so many components, and gamma_n */
+  double mu, W_n, inverse_n;
+  double s, inverse_s; /* of the tangential part: the trace, no less than its largest eigenvalue */
+};
+
+static double diagonal(const struct sap_impulses *p, int32_t k) { return p->diagonal[k]; }
+
+/* components of the friction of a contact */
+static int32_t tangential(const struct sap_impulses *p, int32_t i) {
+  return p->first[i + 1] - p->first[i] - 1;
+}
+
+INLINE struct contact contact_at(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const int32_t t = p->first[i], n = t + size;
+  return (struct contact){.t = t,
+                          .n = n,
+                          .size = size,
+                          .mu = p->mu[i],
+                          .W_n = p->diagonal[n],
+                          .inverse_n = p->inverse[n],
+                          .s = p->trace[i],
+                          .inverse_s = p->inverse_trace[i]};
+}
+
+/* The diagonal of W with its reciprocals, which all else divides by; the entries behind the m of
+ * gamma and of what is left of it, which loops over whole vectors go past, become 0 */
+static void begin_map(struct sap_impulses *p) {
+  const int32_t m = sap_impulses_size(p), ld = p->ld;
+  for (int32_t k = 0; k < ld; ++k) {
+    p->diagonal[k] = k < m ? p->W[(size_t)k * (size_t)(ld + 1)] : 1;
+  }
+  for (int32_t k = 0; k < ld; ++k) {
+    p->inverse[k] = 1 / p->diagonal[k];
+  }
+  for (int32_t i = 0; i < p->n_contacts; ++i) {
+    double trace = 0;
+    for (int32_t k = p->first[i]; k < p->first[i + 1] - 1; ++k) {
+      trace += p->diagonal[k];
+    }
+    p->trace[i] = trace;
+    p->inverse_trace[i] = 1 / trace;
+  }
+  memset(p->gamma + m, 0, (size_t)(ld - m) * sizeof *p->gamma);
+  memset(p->lack + m, 0, (size_t)(ld - m) * sizeof *p->lack);
+}
+
+INLINE double squares(const int32_t n, const double *x) {
+  double sum = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    sum += x[k] * x[k];
+  }
+  return sum;
+}
+
+/* s (map(gamma) - gamma) of a contact, of which kind its unknowns are, and how it slides */
+INLINE void find_lack(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const struct contact c = contact_at(p, i, size);
+  const int touches = p->gamma[c.n] + p->u[c.n] * c.inverse_n > 0;
+  const double bound = c.mu * p->gamma[c.n];
+  double z[SAP_MOST_TANGENTIAL];
+  for (int32_t k = 0; k < size; ++k) {
+    z[k] = p->gamma[c.t + k] + p->u[c.t + k] * c.inverse_s;
+  }
+  const double square = squares(size, z);
+  const int slides = touches && (square > bound * bound || bound < 0);
+  double share = 0;
+  if (slides) {
+    const double inverse = 1 / sqrt(square);
+    struct sap_slide *slide = p->slide + i;
+    share = slide->share = bound * inverse;
+    for (int32_t k = 0; k < size; ++k) {
+      slide->t[k] = z[k] * inverse;
+    }
+  }
+  for (int32_t k = 0; k < size; ++k) {
+    p->lack[c.t + k] =
+        touches && !slides ? p->u[c.t + k] : c.s * (share * z[k] - p->gamma[c.t + k]);
+  }
+  p->lack[c.n] = touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
+  memset(p->kind + c.t,
+         !touches ? SAP_KIND_HELD
+         : slides ? SAP_KIND_SLIDES
+                  : SAP_KIND_FREE,
+         (size_t)size + 1);
+}
+
+/* what is left of the map at gamma: the largest of p->lack, and that over the largest s |gamma| */
+struct rest {
+  double largest, share;
+};
+
+static struct rest find_rest(const struct sap_impulses *p) {
+  for (int32_t i = 0; i < p->n_contacts; ++i) {
+    if (tangential(p, i) == SLIP) {
+      find_lack(p, i, SLIP);
+    } else {
+      find_lack(p, i, tangential(p, i));
+    }
+  }
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    const int32_t k = p->first[p->n_contacts] + i;
+    const double z = p->gamma[k] + p->u[k] * p->inverse[k];
+    const double value = clamp(z, p->lower[i], p->upper[i]);
+    p->lack[k] = value == z ? p->u[k] : diagonal(p, k) * (value - p->gamma[k]);
+    p->kind[k] = value == z ? SAP_KIND_FREE : SAP_KIND_HELD;
+  }
+  simd most_lacks = simd_zero(), most = simd_zero(), sum = simd_zero();
+  for (int32_t k = 0; k < p->ld; k += SIMD_WIDTH) {
+    const simd lacks = simd_abs(simd_load(p->lack + k));
+    const simd size = simd_load(p->diagonal + k) * simd_abs(simd_load(p->gamma + k));
+    most_lacks = simd_max(most_lacks, lacks);
+    most = simd_max(most, size);
+    sum += lacks + size;
+  }
+  if (!(simd_sum(sum) < INFINITY)) {
+    return (struct rest){INFINITY, INFINITY}; /* NaN */
+  }
+  const double largest = simd_largest(most_lacks);
+  return (struct rest){largest, largest > 0 ? largest / simd_largest(most) : 0};
+}
+
+#endif

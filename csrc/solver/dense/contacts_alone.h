@@ -1,0 +1,109 @@
+/* Contacts of one tree, under Coulomb's friction, and the clamped rows beside them: the step
+ * of rows_alone.h to what all of them ask for. So are most steps of a robot that stands.
+ *
+ * Where rows are few, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
+ *
+ *     v = v* + S^T Y^T gamma,   gamma: the law at v_hat - J v* - Y Y^T gamma
+ *
+ * which delassus_newton.h solves; S is there already, so that nothing is factored. It needs no
+ * iterate: only the step from v* is taken, and it ends the solve or is not taken.
+ *
+ * Where rows are many, most of them stay as they are at an iterate v, between their bounds or at
+ * one. They are condensed into H = A + sum J_r^T J_r/R over those between, as in impulse_space.h:
+ * with H = L L^T, Y = J L^-T and b what they and the momentum ask for
+ *
+ *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
+ *
+ * Rows that this would free or bring to a bound become unknowns of the same step (condensation.h).
+ * */
+#ifndef SAPWOOD_SOLVER_DENSE_CONTACTS_ALONE_H
+#define SAPWOOD_SOLVER_DENSE_CONTACTS_ALONE_H
+
+#include "base/memory.h"
+#include "linalg/kernels.h"
+#include "solver/delassus/delassus_newton.h"
+#include "solver/dense/component.h"
+#include "solver/dense/row_alone.h"
+#include "solver/dense/spin_alone.h"
+
+/* What a tree may have of impulses of contacts: with more of these they cost more than A + J^T G J.
+ * Where there is torsion or rolling, rows are condensed or trees are joined, there may be fewer,
+ * unless velocities are as many. How many rows of a tree with contacts are unknowns from the
+ * beginning on in any case, and how many of any tree are or may become unknowns at most. */
+enum {
+  SAP_ALONE_IMPULSES = 48,
+  SAP_ALONE_FEWER_IMPULSES = 24,
+  SAP_ALONE_ROWS = 6,
+  SAP_ALONE_UNKNOWN_ROWS = 24
+};
+
+struct sap_unknowns_alone {
+  struct sap_impulses impulses;
+  double *panel;   /* (ld, n) column-major: J, or H above J above a row for b */
+  double *J;       /* its rows in the panel */
+  int32_t ld;      /* of the panel, whole vectors where it has H */
+  double *Y;       /* (m, n) column-major: J S^T; room for one row more */
+  double *product; /* (n) Y^T gamma */
+};
+
+/* room for one tree of so many velocities, with contacts or without any */
+void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
+                              int32_t widest, int any);
+
+/* what there is of one tree */
+struct sap_unknowns_sizes {
+  int32_t n; /* velocities */
+  int32_t n_contacts, n_impulses, n_rows;
+  int is_condensed;
+};
+
+/* impulses of a contact: tangential ones, those of torsion and rolling where it has any, the normal
+ * one; as they were evaluated, in the units of delassus_newton.h. Returns how many. */
+int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, double gamma[6]);
+
+/* Begins with the impulses of contacts, which were evaluated; those of rows are to follow. */
+void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
+                              const struct sap_unknowns_sizes *sizes,
+                              const struct sap_contact_alone *contact);
+
+/* row i of them, which was evaluated */
+void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
+                            const struct sap_row_alone *row);
+
+/* S of a tree, as sap_invert_mass() writes it */
+struct sap_tree_inverse {
+  const double *S;
+  const uint64_t *strips;
+};
+
+/* from v* of the tree, at which its contacts and rows were evaluated, to v (n) */
+void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
+                              const struct sap_tree_inverse *inverse,
+                              const struct sap_kernels *kernels,
+                              const struct sap_vector_loops *loops, sap_impulses_function *find,
+                              double *v);
+
+/* The impulses of the contacts of each component (n_trees), whose rows begin at row_begin[t]
+ * (n_trees + 1); 0 where one has too many of them. */
+int sap_contacts_alone_fit(const sap_problem *problem, const struct sap_joined_trees *joined,
+                           const int32_t *row_begin, int32_t *impulses);
+
+/* Contacts of a problem, component by component and those of each in the order of the problem: of
+ * component t from begin[t] (n_trees + 1) on. 0 where a number breaks a rule. */
+int sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                            int32_t *begin, struct sap_contact_alone *contact);
+
+/* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
+double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
+                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
+                                  double *impulse);
+
+/* Adds to e what round-off may change of J^T gamma, as certificate.h has it, where so many terms
+ * are summed into a velocity; returns its part of (25). */
+double sap_contact_alone_certify(const struct sap_contact_alone *contact,
+                                 const struct sap_vector_loops *loops, int32_t n, const double *v,
+                                 double terms, double *e);
+
+void sap_contact_alone_write(const struct sap_contact_alone *contact, const sap_solution *solution);
+
+#endif

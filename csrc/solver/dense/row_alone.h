@@ -1,0 +1,85 @@
+/* A clamped row of rows_alone.h, and products with its J. Rows of one joint and of those that a
+ * tendon, an equality or a closed loop couples are zero but for a few entries, which stand for the
+ * whole row. */
+#ifndef SAPWOOD_SOLVER_DENSE_ROW_ALONE_H
+#define SAPWOOD_SOLVER_DENSE_ROW_ALONE_H
+
+#include "constraints/laws/clamp.h"
+#include "problem/products/vectors.h"
+
+/* what counts as few: a coupling of two joints has two, a loop of linkages some more */
+enum { SAP_FEW_ENTRIES = 8 };
+
+struct sap_row_alone {
+  const double *J; /* (n_entries) */
+  const int32_t
+      *entry; /* (n_entries >= 1) growing, velocities they are of; NULL: all of the tree */
+  int32_t n_entries;
+  int32_t place; /* in the order of the groups */
+  double R, inverse_R, v_hat, lower, upper;
+  double v_c, y, gamma;
+  int8_t is_unknown;
+};
+
+/* does its impulse follow v, as that of no unknown and between its bounds? */
+static inline int sap_row_is_free(const struct sap_row_alone *row) {
+  return !row->is_unknown && sap_clamp_is_free(row->y, row->gamma, row->lower, row->upper);
+}
+
+/* J x */
+static inline double sap_row_multiply(const struct sap_row_alone *row,
+                                      const struct sap_vector_loops *loops, const double *x) {
+  double product;
+  if (!row->entry) {
+    loops->multiply_rows(1, row->n_entries, row->J, x, &product);
+    return product;
+  }
+  product = *row->J * x[*row->entry];
+  for (int32_t k = 1; k < row->n_entries; ++k) {
+    product += row->J[k] * x[row->entry[k]];
+  }
+  return product;
+}
+
+/* |J| |x| */
+static inline double sap_row_reach(const struct sap_row_alone *row,
+                                   const struct sap_vector_loops *loops, const double *x) {
+  double reach;
+  if (!row->entry) {
+    loops->multiply_absolute(1, row->n_entries, row->J, x, &reach);
+    return reach;
+  }
+  reach = fabs(*row->J * x[*row->entry]);
+  for (int32_t k = 1; k < row->n_entries; ++k) {
+    reach += fabs(row->J[k] * x[row->entry[k]]);
+  }
+  return reach;
+}
+
+/* y += J^T x */
+static inline void sap_row_add(const struct sap_row_alone *row,
+                               const struct sap_vector_loops *loops, double x, double *y) {
+  if (!row->entry) {
+    loops->add_rows(1, row->n_entries, row->J, &x, y);
+    return;
+  }
+  y[*row->entry] += *row->J * x;
+  for (int32_t k = 1; k < row->n_entries; ++k) {
+    y[row->entry[k]] += row->J[k] * x;
+  }
+}
+
+/* y += |J|^T x, x >= 0 */
+static inline void sap_row_add_absolute(const struct sap_row_alone *row,
+                                        const struct sap_vector_loops *loops, double x, double *y) {
+  if (!row->entry) {
+    loops->add_absolute_rows(1, row->n_entries, row->J, &x, y);
+    return;
+  }
+  y[*row->entry] += fabs(*row->J) * x;
+  for (int32_t k = 1; k < row->n_entries; ++k) {
+    y[row->entry[k]] += fabs(row->J[k]) * x;
+  }
+}
+
+#endif

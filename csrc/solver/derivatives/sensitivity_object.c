@@ -1,0 +1,349 @@
+#include "solver/derivatives/sensitivity_object.h"
+
+#include <math.h>
+
+#include "base/finite.h"
+#include "base/fail.h"
+#include "problem/problem_check.h"
+#include "solver/derivatives/linearize.h"
+
+/* ---- life ---- */
+
+sap_status sap_sensitivity_create(sap_sensitivity **sensitivity, const sap_settings *settings,
+                                  const sap_allocator *allocator, sap_error *error) {
+  *sensitivity = NULL;
+  sap_settings chosen = settings ? *settings : sap_settings_default();
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  sap_status status = sap_settings_check(&chosen, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  /* of a solve count the laws alone: no bit of its own method is wanted */
+  chosen.islands = chosen.threads = 1;
+  chosen.record_history = 0;
+  sap_solver *solver;
+  status = sap_solver_create(&solver, &chosen, &memory, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  sap_sensitivity *made = memory.allocate(sizeof *made, memory.context);
+  if (!made) {
+    sap_solver_destroy(solver);
+    return SAP_OUT_OF_MEMORY;
+  }
+  *made = (sap_sensitivity){.memory = memory, .solver = solver};
+  *sensitivity = made;
+  return SAP_OK;
+}
+
+void sap_sensitivity_destroy(sap_sensitivity *s) {
+  if (s) {
+    const sap_allocator memory = s->memory;
+    sap_solver_destroy(s->solver);
+    sap_block_release(&s->block, &memory);
+    memory.release(s, memory.context);
+  }
+}
+
+static void carve(void *context, struct sap_arena *arena) {
+  struct sap_sensitivity *s = context;
+  const struct sap_plan *plan = &s->solver->plan;
+  const size_t scalars = (size_t)plan->graph.tree.n_scalars;
+  const size_t contacts = (size_t)plan->triples.n_contacts;
+  for (int r = 0; r < 3; ++r) {
+    double **const by_place[] = {&s->z[r],     &s->x[r],     &s->u[r],
+                                 &s->by[0][r], &s->by[1][r], &s->by[2][r]};
+    sap_pool_take(arena, plan->triples.n, sizeof by_place / sizeof *by_place, by_place);
+  }
+  s->n_coupled = sap_arena_take(arena, (size_t)plan->graph.n_islands, sizeof(int32_t));
+  const size_t coupled = plan->friction == SAP_FRICTION_COULOMB ? scalars : 0;
+  s->solution = sap_arena_take(arena, coupled, sizeof(double));
+  s->target = sap_arena_take(arena, coupled, sizeof(double));
+  s->product = sap_arena_take(arena, coupled, sizeof(double));
+  for (int k = 0; k <= SAP_ARNOLDI_MOST; ++k) {
+    s->krylov[k] = sap_arena_take(arena, coupled, sizeof(double));
+  }
+  int32_t widest = 0;
+  for (int32_t t = 0; s->has_parameters && t < plan->graph.n_trees; ++t) {
+    widest = plan->graph.tree_nv[t] > widest ? plan->graph.tree_nv[t] : widest;
+  }
+  for (int side = 0; side < 2; ++side) {
+    s->X[side] = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+    s->Y[side] = sap_arena_take(arena, 3 * (size_t)widest, sizeof(double));
+  }
+  double **const by_contact[] = {&s->R_t, &s->R_n, &s->v_hat_n, &s->kappa};
+  for (size_t k = 0; k < sizeof by_contact / sizeof *by_contact; ++k) {
+    *by_contact[k] = sap_arena_take(arena, contacts, sizeof(double));
+  }
+  s->groups = sap_arena_take(arena, (size_t)s->problem.n_groups, sizeof *s->groups);
+  for (int k = 0; k < 4; ++k) {
+    s->rows[k] = sap_arena_take(arena, (size_t)plan->graph.sizes.n_rows, sizeof(double));
+  }
+}
+
+/* ---- linearization ---- */
+
+/* friction that is lagged has bounds that are known */
+static sap_status check_bounds(const struct sap_sensitivity *s, sap_error *error) {
+  const int lagged = s->solver->settings.friction == SAP_FRICTION_LAGGED;
+  for (int32_t i = 0; lagged && i < s->problem.n_contacts; ++i) {
+    const double b = s->problem.friction_bound ? s->problem.friction_bound[i] : NAN;
+    if (isnan(b)) {
+      return sap_invalid(error, "friction_bound", i, b,
+                         "must be known where derivatives of lagged friction are");
+    }
+  }
+  return SAP_OK;
+}
+
+/* what is released, or stiffened by a load, follows from its parameters in another way */
+static sap_status check_release(const struct sap_sensitivity *s, sap_error *error) {
+  if (s->parameters.free_change) {
+    return sap_invalid(error, "free_change", -1, NAN, "must not be given where derivatives are");
+  }
+  const sap_group_regularization *groups = s->parameters.groups;
+  int released = s->parameters.release != NULL;
+  for (int32_t g = 0; groups && g < s->problem.n_groups; ++g) {
+    released |= groups[g].parameters.release != NULL;
+  }
+  return released
+             ? sap_invalid(error, "release", -1, NAN, "must not be given where derivatives are")
+             : SAP_OK;
+}
+
+/* U e_n of every contact of an island */
+static void find_coupling(struct sap_sensitivity *s, const struct sap_island *island) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  s->n_coupled[island->index] = 0;
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
+    const int couples = w->plan->laws[law]->couple != NULL;
+    for (int32_t i = begin; i < end; ++i) {
+      s->u[0][i] = s->u[1][i] = 0;
+      s->u[2][i] = couples;
+    }
+    if (couples) {
+      s->n_coupled[island->index] += w->plan->laws[law]->couple(&w->pool, begin, end, s->u);
+    }
+  }
+}
+
+/* the partials of every triple by the common constants */
+static void find_partials(struct sap_sensitivity *s, const struct sap_island *island) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t step = 1 + sap_laws[law]->takes_pairs;
+    for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
+      struct sap_partials partials;
+      sap_laws[law]->partials(&w->pool, i, &partials);
+      for (int c = 0; c < SAP_COMMON; ++c) {
+        for (int r = 0; r < 3 * step; ++r) {
+          s->by[c][r % 3][i + r / 3] = partials.by[c][r];
+        }
+      }
+    }
+  }
+}
+
+static sap_status lay_out(struct sap_sensitivity *s, const sap_problem *problem, const double *v,
+                          sap_error *error) {
+  struct sap_plan *plan = &s->solver->plan;
+  sap_status status = sap_solver_lay_out(s->solver, problem, error);
+  if (status == SAP_OK) {
+    status = check_bounds(s, error);
+  }
+  if (status == SAP_OK) {
+    status = check_release(s, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_finite("v", plan->graph.sizes.nv, v, error);
+  }
+  if (status == SAP_OK && s->has_parameters) {
+    plan->has_masses = 1;
+    status = sap_invert_mass(problem, 0, problem->n_trees, plan->graph.tree_position, plan->S,
+                             plan->strips, plan->is_diagonal, error);
+  }
+  if (status == SAP_OK && !sap_block_carve(&s->block, carve, s, &s->memory)) {
+    status = SAP_OUT_OF_MEMORY;
+  }
+  return status;
+}
+
+sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *problem,
+                                     const sap_parameters *parameters, const double *v,
+                                     const double *barrier_scale, sap_linear_point *point,
+                                     sap_error *error) {
+  struct sap_workspace *w = sap_sensitivity_work(s);
+  const struct sap_graph *graph = &s->solver->plan.graph;
+  s->ready = 0;
+  s->problem = *problem;
+  s->has_parameters = parameters != NULL;
+  s->parameters = parameters ? *parameters : (sap_parameters){0};
+  const sap_status status = lay_out(s, problem, v, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const struct sap_plan *plan = &s->solver->plan;
+  s->masses = (struct sap_masses){plan->kernels,      plan->vectors, plan->graph.tree_A,
+                                  plan->graph.tree_v, plan->S,       plan->strips,
+                                  plan->inverse,      plan->island,  plan->load};
+  double gradient = 0, momentum = 0, impulse = 0;
+  *point = (sap_linear_point){.tree = -1};
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
+    const struct sap_island *island = &graph->island[i];
+    struct sap_linearization linear;
+    if (!sap_linearize(w, island, problem, v, barrier_scale, &linear)) {
+      return sap_solver_fault(s->solver, problem, NULL, error);
+    }
+    find_coupling(s, island);
+    find_partials(s, island);
+    point->tree = point->tree < 0 ? linear.tree : point->tree;
+    point->n_coupled += s->n_coupled[i];
+    gradient += linear.at.gradient * linear.at.gradient;
+    momentum += linear.at.momentum * linear.at.momentum;
+    impulse += linear.at.impulse * linear.at.impulse;
+  }
+  point->momentum_error = sap_momentum_error(sqrt(gradient), sqrt(fmax(momentum, impulse)));
+  s->tree = point->tree;
+  s->ready = 1;
+  return SAP_OK;
+}
+
+sap_status sap_sensitivity_check(const struct sap_sensitivity *s, sap_error *error) {
+  if (!s->ready) {
+    return sap_invalid(error, "sensitivity", -1, NAN, "needs a problem that was linearized");
+  }
+  if (s->tree >= 0) {
+    return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "H", s->tree, NAN,
+                          "is singular to round-off");
+  }
+  return SAP_OK;
+}
+
+struct sap_chain sap_sensitivity_chain(const struct sap_sensitivity *s, int frozen) {
+  return (struct sap_chain){.problem = &s->problem,
+                            .parameters = &s->parameters,
+                            .masses = &s->masses,
+                            .frozen = frozen,
+                            .X = {s->X[0], s->X[1]},
+                            .Y = {s->Y[0], s->Y[1]}};
+}
+
+/* ---- numbers by place ---- */
+
+struct sap_place_rows sap_rows_at_place(const struct sap_sensitivity *s, int32_t place,
+                                        const sap_differential *in) {
+  const struct sap_graph *graph = &s->solver->plan.graph;
+  const struct sap_triples *triples = &s->solver->plan.triples;
+  const int32_t t = graph->triple[place], trees[2] = {triples->tree_a[t], triples->tree_b[t]};
+  struct sap_place_rows rows = {.n_rows = 3, .n_sides = trees[1] < 0 ? 1 : 2};
+  for (int side = 0; side < rows.n_sides; ++side) {
+    rows.side[side].scalar = graph->tree.node_scalar[graph->tree_position[trees[side]]];
+    rows.side[side].n = graph->tree_nv[trees[side]];
+  }
+  if (t < triples->n_contacts) {
+    rows.J = in->J;
+    rows.side[0].offset = graph->contact_J[place];
+    rows.side[0].step = rows.side[0].n;
+    rows.side[1].offset = rows.side[0].offset + 3 * (int64_t)rows.side[0].n;
+    rows.side[1].step = rows.side[1].n;
+    return rows;
+  }
+  const struct sap_triple_rows *of = &triples->rows[t - triples->n_contacts];
+  const sap_constraints *group = of->group;
+  rows.J = !group ? in->spin_J : in->groups ? in->groups[group - s->problem.groups].J : NULL;
+  rows.n_rows = of->n;
+  rows.dof = of->dof;
+  rows.side[0].offset = of->J - (group ? group->J : s->problem.spin->J);
+  rows.side[0].step = of->a_step;
+  rows.side[1].offset = rows.side[0].offset + of->b;
+  rows.side[1].step = of->b_step;
+  return rows;
+}
+
+/* of a triple that is none of a contact */
+static const struct sap_triple_rows *rows_of(const struct sap_sensitivity *s, int32_t place) {
+  const struct sap_origin origin =
+      sap_graph_origin(&s->solver->plan.graph, &s->solver->plan.triples);
+  return sap_rows_at(&origin, place);
+}
+
+static double *at(double *x, int64_t i) { return x ? x + i : NULL; }
+
+double *sap_constant_at_place(const struct sap_sensitivity *s, int law, int32_t place, int constant,
+                              int row, const sap_differential *in) {
+  const int64_t i = s->solver->plan.graph.triple[place];
+  if (sap_laws[law]->takes_rows) {
+    const struct sap_triple_rows *rows = rows_of(s, place);
+    const sap_group_differential *group =
+        in->groups ? &in->groups[rows->group - s->problem.groups] : NULL;
+    double *const of[] = {group ? group->R : NULL, group ? group->lower : NULL,
+                          group ? group->upper : NULL};
+    return at(of[constant], rows->row + row);
+  }
+  if (constant >= SAP_BY_SPIN) {
+    const int pairs = sap_laws[law]->takes_pairs;
+    return pairs ? at(in->spin_mu, 3 * rows_of(s, place + 1)->row + (constant - SAP_BY_SPIN))
+                 : NULL;
+  }
+  double *const of[] = {in->mu,    in->R_t,           in->R_n, in->friction_bound,
+                        in->kappa, in->barrier_lambda};
+  return at(of[constant], i);
+}
+
+double *sap_target_at_place(const struct sap_sensitivity *s, int law, int32_t place, int row,
+                            const sap_differential *in) {
+  const struct sap_triples *triples = &s->solver->plan.triples;
+  const int64_t i = s->solver->plan.graph.triple[place];
+  if (sap_laws[law]->takes_rows) {
+    const struct sap_triple_rows *rows = rows_of(s, place);
+    return in->groups ? at(in->groups[rows->group - s->problem.groups].v_hat, rows->row + row)
+                      : NULL;
+  }
+  if (i >= triples->n_contacts) {
+    return NULL; /* the angular rows have none */
+  }
+  return row < 2 ? at(in->v_hat_t, 2 * i + row) : at(in->v_hat_n, i);
+}
+
+double *sap_impulse_at_place(const struct sap_sensitivity *s, int law, int32_t place, int row,
+                             const sap_response *in) {
+  const struct sap_triples *triples = &s->solver->plan.triples;
+  const int64_t i = s->solver->plan.graph.triple[place];
+  if (sap_laws[law]->takes_rows) {
+    return at(in->group_gamma, rows_of(s, place)->place + row);
+  }
+  return i < triples->n_contacts ? at(in->gamma, 3 * i + row)
+                                 : at(in->spin_gamma, 3 * rows_of(s, place)->row + row);
+}
+
+/* ---- regions ---- */
+
+void sap_sensitivity_regions(const sap_sensitivity *s, int8_t *regions, double *distance,
+                             double *group_distance) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  const struct sap_graph *graph = &s->solver->plan.graph;
+  for (int32_t k = 0; s->ready && k < graph->n_islands; ++k) {
+    const struct sap_island *island = &graph->island[k];
+    for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+      const int32_t step = 1 + sap_laws[law]->takes_pairs;
+      for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
+        struct sap_partials partials;
+        sap_laws[law]->partials(&w->pool, i, &partials);
+        if (sap_laws[law]->takes_rows) {
+          const struct sap_triple_rows *rows = rows_of(s, i);
+          for (int32_t r = 0; group_distance && r < rows->n; ++r) {
+            group_distance[rows->place + r] = partials.distance[r];
+          }
+          continue;
+        }
+        if (regions) {
+          regions[graph->triple[i]] = w->pool.contact.region[i];
+        }
+        if (distance) {
+          distance[graph->triple[i]] = partials.distance[0];
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,190 @@
+/* The cost and its derivatives at a velocity of the caller's choice, with the trees that no contact
+ * touches. For tests, studies and tools: the solver itself works island by island. */
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "base/fail.h"
+#include "problem/problem_check.h"
+#include "solver/newton/direction.h"
+#include "solver/coulomb/friction.h"
+#include "solver/derivatives/linearize.h"
+#include "solver/solver_object.h"
+
+/* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0.
+ * Where `row` (nv) is not NULL it gets A (y - y_0). */
+static double free_product(const struct sap_workspace *w, const sap_problem *problem,
+                           const double *x, const double *x_0, const double *y, const double *y_0,
+                           double *row) {
+  const struct sap_graph *graph = &w->plan->graph;
+  double product = 0;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    if (graph->tree_position[t] >= 0) {
+      continue;
+    }
+    const int32_t n = graph->tree_nv[t];
+    const double *A = problem->A + graph->tree_A[t];
+    const int64_t s = graph->tree_v[t];
+    for (int64_t i = s; i < s + n; ++i, A += n) {
+      double sum = 0;
+      for (int32_t j = 0; j < n; ++j) {
+        sum += A[j] * (y[s + j] - (y_0 ? y_0[s + j] : 0));
+      }
+      product += sum * (x[i] - (x_0 ? x_0[i] : 0));
+      if (row) {
+        row[i] = sum;
+      }
+    }
+  }
+  return product;
+}
+
+/* direction v* - v of the same trees */
+static void free_direction(const struct sap_workspace *w, const sap_problem *problem,
+                           const double *v, double *direction) {
+  const struct sap_graph *graph = &w->plan->graph;
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    const int64_t end = graph->tree_v[t] + graph->tree_nv[t];
+    for (int64_t i = graph->tree_v[t]; graph->tree_position[t] < 0 && i < end; ++i) {
+      direction[i] = problem->v_star[i] - v[i];
+    }
+  }
+}
+
+/* copies the lower blocks of the assembled H into both triangles of a dense matrix (nv, nv) */
+static void copy_block(const struct sap_workspace *w, struct sap_place place, int32_t row,
+                       int32_t column, double *hessian) {
+  const struct sap_graph *graph = &w->plan->graph;
+  const int32_t row_tree = graph->node_tree[row], column_tree = graph->node_tree[column];
+  const int64_t nv = graph->sizes.nv;
+  for (int32_t j = 0; j < graph->tree_nv[column_tree]; ++j) {
+    for (int32_t i = row == column ? j : 0; i < graph->tree_nv[row_tree]; ++i) {
+      const double h =
+          w->plan->factor.values[place.offset + (size_t)j * (size_t)place.ld + (size_t)i];
+      const int64_t r = graph->tree_v[row_tree] + i, c = graph->tree_v[column_tree] + j;
+      hessian[r * nv + c] = h;
+      hessian[c * nv + r] = h;
+    }
+  }
+}
+
+static void copy_hessian(const struct sap_workspace *w, const sap_problem *problem,
+                         double *hessian) {
+  const struct sap_graph *graph = &w->plan->graph;
+  const int64_t nv = graph->sizes.nv;
+  for (int64_t i = 0; i < nv * nv; ++i) {
+    hessian[i] = 0;
+  }
+  for (int32_t t = 0; t < graph->n_trees; ++t) {
+    const int32_t node = graph->tree_position[t], n = graph->tree_nv[t];
+    if (node >= 0) {
+      copy_block(w, w->plan->factor.diagonal[node], node, node, hessian);
+      continue;
+    }
+    for (int32_t i = 0; i < n; ++i) {
+      memcpy(hessian + (graph->tree_v[t] + i) * nv + graph->tree_v[t],
+             problem->A + graph->tree_A[t] + (int64_t)i * n, (size_t)n * sizeof(double));
+    }
+  }
+  for (int32_t e = 0; e < graph->n_edges; ++e) {
+    copy_block(w, w->plan->factor.edge[e], graph->edge_high[e], graph->edge_low[e], hessian);
+  }
+}
+
+/* dv = -H^-1 g of an island; NaN where H broke down */
+static void find_direction(struct sap_workspace *w, const struct sap_island *island, int stands) {
+  sap_newton_system(w, island);
+  if (stands) {
+    sap_linearized_solve(w, island, w->dv);
+  }
+  for (int32_t i = island->scalar_begin; !stands && i < island->scalar_end; ++i) {
+    w->dv[i] = NAN;
+  }
+}
+
+sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
+                               double *cost, double *gradient, double *hessian, double *direction,
+                               sap_error *error) {
+  struct sap_workspace *w = solver->work;
+  /* every island keeps the rules before anything is written */
+  sap_status status = sap_solver_load(solver, problem, error);
+  if (status == SAP_OK) {
+    status = sap_check_finite("v", w->plan->graph.sizes.nv, v, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const struct sap_graph *graph = &w->plan->graph;
+  const double *v_star = problem->v_star;
+  double sum = 0.5 * free_product(w, problem, v, v_star, v, v_star, gradient);
+  if (direction) {
+    free_direction(w, problem, v, direction);
+  }
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
+    const struct sap_island *island = &graph->island[i];
+    struct sap_linearization linear;
+    if (!sap_linearize(w, island, problem, v, NULL, &linear)) {
+      return sap_solver_fault(solver, problem, NULL, error);
+    }
+    sum += linear.at.cost;
+    if (gradient) {
+      sap_workspace_scatter(w, island, w->gradient, gradient);
+    }
+    if (direction) {
+      find_direction(w, island, linear.tree < 0);
+      sap_workspace_scatter(w, island, w->dv, direction);
+    }
+    if (hessian) {
+      sap_assemble(w, island, SAP_DOUBLE); /* in place of its factor */
+    }
+  }
+  if (cost) {
+    *cost = sum;
+  }
+  if (hessian) {
+    copy_hessian(w, problem, hessian);
+  }
+  return SAP_OK;
+}
+
+sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem, const double *v,
+                                 const double *dv, int32_t n, const double *alpha,
+                                 double *difference, double *slope, double *curvature,
+                                 sap_error *error) {
+  struct sap_workspace *w = solver->work;
+  sap_status status = sap_solver_load(solver, problem, error);
+  const struct {
+    const char *name;
+    int64_t n;
+    const double *x;
+  } arrays[] = {
+      {"v", w->plan->graph.sizes.nv, v}, {"dv", w->plan->graph.sizes.nv, dv}, {"alpha", n, alpha}};
+  for (int a = 0; a < 3 && status == SAP_OK; ++a) {
+    status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const double linear = free_product(w, problem, dv, NULL, v, problem->v_star, NULL);
+  const double quadratic = free_product(w, problem, dv, NULL, dv, NULL, NULL);
+  for (int32_t k = 0; k < n; ++k) {
+    difference[k] = alpha[k] * (linear + 0.5 * alpha[k] * quadratic);
+    slope[k] = linear + alpha[k] * quadratic;
+    curvature[k] = quadratic;
+  }
+  for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
+    const struct sap_island *island = &w->plan->graph.island[i];
+    sap_workspace_gather(w, island, v, w->v);
+    sap_workspace_gather(w, island, dv, w->dv);
+    sap_refresh(w, island);
+    sap_evaluate_bounded(w, island);
+    const struct sap_line line = sap_line_make(w, island, w->plan->friction);
+    for (int32_t k = 0; k < n; ++k) {
+      const struct sap_line_point point = sap_line_at(&line, alpha[k]);
+      difference[k] += sap_line_difference(&line, alpha[k]);
+      slope[k] += point.slope;
+      curvature[k] += point.curvature;
+    }
+  }
+  return SAP_OK;
+}

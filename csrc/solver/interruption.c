@@ -1,0 +1,44 @@
+#include "solver/interruption.h"
+
+#include "base/clock.h"
+
+void sap_interruption_begin(struct sap_interruption *interruption) {
+  atomic_store_explicit(&interruption->wanted, 0, memory_order_relaxed);
+  interruption->asked = 0;
+}
+
+static void ask(struct sap_interruption *interruption) {
+  const sap_interrupt *interrupt = &interruption->interrupt;
+  const double now = sap_seconds();
+  if (interruption->asked == 0) {
+    interruption->asked = now; /* a short solve does not come as far as this */
+  }
+  if (now - interruption->asked >= interrupt->interval) {
+    if (interrupt->wanted(interrupt->context)) {
+      atomic_store_explicit(&interruption->wanted, 1, memory_order_relaxed);
+    }
+    interruption->asked = sap_seconds(); /* to ask may take long */
+  }
+}
+
+static int is_wanted(const struct sap_interruption *interruption) {
+  return atomic_load_explicit(&interruption->wanted, memory_order_relaxed);
+}
+
+int sap_interrupted_waiting(struct sap_lookout *lookout) {
+  struct sap_interruption *interruption = lookout->interruption;
+  if (lookout->asks && interruption->interrupt.wanted && !is_wanted(interruption)) {
+    ask(interruption);
+  }
+  return is_wanted(interruption);
+}
+
+int sap_interrupted(struct sap_lookout *lookout, int32_t work) {
+  enum { ENOUGH = 4096 }; /* takes some 20 us */
+  lookout->work += work;
+  if (lookout->work < ENOUGH) {
+    return is_wanted(lookout->interruption);
+  }
+  lookout->work = 0;
+  return sap_interrupted_waiting(lookout);
+}

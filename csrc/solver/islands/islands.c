@@ -1,0 +1,365 @@
+#include "solver/islands/islands.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/finite.h"
+#include "solver/certificate/certificate.h"
+#include "solver/newton/feasible.h"
+#include "solver/coulomb/friction.h"
+#include "solver/write_results.h"
+
+/* Statistics are summed over so many neighbours, whoever solved them, then over all of these. */
+enum { SUMMED = 16 };
+
+/* what the statistics of a solution are made of; no two share a cache line */
+struct sap_sums {
+  _Alignas(SAP_ALIGNMENT) sap_outcome outcome;
+  int32_t tree;
+  int32_t iterations; /* of the island that took most */
+  int32_t total_iterations, trials;
+  double cost;
+  double gradient, momentum, impulse, coulomb; /* squares */
+  double bound, complementarity;
+  double assembly_seconds, factor_seconds, line_search_seconds;
+};
+
+/* ---- memory ---- */
+
+static void carve(void *context, struct sap_arena *arena) {
+  struct sap_islands *islands = context;
+  const int32_t n_islands = islands->work->plan->graph.n_islands;
+  const size_t n = (size_t)n_islands;
+  const int32_t n_threads = n_islands > 1 ? islands->sharing.n_threads : 1;
+  islands->result = sap_arena_take(arena, n, sizeof *islands->result);
+  islands->sums = sap_arena_take(arena, n / SUMMED + 1, sizeof *islands->sums);
+  islands->records.first =
+      sap_arena_take(arena, (size_t)islands->records.capacity, sizeof(sap_iteration));
+  sap_sharing_carve(&islands->sharing, arena, n_islands);
+  for (int32_t k = 0; k < n_threads; ++k) {
+    sap_workspace_carve(&islands->work[k], arena);
+  }
+}
+
+/* how long a history may be */
+static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
+  const int64_t n = settings->max_iterations;
+  /* any direction of coulomb.c may be followed by a convex solve, with a record before and after
+   * it, and the last of them by another one, from which it begins anew; lagged friction ends with
+   * one */
+  const int64_t guesses = plan->friction != SAP_FRICTION_CONVEX ? 2 * n + 4
+                          : plan->triples.has_walls             ? SAP_MOST_STARTS
+                                                                : 1;
+  const int64_t most = n + guesses < 1000 ? n + guesses : 1000;
+  return settings->record_history ? plan->graph.n_islands * most : 0;
+}
+
+sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *settings) {
+  const struct sap_plan *plan = islands->work->plan;
+  const int64_t records = count_records(plan, settings);
+  if (records > INT32_MAX) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  islands->records.capacity = (int32_t)records;
+  if (!sap_block_carve(&islands->block, carve, islands, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  for (int32_t k = 0; k < islands->sharing.n_threads; ++k) {
+    islands->work[k].pool.soft = settings->soft_norm * settings->soft_norm;
+  }
+  sap_sharing_plan(&islands->sharing, &plan->graph);
+  return SAP_OK;
+}
+
+/* ---- solving ---- */
+
+/* the share of one island of so many */
+static struct sap_records records_of(const struct sap_islands *islands, int32_t i, int32_t n) {
+  const int32_t capacity = islands->records.capacity / n;
+  sap_iteration *first = islands->records.first + (int64_t)capacity * i;
+  return (struct sap_records){.first = first, .capacity = capacity};
+}
+
+/* Were v* and the guess finite? The cost would not have been, so that a look at the outcome is
+ * enough, unless the iteration began elsewhere because of a barrier. */
+static int began_finite(struct sap_workspace *w, const struct sap_island *island,
+                        const double *v_guess, sap_outcome outcome) {
+  if (outcome != SAP_NON_FINITE && !sap_has_barrier(island)) {
+    return 1;
+  }
+  const int64_t begin = island->scalar_begin, n = island->scalar_end - begin;
+  sap_workspace_gather(w, island, v_guess, w->best);
+  return sap_first_non_finite(n, w->v_star + begin) < 0 &&
+         sap_first_non_finite(n, w->best + begin) < 0;
+}
+
+static void solve_island(struct sap_workspace *w, const struct sap_island *island,
+                         const struct sap_job *job, struct sap_island_result *result) {
+  const double *v_guess = job->v_guess ? job->v_guess : job->problem->v_star;
+  result->valid = sap_workspace_bind(w, island, job->problem);
+  if (!result->valid) {
+    return;
+  }
+  sap_workspace_gather(w, island, v_guess, w->v);
+  result->newton = sap_solve_friction(w, island, job->settings);
+  result->valid =
+      began_finite(w, island, v_guess, result->newton.outcome) && !sap_interrupted(&w->lookout, 0);
+  result->bound = sap_certificate(w, island);
+  result->complementarity = sap_complementarity(w, island);
+  result->n_records = w->records.n;
+}
+
+/* ---- sums ---- */
+
+static struct sap_sums sums_of(const struct sap_island_result *result) {
+  const struct sap_newton_result *newton = &result->newton;
+  const struct sap_evaluation *last = &newton->last;
+  return (struct sap_sums){.outcome = newton->outcome,
+                           .tree = newton->tree,
+                           .iterations = newton->iterations,
+                           .total_iterations = newton->iterations,
+                           .trials = newton->trials,
+                           .cost = last->cost,
+                           .gradient = last->gradient * last->gradient,
+                           .momentum = last->momentum * last->momentum,
+                           .impulse = last->impulse * last->impulse,
+                           .coulomb = newton->coulomb_gradient * newton->coulomb_gradient,
+                           .bound = result->bound,
+                           .complementarity = result->complementarity,
+                           .assembly_seconds = newton->assembly_seconds,
+                           .factor_seconds = newton->factor_seconds,
+                           .line_search_seconds = newton->line_search_seconds};
+}
+
+static void add(struct sap_sums *sums, const struct sap_sums *part) {
+  /* worse outcomes have larger numbers; the problem's is the worst of its islands */
+  if (part->outcome > sums->outcome) {
+    sums->outcome = part->outcome;
+    sums->tree = part->tree;
+  }
+  if (part->iterations > sums->iterations) {
+    sums->iterations = part->iterations;
+  }
+  sums->total_iterations += part->total_iterations;
+  sums->trials += part->trials;
+  sums->cost += part->cost;
+  sums->gradient += part->gradient;
+  sums->momentum += part->momentum;
+  sums->impulse += part->impulse;
+  sums->coulomb += part->coulomb;
+  sums->bound += part->bound;
+  sums->complementarity += part->complementarity;
+  sums->assembly_seconds += part->assembly_seconds;
+  sums->factor_seconds += part->factor_seconds;
+  sums->line_search_seconds += part->line_search_seconds;
+}
+
+/* the sums whose first island is one of [begin, end) */
+static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_t end,
+                        int32_t n_islands) {
+  for (int32_t k = (begin + SUMMED - 1) / SUMMED; k * SUMMED < end; ++k) {
+    struct sap_sums sums = {.outcome = SAP_CONVERGED, .tree = -1};
+    for (int32_t i = k * SUMMED; i < (k + 1) * SUMMED && i < n_islands; ++i) {
+      const struct sap_sums part = sums_of(&islands->result[i]);
+      add(&sums, &part);
+    }
+    islands->sums[k] = sums;
+  }
+}
+
+static void sum_up(const struct sap_islands *islands, const struct sap_plan *plan,
+                   const sap_settings *settings, sap_solution *solution) {
+  struct sap_sums all = {.outcome = SAP_CONVERGED, .tree = -1};
+  for (int32_t k = 0; k * SUMMED < plan->graph.n_islands; ++k) {
+    add(&all, &islands->sums[k]);
+  }
+  solution->outcome = all.outcome;
+  solution->tree = all.tree;
+  solution->iterations = all.iterations;
+  solution->total_iterations = all.total_iterations;
+  solution->line_search_trials = all.trials;
+  solution->cost = all.cost;
+  solution->assembly_seconds = all.assembly_seconds;
+  solution->factor_seconds = all.factor_seconds;
+  solution->line_search_seconds = all.line_search_seconds;
+  const double gradient = sqrt(all.gradient), scale = sqrt(fmax(all.momentum, all.impulse));
+  /* an island has come to the end of double precision, but the whole problem meets (20) */
+  if (all.outcome == SAP_STALLED &&
+      gradient <= settings->absolute_tolerance + settings->relative_tolerance * scale) {
+    solution->outcome = SAP_CONVERGED;
+  }
+  solution->momentum_error = sap_momentum_error(gradient, scale); /* (24) */
+  solution->coulomb_error =
+      plan->friction == SAP_FRICTION_CONVEX ? NAN : sap_momentum_error(sqrt(all.coulomb), scale);
+  solution->complementarity_error = /* (25) */
+      all.complementarity == 0
+          ? 0
+          : all.complementarity / (double)(plan->triples.n_contacts + plan->graph.sizes.n_rows) /
+                fabs(all.cost);
+  if (!isfinite(all.gradient + all.momentum + all.impulse + all.cost)) {
+    solution->outcome = SAP_NON_FINITE; /* islands that are finite may have sums that are not */
+  }
+  /* a bound that overflowed bounds nothing; one that underflowed gets what its squares lost */
+  const double square = all.bound + plan->graph.tree.n_scalars * DBL_MIN;
+  solution->velocity_error_bound = isnan(square) ? INFINITY : sqrt(square);
+  solution->cost_gap_bound = isnan(square) ? INFINITY : 0.5 * square;
+}
+
+/* ---- the loop over all islands ---- */
+
+struct share {
+  struct sap_islands *islands;
+  const struct sap_graph *graph;
+  const struct sap_job *job;
+  const sap_solution *solution; /* whose arrays are written */
+  _Atomic int32_t n_solved, n_wrong, n_deep;
+};
+
+/* returns how many of them break a rule */
+static int32_t solve_islands(const struct share *share, struct sap_workspace *w, int32_t begin,
+                             int32_t end) {
+  struct sap_islands *islands = share->islands;
+  int32_t n_wrong = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    w->records = records_of(islands, i, share->graph->n_islands);
+    solve_island(w, &share->graph->island[i], share->job, &islands->result[i]);
+    n_wrong += !islands->result[i].valid;
+  }
+  return n_wrong;
+}
+
+/* How island i was solved. */
+static void report(const struct share *share, int32_t i) {
+  if (share->solution->islands) {
+    share->solution->islands[i] = (sap_island_report){
+        .algorithm = (uint8_t)(share->job->settings->friction == SAP_FRICTION_COULOMB
+                                   ? SAP_ALGORITHM_COULOMB
+                                   : SAP_ALGORITHM_NEWTON),
+        .storage = SAP_STORAGE_SUPERNODAL,
+        .fallbacks = share->job->fallbacks | share->islands->result[i].newton.fallbacks};
+  }
+}
+
+/* returns how many contacts began too deep */
+static int32_t write_islands(const struct share *share, const struct sap_workspace *w,
+                             int32_t begin, int32_t end) {
+  int32_t deep = 0;
+  for (int32_t i = begin; i < end; ++i) {
+    deep += sap_results_write(w, &share->graph->island[i], share->solution);
+    report(share, i);
+  }
+  sum_islands(share->islands, begin, end, share->graph->n_islands);
+  return deep;
+}
+
+static double spent_on(const struct sap_islands *islands, const struct sap_run *run) {
+  static const double beside = 2; /* iterations that all else takes as long as */
+  double work = 0;
+  for (int32_t i = run->begin; i < run->end; ++i) {
+    work += islands->sharing.work[i] * (beside + islands->result[i].newton.iterations);
+  }
+  return work;
+}
+
+/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for
+ * long; what is not solved yet is with other threads at work. */
+static int all_solved(struct share *share, int32_t thread) {
+  struct sap_lookout *lookout = &share->islands->work[thread].lookout;
+  static const double patience = 1e-3; /* s */
+  struct sap_wait wait = {0};
+  while (share->n_solved < share->graph->n_islands && (thread == 0 || wait.lasted < patience)) {
+    sap_wait_a_little(&wait);
+    if (sap_interrupted_waiting(lookout)) {
+      ++share->n_wrong;
+      return 0;
+    }
+  }
+  return share->n_solved == share->graph->n_islands;
+}
+
+/* What a thread has solved, where all islands keep the rules. */
+static void write_solved(struct share *share, int32_t thread) {
+  struct sap_queue *queue = &share->islands->sharing.queue[thread];
+  int32_t n_deep = 0;
+  for (struct sap_run *run = queue->solved; run && share->n_wrong == 0; run = run->next) {
+    n_deep += write_islands(share, &share->islands->work[thread], run->begin, run->end);
+  }
+  queue->solved = NULL;
+  share->n_deep += n_deep;
+}
+
+/* What a task does: as many runs as it comes to. Once all islands are solved it writes what its
+ * thread has found. */
+static void solve_runs(void *context, int32_t task, int32_t thread) {
+  struct share *share = context;
+  struct sap_islands *islands = share->islands;
+  int32_t n_solved = 0, n_wrong = 0;
+  (void)task;
+  struct sap_run **end = &islands->sharing.queue[thread].solved;
+  while (*end) {
+    end = &(*end)->next;
+  }
+  for (struct sap_run *run; (run = sap_sharing_take(&islands->sharing, thread));) {
+    const int32_t wrong = solve_islands(share, &islands->work[thread], run->begin, run->end);
+    run->work = wrong == 0 ? spent_on(islands, run) : run->work;
+    run->next = NULL;
+    *end = run;
+    end = &run->next;
+    n_wrong += wrong;
+    n_solved += run->end - run->begin;
+  }
+  share->n_wrong += n_wrong;
+  share->n_solved += n_solved;
+  if (all_solved(share, thread)) {
+    write_solved(share, thread);
+  }
+}
+
+/* the same as solving and writing on one thread */
+static void solve_on_threads(struct share *share, struct sap_threads *threads) {
+  struct sap_sharing *sharing = &share->islands->sharing;
+  const struct sap_loop loop = {solve_runs, share, sharing->n_threads};
+  sap_sharing_divide(sharing);
+  sap_threads_run(threads, &loop);
+  for (int32_t k = 0; k < sharing->n_threads; ++k) {
+    write_solved(share, k); /* of those that left before all were solved */
+  }
+}
+
+/* closes the gaps between the records of the islands */
+static void gather_records(struct sap_islands *islands, int32_t n_islands) {
+  struct sap_records *records = &islands->records;
+  records->n = 0;
+  for (int32_t i = 0; i < n_islands; ++i) {
+    const int32_t n = islands->result[i].n_records;
+    memmove(records->first + records->n, records_of(islands, i, n_islands).first,
+            (size_t)n * sizeof *records->first);
+    records->n += n;
+  }
+}
+
+int sap_islands_solve(struct sap_islands *islands, struct sap_threads *threads,
+                      const struct sap_job *job, sap_solution *solution) {
+  const struct sap_plan *plan = islands->work->plan;
+  const int32_t n_islands = plan->graph.n_islands;
+  struct share share = {
+      .islands = islands, .graph = &plan->graph, .job = job, .solution = solution};
+  if (threads) {
+    solve_on_threads(&share, threads);
+  } else {
+    share.n_wrong = solve_islands(&share, islands->work, 0, n_islands);
+    if (share.n_wrong == 0) {
+      share.n_deep = write_islands(&share, islands->work, 0, n_islands);
+    }
+  }
+  if (share.n_wrong > 0) {
+    return 0;
+  }
+  sum_up(islands, plan, job->settings, solution);
+  if (islands->records.capacity > 0) {
+    gather_records(islands, n_islands);
+  }
+  solution->n_deep = share.n_deep;
+  return 1;
+}

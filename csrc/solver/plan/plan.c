@@ -1,0 +1,82 @@
+#include "solver/plan/plan.h"
+
+void sap_plan_take_loops(struct sap_plan *plan, int32_t set) {
+  plan->kernels = sap_kernels_of(set);
+  plan->jacobian_loops = sap_jacobian_loops_of(set);
+  plan->vectors = sap_vector_loops_of(set);
+  plan->find_impulses = sap_impulses_of(set);
+  for (int law = 0; law < SAP_N_LAWS; ++law) {
+    plan->laws[law] = sap_laws[law]->loops[set];
+  }
+}
+
+static void carve_graph(void *context, struct sap_arena *arena) {
+  struct sap_plan *plan = context;
+  sap_graph_carve(&plan->graph, arena, plan->graph.n_trees, plan->graph.n_triples);
+}
+
+static void carve_rows(void *context, struct sap_arena *arena) {
+  struct sap_plan *plan = context;
+  sap_junction_tree_carve_rows(&plan->graph.tree, arena);
+  sap_factor_carve_places(&plan->factor, arena);
+}
+
+static void carve_numbers(void *context, struct sap_arena *arena) {
+  struct sap_plan *plan = context;
+  const struct sap_graph *graph = &plan->graph;
+  sap_junction_tree_carve_updates(&plan->graph.tree, arena);
+  sap_factor_carve_values(&plan->factor, arena);
+  plan->S = sap_arena_take(arena, (size_t)graph->sizes.nA, sizeof(double));
+  plan->strips = sap_arena_take(arena, (size_t)graph->sizes.nv, sizeof(uint64_t));
+  plan->is_diagonal = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int8_t));
+  plan->inverse =
+      sap_arena_take(arena, graph->sizes.n_rows > 0 ? (size_t)graph->sizes.nv : 0, sizeof(double));
+  plan->island = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(int32_t));
+  plan->load = sap_arena_take(arena, (size_t)graph->n_trees, sizeof(double));
+  plan->kappa = sap_arena_take(
+      arena, plan->triples.has_walls ? (size_t)plan->triples.n_contacts : 0, sizeof(double));
+}
+
+int sap_plan_has_graph_of(const struct sap_plan *plan, const sap_settings *settings) {
+  return sap_graph_has_rest(&plan->graph, &plan->triples, plan->reduction.size, !settings->islands);
+}
+
+sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, const sap_sizes *sizes,
+                          const sap_settings *settings) {
+  struct sap_graph *graph = &plan->graph;
+  plan->has_graph = 0;
+  plan->friction = settings->friction;
+  graph->n_trees = problem->n_trees;
+  graph->n_triples = plan->triples.n;
+  if (!sap_block_carve(&plan->graph_block, carve_graph, plan, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  sap_graph_build(graph, problem, &plan->triples, sizes, plan->reduction.size, !settings->islands);
+
+  plan->factor.kernels = plan->kernels;
+  plan->factor.tree = &graph->tree;
+  if (!sap_block_carve(&plan->row_block, carve_rows, plan, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  sap_junction_tree_list_rows(&graph->tree);
+  sap_factor_place(&plan->factor, graph->edge_low, graph->edge_high);
+  if (!sap_block_carve(&plan->number_block, carve_numbers, plan, &plan->memory)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  sap_junction_tree_list_updates(&graph->tree);
+  return SAP_OK;
+}
+
+size_t sap_plan_memory(const struct sap_plan *plan) {
+  return plan->graph_block.capacity + plan->row_block.capacity + plan->number_block.capacity +
+         plan->triples.block.capacity + plan->reduction.block.capacity;
+}
+
+void sap_plan_release(struct sap_plan *plan) {
+  sap_block_release(&plan->graph_block, &plan->memory);
+  sap_block_release(&plan->row_block, &plan->memory);
+  sap_block_release(&plan->number_block, &plan->memory);
+  sap_block_release(&plan->reduction.block, &plan->memory);
+  sap_block_release(&plan->triples.block, &plan->memory);
+  plan->has_graph = 0;
+}

@@ -1,0 +1,91 @@
+#include "step/contacts/body_separation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+
+enum { POSE = 12 };
+
+/* Beyond, sums of what bodies at rest move lose digits: here less than `error` in 1e8 steps, m. */
+static const double farthest = 100.0, error = 1e-6;
+
+/* n (n - first) for all n <= n_geoms bodies that have so few pairs; all of them may come after the
+ * first that moves, even those that stay */
+static size_t most_kept(const struct sap_body_gaps *gaps) {
+  const size_t n = (size_t)gaps->n_geoms;
+  const size_t all = n * n, few = 2 * SAP_MOST_BODY_PAIRS + 128;
+  return all < few ? all : few;
+}
+
+void sap_body_gaps_carve(struct sap_body_gaps *gaps, struct sap_arena *arena) {
+  const size_t n = (size_t)gaps->n_geoms;
+  gaps->body = sap_arena_take(arena, n, sizeof *gaps->body);
+  gaps->reach = sap_arena_take(arena, n, sizeof *gaps->reach);
+  gaps->moved = sap_arena_take(arena, n, sizeof *gaps->moved);
+  gaps->pose = sap_arena_take(arena, POSE * n, sizeof *gaps->pose);
+  gaps->kept = sap_arena_take(arena, most_kept(gaps), sizeof *gaps->kept);
+  gaps->n = gaps->first = 0;
+  gaps->are_listed = gaps->are_few = gaps->are_known = 0;
+}
+
+void sap_body_gaps_forget(struct sap_body_gaps *gaps) {
+  const ptrdiff_t n_kept = (ptrdiff_t)gaps->n * (gaps->n - gaps->first);
+  memset(gaps->moved, 0, (size_t)gaps->n * sizeof *gaps->moved);
+  for (ptrdiff_t i = 0; i < n_kept; ++i) {
+    gaps->kept[i] = -INFINITY;
+  }
+  gaps->are_known = 0;
+}
+
+/* Squared, and the pose is noted. Sums in pairs, as a chain of twelve would wait for each. */
+static double step_of(double *restrict pose, const double *restrict centre,
+                      const double *restrict axes, double reach) {
+  double square[POSE];
+  for (int k = 0; k < 3; ++k) {
+    square[k] = (centre[k] - pose[k]) * (centre[k] - pose[k]);
+    pose[k] = centre[k];
+  }
+  for (int k = 0; k < 9; ++k) {
+    square[3 + k] = (axes[k] - pose[3 + k]) * (axes[k] - pose[3 + k]);
+    pose[3 + k] = axes[k];
+  }
+  const double *s = square, *t = square + 3;
+  const double turn = ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7])) + t[8];
+  return 2.0 * (s[0] + s[1] + s[2]) + turn * reach * reach;
+}
+
+void sap_body_gaps_follow(struct sap_body_gaps *gaps, const double *centre, const double *axes) {
+  int is_far = 0;
+  for (int32_t i = 0; i < gaps->n; ++i) {
+    double step = 0.0;
+    for (ptrdiff_t g = gaps->body[i].first; g < gaps->body[i].end; ++g) {
+      const double of_geom =
+          step_of(gaps->pose + POSE * g, centre + 3 * g, axes + 9 * g, gaps->reach[g]);
+      is_far |= !(of_geom < farthest * farthest);
+      step = sap_larger(of_geom, step);
+    }
+    gaps->moved[i] += sqrt(step);
+    is_far |= !(gaps->moved[i] < farthest);
+  }
+  if (is_far || !gaps->are_known) {
+    sap_body_gaps_forget(gaps);
+    gaps->are_known = 1;
+  }
+}
+
+void sap_body_gaps_keep(struct sap_body_gaps *gaps, int32_t i, int32_t j, double gap) {
+  *sap_body_gaps_kept(gaps, i, j) = gap - error + gaps->moved[i] + gaps->moved[j];
+}
+
+int64_t sap_body_gaps_near(const struct sap_body_gaps *gaps, int32_t i,
+                           const double *restrict spent) {
+  const int32_t first = sap_first_after(gaps, i), n = gaps->n - first;
+  const double *restrict kept = sap_body_gaps_kept(gaps, i, first), *restrict of = spent + first;
+  const double own = spent[i];
+  int64_t near = 0;
+  for (int32_t j = 0; j < n; ++j) {
+    near += !(kept[j] > own + of[j]);
+  }
+  return near;
+}

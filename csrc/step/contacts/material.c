@@ -1,0 +1,65 @@
+#include "step/contacts/material.h"
+
+#include <math.h>
+
+#include "step/contacts/listed_contact.h"
+
+/* 1 where `key` is in the sorted pair_key */
+static int is_listed(const struct sap_forest *f, int64_t key) {
+  int32_t low = 0, high = f->n_pairs;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (f->pair_key[middle] < key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < f->n_pairs && f->pair_key[low] == key;
+}
+
+/* the core of a geom, where it is reached before that of the pair so far */
+static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
+                        struct sap_material *pair) {
+  const double delta = f->barrier[geom] != SAP_BARRIER_NONE ? f->delta[geom] / share : INFINITY;
+  if (delta < pair->delta) {
+    pair->delta = delta;
+    pair->barrier = f->barrier[geom];
+    pair->barrier_lambda = f->barrier_lambda[geom];
+  }
+}
+
+/* mu follows from the geoms: from a material of one of them at least */
+static int8_t is_given(const struct sap_forest *f, int32_t geom1, int32_t geom2) {
+  const int given = !f->friction_given || f->friction_given[geom1] || f->friction_given[geom2];
+  return given && !is_listed(f, sap_pair_key(f, geom1, geom2));
+}
+
+struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
+                                         int32_t geom2) {
+  const double tau1 = forest->dissipation_time[geom1], tau2 = forest->dissipation_time[geom2];
+  const double mu1 = forest->friction[geom1], mu2 = forest->friction[geom2];
+  struct sap_material pair;
+
+  /* springs in series: compliances add, and each weighs its own dissipation time */
+  const double c1 = 1.0 / forest->stiffness[geom1], c2 = 1.0 / forest->stiffness[geom2];
+  const double share = c1 + c2 > 0.0 ? c1 / (c1 + c2) : 0.5;
+  pair.k = 1.0 / (c1 + c2);
+  pair.tau_d = share * tau1 + (1.0 - share) * tau2;
+  pair.delta = INFINITY;
+  pair.barrier = SAP_BARRIER_NONE;
+  pair.barrier_lambda = 1.0;
+  if (forest->barrier) {
+    add_barrier(forest, geom1, share, &pair);
+    add_barrier(forest, geom2, c1 + c2 > 0.0 ? c2 / (c1 + c2) : 0.5, &pair);
+  }
+
+  pair.friction_given = is_given(forest, geom1, geom2);
+  pair.mu = mu1 + mu2 > 0.0 ? 2.0 * mu1 * mu2 / (mu1 + mu2) : 0.0;
+  return pair;
+}
+
+double sap_friction_of_engine(const double *friction) {
+  const double mu = friction[0] == friction[1] ? friction[0] : sqrt(friction[0] * friction[1]);
+  return mu <= SAP_LEAST_FRICTION ? 0.0 : mu;
+}

@@ -1,0 +1,302 @@
+#include "step/gather.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "step/joints/release.h"
+
+static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
+  gather->fault = fault;
+  gather->fault_index = index;
+  gather->problem.n_contacts = 0;
+  gather->problem.n_groups = 0;
+  gather->problem.spin = NULL;
+  gather->nJ = 0;
+  gather->spins.spin.n = 0;
+  gather->spins.nJ = 0;
+}
+
+/* ---- contacts ------------------------------------------------------------------------------- */
+
+static int32_t rows_of(int32_t dim, enum sap_cone cone) {
+  return dim == 1 || cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
+}
+
+/* first row of a contact, -1 where it has none */
+static int32_t row_of(const struct sap_contact_list *list, int32_t i) {
+  return list->left_out ? -1 : *sap_int32s_at(list->row, i);
+}
+
+/* why a contact of the list cannot be taken */
+static enum sap_fault fault_of(const struct sap_gather *gather,
+                               const struct sap_listed_contact *contact,
+                               const struct sap_contact_list *list, enum sap_cone cone) {
+  const int32_t *geom = contact->geom, n_geoms = gather->forest->n_geoms;
+  const int ahead = sap_is_ahead_contact(&gather->ahead, geom);
+  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!ahead && (geom[0] < 0 || geom[1] < 0))) {
+    return SAP_FAULT_GEOM;
+  }
+  const int32_t dim = contact->dim;
+  if (dim != 1 && dim != 3 && dim != 4 && dim != 6) {
+    return SAP_FAULT_DIMENSION;
+  }
+  if (list->left_out) {
+    return SAP_FAULT_NONE;
+  }
+  if (contact->row < 0) {
+    return SAP_FAULT_OVERFLOW;
+  }
+  if (contact->row > list->n_rows - rows_of(dim, cone)) {
+    return SAP_FAULT_ROWS;
+  }
+  return SAP_FAULT_NONE;
+}
+
+/* marks a tree that a contact touches, and makes its cdof ready */
+static void touch(struct sap_gather *gather, const struct sap_motion *motion, const double *cdof) {
+  if (motion->tree >= 0 && !gather->touched[motion->tree]) {
+    gather->touched[motion->tree] = 1;
+    if (motion->columns == SAP_SIX) {
+      const int64_t start = SAP_SIX * (int64_t)motion->first;
+      sap_transpose_six(cdof + start, gather->transposed + start);
+    }
+  }
+}
+
+/* Lists a contact with its trees where one of these can move, and adds up the lengths of J and of
+ * that of the spins. */
+static void list_contact(struct sap_gather *gather, const double *cdof,
+                         const struct sap_listed_contact *contact) {
+  const int32_t n = gather->problem.n_contacts;
+  const struct sap_motion *one = gather->motion + contact->geom[0];
+  const struct sap_motion *two = gather->motion + contact->geom[1];
+  touch(gather, one, cdof);
+  touch(gather, two, cdof);
+  const struct sap_motion *a = one->tree < 0 ? two : one;
+  const int other = one->tree >= 0 && two->tree >= 0 && one->tree != two->tree;
+  if (a->tree < 0) {
+    return;
+  }
+  gather->tree_a[n] = a->tree;
+  gather->tree_b[n] = other ? two->tree : -1;
+  const int64_t length = 3 * (a->columns + (int64_t)(other ? two->columns : 0));
+  gather->nJ += length;
+  gather->spins.nJ += contact->dim > 3 ? length : 0;
+  gather->contacts[n] = *contact;
+  gather->problem.n_contacts = n + 1;
+}
+
+/* lists the contacts of the engine that act, and returns the number of their rows */
+static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
+                             const struct sap_contact_list *list, enum sap_cone cone) {
+  int64_t n_rows = 0;
+  memset(gather->touched, 0, (size_t)gather->forest->n_trees);
+  for (int32_t i = 0; i < list->count; ++i) {
+    if (*sap_int32s_at(list->exclude, i) != 0) {
+      continue;
+    }
+    const int32_t *geom = sap_int32s_at(list->geom, i);
+    const struct sap_listed_contact contact = {.index = i,
+                                               .row = row_of(list, i),
+                                               .dim = *sap_int32s_at(list->dim, i),
+                                               .face = -1,
+                                               .geom = {geom[0], geom[1]}};
+    const enum sap_fault fault = fault_of(gather, &contact, list, cone);
+    if (fault != SAP_FAULT_NONE) {
+      set_fault(gather, fault, i);
+      return n_rows;
+    }
+    n_rows += list->left_out ? 0 : rows_of(contact.dim, cone);
+    if (!sap_is_ahead_contact(&gather->ahead, geom)) {
+      list_contact(gather, state->cdof, &contact);
+    }
+  }
+  return n_rows;
+}
+
+/* lists the faces that make contacts, after those of the engine */
+static void list_faces(struct sap_gather *gather, const double *cdof) {
+  const struct sap_patches *patches = &gather->patches;
+  for (int32_t s = 0; s < patches->found.n_pairs; ++s) {
+    const int32_t pair = patches->pair[s], *geom = patches->fields.pair_geom + 2 * (int64_t)pair;
+    struct sap_listed_contact contact = {
+        .index = -1, .row = -1, .dim = patches->fields.pair_dim[pair], .geom = {geom[0], geom[1]}};
+    for (int32_t f = patches->found.pair_start[s]; f < patches->found.pair_start[s + 1]; ++f) {
+      if (patches->found.k[f] > 0.0) {
+        contact.face = f;
+        list_contact(gather, cdof, &contact);
+      }
+    }
+  }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+/* V_1 of problem/loads.h over the release speed */
+static const double load_speed_share = 2.5;
+
+/* points the problem at the workspace */
+static void set_problem(struct sap_gather *gather, const sap_step_parameters *parameters) {
+  gather->parameters = *parameters;
+  gather->parameters.phi0 = gather->phi0;
+  gather->parameters.k = gather->k;
+  gather->parameters.tau_d = gather->tau_d;
+  gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
+  gather->parameters.release = gather->release;
+  gather->parameters.body_w = gather->body_w;
+  gather->parameters.free_change = isinf(gather->release_speed) ? NULL : gather->free_motion.change;
+  gather->parameters.load_speed = load_speed_share * gather->release_speed;
+  gather->parameters.groups = gather->elements.regularization;
+  sap_problem *problem = &gather->problem;
+  problem->n_trees = gather->forest->n_trees;
+  problem->tree_nv = gather->forest->tree_dofnum;
+  problem->A = gather->free_motion.A;
+  problem->A_inverse_factor = gather->free_motion.S;
+  problem->parent = gather->free_motion.parent;
+  problem->v_star = gather->free_motion.v_star;
+  problem->tree_a = gather->tree_a;
+  problem->tree_b = gather->tree_b;
+  problem->J = gather->J;
+  problem->mu = gather->mu;
+  problem->R_t = gather->R_t;
+  problem->R_n = gather->R_n;
+  problem->v_hat_n = gather->v_hat_n;
+  problem->v_hat_t = gather->v_hat_t;
+  problem->friction_bound = NULL;
+  gather->spins.spin.J = gather->spins.J;
+  problem->spin = gather->spins.spin.n > 0 ? &gather->spins.spin : NULL;
+  problem->barrier = gather->has_barriers ? gather->barrier : NULL;
+  problem->barrier_lambda = gather->has_barriers ? gather->barrier_lambda : NULL;
+  problem->n_groups = gather->elements.n_groups;
+  problem->groups = gather->elements.groups;
+  sap_element_gather_parameters(&gather->elements, parameters);
+}
+
+/* constraints other than contacts; together they must have all rows of the engine */
+static sap_status gather_elements(struct sap_gather *gather, const struct sap_model_state *motion,
+                                  const struct sap_contact_list *list,
+                                  const struct sap_element_state *state, int64_t n_contact_rows) {
+  enum sap_fault fault;
+  int64_t index;
+  struct sap_open_limits *open = &gather->elements.open;
+  gather->elements.left_out = list->left_out;
+  open->dt = gather->dt;
+  open->v_0 = motion->qvel;
+  open->a_star = motion->qacc_smooth;
+  const sap_status status =
+      sap_element_gather_run(&gather->elements, state, gather->touched, &fault, &index);
+  if (fault != SAP_FAULT_NONE) {
+    set_fault(gather, fault, index);
+  } else if (gather->elements.n_engine_rows + n_contact_rows != gather->n_rows) {
+    set_fault(gather, SAP_FAULT_ROWS, -1);
+  }
+  return status;
+}
+
+/* v*, moved by the constraints that the problem cannot hold */
+static sap_status gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
+                                     const struct sap_contact_list *list,
+                                     const struct sap_element_state *elements, enum sap_cone cone) {
+  int64_t index;
+  const enum sap_fault fault =
+      sap_free_motion_find(&gather->free_motion, gather->dt, state, &gather->elements, &index);
+  if (fault != SAP_FAULT_NONE) {
+    set_fault(gather, fault, index);
+    return SAP_OK;
+  }
+  const sap_status status =
+      sap_ahead_run(&gather->ahead, elements, list, cone, gather->dt, &gather->free_motion);
+  if (status == SAP_INVALID_ARGUMENT) {
+    set_fault(gather, SAP_FAULT_ROWS, -1);
+    return SAP_OK;
+  }
+  return status;
+}
+
+sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
+                          const struct sap_contact_list *list,
+                          const struct sap_element_state *elements, enum sap_cone cone,
+                          const sap_step_parameters *parameters) {
+  set_fault(gather, SAP_FAULT_NONE, -1);
+  int32_t geom = -1;
+  const sap_status status = sap_patches_find(&gather->patches, state, &geom);
+  if (status == SAP_INVALID_ARGUMENT) {
+    set_fault(gather, SAP_FAULT_PATCH, geom);
+    return SAP_OK;
+  }
+  if (status != SAP_OK || gather->patches.n_contacts > INT32_MAX - 1 - list->count ||
+      !sap_gather_make_room(gather, list->count + gather->patches.n_contacts)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  gather->waiting.all_act = 0;
+  if (gather->elements.elements) {
+    memset(gather->elements.open.must_act, 0, gather->elements.open.n_sides);
+  }
+  return sap_gather_again(gather, state, list, elements, cone, parameters);
+}
+
+/* what the rows of the step are released by */
+static struct sap_release release_of(struct sap_gather *gather, const struct sap_model_state *state,
+                                     const struct sap_contact_list *list,
+                                     const struct sap_element_state *elements) {
+  return (struct sap_release){.forest = gather->forest,
+                              .dt = gather->dt,
+                              .speed = gather->release_speed,
+                              .rate = gather->release_rate,
+                              .v = state->qvel,
+                              .M = state->M,
+                              .A = gather->free_motion.A,
+                              .change = gather->free_motion.change,
+                              .motion = gather->row_motion,
+                              .KBIP = list->KBIP,
+                              .D = elements ? elements->efc_D : NULL,
+                              .left_out = list->left_out,
+                              .reads_rows = &gather->reads_rows};
+}
+
+sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
+                            const struct sap_contact_list *list,
+                            const struct sap_element_state *elements, enum sap_cone cone,
+                            const sap_step_parameters *parameters) {
+  set_fault(gather, SAP_FAULT_NONE, -1);
+  gather->dt = parameters->dt;
+  gather->n_rows = list->n_rows;
+
+  const int64_t n_contact_rows = list_contacts(gather, state, list, cone);
+  gather->n_listed = gather->problem.n_contacts;
+  if (gather->fault == SAP_FAULT_NONE) {
+    list_faces(gather, state->cdof);
+  }
+  sap_status status = SAP_OK;
+  if (gather->fault == SAP_FAULT_NONE) {
+    status = gather_elements(gather, state, list, elements, n_contact_rows);
+  }
+  if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
+    status = gather_free_motion(gather, state, list, elements, cone);
+  }
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
+    return status;
+  }
+  gather->reads_rows = 0;
+  if (!isinf(gather->release_speed)) {
+    sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
+  }
+  const struct sap_release release = release_of(gather, state, list, elements);
+  sap_release_elements(&release, &gather->elements);
+  enum sap_fault fault;
+  int64_t index;
+  status = sap_gather_contacts(gather, state, list, cone, &release, &fault, &index);
+  if (status != SAP_OK) {
+    return status;
+  }
+  if (fault != SAP_FAULT_NONE) {
+    set_fault(gather, fault, index);
+    return SAP_OK;
+  }
+  if (list->left_out && gather->reads_rows) {
+    set_fault(gather, SAP_FAULT_LEFT_OUT, -1);
+    return SAP_OK;
+  }
+  set_problem(gather, parameters);
+  return SAP_OK;
+}

@@ -1,0 +1,426 @@
+#include "step/stepper_object.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "step/contacts/friction_memory.h"
+#include "step/scatter.h"
+#include "problem/regularization/regularization.h"
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+sap_step_settings sap_step_settings_default(double dt) {
+  return (sap_step_settings){.dt = dt,
+                             .sigma = 1e-3,
+                             .beta = 1.0,
+                             .delassus = SAP_DELASSUS_BLOCK,
+                             .cone = SAP_CONE_ELLIPTIC,
+                             .acceleration_limit = 1e10,
+                             .release_speed = 0.1,
+                             .release_rate = 0.1};
+}
+
+sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error) {
+  const sap_status status =
+      sap_check_scalars(settings->dt, settings->sigma, settings->beta, settings->delassus, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  if (settings->cone != SAP_CONE_ELLIPTIC && settings->cone != SAP_CONE_PYRAMIDAL) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "cone", -1, settings->cone, "must be a sap_cone");
+  }
+  if (!(settings->acceleration_limit > 0.0)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "acceleration_limit", -1,
+                    settings->acceleration_limit, "must be > 0");
+  }
+  if (!(settings->release_speed > 0.0)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "release_speed", -1, settings->release_speed,
+                    "must be > 0");
+  }
+  if (!(settings->release_rate > 0.0)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "release_rate", -1, settings->release_rate,
+                    "must be > 0");
+  }
+  return SAP_OK;
+}
+
+/* ---- construction --------------------------------------------------------------------------- */
+
+static sap_status check(const sap_forest *forest, const sap_elements *elements,
+                        const sap_step_settings *step, sap_error *error) {
+  sap_status status = sap_step_settings_check(step, error);
+  if (status == SAP_OK) {
+    status = sap_forest_check(forest, error);
+  }
+  if (status == SAP_OK && elements) {
+    status = sap_elements_check(elements, forest, error);
+  }
+  return status;
+}
+
+sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
+                              const sap_elements *elements, const sap_step_settings *step,
+                              const sap_settings *settings, const sap_allocator *allocator,
+                              sap_error *error) {
+  *stepper = NULL;
+  sap_status status = check(forest, elements, step, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const sap_allocator memory = sap_allocator_or_default(allocator);
+  sap_stepper *made = memory.allocate(sizeof *made, memory.context);
+  if (!made) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  *made = (sap_stepper){.forest = *forest, .settings = *step, .memory = memory};
+  made->lags = settings && settings->friction == SAP_FRICTION_LAGGED;
+  made->is_convex = !settings || settings->friction == SAP_FRICTION_CONVEX;
+  made->keeps_history = settings && settings->record_history;
+  made->waits = step->speculative && settings && settings->friction != SAP_FRICTION_CONVEX;
+  if (elements) {
+    made->elements = *elements;
+    made->constrained = 1;
+  }
+  status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
+                             &made->memory);
+  made->gather.release_speed = step->release_speed;
+  made->gather.release_rate = step->release_rate;
+  if (step->speculative) {
+    made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
+    made->gaps = sap_known_gaps_create(forest->n_geoms, &made->memory);
+    status = status == SAP_OK && !made->gaps ? SAP_OUT_OF_MEMORY : status;
+  }
+  if (status == SAP_OK) {
+    status = sap_solver_create(&made->solver, settings, &made->memory, error);
+  }
+  if (status != SAP_OK) {
+    sap_stepper_destroy(made);
+    return status;
+  }
+  *stepper = made;
+  return SAP_OK;
+}
+
+sap_status sap_stepper_set_fields(sap_stepper *stepper, const sap_fields *fields,
+                                  sap_error *error) {
+  return sap_patches_set(&stepper->gather.patches, fields, &stepper->forest, &stepper->memory,
+                         error);
+}
+
+void sap_stepper_destroy(sap_stepper *stepper) {
+  if (stepper) {
+    const sap_allocator memory = stepper->memory;
+    sap_solver_destroy(stepper->solver);
+    sap_gather_release(&stepper->gather);
+    sap_known_gaps_destroy(stepper->gaps, &memory);
+    memory.release(stepper, memory.context);
+  }
+}
+
+void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interrupt) {
+  sap_solver_set_interrupt(stepper->solver, interrupt);
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+/* a problem that was not finished must not be read */
+static void forget_contacts(struct sap_gather *gather) {
+  gather->problem.n_contacts = gather->problem.n_groups = 0;
+  gather->problem.spin = NULL;
+  gather->spins.spin.n = 0;
+  gather->nJ = gather->spins.nJ = 0;
+}
+
+static int remembers(const sap_stepper *stepper, const sap_step_arrays *arrays) {
+  return stepper->lags && arrays->memory;
+}
+
+typedef sap_status gather_function(struct sap_gather *, const struct sap_model_state *,
+                                   const struct sap_contact_list *,
+                                   const struct sap_element_state *, enum sap_cone,
+                                   const sap_step_parameters *);
+
+/* 1 where there is a problem to go on with */
+static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays,
+                          gather_function *gather_step, sap_status *status) {
+  const sap_step_settings *s = &stepper->settings;
+  const sap_step_parameters parameters = {
+      .dt = s->dt, .sigma = s->sigma, .beta = s->beta, .delassus = s->delassus};
+  memset(&stepper->solution, 0, sizeof stepper->solution);
+  stepper->overlap = 0.0;
+  stepper->solved = stepper->took = 0;
+  *status = gather_step(&stepper->gather, &arrays->state, &arrays->contacts,
+                        stepper->constrained ? &arrays->elements : NULL, s->cone, &parameters);
+  const int fault = stepper->gather.fault != SAP_FAULT_NONE;
+  if (*status == SAP_OK && !fault && remembers(stepper, arrays)) {
+    *status = sap_friction_memory_recall(arrays->memory, &stepper->gather);
+  }
+  if (*status != SAP_OK) {
+    forget_contacts(&stepper->gather);
+  }
+  return *status == SAP_OK && !fault && stepper->forest.n_trees > 0;
+}
+
+/* velocity and impulses of the gather to the outputs, unless that is a fault */
+static void scatter(sap_stepper *stepper, const sap_step_arrays *arrays) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_scatter(gather, stepper->settings.cone, stepper->settings.acceleration_limit, arrays->qacc,
+              arrays->qfrc_constraint, arrays->efc_force);
+  if (stepper->constrained && gather->fault == SAP_FAULT_NONE) {
+    sap_scatter_elements(&gather->elements, &arrays->elements, gather->dt, arrays->qfrc_constraint,
+                         arrays->efc_force);
+  }
+}
+
+/* room for the solution is in the gather */
+static sap_solution solution_in(struct sap_gather *gather) {
+  return (sap_solution){.v = gather->v,
+                        .gamma = gather->gamma,
+                        .v_c = gather->v_c,
+                        .regions = gather->regions,
+                        .islands = gather->islands,
+                        .group_gamma = gather->elements.gamma,
+                        .group_v_c = gather->elements.v_c,
+                        .spin_gamma = gather->spins.gamma,
+                        .spin_v_c = gather->spins.v_c,
+                        .barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL};
+}
+
+/* what the solver makes of a problem without constraints */
+static void move_freely(sap_stepper *stepper) {
+  struct sap_gather *gather = &stepper->gather;
+  memcpy(gather->v, gather->free_motion.v_star, (size_t)stepper->forest.nv * sizeof *gather->v);
+  stepper->solution.tree = -1;
+  stepper->solution.outcome = SAP_CONVERGED;
+  stepper->solution.coulomb_error = stepper->is_convex ? NAN : 0.0;
+  stepper->solved = 1;
+}
+
+static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  stepper->solution = solution_in(gather);
+  gather->begin = guess;
+  if (gather->problem.n_contacts + gather->problem.n_groups == 0 && !stepper->keeps_history) {
+    move_freely(stepper);
+    return SAP_OK;
+  }
+  const double start = sap_seconds();
+  const sap_status status =
+      sap_solver_solve_physical(stepper->solver, &gather->problem, &gather->parameters, gather->R_t,
+                                gather->R_n, gather->v_hat_n, guess, &stepper->solution, error);
+  stepper->solve_seconds += sap_seconds() - start;
+  stepper->solved = status == SAP_OK;
+  return status;
+}
+
+static int32_t fallbacks_of(const sap_solution *solution) {
+  int32_t fallbacks = 0;
+  for (int32_t i = 0; i < solution->n_islands; ++i) {
+    fallbacks |= solution->islands[i].fallbacks;
+  }
+  return fallbacks;
+}
+
+/* 1 where a contact or a limit that waited has to act at the velocity found */
+static int misses_constraints(sap_stepper *stepper) {
+  struct sap_gather *gather = &stepper->gather;
+  const int contacts = sap_waiting_check(&gather->waiting, gather->forest, gather->v);
+  return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
+}
+
+/* A stiffness that was given may yield as far as it likes, and faces of patches always do. */
+static double find_overlap(const struct sap_gather *gather) {
+  const double *width = gather->forest->geom_width;
+  double largest = 0.0;
+  for (int32_t c = 0; c < gather->problem.n_contacts && width; ++c) {
+    const double depth = -(gather->phi0[c] + gather->dt * gather->v_c[3 * (int64_t)c + 2]);
+    if (depth > 0.0 && isinf(gather->k[c])) {
+      const int32_t *geom = gather->contacts[c].geom;
+      largest = fmax(largest, depth / fmin(width[geom[0]], width[geom[1]]));
+    }
+  }
+  return largest;
+}
+
+/* ---- attempts at a step --------------------------------------------------------------------- */
+
+/* What comes of an attempt to solve a step. */
+enum attempt {
+  NO_PROBLEM,         /* a fault, no memory, or nothing that can move */
+  NO_VELOCITY,        /* the solve left none to go on with */
+  MISSES_CONSTRAINTS, /* some of the inactive set have to act at the velocity found */
+  COMPLETE            /* the velocity is that of all constraints */
+};
+
+static enum attempt attempt(sap_stepper *stepper, const sap_step_arrays *arrays,
+                            gather_function *gather_step, const double *guess, sap_status *status,
+                            sap_error *error) {
+  if (!gather_problem(stepper, arrays, gather_step, status)) {
+    return NO_PROBLEM;
+  }
+  *status = solve_problem(stepper, guess, error);
+  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
+    return NO_VELOCITY;
+  }
+  return misses_constraints(stepper) ? MISSES_CONSTRAINTS : COMPLETE;
+}
+
+/* Another attempt, with the constraints that have to act, from the velocity found without them. The
+ * work of both counts. */
+static enum attempt attempt_again(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                  sap_status *status, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  const sap_solution before = stepper->solution;
+  memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);
+  stepper->fallbacks |= SAP_FALLBACK_INACTIVE_SET | fallbacks_of(&before);
+  const enum attempt made =
+      attempt(stepper, arrays, sap_gather_again, gather->guess, status, error);
+  if (made != NO_PROBLEM) {
+    stepper->solution.iterations += before.iterations;
+    stepper->solution.total_iterations += before.total_iterations;
+    stepper->solution.line_search_trials += before.line_search_trials;
+  }
+  return made;
+}
+
+/* Writes the outputs of a step that was solved, and what the next one remembers. */
+static void finish(sap_stepper *stepper, const sap_step_arrays *arrays) {
+  struct sap_gather *gather = &stepper->gather;
+  scatter(stepper, arrays);
+  stepper->took = gather->fault == SAP_FAULT_NONE;
+  if (stepper->took) {
+    sap_ahead_scatter(&gather->ahead, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
+  }
+  stepper->counts[stepper->solution.outcome] += stepper->took;
+  stepper->overlap = find_overlap(gather);
+  if (stepper->took && remembers(stepper, arrays)) {
+    sap_friction_memory_keep(arrays->memory, gather);
+  }
+}
+
+sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
+                             sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_status status;
+  stepper->solve_seconds = 0.0;
+  stepper->fallbacks = 0;
+  gather->waits = stepper->waits;
+  gather->elements.open.waits = 1;
+  enum attempt made =
+      attempt(stepper, arrays, sap_gather_run, gather->free_motion.v_0, &status, error);
+  while (made == MISSES_CONSTRAINTS) {
+    made = attempt_again(stepper, arrays, &status, error);
+  }
+  if (made == COMPLETE) {
+    finish(stepper, arrays);
+  } else if (made == NO_PROBLEM && status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
+    /* nothing can move: nothing to write */
+    stepper->took = 1;
+    ++stepper->counts[SAP_CONVERGED];
+  } else if (!stepper->solved) {
+    forget_contacts(gather);
+  }
+  return status;
+}
+
+sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
+                              sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_status status;
+  gather->waits = gather->elements.open.waits = 0;
+  gather->begin = gather->free_motion.v_0;
+  if (gather_problem(stepper, arrays, sap_gather_run, &status)) {
+    status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,
+                            gather->v_hat_n, &stepper->memory, error);
+    if (status != SAP_OK) {
+      forget_contacts(gather);
+    }
+  }
+  return status;
+}
+
+/* ---- a step that was solved elsewhere ------------------------------------------------------- */
+
+static void copy(double *to, const double *from, int64_t n) {
+  if (n > 0) {
+    memcpy(to, from, (size_t)n * sizeof *to);
+  }
+}
+
+int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
+                      const struct sap_found *found) {
+  struct sap_gather *gather = &stepper->gather;
+  /* rows of contacts and constraints were found to be in the list of that call */
+  if (arrays->contacts.n_rows != gather->n_rows || found->n_v != stepper->forest.nv ||
+      found->n_gamma != 3 * (int64_t)gather->problem.n_contacts ||
+      found->n_group_gamma != gather->elements.n_rows ||
+      found->n_spin_gamma != 3 * (int64_t)gather->spins.spin.n) {
+    return 0;
+  }
+  if (gather->fault != SAP_FAULT_NONE || stepper->forest.n_trees == 0) {
+    return 1;
+  }
+  copy(gather->v, found->v, found->n_v);
+  copy(gather->gamma, found->gamma, found->n_gamma);
+  copy(gather->elements.gamma, found->group_gamma, found->n_group_gamma);
+  copy(gather->spins.gamma, found->spin_gamma, found->n_spin_gamma);
+  /* every tree has a new velocity, whether or not anything touches it */
+  memset(gather->touched, 1, (size_t)stepper->forest.n_trees);
+  scatter(stepper, arrays);
+  return 1;
+}
+
+/* ---- the last step -------------------------------------------------------------------------- */
+
+int sap_stepper_took(const sap_stepper *stepper) { return stepper->took; }
+
+sap_fault sap_stepper_fault(const sap_stepper *stepper, int64_t *index) {
+  if (index) {
+    *index = stepper->gather.fault_index;
+  }
+  return stepper->gather.fault;
+}
+
+const sap_problem *sap_stepper_problem(const sap_stepper *stepper) {
+  return &stepper->gather.problem;
+}
+
+const sap_solution *sap_stepper_solution(const sap_stepper *stepper) {
+  return stepper->solved ? &stepper->solution : NULL;
+}
+
+sap_step_record sap_stepper_record(const sap_stepper *stepper) {
+  const sap_solution *s = &stepper->solution;
+  int32_t n_dense = 0;
+  for (int32_t i = 0; i < s->n_islands; ++i) {
+    n_dense += s->islands[i].storage == SAP_STORAGE_DENSE;
+  }
+  return (sap_step_record){.momentum_error = s->momentum_error,
+                           .velocity_error_bound = s->velocity_error_bound,
+                           .coulomb_error = s->coulomb_error,
+                           .overlap = stepper->overlap,
+                           .solver_seconds = stepper->solve_seconds,
+                           .contacts = stepper->gather.problem.n_contacts,
+                           .iterations = s->iterations,
+                           .total_iterations = s->total_iterations,
+                           .line_search_trials = s->line_search_trials,
+                           .status = (int32_t)s->outcome,
+                           .islands = s->n_islands,
+                           .deep_contacts = s->n_deep,
+                           .dense_islands = n_dense,
+                           .fallbacks = stepper->fallbacks | fallbacks_of(s)};
+}
+
+int sap_step_is_notable(const sap_step_record *record) {
+  return record->status != SAP_CONVERGED || record->overlap > SAP_DEEP_OVERLAP;
+}
+
+const char *sap_fault_name(sap_fault fault) {
+  static const char *const names[] = {"none",         "overflow", "dimension", "geom",
+                                      "rows",         "force",    "mass",      "contact",
+                                      "acceleration", "patch",    "left_out"};
+  _Static_assert(sizeof names / sizeof *names == SAP_FAULTS, "one name per fault");
+  return (unsigned)fault < SAP_FAULTS ? names[fault] : "unknown";
+}
