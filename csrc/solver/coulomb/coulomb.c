@@ -168,7 +168,7 @@ static void note(struct progress *before, double gradient) {
 /* A convex solve that the search falls back on. */
 struct detour {
   sap_friction friction; /* its law */
-  enum sap_fallback fallback;
+  uint8_t fallback; /* its bit of enum sap_fallback */
 };
 
 static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
