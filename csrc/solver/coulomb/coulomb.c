@@ -13,6 +13,32 @@
  * friction held; and such steps in a row. */
 enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
 
+/* Reasons for which the search ends. */
+enum search_end {
+  GOES_ON,
+  INTERRUPTED,     /* the caller asked for it */
+  NOT_FINITE,      /* a cost or a norm overflowed */
+  MEETS_TOLERANCE, /* (20) holds */
+  IS_ROUND_OFF,    /* the residual lies within the proved bound on its round-off */
+  NO_PROGRESS,     /* a fixed-point step brought no less than round-off */
+  ITERATION_LIMIT, /* the settings allow no further iteration */
+  NO_DETOUR,       /* fixed-point steps bring nothing, after the restart too */
+  BREAKDOWN,       /* H is not positive definite */
+  N_ENDS
+};
+
+static const sap_outcome outcome_of[N_ENDS] = {
+    [GOES_ON] = SAP_FRICTION_LIMIT,
+    [INTERRUPTED] = SAP_FRICTION_LIMIT,
+    [NOT_FINITE] = SAP_NON_FINITE,
+    [MEETS_TOLERANCE] = SAP_CONVERGED,
+    [IS_ROUND_OFF] = SAP_CONVERGED,
+    [NO_PROGRESS] = SAP_STALLED,
+    [ITERATION_LIMIT] = SAP_FRICTION_LIMIT,
+    [NO_DETOUR] = SAP_FRICTION_LIMIT,
+    [BREAKDOWN] = SAP_BREAKDOWN,
+};
+
 /* The memory of an iteration. */
 struct progress {
   struct sap_step step;
@@ -168,7 +194,7 @@ static void note(struct progress *before, double gradient) {
 /* A convex solve that the search falls back on. */
 struct detour {
   sap_friction friction; /* its law */
-  uint8_t fallback; /* its bit of enum sap_fallback */
+  uint8_t fallback;      /* its bit of enum sap_fallback */
 };
 
 static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
@@ -195,18 +221,17 @@ static void take_detour(struct sap_workspace *w, const struct sap_island *island
   before->restarted |= restarts;
 }
 
-/* Is the iterate the last one? Keeps it where it is the best. */
-static int is_over(struct sap_workspace *w, const struct sap_island *island,
-                   const sap_settings *settings, struct progress *before,
-                   struct sap_newton_result *result) {
+/* Keeps the iterate where it is the best, and says whether it is the last one. */
+static enum search_end visit(struct sap_workspace *w, const struct sap_island *island,
+                             const sap_settings *settings, struct progress *before,
+                             struct sap_newton_result *result) {
   struct sap_evaluation *now = &result->last;
   if (now->gradient <= sap_tolerance(w, settings, now)) {
     before->bounded = sap_conclude(w, island, settings, now);
   }
   sap_record(w, island, result->iterations, &before->step, 0, now);
   if (!(isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost))) {
-    result->outcome = SAP_NON_FINITE;
-    return 1;
+    return NOT_FINITE;
   }
   if (error_of(now) < before->best) {
     before->best = error_of(now);
@@ -214,23 +239,24 @@ static int is_over(struct sap_workspace *w, const struct sap_island *island,
     sap_copy(w->kept, w->v, island);
   }
   if (now->gradient <= sap_tolerance(w, settings, now)) {
-    result->outcome = SAP_CONVERGED;
-    return 1;
+    return MEETS_TOLERANCE;
   }
   if (sap_is_faint(now) && sap_is_round_off(w, island, now)) {
-    result->outcome = SAP_CONVERGED;
     before->bounded = 1;
-    return 1;
+    return IS_ROUND_OFF;
   }
-  result->outcome = SAP_FRICTION_LIMIT;
-  return result->iterations == settings->max_iterations ||
-         (before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted);
+  if (result->iterations == settings->max_iterations) {
+    return ITERATION_LIMIT;
+  }
+  return before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
+                                                                                  : GOES_ON;
 }
 
 /* away from convergence the best iterate counts, and nothing that steps have summed up */
 static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      const sap_settings *settings, const struct progress *before,
-                     struct sap_newton_result *result) {
+                     enum search_end end, struct sap_newton_result *result) {
+  result->outcome = outcome_of[end];
   if (result->outcome != SAP_CONVERGED) {
     sap_copy(w->v, w->kept, island);
     result->last = sap_verify(w, island, SAP_FRICTION_COULOMB);
@@ -244,11 +270,10 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
   sap_bound_error(w, island);
 }
 
-/* One iteration: a step to the impulses of the contacts, the sticking start, or Newton's step. 0
- * where H broke down. */
-static int take_step(struct sap_workspace *w, const struct sap_island *island,
-                     const sap_settings *settings, struct progress *before,
-                     struct sap_stopwatch *watch, struct sap_newton_result *result) {
+/* One iteration: a step to the impulses of the contacts, the sticking start, or Newton's step. */
+static enum search_end take_step(struct sap_workspace *w, const struct sap_island *island,
+                                 const sap_settings *settings, struct progress *before,
+                                 struct sap_stopwatch *watch, struct sap_newton_result *result) {
   const double gradient = result->last.gradient;
   const int in_impulses = (result->iterations > 0 || !has_few_scalars(island)) &&
                           solve_contacts(w, island, before, result);
@@ -257,9 +282,8 @@ static int take_step(struct sap_workspace *w, const struct sap_island *island,
   } else if (!start_sticking(w, island, settings, before, watch, result)) {
     const int32_t node = find_direction(w, island, settings, before, watch, result);
     if (node >= 0) {
-      result->outcome = SAP_BREAKDOWN;
       result->tree = w->plan->graph.node_tree[node];
-      return 0;
+      return BREAKDOWN;
     }
     before->step = advance(w, island, settings, &result->last);
   }
@@ -269,12 +293,28 @@ static int take_step(struct sap_workspace *w, const struct sap_island *island,
   ++result->iterations;
   sap_lap(watch, &result->line_search_seconds);
   note(before, result->last.gradient);
-  return 1;
+  return GOES_ON;
+}
+
+/* A step, or a detour where the steps bring too little. */
+static enum search_end go_on(struct sap_workspace *w, const struct sap_island *island,
+                             const sap_settings *settings, struct progress *before,
+                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  sap_lap(watch, &result->assembly_seconds);
+  if (before->stagnation < STAGNATION) {
+    return take_step(w, island, settings, before, watch, result);
+  }
+  if (before->fixed_point_steps > 0 && before->best_norm <= sap_bound_error(w, island)) {
+    return NO_PROGRESS;
+  }
+  take_detour(w, island, settings, before, result);
+  *watch = sap_stopwatch_start(settings->record_history);
+  return GOES_ON;
 }
 
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
+  struct sap_newton_result result = {.tree = -1};
   struct progress before = {.best = INFINITY,
                             .best_norm = INFINITY,
                             .reference_norm = INFINITY,
@@ -286,21 +326,13 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   sap_copy(w->kept, w->v, island);
   before.in_impulses = settings->start == SAP_START_STICKING && sap_impulse_space_begin(w, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
-  while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
-    sap_lap(&watch, &result.assembly_seconds);
-    if (before.stagnation < STAGNATION) {
-      if (!take_step(w, island, settings, &before, &watch, &result)) {
-        break;
-      }
-    } else if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
-      result.outcome = SAP_STALLED;
-      break;
-    } else {
-      take_detour(w, island, settings, &before, &result);
-      watch = sap_stopwatch_start(settings->record_history);
-    }
+  enum search_end end = GOES_ON;
+  while (end == GOES_ON) {
+    end = sap_interrupted(&w->lookout, work) ? INTERRUPTED
+                                             : visit(w, island, settings, &before, &result);
+    end = end == GOES_ON ? go_on(w, island, settings, &before, &watch, &result) : end;
   }
-  conclude(w, island, settings, &before, &result);
+  conclude(w, island, settings, &before, end, &result);
   result.coulomb_gradient = result.last.gradient;
   return result;
 }
