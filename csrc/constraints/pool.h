@@ -79,10 +79,14 @@ void sap_pool_take(struct sap_arena *arena, int32_t n, size_t count, double **co
 /* the arrays that every law has, and those of contacts */
 void sap_pool_carve_common(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
 
-/* The same triples, in the same arrays, under this law of friction. */
-static inline struct sap_pool sap_pool_with(const struct sap_pool *pool, sap_friction friction) {
-  struct sap_pool view = *pool;
-  view.friction = friction;
+/* The same triples, in the same arrays, under this law of friction: the pool itself, or `view`. */
+static inline struct sap_pool *sap_pool_with(struct sap_pool *pool, sap_friction friction,
+                                             struct sap_pool *view) {
+  if (pool->friction == friction) {
+    return pool;
+  }
+  *view = *pool;
+  view->friction = friction;
   return view;
 }
 

@@ -235,7 +235,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   return sap_gather_again(gather, state, list, elements, cone, parameters);
 }
 
-/* what the rows of the step are released by */
+/* the motion and the engine's parameters that rows are released by */
 static struct sap_release release_of(struct sap_gather *gather, const struct sap_model_state *state,
                                      const struct sap_contact_list *list,
                                      const struct sap_element_state *elements) {

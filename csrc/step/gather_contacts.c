@@ -1,5 +1,5 @@
-/* Rows of J and constants of the contacts of a step, first those of the engine's list, then those of
- * the faces of patches. */
+/* Finds rows of J and constants of the contacts of a step: first those of the engine's list, then
+ * those of the faces of patches. */
 #include <math.h>
 #include <string.h>
 
@@ -17,13 +17,13 @@ struct kept {
   double *J; /* the end of their rows */
 };
 
-/* What contacts of the engine's list are read from. */
+/* The engine's list, and the material that its contacts side by side share. */
 struct source {
   const struct sap_contact_list *list;
   enum sap_cone cone;
   const struct sap_release *release;
-  struct sap_material material; /* of the pair of geoms below, which contacts side by side share */
-  int32_t pair[2];
+  struct sap_material material;
+  int32_t pair[2]; /* geoms of the material, -1 before the first contact */
 };
 
 /* Writes the inverse masses by which the engine weighs the bodies of a contact, side by side. That

@@ -246,7 +246,7 @@ static double find_overlap(const struct sap_gather *gather) {
 
 /* ---- attempts at a step --------------------------------------------------------------------- */
 
-/* What comes of an attempt to solve a step. */
+/* The ends of an attempt to solve a step. */
 enum attempt {
   NO_PROBLEM,         /* a fault, no memory, or nothing that can move */
   NO_VELOCITY,        /* the solve left none to go on with */

@@ -341,7 +341,7 @@ sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world) {
   return world->failure;
 }
 
-/* What follows an attempt at a step. */
+/* The ways on after an attempt at a step. */
 enum next {
   DONE,
   TAKE_FULL_STEP, /* a quiet step was not taken: it is, or fails with all that a step leaves */

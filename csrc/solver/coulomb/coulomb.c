@@ -99,7 +99,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
                                const sap_settings *settings, struct sap_evaluation *now) {
   static const double share = 0.9;
   const double before = now->gradient;
-  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_LAGGED);
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_line_advance(&line, 1);
   *now = evaluate(w, island);

@@ -46,11 +46,11 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
 /* gamma and J^T gamma from v_c; returns sum l_i */
 static double evaluate_contacts(struct sap_workspace *w, const struct sap_island *island,
                                 sap_friction friction) {
-  struct sap_pool pool = sap_pool_with(&w->pool, friction);
+  struct sap_pool view, *pool = sap_pool_with(&w->pool, friction, &view);
   double constraints = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    constraints += w->plan->laws[law]->evaluate(&pool, range[0], range[1]);
+    constraints += w->plan->laws[law]->evaluate(pool, range[0], range[1]);
   }
   w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->impulse);
   return constraints;
@@ -124,7 +124,7 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
   return (struct sap_line){
       .w = w,
       .island = island,
-      .pool = sap_pool_with(&w->pool, friction),
+      .friction = friction,
       .product = w->plan->vectors->products(island->scalar_begin, island->scalar_end, w->dv, w->dp,
                                             w->dw, w->gradient),
   };
@@ -132,12 +132,14 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
 
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
   /* dp^T (v(alpha) - v*) - dv_c^T gamma;  dv^T dp + dv_c^T G dv_c */
+  struct sap_pool view;
+  const struct sap_pool *pool = sap_pool_with(&line->w->pool, line->friction, &view);
   struct sap_line_point point = {.alpha = alpha};
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     double slope, curvature;
-    line->w->plan->laws[law]->line(&line->pool, range[0], range[1], alpha, &slope, &curvature);
+    line->w->plan->laws[law]->line(pool, range[0], range[1], alpha, &slope, &curvature);
     point.slope += slope;
     point.curvature += curvature;
   }
@@ -152,7 +154,7 @@ double sap_line_wall(const struct sap_line *line, double alpha) {
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     if (sap_laws[law]->wall) {
-      wall = fmin(wall, sap_laws[law]->wall(&line->pool, range[0], range[1], alpha));
+      wall = fmin(wall, sap_laws[law]->wall(&line->w->pool, range[0], range[1], alpha));
     }
   }
   return wall;
@@ -168,11 +170,13 @@ int sap_line_moves(const struct sap_line *line, double alpha) {
 }
 
 double sap_line_difference(const struct sap_line *line, double alpha) {
+  struct sap_pool view;
+  const struct sap_pool *pool = sap_pool_with(&line->w->pool, line->friction, &view);
   double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
-    difference += sap_laws[law]->difference(&line->pool, range[0], range[1], alpha);
+    difference += sap_laws[law]->difference(pool, range[0], range[1], alpha);
   }
   return difference;
 }

@@ -50,7 +50,7 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
 struct sap_line {
   struct sap_workspace *w;
   const struct sap_island *island;
-  struct sap_pool pool; /* the triples, with the friction of l */
+  sap_friction friction; /* the law in l, whose bounds do not follow v along the line */
   struct sap_products product;
 };
 
