@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 from sapwood.studies.experiments.recording import ProgressBar
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130

@@ -24,7 +24,7 @@ from benchmarks.arguments import (
     positive,
     whole,
 )
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 from sapwood.studies import peers
 from sapwood.studies.experiments.recording import ProgressBar
 

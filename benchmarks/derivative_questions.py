@@ -19,7 +19,7 @@ from benchmarks.arguments import (
     write_table,
 )
 from benchmarks.native import BuildError, Native
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 if TYPE_CHECKING:
     from benchmarks import derivatives, differences

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.arguments import RESULTS, SUCCESS, CommandError
 from benchmarks.rows import read
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 Draw = Callable[[Path, Path], None]
 

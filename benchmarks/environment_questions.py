@@ -19,7 +19,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:

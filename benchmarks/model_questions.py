@@ -20,7 +20,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 PAGE = pages.DOCS / "models.md"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    ablation_questions,
     complementarity_questions,
     derivative_questions,
     engine_questions,
@@ -37,7 +38,7 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 STEP_SCENES = (
     "clutter-10,clutter-40,clutter-100,clutter-200,clutter-400,open-400,open-1000,"
@@ -54,6 +55,7 @@ def add(commands: Any) -> None:
     friction_questions.add(commands)
     model_questions.add(commands)
     pile_questions.add(commands)
+    ablation_questions.add(commands)
     invdyn_questions.add(commands)
     engine_questions.add(commands)
     environment_questions.add(commands)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sapwood.files import RowFile
+from sapwood.base.files import RowFile
 
 Row = TypeVar("Row")
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from sapwood import ContactProblem, load_problem
-from sapwood.files import RowFile
+from sapwood.base.files import RowFile
 from sapwood.studies.experiments.timing import Times, interleaved
 from sapwood.studies.peers import Answer, Peer, PeerError
 from sapwood.studies.peers.accuracy import Accuracy

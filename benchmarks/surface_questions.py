@@ -18,7 +18,7 @@ from benchmarks.arguments import (
     publish,
     whole,
 )
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 if TYPE_CHECKING:
     from benchmarks import surface_cases, surfaces

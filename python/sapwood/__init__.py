@@ -24,12 +24,13 @@ from sapwood._core import __version__
 from sapwood.batch import solve_batch
 from sapwood.constraints.kinds import Bilaterals, Controllers, DryFrictions, JointLimits
 from sapwood.constraints.materials import ConstraintMaterial
-from sapwood.differential import (
+from sapwood.derivatives.differential import (
     Differential,
     Gradient,
     GroupDifferential,
     SolutionDifferential,
 )
+from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.geometry.field import PressureField
 from sapwood.laws.contact import Projection, contact_cost, project
 from sapwood.laws.disk import disk_cost, project_disk
@@ -38,7 +39,6 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem
-from sapwood.sensitivity import Sensitivity
 from sapwood.sensitivity_batch import jvp_batch, vjp_batch
 from sapwood.settings import SapSettings
 from sapwood.solution import ConstraintSolution, IslandAlgorithm, Region, Solution, Status

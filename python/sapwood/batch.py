@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import boolean, integer
+from sapwood.base.checks import boolean, integer
+from sapwood.base.processors import usable_processors
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.processors import usable_processors
 from sapwood.sensitivity_batch import linearize_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution, Status
@@ -35,11 +35,11 @@ def solve_batch(
     Parameters
     ----------
     problems : iterable of ContactProblem
-        What to solve.
+        The problem to solve.
     v_guesses : sequence of array_like (nv,) or None, optional
         Where to start with each; as in :func:`sapwood.solve` where it or an element is None.
     settings : SapSettings, optional
-        Defaults where it is None.
+        Settings of the solver; None for the defaults.
     threads : int, optional
         Threads to use, at least 1; by default one per core that this process may run on.
     friction : {"convex", "lagged", "coulomb"}, optional
@@ -56,10 +56,10 @@ def solve_batch(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it. The first problem in the list that cannot be
+        For a wrong argument; the message names it. The first problem in the list that cannot be
         solved decides.
     MemoryError
-        Where there is no room for a workspace.
+        If there is no room for a workspace.
 
     Examples
     --------
@@ -91,5 +91,5 @@ def solve_batch(
             [problems[i] for i in finite], [solutions[i] for i in finite], settings, n_threads
         )
         for i, found in zip(finite, made, strict=True):
-            object.__setattr__(solutions[i], "sensitivity", found)
+            solutions[i] = solutions[i]._with_sensitivity(found)
     return solutions

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.blocks import offsets
 from sapwood.batch import solve_batch
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
-from sapwood.dense import offsets
-from sapwood.differential import NUMBERS, Differential, GroupDifferential, rank_of
+from sapwood.derivatives.differential import NUMBERS, Differential, GroupDifferential, rank_of
+from sapwood.derivatives.sensitivity import LinearPoint, Sensitivity
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import LinearPoint, Sensitivity
 from sapwood.sensitivity_batch import jvp_batch, linearize_batch, vjp_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 
@@ -116,9 +116,9 @@ class Form:
     names : tuple of Name
         What is open.
     settings : SapSettings or None
-        Those of the solves.
+        The settings of the solves.
     frozen_regularization : bool
-        As of :meth:`sapwood.Solution.vjp`.
+        The same as for :meth:`sapwood.Solution.vjp`.
     """
 
     constants: Mapping[str, Any]
@@ -320,7 +320,7 @@ def form_of(
     is_open : callable
         Whether a value is to be differentiated.
     settings, friction, frozen_regularization
-        As of :func:`sapwood.solve` and :meth:`sapwood.Solution.vjp`.
+        The same as for :func:`sapwood.solve` and :meth:`sapwood.Solution.vjp`.
 
     Returns
     -------

@@ -29,7 +29,7 @@ def history_table(history: NDArray[np.void] | None) -> str:
     Raises
     ------
     ValueError
-        Where there is no history.
+        If there is no history.
     """
     records = _recorded(history)
     lines = ["island  iteration  trials      step          cost (J)  decrease (J)  momentum error"]
@@ -59,7 +59,7 @@ def plot_history(history: NDArray[np.void] | None, ax: Axes | None = None) -> Ax
     Raises
     ------
     ValueError
-        Where there is no history.
+        If there is no history.
     ImportError
         Without Matplotlib, the extra ``plot``.
     """

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.jax", "jax"):
     import jax
@@ -59,7 +59,7 @@ def solve(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it. What only the solve finds, and a system that is
+        For a wrong argument; the message names it. What only the solve finds, and a system that is
         singular to round-off, becomes an error of JAX with the same text.
 
     Examples

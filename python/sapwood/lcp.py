@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer, real
-from sapwood.processors import usable_processors
+from sapwood.base.checks import integer, real
+from sapwood.base.processors import usable_processors
 
 Method = Literal["lemke", "ppm", "auto"]
 METHODS: tuple[Method, ...] = ("lemke", "ppm", "auto")
@@ -179,11 +179,11 @@ def solve_batch(
     q : array_like (k, n)
         The constant terms.
     method, tolerance, max_pivots, least_index_after
-        As for :func:`solve`.
+        The same as for :func:`solve`.
     regularization_first, regularization_factor, regularization_last
-        As for :func:`solve`.
+        The same as for :func:`solve`.
     z0 : array_like (k, n), optional
-        As for :func:`solve`.
+        The same as for :func:`solve`.
     threads : int, optional
         By default one per core that this process may run on.
 
@@ -195,7 +195,7 @@ def solve_batch(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     """
     settings = _settings(
         method,

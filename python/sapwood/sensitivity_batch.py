@@ -9,18 +9,18 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import integer
-from sapwood.differential import Differential, Gradient, SolutionDifferential
+from sapwood.base.checks import integer
+from sapwood.base.processors import usable_processors
+from sapwood.derivatives.differential import Differential, Gradient, SolutionDifferential
+from sapwood.derivatives.sensitivity import Sensitivity, Solved
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.processors import usable_processors
-from sapwood.sensitivity import LinearPoint, Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution
 
 
 def linearize_batch(
     problems: Sequence[ContactProblem],
-    solutions: Sequence[Solution | LinearPoint],
+    solutions: Sequence[Solved],
     settings: SapSettings | None = None,
     threads: int | None = None,
 ) -> list[Sensitivity]:
@@ -29,13 +29,13 @@ def linearize_batch(
     Parameters
     ----------
     problems : sequence of ContactProblem
-        What was solved.
+        The solved problem.
     solutions : sequence of Solution or LinearPoint
         As many.
     settings : SapSettings, optional
-        Those of the solves.
+        The settings of the solves.
     threads : int, optional
-        As of :func:`sapwood.solve_batch`.
+        The same as for :func:`sapwood.solve_batch`.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def linearize_batch(
     Raises
     ------
     TypeError, ValueError, MemoryError
-        As of :class:`Sensitivity`, for the first that cannot be linearized.
+        The same as for :class:`Sensitivity`, for the first that cannot be linearized.
     """
     calls = [
         (Sensitivity, (problem._core, settings, solution.v, solution.core_scale))
@@ -82,7 +82,7 @@ def vjp_batch(
         For each solution what :meth:`Solution.vjp` takes; 0 where one or all are None. Those of
         solutions of one size may be one array, whose first dimension counts the solutions.
     frozen_regularization : bool
-        As of :meth:`Solution.vjp`.
+        The same as for :meth:`Solution.vjp`.
     matrices : bool
         Form dL/dA and dL/dJ now, on all threads, and not when they are read.
     threads : int, optional
@@ -98,7 +98,7 @@ def vjp_batch(
     TypeError, ValueError
         For a wrong argument; a note of the exception says of which solution.
     numpy.linalg.LinAlgError
-        Where the linear system of one is singular to round-off.
+        If the linear system of one is singular to round-off.
 
     Examples
     --------
@@ -151,9 +151,9 @@ def jvp_batch(
     problem_dots : sequence of Differential
         The change of each problem.
     frozen_regularization : bool
-        As of :meth:`Solution.vjp`.
+        The same as for :meth:`Solution.vjp`.
     threads : int, optional
-        As of :func:`vjp_batch`.
+        The same as for :func:`vjp_batch`.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def jvp_batch(
     Raises
     ------
     TypeError, ValueError, numpy.linalg.LinAlgError
-        As of :func:`vjp_batch`.
+        The same as for :func:`vjp_batch`.
     """
     found = list(map(_sensitivity_of, *_counted(solutions)))
     dots = _one_each(problem_dots, "problem_dots", len(found))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from sapwood import _core
-from sapwood.hints import explained
+from sapwood.base.hints import explained
 
 LineSearch = Literal["exact", "backtracking"]
 Start = Literal["newton", "sticking"]
@@ -73,7 +73,7 @@ class SapSettings:
     Raises
     ------
     TypeError, ValueError
-        Where a field has the wrong type or value; the text names the field.
+        If a field has the wrong type or value; the text names the field.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def with_friction(settings: SapSettings | None, friction: Friction) -> SapSettin
     Parameters
     ----------
     settings : SapSettings or None
-        Defaults where it is None.
+        Settings of the solver; None for the defaults.
     friction : {"convex", "lagged", "coulomb"}
         The law.
 
@@ -152,7 +152,7 @@ def with_friction(settings: SapSettings | None, friction: Friction) -> SapSettin
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     """
     settings = DEFAULT_SETTINGS if settings is None else settings
     if not isinstance(settings, SapSettings):

@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.equality import equal_arrays, equal_values
-from sapwood.hints import counted
+from sapwood.base.equality import equal_arrays, equal_values
+from sapwood.base.hints import counted
+from sapwood.base.html import table
+from sapwood.derivatives.differential import Differential, Gradient, SolutionDifferential
+from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.history import history_table, plot_history
-from sapwood.html import table
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.settings import SapSettings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sapwood.differential import Differential, Gradient, SolutionDifferential
-    from sapwood.sensitivity import Sensitivity
 
 
 class Status(enum.IntEnum):
@@ -262,7 +263,7 @@ class Solution(_core.SolutionValues):
         TypeError, ValueError
             For a wrong argument, and where the solve was not asked for derivatives.
         numpy.linalg.LinAlgError
-            Where the linear system is singular to round-off.
+            If the linear system is singular to round-off.
 
         Examples
         --------
@@ -288,7 +289,7 @@ class Solution(_core.SolutionValues):
         problem_dot : Differential
             The change; what is None in it is 0.
         frozen_regularization : bool
-            As of :meth:`vjp`, whose transpose this is.
+            The same as for :meth:`vjp`, whose transpose this is.
 
         Returns
         -------
@@ -300,7 +301,7 @@ class Solution(_core.SolutionValues):
         TypeError, ValueError
             For a wrong argument, and where the solve was not asked for derivatives.
         numpy.linalg.LinAlgError
-            Where the linear system is singular to round-off.
+            If the linear system is singular to round-off.
         """
         return self._linearized().jvp(problem_dot, frozen_regularization=frozen_regularization)
 
@@ -315,7 +316,7 @@ class Solution(_core.SolutionValues):
         Raises
         ------
         ValueError
-            Where the settings did not ask for the history.
+            If the settings did not ask for the history.
         """
         return history_table(self.history)
 
@@ -335,7 +336,7 @@ class Solution(_core.SolutionValues):
         Raises
         ------
         ValueError
-            Where the settings did not ask for the history.
+            If the settings did not ask for the history.
         ImportError
             Without Matplotlib, the extra ``plot``.
         """
@@ -432,6 +433,30 @@ class Solution(_core.SolutionValues):
             f"cost - minimum <= {self.cost_gap_bound:.3g} J, cost {self.cost:.6g} J\n"
             f"  {1e3 * seconds:.3g} ms ({parts})"
         )
+
+
+def linearized(
+    solution: Solution, problem: ContactProblem, settings: SapSettings | None
+) -> Solution:
+    """Give a solution the linearization of its problem.
+
+    Parameters
+    ----------
+    solution : Solution
+        A solution without sensitivity.
+    problem : ContactProblem
+        The problem that was solved.
+    settings : SapSettings or None
+        The settings of the solve.
+
+    Returns
+    -------
+    Solution
+        A copy with ``sensitivity``; the solution itself where it is not finite.
+    """
+    if solution.status == Status.non_finite:
+        return solution
+    return solution._with_sensitivity(Sensitivity(problem, solution, settings))
 
 
 _core.set_solution_types(Solution, ConstraintSolution, Status, _island_algorithms)

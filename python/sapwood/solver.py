@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean
-from sapwood.equality import equal_arrays
-from sapwood.hints import explained
+from sapwood.base.checks import boolean
+from sapwood.base.equality import equal_arrays
+from sapwood.base.hints import explained
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import Sensitivity
 from sapwood.settings import Friction, SapSettings, with_friction
-from sapwood.solution import Solution, Status
+from sapwood.solution import Solution, linearized
 
 _Float = NDArray[np.float64]
 # found once, since it is called in every solve
@@ -67,7 +66,7 @@ class SapSolver(_core.Solver):
     Parameters
     ----------
     settings : SapSettings, optional
-        Defaults where it is None.
+        Settings of the solver; None for the defaults.
     threads : int
         Threads that :meth:`solve` may use, from 1 to 256: the calling one, and others of its own
         that wait for work asleep. They share the islands of a problem, parts that no contact joins,
@@ -79,9 +78,9 @@ class SapSolver(_core.Solver):
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     MemoryError
-        Where there is no room for a solver.
+        If there is no room for a solver.
 
     Examples
     --------
@@ -120,7 +119,7 @@ class SapSolver(_core.Solver):
         Parameters
         ----------
         problem : ContactProblem
-            What to solve.
+            The problem to solve.
         v_guess : array_like (nv,), optional
             Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
             In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
@@ -139,11 +138,11 @@ class SapSolver(_core.Solver):
         TypeError, ValueError
             For a wrong argument, or an array of the problem that was changed to something invalid.
         MemoryError
-            Where there is no room for the workspace.
+            If there is no room for the workspace.
         """
         sensitivity = boolean(sensitivity, "sensitivity")
         solution = _solve(self, _core_of(problem), v_guess)
-        return with_sensitivity(solution, problem, self.settings) if sensitivity else solution
+        return linearized(solution, problem, self.settings) if sensitivity else solution
 
     def evaluate(  # type: ignore[override]
         self, problem: ContactProblem, v: ArrayLike
@@ -157,7 +156,7 @@ class SapSolver(_core.Solver):
         Parameters
         ----------
         problem : ContactProblem
-            Whose cost.
+            The problem.
         v : array_like (nv,)
             Velocity.
 
@@ -169,9 +168,9 @@ class SapSolver(_core.Solver):
         Raises
         ------
         TypeError, ValueError
-            For a wrong argument; the text names it.
+            For a wrong argument; the message names it.
         MemoryError
-            Where there is no room for the workspace or the Hessian.
+            If there is no room for the workspace or the Hessian.
         """
         return Evaluation(**super().evaluate(_core_of(problem), v))
 
@@ -183,7 +182,7 @@ class SapSolver(_core.Solver):
         Parameters
         ----------
         problem : ContactProblem
-            Whose cost.
+            The problem.
         v, dv : array_like (nv,)
             Origin and direction.
         alpha : array_like (...)
@@ -197,9 +196,9 @@ class SapSolver(_core.Solver):
         Raises
         ------
         TypeError, ValueError
-            For a wrong argument; the text names it.
+            For a wrong argument; the message names it.
         MemoryError
-            Where there is no room for the workspace.
+            If there is no room for the workspace.
         """
         return LineValues(**super().along_line(_core_of(problem), v, dv, alpha))
 
@@ -226,12 +225,12 @@ def solve(
     Parameters
     ----------
     problem : ContactProblem
-        What to solve.
+        The problem to solve.
     v_guess : array_like (nv,), optional
         Where to start; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
         In dense storage a step to all impulses of contacts starts at ``problem.v_star``.
     settings : SapSettings, optional
-        Defaults where it is None.
+        Settings of the solver; None for the defaults.
     friction : {"convex", "lagged", "coulomb"}, optional
         The law of friction, in place of ``settings.friction``, which None leaves.
     sensitivity : bool
@@ -250,7 +249,7 @@ def solve(
     TypeError, ValueError
         For a wrong argument, or an array of the problem that was changed to something invalid.
     MemoryError
-        Where there is no room for the workspace.
+        If there is no room for the workspace.
 
     See Also
     --------
@@ -273,31 +272,6 @@ def solve(
     solution = solver.solve(problem, v_guess, sensitivity=sensitivity)
     if verbose:
         print(solution.history_table())  # noqa: T201
-    return solution
-
-
-def with_sensitivity(
-    solution: Solution, problem: ContactProblem, settings: SapSettings | None
-) -> Solution:
-    """Give a solution that is finite its sensitivity.
-
-    Parameters
-    ----------
-    solution : Solution
-        Changed in place.
-    problem : ContactProblem
-        What was solved.
-    settings : SapSettings or None
-        Those of the solve.
-
-    Returns
-    -------
-    Solution
-        The same object. Where it is not finite it stays without.
-    """
-    if solution.status != Status.non_finite:
-        found = Sensitivity(problem, solution, settings)
-        object.__setattr__(solution, "sensitivity", found)
     return solution
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.torch", "torch"):
     import torch
@@ -57,7 +57,7 @@ def solve(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     numpy.linalg.LinAlgError
         In a backward pass, where the linear system is singular to round-off.
 

@@ -17,8 +17,8 @@ from leaks import leaks_of
 
 from sapwood import PressureField, SapSettings, _core
 from sapwood.mujoco import Rollout, StepError, Stepper, rollout
-from sapwood.mujoco import engine as mujoco_engine
-from sapwood.mujoco.recording import NAMES
+from sapwood.mujoco.reading import engine as mujoco_engine
+from sapwood.mujoco.results.recording import NAMES
 from sapwood.studies import scenes
 
 MODEL = scenes.clutter(4, seed=1).compile()

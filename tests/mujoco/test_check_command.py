@@ -10,7 +10,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-import sapwood.mujoco.fields
+import sapwood.mujoco.reading.fields
 from mujoco_models import needs_surface_velocity
 from sapwood.cli import main
 from sapwood.mujoco.report import load_model
@@ -122,7 +122,7 @@ def test_a_decompressor_that_asks_for_memory_is_refused(tmp_path):
 
 def test_fields_of_all_geoms_together_have_a_limit(tmp_path, capsys, monkeypatch):
     """Each for itself is coarse enough."""
-    monkeypatch.setattr(sapwood.mujoco.fields, "_MOST_CELLS", 300)
+    monkeypatch.setattr(sapwood.mujoco.reading.fields, "_MOST_CELLS", 300)
     balls = "".join(
         f'<body pos="0 0 {i}"><freejoint/><geom group="3" size="{0.1 + 0.001 * i}"/></body>'
         for i in range(4)

@@ -18,7 +18,7 @@ mujoco = pytest.importorskip("mujoco")
 gym = pytest.importorskip("gymnasium")
 
 from sapwood.mujoco import StepError, Stepper, patch
-from sapwood.mujoco.watch import ModelWatch
+from sapwood.mujoco.following.watch import ModelWatch
 
 pytestmark = [
     # of the packages themselves

@@ -14,10 +14,11 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import VERSION
 from sapwood import RigidCore
-from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper, watch
-from sapwood.mujoco.controllers import BOUNDED
-from sapwood.mujoco.following import READ, STRUCTURE
-from sapwood.mujoco.watch import OPTIONS, VECTORS, ModelWatch
+from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper
+from sapwood.mujoco.following import watch
+from sapwood.mujoco.following.following import READ, STRUCTURE
+from sapwood.mujoco.following.watch import OPTIONS, VECTORS, ModelWatch
+from sapwood.mujoco.reading.controllers import BOUNDED
 
 XML = """
 <mujoco>

@@ -12,7 +12,7 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import full_state, mass_matrix
 from sapwood.mujoco import NotSupported, Stepper, rollout
-from sapwood.mujoco import engine as mujoco_engine
+from sapwood.mujoco.reading import engine as mujoco_engine
 
 # forces that depend on velocities in many ways, and no contact; what else is not MuJoCo's (limits,
 # dry friction, implicit controllers) is left out

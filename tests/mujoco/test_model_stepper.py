@@ -13,9 +13,9 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import elements, mixed
 from sapwood import SapSettings, _core
-from sapwood.mujoco.arrays import Bound, contact_arrays, forest_arrays
-from sapwood.mujoco.controllers import controllers
-from sapwood.mujoco.elements import element_arrays
+from sapwood.mujoco.reading.arrays import Bound, contact_arrays, forest_arrays
+from sapwood.mujoco.reading.controllers import controllers
+from sapwood.mujoco.reading.elements import element_arrays
 
 MODEL = mixed()
 FOREST = forest_arrays(MODEL, None, None, 0.004, True, [])

@@ -14,7 +14,7 @@ import sapwood
 from mujoco_models import full_state, mixed
 from sapwood import _core
 from sapwood.mujoco import NotSupported, Stepper
-from sapwood.mujoco import engine as mujoco_engine
+from sapwood.mujoco.reading import engine as mujoco_engine
 from sapwood.studies import scenes
 
 

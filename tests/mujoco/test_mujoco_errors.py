@@ -16,7 +16,7 @@ mujoco = pytest.importorskip("mujoco")
 from mujoco_models import mixed, needs_surface_velocity, urdf_on_floor
 from sapwood import RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, StepError, Stepper
-from sapwood.mujoco.support import OLDEST, TOO_NEW, check_version
+from sapwood.mujoco.reading.support import OLDEST, TOO_NEW, check_version
 from sapwood.studies import scenes
 
 

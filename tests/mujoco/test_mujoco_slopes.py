@@ -8,7 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from sapwood.mujoco import Stepper
-from sapwood.mujoco.free_model import FreeMujoco
+from sapwood.mujoco.stepping.free_model import FreeMujoco
 
 ELASTIC = """
 <mujoco><option gravity="0 0 0"/>

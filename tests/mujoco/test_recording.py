@@ -11,9 +11,10 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed, set_controls
 from sapwood import _core
-from sapwood.mujoco import StepError, Stepper, ways
-from sapwood.mujoco.engine import EngineError
-from sapwood.mujoco.recording import NAMES
+from sapwood.mujoco import StepError, Stepper
+from sapwood.mujoco.reading.engine import EngineError
+from sapwood.mujoco.results.recording import NAMES
+from sapwood.mujoco.stepping import ways
 from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS

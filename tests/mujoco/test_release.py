@@ -12,8 +12,8 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood import ConstraintMaterial, ContactMaterial
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco.arrays import Bound
-from sapwood.mujoco.release import release_speeds
+from sapwood.mujoco.reading.arrays import Bound
+from sapwood.mujoco.reading.release import release_speeds
 from sapwood.reference.regularization import (
     HELD,
     driven_force,

@@ -18,7 +18,7 @@ from mujoco import rollout as mujocos
 from mujoco_models import FLAGS, full_state, mixed, set_controls
 from sapwood import SapSettings, _core
 from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
-from sapwood.mujoco.engine import engine
+from sapwood.mujoco.reading.engine import engine
 from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS

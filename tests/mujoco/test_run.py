@@ -23,7 +23,7 @@ import sapwood
 from mujoco_models import full_state, mixed, set_controls, urdf_on_floor
 from sapwood import _core
 from sapwood.mujoco import RunResult, Stepper
-from sapwood.mujoco.results import STEP_FALLBACKS
+from sapwood.mujoco.results.results import STEP_FALLBACKS
 from sapwood.studies import scenes
 
 MODELS = {

@@ -13,8 +13,9 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import full_state, mixed, twin_of
-from sapwood.mujoco import Stepper, watch
-from sapwood.mujoco.following import Following
+from sapwood.mujoco import Stepper
+from sapwood.mujoco.following import watch
+from sapwood.mujoco.following.following import Following
 from sapwood.studies import scenes
 
 

@@ -10,8 +10,8 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import boxes_on_floor, is_defined, mixed
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco import engine as mujoco_engine
-from sapwood.mujoco.arrays import Bound
+from sapwood.mujoco.reading import engine as mujoco_engine
+from sapwood.mujoco.reading.arrays import Bound
 
 # the default of another name: its steps are taken in Python
 SCHEMES = ["midpoint", "implicit_euler", sapwood.stepping.Scheme("in Python", 0.0, 0.0, 1.0)]

@@ -334,7 +334,7 @@ def test_figures_16_and_17_are_those_of_the_paper():
 def test_solves_that_warn_are_explained():
     """Every status with which a step is taken and warns has a row on the page of the stepper."""
     pytest.importorskip("mujoco")
-    from sapwood.mujoco.results import UNCONVERGED
+    from sapwood.mujoco.results.results import UNCONVERGED
 
     _, section = (ROOT / "docs/stepper.md").read_text().split("\n## Troubleshooting\n")
     rows = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)

@@ -105,7 +105,7 @@ def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
 
 
 def test_no_text_installs_from_an_index_that_lacks_the_package():
-    """`sapwood.optional` and the site's extension alone say where pip finds it."""
+    """`sapwood.base.optional` and the site's extension alone say where pip finds it."""
     wrong = re.compile(r"sapwood\[[a-z,]+\]|pip install ['\"]?sapwood\b")
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],

@@ -12,9 +12,9 @@ import pytest
 
 import sapwood
 from sapwood import qp
-from sapwood.checks import stiffness
+from sapwood.base.checks import stiffness
+from sapwood.base.hints import MEANT, counted, explained, nearest
 from sapwood.constraints.materials import custom_stiffness, element_stiffness
-from sapwood.hints import MEANT, counted, explained, nearest
 from sapwood.laws.materials import Geoms, custom_materials, geom_materials
 from sapwood.studies.experiments.figures import FIGURES, SCHEMATICS, make_figure
 

@@ -16,8 +16,11 @@ SOUND = {
     "csrc/base/memory.c": '#include "base/memory.h"\n#include <stdlib.h>\n',
     "csrc/solver/newton/newton.c": '#include "base/memory.h"\n#include "sapwood.h"\n',
     "csrc/step/gather.h": '#include "base/memory.h"\n',
-    "python/sapwood/__init__.py": "from sapwood.solver import solve\n",
-    "python/sapwood/solver.py": "def solve():\n    import sapwood.studies\n",
+    "python/sapwood/__init__.py": (
+        "from sapwood.solver import solve\ndef look_up():\n    import sapwood.studies\n"
+    ),
+    "python/sapwood/solver.py": "def solve():\n    import sapwood.base.checks\n",
+    "python/sapwood/base/checks.py": "",
     "python/sapwood/types.py": "if TYPE_CHECKING:\n    from sapwood.solver import solve\n",
     "python/sapwood/studies/__init__.py": "from sapwood import solve\n",
 }
@@ -31,9 +34,21 @@ WRONG = {
     "mujoco/stages/step includes problem/graph": {
         "csrc/mujoco/stages/step.c": '#include "problem/graph.h"\n'
     },
-    "circle: sapwood.solver, sapwood.types": {
-        "python/sapwood/solver.py": "try:\n    from . import types\nfinally:\n    pass\n",
-        "python/sapwood/types.py": "import sapwood.solver\n",
+    "circle: sapwood.shapes, sapwood.types": {
+        "python/sapwood/shapes.py": "def draw():\n    from . import types\n",
+        "python/sapwood/types.py": "if TYPE_CHECKING:\n    import sapwood.shapes\n",
+    },
+    "sapwood.base.checks imports sapwood.solver": {
+        "python/sapwood/solver.py": "",
+        "python/sapwood/base/checks.py": "if TYPE_CHECKING:\n    import sapwood.solver\n",
+    },
+    "sapwood.base.checks imports sapwood": {
+        "python/sapwood/__init__.py": "",
+        "python/sapwood/base/checks.py": "from sapwood import solve\n",
+    },
+    "sapwood.mujoco.reading.arrays imports sapwood.mujoco.results.faults": {
+        "python/sapwood/mujoco/reading/arrays.py": "from sapwood.mujoco.results import faults\n",
+        "python/sapwood/mujoco/results/faults.py": "",
     },
     "sapwood.types imports sapwood.studies": {"python/sapwood/types.py": "from . import studies\n"},
 }

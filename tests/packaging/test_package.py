@@ -15,7 +15,7 @@ import pytest
 
 import sapwood
 from sapwood import _core
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 # ---- what is public ------------------------------------------------------------------------------
 

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from sapwood.processors import usable_processors
+from sapwood.base.processors import usable_processors
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
 def test_affinity_counts():
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-    code += "from sapwood.processors import usable_processors; print(usable_processors())"
+    code += "from sapwood.base.processors import usable_processors; print(usable_processors())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
 

@@ -12,7 +12,7 @@ import pytest
 import helpers
 import sapwood
 from full_disk import contents, full_disk
-from sapwood.files import NewFile, RowFile, write_file
+from sapwood.base.files import NewFile, RowFile, write_file
 
 PROBLEM = sapwood.load_problem(helpers.DATA / "chain_8_impact_block.npz")
 

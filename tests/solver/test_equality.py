@@ -7,7 +7,7 @@ import pytest
 
 import sapwood
 from helpers import implementations
-from sapwood.equality import equal_arrays, equal_values
+from sapwood.base.equality import equal_arrays, equal_values
 
 nan = np.nan
 

@@ -17,7 +17,7 @@ import sapwood
 from command_line import command, error_line
 from helpers import small_paths
 from sapwood import cli
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 FILES = small_paths()
 

@@ -8,7 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("viser", reason="sapwood.viewer needs viser")
 
-from sapwood.mujoco.drawing import needs_collision_shapes
+from sapwood.mujoco.results.drawing import needs_collision_shapes
 from sapwood.viewer.arrows import upright
 from sapwood.viewer.looks import geom_look
 from sapwood.viewer.pressures import right_triangles

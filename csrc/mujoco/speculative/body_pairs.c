@@ -7,12 +7,10 @@
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/speculative/pair_search.h"
+#include "mujoco/speculative/speculative_tuning.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_BOX = 6, NO_PARENT_FILTER = 1 << 10 };
-
-/* Pairs of geoms that are looked at: beyond, trees of boxes are faster. */
-enum { MOST_GEOM_PAIRS = 1 << 14 };
 
 /* half lengths and radius of what has no end, m */
 static const double endless = 1e10;
@@ -71,7 +69,7 @@ static int are_few(const struct sap_search *s) {
     geoms += n;
   }
   const int64_t n = bodies->n - bodies->first;
-  return pairs <= MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * bodies->first <= SAP_MOST_BODY_PAIRS;
+  return pairs <= SAP_MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * bodies->first <= SAP_MOST_BODY_PAIRS;
 }
 
 /* 1 where the model is not the one for which bodies were listed */

@@ -5,13 +5,11 @@
 #include "mujoco/speculative/separation.h"
 #include "mujoco/stages/stack.h"
 #include "mujoco/speculative/motion_bound.h"
+#include "mujoco/speculative/speculative_tuning.h"
 
 struct sap_body_gaps;
 struct sap_geom_pair;
 struct sap_known_gaps;
-
-/* pairs of the model's own list, and of bodies that it leaves out */
-enum { SAP_MOST_GIVEN = 1 << 8, SAP_MOST_EXCLUDED = 1 << 10 };
 
 /* the bound of a gap that is of no use later on, m */
 #define SAP_SEARCH_LISTED (-1e10)

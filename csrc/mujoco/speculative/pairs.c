@@ -8,22 +8,14 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/speculative/hinges.h"
 #include "mujoco/speculative/pair_search.h"
+#include "mujoco/speculative/speculative_tuning.h"
 
 /* of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_BOX = 6, GEOM_MESH = 7 };
 enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
-/* Distances of meshes that are asked for and tell that they are near: in vain where many touch. And
- * of what is measured anew. */
-enum { MOST_DISTANCES = 24 };
-
-/* what moves less, as a share of its size, has few meshes within its margin */
-static const double fast = 0.005;
-
-/* What has moved by such a share of the sizes of two geoms is measured again, up to a share of them
- * beyond what matters; what is fast by so many times what it needs to be clear besides, which takes
- * some eight steps. And what measuring may miss, m. */
-static const double again = 0.01, beyond = 0.5, lasting = 4.0, error = 1e-6;
+/* error of a measured distance, m */
+static const double error = 1e-6;
 
 /* distances below have no direction that could be trusted, m */
 static const double least_distance = 1e-6;
@@ -100,7 +92,7 @@ static int is_costly(int type1, int type2) {
 
 static int is_slow(const struct sap_search *s, int32_t geom) {
   ARRAY(double, geom_rbound);
-  return s->travel->distance[geom] <= fast * geom_rbound[geom];
+  return s->travel->distance[geom] <= sap_slow_share * geom_rbound[geom];
 }
 
 /* a geom of a robot, as bodies that float alone come to rest on each other */
@@ -188,11 +180,12 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
   if (*gap > clear) {
     return 1;
   }
-  if (!(lost > sap_larger(again * size, share * clear)) || s->n_measured++ >= MOST_DISTANCES) {
+  if (!(lost > sap_larger(sap_measured_again * size, share * clear)) ||
+      s->n_measured++ >= SAP_MOST_DISTANCES) {
     return 0;
   }
   const double distance = s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2,
-                                                         clear + beyond * size, NULL);
+                                                         clear + sap_measured_beyond * size, NULL);
   *known = (struct sap_known_gap){.geom = {g1, g2}, .gap = distance - error, .pose = pose};
   *gap = known->gap;
   return known->gap > clear;
@@ -212,7 +205,8 @@ static int are_slow_and_clear(struct sap_search *s, int32_t g1, int32_t g2, doub
  * serves some steps too. */
 static int are_fast_and_clear(struct sap_search *s, int32_t g1, int32_t g2, double own, double most,
                               double *gap) {
-  return are_of_one_tree(s, g1, g2) && are_known_to_be_clear(s, g1, g2, own, most, lasting, gap);
+  return are_of_one_tree(s, g1, g2) &&
+         are_known_to_be_clear(s, g1, g2, own, most, sap_lasting_moves, gap);
 }
 
 static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, double own,
@@ -220,7 +214,7 @@ static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, do
   const struct sap_mover *a = sap_search_mover(s, g1), *b = sap_search_mover(s, g2);
   const double most = sap_larger(own, a->travel + b->travel);
   double ends[6], n[3];
-  if (s->n_distances >= MOST_DISTANCES) {
+  if (s->n_distances >= SAP_MOST_DISTANCES) {
     return 0;
   }
   const double distance =

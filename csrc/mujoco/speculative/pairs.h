@@ -11,13 +11,12 @@
 #define SAPWOOD_MUJOCO_SPECULATIVE_PAIRS_H
 
 #include "mujoco/speculative/motion_bound.h"
+#include "mujoco/speculative/speculative_tuning.h"
 
 /* two geoms, the first of the lower body; `given`: of the model's own list, or -1 */
 struct sap_geom_pair {
   int32_t geom[2], given;
 };
-
-enum { SAP_MOST_PAIRS = 1 << 10 };
 
 /* Writes the pairs that may meet, and returns how many; -1 where there are too many to be looked at
  * one by one. `pair` (SAP_MOST_PAIRS). */

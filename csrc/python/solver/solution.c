@@ -13,10 +13,11 @@
 
 typedef struct solution_values {
   PyObject_HEAD
+  /* objects, from v to to_algorithm: see object_at() */
   PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale, *spin_gamma,
       *spin_v_c;
   PyObject *timing;       /* NULL until it is read */
-  PyObject *sensitivity;  /* NULL unless it was asked for */
+  PyObject *sensitivity;  /* NULL unless the solve was asked for it */
   PyObject *islands;      /* (n_trees, 3) uint8, the reports of its islands, or NULL */
   PyObject *algorithm;    /* NULL until it is read */
   PyObject *to_algorithm; /* makes it of the reports */
@@ -138,46 +139,51 @@ static int set_algorithm(PyObject *object, PyObject *value, void *Py_UNUSED(unus
   return 0;
 }
 
-static int values_clear(PyObject *object) {
-  solution_values *self = (solution_values *)object;
-  Py_CLEAR(self->v);
-  Py_CLEAR(self->gamma);
-  Py_CLEAR(self->v_c);
-  Py_CLEAR(self->regions);
-  Py_CLEAR(self->status);
-  Py_CLEAR(self->history);
-  Py_CLEAR(self->constraints);
-  Py_CLEAR(self->core_scale);
-  Py_CLEAR(self->spin_gamma);
-  Py_CLEAR(self->spin_v_c);
-  Py_CLEAR(self->timing);
-  Py_CLEAR(self->sensitivity);
-  Py_CLEAR(self->islands);
-  Py_CLEAR(self->algorithm);
-  Py_CLEAR(self->to_algorithm);
+/* the objects of a solution, by number */
+#define FIRST offsetof(solution_values, v)
+#define LAST offsetof(solution_values, to_algorithm)
+enum { N_OBJECTS = (LAST - FIRST) / sizeof(PyObject *) + 1 };
+
+static PyObject **object_at(PyObject *self, int i) {
+  return (PyObject **)((char *)self + FIRST) + i;
+}
+
+static int values_clear(PyObject *self) {
+  for (int i = 0; i < N_OBJECTS; i++) {
+    Py_CLEAR(*object_at(self, i));
+  }
   return 0;
 }
 
-static int values_traverse(PyObject *object, visitproc visit, void *arg) {
-  const solution_values *self = (const solution_values *)object;
-  Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->v);
-  Py_VISIT(self->gamma);
-  Py_VISIT(self->v_c);
-  Py_VISIT(self->regions);
-  Py_VISIT(self->status);
-  Py_VISIT(self->history);
-  Py_VISIT(self->constraints);
-  Py_VISIT(self->core_scale);
-  Py_VISIT(self->spin_gamma);
-  Py_VISIT(self->spin_v_c);
-  Py_VISIT(self->timing);
-  Py_VISIT(self->sensitivity);
-  Py_VISIT(self->islands);
-  Py_VISIT(self->algorithm);
-  Py_VISIT(self->to_algorithm);
+static int values_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  for (int i = 0; i < N_OBJECTS; i++) {
+    Py_VISIT(*object_at(self, i));
+  }
   return 0;
 }
+
+/* new solution with the same values and this sensitivity */
+static PyObject *with_sensitivity(PyObject *object, PyObject *sensitivity) {
+  const solution_values *from = (const solution_values *)object;
+  PyObject *made = Py_TYPE(object)->tp_alloc(Py_TYPE(object), 0);
+  if (made == NULL) {
+    return NULL;
+  }
+  for (int i = 0; i < N_OBJECTS; i++) {
+    *object_at(made, i) = Py_XNewRef(*object_at(object, i));
+  }
+  solution_values *self = (solution_values *)made;
+  Py_XSETREF(self->sensitivity, Py_NewRef(sensitivity));
+  self->s = from->s;
+  self->seconds = from->seconds;
+  self->symbolic_reused = from->symbolic_reused;
+  return made;
+}
+
+static PyMethodDef methods[] = {
+    {"_with_sensitivity", with_sensitivity, METH_O, "A copy that holds this sensitivity."},
+    {NULL, NULL, 0, NULL}};
 
 static void values_dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
@@ -235,6 +241,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)values_doc},
                               {Py_tp_dealloc, (void *)values_dealloc},
                               {Py_tp_traverse, (void *)values_traverse},
                               {Py_tp_clear, (void *)values_clear},
+                              {Py_tp_methods, methods},
                               {Py_tp_members, members},
                               {Py_tp_getset, getters},
                               {0, NULL}};

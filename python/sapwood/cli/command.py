@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import sapwood
+from sapwood.base.files import RowFile
 from sapwood.cli.command import (
     FAILURE,
     SUCCESS,
@@ -21,7 +22,6 @@ from sapwood.cli.command import (
     tell,
     tolerance,
 )
-from sapwood.files import RowFile
 
 
 def add(commands: Any) -> None:

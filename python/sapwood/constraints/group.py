@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
-from sapwood.dense import split_jacobian
+from sapwood.base.blocks import split_jacobian
+from sapwood.base.checks import integer
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -195,7 +195,7 @@ class ConstraintGroup:
         Raises
         ------
         ValueError
-            Where the columns of J are not the velocities, or a constraint touches three trees or
+            If the columns of J are not the velocities, or a constraint touches three trees or
             none.
         """
         if hasattr(self, "tree_a"):

@@ -192,7 +192,7 @@ class Controllers(ConstraintGroup):
     Parameters
     ----------
     J, tree_a, tree_b
-        As for :class:`JointLimits`; J v is the rate of q.
+        The same as for :class:`JointLimits`; J v is the rate of q.
     Kp, Kd : float or array_like (n,)
         Gains >= 0, N/m and N s/m, or N m/rad and N m s/rad; not both 0.
     q_0 : float or array_like (n,), optional
@@ -272,7 +272,7 @@ class DryFrictions(ConstraintGroup):
     Parameters
     ----------
     J, tree_a, tree_b
-        As for :class:`JointLimits`; J v is the rate of the joint.
+        The same as for :class:`JointLimits`; J v is the rate of the joint.
     f : float or array_like (n,)
         Friction force or torque >= 0, N or N m.
     R, v_hat : array_like (n,), optional

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import stiffness
-from sapwood.hints import explained, nearest
+from sapwood.base.checks import stiffness
+from sapwood.base.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 
 _Float = NDArray[np.float64]
@@ -37,7 +37,7 @@ class ConstraintMaterial:
     Raises
     ------
     TypeError, ValueError
-        Where a value is not a number or out of range; the text names the field.
+        If a value is not a number or out of range; the text names the field.
 
     Examples
     --------

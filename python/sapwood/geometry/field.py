@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import real
+from sapwood.base.checks import real
 
 from . import meshes, primitives
 from .shape import FieldShape
@@ -40,7 +40,7 @@ class PressureField:
     Raises
     ------
     TypeError, ValueError
-        For a wrong number; the text names it.
+        For a wrong number; the message names it.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class PressureField:
         ImportError
             Without SciPy, or meshio for a file: the extra ``geometry`` installs both.
         ValueError
-            Where the hull has no volume.
+            If the hull has no volume.
         """
         if isinstance(points, (str, os.PathLike)):
             points = meshes.read_points(points)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.checks import regular_file
-from sapwood.optional import imported_for
+from sapwood.base.checks import regular_file
+from sapwood.base.optional import imported_for
 
 from .primitives import FieldMesh, Points
 from .splitting import Cells, boundary, oriented, volumes
@@ -37,7 +37,7 @@ def convex(points: ArrayLike, margin: float = 0.0) -> FieldMesh:
     Raises
     ------
     ValueError
-        Where the points have no volume.
+        If the points have no volume.
     """
     with imported_for("FieldShape.convex", "geometry"):
         from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
@@ -89,7 +89,7 @@ def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike, margin: float = 0.0)
     Raises
     ------
     ValueError
-        Where no vertex is inside of the mesh, or the faces at one cannot all be moved outward.
+        If no vertex is inside of the mesh, or the faces at one cannot all be moved outward.
     """
     points = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
     cells = _core.as_int32(np.ravel(tetrahedra), "tetrahedra").reshape(-1, 4).astype(np.int64)
@@ -180,9 +180,9 @@ def read_tetrahedra(path: str | os.PathLike[str]) -> tuple[Points, Cells]:
     ImportError
         Without meshio, which the extra ``geometry`` installs.
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     ValueError
-        Where meshio cannot read the file, it has no tetrahedra, or one of them names a vertex that
+        If meshio cannot read the file, it has no tetrahedra, or one of them names a vertex that
         is not there; the text names the file.
     """
     vertices, blocks = _read(path)
@@ -212,9 +212,9 @@ def read_points(path: str | os.PathLike[str]) -> Points:
     ImportError
         Without meshio.
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     ValueError
-        Where meshio cannot read the file; the text names it.
+        If meshio cannot read the file; the message names it.
     """
     return _read(path)[0]
 

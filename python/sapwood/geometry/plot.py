@@ -5,22 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-    from .surface import ContactSurface
+_Float = NDArray[np.float64]
 
 
-def plot_surface(surface: ContactSurface, ax: Axes3D | None = None) -> Axes3D:
-    """Draw the faces of a surface, coloured by pressure.
+def plot_faces(polygons: list[_Float], pressures: _Float, ax: Axes3D | None = None) -> Axes3D:
+    """Draw faces, coloured by pressure.
 
     Parameters
     ----------
-    surface : ContactSurface
-        What to draw.
+    polygons : list of ndarray (3 or more, 3)
+        The vertices of each face, m.
+    pressures : ndarray (n,)
+        The pressure at the centroid of each face, Pa.
     ax : Axes3D, optional
-        Where to; by default new axes.
+        The axes to draw on; by default new ones.
 
     Returns
     -------
@@ -34,19 +37,20 @@ def plot_surface(surface: ContactSurface, ax: Axes3D | None = None) -> Axes3D:
 
     if ax is None:
         ax = Figure(figsize=(6, 5), layout="constrained").add_subplot(projection="3d")
-    low, high = min(surface.pressures, default=0.0), max(surface.pressures, default=1.0)
+    low, high = min(pressures, default=0.0), max(pressures, default=1.0)
     colours = ScalarMappable(Normalize(min(low, 0.0), high), "viridis")
     ax.add_collection3d(
         Poly3DCollection(
-            surface.polygons,
-            facecolors=colours.to_rgba(surface.pressures),
+            polygons,
+            facecolors=colours.to_rgba(pressures),
             edgecolors="black",
             linewidths=0.3,
         )
     )
-    if len(surface):
-        middle = (surface.vertices.min(axis=0) + surface.vertices.max(axis=0)) / 2
-        reach = float(np.ptp(surface.vertices, axis=0).max()) / 2
+    if polygons:
+        vertices = np.concatenate(polygons)
+        middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+        reach = float(np.ptp(vertices, axis=0).max()) / 2
         ax.set(
             xlim=(middle[0] - reach, middle[0] + reach),
             ylim=(middle[1] - reach, middle[1] + reach),

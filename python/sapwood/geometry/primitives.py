@@ -94,7 +94,7 @@ def ellipsoid(semi_axes: Points, resolution: float, margin: float = 0.0) -> Fiel
     Raises
     ------
     ValueError
-        Where the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
+        If the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
     """
     axes = semi_axes + margin
     largest = float(axes.max())
@@ -205,7 +205,7 @@ def cylinder(radius: float, length: float, resolution: float, margin: float = 0.
     Raises
     ------
     ValueError
-        Where the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
+        If the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
     """
     r, half = radius + margin, length / 2 + margin
     around = 2 * math.pi * r
@@ -269,7 +269,7 @@ def capsule(radius: float, length: float, resolution: float, margin: float = 0.0
     Raises
     ------
     ValueError
-        Where the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
+        If the resolution is so fine that the mesh has more than MOST_CELLS tetrahedra.
     """
     r, half = radius + margin, length / 2
     around = 2 * math.pi * r

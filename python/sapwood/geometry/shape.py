@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import real
+from sapwood.base.checks import real
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 

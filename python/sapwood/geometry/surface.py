@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 
+from .plot import plot_faces
 from .shape import FieldShape
 
 if TYPE_CHECKING:
@@ -128,9 +129,7 @@ class ContactSurface:
         Axes3D
             With a colour bar; ``ax.figure.savefig`` writes it.
         """
-        from .plot import plot_surface
-
-        return plot_surface(self, ax)
+        return plot_faces(self.polygons, self.pressures, ax)
 
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(ContactSurface))
@@ -190,7 +189,7 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     pairs : iterable of (FieldShape, array_like or None, FieldShape, array_like or None)
         Shape and pose of A, shape and pose of B, as for :func:`contact_surface`.
     faces : {"polygons", "triangles"}, optional
-        As there.
+        The same as there.
 
     Returns
     -------
@@ -200,7 +199,7 @@ def contact_surfaces(pairs: Iterable[Pair], *, faces: Faces = "polygons") -> lis
     Raises
     ------
     TypeError, ValueError
-        As for :func:`contact_surface`, with the number of the pair.
+        The same as for :func:`contact_surface`, with the number of the pair.
     """
     if faces not in ("polygons", "triangles"):
         raise ValueError(f"faces must be one of polygons, triangles, not {faces!r}")

@@ -59,7 +59,7 @@ class InverseDynamics:
     Raises
     ------
     ValueError, TypeError
-        An argument is wrong; the text names it.
+        An argument is wrong; the message names it.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class InverseDynamics:
         Raises
         ------
         ValueError, TypeError
-            An argument is wrong; the text names it.
+            An argument is wrong; the message names it.
         """
         outcome, tau, forces, v_plus, slack, states, residuals, pivots, added = self._core.solve(
             M, h, v, qdd_desired, J_n, J_t, mu, phi, ids

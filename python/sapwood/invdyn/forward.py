@@ -47,7 +47,7 @@ def forward(
     Parameters
     ----------
     M, h, v, J_n, J_t, mu, phi
-        As for :meth:`InverseDynamics.solve`.
+        The same as for :meth:`InverseDynamics.solve`.
     tau : (n_q,) array_like
         Torques of the actuated velocities, N m.
     actuated : array_like

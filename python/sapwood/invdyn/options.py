@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 
 Controller = Literal["lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb", "one_stage"]
 StageOne = Literal["contact_consistent", "paper"]
@@ -34,7 +34,7 @@ class InvdynOptions:
     Raises
     ------
     ValueError, TypeError
-        One is wrong; the text names it.
+        One is wrong; the message names it.
     """
 
     controller: Controller = "qp_coulomb"

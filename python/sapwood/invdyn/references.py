@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 
 from .selection import selected
 
@@ -69,7 +69,7 @@ class SensedForces:
         Parameters
         ----------
         M, h, v, qdd_desired : array_like
-            As for :meth:`InverseDynamics.solve`.
+            The same as for :meth:`InverseDynamics.solve`.
         """
         velocity = _core.as_float64(v, "v", (-1,), "finite")
         m, q = len(velocity), self._actuated

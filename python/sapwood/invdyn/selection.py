@@ -19,7 +19,7 @@ def selected(actuated: ArrayLike) -> NDArray[np.intp]:
     Raises
     ------
     ValueError
-        Where it is none of them, or selects a velocity twice.
+        If it is none of them, or selects a velocity twice.
     """
     given = np.asarray(actuated)
     if given.ndim == 2:

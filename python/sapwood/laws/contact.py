@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.equality import equal_arrays
+from sapwood.base.equality import equal_arrays
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_kinds
 from sapwood.laws.shapes import common_shape
 
@@ -113,7 +113,7 @@ def contact_cost(
     Parameters
     ----------
     y, mu, R_t, R_n, soft_norm, core, kappa, core_lambda
-        As for :func:`project`.
+        The same as for :func:`project`.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def contact_cost(
     Raises
     ------
     TypeError, ValueError
-        As for :func:`project`.
+        The same as for :func:`project`.
     """
     shape, flat, cores = _broadcast(y, mu, R_t, R_n, core, kappa, core_lambda)
     return _core.contact_cost(*flat, soft_norm, *cores).reshape(shape)

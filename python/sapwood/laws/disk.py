@@ -71,7 +71,7 @@ def disk_cost(
     Parameters
     ----------
     y, bound, R_t, R_n, soft_norm
-        As for :func:`project_disk`.
+        The same as for :func:`project_disk`.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def disk_cost(
     Raises
     ------
     TypeError, ValueError
-        As for :func:`project_disk`.
+        The same as for :func:`project_disk`.
     """
     shape, result = _project(y, bound, R_t, R_n, soft_norm)
     return result["cost"].reshape(shape)

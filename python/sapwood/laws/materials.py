@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import stiffness
-from sapwood.hints import explained, nearest
+from sapwood.base.checks import stiffness
+from sapwood.base.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 from sapwood.laws.rigid_core import CoreKind, RigidCore
 
-# entries of `sapwood.constraints.materials` and of `sapwood.mujoco.field_numbers`
+# entries of `sapwood.constraints.materials` and of `sapwood.mujoco.reading.field_numbers`
 OTHER_KINDS = ("constraint", "joint", "tendon", "equality", "field")
 
 
@@ -62,7 +62,7 @@ class ContactMaterial:
     Raises
     ------
     TypeError, ValueError
-        Where a value is not a number or out of range; the text names the field.
+        If a value is not a number or out of range; the text names the field.
 
     Examples
     --------

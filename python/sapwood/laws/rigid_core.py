@@ -59,7 +59,7 @@ class RigidCore:
     Raises
     ------
     TypeError, ValueError
-        Where a value is of a wrong type or out of range; the text names the field.
+        If a value is of a wrong type or out of range; the text names the field.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def core_arrays(
     Parameters
     ----------
     core, delta, kappa, core_lambda
-        As for :class:`sapwood.ContactProblem`.
+        The same as for :class:`sapwood.ContactProblem`.
     shape : tuple of int
         (n_contacts,).
 

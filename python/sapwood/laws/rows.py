@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.equality import equal_arrays
+from sapwood.base.equality import equal_arrays
 from sapwood.laws.shapes import common_shape
 
 _Float = NDArray[np.float64]

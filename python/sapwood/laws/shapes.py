@@ -17,7 +17,7 @@ def common_shape(
     Raises
     ------
     ValueError
-        Where there is none; the text names the first array that does not fit those before it.
+        If there is none; the text names the first array that does not fit those before it.
     """
     for name, array in arrays.items():
         try:

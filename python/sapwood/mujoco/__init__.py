@@ -15,19 +15,20 @@ integration; the contact forces and the next velocity are those of this package:
 or dm_control. :func:`inverse_dynamics` finds torques that realise desired accelerations in contact.
 """
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.mujoco", "mujoco"):
     import mujoco as _  # noqa: F401
 
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
-from sapwood.mujoco.contacts import StepContacts
 from sapwood.mujoco.differentiable import DifferentiableModel
-from sapwood.mujoco.drawing import add_patches
 from sapwood.mujoco.environments import Patch, patch
-from sapwood.mujoco.patches import StepPatch
-from sapwood.mujoco.results import (
+from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.contacts import StepContacts
+from sapwood.mujoco.results.drawing import add_patches
+from sapwood.mujoco.results.patches import StepPatch
+from sapwood.mujoco.results.results import (
     RolloutResult,
     RunResult,
     StepConstraints,
@@ -35,7 +36,6 @@ from sapwood.mujoco.results import (
 )
 from sapwood.mujoco.rollout import Rollout, rollout
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.support import NotSupported
 from sapwood.mujoco.torques import actuated_dofs, inverse_dynamics
 
 __all__ = [

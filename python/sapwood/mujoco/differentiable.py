@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.mujoco.arrays import Bound, problem_arrays
-from sapwood.mujoco.body_inertias import BodyInertias
-from sapwood.mujoco.contacts import GeomNames
-from sapwood.mujoco.core_steps import CoreSteps
-from sapwood.mujoco.groups import constraint_groups
-from sapwood.mujoco.manifold import Manifold
-from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.results import StepError
-from sapwood.mujoco.snapshots import Differences, NotComparable, Snapshot
+from sapwood.derivatives.sensitivity import Sensitivity
+from sapwood.mujoco.gradients.body_inertias import BodyInertias
+from sapwood.mujoco.gradients.manifold import Manifold
+from sapwood.mujoco.gradients.snapshots import Differences, NotComparable, Snapshot
+from sapwood.mujoco.reading.arrays import Bound, problem_arrays
+from sapwood.mujoco.reading.names import GeomNames
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.results.groups import constraint_groups
+from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.results.violations import violation_text
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.violations import violation_text
-from sapwood.mujoco.ways import steps_of
+from sapwood.mujoco.stepping.core_steps import CoreSteps
+from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity import Sensitivity
 from sapwood.solution import Region, Status
 from sapwood.solver import SapSolver
 from sapwood.stepping.schemes import SYMPLECTIC_EULER

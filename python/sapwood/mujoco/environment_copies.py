@@ -1,9 +1,8 @@
-"""How a patch of an environment gets into its copies.
+"""Copies of environments that keep their patch.
 
-Copies are made by what the class says: Gymnasium's environments by their constructor, dm_control's
-physics from their data, others from all that they hold. The first two lose what was put into the
-one object, so a patched object tells ``pickle`` and ``copy`` itself what it is made from: all that
-its class says, and the patch.
+The class decides how a copy is made: Gymnasium's environments by their constructor, dm_control's
+physics from their data, others from all their attributes. The first two lose changes of the one
+object, so a patched object gives ``pickle`` and ``copy`` the recipe of its class and the patch.
 """
 
 from __future__ import annotations
@@ -12,26 +11,26 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-# puts a patch into a copy, which is whole but for that
+# puts a patch into a copy that is otherwise complete
 Attach = Callable[[Any], None]
 
 
 def parts_of(target: Any, protocol: int, attach: Attach) -> tuple[Any, ...]:
-    """What a copy is made from, as ``__reduce_ex__`` of the copied object returns it.
+    """The recipe of a copy, in the form of ``__reduce_ex__`` of the copied object.
 
     Parameters
     ----------
     target : object
         The patched object.
     protocol : int
-        Of pickle.
+        The protocol of pickle.
     attach : callable
-        Bound to the patch; copied with it.
+        A method bound to the patch; it is copied with it.
 
     Returns
     -------
     tuple
-        Of a callable, its arguments, a state, and iterators where the class has any.
+        A callable, its arguments, a state, and iterators if the class has any.
     """
     kind: Any = type(target)
     function, arguments, *rest = kind.__reduce_ex__(target, protocol)
@@ -40,7 +39,7 @@ def parts_of(target: Any, protocol: int, attach: Attach) -> tuple[Any, ...]:
 
 
 def _begin(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """A copy without its state, which it gets by the `__setstate__` of this one object."""
+    """A copy without its state, which ``__setstate__`` of this object sets."""
     made = function(*arguments)
     made.__dict__["__setstate__"] = functools.partial(_complete, made)
     return made

@@ -1,7 +1,7 @@
-"""Environments of Gymnasium and dm_control whose physics are stepped here.
+"""Environments of Gymnasium and dm_control whose steps a stepper takes.
 
-An environment calls ``mujoco.mj_step`` in one method of its own. :func:`patch` puts another one in
-its place, on that one object and its copies: neither the classes nor the packages change.
+An environment calls ``mujoco.mj_step`` in one of its methods. :func:`patch` replaces that method on
+one object and its copies; classes and packages stay as they are.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import Any, Self
 import mujoco
 
 from sapwood.mujoco.environment_copies import parts_of
-from sapwood.mujoco.results import StepError
+from sapwood.mujoco.following.watch import ModelWatch
+from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.watch import ModelWatch
 
 
 class Patch:
-    """An environment whose steps are taken by a :class:`Stepper`, as :func:`patch` makes it.
+    """An environment whose steps a :class:`Stepper` takes; :func:`patch` makes it.
 
-    As a context manager it is undone at the end of the block.
+    As a context manager it undoes the patch at the end of the block.
 
     Parameters
     ----------
     env : object
-        See :func:`patch`.
+        The environment, see :func:`patch`.
     options : dict
-        Of :class:`Stepper`.
+        Options of :class:`Stepper`.
 
     Raises
     ------
     TypeError, ValueError
-        As for :func:`patch`.
+        The same as for :func:`patch`.
     """
 
     def __init__(self, env: Any, options: dict[str, Any]) -> None:
@@ -49,7 +49,7 @@ class Patch:
         self._attach(self._target, self._methods)
 
     def _find(self, env: Any) -> tuple[Any, dict[str, str]]:
-        """The object whose method steps, and what takes the place of which methods."""
+        """The object whose method steps, and the replacements of its methods."""
         if hasattr(env, "_recompile_physics_and_update_observables"):
             raise TypeError(
                 "env compiles its model anew in each reset: patch env.physics after each of them"
@@ -78,22 +78,22 @@ class Patch:
             setattr(target, name, getattr(self, own))
 
     def _is_in_place(self, name: str, patch: Patch | None) -> bool:
-        """Whether a method of the environment is that of a patch, of any where it is None."""
+        """Whether a method of the environment is patched; None: any method."""
         owner = getattr(vars(self._target).get(name), "__self__", None)
         return isinstance(owner, Patch) if patch is None else owner is patch
 
     def _reduce(self, protocol: int) -> tuple[Any, ...]:
-        """What copies of the environment are made from."""
+        """The constructor and state of copies of the environment."""
         attach = functools.partial(Patch._attach_to_copy, self, self._methods)
         return parts_of(self._target, protocol, attach)
 
     def _attach_to_copy(self, methods: dict[str, str], target: Any) -> None:
-        """Serve a copy; of a patch that is not whole yet, as it is copied with its environment."""
+        """Attach to a copy; this patch may be incomplete while both are copied."""
         mine = vars(self).get("_target", target) is target
         (self if mine else self._for(target))._attach(target, methods)
 
     def _for(self, target: Any) -> Patch:
-        """The same for another environment."""
+        """Make the same patch for another environment."""
         other = copy.copy(self)
         other._target = target
         return other
@@ -121,7 +121,7 @@ class Patch:
 
     @property
     def stepper(self) -> Stepper:
-        """What takes the steps: made anew once the environment has changed its model."""
+        """The stepper, made anew after the environment changed its model."""
         model = self._model_of(self._target)
         if self._stepper is None or self._watch is None or model is not self._model:
             return self._make(model)
@@ -131,7 +131,7 @@ class Patch:
         env = self._target
         env.data.ctrl[:] = ctrl
         self.stepper.run(env.data, n_frames)
-        # cfrc_ext and others, which environments observe
+        # environments observe cfrc_ext and other derived arrays
         mujoco.mj_rnePostConstraint(env.model, env.data)
 
     def _step_robot(self, action: Any) -> None:
@@ -149,13 +149,13 @@ class Patch:
 
                 raise PhysicsError(str(error)) from error
             if physics.legacy_step:
-                # what follows from positions and velocities is up to date
+                # quantities of positions and velocities are up to date here
                 mujoco.mj_step1(model, data)
 
     # ---- the end --------------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Let the environment step by itself again; twice is as good as once."""
+        """Undo the patch; a second call does nothing."""
         for name in (*self._methods, "__reduce_ex__"):
             if self._is_in_place(name, self):
                 delattr(self._target, name)
@@ -178,31 +178,30 @@ class Patch:
 def patch(env: Any, **options: Any) -> Patch:
     """Let a :class:`Stepper` take the steps of an environment.
 
-    Observations, rewards, resets, rendering and all else stay as they are. A model that the
-    environment changes (at resets, most often) is seen, and the stepper made anew; what is looked
-    at are all numbers of the model but for meshes and what is for the eye alone.
+    Observations, rewards, resets and rendering stay as they are. The stepper is made anew when the
+    environment changes numbers of its model, as at resets; meshes and visual fields do not count.
 
     Parameters
     ----------
     env : object
         A MuJoCo environment of Gymnasium or Gymnasium-Robotics, wrapped or not; an environment of
-        dm_control's suite, or any ``Physics`` of dm_control. Only this object changes, and what is
-        copied from it, by ``copy`` or ``pickle``, has a patch with the same options.
+        dm_control's suite, or any ``Physics`` of dm_control. Only this object changes; its copies,
+        by ``copy`` or ``pickle``, get a patch with the same options.
     **options
-        Of :class:`Stepper`.
+        Options of :class:`Stepper`.
 
     Returns
     -------
     Patch
-        With the ``stepper``, and ``undo()``; also a context manager.
+        The patch, with ``stepper`` and ``undo()``; also a context manager.
 
     Raises
     ------
     TypeError
-        Where the environment is of another kind.
+        If the environment is of another kind.
     ValueError
-        Where it is patched already.
+        If it is patched already.
     NotSupported
-        As for :class:`Stepper`.
+        The same as for :class:`Stepper`.
     """
     return Patch(env, options)

@@ -1,4 +1,4 @@
-"""What a stepper tells of itself and of its last step, and how many it took."""
+"""The properties of a stepper and of its last step, and the counters of its steps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.contacts import StepContacts
-from sapwood.mujoco.groups import step_constraints
-from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.patches import StepPatch, step_patches
-from sapwood.mujoco.results import Counts, StepConstraints
-from sapwood.mujoco.steps import Steps
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.results.contacts import StepContacts
+from sapwood.mujoco.results.groups import step_constraints
+from sapwood.mujoco.results.patches import StepPatch, step_patches
+from sapwood.mujoco.results.results import Counts, StepConstraints
+from sapwood.mujoco.stepping.steps import Steps
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.stepping.schemes import Scheme
@@ -31,12 +31,12 @@ class LastStep:
     _solution: Solution | None
 
     def _forget(self) -> None:
-        """Forget what was asked for: there is a new step."""
+        """Drop cached results after a new step."""
         self._contacts = self._constraints = self._patches = self._solution = None
 
     @property
     def parameters(self) -> StepParameters:
-        """Everything that the steps follow from, but for the state."""
+        """All inputs of a step except the state."""
         return self._parameters
 
     @property
@@ -61,7 +61,7 @@ class LastStep:
 
     @property
     def solution(self) -> Solution | None:
-        """What the solver found in the last step; None before the first one."""
+        """The solution of the last step; None before the first one."""
         if self._solution is None:
             self._solution = self._steps.result()
         return self._solution
@@ -75,7 +75,7 @@ class LastStep:
 
     @property
     def patches(self) -> tuple[StepPatch, ...]:
-        """Where geoms with pressure fields met in the last step; none before the first one.
+        """Patches of geoms with pressure fields in the last step; none before the first one.
 
         Each contact of a patch is in ``contacts`` and ``solution`` too, after those of MuJoCo.
         """
@@ -115,7 +115,7 @@ class LastStep:
         return self.contacts.penetration
 
     def _counts(self) -> Counts:
-        """Steps by the status of their solve, with those of the stepper this is a copy of."""
+        """Steps by status; a copied stepper counts on from the original."""
         now, before = self._steps.counts(), self._earlier
         return now[0] + before[0], now[1] + before[1], now[2] + before[2], now[3] + before[3]
 
@@ -136,5 +136,5 @@ class LastStep:
 
     @property
     def friction_limit_steps(self) -> int:
-        """Steps whose forces do not obey Coulomb's law: the solver found none that do."""
+        """Steps without forces that obey Coulomb's law: the solver found none."""
         return self._counts()[Status.friction_limit]

@@ -1,4 +1,4 @@
-"""What a stepper would say of a model."""
+"""A report on whether and how a stepper can simulate a model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import mujoco
 
-from sapwood.checks import regular_file
+from sapwood.base.checks import regular_file
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.support import NotSupported
 
 _MOST_OF_ONE = 1000  # bytes that one byte of a compressed model stands for
 _MOST_MEMORY = 1 << 27  # of the decompressor, bytes: xz -9 needs half of it
@@ -26,9 +26,9 @@ class Report:
     Attributes
     ----------
     reasons : tuple of str
-        Why not, each with what lets it run; empty where it can.
+        Reasons against it, each with a remedy; empty if it can be simulated.
     warnings : tuple of str
-        What is done in another way than MuJoCo does it.
+        Differences from MuJoCo.
     """
 
     reasons: tuple[str, ...]
@@ -36,7 +36,7 @@ class Report:
 
 
 def report(model: mujoco.MjModel) -> Report:
-    """Make a stepper for a model and keep what it says.
+    """Make a stepper for a model and collect its errors and warnings.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def report(model: mujoco.MjModel) -> Report:
     Returns
     -------
     Report
-        All reasons to refuse it, and all warnings.
+        All reasons to refuse the model, and all warnings.
     """
     reasons: tuple[str, ...] = ()
     with warnings.catch_warnings(record=True) as caught:
@@ -56,7 +56,7 @@ def report(model: mujoco.MjModel) -> Report:
         except NotSupported as error:
             reasons = error.reasons
         except ValueError as error:
-            # pressure fields of the model that cannot be
+            # also pressure fields that cannot be made
             reasons = (str(error),)
     return Report(reasons, tuple(str(warning.message) for warning in caught))
 
@@ -67,7 +67,7 @@ def load_model(path: Path) -> mujoco.MjModel:
     Parameters
     ----------
     path : Path
-        File that ends in ``.mjb``, ``.mjb.xz``, or anything else for XML.
+        File that ends in ``.mjb``, ``.mjb.xz``, or else is read as XML.
 
     Returns
     -------
@@ -77,9 +77,9 @@ def load_model(path: Path) -> mujoco.MjModel:
     Raises
     ------
     ValueError
-        Where MuJoCo or lzma cannot read it, or it holds a thousand times its own size.
+        If MuJoCo or lzma cannot read it, or it holds a thousand times its own size.
     OSError
-        Where it cannot be opened.
+        If it cannot be opened.
     """
     regular_file(path, "path")
     if path.suffix == ".mjb":
@@ -93,7 +93,7 @@ def load_model(path: Path) -> mujoco.MjModel:
 
 
 def _decompress(path: Path, target: Path) -> None:
-    """Write the contents of a .xz file, part by part, as far as models can be compressed."""
+    """Decompress a .xz file in chunks, up to the largest plausible ratio."""
     left = _MOST_OF_ONE * path.stat().st_size
     decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
     with path.open("rb") as packed, target.open("wb") as file:

@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
-from sapwood.hints import explained
-from sapwood.mujoco.engine import EngineError, engine
-from sapwood.mujoco.forks import free_in_children
-from sapwood.mujoco.notices import warn_caller
-from sapwood.mujoco.results import RolloutResult
+from sapwood.base.checks import integer
+from sapwood.base.hints import explained, warn_caller
+from sapwood.base.processors import usable_processors
+from sapwood.mujoco.reading.engine import EngineError, engine
+from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.support import NotSupported
-from sapwood.mujoco.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
-from sapwood.processors import usable_processors
+from sapwood.mujoco.stepping.forks import free_in_children
+from sapwood.mujoco.stepping.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 _Float = NDArray[np.float64]
@@ -98,22 +97,22 @@ class Rollout:
         Parameters
         ----------
         initial_state, control, control_spec, nstep, state, sensordata, chunk_size
-            As there.
+            The same as there.
 
         Returns
         -------
         RolloutResult
-            As there.
+            The same as there.
 
         Raises
         ------
         TypeError, ValueError
-            As there.
+            The same as there.
 
         Warns
         -----
         RuntimeWarning
-            As there.
+            The same as there.
         """
         worlds = Worlds(
             self._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
@@ -213,14 +212,14 @@ def rollout(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     NotSupported
-        As for :class:`Rollout`.
+        The same as for :class:`Rollout`.
 
     Warns
     -----
     RuntimeWarning
-        Where worlds failed; the result says which.
+        If worlds failed; the result says which.
 
     Examples
     --------

@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
+from sapwood.base.hints import explained
 from sapwood.constraints.materials import ConstraintMaterial
-from sapwood.hints import explained
 from sapwood.laws.materials import ContactMaterial
-from sapwood.mujoco.arrays import Bound
-from sapwood.mujoco.faults import error_of
-from sapwood.mujoco.fields import Field
-from sapwood.mujoco.following import Following
+from sapwood.mujoco.following.following import Following
 from sapwood.mujoco.last_step import LastStep
-from sapwood.mujoco.names import model_name
-from sapwood.mujoco.notices import Notices
-from sapwood.mujoco.parameters import StepParameters
-from sapwood.mujoco.recording import Recording, check_names
-from sapwood.mujoco.results import DEEP_OVERLAP, UNCONVERGED, RunResult, StepError
-from sapwood.mujoco.support import check_version
-from sapwood.mujoco.ways import steps_of
+from sapwood.mujoco.reading.arrays import Bound
+from sapwood.mujoco.reading.fields import Field
+from sapwood.mujoco.reading.names import model_name
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import check_version
+from sapwood.mujoco.results.faults import error_of
+from sapwood.mujoco.results.notices import Notices
+from sapwood.mujoco.results.recording import Recording, check_names
+from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, RunResult, StepError
+from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction, SapSettings

@@ -19,10 +19,9 @@ _JOINT = mujoco.mjtJoint
 
 
 def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
-    """Velocities of hinges and sliders that an actuator drives; of all of them where none does.
+    """Velocities of hinges and sliders with an actuator; all of them if there is no actuator.
 
-    Free and ball joints, and joints without an actuator, move as the contacts and the rest let
-    them.
+    Free and ball joints and joints without an actuator are moved by contacts and other forces.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
 
 
 def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Mass matrix (nv, nv) of the positions in `data`, armature with it."""
+    """Mass matrix (nv, nv) at the positions in `data`, with armature."""
     M, units = np.zeros((model.nv, model.nv)), np.eye(model.nv)
     for column, unit in zip(M, units, strict=True):
         mujoco.mj_mulM(model, data, column, unit)
@@ -51,10 +50,10 @@ def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
 
 
 def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.intp]) -> Array:
-    """Force h (nv) of M a + h = S^T tau + J^T f.
+    """Force h (nv) in M a + h = S^T tau + J^T f.
 
-    Coriolis forces and gravity, less springs, dampers, ``xfrc_applied``, and the ``qfrc_applied``
-    of velocities without a motor. That of the ``actuated`` velocities is tau itself.
+    It holds Coriolis forces and gravity, less springs, dampers, ``xfrc_applied``, and
+    ``qfrc_applied`` of velocities without a motor; on actuated ones it is part of tau.
     """
     applied = data.qfrc_applied.copy()
     applied[actuated] = 0.0
@@ -70,15 +69,15 @@ def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.
 def contact_jacobians(
     model: mujoco.MjModel, data: mujoco.MjData
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Contacts of `data` as rows.
+    """Jacobians of the contacts of `data`.
 
     Returns
     -------
     J_n : (n, nv) array
-        Of the velocity of the second geom relative to the first along the contact's normal, which
-        points from the first to the second: positive where they part.
+        Rows of the normal velocity of the second geom relative to the first, positive where they
+        part.
     J_t : (n, 2, nv) array
-        Along the second and third axis of the contact's frame.
+        Rows along the second and third axis of the contact's frame.
     ids : (n,) array
         Names that stay the same while two geoms touch in the same order.
     """
@@ -87,7 +86,7 @@ def contact_jacobians(
     ids = np.zeros(n, dtype=np.int64)
     touched: Counter[tuple[int, int]] = Counter()
     first, second = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-    # arrays of all contacts: a Python object for each of them takes longer than its Jacobians
+    # read arrays of all contacts at once: a Python object each takes longer than its Jacobian
     contact = data.contact
     bodies = model.geom_bodyid[contact.geom]
     for i, (one, two) in enumerate(contact.geom.tolist()):
@@ -116,37 +115,37 @@ def inverse_dynamics(
     ----------
     model : mujoco.MjModel
     data : mujoco.MjData
-        After ``mujoco.mj_forward`` or ``mj_step1``: positions, velocities, contacts. Not changed.
-        Its ``xfrc_applied``, and its ``qfrc_applied`` of velocities without a motor, act on the
-        system. Its ``ctrl``, and its ``qfrc_applied`` of the actuated velocities, are what the
-        motors do, and have no effect: ``tau`` replaces them.
+        Data after ``mujoco.mj_forward`` or ``mj_step1``: positions, velocities, contacts. They are
+        not changed. ``xfrc_applied``, and ``qfrc_applied`` of velocities without a motor, act on
+        the system. ``ctrl``, and ``qfrc_applied`` of actuated velocities, have no effect:
+        ``tau`` replaces them.
     qdd_desired : (n_q,) array_like
         Accelerations of the actuated velocities.
     controller : str or InverseDynamics
-        Name of one, or one made before: that begins where its last call ended, and allocates
-        nothing.
+        Name of a controller, or an :class:`InverseDynamics`, which starts from its last solution
+        and allocates nothing.
     actuated : array_like, optional
-        Velocities with a motor, as for :class:`sapwood.invdyn.InverseDynamics`; without it those of
+        Velocities with a motor, as for :class:`sapwood.invdyn.InverseDynamics`; by default
         :func:`actuated_dofs`.
     gaps : bool
-        Whether bodies may close the gaps there are, and have to leave overlaps: phi is the
-        contact's ``dist``. Otherwise nothing approaches.
+        Whether bodies may close open gaps and must leave overlaps: phi is the contact's ``dist``.
+        Otherwise no contact approaches.
     **options
-        Of :class:`sapwood.invdyn.InverseDynamics`; ``dt`` is the model's time step where it is not
-        among them.
+        Options of :class:`sapwood.invdyn.InverseDynamics`; ``dt`` is the model's time step by
+        default.
 
     Returns
     -------
     InverseDynamicsResult
         ``tau`` acts on the actuated velocities as ``qfrc_applied`` does (N m at hinges, N at
-        sliders), and may be written there: the next call gives the same with it and without. What
-        an actuator is told follows from its gear and gain. ``forces`` (n, 3) act on
-        the second geom, along axes 2 and 3 of the contact's frame, then along its normal.
+        sliders). It may be written there: the next call gives the same result. Gear and gain
+        convert it to a control. ``forces`` (n, 3) act on the second geom, along axes 2 and 3 of the
+        contact's frame, then along its normal.
 
     Raises
     ------
     ValueError, TypeError
-        An argument is wrong; the text names it.
+        If an argument is wrong; the message names it.
     """
     if isinstance(controller, InverseDynamics):
         if options or actuated is not None:
@@ -156,7 +155,7 @@ def inverse_dynamics(
         chosen = actuated_dofs(model) if actuated is None else actuated
         made = InverseDynamics(controller, actuated=chosen, **{"dt": model.opt.timestep, **options})
     J_n, J_t, ids = contact_jacobians(model, data)
-    # a contact of one dimension has no friction
+    # a frictionless contact has one dimension
     mu = np.where(data.contact.dim > 1, data.contact.friction[:, 0], 0.0)
     return made.solve(
         mass_matrix(model, data), bias_force(model, data, made.actuated), data.qvel, qdd_desired,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.blocks import jacobian_offsets, offsets
+from sapwood.base.checks import integer
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import jacobian_offsets, offsets
 from sapwood.laws.rigid_core import deep_contacts
 
 _Float = NDArray[np.float64]
@@ -279,9 +279,9 @@ class ProblemArrays:
         Raises
         ------
         IndexError
-            Where there is no such tree.
+            If there is no such tree.
         TypeError
-            Where `t` is no integer.
+            If `t` is no integer.
         """
         t = _checked_index(t, self.n_trees, "tree")
         n = int(self.tree_nv[t])
@@ -307,9 +307,9 @@ class ProblemArrays:
         Raises
         ------
         IndexError
-            Where there is no such contact.
+            If there is no such contact.
         TypeError
-            Where `i` is no integer.
+            If `i` is no integer.
         """
         i = _checked_index(i, self.n_contacts, "contact")
         start, end = self._first_entries("contacts")[i : i + 2]
@@ -333,9 +333,9 @@ class ProblemArrays:
         Raises
         ------
         IndexError
-            Where there is no such contact.
+            If there is no such contact.
         TypeError
-            Where `k` is no integer.
+            If `k` is no integer.
         """
         k = _checked_index(k, self.n_spins, "contact with spin")
         contact, J = cast(_Index, self.spin_contact), cast(_Float, self.spin_J)
@@ -355,7 +355,7 @@ class ProblemArrays:
         Raises
         ------
         MemoryError
-            Where there is no room for it.
+            If there is no room for it.
         """
         return self._dense("spins", self.spin_blocks)
 
@@ -379,9 +379,9 @@ class ProblemArrays:
         Raises
         ------
         IndexError
-            Where there is no such group or constraint.
+            If there is no such group or constraint.
         TypeError
-            Where `k` or `i` is no integer.
+            If `k` or `i` is no integer.
         """
         k = _checked_index(k, len(self.constraints), "group")
         group = self.constraints[k]
@@ -406,11 +406,11 @@ class ProblemArrays:
         Raises
         ------
         IndexError
-            Where there is no such group.
+            If there is no such group.
         TypeError
-            Where `k` is no integer.
+            If `k` is no integer.
         MemoryError
-            Where there is no room for it.
+            If there is no room for it.
         """
         group = _checked_index(k, len(self.constraints), "group")
         return self._dense(group, lambda i: self.constraint_blocks(group, i))
@@ -428,7 +428,7 @@ class ProblemArrays:
         Raises
         ------
         MemoryError
-            Where there is no room for them.
+            If there is no room for them.
         """
         A = np.zeros((self.nv, self.nv))
         start = 0

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.blocks import diagonal_blocks, split_contacts
+from sapwood.base.equality import equal_values
+from sapwood.base.hints import explained
+from sapwood.base.html import table
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
-from sapwood.dense import diagonal_blocks, split_contacts
-from sapwood.equality import equal_values
-from sapwood.hints import explained
-from sapwood.html import table
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
 from sapwood.problem.structure import plot_structure
@@ -127,7 +127,7 @@ class ContactProblem(ProblemArrays):
     Raises
     ------
     TypeError
-        For an array of a wrong dtype or a missing argument; the text names it.
+        For an array of a wrong dtype or a missing argument; the message names it.
     ValueError
         For a wrong shape or value; the text names the argument, the index and the rule.
 
@@ -335,7 +335,7 @@ class ContactProblem(ProblemArrays):
         ImportError
             Without Matplotlib, the extra ``plot``.
         MemoryError
-            Where there is no room for the graph.
+            If there is no room for the graph.
         """
         return plot_structure(self._core, self.tree_nv, ax)
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from sapwood.checks import file_name, regular_file
+from sapwood.base.checks import file_name, regular_file
+from sapwood.base.files import write_file
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
-from sapwood.files import write_file
 from sapwood.problem.archive import Archive, ArchiveError, Header
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors
@@ -56,17 +56,17 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     Raises
     ------
     OSError
-        Where the file cannot be read.
+        If the file cannot be read.
     TypeError
-        Where `path` is no path.
+        If `path` is no path.
     ValueError
-        Where it is no problem file, is damaged, or holds a wrong problem; the text names the file
+        If it is no problem file, is damaged, or holds a wrong problem; the text names the file
         and the key. An array that is larger than the others allow is refused before it is read.
 
     Warns
     -----
     UserWarning
-        Where blocks of A are symmetric to single precision alone, entries that differ by up to
+        If blocks of A are symmetric to single precision alone, entries that differ by up to
         2.4e-7 of the largest: their symmetric part is taken. Less symmetric ones are a ValueError.
 
     See Also
@@ -102,9 +102,9 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
     Raises
     ------
     OSError
-        Where the file cannot be written; an existing one is as it was.
+        If the file cannot be written; an existing one is as it was.
     TypeError
-        Where `path` is no path or `problem` no ContactProblem.
+        If `path` is no path or `problem` no ContactProblem.
 
     See Also
     --------

@@ -37,7 +37,7 @@ def check_vectors(headers: Headers) -> None:
     Raises
     ------
     ValueError
-        For an array that is too large; the text names it.
+        For an array that is too large; the message names it.
     """
     nv = min(headers["v_star"].size, headers["A"].size)
     n_contacts = min(headers[name].size for name in ("tree_a", "tree_b", "mu"))
@@ -65,7 +65,7 @@ def check_group(name: str, headers: Headers, nv: int) -> None:
     Raises
     ------
     ValueError
-        For an array that is too large; the text names it.
+        For an array that is too large; the message names it.
     """
     J = headers["J"]
     if "tree_a" in headers:
@@ -98,7 +98,7 @@ class Blocks:
     Raises
     ------
     TypeError, ValueError
-        Where the trees are wrong or have another number of velocities.
+        If the trees are wrong or have another number of velocities.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ def plot_structure(
     ImportError
         Without Matplotlib, the extra ``plot``.
     MemoryError
-        Where there is no room for the graph.
+        If there is no room for the graph.
     """
     from matplotlib.collections import PolyCollection
     from matplotlib.patches import Patch

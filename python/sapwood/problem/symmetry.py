@@ -77,7 +77,7 @@ def symmetric_blocks(A: _Float, tree_nv: NDArray[np.integer]) -> tuple[_Float, f
     Raises
     ------
     ValueError
-        Where a block is less symmetric; the text names its tree, and says by how much.
+        If a block is less symmetric; the text names its tree, and says by how much.
     """
     sizes = np.asarray(tree_nv, dtype=np.int64)
     first = np.cumsum(sizes**2) - sizes**2

@@ -85,9 +85,9 @@ def solve_as_lcp(
     Parameters
     ----------
     H, g, A, b, C, d, lower, upper
-        As for :func:`solve`.
+        The same as for :func:`solve`.
     method : {"lemke", "ppm", "auto"}, optional
-        As for :func:`sapwood.lcp.solve`.
+        The same as for :func:`sapwood.lcp.solve`.
     tolerance : float, optional
         For the relative residual of the complementarity problem, in (0, 1).
 

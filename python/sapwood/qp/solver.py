@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean, integer, real
-from sapwood.hints import explained
-from sapwood.processors import usable_processors
+from sapwood.base.checks import boolean, integer, real
+from sapwood.base.hints import explained
+from sapwood.base.processors import usable_processors
 
 from .result import QpSolution, QpStatus
 
@@ -102,11 +102,11 @@ def solve_batch(
     Parameters
     ----------
     H, g, A, b, C, d, lower, upper : array_like
-        As for :func:`solve`, each with one more dimension before the others.
+        The same as for :func:`solve`, each with one more dimension before the others.
     start : sequence of QpSolution, optional
         One for each program.
     tolerance, max_iterations, polish, check_convex
-        As for :func:`solve`.
+        The same as for :func:`solve`.
     threads : int, optional
         By default one per core that this process may run on.
 
@@ -118,7 +118,7 @@ def solve_batch(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     """
     settings = _settings(tolerance, max_iterations, polish, check_convex)
     n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)

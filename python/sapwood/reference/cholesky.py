@@ -103,7 +103,7 @@ class BlockCholesky:
         Raises
         ------
         NotPositiveDefinite
-            Where a pivot block has no Cholesky factor.
+            If a pivot block has no Cholesky factor.
         """
         # hand every block to the supernode that eliminates the earlier of its two trees
         inbox: list[list[tuple[int, int, Array]]] = [[] for _ in self.cliques]

@@ -262,7 +262,7 @@ def solve_lcp(M: ArrayLike, q: ArrayLike, method: Method = "lemke") -> LcpSoluti
     M, q : array_like (n, n), (n,)
         The problem.
     method : {"lemke", "ppm", "auto"}, optional
-        As of :func:`sapwood.lcp.solve`.
+        The same as for :func:`sapwood.lcp.solve`.
 
     Returns
     -------

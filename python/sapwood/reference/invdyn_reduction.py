@@ -62,7 +62,7 @@ class Reduction:
     Raises
     ------
     numpy.linalg.LinAlgError
-        Where A is not positive definite.
+        If A is not positive definite.
     """
 
     def __init__(self, system: System) -> None:

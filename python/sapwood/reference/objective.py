@@ -118,7 +118,7 @@ class Objective:
     Raises
     ------
     ValueError
-        Where a contact has a rigid core and friction is not convex.
+        If a contact has a rigid core and friction is not convex.
     """
 
     def __init__(

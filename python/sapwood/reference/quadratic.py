@@ -272,7 +272,7 @@ def solve_qp(
     Parameters
     ----------
     H, g, A, b, C, d, lower, upper, tolerance, max_iterations
-        As of :func:`sapwood.qp.solve`.
+        The same as for :func:`sapwood.qp.solve`.
 
     Returns
     -------

@@ -219,7 +219,7 @@ def driven_force(*, dt: float, D: ArrayLike, impedance: ArrayLike, speed: float 
     D, impedance : array_like
         ``efc_D`` of the engine's rows, kg or kg m^2, and the impedance in their ``efc_KBIP``.
     speed : float
-        As of :func:`release_speed`, V.
+        The same as for :func:`release_speed`, V.
 
     Returns
     -------

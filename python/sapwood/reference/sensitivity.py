@@ -21,7 +21,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.differential import Differential, GroupDifferential
+from sapwood.derivatives.differential import Differential, GroupDifferential
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 from sapwood.solution import Region
@@ -54,7 +54,7 @@ def solution_gradient(
     Parameters
     ----------
     problem : ContactProblem
-        What was solved.
+        The solved problem.
     v : array_like (nv,)
         Its solution.
     v_bar : array_like (nv,)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.base.blocks import diagonal_blocks, jacobian_offsets, offsets
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import diagonal_blocks, jacobian_offsets, offsets
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.stepping.free_motion import FreeMotion
@@ -55,7 +55,7 @@ def contact_problem(
     v_0 : ndarray (nv,)
         Velocity at the start of the step, from which the solver starts.
     sigma, beta, delassus, source
-        As for :class:`sapwood.ContactProblem`.
+        The same as for :class:`sapwood.ContactProblem`.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def contact_problem(
     Raises
     ------
     TypeError, ValueError
-        Where A is not positive definite or an array of the contacts is wrong; the text names it.
+        If A is not positive definite or an array of the contacts is wrong; the message names it.
 
     Examples
     --------

@@ -219,7 +219,7 @@ def free_motion(
     Raises
     ------
     FreeMotionError
-        Where Newton's method does not converge; with step, time and residual.
+        If Newton's method does not converge; with step, time and residual.
     """
     balance = _Balance(model, scheme, dt, q_0, v_0)
     here = balance.at(v_0)

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.blocks import split_contacts
 from sapwood.constraints.group import ConstraintGroup
-from sapwood.dense import split_contacts
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -109,7 +109,7 @@ class Contacts:
         Raises
         ------
         ValueError
-            Where a contact touches more than two trees, or `spin_contact` names no contact.
+            If a contact touches more than two trees, or `spin_contact` names no contact.
         """
         tree_a, tree_b, flat, turning = split_contacts(J, tree_nv, spin_contact, spin_J)
         return cls(

@@ -29,7 +29,7 @@ class Scheme:
     Raises
     ------
     TypeError, ValueError
-        Where a theta is no number in [0, 1]; the text names it.
+        If a theta is no number in [0, 1]; the message names it.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def scheme_of(scheme: str | Scheme) -> Scheme:
     Raises
     ------
     TypeError, ValueError
-        Where it is neither.
+        If it is neither.
     """
     if isinstance(scheme, Scheme):
         return scheme

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 from sapwood.stepping.model import Contacts, Dynamics
 from sapwood.stepping.theta import State
 
@@ -43,7 +43,7 @@ class SpringCylinder:
     Raises
     ------
     TypeError, ValueError
-        For a wrong parameter; the text names it.
+        For a wrong parameter; the message names it.
     """
 
     def __init__(

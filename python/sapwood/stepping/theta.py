@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
@@ -63,7 +63,7 @@ class ThetaStepper:
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
 
     Examples
     --------
@@ -130,9 +130,9 @@ class ThetaStepper:
         Raises
         ------
         FreeMotionError
-            Where Newton's method for the free motion does not converge.
+            If Newton's method for the free motion does not converge.
         SteppingError
-            Where A is not positive definite, the contacts are wrong, or the contact solver leaves
+            If A is not positive definite, the contacts are wrong, or the contact solver leaves
             no velocity to go on with.
         TypeError, ValueError
             For a wrong state or, in the first step, wrong arrays of the model; the text names them.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 
 if TYPE_CHECKING:
     import mujoco
@@ -190,7 +190,7 @@ def _draw(model_file: str, qpos_file: str, path: str, width: int, height: int, r
     """Draw in this process, with the backend of ``MUJOCO_GL``; a rate of 0 is for one picture."""
     import mujoco
 
-    from sapwood.mujoco.drawing import needs_collision_shapes
+    from sapwood.mujoco.results.drawing import needs_collision_shapes
 
     model = mujoco.MjModel.from_binary_path(model_file)
     model.vis.global_.offwidth = max(width, model.vis.global_.offwidth)

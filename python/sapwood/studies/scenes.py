@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.checks import integer
+from sapwood.base.checks import integer
 
 BOX_SIZE = 0.8
 """Inner side length of the clutter's container, m."""

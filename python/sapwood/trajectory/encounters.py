@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.differential import Gradient
+from sapwood.derivatives.differential import Gradient
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver
@@ -42,7 +42,7 @@ class Encounters:
     A : ndarray (n_bodies, 6, 6)
         Mass of each body.
     dt, sigma, beta : float
-        As of :class:`sapwood.ContactProblem`.
+        The same as for :class:`sapwood.ContactProblem`.
     solver : SapSolver
         That solves.
     """
@@ -85,7 +85,7 @@ class Encounters:
         Raises
         ------
         TrajectoryError
-            Where the solve does not converge.
+            If the solve does not converge.
         """
         rows = [find_rows(table, poses) for table in self._tables]
         kept = np.zeros(len(self._pair), np.bool_)

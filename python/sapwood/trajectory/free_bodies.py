@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean
-from sapwood.differential import Gradient
-from sapwood.sensitivity import Sensitivity
+from sapwood.base.checks import boolean
+from sapwood.derivatives.differential import Gradient
+from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solution import Region
 from sapwood.solver import SapSolver
@@ -82,7 +82,7 @@ class FreeBodies:
         Whether bodies meet each other, or half-spaces alone: many bodies are then many runs at
         once.
     sigma, beta : float
-        As for :class:`sapwood.ContactProblem`.
+        The same as for :class:`sapwood.ContactProblem`.
     settings : SapSettings, optional
         Of the solver; by default a relative tolerance of 1e-10. Friction that is lagged has no
         place here.
@@ -97,7 +97,7 @@ class FreeBodies:
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
 
     Notes
     -----

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.checks import boolean, integer
+from sapwood.base.checks import boolean, integer
 from sapwood.trajectory.system import Step, System, TrajectoryError
 
 _Float = NDArray[np.float64]
@@ -123,7 +123,7 @@ class Trajectory:
         TypeError, ValueError
             For a wrong argument.
         TrajectoryError
-            Where a step has no derivatives.
+            If a step has no derivatives.
         """
         bars = []
         for name, bar, states in (("q_bar", q_bar, self.q), ("v_bar", v_bar, self.v)):
@@ -184,9 +184,9 @@ def simulate(
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it.
+        For a wrong argument; the message names it.
     TrajectoryError
-        Where a step cannot be taken.
+        If a step cannot be taken.
     """
     shape = system.inputs_shape
     if inputs is None:

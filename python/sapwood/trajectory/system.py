@@ -143,7 +143,7 @@ class System(Protocol):
         Raises
         ------
         TrajectoryError
-            Where it cannot be taken.
+            If it cannot be taken.
         """
 
     def pull(

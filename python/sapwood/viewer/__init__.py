@@ -14,7 +14,7 @@ surfaces by pressure; Ctrl and the mouse pull at bodies::
 :class:`Recording`, which notebooks show and ``Recording.save`` writes as one HTML file.
 """
 
-from sapwood.optional import imported_for
+from sapwood.base.optional import imported_for
 
 with imported_for("sapwood.viewer", "viewer"):
     import mujoco as _mujoco  # noqa: F401

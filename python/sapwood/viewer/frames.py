@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco import StepContacts, StepPatch, Stepper
-from sapwood.mujoco.drawing import LIFT
-from sapwood.mujoco.state_copy import StateCopy
+from sapwood.mujoco.gradients.state_copy import StateCopy
+from sapwood.mujoco.results.drawing import LIFT
 
 _Float = NDArray[np.float32]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import viser
 
-from sapwood import __version__
+from sapwood._core import __version__
 
 
 def start_server(host: str, port: int) -> viser.ViserServer:
@@ -31,7 +31,7 @@ def start_server(host: str, port: int) -> viser.ViserServer:
     Raises
     ------
     OSError
-        Where it cannot listen there.
+        If it cannot listen there.
     """
     # viser serves from a thread, which would keep to itself that it cannot
     socket.create_server((host, 0)).close()

@@ -7,7 +7,7 @@ import viser
 import viser.transforms
 from numpy.typing import NDArray
 
-from sapwood.mujoco.drawing import RAMP
+from sapwood.mujoco.results.drawing import RAMP
 from sapwood.viewer.frames import Frame
 from sapwood.viewer.instances import Instances
 

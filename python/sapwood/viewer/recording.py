@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 from sapwood.mujoco import Stepper
 from sapwood.solution import Region
 from sapwood.viewer.arrows import COLOURS
@@ -72,7 +72,7 @@ class Recording:
         Raises
         ------
         ValueError
-            Where there are no frames.
+            If there are no frames.
         """
         if not self.frames:
             raise ValueError("the recording has no frames")
@@ -95,7 +95,7 @@ class Recording:
         Raises
         ------
         ValueError
-            Where there are no frames.
+            If there are no frames.
         """
         if not self.frames:
             raise ValueError("the recording has no frames")
@@ -127,9 +127,9 @@ class Recording:
         Raises
         ------
         ValueError
-            Where there are no frames.
+            If there are no frames.
         OSError
-            Where the file cannot be written.
+            If the file cannot be written.
         """
         write_file(path, self.to_html(title))
 

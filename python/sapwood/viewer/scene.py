@@ -11,7 +11,7 @@ import numpy as np
 import viser
 from numpy.typing import NDArray
 
-from sapwood.mujoco.drawing import SHOWN_GROUPS, needs_collision_shapes
+from sapwood.mujoco.results.drawing import SHOWN_GROUPS, needs_collision_shapes
 from sapwood.viewer.arrows import ContactArrows
 from sapwood.viewer.frames import Frame
 from sapwood.viewer.looks import Look, geom_look, look

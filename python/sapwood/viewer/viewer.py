@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
-from sapwood.checks import boolean
+from sapwood.base.checks import boolean
 from sapwood.mujoco import Stepper
 from sapwood.viewer.dragging import Dragging
 from sapwood.viewer.frames import Camera
@@ -60,7 +60,7 @@ class Viewer:
     ValueError
         For a rate that is not positive.
     OSError
-        Where the address cannot be served at.
+        If the address cannot be served at.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ def view(
     control : callable, optional
         Called with ``data`` before each step, to set controls.
     host, port : str, int
-        As for :class:`Viewer`.
+        The same as for :class:`Viewer`.
     paused : bool
         Whether to wait for Play.
     opened : callable, optional

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sapwood
-from sapwood.files import RowFile, write_file
+from sapwood.base.files import RowFile, write_file
 from sapwood.mujoco import StepError
 from sapwood.settings import Friction
 from sapwood.studies.dual_arm.control import Control

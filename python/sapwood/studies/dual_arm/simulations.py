@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sapwood import ContactMaterial, ContactProblem, PressureField, SapSettings
 from sapwood.mujoco import Stepper
-from sapwood.mujoco.fields import Field
+from sapwood.mujoco.reading.fields import Field
 from sapwood.settings import Friction
 from sapwood.studies import peers
 from sapwood.studies.dual_arm.forces import Touch

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sapwood.optional import install_command
+from sapwood.base.optional import install_command
 from sapwood.studies.experiments.journal import provenance
 from sapwood.studies.experiments.points import Outcome, Point, describe
 from sapwood.studies.experiments.processes import WorkerProcess

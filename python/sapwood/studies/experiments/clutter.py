@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 import sapwood
 from sapwood import SapSettings, _core
-from sapwood.checks import integer
-from sapwood.files import RowFile, write_file
+from sapwood.base.checks import integer
+from sapwood.base.files import RowFile, write_file
 from sapwood.mujoco import StepError
 from sapwood.settings import LineSearch
 from sapwood.studies import scenes

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 import sapwood
 from sapwood import _core
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 from sapwood.studies.experiments.points import Point
 
 if sys.platform != "win32":

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from sapwood.processors import usable_processors
+from sapwood.base.processors import usable_processors
 from sapwood.studies.experiments.points import Outcome, Point
 from sapwood.studies.experiments.processes import on_cores
 

@@ -21,9 +21,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.files import RowFile, write_file
+from sapwood.base.files import RowFile, write_file
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco.state_copy import StateCopy
+from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.studies.experiments.measured_steps import (
     STEP_DTYPE,
     record_solution,

@@ -47,8 +47,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.checks import integer
-from sapwood.files import write_file
+from sapwood.base.checks import integer
+from sapwood.base.files import write_file
 from sapwood.studies.experiments.journal import Journal
 from sapwood.studies.experiments.mapping import map_points
 from sapwood.studies.experiments.points import Outcome, Point

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from sapwood.checks import regular_file
+from sapwood.base.checks import regular_file
 from sapwood.problem.symmetry import ROUND_OFF, SINGLE, must_be_symmetric, symmetric_part_taken
 from sapwood.studies.fclib.problems import GlobalProblem, LocalProblem
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sapwood.files import write_file
+from sapwood.base.files import write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,184 @@
+"""Checks of arguments that are no arrays; the text of an error names the argument."""
+
+from __future__ import annotations
+
+import operator
+import os
+import stat
+from typing import Any
+
+import numpy as np
+
+from sapwood import _core
+
+
+def boolean(value: object, name: str) -> bool:
+    """Return a truth value as a bool.
+
+    Parameters
+    ----------
+    value : object
+        A bool of Python or NumPy; no number, and no str.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    bool
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} = {value!r}: must be True or False")
+    return bool(value)
+
+
+def integer(value: object, name: str, least: int | None = None) -> int:
+    """Return an integer as an int.
+
+    Parameters
+    ----------
+    value : object
+        An int, or what can stand for one without loss; no bool.
+    name : str
+        Name of the argument, for the error.
+    least : int, optional
+        Smallest value allowed.
+
+    Returns
+    -------
+    int
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer.
+    ValueError
+        If it is smaller than `least`.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise ValueError(f"{name} = {number}: must be >= {least}")
+    return number
+
+
+def real(value: object, name: str) -> float:
+    """Return a real number as a float.
+
+    Parameters
+    ----------
+    value : object
+        An int or a float, or what can stand for one; no bool.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If it is no real number.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} must be a real number, not {type(value).__name__}")
+    return float(value)
+
+
+def file_name(path: object, name: str) -> str:
+    """Return a path as a str.
+
+    Parameters
+    ----------
+    path : object
+        A str or path-like object; not a file descriptor.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    str
+        The path.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"{name} must be a str or a path, not {type(path).__name__}")
+    return os.fsdecode(path)
+
+
+def stiffness(value: Any, name: str) -> float:
+    """Return a stiffness, which may be infinite, as a float.
+
+    Parameters
+    ----------
+    value : object
+        A positive number.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    float
+        The value.
+
+    Raises
+    ------
+    TypeError
+        If it is no real number.
+    ValueError
+        If it is not positive.
+    """
+    number = float(_core.as_float64(value, name, (), "any"))
+    if not number > 0.0:
+        raise ValueError(f"{name} = {number:g}: must be > 0; inf is rigid")
+    return number
+
+
+def regular_file(path: object, name: str) -> str:
+    """Return the path of a file that can be read, as a str.
+
+    Libraries that read files wait for a pipe, and tell too little of a file that is not there.
+
+    Parameters
+    ----------
+    path : object
+        A str or path-like object.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    str
+        The path.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    TypeError
+        If `path` is no path.
+    ValueError
+        If it is no regular file, or no name that files can have.
+    """
+    text = file_name(path, name)
+    try:
+        mode = os.stat(text).st_mode
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from error
+    if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+        raise ValueError(f"{text}: not a regular file")
+    open(text, "rb").close()
+    return text

@@ -1,0 +1,1 @@
+"""Derivatives of solutions with respect to their problems."""

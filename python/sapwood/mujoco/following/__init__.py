@@ -1,0 +1,1 @@
+"""Models that change in place: which arrays changed, and which parameters follow."""

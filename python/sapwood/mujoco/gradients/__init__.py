@@ -1,0 +1,1 @@
+"""Derivatives of a step, from copies of the state and slopes of the free motion."""

@@ -1,0 +1,119 @@
+"""Derivatives on the manifold of a model's positions, whose quaternions have length 1."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.trajectory.rotations import by_body_turns, exponential_and_slope
+
+_Float = NDArray[np.float64]
+
+
+class Manifold:
+    """The manifold of a model's positions: its quaternions and its other positions.
+
+    A derivative by the numbers q has nq components; a derivative by small motions from q, in the
+    coordinates of the velocities, has nv.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    """
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
+        turning = free | (model.jnt_type == mujoco.mjtJoint.mjJNT_BALL)
+        shift = np.where(free, 3, 0)
+        q, v = (model.jnt_qposadr + shift)[turning], (model.jnt_dofadr + shift)[turning]
+        self._q4, self._v3 = q[:, None] + np.arange(4), v[:, None] + np.arange(3)
+        # positions outside of quaternions have the same order in q and v
+        self._q = np.setdiff1d(np.arange(model.nq), self._q4)
+        self._v = np.setdiff1d(np.arange(model.nv), self._v3)
+        self._model = model
+
+    def moved(self, q: _Float, v: _Float, time: float) -> _Float:
+        """Positions after a time at constant velocity.
+
+        Parameters
+        ----------
+        q : ndarray (nq,)
+            Positions.
+        v : ndarray (nv,)
+            Velocities.
+        time : float
+            Time, s.
+
+        Returns
+        -------
+        ndarray (nq,)
+            The positions after it.
+        """
+        found = np.array(q)
+        mujoco.mj_integratePos(self._model, found, v, time)
+        return found
+
+    def by_motions(self, q: _Float, q_bar: _Float) -> _Float:
+        """Derivatives by motions, from derivatives by the numbers q.
+
+        Parameters
+        ----------
+        q, q_bar : ndarray (nq,)
+            Positions, and dL/dq.
+
+        Returns
+        -------
+        ndarray (nv,)
+            dL/d of motions; the component along a quaternion is dropped.
+        """
+        found = np.empty(self._model.nv)
+        found[self._v] = q_bar[self._q]
+        Q = by_body_turns(q[self._q4])
+        found[self._v3] = 0.5 * (Q.transpose(0, 2, 1) @ q_bar[self._q4][..., None])[..., 0]
+        return found
+
+    def by_numbers(self, q: _Float, bar: _Float) -> _Float:
+        """Derivatives by the numbers q, from derivatives by motions.
+
+        Parameters
+        ----------
+        q : ndarray (nq,)
+            Positions.
+        bar : ndarray (nv,)
+            dL/d of motions.
+
+        Returns
+        -------
+        ndarray (nq,)
+            dL/dq, orthogonal to the quaternions.
+        """
+        found = np.empty(self._model.nq)
+        found[self._q] = bar[self._v]
+        Q = by_body_turns(q[self._q4])
+        found[self._q4] = 2.0 * (Q @ bar[self._v3][..., None])[..., 0]
+        return found
+
+    def pull(self, v: _Float, time: float, bar: _Float) -> tuple[_Float, _Float]:
+        """Propagate derivatives by motions back through positions after a time.
+
+        Parameters
+        ----------
+        v : ndarray (nv,)
+            Velocities.
+        time : float
+            Time, s.
+        bar : ndarray (nv,)
+            dL/d of motions after it.
+
+        Returns
+        -------
+        ndarray (nv,), ndarray (nv,)
+            dL/d of motions before it, and of v.
+        """
+        exponential, slope = exponential_and_slope(time * v[self._v3])
+        before, by_v, turns = np.array(bar), time * bar, bar[self._v3][..., None]
+        before[self._v3] = (exponential @ turns)[..., 0]
+        by_v[self._v3] = time * (slope.transpose(0, 2, 1) @ turns)[..., 0]
+        return before, by_v

@@ -1,0 +1,1 @@
+"""Models as the C core reads them: their arrays, their parameters, what is supported."""

@@ -1,0 +1,178 @@
+"""The elements that constrain a MuJoCo model beside contacts, as the C core takes them.
+
+These are limits, equality constraints, friction loss, and actuators that act as implicit
+controllers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.constraints.materials import KINDS, ConstraintMaterial, element_stiffness
+from sapwood.mujoco.reading.arrays import custom_entries
+from sapwood.mujoco.reading.controllers import Controller
+from sapwood.mujoco.reading.names import names_of
+from sapwood.mujoco.reading.support import colliding_flexes
+from sapwood.mujoco.reading.trees import EQUALITIES, holds_mocap, trees_of_equality, trees_of_tendon
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+
+_DISABLE, _OBJECT, _EQUALITY = mujoco.mjtDisableBit, mujoco.mjtObj, mujoco.mjtEq
+_TORQUE_SCALE = 10  # place in eq_data of a weld
+
+
+def _pairs(trees: list[set[int] | None], many: int = -1) -> _Index:
+    """Rows (n, 2) of at most two trees, -1 for none; `many` stands for more than two."""
+    rows = [(many, -1) if t is None else (*sorted(t), -1, -1)[:2] for t in trees]
+    return np.array(rows, dtype=np.int32).reshape(-1, 2)
+
+
+def _limited_joints(model: mujoco.MjModel) -> NDArray[np.intp]:
+    if model.opt.disableflags & (_DISABLE.mjDSBL_LIMIT | _DISABLE.mjDSBL_CONSTRAINT):
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(model.jnt_limited)
+
+
+def _limited_tendons(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    off = model.opt.disableflags & (_DISABLE.mjDSBL_LIMIT | _DISABLE.mjDSBL_CONSTRAINT)
+    return np.asarray(model.tendon_limited, dtype=bool) & (not off)
+
+
+def _has_friction_loss(model: mujoco.MjModel) -> bool:
+    return not model.opt.disableflags & (
+        _DISABLE.mjDSBL_FRICTIONLOSS | _DISABLE.mjDSBL_CONSTRAINT
+    ) and bool(np.any(model.dof_frictionloss) or np.any(model.tendon_frictionloss))
+
+
+def _int32(values: Any) -> _Index:
+    return np.ascontiguousarray(values, dtype=np.int32)
+
+
+def _float64(values: Any, columns: int = 2) -> _Float:
+    return np.array(values, dtype=np.float64).reshape(-1, columns)
+
+
+def element_arrays(
+    model: mujoco.MjModel,
+    constraint: ConstraintMaterial | None,
+    constraints: Mapping[str, ConstraintMaterial] | None,
+    time_step: float,
+    implicit: list[Controller],
+    faults: list[str],
+) -> dict[str, Any] | None:
+    """The constant arrays of the elements, by the names of struct sap_elements of the C core.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    constraint, constraints
+        Materials, see :func:`sapwood.constraints.materials.element_stiffness`.
+    time_step : float
+        Time step, s.
+    implicit : list of Controller
+        Actuators that act implicitly.
+    faults : list of str
+        Takes the texts of malformed custom numbers.
+
+    Returns
+    -------
+    dict or None
+        None where the model has no such elements.
+    """
+    objects = (_OBJECT.mjOBJ_JOINT, _OBJECT.mjOBJ_TENDON, _OBJECT.mjOBJ_EQUALITY)
+    names = {kind: names_of(model, obj) for kind, obj in zip(KINDS, objects, strict=True)}
+    stiffness = element_stiffness(
+        names, custom_entries(model), constraint, constraints, time_step, faults
+    )
+    joints, tendons = _limited_joints(model), _limited_tendons(model)
+    equality = not model.opt.disableflags & _DISABLE.mjDSBL_EQUALITY and model.neq > 0
+    flexes = int(colliding_flexes(model).size)
+    loss = _has_friction_loss(model)
+    if not (joints.size or tendons.any() or equality or implicit or loss or flexes):
+        return None
+    torque_scale = np.abs(np.asarray(model.eq_data)[:, _TORQUE_SCALE])
+    weld = (model.eq_type == _EQUALITY.mjEQ_WELD) & (torque_scale > 0.0)
+    trees = [trees_of_equality(model, i) for i in range(model.neq)]
+    kinds = [
+        0 if found is None else EQUALITIES.get(int(kind), 0)
+        for kind, found in zip(model.eq_type, trees, strict=True)
+    ]
+    scale = np.ones(model.neq)
+    scale[weld] = 2.0 / torque_scale[weld]
+    is_angle = _is_angle(model)
+    friction = np.where(loss & (model.dof_frictionloss > 0.0), model.dof_frictionloss, 0.0)
+    return {
+        "dof_frictionloss": friction,
+        "nq": int(model.nq),
+        "n_outputs": int(model.nout),
+        "n_flexes": flexes,
+        "limit_joint": _int32(joints),
+        "limit_ball": _int32(model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_BALL),
+        "limit_qposadr": _int32(model.jnt_qposadr[joints]),
+        "limit_dofadr": _int32(model.jnt_dofadr[joints]),
+        "limit_range": _limit_ranges(model, joints),
+        "limit_k": np.ascontiguousarray(stiffness["joint"].k[joints, 0]),
+        "limit_tau_d": stiffness["joint"].tau_d[joints],
+        "limit_angle": _int32(is_angle[joints]),
+        "tendon_tree": _pairs([trees_of_tendon(model, i) for i in range(model.ntendon)], -2),
+        "tendon_limited": _int32(tendons),
+        "tendon_range": _float64(model.tendon_range),
+        "tendon_k": np.ascontiguousarray(stiffness["tendon"].k[:, 0]),
+        "tendon_tau_d": stiffness["tendon"].tau_d,
+        "tendon_angle": _int32([_sums_angles(model, i, is_angle) for i in range(model.ntendon)]),
+        "ten_J_rownnz": _int32(model.ten_J_rownnz),
+        "ten_J_rowadr": _int32(model.ten_J_rowadr),
+        "ten_J_colind": _int32(model.ten_J_colind),
+        "equality_kind": _int32(kinds),
+        "equality_tree": _pairs(trees),
+        "equality_k": stiffness["equality"].k,
+        "equality_tau_d": stiffness["equality"].tau_d,
+        "equality_scale": scale,
+        "equality_angle": _int32([_couples_angles(model, i, is_angle) for i in range(model.neq)]),
+        "equality_driven": _int32([holds_mocap(model, i) for i in range(model.neq)]),
+        "controller_output": _int32([c.output for c in implicit]),
+        "controller_tree": _pairs([c.trees for c in implicit]),
+        "controller_group": _int32([model.actuator_group[c.actuator] for c in implicit]),
+        "controller_dof": _int32([c.dof for c in implicit]),
+        "controller_gains": _float64([c.gains for c in implicit]),
+        "controller_range": _float64([c.range for c in implicit]),
+        "controller_total": _float64([c.total for c in implicit]),
+    }
+
+
+def _is_angle(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """Which joints (njnt) have positions in rad."""
+    turning = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_BALL)
+    return np.isin(model.jnt_type, turning)
+
+
+def _sums_angles(model: mujoco.MjModel, tendon: int, is_angle: NDArray[np.bool_]) -> bool:
+    """Whether the length of a tendon is a sum of angles of joints."""
+    first = model.tendon_adr[tendon]
+    if model.wrap_type[first] != mujoco.mjtWrap.mjWRAP_JOINT:
+        return False
+    joints = model.wrap_objid[first : first + model.tendon_num[tendon]]
+    return bool(is_angle[joints].all())
+
+
+def _couples_angles(model: mujoco.MjModel, equality: int, is_angle: NDArray[np.bool_]) -> bool:
+    """Whether an equality constraint has one row, in rad."""
+    kind, first = model.eq_type[equality], model.eq_obj1id[equality]
+    if kind == _EQUALITY.mjEQ_JOINT:
+        return bool(is_angle[first])
+    return kind == _EQUALITY.mjEQ_TENDON and _sums_angles(model, first, is_angle)
+
+
+def _limit_ranges(model: mujoco.MjModel, joints: NDArray[np.intp]) -> _Float:
+    """Lower and upper limits; a ball joint has its angle bounded by the larger of the two."""
+    ranges = _float64(model.jnt_range[joints])
+    ball = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_BALL
+    ranges[ball, 1] = ranges[ball].max(axis=1)
+    return ranges

@@ -1,0 +1,70 @@
+"""The trees that tendons, joints and equality constraints of a MuJoCo model move."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+_EQUALITY, _OBJECT = mujoco.mjtEq, mujoco.mjtObj
+
+# equality types of the C core, enum sap_equality; others are refused
+EQUALITIES = {
+    int(_EQUALITY.mjEQ_CONNECT): 1,
+    int(_EQUALITY.mjEQ_WELD): 2,
+    int(_EQUALITY.mjEQ_JOINT): 3,
+    int(_EQUALITY.mjEQ_TENDON): 3,
+}
+
+
+def is_supported(model: mujoco.MjModel, equality: int) -> bool:
+    """Whether the C core has this kind of equality constraint."""
+    return int(model.eq_type[equality]) in EQUALITIES
+
+
+def trees_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int] | None:
+    """Trees that a tendon moves; None for more than two."""
+    count = int(model.tendon_treenum[tendon])
+    return None if count > 2 else {int(t) for t in model.tendon_treeid[tendon, :count]} - {-1}
+
+
+def _tree_of_body(model: mujoco.MjModel, body: int) -> set[int]:
+    return {int(model.body_treeid[model.body_weldid[body]])} - {-1}
+
+
+def tree_of_joint(model: mujoco.MjModel, joint: int) -> set[int]:
+    """The tree that a joint moves."""
+    return {int(model.dof_treeid[model.jnt_dofadr[joint]])}
+
+
+def _body_of_equality(model: mujoco.MjModel, equality: int, obj: int) -> int:
+    """The body of an object of a connect or weld constraint."""
+    site = model.eq_objtype[equality] == _OBJECT.mjOBJ_SITE
+    return int(model.site_bodyid[obj]) if site else obj
+
+
+def holds_mocap(model: mujoco.MjModel, equality: int) -> bool:
+    """Whether an equality constraint holds something to a mocap body."""
+    if int(model.eq_type[equality]) not in (_EQUALITY.mjEQ_CONNECT, _EQUALITY.mjEQ_WELD):
+        return False
+    sides = (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality]))
+    bodies = [_body_of_equality(model, equality, obj) for obj in sides if obj >= 0]
+    return bool(np.any(model.body_mocapid[model.body_rootid[bodies]] >= 0))
+
+
+def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
+    """Trees that an equality constraint moves; None for more than two."""
+    trees: set[int] = set()
+    for obj in (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])):
+        kind = model.eq_type[equality]
+        if obj < 0:
+            continue
+        if kind == _EQUALITY.mjEQ_JOINT:
+            trees |= tree_of_joint(model, obj)
+        elif kind == _EQUALITY.mjEQ_TENDON:
+            found = trees_of_tendon(model, obj)
+            if found is None:
+                return None
+            trees |= found
+        else:
+            trees |= _tree_of_body(model, _body_of_equality(model, equality, obj))
+    return trees if len(trees) <= 2 else None

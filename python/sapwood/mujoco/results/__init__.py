@@ -1,0 +1,1 @@
+"""Results of steps: contacts, constraints, records of runs, errors and warnings."""

@@ -1,0 +1,1 @@
+"""Ways to take the steps of a model, in C and in Python."""
