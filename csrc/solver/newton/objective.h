@@ -36,8 +36,8 @@ struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_islan
 struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct sap_island *island,
                                           double constraints);
 
-/* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c, under this law of
- * friction */
+/* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c, under this law
+ * of friction */
 struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island,
                                    sap_friction friction);
 
