@@ -54,8 +54,8 @@ struct sap_clamps {
 struct sap_pool {
   double soft; /* eps_s^2 */
 
-  /* present friction: convex, with fixed bounds b, or with b = mu gamma_n, which evaluation
-   * writes */
+  /* law of friction: convex, bounded by a fixed b (lagged), or by b = mu gamma_n (Coulomb), which
+   * evaluation writes; sap_pool_with() shows the triples under another one */
   sap_friction friction;
 
   /* (n) v_c at the iterate, and its change along the line */
@@ -78,6 +78,17 @@ void sap_pool_take(struct sap_arena *arena, int32_t n, size_t count, double **co
 
 /* Carves the arrays that every law has, and the arrays of contacts. */
 void sap_pool_carve_common(struct sap_pool *pool, struct sap_arena *arena, int32_t n);
+
+/* Returns the same triples and arrays under this law of friction: the pool itself, or `view`. */
+static inline struct sap_pool *sap_pool_with(struct sap_pool *pool, sap_friction friction,
+                                             struct sap_pool *view) {
+  if (pool->friction == friction) {
+    return pool;
+  }
+  *view = *pool;
+  view->friction = friction;
+  return view;
+}
 
 static inline struct sap_contact sap_pool_get(const struct sap_pool *pool, int32_t i) {
   return (struct sap_contact){

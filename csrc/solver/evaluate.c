@@ -178,7 +178,7 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
     sap_workspace_gather(w, island, dv, w->dv);
     sap_refresh(w, island);
     sap_evaluate_bounded(w, island);
-    const struct sap_line line = sap_line_make(w, island);
+    const struct sap_line line = sap_line_make(w, island, w->plan->friction);
     for (int32_t k = 0; k < n; ++k) {
       const struct sap_line_point point = sap_line_at(&line, alpha[k]);
       difference[k] += sap_line_difference(&line, alpha[k]);

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "step/contacts/contact_jacobian.h"
-#include "step/contacts/material.h"
 #include "step/joints/release.h"
 
 static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
@@ -132,191 +130,6 @@ static void list_faces(struct sap_gather *gather, const double *cdof) {
   }
 }
 
-/* Position, which it returns, and axes (t1, t2, n) of contact i of the list, as those of contact
- * c */
-static const double *place(struct sap_gather *gather, const struct sap_contact_list *list,
-                           int32_t i, int32_t c) {
-  const double *frame = sap_doubles_at(list->frame, i), *p = sap_doubles_at(list->pos, i);
-  double *axes = gather->frame + 9 * (int64_t)c;
-  memcpy(axes, frame + 3, 6 * sizeof *axes);
-  memcpy(axes + 6, frame, 3 * sizeof *axes);
-  return memcpy(gather->position + 3 * (int64_t)c, p, 3 * sizeof *p);
-}
-
-/* Writes the inverse masses by which the engine weighs the bodies of a contact, side by side. That
- * of the contact goes to zero near a centre of rotation, where it would press as if the body
- * weighed tons. */
-static void find_body_masses(struct sap_gather *gather, int32_t c) {
-  const double *w = gather->forest->geom_inverse_mass;
-  const int32_t *geom = gather->contacts[c].geom;
-  const double one = w ? w[geom[0]] : 0.0, two = w ? w[geom[1]] : 0.0;
-  double *body_w = gather->body_w + 2 * (int64_t)c;
-  body_w[0] = gather->tree_b[c] < 0 ? one + two : one;
-  body_w[1] = gather->tree_b[c] < 0 ? 0.0 : two;
-}
-
-/* Contacts of the faces of patches, from number *kept on and with their J from J on. Returns the
- * end of J. */
-static double *gather_faces(struct sap_gather *gather, const struct sap_movers *movers,
-                            const struct sap_model_state *state, int32_t *kept, double *J) {
-  const geo_surfaces *s = &gather->patches.found;
-  int32_t surface = -1;
-  double mu = 0.0;
-  for (int32_t c = gather->n_listed; c < gather->problem.n_contacts; ++c) {
-    const struct sap_listed_contact contact = gather->contacts[c];
-    const struct sap_face_contact face =
-        sap_patches_contact(&gather->patches, gather->forest, contact.geom, contact.face);
-    const double *p = s->centroid + 3 * (int64_t)contact.face;
-    const int64_t length = sap_contact_jacobian(movers, state, contact.geom, face.axes, p, J);
-    if (length < 0 || !isfinite(s->phi0[contact.face])) {
-      set_fault(gather, SAP_FAULT_PATCH, contact.geom[0]);
-      return J;
-    }
-    if (length == 0) {
-      continue;
-    }
-    J += length;
-    while (surface < 0 || contact.face >= s->pair_start[surface + 1]) {
-      mu = sap_patches_friction(&gather->patches, gather->forest, ++surface);
-    }
-    const int32_t to = (*kept)++;
-    memcpy(gather->position + 3 * (int64_t)to, p, 3 * sizeof *p);
-    memcpy(gather->frame + 9 * (int64_t)to, face.axes, sizeof face.axes);
-    gather->phi0[to] = s->phi0[contact.face];
-    gather->k[to] = s->k[contact.face];
-    gather->tau_d[to] = gather->phi0[to] > 0.0 ? fmin(face.tau_d, gather->open_tau_d) : face.tau_d;
-    gather->mu[to] = mu;
-    gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
-    gather->release[to] = gather->delta[to] = INFINITY;
-    gather->barrier[to] = SAP_BARRIER_NONE;
-    gather->barrier_lambda[to] = 1.0;
-    gather->contacts[to] = contact;
-    gather->tree_a[to] = gather->tree_a[c];
-    gather->tree_b[to] = gather->tree_b[c];
-    find_body_masses(gather, to);
-  }
-  return J;
-}
-
-/* mu of a contact; not finite where the engine has none that is */
-static double friction_of(const struct sap_listed_contact *contact,
-                          const struct sap_contact_list *list, const struct sap_material *pair) {
-  if (contact->dim == 1) {
-    return 0.0;
-  }
-  return pair->friction_given
-             ? pair->mu
-             : sap_friction_of_engine(sap_doubles_at(list->friction, contact->index));
-}
-
-/* Contacts that move no dof (at a point on the axis of the only joint) have no say and are left
- * out. */
-static sap_status gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                                  const struct sap_contact_list *list, enum sap_cone cone,
-                                  const struct sap_release *release) {
-  const size_t bytes = sizeof(double) * (size_t)(gather->nJ / 3 * 4 + gather->spins.nJ);
-  if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
-    return SAP_OUT_OF_MEMORY;
-  }
-  gather->J = (double *)(void *)gather->jacobian.base;
-  gather->spins.J = gather->J + gather->nJ;
-  gather->waiting.J = gather->spins.J + gather->spins.nJ;
-  gather->waiting.nJ = gather->waiting.n = 0;
-  gather->spins.nJ = 0;
-  const struct sap_movers movers = {gather->forest, gather->motion, gather->transposed};
-  double *J = gather->J;
-  int32_t kept = 0;
-  struct sap_material pair = {0};
-  int32_t pair_of[2] = {-1, -1};
-  for (int32_t c = 0; c < gather->n_listed; ++c) {
-    const struct sap_listed_contact *contact = gather->contacts + c;
-    const double *p = place(gather, list, contact->index, kept);
-    const double *axes = gather->frame + 9 * (int64_t)kept;
-    const int64_t length = sap_contact_jacobian(&movers, state, contact->geom, axes, p, J);
-    const double phi0 = *sap_doubles_at(list->dist, contact->index);
-    if (length < 0 || !isfinite(phi0)) {
-      set_fault(gather, SAP_FAULT_CONTACT, contact->index);
-      return SAP_OK;
-    }
-    if (length == 0) {
-      continue;
-    }
-
-    /* contacts of two geoms lie side by side in the list */
-    if (memcmp(pair_of, contact->geom, sizeof pair_of) != 0) {
-      pair = sap_material_of_pair(gather->forest, contact->geom[0], contact->geom[1]);
-      memcpy(pair_of, contact->geom, sizeof pair_of);
-    }
-    const double tau_d = phi0 > 0.0 ? fmin(pair.tau_d, gather->open_tau_d) : pair.tau_d;
-    if (gather->waits && phi0 > 0.0 && pair.barrier == SAP_BARRIER_NONE) {
-      const struct sap_waiting_contact open = {
-          .tree = {gather->tree_a[c], gather->tree_b[c]}, .phi0 = phi0, .h = gather->dt + tau_d};
-      if (sap_waiting_take(&gather->waiting, gather->forest, &open, J, gather->free_motion.v_0,
-                           gather->free_motion.v_star)) {
-        continue;
-      }
-    }
-    const double mu = friction_of(contact, list, &pair);
-    if (!isfinite(mu)) {
-      set_fault(gather, SAP_FAULT_CONTACT, contact->index);
-      return SAP_OK;
-    }
-    J += length;
-    gather->phi0[kept] = phi0;
-    gather->k[kept] = pair.k;
-    gather->tau_d[kept] = tau_d;
-    gather->barrier[kept] = pair.barrier;
-    gather->delta[kept] = pair.delta;
-    gather->barrier_lambda[kept] = pair.barrier_lambda;
-    gather->mu[kept] = mu;
-
-    /* a surface that moves: friction drives v_c,t to minus its velocity */
-    double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept;
-    v_hat_t[0] = v_hat_t[1] = 0.0;
-    if (list->surface_velocity.base) {
-      const double *velocity = sap_doubles_at(list->surface_velocity, contact->index);
-      v_hat_t[0] = -velocity[0];
-      v_hat_t[1] = -velocity[1];
-    }
-    if (cone == SAP_CONE_PYRAMIDAL) {
-      memcpy(gather->edge_friction + SAP_FRICTIONS * (int64_t)kept,
-             sap_doubles_at(list->friction, contact->index),
-             sizeof(double) * (size_t)(contact->dim - 1));
-    }
-    if (contact->dim > 3 && mu > 0.0) {
-      struct sap_spin_gather *spins = &gather->spins;
-      enum sap_fault fault =
-          sap_spin_add(spins, gather->forest, gather->motion, state->cdof, list, contact, kept);
-      const int32_t n = spins->spin.n;
-      if (n > 0 && spins->contact[n - 1] == kept && pair.barrier != SAP_BARRIER_NONE) {
-        fault = SAP_FAULT_DIMENSION; /* cores are for three components */
-      }
-      if (fault != SAP_FAULT_NONE) {
-        set_fault(gather, fault, contact->index);
-        return SAP_OK;
-      }
-    }
-    if (kept != c) {
-      gather->contacts[kept] = *contact;
-      gather->tree_a[kept] = gather->tree_a[c];
-      gather->tree_b[kept] = gather->tree_b[c];
-    }
-    const int32_t trees[2] = {gather->tree_a[kept], gather->tree_b[kept]};
-    gather->release[kept] =
-        pair.barrier == SAP_BARRIER_NONE && isinf(pair.k)
-            ? sap_release_contact(release, gather->contacts + kept, trees, J - length, -phi0, tau_d)
-            : INFINITY;
-    find_body_masses(gather, kept);
-    ++kept;
-  }
-  J = gather_faces(gather, &movers, state, &kept, J);
-  if (gather->fault == SAP_FAULT_NONE) {
-    gather->problem.n_contacts = kept;
-    gather->nJ = kept > 0 ? J - gather->J : 0;
-  }
-  return SAP_OK;
-}
-
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 /* V_1 of problem/loads.h over the release speed */
@@ -422,6 +235,25 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   return sap_gather_again(gather, state, list, elements, cone, parameters);
 }
 
+/* the motion and the engine's parameters that rows are released by */
+static struct sap_release release_of(struct sap_gather *gather, const struct sap_model_state *state,
+                                     const struct sap_contact_list *list,
+                                     const struct sap_element_state *elements) {
+  return (struct sap_release){.forest = gather->forest,
+                              .dt = gather->dt,
+                              .speed = gather->release_speed,
+                              .rate = gather->release_rate,
+                              .v = state->qvel,
+                              .M = state->M,
+                              .A = gather->free_motion.A,
+                              .change = gather->free_motion.change,
+                              .motion = gather->row_motion,
+                              .KBIP = list->KBIP,
+                              .D = elements ? elements->efc_D : NULL,
+                              .left_out = list->left_out,
+                              .reads_rows = &gather->reads_rows};
+}
+
 sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
                             const struct sap_contact_list *list,
                             const struct sap_element_state *elements, enum sap_cone cone,
@@ -449,23 +281,17 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   if (!isinf(gather->release_speed)) {
     sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
   }
-  const struct sap_release release = {.forest = gather->forest,
-                                      .dt = gather->dt,
-                                      .speed = gather->release_speed,
-                                      .rate = gather->release_rate,
-                                      .v = state->qvel,
-                                      .M = state->M,
-                                      .A = gather->free_motion.A,
-                                      .change = gather->free_motion.change,
-                                      .motion = gather->row_motion,
-                                      .KBIP = list->KBIP,
-                                      .D = elements ? elements->efc_D : NULL,
-                                      .left_out = list->left_out,
-                                      .reads_rows = &gather->reads_rows};
+  const struct sap_release release = release_of(gather, state, list, elements);
   sap_release_elements(&release, &gather->elements);
-  status = gather_contacts(gather, state, list, cone, &release);
-  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
+  enum sap_fault fault;
+  int64_t index;
+  status = sap_gather_contacts(gather, state, list, cone, &release, &fault, &index);
+  if (status != SAP_OK) {
     return status;
+  }
+  if (fault != SAP_FAULT_NONE) {
+    set_fault(gather, fault, index);
+    return SAP_OK;
   }
   if (list->left_out && gather->reads_rows) {
     set_fault(gather, SAP_FAULT_LEFT_OUT, -1);

@@ -115,4 +115,14 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
                             const struct sap_element_state *elements, enum sap_cone cone,
                             const sap_step_parameters *parameters);
 
+struct sap_release;
+
+/* A part of the above, in gather_contacts.c: rows and constants of the contacts that were listed;
+ * those that wait or move no dof are left out. A fault is that of entry *index of the engine's
+ * list, or of a patch of geom *index. */
+sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
+                               const struct sap_contact_list *list, enum sap_cone cone,
+                               const struct sap_release *release, enum sap_fault *fault,
+                               int64_t *index);
+
 #endif

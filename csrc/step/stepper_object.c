@@ -229,19 +229,17 @@ static sap_status solve_problem(sap_stepper *stepper, const double *guess, sap_e
   return status;
 }
 
-/* the work of a solve that had too few constraints */
-static void add_work(sap_solution *solution, const sap_solution *before) {
-  solution->iterations += before->iterations;
-  solution->total_iterations += before->total_iterations;
-  solution->line_search_trials += before->line_search_trials;
+static int32_t fallbacks_of(const sap_solution *solution) {
+  int32_t fallbacks = 0;
+  for (int32_t i = 0; i < solution->n_islands; ++i) {
+    fallbacks |= solution->islands[i].fallbacks;
+  }
+  return fallbacks;
 }
 
 /* 1 where a contact or a limit that waited has to act at the velocity found */
 static int misses_constraints(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
-  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
-    return 0;
-  }
   const int contacts = sap_waiting_check(&gather->waiting, gather->forest, gather->v);
   return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
 }
@@ -260,42 +258,83 @@ static double find_overlap(const struct sap_gather *gather) {
   return largest;
 }
 
+/* ---- attempts at a step --------------------------------------------------------------------- */
+
+/* The ends of an attempt to solve a step. */
+enum attempt {
+  NO_PROBLEM,         /* a fault, no memory, or nothing that can move */
+  NO_VELOCITY,        /* the solve left none to go on with */
+  MISSES_CONSTRAINTS, /* some of the inactive set have to act at the velocity found */
+  COMPLETE            /* the velocity is that of all constraints */
+};
+
+static enum attempt attempt(sap_stepper *stepper, const sap_step_arrays *arrays,
+                            gather_function *gather_step, const double *guess, sap_status *status,
+                            sap_error *error) {
+  if (!gather_problem(stepper, arrays, gather_step, status)) {
+    return NO_PROBLEM;
+  }
+  *status = solve_problem(stepper, guess, error);
+  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
+    return NO_VELOCITY;
+  }
+  return misses_constraints(stepper) ? MISSES_CONSTRAINTS : COMPLETE;
+}
+
+/* Another attempt, with the constraints that have to act, from the velocity found without them. The
+ * work of both counts. */
+static enum attempt attempt_again(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                  sap_status *status, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  const sap_solution before = stepper->solution;
+  memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);
+  stepper->fallbacks |= SAP_FALLBACK_INACTIVE_SET | fallbacks_of(&before);
+  const enum attempt made =
+      attempt(stepper, arrays, sap_gather_again, gather->guess, status, error);
+  if (made != NO_PROBLEM) {
+    stepper->solution.iterations += before.iterations;
+    stepper->solution.total_iterations += before.total_iterations;
+    stepper->solution.line_search_trials += before.line_search_trials;
+  }
+  return made;
+}
+
+/* Writes the outputs of a step that was solved, and what the next one remembers. */
+static void finish(sap_stepper *stepper, const sap_step_arrays *arrays) {
+  struct sap_gather *gather = &stepper->gather;
+  scatter(stepper, arrays);
+  stepper->took = gather->fault == SAP_FAULT_NONE;
+  if (stepper->took) {
+    sap_ahead_scatter(&gather->ahead, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
+  }
+  stepper->counts[stepper->solution.outcome] += stepper->took;
+  stepper->overlap = find_overlap(gather);
+  if (stepper->took && remembers(stepper, arrays)) {
+    sap_friction_memory_keep(arrays->memory, gather);
+  }
+}
+
 sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays,
                              sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
   stepper->solve_seconds = 0.0;
+  stepper->fallbacks = 0;
   gather->waits = stepper->waits;
   gather->elements.open.waits = 1;
-  if (!gather_problem(stepper, arrays, sap_gather_run, &status)) {
+  enum attempt made =
+      attempt(stepper, arrays, sap_gather_run, gather->free_motion.v_0, &status, error);
+  while (made == MISSES_CONSTRAINTS) {
+    made = attempt_again(stepper, arrays, &status, error);
+  }
+  if (made == COMPLETE) {
+    finish(stepper, arrays);
+  } else if (made == NO_PROBLEM && status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
     /* nothing can move: nothing to write */
-    stepper->took = status == SAP_OK && gather->fault == SAP_FAULT_NONE;
-    stepper->counts[SAP_CONVERGED] += stepper->took;
-    return status;
-  }
-  status = solve_problem(stepper, gather->free_motion.v_0, error);
-  while (misses_constraints(stepper)) {
-    const sap_solution before = stepper->solution;
-    memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);
-    if (!gather_problem(stepper, arrays, sap_gather_again, &status)) {
-      break;
-    }
-    status = solve_problem(stepper, gather->guess, error);
-    add_work(&stepper->solution, &before);
-  }
-  if (!stepper->solved) {
+    stepper->took = 1;
+    ++stepper->counts[SAP_CONVERGED];
+  } else if (!stepper->solved) {
     forget_contacts(gather);
-  } else if (sap_has_velocity(stepper->solution.outcome)) {
-    scatter(stepper, arrays);
-    stepper->took = gather->fault == SAP_FAULT_NONE;
-    if (stepper->took) {
-      sap_ahead_scatter(&gather->ahead, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
-    }
-    stepper->counts[stepper->solution.outcome] += stepper->took;
-    stepper->overlap = find_overlap(gather);
-    if (stepper->took && remembers(stepper, arrays)) {
-      sap_friction_memory_keep(arrays->memory, gather);
-    }
   }
   return status;
 }
@@ -387,10 +426,9 @@ const sap_solution *sap_stepper_solution(const sap_stepper *stepper) {
 
 sap_step_record sap_stepper_record(const sap_stepper *stepper) {
   const sap_solution *s = &stepper->solution;
-  int32_t n_dense = 0, fallbacks = 0;
+  int32_t n_dense = 0;
   for (int32_t i = 0; i < s->n_islands; ++i) {
     n_dense += s->islands[i].storage == SAP_STORAGE_DENSE;
-    fallbacks |= s->islands[i].fallbacks;
   }
   return (sap_step_record){.momentum_error = s->momentum_error,
                            .velocity_error_bound = s->velocity_error_bound,
@@ -405,7 +443,7 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper) {
                            .islands = s->n_islands,
                            .deep_contacts = s->n_deep,
                            .dense_islands = n_dense,
-                           .fallbacks = fallbacks};
+                           .fallbacks = stepper->fallbacks | fallbacks_of(s)};
 }
 
 int sap_step_is_notable(const sap_step_record *record) {

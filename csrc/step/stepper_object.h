@@ -26,6 +26,7 @@ struct sap_stepper {
   double overlap;                     /* as in sap_step_record */
   int solved;                         /* the last step got as far as a solution, */
   int took;                           /* and wrote its outputs */
+  int32_t fallbacks;                  /* as in sap_step_record, but for the last solve's */
   int64_t counts[SAP_NON_FINITE + 1]; /* steps that were taken, by sap_outcome */
 };
 

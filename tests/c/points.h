@@ -117,7 +117,7 @@ static inline int points_load(struct points *p) {
   p->island = &w->plan->graph.island[0];
   sap_workspace_gather(w, p->island, p->v, w->v);
   sap_refresh(w, p->island);
-  return CHECK(isfinite(sap_evaluate(w, p->island).cost));
+  return CHECK(isfinite(sap_evaluate(w, p->island, SAP_FRICTION_CONVEX).cost));
 }
 
 /* a bound that shrinks is no bound, one that grows says less */

@@ -163,7 +163,7 @@ static void check_island(struct sap_workspace *w, const struct sap_island *islan
   double impulse_error[NV];
   struct norms norms = {0, 0};
   sap_workspace_gather(w, island, scene.v, w->v);
-  sap_verify(w, island);
+  sap_verify(w, island, w->plan->friction);
   for (int32_t i = island->scalar_begin; at_minimum && i < island->scalar_end; ++i) {
     w->gradient[i] = 0; /* what is left is the share of round-off */
   }

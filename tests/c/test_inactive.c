@@ -90,6 +90,8 @@ static void the_same_velocity(void) {
     }
     waited += sap_stepper_problem(stepper)->n_contacts < all;
     came += stepper->gather.waiting.all_act;
+    const int32_t fallbacks = sap_stepper_record(stepper).fallbacks;
+    CHECK_EQUAL((fallbacks & SAP_FALLBACK_INACTIVE_SET) != 0, stepper->gather.waiting.all_act);
     sap_stepper_destroy(stepper);
   }
   CHECK(solved > TRIALS / 2);

@@ -23,14 +23,14 @@ static sap_solver *load(const sap_problem *problem, const double *v) {
   CHECK_EQUAL(solver->plan.graph.n_islands, 1);
   sap_workspace_gather(solver->work, &solver->plan.graph.island[0], v, solver->work->v);
   sap_refresh(solver->work, &solver->plan.graph.island[0]);
-  sap_evaluate(solver->work, &solver->plan.graph.island[0]);
+  sap_evaluate(solver->work, &solver->plan.graph.island[0], SAP_FRICTION_CONVEX);
   return solver;
 }
 
 static struct sap_line line_along(sap_solver *solver, const double *dv) {
   const struct sap_island *island = &solver->plan.graph.island[0];
   sap_workspace_gather(solver->work, island, dv, solver->work->dv);
-  return sap_line_make(solver->work, island);
+  return sap_line_make(solver->work, island, SAP_FRICTION_CONVEX);
 }
 
 /* ---- random lines ---- */
@@ -63,7 +63,7 @@ static void for_random_lines(void (*check)(const struct sap_line *line, const sa
     for (int64_t i = 0; i < scene.sizes.nv; ++i) {
       dv[i] *= factor;
     }
-    sap_evaluate(solver->work, &solver->plan.graph.island[0]);
+    sap_evaluate(solver->work, &solver->plan.graph.island[0], SAP_FRICTION_CONVEX);
     const struct sap_line line = line_along(solver, dv);
     if (CHECK(line.product.slope < 0)) {
       check(&line, &solver->settings);

@@ -76,7 +76,7 @@ static void check_hessian_in(enum sap_precision precision, double tolerance,
                              struct sap_workspace *w, const struct sap_island *island) {
   static double H[NV][NV];
   sap_refresh(w, island);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->plan->friction);
   sap_assemble(w, island, precision);
   volatile double tiny = DBL_MIN;
   CHECK(tiny / 4 > 0);

@@ -152,6 +152,10 @@ static void without_room_margins_are_the_models(void) {
   CHECK_STRING(engine.stages, "kmfprnrtqvwuase");
   CHECK_EQUAL(s.data.contacts_full, 0);
   CHECK_EQUAL(world.record.contacts, 2);
+  CHECK(world.record.fallbacks & SAP_FALLBACK_MODEL_CONTACTS);
+  engine.full_of_margins = 0;
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK(!(world.record.fallbacks & SAP_FALLBACK_MODEL_CONTACTS));
   sap_stepper_destroy(s.stepper);
 }
 

@@ -115,7 +115,7 @@ static void check_formula(struct sap_workspace *w, const struct sap_island *isla
   double bound[NV];
   long double expected[NV], least[NV];
   sap_refresh(w, island);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->plan->friction);
   for (int32_t n_steps = 0; n_steps <= 50; n_steps += 25) {
     w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, n_steps, bound);
     sum_patches(w, n_steps, expected, least);
@@ -140,7 +140,7 @@ static void check_errors(struct sap_workspace *w, const struct sap_island *islan
   uint64_t seed = 9;
   double impulse[NV], bound[NV];
   sap_refresh(w, island);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->plan->friction);
   w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, 0, bound);
   memcpy(impulse, w->impulse, (size_t)w->plan->graph.tree.n_scalars * sizeof *impulse);
   for (int32_t p = 0; p < w->plan->graph.n_patches; ++p) {
@@ -151,7 +151,7 @@ static void check_errors(struct sap_workspace *w, const struct sap_island *islan
       w->pool.v_c[k % 3][k / 3] += sign * scale * (double)(patch.n * u * reach);
     }
   }
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->plan->friction);
   for (int32_t j = 0; j < w->plan->graph.tree.n_scalars; ++j) {
     CHECK(fabs(w->impulse[j] - impulse[j]) <= scale * bound[j]);
   }
@@ -169,19 +169,19 @@ static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island
   uint64_t seed = 11;
   double impulse[NV], bound[NV], fresh[NV], most = 0;
   sap_refresh(w, island);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->plan->friction);
   for (int32_t k = 0; k < STEPS; ++k) {
     for (int32_t j = 0; k % 2 == 0 && j < w->plan->graph.tree.n_scalars; ++j) {
       w->dv[j] = check_random(&seed, -1, 1);
     }
-    const struct sap_line line = sap_line_make(w, island);
+    const struct sap_line line = sap_line_make(w, island, w->plan->friction);
     sap_line_advance(&line, k % 2 == 0 ? 1e5 : -1e5);
   }
   CHECK(w->n_steps == STEPS);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->plan->friction);
   memcpy(impulse, w->impulse, (size_t)w->plan->graph.tree.n_scalars * sizeof *impulse);
   w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, bound);
-  sap_verify(w, island);
+  sap_verify(w, island, w->plan->friction);
   CHECK(w->n_steps == 0);
   w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps, fresh);
   for (int32_t j = 0; j < w->plan->graph.tree.n_scalars; ++j) {

@@ -156,7 +156,10 @@ static void a_quiet_step_that_fails_leaves_all(void) {
     s.m.barrier[g] = SAP_BARRIER_NONE;
   }
   s.l.contacts[0].dist = s.l.contacts[1].dist = -10.0;
-  CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
+  sap_step_record records[2];
+  CHECK_EQUAL(sap_mujoco_run(&world, 2, records, NULL), 2);
+  CHECK(records[0].fallbacks & SAP_FALLBACK_FULL_STEP);
+  CHECK(!(records[1].fallbacks & SAP_FALLBACK_FULL_STEP));
   char expected[64];
   (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", loud, loud);
   CHECK_STRING(engine.stages, expected);
@@ -164,7 +167,8 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   open_world(&s, &world);
   engine.n_stages = 0;
   memset(s.m.qvel, 0, sizeof s.m.qvel);
-  CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
+  CHECK_EQUAL(sap_mujoco_run(&world, 2, records, NULL), 2);
+  CHECK(!(records[0].fallbacks & SAP_FALLBACK_FULL_STEP));
   (void)snprintf(expected, sizeof expected, "kmfprtvuae%s", loud);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;

@@ -58,6 +58,16 @@ def test_a_limit_that_closes_unforeseen_is_called_in(friction):
     np.testing.assert_allclose(limit.velocity, [data.qvel[0], -data.qvel[0]])
 
 
+def test_a_step_that_calls_in_a_limit_is_counted():
+    model = mujoco.MjModel.from_xml_string(COUPLED)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    assert stepper.run(data, 2).fallbacks["inactive_set"] == 0
+    data.qvel[1] = -4.0
+    result = stepper.run(data, 2)
+    assert result.fallbacks["inactive_set"] == 1
+    assert result.total_iterations[0] > result.total_iterations[1]
+
+
 def test_the_limit_of_a_tendon_is_called_in():
     """It waits where it is far, at a velocity of its own, and acts where b pulls it along."""
     model = mujoco.MjModel.from_xml_string(TENDON)

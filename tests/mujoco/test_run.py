@@ -23,6 +23,7 @@ import sapwood
 from mujoco_models import full_state, mixed, set_controls, urdf_on_floor
 from sapwood import _core
 from sapwood.mujoco import RunResult, Stepper
+from sapwood.mujoco.results.results import STEP_FALLBACKS
 from sapwood.studies import scenes
 
 MODELS = {
@@ -108,6 +109,26 @@ def test_a_callback_may_steer(every):
     result = at_once.run(b, 100, callback, every)
     assert times == result.time[every - 1 :: every].tolist()
     np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
+
+
+def test_steps_before_which_options_changed_are_counted(falling):
+    stepper, data = falling
+    assert stepper.run(data, 3).fallbacks["options"] == 0
+    asked = []
+
+    def change(model, _):
+        asked.append(model.opt.disableflags)
+        if len(asked) == 2:
+            model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+
+    mujoco.set_mjcb_control(change)
+    try:
+        result = stepper.run(data, 5)
+    finally:
+        mujoco.set_mjcb_control(None)
+    assert result.steps == 5
+    options = result.records["fallbacks"] & STEP_FALLBACKS["options"]
+    assert np.flatnonzero(options).tolist() == [2]
 
 
 def test_a_callback_may_end_the_run(falling):

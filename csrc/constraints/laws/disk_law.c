@@ -1,5 +1,6 @@
-/* This file is the row of friction with a bound of its own (disk.h) in the table of laws. While
- * pool->friction says so, contacts act as convex friction, to find a start and bounds. */
+/* This file is the row of friction with a bound of its own (disk.h) in the table of laws. In a view
+ * of the pool with convex friction, which finds a start and bounds, contacts obey the compliant
+ * law. */
 #include <float.h>
 
 #include "base/fail.h"

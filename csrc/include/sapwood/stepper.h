@@ -141,6 +141,15 @@ SAP_API sap_patch_list sap_stepper_patches(const sap_stepper *stepper);
 
 #define SAP_DEEP_OVERLAP 0.1 /* a step that ends with a larger one is notable */
 
+/* Fallbacks of a step beside those of its solves (enum sap_fallback): further bits of
+ * sap_step_record.fallbacks. */
+enum sap_step_fallback {
+  SAP_FALLBACK_INACTIVE_SET = 1 << 8, /* inactive constraints had to act: solved again with them */
+  SAP_FALLBACK_FULL_STEP = 1 << 9,    /* a lean step failed and was taken again in full */
+  SAP_FALLBACK_MODEL_CONTACTS = 1 << 10, /* mjData had no room for speculative contacts */
+  SAP_FALLBACK_OPTIONS = 1 << 11         /* changed options of the model were checked first */
+};
+
 typedef struct sap_step_record {
   double time;                 /* s, at the end of the step */
   double momentum_error;       /* e_m (24) */
@@ -158,7 +167,7 @@ typedef struct sap_step_record {
   int32_t islands;
   int32_t deep_contacts; /* contacts deeper at the start than their core */
   int32_t dense_islands; /* islands solved in dense storage */
-  int32_t fallbacks;     /* bits of sap_fallback that any island took */
+  int32_t fallbacks;     /* bits of sap_fallback that any island took, and of sap_step_fallback */
 } sap_step_record;
 
 /* Returns 1 if a step did not converge, or ended with a deep overlap. */

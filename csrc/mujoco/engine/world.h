@@ -24,6 +24,7 @@ struct sap_mujoco_world {
   int quiet;                       /* the step leaves out what nobody reads, see lean_step.h */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int reads_rows;                  /* the step before read rows that a quiet step leaves out */
+  int32_t fallbacks;               /* bits of sap_step_fallback that the present step took */
   double started;                  /* end of the step before, by a steady clock, s */
   sap_step_record record;
   sap_step_end end;

@@ -200,6 +200,7 @@ static void find_contacts(sap_mujoco_world *world) {
     a->mj_collision(world->model, d);
     a->mj_makeConstraint(world->model, d);
     world->rows_left_out = 0;
+    world->fallbacks |= SAP_FALLBACK_MODEL_CONTACTS;
   }
 }
 
@@ -418,27 +419,41 @@ int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* A quiet step that was not taken, so that it fails with all that a step leaves, or is taken. A
- * solve that was interrupted is not begun anew. */
-static void take_again(sap_mujoco_world *world, const struct shortage *before) {
+/* The ways on after an attempt at a step. */
+enum next {
+  DONE,
+  TAKE_FULL_STEP, /* a lean step failed: take it in full, or fail with the results of a full one */
+  LEAVE_FORCES    /* a lean step was interrupted: find its smooth forces, and do not solve */
+};
+
+static enum next find_next(const sap_mujoco_world *world) {
+  if (!world->quiet || world->end.failure == SAP_STEP_TAKEN) {
+    return DONE;
+  }
   const int is_interrupted =
       world->end.failure == SAP_STEP_ARGUMENT && world->end.status == SAP_INTERRUPTED;
-  set_shortage(world, before);
-  world->quiet = 0;
-  guarded(world, is_interrupted ? find_smooth_forces : take_step);
-  if (is_interrupted) {
-    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-  }
+  return is_interrupted ? LEAVE_FORCES : TAKE_FULL_STEP;
 }
 
 sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet) {
   const struct shortage before = shortage_of(world);
+  world->fallbacks = 0;
   world->quiet = quiet && !sap_mujoco_is_watched(world);
   guarded(world, take_step);
-  if (world->quiet && world->end.failure != SAP_STEP_TAKEN) {
-    take_again(world, &before);
+  const enum next next = find_next(world);
+  if (next != DONE) {
+    set_shortage(world, &before);
+    world->quiet = 0;
+  }
+  if (next == TAKE_FULL_STEP) {
+    world->fallbacks = SAP_FALLBACK_FULL_STEP;
+    guarded(world, take_step);
+  } else if (next == LEAVE_FORCES) {
+    guarded(world, find_smooth_forces);
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
   }
   const double now = sap_seconds();
+  world->record.fallbacks |= world->fallbacks;
   world->record.seconds = now - world->started;
   world->started = now;
   return world->end.failure;

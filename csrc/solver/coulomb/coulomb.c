@@ -12,6 +12,32 @@
  * friction held; and such steps in a row. */
 enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
 
+/* Reasons for which the search ends. */
+enum search_end {
+  GOES_ON,
+  INTERRUPTED,     /* the caller asked for it */
+  NOT_FINITE,      /* a cost or a norm overflowed */
+  MEETS_TOLERANCE, /* (20) holds */
+  IS_ROUND_OFF,    /* the residual lies within the proved bound on its round-off */
+  NO_PROGRESS,     /* a fixed-point step brought no less than round-off */
+  ITERATION_LIMIT, /* the settings allow no further iteration */
+  NO_DETOUR,       /* fixed-point steps bring nothing, after the restart too */
+  BREAKDOWN,       /* H is not positive definite */
+  N_ENDS
+};
+
+static const sap_outcome outcome_of[N_ENDS] = {
+    [GOES_ON] = SAP_FRICTION_LIMIT,
+    [INTERRUPTED] = SAP_FRICTION_LIMIT,
+    [NOT_FINITE] = SAP_NON_FINITE,
+    [MEETS_TOLERANCE] = SAP_CONVERGED,
+    [IS_ROUND_OFF] = SAP_CONVERGED,
+    [NO_PROGRESS] = SAP_STALLED,
+    [ITERATION_LIMIT] = SAP_FRICTION_LIMIT,
+    [NO_DETOUR] = SAP_FRICTION_LIMIT,
+    [BREAKDOWN] = SAP_BREAKDOWN,
+};
+
 /* The memory of an iteration. */
 struct progress {
   struct sap_step step;
@@ -32,8 +58,7 @@ static double error_of(const struct sap_evaluation *now) {
 }
 
 static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_island *island) {
-  w->pool.friction = SAP_FRICTION_COULOMB;
-  return sap_evaluate(w, island);
+  return sap_evaluate(w, island, SAP_FRICTION_COULOMB);
 }
 
 /* Will the factorization of the iteration before do for the last step, as in newton.c? */
@@ -55,7 +80,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     return -1;
   }
   if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
-    sap_dual_blend(w, island);
+    sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
   const int32_t node = sap_solve_system(w, island, &before->precision, watch, result);
@@ -72,8 +97,8 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
                                const sap_settings *settings, struct sap_evaluation *now) {
   static const double share = 0.9;
   const double before = now->gradient;
-  const struct sap_line line = sap_line_make(w, island);
-  sap_dual_predict(w, island);
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_line_advance(&line, 1);
   *now = evaluate(w, island);
   if (now->gradient <= share * before) {
@@ -83,7 +108,6 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   *now = evaluate(w, island);
   struct sap_step step = {0, 1};
   if (line.product.slope < 0) {
-    w->pool.friction = SAP_FRICTION_LAGGED;
     step = sap_search_exact(&line, settings);
     ++step.trials;
     sap_line_advance(&line, step.alpha);
@@ -109,9 +133,8 @@ static int start_sticking(struct sap_workspace *w, const struct sap_island *isla
     return 0;
   }
   const struct sap_evaluation guess = result->last;
-  const struct sap_line line = sap_line_make(w, island);
-  w->pool.friction = SAP_FRICTION_CONVEX; /* what sticks is not coupled */
-  sap_dual_predict(w, island);
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* what sticks is not coupled */
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
   if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
@@ -125,56 +148,53 @@ static int start_sticking(struct sap_workspace *w, const struct sap_island *isla
 
 /* after an iteration that led to this |D r| */
 static void note(struct progress *before, double gradient) {
-  const int falls = gradient < 0.9 * before->reference_norm;
+  const int falls = gradient < 0.9 * before->reference_norm, leads_up = !(before->step.alpha > 0);
   before->reference_norm = falls ? gradient : before->reference_norm;
-  before->stagnation = falls ? 0 : before->stagnation + 1;
+  before->stagnation = leads_up ? STAGNATION : falls ? 0 : before->stagnation + 1;
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
-/* a convex solve as a part of the search, and on from where it ends */
-static void solve_part(struct sap_workspace *w, const struct sap_island *island,
-                       const sap_settings *settings, sap_friction friction, double tolerance,
-                       struct progress *before, struct sap_newton_result *result) {
-  sap_solve_part(w, island, settings, friction, tolerance, result);
+/* A convex solve that the search falls back on. */
+struct detour {
+  sap_friction friction; /* its law */
+  uint8_t fallback;      /* its bit of enum sap_fallback */
+};
+
+static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
+static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_RESTART};
+
+/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
+ * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
+ * wanted. The search goes on from where it ends. */
+static void take_detour(struct sap_workspace *w, const struct sap_island *island,
+                        const sap_settings *settings, struct progress *before,
+                        struct sap_newton_result *result) {
+  static const double share = 0.1;
+  const int restarts = before->fixed_point_steps == MOST_FIXED_POINT_STEPS;
+  const struct detour *detour = restarts ? &restart : &hold_bounds;
+  const double tolerance = restarts ? 0 : share * error_of(&result->last);
+  sap_solve_part(w, island, settings, detour->friction, tolerance, result);
+  result->fallbacks |= detour->fallback;
   result->last = evaluate(w, island);
   result->tree = -1;
   before->predicts = before->stagnation = 0;
   before->step = (struct sap_step){0};
+  before->fixed_point_steps = restarts ? 0 : before->fixed_point_steps + 1;
+  before->reference_norm = restarts ? INFINITY : before->reference_norm;
+  before->restarted |= restarts;
 }
 
-/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
- * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
- * wanted. */
-static void detour(struct sap_workspace *w, const struct sap_island *island,
-                   const sap_settings *settings, struct progress *before,
-                   struct sap_newton_result *result) {
-  static const double share = 0.1;
-  if (before->fixed_point_steps < MOST_FIXED_POINT_STEPS) {
-    solve_part(w, island, settings, SAP_FRICTION_LAGGED, share * error_of(&result->last), before,
-               result);
-    result->fallbacks |= SAP_FALLBACK_BOUNDS_HELD;
-    ++before->fixed_point_steps;
-  } else {
-    solve_part(w, island, settings, SAP_FRICTION_CONVEX, 0, before, result);
-    result->fallbacks |= SAP_FALLBACK_CONVEX_RESTART;
-    before->fixed_point_steps = 0;
-    before->reference_norm = INFINITY;
-    before->restarted = 1;
-  }
-}
-
-/* Is the iterate the last one? Keeps it where it is the best. */
-static int is_over(struct sap_workspace *w, const struct sap_island *island,
-                   const sap_settings *settings, struct progress *before,
-                   struct sap_newton_result *result) {
+/* Keeps the iterate where it is the best, and says whether it is the last one. */
+static enum search_end visit(struct sap_workspace *w, const struct sap_island *island,
+                             const sap_settings *settings, struct progress *before,
+                             struct sap_newton_result *result) {
   struct sap_evaluation *now = &result->last;
   if (now->gradient <= sap_tolerance(w, settings, now)) {
     before->bounded = sap_conclude(w, island, settings, now);
   }
   sap_record(w, island, result->iterations, &before->step, 0, now);
   if (!(isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost))) {
-    result->outcome = SAP_NON_FINITE;
-    return 1;
+    return NOT_FINITE;
   }
   if (error_of(now) < before->best) {
     before->best = error_of(now);
@@ -182,27 +202,27 @@ static int is_over(struct sap_workspace *w, const struct sap_island *island,
     sap_copy(w->kept, w->v, island);
   }
   if (now->gradient <= sap_tolerance(w, settings, now)) {
-    result->outcome = SAP_CONVERGED;
-    return 1;
+    return MEETS_TOLERANCE;
   }
   if (sap_is_faint(now) && sap_is_round_off(w, island, now)) {
-    result->outcome = SAP_CONVERGED;
     before->bounded = 1;
-    return 1;
+    return IS_ROUND_OFF;
   }
-  result->outcome = SAP_FRICTION_LIMIT;
-  return result->iterations == settings->max_iterations ||
-         (before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted);
+  if (result->iterations == settings->max_iterations) {
+    return ITERATION_LIMIT;
+  }
+  return before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
+                                                                                  : GOES_ON;
 }
 
 /* away from convergence the best iterate counts, and nothing that steps have summed up */
 static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      const sap_settings *settings, const struct progress *before,
-                     struct sap_newton_result *result) {
+                     enum search_end end, struct sap_newton_result *result) {
+  result->outcome = outcome_of[end];
   if (result->outcome != SAP_CONVERGED) {
     sap_copy(w->v, w->kept, island);
-    w->pool.friction = SAP_FRICTION_COULOMB;
-    result->last = sap_verify(w, island);
+    result->last = sap_verify(w, island, SAP_FRICTION_COULOMB);
   }
   if (result->outcome == SAP_STALLED &&
       result->last.gradient <= sap_tolerance(w, settings, &result->last)) {
@@ -213,9 +233,47 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
   sap_bound_error(w, island);
 }
 
+/* Takes one iteration: the sticking start, or Newton's step. */
+static enum search_end take_step(struct sap_workspace *w, const struct sap_island *island,
+                                 const sap_settings *settings, struct progress *before,
+                                 struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  const double gradient = result->last.gradient;
+  if (!start_sticking(w, island, settings, before, watch, result)) {
+    const int32_t node = find_direction(w, island, settings, before, watch, result);
+    if (node >= 0) {
+      result->tree = w->plan->graph.node_tree[node];
+      return BREAKDOWN;
+    }
+    before->step = advance(w, island, settings, &result->last);
+  }
+  before->predicts = 1;
+  before->norm_before = gradient;
+  result->trials += before->step.trials;
+  ++result->iterations;
+  sap_lap(watch, &result->line_search_seconds);
+  note(before, result->last.gradient);
+  return GOES_ON;
+}
+
+/* A step, or a detour where the steps bring too little. */
+static enum search_end go_on(struct sap_workspace *w, const struct sap_island *island,
+                             const sap_settings *settings, struct progress *before,
+                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
+  sap_lap(watch, &result->assembly_seconds);
+  if (before->stagnation < STAGNATION) {
+    return take_step(w, island, settings, before, watch, result);
+  }
+  if (before->fixed_point_steps > 0 && before->best_norm <= sap_bound_error(w, island)) {
+    return NO_PROGRESS;
+  }
+  take_detour(w, island, settings, before, result);
+  *watch = sap_stopwatch_start(settings->record_history);
+  return GOES_ON;
+}
+
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
-  struct sap_newton_result result = {.outcome = SAP_FRICTION_LIMIT, .tree = -1};
+  struct sap_newton_result result = {.tree = -1};
   struct progress before = {.best = INFINITY,
                             .best_norm = INFINITY,
                             .reference_norm = INFINITY,
@@ -226,36 +284,13 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   result.last = evaluate(w, island);
   sap_copy(w->kept, w->v, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
-  while (!sap_interrupted(&w->lookout, work) && !is_over(w, island, settings, &before, &result)) {
-    sap_lap(&watch, &result.assembly_seconds);
-    const double gradient = result.last.gradient;
-    if (before.stagnation == STAGNATION) {
-      if (before.fixed_point_steps > 0 && before.best_norm <= sap_bound_error(w, island)) {
-        result.outcome = SAP_STALLED;
-        break;
-      }
-      detour(w, island, settings, &before, &result);
-      watch = sap_stopwatch_start(settings->record_history);
-      continue;
-    }
-    if (!start_sticking(w, island, settings, &before, &watch, &result)) {
-      const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
-      if (node >= 0) {
-        result.outcome = SAP_BREAKDOWN;
-        result.tree = w->plan->graph.node_tree[node];
-        break;
-      }
-      before.step = advance(w, island, settings, &result.last);
-    }
-    before.predicts = 1;
-    before.norm_before = gradient;
-    result.trials += before.step.trials;
-    ++result.iterations;
-    sap_lap(&watch, &result.line_search_seconds);
-    note(&before, result.last.gradient);
-    before.stagnation = before.step.alpha > 0 ? before.stagnation : STAGNATION;
+  enum search_end end = GOES_ON;
+  while (end == GOES_ON) {
+    end = sap_interrupted(&w->lookout, work) ? INTERRUPTED
+                                             : visit(w, island, settings, &before, &result);
+    end = end == GOES_ON ? go_on(w, island, settings, &before, &watch, &result) : end;
   }
-  conclude(w, island, settings, &before, &result);
+  conclude(w, island, settings, &before, end, &result);
   result.coulomb_gradient = result.last.gradient;
   return result;
 }

@@ -33,13 +33,11 @@ static void take_given(struct sap_workspace *w, int32_t begin, int32_t end) {
 struct sap_evaluation sap_evaluate_bounded(struct sap_workspace *w,
                                            const struct sap_island *island) {
   const int32_t begin = island->triple_begin, end = contacts_end(w, island);
-  if (w->pool.friction == SAP_FRICTION_LAGGED && knows_too_little(w, begin, end)) {
-    w->pool.friction = SAP_FRICTION_COULOMB;
-    sap_evaluate(w, island);
+  if (w->plan->friction == SAP_FRICTION_LAGGED && knows_too_little(w, begin, end)) {
+    sap_evaluate(w, island, SAP_FRICTION_COULOMB);
     take_given(w, begin, end);
-    w->pool.friction = SAP_FRICTION_LAGGED;
   }
-  return sap_evaluate(w, island);
+  return sap_evaluate(w, island, w->plan->friction);
 }
 
 /* |D grad| with Coulomb's friction in place of that of the bounds held */
@@ -72,6 +70,7 @@ static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap
   struct sap_newton_result result = {.outcome = SAP_CONVERGED, .tree = -1};
   if (knows_too_little(w, island->triple_begin, end)) {
     sap_settings rest = *settings;
+    rest.friction = SAP_FRICTION_COULOMB;
     rest.relative_tolerance = fmax(settings->relative_tolerance, rough);
     rest.max_iterations = sap_first_part(settings); /* the others for what will converge */
     result = sap_coulomb(w, island, &rest);

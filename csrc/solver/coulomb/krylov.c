@@ -6,13 +6,15 @@
 #include "solver/coulomb/arnoldi.h"
 
 /* x_c <- U x_c; returns how many contacts slide and touch: of others, and of other laws, it is 0 */
-static int32_t couple(const struct sap_workspace *w, const struct sap_island *island,
+static int32_t couple(struct sap_workspace *w, const struct sap_island *island,
                       double *const x_c[3]) {
+  struct sap_pool view;
+  const struct sap_pool *pool = sap_pool_with(&w->pool, SAP_FRICTION_COULOMB, &view);
   int32_t n = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
     if (w->plan->laws[law]->couple) {
-      n += w->plan->laws[law]->couple(&w->pool, begin, end, x_c);
+      n += w->plan->laws[law]->couple(pool, begin, end, x_c);
       continue;
     }
     for (int r = 0; r < 3; ++r) {

@@ -6,10 +6,10 @@ void sap_solve_part(struct sap_workspace *w, const struct sap_island *island,
                     const sap_settings *settings, sap_friction friction, double tolerance,
                     struct sap_newton_result *sum) {
   sap_settings rest = *settings;
+  rest.friction = friction;
   rest.relative_tolerance = fmax(settings->relative_tolerance, tolerance);
   rest.max_iterations -= sum->iterations;
   rest.start = sum->iterations > 0 ? SAP_START_NEWTON : settings->start;
-  w->pool.friction = friction;
   w->records.before = sum->iterations;
   struct sap_newton_result part = sap_newton(w, island, &rest);
   w->records.before = 0;

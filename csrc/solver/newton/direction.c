@@ -25,16 +25,20 @@ void sap_sticking_system(struct sap_workspace *w, const struct sap_island *islan
   }
 }
 
-void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island) {
+void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island,
+                      sap_friction friction) {
+  struct sap_pool view, *pool = sap_pool_with(&w->pool, friction, &view);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    w->plan->laws[law]->predict(&w->pool, range[0], range[1]);
+    w->plan->laws[law]->predict(pool, range[0], range[1]);
   }
 }
 
-void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island) {
+void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island,
+                    sap_friction friction) {
+  struct sap_pool view, *pool = sap_pool_with(&w->pool, friction, &view);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    w->plan->laws[law]->blend(&w->pool, range[0], range[1]);
+    w->plan->laws[law]->blend(pool, range[0], range[1]);
   }
 }

@@ -58,10 +58,13 @@ enum sap_precision sap_choose_precision(const struct sap_island *island,
 void sap_newton_system(struct sap_workspace *w, const struct sap_island *island);
 void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island);
 
-/* w and gamma_n' from the G and gamma that the direction came from; after sap_line_make() */
-void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island);
+/* w and gamma_n' from the G and gamma that the direction came from, under this law of friction;
+ * after sap_line_make() */
+void sap_dual_predict(struct sap_workspace *w, const struct sap_island *island,
+                      sap_friction friction);
 
 /* their share in G; after the next sap_evaluate() */
-void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island);
+void sap_dual_blend(struct sap_workspace *w, const struct sap_island *island,
+                    sap_friction friction);
 
 #endif

@@ -29,29 +29,31 @@ static double step_inside(const struct sap_line *line) {
 }
 
 /* to where contacts stick to their surfaces, however these move; stays where H breaks down */
-static void follow_surfaces(struct sap_workspace *w, const struct sap_island *island) {
+static void follow_surfaces(struct sap_workspace *w, const struct sap_island *island,
+                            sap_friction friction) {
   sap_sticking_system(w, island);
   sap_assemble(w, island, SAP_DOUBLE);
   if (sap_factor_run(&w->plan->factor, island->index, w->dv) < 0) {
-    const struct sap_line line = sap_line_make(w, island);
+    const struct sap_line line = sap_line_make(w, island, friction);
     sap_line_advance(&line, 1);
   }
 }
 
-int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island) {
+int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island,
+                         sap_friction friction) {
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     w->dv[i] = w->v[i];
     w->v[i] = 0;
   }
   sap_refresh(w, island);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, friction);
   if (sap_fit_barriers(w, island, 1) == 0) {
-    const struct sap_line line = sap_line_make(w, island);
+    const struct sap_line line = sap_line_make(w, island, friction);
     sap_line_advance(&line, step_inside(&line));
     return 0;
   }
-  sap_evaluate(w, island);
-  follow_surfaces(w, island);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, friction);
+  follow_surfaces(w, island, friction);
+  sap_evaluate(w, island, friction);
   return sap_fit_barriers(w, island, 1);
 }

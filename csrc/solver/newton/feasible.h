@@ -12,7 +12,8 @@
 
 /* Moves w->v, outside after sap_evaluate(), inside; the number of contacts whose kappa had to be
  * raised for that. Uses dv. */
-int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island);
+int32_t sap_start_inside(struct sap_workspace *w, const struct sap_island *island,
+                         sap_friction friction);
 
 /* After sap_evaluate(): the smallest kappa that w->v allows, with delta at least `least` >= 1 times
  * as large as it should be; the number of contacts for which it is larger. Needs a new

@@ -97,7 +97,7 @@ int sap_conclude(struct sap_workspace *w, const struct sap_island *island,
       return 1;
     }
   }
-  *last = sap_verify(w, island);
+  *last = sap_verify(w, island, settings->friction);
   return 0;
 }
 

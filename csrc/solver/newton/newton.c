@@ -10,36 +10,85 @@
 #include "solver/newton/iterate.h"
 #include "solver/newton/line_search.h"
 
-/* below round-off costs cannot be compared, slopes still can */
-static struct sap_step search(const struct sap_line *line, int below_roundoff,
-                              const sap_settings *settings) {
-  if (settings->line_search == SAP_LINE_SEARCH_EXACT) {
-    return sap_search_exact(line, settings);
-  }
-  if (!below_roundoff) {
-    return sap_search_backtracking(line, settings);
-  }
-  return sap_line_at(line, 1).slope < INFINITY ? (struct sap_step){1, 0}
-                                               : sap_search_exact(line, settings);
-}
-
-/* what an iteration needs to know of those before it */
-struct progress {
-  struct sap_step step;
-  double gradient;              /* |D grad| of the iterate before, 0 at the guess */
-  double cost;                  /* of the iterate before */
-  double predicted;             /* decrease that Newton's model promised for the last step */
-  double decrease;              /* decrease that the last step brought */
-  double smallest;              /* |D grad| of all iterates, the smallest */
-  double best;                  /* e_m of w->best, the least so far */
-  int idle;                     /* iterations at round-off that did not reduce the gradient */
-  int blocked;                  /* steps without a break that were cut short, as walls do */
-  enum sap_precision precision; /* of the next factorization */
+/* Reasons for which the iterations end. */
+enum newton_end {
+  GOES_ON,
+  INTERRUPTED,     /* the caller asked for it */
+  NOT_FINITE,      /* a cost, a norm or a slope overflowed */
+  MEETS_TOLERANCE, /* (20) holds */
+  IS_ROUND_OFF,    /* the gradient lies within the proved bound on its round-off */
+  NO_PROGRESS,     /* the gradient falls no more, at the end of double precision */
+  ITERATION_LIMIT, /* the settings allow no further iteration */
+  BLOCKED,         /* walls cut too many steps short */
+  BREAKDOWN,       /* H is not positive definite */
+  NO_DESCENT,      /* the direction does not descend */
+  N_ENDS
 };
 
-/* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
-static int descends(const struct sap_workspace *w, const struct sap_island *island) {
-  return sap_dot(island, w->gradient, w->dv) < 0;
+static const sap_outcome outcome_of[N_ENDS] = {
+    [GOES_ON] = SAP_ITERATION_LIMIT,
+    [INTERRUPTED] = SAP_ITERATION_LIMIT,
+    [NOT_FINITE] = SAP_NON_FINITE,
+    [MEETS_TOLERANCE] = SAP_CONVERGED,
+    [IS_ROUND_OFF] = SAP_CONVERGED,
+    [NO_PROGRESS] = SAP_STALLED,
+    [ITERATION_LIMIT] = SAP_ITERATION_LIMIT,
+    [BLOCKED] = SAP_ITERATION_LIMIT,
+    [BREAKDOWN] = SAP_BREAKDOWN,
+    [NO_DESCENT] = SAP_STALLED,
+};
+
+/* The iterations of one minimisation. */
+struct descent {
+  struct sap_workspace *w;
+  const struct sap_island *island;
+  const sap_settings *settings; /* their friction is convex or lagged */
+  struct sap_newton_result result;
+  struct sap_stopwatch watch;
+
+  struct sap_line line;         /* along the last direction */
+  struct sap_step step;         /* that was taken along it */
+  double previous_gradient;     /* |D grad| before it, sqrt(J); 0 at the guess */
+  double previous_cost;         /* l_p before it, J */
+  double predicted_decrease;    /* of l_p by Newton's model, J */
+  double decrease;              /* of l_p, J; 0 without a history */
+  enum sap_precision precision; /* of the next factorization */
+
+  double least_gradient; /* least |D grad| so far, sqrt(J) */
+  double least_error;    /* e_m of w->best, the least so far */
+  int stagnation;        /* iterations at round-off that did not reduce the gradient */
+  int blocked;           /* consecutive steps that were cut short, as walls do */
+  int moved;             /* 1 where the velocities are other than formed from v */
+  int bounded;           /* 1 where the round-off of the last evaluation has a bound */
+  int32_t raised;        /* contacts whose kappa the start needed larger than it should be */
+};
+
+static struct descent begin(struct sap_workspace *w, const struct sap_island *island,
+                            const sap_settings *settings) {
+  const struct descent d = {.w = w,
+                            .island = island,
+                            .settings = settings,
+                            .result = {.tree = -1},
+                            .watch = sap_stopwatch_start(settings->record_history),
+                            .step = {1, 0},
+                            .previous_cost = INFINITY,
+                            .predicted_decrease = INFINITY,
+                            .precision = sap_choose_precision(island, settings),
+                            .least_gradient = INFINITY,
+                            .least_error = INFINITY,
+                            .moved = w->plan->reduction.tree != NULL};
+  sap_copy(w->best, w->v, island);
+  sap_refresh(w, island);
+  return d;
+}
+
+static struct sap_evaluation evaluate(const struct descent *d) {
+  return sap_evaluate(d->w, d->island, d->settings->friction);
+}
+
+static int meets_tolerance(const struct descent *d) {
+  const struct sap_evaluation *now = &d->result.last;
+  return now->gradient <= sap_tolerance(d->w, d->settings, now);
 }
 
 /* Does Newton's own H do better, near the end? */
@@ -47,64 +96,221 @@ static int is_newtons_turn(const struct sap_evaluation *now) {
   return sap_momentum_error(now->gradient, now->scale) <= 0.01;
 }
 
-/* Will the factorization of the iteration before do for the last step? After a full step another
- * one by the same H leaves about the same share of the gradient. */
-static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
-  return fabs(before->step.alpha - 1) < 0.1 &&
-         gradient * gradient <= 0.5 * tolerance * before->gradient;
-}
-
-/* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where
- * they help */
-static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
-                              const sap_settings *settings, struct progress *before,
-                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
-  const struct sap_evaluation *now = &result->last;
-  const int first = result->iterations == 0;
-  if (settings->turning &&
-      factor_suffices(before, now->gradient, sap_tolerance(w, settings, now))) {
-    sap_newton_system(w, island);
-    sap_factor_solve(&w->plan->factor, island->index, w->dv);
-    sap_lap(watch, &result->factor_seconds);
-    if (before->precision == SAP_DOUBLE || sap_is_usable(-sap_dot(island, w->gradient, w->dv))) {
-      return -1;
-    }
-    before->precision = SAP_DOUBLE;
-    result->fallbacks |= SAP_FALLBACK_DOUBLE;
-  }
-  if (settings->turning && !first && !is_newtons_turn(now)) {
-    sap_dual_blend(w, island);
-  }
-  if (settings->start == SAP_START_STICKING && first &&
-      sap_momentum_error(now->gradient, now->scale) > settings->start_threshold) {
-    sap_sticking_system(w, island);
-    if (sap_solve_system(w, island, &before->precision, watch, result) < 0 && descends(w, island)) {
-      return -1;
-    }
-    sap_evaluate(w, island);
-  }
-  sap_newton_system(w, island);
-  return sap_solve_system(w, island, &before->precision, watch, result);
-}
-
-/* has the iteration come to the end of double precision? */
-static int exhausted(struct progress *before, const struct sap_evaluation *now) {
-  const int at_round_off = before->predicted <= DBL_EPSILON * fabs(now->cost) ||
-                           now->gradient <= DBL_EPSILON * now->scale || now->cost >= before->cost;
-  before->idle += at_round_off && now->gradient > 0.9 * before->smallest;
-  return before->idle >= 3;
-}
+/* ---- an iterate ------------------------------------------------------------------------------ */
 
 /* Back along the line where the round-off of v_c has carried a step out of the domain of a
  * barrier */
-static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_island *island,
-                                     const struct sap_line *line, double alpha) {
+static struct sap_evaluation retreat(const struct descent *d) {
   struct sap_evaluation now = {.cost = INFINITY};
   for (int power = -30; power < 0 && !isfinite(now.cost); power += 6) {
-    sap_line_advance(line, -ldexp(alpha, power));
-    now = sap_evaluate(w, island);
+    sap_line_advance(&d->line, -ldexp(d->step.alpha, power));
+    now = evaluate(d);
   }
   return now;
+}
+
+/* Leads an iterate outside of the domain of a barrier back inside. */
+static void enter_domain(struct descent *d) {
+  if (isfinite(d->result.last.cost) || !sap_has_barrier(d->island)) {
+    return;
+  }
+  if (d->result.iterations > 0) {
+    d->result.last = retreat(d);
+    return;
+  }
+  d->raised = sap_start_inside(d->w, d->island, d->settings->friction);
+  d->moved = 1;
+  sap_copy(d->w->best, d->w->v, d->island);
+  d->result.last = evaluate(d);
+}
+
+/* Evaluates without the round-off of the steps where the iterate may be the last one. */
+static void verify_last(struct descent *d) {
+  const int at_end = d->predicted_decrease <= 1e-13 * fabs(d->result.last.cost) ||
+                     meets_tolerance(d) || sap_is_faint(&d->result.last);
+  if (at_end && (d->result.iterations > 0 || d->moved)) {
+    d->bounded = sap_conclude(d->w, d->island, d->settings, &d->result.last);
+  }
+}
+
+static int is_finite(const struct sap_evaluation *now) {
+  return isfinite(now->gradient) && isfinite(now->scale) && isfinite(now->cost);
+}
+
+/* Has the iteration come to the end of double precision? */
+static int is_exhausted(struct descent *d) {
+  const struct sap_evaluation *now = &d->result.last;
+  const int at_round_off = d->predicted_decrease <= DBL_EPSILON * fabs(now->cost) ||
+                           now->gradient <= DBL_EPSILON * now->scale ||
+                           now->cost >= d->previous_cost;
+  d->stagnation += at_round_off && now->gradient > 0.9 * d->least_gradient;
+  return d->stagnation >= 3;
+}
+
+static void keep_best(struct descent *d) {
+  const struct sap_evaluation *now = &d->result.last;
+  const double error = sap_momentum_error(now->gradient, now->scale);
+  d->least_gradient = fmin(d->least_gradient, now->gradient);
+  if (error < d->least_error) {
+    d->least_error = error;
+    sap_copy(d->w->best, d->w->v, d->island);
+  }
+}
+
+/* Evaluates the iterate, and says whether it is the last one. */
+static enum newton_end visit(struct descent *d, int patience) {
+  const struct sap_island *island = d->island;
+  const int32_t work =
+      island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
+  struct sap_evaluation *now = &d->result.last;
+  *now = evaluate(d);
+  if (sap_interrupted(&d->w->lookout, work)) {
+    return INTERRUPTED;
+  }
+  enter_domain(d);
+  verify_last(d);
+  sap_record(d->w, island, d->result.iterations, &d->step, d->decrease, now);
+  sap_lap(&d->watch, &d->result.assembly_seconds);
+  if (!is_finite(now)) {
+    return NOT_FINITE;
+  }
+  const int exhausted = is_exhausted(d);
+  keep_best(d);
+  if (meets_tolerance(d)) {
+    return MEETS_TOLERANCE;
+  }
+  if (sap_is_faint(now) && sap_is_round_off(d->w, island, now)) {
+    d->bounded = 1;
+    return IS_ROUND_OFF;
+  }
+  return exhausted                                             ? NO_PROGRESS
+         : d->result.iterations == d->settings->max_iterations ? ITERATION_LIMIT
+         : d->blocked >= patience                              ? BLOCKED
+                                                               : GOES_ON;
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
+static int descends(const struct descent *d) {
+  return sap_dot(d->island, d->w->gradient, d->w->dv) < 0;
+}
+
+/* H dv = right side, by a new factorization; -1, or the position of the node at which H broke
+ * down */
+static int32_t solve_system(struct descent *d) {
+  return sap_solve_system(d->w, d->island, &d->precision, &d->watch, &d->result);
+}
+
+/* The last step, by the factorization of the iteration before; 0 where that will not do. After a
+ * full step another one by the same H leaves about the same share of the gradient. */
+static int reuse_factor(struct descent *d) {
+  const struct sap_evaluation *now = &d->result.last;
+  if (!(d->settings->turning && fabs(d->step.alpha - 1) < 0.1 &&
+        now->gradient * now->gradient <=
+            0.5 * sap_tolerance(d->w, d->settings, now) * d->previous_gradient)) {
+    return 0;
+  }
+  sap_newton_system(d->w, d->island);
+  sap_factor_solve(&d->w->plan->factor, d->island->index, d->w->dv);
+  sap_lap(&d->watch, &d->result.factor_seconds);
+  if (d->precision == SAP_DOUBLE || sap_is_usable(-sap_dot(d->island, d->w->gradient, d->w->dv))) {
+    return 1;
+  }
+  d->precision = SAP_DOUBLE;
+  d->result.fallbacks |= SAP_FALLBACK_DOUBLE;
+  return 0;
+}
+
+/* The first step, where the guess is poor: that of the sticking start. 0 where it leads uphill. */
+static int start_sticking(struct descent *d) {
+  const struct sap_evaluation *now = &d->result.last;
+  if (d->settings->start != SAP_START_STICKING || d->result.iterations > 0 ||
+      !(sap_momentum_error(now->gradient, now->scale) > d->settings->start_threshold)) {
+    return 0;
+  }
+  sap_sticking_system(d->w, d->island);
+  if (solve_system(d) < 0 && descends(d)) {
+    return 1;
+  }
+  evaluate(d);
+  return 0;
+}
+
+/* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where
+ * they help; -1, or the position of the node at which H broke down */
+static int32_t find_direction(struct descent *d) {
+  if (reuse_factor(d)) {
+    return -1;
+  }
+  if (d->settings->turning && d->result.iterations > 0 && !is_newtons_turn(&d->result.last)) {
+    sap_dual_blend(d->w, d->island, d->settings->friction);
+  }
+  if (start_sticking(d)) {
+    return -1;
+  }
+  sap_newton_system(d->w, d->island);
+  return solve_system(d);
+}
+
+/* alpha = argmin l(v + alpha dv); below round-off costs cannot be compared, slopes still can */
+static struct sap_step search(const struct descent *d) {
+  const int below_roundoff = d->predicted_decrease <= 10 * DBL_EPSILON * fabs(d->previous_cost);
+  if (d->settings->line_search == SAP_LINE_SEARCH_EXACT) {
+    return sap_search_exact(&d->line, d->settings);
+  }
+  if (!below_roundoff) {
+    return sap_search_backtracking(&d->line, d->settings);
+  }
+  return sap_line_at(&d->line, 1).slope < INFINITY ? (struct sap_step){1, 0}
+                                                   : sap_search_exact(&d->line, d->settings);
+}
+
+static enum newton_end take_step(struct descent *d) {
+  static const double short_step = 0.05;
+  const int32_t node = find_direction(d);
+  if (node >= 0) {
+    d->result.tree = d->w->plan->graph.node_tree[node];
+    return BREAKDOWN;
+  }
+  d->line = sap_line_make(d->w, d->island, d->settings->friction);
+  const double slope = d->line.product.slope;
+  if (!(slope < 0)) {
+    return isfinite(slope) ? NO_DESCENT : NOT_FINITE;
+  }
+  if (d->settings->turning) {
+    sap_dual_predict(d->w, d->island, d->settings->friction);
+  }
+  d->predicted_decrease = -0.5 * slope;
+  d->previous_gradient = d->result.last.gradient;
+  d->previous_cost = d->result.last.cost;
+  d->step = search(d);
+  d->decrease = d->w->records.capacity > 0 ? -sap_line_difference(&d->line, d->step.alpha) : 0;
+  d->blocked = d->step.alpha < short_step ? d->blocked + 1 : 0;
+  d->result.trials += d->step.trials;
+  sap_line_advance(&d->line, d->step.alpha);
+  sap_lap(&d->watch, &d->result.line_search_seconds);
+  ++d->result.iterations;
+  return GOES_ON;
+}
+
+/* ---- the iterations -------------------------------------------------------------------------- */
+
+/* Away from convergence the best iterate counts, not the last, and nothing that steps have summed
+ * up. */
+static void conclude(struct descent *d, enum newton_end end) {
+  d->result.outcome = outcome_of[end];
+  if (d->result.outcome != SAP_CONVERGED) {
+    sap_copy(d->w->v, d->w->best, d->island);
+    d->result.last = sap_verify(d->w, d->island, d->settings->friction);
+    d->bounded = 0;
+    if (d->result.outcome == SAP_STALLED && meets_tolerance(d)) {
+      d->result.outcome = SAP_CONVERGED;
+    }
+  }
+  if (!d->bounded) {
+    sap_bound_error(d->w, d->island);
+  }
 }
 
 /* The minimiser with the present kappa; *raised: how many of them the start needed larger than they
@@ -112,119 +318,18 @@ static struct sap_evaluation retreat(struct sap_workspace *w, const struct sap_i
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
                                          const sap_settings *settings, int patience,
                                          int32_t *raised) {
-  static const double short_step = 0.05;
-  struct sap_newton_result result = {.outcome = SAP_ITERATION_LIMIT, .tree = -1};
-  struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
-  struct progress before = {.step = {1, 0},
-                            .cost = INFINITY,
-                            .predicted = INFINITY,
-                            .smallest = INFINITY,
-                            .best = INFINITY,
-                            .precision = sap_choose_precision(island, settings)};
-  struct sap_line line = {0};
-  sap_copy(w->best, w->v, island);
-  sap_refresh(w, island);
-  int moved = w->plan->reduction.tree != NULL; /* are velocities other than formed from v? */
-  int bounded = 0;
-  *raised = 0;
-  const int32_t work =
-      island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
-  for (;; ++result.iterations) {
-    result.last = sap_evaluate(w, island);
-    if (sap_interrupted(&w->lookout, work)) {
-      break;
-    }
-    if (!isfinite(result.last.cost) && sap_has_barrier(island)) {
-      if (result.iterations == 0) {
-        *raised = sap_start_inside(w, island);
-        moved = 1;
-        sap_copy(w->best, w->v, island);
-        result.last = sap_evaluate(w, island);
-      } else {
-        result.last = retreat(w, island, &line, before.step.alpha);
-      }
-    }
-    const int at_end = before.predicted <= 1e-13 * fabs(result.last.cost) ||
-                       result.last.gradient <= sap_tolerance(w, settings, &result.last) ||
-                       sap_is_faint(&result.last);
-    if (at_end && (result.iterations > 0 || moved)) {
-      bounded = sap_conclude(w, island, settings, &result.last);
-    }
-    sap_record(w, island, result.iterations, &before.step, before.decrease, &result.last);
-    sap_lap(&watch, &result.assembly_seconds);
-    if (!isfinite(result.last.gradient) || !isfinite(result.last.scale) ||
-        !isfinite(result.last.cost)) {
-      result.outcome = SAP_NON_FINITE;
-      break;
-    }
-    const int stalled = exhausted(&before, &result.last);
-    before.smallest = fmin(before.smallest, result.last.gradient);
-    const double error = sap_momentum_error(result.last.gradient, result.last.scale);
-    if (error < before.best) {
-      before.best = error;
-      sap_copy(w->best, w->v, island);
-    }
-    if (result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
-      result.outcome = SAP_CONVERGED;
-      break;
-    }
-    if (sap_is_faint(&result.last) && sap_is_round_off(w, island, &result.last)) {
-      result.outcome = SAP_CONVERGED;
-      bounded = 1;
-      break;
-    }
-    if (stalled) {
-      result.outcome = SAP_STALLED;
-      break;
-    }
-    if (result.iterations == settings->max_iterations || before.blocked >= patience) {
-      break;
-    }
-
-    /* H dv = -grad */
-    const int32_t node = find_direction(w, island, settings, &before, &watch, &result);
-    if (node >= 0) {
-      result.outcome = SAP_BREAKDOWN;
-      result.tree = w->plan->graph.node_tree[node];
-      break;
-    }
-
-    /* alpha = argmin l(v + alpha dv) */
-    line = sap_line_make(w, island);
-    if (!(line.product.slope < 0)) {
-      result.outcome = isfinite(line.product.slope) ? SAP_STALLED : SAP_NON_FINITE;
-      break;
-    }
-    if (settings->turning) {
-      sap_dual_predict(w, island);
-    }
-    before.predicted = -0.5 * line.product.slope;
-    before.gradient = result.last.gradient;
-    before.cost = result.last.cost;
-    before.step = search(&line, before.predicted <= 10 * DBL_EPSILON * fabs(before.cost), settings);
-    before.decrease = w->records.capacity > 0 ? -sap_line_difference(&line, before.step.alpha) : 0;
-    before.blocked = before.step.alpha < short_step ? before.blocked + 1 : 0;
-    result.trials += before.step.trials;
-    sap_line_advance(&line, before.step.alpha);
-    sap_lap(&watch, &result.line_search_seconds);
+  struct descent d = begin(w, island, settings);
+  enum newton_end end = visit(&d, patience);
+  while (end == GOES_ON) {
+    end = take_step(&d);
+    end = end == GOES_ON ? visit(&d, patience) : end;
   }
-
-  /* away from convergence the best iterate counts, not the last, and nothing that steps have summed
-   * up */
-  if (result.outcome != SAP_CONVERGED) {
-    sap_copy(w->v, w->best, island);
-    result.last = sap_verify(w, island);
-    bounded = 0;
-    if (result.outcome == SAP_STALLED &&
-        result.last.gradient <= sap_tolerance(w, settings, &result.last)) {
-      result.outcome = SAP_CONVERGED;
-    }
-  }
-  if (!bounded) {
-    sap_bound_error(w, island);
-  }
-  return result;
+  conclude(&d, end);
+  *raised = d.raised;
+  return d.result;
 }
+
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 /* a later part of the same iterations, with the present kappa */
 static void go_on(struct sap_workspace *w, const struct sap_island *island,

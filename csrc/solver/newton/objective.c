@@ -44,11 +44,13 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
 }
 
 /* gamma and J^T gamma from v_c; returns sum l_i */
-static double evaluate_contacts(struct sap_workspace *w, const struct sap_island *island) {
+static double evaluate_contacts(struct sap_workspace *w, const struct sap_island *island,
+                                sap_friction friction) {
+  struct sap_pool view, *pool = sap_pool_with(&w->pool, friction, &view);
   double constraints = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
-    constraints += w->plan->laws[law]->evaluate(&w->pool, range[0], range[1]);
+    constraints += w->plan->laws[law]->evaluate(pool, range[0], range[1]);
   }
   w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.gamma, w->impulse);
   return constraints;
@@ -71,8 +73,9 @@ static struct sap_evaluation balance(struct sap_workspace *w, const struct sap_i
   return now;
 }
 
-struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island) {
-  return balance(w, island, evaluate_contacts(w, island));
+struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island,
+                                   sap_friction friction) {
+  return balance(w, island, evaluate_contacts(w, island, friction));
 }
 
 /* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the
@@ -99,9 +102,10 @@ struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct 
   return now;
 }
 
-struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island) {
+struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island,
+                                 sap_friction friction) {
   refresh_contacts(w, island);
-  return sap_verify_momentum(w, island, evaluate_contacts(w, island));
+  return sap_verify_momentum(w, island, evaluate_contacts(w, island, friction));
 }
 
 void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
@@ -113,12 +117,14 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
 
 /* ---- along a line ---- */
 
-struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island) {
+struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island,
+                              sap_friction friction) {
   multiply_mass(w, island, w->dv, w->dp);
   w->plan->jacobian_loops->multiply(&w->J, island, w->dv, w->pool.dv_c);
   return (struct sap_line){
       .w = w,
       .island = island,
+      .friction = friction,
       .product = w->plan->vectors->products(island->scalar_begin, island->scalar_end, w->dv, w->dp,
                                             w->dw, w->gradient),
   };
@@ -126,12 +132,14 @@ struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *
 
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha) {
   /* dp^T (v(alpha) - v*) - dv_c^T gamma;  dv^T dp + dv_c^T G dv_c */
+  struct sap_pool view;
+  const struct sap_pool *pool = sap_pool_with(&line->w->pool, line->friction, &view);
   struct sap_line_point point = {.alpha = alpha};
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
     double slope, curvature;
-    line->w->plan->laws[law]->line(&line->w->pool, range[0], range[1], alpha, &slope, &curvature);
+    line->w->plan->laws[law]->line(pool, range[0], range[1], alpha, &slope, &curvature);
     point.slope += slope;
     point.curvature += curvature;
   }
@@ -162,11 +170,13 @@ int sap_line_moves(const struct sap_line *line, double alpha) {
 }
 
 double sap_line_difference(const struct sap_line *line, double alpha) {
+  struct sap_pool view;
+  const struct sap_pool *pool = sap_pool_with(&line->w->pool, line->friction, &view);
   double difference = alpha * (line->product.linear + 0.5 * alpha * line->product.quadratic);
   for (int law = sap_law_from(line->island, 0); law < SAP_N_LAWS;
        law = sap_law_from(line->island, law + 1)) {
     const int32_t *range = &line->island->law_begin[law];
-    difference += sap_laws[law]->difference(&line->w->pool, range[0], range[1], alpha);
+    difference += sap_laws[law]->difference(pool, range[0], range[1], alpha);
   }
   return difference;
 }

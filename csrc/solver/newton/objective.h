@@ -29,14 +29,17 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island);
 
 /* sap_refresh() and sap_evaluate() for the whole problem: finds the velocities that were
  * eliminated, and takes momentum and gradient from the whole A. */
-struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island);
+struct sap_evaluation sap_verify(struct sap_workspace *w, const struct sap_island *island,
+                                 sap_friction friction);
 
 /* The same but for v_c and gamma, which stay as they were evaluated last, to `constraints`. */
 struct sap_evaluation sap_verify_momentum(struct sap_workspace *w, const struct sap_island *island,
                                           double constraints);
 
-/* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c */
-struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island);
+/* writes y, gamma, region, slip, G, impulse and gradient from dw, momentum and v_c, under this law
+ * of friction */
+struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_island *island,
+                                   sap_friction friction);
 
 /* H = A + J^T G J into the factor's places, in this precision, from w->pool.G; triples with G = 0
  * are passed over */
@@ -47,6 +50,7 @@ void sap_assemble(struct sap_workspace *w, const struct sap_island *island,
 struct sap_line {
   struct sap_workspace *w;
   const struct sap_island *island;
+  sap_friction friction; /* the law in l, whose bounds do not follow v along the line */
   struct sap_products product;
 };
 
@@ -57,7 +61,8 @@ struct sap_line_point {
 };
 
 /* forms dp = A dv and dv_c = J dv */
-struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island);
+struct sap_line sap_line_make(struct sap_workspace *w, const struct sap_island *island,
+                              sap_friction friction);
 struct sap_line_point sap_line_at(const struct sap_line *line, double alpha);
 
 /* where the slope is infinite at alpha, which a barrier makes it: a shorter step that is no shorter

@@ -17,6 +17,7 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   w->J.reduced = w->reduced;
   sap_jacobian_carve(&w->J, arena);
   sap_pool_carve(&w->pool, arena, graph->n_triples, all->present);
+  w->pool.friction = w->plan->friction;
   sap_scratch_carve(&w->scratch, arena, graph);
   double **const by_scalar[] = {
       &w->v,        &w->best, &w->v_star, &w->momentum_star, &w->dw,    &w->momentum, &w->impulse,
@@ -77,7 +78,6 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const struct sap_jacobian_loops *loops = plan->jacobian_loops;
   int valid = (plan->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
   const struct sap_origin origin = sap_graph_origin(&plan->graph, &plan->triples);
-  w->pool.friction = plan->friction;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sap_laws[law]->bind(&w->pool, range[0], range[1], &origin, problem);

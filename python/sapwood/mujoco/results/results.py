@@ -25,6 +25,14 @@ UNCONVERGED = (Status.stalled, Status.iteration_limit, Status.friction_limit)
 # overlap from which on a stepper warns, in widths of the narrower geom
 DEEP_OVERLAP = _core.DEEP_OVERLAP
 
+# bits of a record's `fallbacks`: those of the islands, then those of enum sap_step_fallback
+STEP_FALLBACKS = {name: 1 << k for k, name in enumerate(FALLBACKS)} | {
+    "inactive_set": 1 << 8,
+    "full_step": 1 << 9,
+    "model_contacts": 1 << 10,
+    "options": 1 << 11,
+}
+
 Counts = tuple[int, int, int, int]
 """Numbers of steps by status: converged, and then UNCONVERGED."""
 
@@ -171,9 +179,15 @@ class RunResult:
 
     @property
     def fallbacks(self) -> dict[str, int]:
-        """Steps in which a solve took each of the fallbacks of `IslandAlgorithm`."""
+        """Steps that took each fallback: those of `IslandAlgorithm`, and of the step itself.
+
+        ``inactive_set``: constraints that were left out had to act, and the step was solved again.
+        ``full_step``: a step that left out what nobody reads was taken again. ``model_contacts``:
+        there was no room to list contacts ahead of time. ``options``: changed options of the model
+        were checked before the step.
+        """
         bits = self.records["fallbacks"]
-        return {name: int(np.sum(bits >> k & 1)) for k, name in enumerate(FALLBACKS)}
+        return {name: int(np.count_nonzero(bits & bit)) for name, bit in STEP_FALLBACKS.items()}
 
     @property
     def momentum_error(self) -> _Float:

@@ -16,7 +16,7 @@ from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.recording import Recording
-from sapwood.mujoco.results.results import Counts
+from sapwood.mujoco.results.results import STEP_FALLBACKS, Counts
 from sapwood.mujoco.stepping.friction_memories import FrictionMemories
 from sapwood.mujoco.stepping.stages import Stages
 from sapwood.mujoco.stepping.steps import Ended
@@ -40,6 +40,7 @@ class EngineSteps:
         self._stages = Stages(parameters, engine)
         self._core = self._stages.core
         self._memories = FrictionMemories(self._core, parameters.settings)
+        self._core.accept_options(engine, parameters.model)
 
     def start(self, data: mujoco.MjData) -> None:
         """First half of a step; see :class:`Steps`."""
@@ -75,25 +76,28 @@ class EngineSteps:
     ) -> Ended:
         """Take some steps without the GIL; see :class:`Steps`."""
         model, taken, notable = self._model, 0, 0
-        memory = self._memories.of(data)
+        memory, checked = self._memories.of(data), -1  # the step before which options were checked
         while True:
             rest = None if records is None else records[taken:]
             room = None if recording is None else recording.room(steps - taken)
             n, n_notable, failure = self._core.run(
                 self._engine, model, data, steps - taken, rest, signals, memory, room
             )
+            if n > 0 and taken == checked and rest is not None:
+                rest["fallbacks"][0] |= STEP_FALLBACKS["options"]
             taken += n
             if recording is not None:
                 recording.taken += n
             notable += n_notable
             if not isinstance(failure, tuple) or failure[0] != "options":
                 return taken, notable, error_of(failure, model, data)
-            # the first step, or options were changed since the last one
+            # options were changed since the last step
             try:
                 self._parameters.check_options()
             except ValueError as refusal:
                 return taken, notable, refusal
             self._core.accept_options(self._engine, model)
+            checked = taken
 
     def take_over(self, parameters: StepParameters) -> bool:
         """Release violations at other speeds, where all else is the same; see :class:`Steps`."""

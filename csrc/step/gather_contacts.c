@@ -1,0 +1,270 @@
+/* Finds rows of J and constants of the contacts of a step: first those of the engine's list, then
+ * those of the faces of patches. */
+#include <math.h>
+#include <string.h>
+
+#include "step/contacts/contact_jacobian.h"
+#include "step/contacts/material.h"
+#include "step/gather.h"
+#include "step/joints/release.h"
+
+/* The contacts so far. One that is kept moves up to the place of those that were left out. */
+struct kept {
+  struct sap_gather *gather;
+  const struct sap_model_state *state;
+  struct sap_movers movers;
+  int32_t n;
+  double *J; /* the end of their rows */
+};
+
+/* The engine's list, and the material that its contacts side by side share. */
+struct source {
+  const struct sap_contact_list *list;
+  enum sap_cone cone;
+  const struct sap_release *release;
+  struct sap_material material;
+  int32_t pair[2]; /* geoms of the material, -1 before the first contact */
+};
+
+/* Writes the inverse masses by which the engine weighs the bodies of a contact, side by side. That
+ * of the contact goes to zero near a centre of rotation, where it would press as if the body
+ * weighed tons. */
+static void find_body_masses(struct sap_gather *gather, int32_t c) {
+  const double *w = gather->forest->geom_inverse_mass;
+  const int32_t *geom = gather->contacts[c].geom;
+  const double one = w ? w[geom[0]] : 0.0, two = w ? w[geom[1]] : 0.0;
+  double *body_w = gather->body_w + 2 * (int64_t)c;
+  body_w[0] = gather->tree_b[c] < 0 ? one + two : one;
+  body_w[1] = gather->tree_b[c] < 0 ? 0.0 : two;
+}
+
+/* Keeps contact c, which has so many entries of J, with its geoms and trees. */
+static void keep(struct kept *kept, int32_t c, int64_t length) {
+  struct sap_gather *gather = kept->gather;
+  const int32_t to = kept->n++;
+  gather->contacts[to] = gather->contacts[c];
+  gather->tree_a[to] = gather->tree_a[c];
+  gather->tree_b[to] = gather->tree_b[c];
+  find_body_masses(gather, to);
+  kept->J += length;
+}
+
+/* Room for J, that of the spins and the normal rows that wait; 0 where there is not so much
+ * memory. */
+static int make_room(struct sap_gather *gather) {
+  const size_t bytes = sizeof(double) * (size_t)(gather->nJ / 3 * 4 + gather->spins.nJ);
+  if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
+    return 0;
+  }
+  gather->J = (double *)(void *)gather->jacobian.base;
+  gather->spins.J = gather->J + gather->nJ;
+  gather->waiting.J = gather->spins.J + gather->spins.nJ;
+  gather->waiting.nJ = gather->waiting.n = 0;
+  gather->spins.nJ = 0;
+  return 1;
+}
+
+/* ---- contacts of the engine's list ----------------------------------------------------------- */
+
+/* Writes position and axes (t1, t2, n) of the next contact, and its rows of J. Returns their
+ * length, 0 where it moves no dof, -1 where a number is not finite. */
+static int64_t find_rows(const struct kept *kept, const struct source *from, int32_t c) {
+  const struct sap_listed_contact *contact = kept->gather->contacts + c;
+  const double *frame = sap_doubles_at(from->list->frame, contact->index);
+  const double *p = sap_doubles_at(from->list->pos, contact->index);
+  double *axes = kept->gather->frame + 9 * (int64_t)kept->n;
+  memcpy(axes, frame + 3, 6 * sizeof *axes);
+  memcpy(axes + 6, frame, 3 * sizeof *axes);
+  memcpy(kept->gather->position + 3 * (int64_t)kept->n, p, 3 * sizeof *p);
+  return sap_contact_jacobian(&kept->movers, kept->state, contact->geom, axes, p, kept->J);
+}
+
+static void find_material(const struct sap_gather *gather, struct source *from, int32_t c) {
+  const int32_t *geom = gather->contacts[c].geom;
+  if (memcmp(from->pair, geom, sizeof from->pair) != 0) {
+    from->material = sap_material_of_pair(gather->forest, geom[0], geom[1]);
+    memcpy(from->pair, geom, sizeof from->pair);
+  }
+}
+
+/* 1 where the contact is open and far from closing, and so left out for now (waiting.h) */
+static int waits(const struct kept *kept, const struct source *from, int32_t c, double phi0,
+                 double tau_d) {
+  struct sap_gather *gather = kept->gather;
+  if (!gather->waits || !(phi0 > 0.0) || from->material.barrier != SAP_BARRIER_NONE) {
+    return 0;
+  }
+  const struct sap_waiting_contact open = {
+      .tree = {gather->tree_a[c], gather->tree_b[c]}, .phi0 = phi0, .h = gather->dt + tau_d};
+  return sap_waiting_take(&gather->waiting, gather->forest, &open, kept->J, gather->free_motion.v_0,
+                          gather->free_motion.v_star);
+}
+
+/* mu of a contact; not finite where the engine has none that is */
+static double find_friction(const struct source *from, const struct sap_listed_contact *contact) {
+  if (contact->dim == 1) {
+    return 0.0;
+  }
+  return from->material.friction_given
+             ? from->material.mu
+             : sap_friction_of_engine(sap_doubles_at(from->list->friction, contact->index));
+}
+
+/* v_hat_t, by which friction drives v_c,t to minus the velocity of a surface that moves; and the
+ * coefficients of pyramid edges */
+static void find_tangential(struct sap_gather *gather, const struct source *from,
+                            const struct sap_listed_contact *contact, int32_t to) {
+  double *v_hat_t = gather->v_hat_t + 2 * (int64_t)to;
+  v_hat_t[0] = v_hat_t[1] = 0.0;
+  if (from->list->surface_velocity.base) {
+    const double *velocity = sap_doubles_at(from->list->surface_velocity, contact->index);
+    v_hat_t[0] = -velocity[0];
+    v_hat_t[1] = -velocity[1];
+  }
+  if (from->cone == SAP_CONE_PYRAMIDAL) {
+    memcpy(gather->edge_friction + SAP_FRICTIONS * (int64_t)to,
+           sap_doubles_at(from->list->friction, contact->index),
+           sizeof(double) * (size_t)(contact->dim - 1));
+  }
+}
+
+/* Adds the torsional and rolling friction of the next contact; cores are for three components. */
+static enum sap_fault add_spin(const struct kept *kept, const struct source *from, int32_t c) {
+  struct sap_gather *gather = kept->gather;
+  struct sap_spin_gather *spins = &gather->spins;
+  const struct sap_listed_contact *contact = gather->contacts + c;
+  const enum sap_fault fault = sap_spin_add(spins, gather->forest, gather->motion,
+                                            kept->state->cdof, from->list, contact, kept->n);
+  const int32_t n = spins->spin.n;
+  const int has_spin = n > 0 && spins->contact[n - 1] == kept->n;
+  return has_spin && from->material.barrier != SAP_BARRIER_NONE ? SAP_FAULT_DIMENSION : fault;
+}
+
+static double find_release(const struct kept *kept, const struct source *from, int32_t c,
+                           double phi0, double tau_d) {
+  const struct sap_gather *gather = kept->gather;
+  const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
+  if (from->material.barrier != SAP_BARRIER_NONE || !isinf(from->material.k)) {
+    return INFINITY;
+  }
+  return sap_release_contact(from->release, gather->contacts + c, trees, kept->J, -phi0, tau_d);
+}
+
+/* Keeps listed contact c, unless it waits or moves no dof: one at a point on the axis of the only
+ * joint has no say. */
+static enum sap_fault gather_contact(struct kept *kept, struct source *from, int32_t c) {
+  struct sap_gather *gather = kept->gather;
+  const struct sap_listed_contact *contact = gather->contacts + c;
+  const int32_t to = kept->n;
+  const int64_t length = find_rows(kept, from, c);
+  const double phi0 = *sap_doubles_at(from->list->dist, contact->index);
+  if (length < 0 || !isfinite(phi0)) {
+    return SAP_FAULT_CONTACT;
+  }
+  if (length == 0) {
+    return SAP_FAULT_NONE;
+  }
+  find_material(gather, from, c);
+  const struct sap_material *pair = &from->material;
+  const double tau_d = phi0 > 0.0 ? fmin(pair->tau_d, gather->open_tau_d) : pair->tau_d;
+  if (waits(kept, from, c, phi0, tau_d)) {
+    return SAP_FAULT_NONE;
+  }
+  const double mu = find_friction(from, contact);
+  if (!isfinite(mu)) {
+    return SAP_FAULT_CONTACT;
+  }
+  gather->phi0[to] = phi0;
+  gather->k[to] = pair->k;
+  gather->tau_d[to] = tau_d;
+  gather->barrier[to] = pair->barrier;
+  gather->delta[to] = pair->delta;
+  gather->barrier_lambda[to] = pair->barrier_lambda;
+  gather->mu[to] = mu;
+  find_tangential(gather, from, contact, to);
+  if (contact->dim > 3 && mu > 0.0) {
+    const enum sap_fault fault = add_spin(kept, from, c);
+    if (fault != SAP_FAULT_NONE) {
+      return fault;
+    }
+  }
+  gather->release[to] = find_release(kept, from, c, phi0, tau_d);
+  keep(kept, c, length);
+  return SAP_FAULT_NONE;
+}
+
+/* ---- contacts of the faces of patches -------------------------------------------------------- */
+
+/* Keeps contact c, with such friction, of a face, unless it moves no dof. */
+static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
+  struct sap_gather *gather = kept->gather;
+  const geo_surfaces *s = &gather->patches.found;
+  const struct sap_listed_contact *contact = gather->contacts + c;
+  const struct sap_face_contact face =
+      sap_patches_contact(&gather->patches, gather->forest, contact->geom, contact->face);
+  const double *p = s->centroid + 3 * (int64_t)contact->face, phi0 = s->phi0[contact->face];
+  const int64_t length =
+      sap_contact_jacobian(&kept->movers, kept->state, contact->geom, face.axes, p, kept->J);
+  const int32_t to = kept->n;
+  if (length < 0 || !isfinite(phi0)) {
+    return SAP_FAULT_PATCH;
+  }
+  if (length == 0) {
+    return SAP_FAULT_NONE;
+  }
+  memcpy(gather->position + 3 * (int64_t)to, p, 3 * sizeof *p);
+  memcpy(gather->frame + 9 * (int64_t)to, face.axes, sizeof face.axes);
+  gather->phi0[to] = phi0;
+  gather->k[to] = s->k[contact->face];
+  gather->tau_d[to] = phi0 > 0.0 ? fmin(face.tau_d, gather->open_tau_d) : face.tau_d;
+  gather->mu[to] = mu;
+  gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
+  gather->release[to] = gather->delta[to] = INFINITY;
+  gather->barrier[to] = SAP_BARRIER_NONE;
+  gather->barrier_lambda[to] = 1.0;
+  keep(kept, c, length);
+  return SAP_FAULT_NONE;
+}
+
+/* mu of the surface that has this face; *surface is that of the face before, -1 for none, and *mu
+ * its friction */
+static void find_surface(const struct sap_gather *gather, int32_t face, int32_t *surface,
+                         double *mu) {
+  while (*surface < 0 || face >= gather->patches.found.pair_start[*surface + 1]) {
+    *mu = sap_patches_friction(&gather->patches, gather->forest, ++*surface);
+  }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
+                               const struct sap_contact_list *list, enum sap_cone cone,
+                               const struct sap_release *release, enum sap_fault *fault,
+                               int64_t *index) {
+  *fault = SAP_FAULT_NONE;
+  if (!make_room(gather)) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  struct kept kept = {.gather = gather,
+                      .state = state,
+                      .movers = {gather->forest, gather->motion, gather->transposed},
+                      .J = gather->J};
+  struct source from = {.list = list, .cone = cone, .release = release, .pair = {-1, -1}};
+  for (int32_t c = 0; c < gather->n_listed && *fault == SAP_FAULT_NONE; ++c) {
+    *index = gather->contacts[c].index;
+    *fault = gather_contact(&kept, &from, c);
+  }
+  int32_t surface = -1;
+  double mu = 0.0;
+  const int32_t end = gather->problem.n_contacts;
+  for (int32_t c = gather->n_listed; c < end && *fault == SAP_FAULT_NONE; ++c) {
+    *index = gather->contacts[c].geom[0];
+    find_surface(gather, gather->contacts[c].face, &surface, &mu);
+    *fault = gather_face(&kept, c, mu);
+  }
+  if (*fault == SAP_FAULT_NONE) {
+    gather->problem.n_contacts = kept.n;
+    gather->nJ = kept.n > 0 ? kept.J - gather->J : 0;
+  }
+  return SAP_OK;
+}
