@@ -4,36 +4,39 @@
 PY := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export CMAKE_GENERATOR := Ninja
+export CMAKE_EXPORT_COMPILE_COMMANDS := ON
 # objects that another folder has compiled from the same files are not compiled again
 export CMAKE_C_COMPILER_LAUNCHER := $(shell command -v ccache)
 
 # the package from the sources as they are now
 PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation
-# the same in .venv
-INSTALL := $(PIP_INSTALL) -C build-dir=build/python
+# the same in .venv; the folder of the build can make the C tests as well
+DEFINES ?=
+INSTALL = $(PIP_INSTALL) -C build-dir=build/python -C build.targets=_core \
+	-C cmake.define.SAPWOOD_TESTS=ON $(DEFINES)
 SOURCES := $(shell find csrc python cmake -name __pycache__ -prune -o -print) \
 	CMakeLists.txt pyproject.toml
 C_FILES := $(shell find csrc tests/c tests/fuzz examples -name '*.[ch]')
 
-# what two cores do in a few minutes; PYTEST_ARGS='-k stepper' selects among all tests, slow ones too
-PYTEST_ARGS = -m 'not slow' -n 2 --dist worksteal
+# tests of the library that take seconds; PYTEST_ARGS='-k stepper' selects among all tests
+PYTEST_ARGS = -m 'not slow and not nightly' --ignore=tests/benchmarks --ignore=tests/studies \
+	-n 2 --dist worksteal
 
-.PHONY: help demo quick test test-all test-c test-race test-python test-slow test-bridges \
-	test-engines test-sanitized \
+.PHONY: help demo quick test test-all test-nightly test-c test-race test-python test-slow \
+	test-claims test-figures test-bridges test-engines test-sanitized \
 	fuzz coverage mutate docs wheels check lint format types warnings tidy clean
 
 help:
 	@echo 'make demo     run the main job: 40 bodies dropped into a box; results/'
 	@echo 'make quick    the tests that concern FILE=path, or a few of all; under half a minute'
-	@echo 'make test     tests: C under sanitizers, and Python; what is slow is left out'
-	@echo 'make test-all every test, figures, benchmarks and builds too'
-	@echo 'make test-bridges     derivatives within PyTorch and JAX, which it installs'
-	@echo 'make test-engines     what steps MuJoCo, with MuJoCo 3.12, 3.17 and 4.0.1'
+	@echo 'make test     the tests of the library, in C and in Python: five minutes'
+	@echo 'make test-all slow tests, benchmarks, studies, races, sanitizers and fuzzers as well: an hour'
+	@echo 'make test-nightly     figures, notebooks, all models, PyTorch, JAX and other MuJoCos as well'
 	@echo 'make check    static checks: formatting, linting, types, compiler warnings, clang-tidy'
 	@echo 'make format   format C and Python sources'
 	@echo 'make fuzz     look for inputs that break it, for FUZZ_SECONDS=600'
 	@echo 'make coverage lines of the C core that tests run; build/coverage/report.html'
-	@echo 'make test-sanitized   Python tests on an extension module with sanitizers'
+	@echo 'make test-sanitized   C tests, and Python tests on an extension module, with sanitizers'
 	@echo 'make mutate   small mistakes in the sources, one at a time: does a test notice each?'
 	@echo 'make docs     the documentation as a site; build/docs/VERSION'
 	@echo 'make wheels   wheels and the source archive, tried in clean environments; dist/'
@@ -50,34 +53,48 @@ quick: .venv/test
 	cmake --build --preset debug
 	$(PY) scripts/quick $(FILE)
 
-# side by side: the package is installed and tested while C is built and tested
-test:
-	$(MAKE) --jobs=2 test-python test-c test-race
+test: test-python test-c
+
+test-all: test
+	$(MAKE) test-slow
+	$(MAKE) test-race
+	$(MAKE) test-sanitized
+	$(MAKE) fuzz FUZZ_SECONDS=60
 
 # PyTorch and JAX come last: what all others need does without them
-test-all:
-	$(MAKE) --jobs=2 --output-sync=target test-slow test-python fuzz test-race test-c
-	$(MAKE) test-sanitized
+test-nightly: test-all
+	$(MAKE) tidy
+	$(MAKE) test-figures
+	$(MAKE) test-engines
+	$(MAKE) fuzz
 	$(MAKE) test-bridges
 
-test-c: .venv/setup
-	cmake --preset debug
-	cmake --build --preset debug
-	ctest --preset debug
+test-python: .venv/test
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+# on the objects of the package, optimized as they are installed
+test-c: .venv/test
+	cmake --build build/python
+	ctest --test-dir build/python --output-on-failure --parallel 2
 
 test-race: .venv/setup
 	cmake --preset race
 	cmake --build --preset race
 	ctest --preset race
 
-test-python: .venv/test
-	$(PY) -m pytest $(PYTEST_ARGS)
-
-# what `make test` leaves out; every figure in its quick version is made from an empty folder
+# what `make test` leaves out but for the nightly tests; one process, as some measure times
 test-slow: .venv/test
+	$(PY) -m pytest -m 'slow and not nightly'
+
+# of these, what the papers and the front page claim
+test-claims: .venv/test
+	$(PY) -m pytest -m 'claim and not nightly' -n 2 --ignore=tests/benchmarks
+
+# the nightly tests; every figure in its quick version is made from an empty folder
+test-figures: .venv/test
 	rm -rf build/quick
 	timeout 1200 $(PY) -m sapwood figure all --quick --quiet --out build/quick/results
-	SAPWOOD_QUICK_RESULTS=$(CURDIR)/build/quick/results $(PY) -m pytest -m slow
+	SAPWOOD_QUICK_RESULTS=$(CURDIR)/build/quick/results $(PY) -m pytest -m nightly
 
 # with PyTorch and JAX, which take 0.8 GB (as builds for the CPU) and half a minute to install
 test-bridges: .venv/bridges
@@ -87,7 +104,7 @@ test-bridges: .venv/bridges
 		'tests/studies/test_notebooks.py::test_a_notebook_runs[friction_in_torch]'
 
 # with the oldest MuJoCo that is supported, the last of series 3, and 4.0.1, each in an environment
-# of its own in build/engines
+# of its own in build/engines: some ten minutes
 test-engines: .venv/test
 	$(PY) scripts/engines
 
@@ -124,22 +141,29 @@ coverage: .venv/test .venv/coverage
 	gcovr --root . --filter csrc/ --merge-mode-functions=separate --print-summary --txt \
 		--html-nested build/coverage/report.html build/coverage
 
-# The extension module under the sanitizers, with the Python tests that drive it hardest; parameters
+# The C tests; then the extension module, with the Python tests that drive it hardest; parameters
 # named `reference` are mirrors in Python and run none of it. What is noticed goes to a file, as
 # pytest swallows it with the process, and any such file is a failure, of child processes too.
 # AddressSanitizer finds the exceptions of C++ where its library is loaded at the start. Left out is
 # what it disturbs: a child that is forked while another thread allocates waits for ever for a lock;
 # and the large sets of problems and models, which show other numbers and no other code.
-SANITIZED_TESTS = $(addprefix tests/,laws lcp invdyn geometry problem solver stepping trajectory \
-	mujoco fuzz) -m 'not slow and not undisturbed' -k 'not reference or test_reference'
+SANITIZED_FILES = laws lcp invdyn geometry problem solver stepping trajectory mujoco fuzz
+SANITIZED_TESTS = $(addprefix tests/,$(SANITIZED_FILES)) -m 'not slow and not nightly and not undisturbed' \
+	-k 'not reference or test_reference'
 SANITIZED = $(CURDIR)/build/sanitized
+# ON leaves out the wide kernels, most of the time of this build
+ONE_ISA = OFF
 SANITIZER_OPTIONS = log_path=$(SANITIZED)/report
 
 test-sanitized: .venv/test
+	cmake --preset debug -D SAPWOOD_ONE_ISA=$(ONE_ISA)
+	cmake --build --preset debug
+	ctest --preset debug
 	rm -rf $(SANITIZED)
 	$(PIP_INSTALL) --no-deps --target $(SANITIZED) -C build-dir=build/sanitized-objects \
 		-C cmake.build-type=Debug -C 'cmake.define.CMAKE_C_FLAGS_DEBUG=-O1 -g' \
-		-C cmake.define.SAPWOOD_SANITIZE=ON -C install.strip=false .
+		-C cmake.define.SAPWOOD_SANITIZE=ON -C cmake.define.SAPWOOD_ONE_ISA=$(ONE_ISA) \
+		-C install.strip=false .
 	env -u SAPWOOD_DATA \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
 		ASAN_OPTIONS=detect_leaks=0:$(SANITIZER_OPTIONS) UBSAN_OPTIONS=$(SANITIZER_OPTIONS) \
@@ -185,8 +209,10 @@ warnings: .venv/test
 	cmake --preset check
 	cmake --build --preset check
 
-tidy: warnings
-	run-clang-tidy.py -quiet -p build/check csrc
+# TIDY=FILE... reads those alone
+TIDY = csrc
+tidy: .venv/test
+	run-clang-tidy.py -quiet -p build/python $(TIDY)
 
 format: .venv/test
 	ruff check --fix
@@ -210,7 +236,7 @@ format: .venv/test
 # brings the installed package up to date without pip: compiles what has changed, copies Python files.
 # It is no editable installation, whose import hook would hide packages on PYTHONPATH
 .venv/test: .venv/dev $(SOURCES)
-	cmake --build build/python
+	cmake --build build/python --target _core
 	site=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("platlib"))') && \
 	cmake --install build/python --component python --strip --prefix "$$site" && \
 	find "$$site/sapwood" -name '*.py' -delete && cp -rp python/sapwood "$$site"

@@ -32,6 +32,19 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# tests of what measures and draws, and not of the library
+TOOLS = {"benchmarks", "studies"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the tools `slow`, and those of figures `nightly`."""
+    for item in items:
+        if item.path.parent.name in TOOLS:
+            item.add_marker(pytest.mark.slow)
+        if "quick_results" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.nightly)
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """Random numbers; a failing test shows the seed, SAPWOOD_SEED sets it."""

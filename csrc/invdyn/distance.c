@@ -5,8 +5,8 @@
 
 #include "base/arithmetic.h"
 
-/* A row counts as dependent on others if its part beside them is below this part of its length; the
- * larger limit holds for rows that are only expected to be active. */
+/* A row counts as dependent on others if its part outside their span is below this part of its
+ * length; the larger limit holds for rows that are only expected to be active. */
 static const double dependent = 1e-9, nearly_dependent = 1e-6;
 /* Allowed violation of a row over its length, as a part of the largest distance at hand. */
 static const double violation = 1e-11;

@@ -60,6 +60,11 @@ static sap_status check(const sap_forest *forest, const sap_elements *elements,
   return status;
 }
 
+void sap_stepper_set_release(sap_stepper *stepper, double speed, double rate) {
+  stepper->settings.release_speed = stepper->gather.release_speed = speed;
+  stepper->settings.release_rate = stepper->gather.release_rate = rate;
+}
+
 sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
                               const sap_elements *elements, const sap_step_settings *step,
                               const sap_settings *settings, const sap_allocator *allocator,
@@ -85,8 +90,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   }
   status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
                              &made->memory);
-  made->gather.release_speed = step->release_speed;
-  made->gather.release_rate = step->release_rate;
+  sap_stepper_set_release(made, step->release_speed, step->release_rate);
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
     made->gaps = sap_known_gaps_create(forest->n_geoms, &made->memory);

@@ -34,6 +34,9 @@ static inline int sap_has_velocity(sap_outcome outcome) {
   return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
 }
 
+/* Sets the release_speed and release_rate of the settings, both > 0. */
+void sap_stepper_set_release(sap_stepper *stepper, double speed, double rate);
+
 /* ---- for callers that leave the struct alone ------------------------------------------------ */
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper);

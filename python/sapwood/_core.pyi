@@ -11,7 +11,6 @@ from sapwood.solution import ConstraintSolution, IslandAlgorithm, Solution, Stat
 __version__: str
 
 _Float = NDArray[np.float64]
-_Arrays = tuple[NDArray[Any] | None, ...]
 _Failure = tuple[str, int, int, str] | BaseException | None
 _Ended = tuple[int, int, _Failure]
 _Rule = Literal["any", "finite", "non-negative", "positive"]
@@ -32,9 +31,8 @@ class _Structure(TypedDict):
 
 CONTACT_RECORD: np.dtype[np.void]
 DEEP_OVERLAP: float  # overlap at the end of a step that is told of, in widths of the narrower geom
-ELEMENT_ARRAYS: tuple[str, ...]
 MUJOCO_CALLBACKS: tuple[str, ...]
-MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str], ...]
+MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str, str], ...]
 MUJOCO_FUNCTIONS: tuple[str, ...]
 MUJOCO_TESTED: list[int]
 FAULTS: tuple[str, ...]
@@ -125,7 +123,6 @@ def set_solution_types(
     island_algorithms: Callable[[NDArray[np.uint8]], tuple[IslandAlgorithm, ...]],
     /,
 ) -> None: ...
-def first_bad(arrays: tuple[_Float, ...], limit: float, /) -> tuple[int, int] | None: ...
 def mujoco_api(
     functions: Mapping[str, int],
     layout: Mapping[str, int],
@@ -362,20 +359,17 @@ class InverseDynamics:
 
 @final
 class ByteWatch:
-    def __new__(
-        cls,
-        arrays: tuple[NDArray[np.uint8], ...],
-        copies: tuple[NDArray[np.uint8], ...],
-    ) -> Self: ...
+    def __new__(cls, owner: object, places: tuple[tuple[int, int], ...]) -> Self: ...
     def changed(self, /) -> bool: ...
+    def changes(self, /) -> list[int]: ...
+    def before(self, place: int, /) -> bytes: ...
+    def accept(self, /) -> None: ...
 
 @final
 class PreparedStep:
     @property
-    def data(self) -> object: ...
-    @property
     def start(self) -> float: ...
-    def take(self, /) -> Literal[True] | _Ended | None: ...
+    def take(self, data: object, /) -> Literal[True] | _Ended | None: ...
 
 @final
 class ModelStepper:
@@ -396,39 +390,33 @@ class ModelStepper:
         fields: tuple[NDArray[np.int32], NDArray[np.int32], _Float, tuple[object, ...]]
         | None = None,
     ) -> Self: ...
-    def solve(
+    def accept_options(self, api: object, model: object, /) -> None: ...
+    def start(self, api: object, model: object, data: object, /) -> _Failure: ...
+    def find_forces(self, api: object, model: object, data: object, /) -> _Failure: ...
+    def finish(
         self,
-        state: _Arrays,
-        contacts: _Arrays,
-        outputs: _Arrays,
-        elements: tuple[Any, ...] | None = None,
+        api: object,
+        model: object,
+        data: object,
         memory: FrictionMemory | None = None,
         /,
-    ) -> int: ...
+    ) -> _Ended: ...
+    def evaluate(self, api: object, model: object, data: object, /) -> _Failure: ...
+    def solve(self, api: object, model: object, data: object, /) -> _Failure: ...
     def gather(
-        self,
-        state: _Arrays,
-        contacts: _Arrays,
-        outputs: _Arrays,
-        elements: tuple[Any, ...] | None = None,
-        memory: FrictionMemory | None = None,
-        /,
-    ) -> int: ...
+        self, api: object, model: object, data: object, qvel: _Float | None = None, /
+    ) -> _Failure: ...
     def write(
         self,
-        state: _Arrays,
-        contacts: _Arrays,
-        outputs: _Arrays,
-        elements: tuple[Any, ...] | None,
+        api: object,
+        model: object,
+        data: object,
         v: _Float,
         gamma: _Float,
         group_gamma: _Float,
         spin_gamma: _Float,
         /,
-    ) -> int: ...
-    def accept_options(self, api: object, model: object, /) -> None: ...
-    def start(self, api: object, model: object, data: object, /) -> _Failure: ...
-    def find_slopes(self, api: object, model: object, data: object, /) -> _Failure: ...
+    ) -> _Failure: ...
     def run(
         self,
         api: object,
@@ -448,6 +436,7 @@ class ModelStepper:
         data: object,
         memory: FrictionMemory | None,
         watches: tuple[ByteWatch, ...],
+        forget: Callable[[object], object],
         /,
     ) -> PreparedStep: ...
     def rollout(
@@ -472,6 +461,7 @@ class ModelStepper:
         signals: bool,
         memory: FrictionMemory | None = None,
     ) -> _Ended: ...
+    def set_release(self, speed: float, rate: float, /) -> None: ...
     def counts(self) -> tuple[int, int, int, int]: ...
     def overlap(self) -> float: ...
     def fault(self) -> tuple[int, int]: ...
@@ -490,5 +480,3 @@ class ContactLog:
 @final
 class FrictionMemory:
     def __new__(cls, stepper: ModelStepper) -> Self: ...
-    def check(self, time: float, qpos: _Float, qvel: _Float, act: _Float, /) -> None: ...
-    def mark(self, time: float, qpos: _Float, qvel: _Float, act: _Float, /) -> None: ...

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
-
-import pytest
-
-import helpers
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import command, solvers, solvers_comparison
+from benchmarks import solvers_comparison
 from benchmarks.solvers import MISSED, REACHED, Row
-
-FILES = helpers.small_paths()
 
 
 def made_row(file, solver, seconds, mode="cold", contacts=50):
@@ -81,59 +74,3 @@ def test_comparison_tells_what_we_miss():
     text = solvers_comparison.comparison(rows, {})
     assert "sapwood does not reach 1e-06 on p" in text
     assert compared(text)[1e-6, "mujoco"] == ["1", "-", "-", "-", "-", "0"]
-
-
-def test_recorded_times_need_a_scale():
-    rows = [made_row("p", "sapwood", 1e-3), made_row("p", "qoco", 1e-3)]
-    recorded = {"mujoco": {"p": 1e-3}, "drake": {"p": 1.0}}
-    text = solvers_comparison.comparison(rows, recorded)
-    assert "recorded times are left out" in text
-    assert "drake" not in text
-
-
-def test_comparison_without_big_problems_says_so():
-    assert "no problem has 20 contacts" in solvers_comparison.comparison(
-        [made_row("p", "a", 1.0, contacts=19)], {}
-    )
-
-
-def test_recorded_times_are_read(tmp_path):
-    path = tmp_path / "peer_times.csv"
-    path.write_text("file,trees,drake_us,conic_us,conic_solver\na.npz,3,2.5,,\nb.npz,1,4,8,qoco\n")
-    times = solvers_comparison.read_recorded(path)
-    assert times == {"drake": {"a": 2.5e-6, "b": 4e-6}, "conic": {"b": 8e-6}}
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("name,drake_us\na,1\n", "no column 'file'"),
-        ("", "no column 'file'"),
-        ("file,drake_us\na,1\nb,fast\n", "line 3: drake_us = 'fast'"),
-        ("file,drake_us\na,-1\n", "line 2: drake_us = '-1'"),
-        ("file,drake_us\na,nan\n", "line 2: drake_us = 'nan'"),
-    ],
-)
-def test_bad_recorded_times_are_named(tmp_path, text, named):
-    path = tmp_path / "peer_times.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match="peer_times") as error:
-        solvers_comparison.read_recorded(path)
-    assert named in str(error.value)
-
-
-@pytest.mark.slow
-def test_bad_recorded_times_cost_no_result(tmp_path, capsys):
-    folder = tmp_path / "problems"
-    folder.mkdir()
-    (folder / FILES[0].name).write_bytes(FILES[0].read_bytes())
-    (folder / "peer_times.csv").write_text("file,drake_us\na,fast\n")
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    line = ["solvers", str(folder), "--solvers", "sapwood", "--repeat", "1", "--budget", "0.05"]
-    try:
-        assert command.main([*line, "--out", str(tmp_path)]) == command.SUCCESS
-    finally:
-        if allowed is not None:
-            os.sched_setaffinity(0, allowed)
-    assert "recorded times are left out" in capsys.readouterr().err
-    assert solvers.read_rows(tmp_path / "solvers.csv")

@@ -10,13 +10,11 @@ from pathlib import Path
 import pytest
 
 import helpers
-import row_groups
-from sapwood import save_problem
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, coulomb, coulomb_report, rows
+from benchmarks import command, coulomb, coulomb_report, rows
 
 FILE = helpers.DATA / "clutter_12_impact_block.npz"
 
@@ -59,25 +57,6 @@ def test_table_has_geometric_means_of_ratios(measured):
         assert words[-6:] == ["2.00", "2.50", "4.00"] * 2
 
 
-def test_unfinished_files_are_left_out_and_failures_marked(measured):
-    failed = [dataclasses.replace(row, status="friction_limit") for row in measured]
-    text = coulomb_report.problem_table([*failed, dataclasses.replace(measured[0], file="half")])
-    assert "half" not in text
-    assert f"{measured[2].total_iterations}!" in text
-    assert text.splitlines()[-1].split()[3:5] == ["1", "0"]
-
-
-def test_files_with_more_than_compliant_contacts_are_left_out(tmp_path, rng, capsys):
-    save_problem(tmp_path / "rows.npz", row_groups.CASES["limit"](rng))
-    save_problem(tmp_path / "core.npz", helpers.random_problem(rng, core="log", kappa=1.0))
-    line = ["coulomb", str(tmp_path), "--out", str(tmp_path), "--scenes", "none"]
-    assert command.main(line) == 0
-    error = capsys.readouterr().err
-    assert "left out: core" in error
-    assert "left out: rows" in error
-    assert rows.read(tmp_path / "coulomb.csv", coulomb.Row) == []
-
-
 def test_steps_of_each_law():
     pytest.importorskip("mujoco")
     from benchmarks import coulomb_steps
@@ -100,14 +79,6 @@ def test_steps_of_each_law():
     lines = coulomb_report.step_table(measured).splitlines()
     assert len(lines) == 13
     assert lines[1].split()[-5:] == ["1.00", "1.00", "1.00", "0", "-"]
-
-
-@pytest.mark.parametrize("scenes", ["clutter", "heap-3,open-4"])
-def test_unknown_scenes_are_refused(scenes, tmp_path, capsys):
-    pytest.importorskip("mujoco")
-    line = ["coulomb", str(helpers.DATA), "--out", str(tmp_path), "--scenes", scenes]
-    assert command.main(line) == arguments.USAGE
-    assert "--scenes" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -14,9 +14,9 @@ mujoco = pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, engine_questions, rows
-from benchmarks.engines import comparison, quality, report, scenes
-from benchmarks.engines.base import CannotSimulate, Engine, free_velocity
+from benchmarks import command, engine_questions, rows
+from benchmarks.engines import comparison, quality, scenes
+from benchmarks.engines.base import CannotSimulate, free_velocity
 
 
 def engines():
@@ -158,74 +158,6 @@ def test_slip_is_the_speed_of_contact_points():
     data.qpos[2] = 1.0
     gauge.read(data)
     assert math.isnan(gauge.slip())
-
-
-class Breaks(Engine):
-    """Falls apart after ten steps."""
-
-    def __init__(self, scene):
-        self.taken, self.closed = 0, False
-        self.start = scene.model.qpos0
-
-    def advance(self, steps):
-        self.taken += steps
-
-    def read(self, data):
-        data.qpos[:] = math.nan if self.taken > 10 else self.start
-
-
-class Cannot(Breaks):
-    def __init__(self, scene):
-        raise CannotSimulate("no " + scene.name)
-
-
-class Raises(Breaks):
-    def advance(self, steps):
-        raise RuntimeError(f"{steps}\nlines")
-
-
-def test_what_breaks_is_a_row():
-    scene = scenes.make("open-4", 0.3)
-    kinds = {"breaks": Breaks, "cannot": Cannot, "raises": Raises, "sapwood": INSTALLED["sapwood"]}
-    breaks, cannot, raises, ours = comparison.measure(scene, kinds, repeat=3, budget=5.0)
-    assert (breaks.status, breaks.steps, breaks.runs) == ("broke", 15, 1)
-    assert "not finite" in breaks.detail
-    assert (cannot.status, cannot.detail, cannot.steps) == ("cannot", "no open-4", 0)
-    assert math.isnan(cannot.step)
-    assert raises.detail.endswith("5 lines")
-    assert (ours.status, ours.steps, ours.runs) == ("ran", 30, 3)
-    assert 0.0 < ours.step < 1e5
-    assert ours.gain >= 0.0
-    (late,) = comparison.measure(scene, {"late": INSTALLED["sapwood"]}, repeat=3, budget=1e-9)
-    assert (late.status, late.steps, late.runs) == ("late", 5, 1)
-    lines = report.table([breaks, cannot, raises, ours])
-    assert len(lines) == 5
-    assert lines[2][-1] == "cannot: no open-4"
-    assert lines[3][-1].startswith("broke: at 0 s")
-    assert lines[4][3] == "1"
-
-
-@pytest.mark.parametrize("line", [["--scenes", "heap-3"], ["--engines", "sapwood,ode"]])
-def test_unknown_names_are_refused(line, tmp_path, capsys):
-    assert command.main(["engines", *line, "--out", str(tmp_path)]) == arguments.USAGE
-    assert line[0] in capsys.readouterr().err
-
-
-def test_engines_that_are_not_installed_are_named(tmp_path, capsys, monkeypatch):
-    def load(name):
-        if name != "mujoco":
-            raise ImportError(f"no {name}")
-        return INSTALLED[name]
-
-    monkeypatch.setattr(comparison, "load", load)
-    line = ["engines", "--quick", "--engines", "mujoco,bullet", "--out", str(tmp_path)]
-    assert command.main(line) == 0
-    assert "skipped: bullet (no bullet): pip install" in capsys.readouterr().err
-    measured = rows.read(tmp_path / "engines.csv", comparison.Row)
-    assert [(row.scene, row.engine) for row in measured] == [
-        ("open-4", "mujoco"),
-        ("push", "mujoco"),
-    ]
 
 
 @pytest.mark.slow

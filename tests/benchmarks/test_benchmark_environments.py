@@ -7,19 +7,7 @@ import pytest
 pytest.importorskip("mujoco")
 
 from benchmarks import command, rows
-from benchmarks.environments import NAMES, Row, merged
-
-
-def row(name, reward):
-    return Row(name, "4.0.0", 10, reward, 1.0, 0.5)
-
-
-def test_rows_that_were_measured_take_the_place_of_those_before():
-    before = [row(NAMES[1], 1.0), row(NAMES[4], 2.0)]
-    measured = [row(NAMES[4], 3.0), row(NAMES[0], 4.0)]
-    assert [(r.name, r.reward) for r in merged(before, measured)] == [
-        (NAMES[0], 4.0), (NAMES[1], 1.0), (NAMES[4], 3.0)
-    ]  # fmt: skip
+from benchmarks.environments import Row
 
 
 def test_quick_run(tmp_path, capsys):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from pathlib import Path
 
@@ -16,9 +15,9 @@ sparse = pytest.importorskip("scipy.sparse")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, fclib, fclib_report, rows
+from benchmarks import command, fclib, rows
 from sapwood.studies.fclib import LocalProblem, pose, relative_residual, solve
-from sapwood.studies.fclib.siconos_process import SOLVERS, Siconos, SiconosError
+from sapwood.studies.fclib.siconos_process import SOLVERS, Siconos
 
 
 def floor(count=4):
@@ -87,42 +86,6 @@ def test_solvers_of_siconos_agree(solver):
     assert relative_residual(floor(), answer.r) <= 1e-8
 
 
-def test_siconos_that_is_missing_or_fails_says_so(tmp_path):
-    with pytest.raises(ImportError, match="not installed for /no/python"):
-        Siconos("/no/python")
-    broken = tmp_path / "python"
-    broken.write_text('#!/bin/sh\n[ "$1" = "-c" ] && exit 0\necho no luck >&2\nexit 3\n')
-    broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
-    with pytest.raises(SiconosError, match="exit code 3: no luck"):
-        Siconos(str(broken)).solve(floor(), "NSGS", 1e-4)
-    row = fclib.theirs("floor", floor(), Siconos(str(broken)), "NSGS", 1e-4, fclib.Plan(repeat=1))
-    assert row.status == fclib.FAILED
-    assert "failed" in fclib_report.table([_ours(), row])
-
-
-def _ours():
-    return fclib.ours("floor", pose(floor()), 1e-4, fclib.Plan(repeat=2))
-
-
-def test_rows_and_table():
-    row = _ours()
-    assert row.status == fclib.REACHED
-    assert row.residual <= 1e-4
-    assert row.samples == 2
-    assert 0.0 < row.cpu_min <= row.cpu_median
-    lines = fclib_report.table([row]).splitlines()
-    assert lines[0].split()[-2:] == ["over", "ours"]
-    assert lines[1].split()[-1] == "1.00"
-
-
-def test_impulses_that_miss_are_said_to():
-    problem = floor()
-    row = fclib._row("floor", problem, "none", 1e-4, np.zeros(12), np.ones(1))
-    assert row.status == fclib.MISSED
-    table = fclib_report.table([_ours(), row])
-    assert table.splitlines()[-1].split()[-1] == "-"
-
-
 def test_quick_run(tmp_path, capsys, folder):
     line = ["fclib", str(folder), "--quick", "--out", str(tmp_path), "--siconos", "/no/python"]
     assert command.main(line) == 0
@@ -133,11 +96,3 @@ def test_quick_run(tmp_path, capsys, folder):
     assert (tmp_path / "fclib.txt").read_text(encoding="utf-8") in captured.out
     if sys.modules.get("matplotlib"):
         assert (tmp_path / "fclib.png").stat().st_size > 1000
-
-
-def test_folder_without_problems(tmp_path, capsys):
-    assert command.main(["fclib", str(tmp_path), "--out", str(tmp_path)]) == arguments.USAGE
-    assert "holds no *.hdf5" in capsys.readouterr().err
-    (tmp_path / "bad.hdf5").write_bytes(b"no problem")
-    assert command.main(["fclib", str(tmp_path), "--out", str(tmp_path)]) == arguments.USAGE
-    assert "benchmarks: error:" in capsys.readouterr().err

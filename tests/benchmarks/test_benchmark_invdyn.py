@@ -53,9 +53,3 @@ def test_others_are_given_what_controllers_solve():
     np.testing.assert_allclose(
         base_after(friction.z[:25]), instant.call(made("lcp_coulomb"))().v_plus[:6], atol=1e-7
     )
-
-
-def test_comparison():
-    lines = invdyn_peers.compare((2,), 2)
-    names = [line[:34].strip() for line in lines[1:]]
-    assert {"lcp_noslip", "lcp_coulomb", "one_stage", "qp_coulomb"} <= set(names)

@@ -7,7 +7,7 @@ import pytest
 
 import complementarity as independent
 import sapwood
-from benchmarks import complementarity, complementarity_speed, peer_times, program_peers
+from benchmarks import complementarity, peer_times, program_peers
 
 
 @pytest.mark.parametrize("kind", complementarity.KINDS)
@@ -48,16 +48,6 @@ def test_what_is_wrong_is_called_so(rng):
     ray = dataclasses.replace(solution, status=sapwood.lcp.LcpStatus.RAY)
     assert judged(ray, expected) == "failed: ray"
     assert judged(ray, None) == "ray"
-
-
-def test_tables():
-    rates = complementarity.failure_rates(2)
-    assert len(rates) == 12
-    assert all("solved 2" in line for line in rates if "infeasible" not in line)
-    assert all("failure rate   0.00%" in line for line in rates)
-    lines = complementarity_speed.speed(1, (2,))
-    assert any("friction lemke" in line for line in lines)
-    assert any("from its own solution" in line for line in lines)
 
 
 def test_peers_are_judged_by_what_they_find(rng):

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 import helpers
 import sapwood
-from benchmarks import arguments, command, limit, native, peaks, rows
+from benchmarks import command, limit, native, peaks, rows
 from benchmarks.work import PHASES, Work
 
 pytestmark = pytest.mark.slow
@@ -49,14 +49,6 @@ def test_bandwidth_falls_with_the_working_set():
     assert found.bandwidth(100_000) == found.bandwidth(1e9) == 10e9
     sizes = np.geomspace(10, 1e6, 50)
     assert (np.diff([found.bandwidth(size) for size in sizes]) <= 0).all()
-
-
-@pytest.mark.parametrize("kind", ["multiply_add", "roots"])
-def test_missing_peaks_are_named(kind):
-    with pytest.raises(ValueError, match=f"no {kind} among"):
-        peaks.Peaks([row for row in made if row.kind != kind])
-    with pytest.raises(ValueError, match="no bandwidth"):
-        peaks.Peaks(made[:2])
 
 
 def test_least_time_is_that_of_the_slowest_part():
@@ -113,13 +105,6 @@ def test_phases_take_time_and_change_nothing(library):
         library.phases(problem, solution.v, solution.n_islands + 1, 1)
 
 
-def test_build_errors_tell_what_the_build_said(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(native.BuildError, match="cmake"):
-        native.Native(tmp_path / "build")
-
-
 def test_quick_run(library, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(native, "Native", lambda _folder: library)
     problems = tmp_path / "problems"
@@ -158,8 +143,3 @@ def test_quick_run(library, tmp_path, capsys, monkeypatch):
     assert all(file in text for file in files)
     if sys.modules.get("matplotlib"):
         assert (tmp_path / "limit.png").stat().st_size > 1000
-
-
-def test_an_empty_folder_is_refused(tmp_path, capsys):
-    assert command.main(["limit", str(tmp_path)]) == arguments.USAGE
-    assert "holds no *.npz" in capsys.readouterr().err

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import lzma
 import math
-import os
-import signal
 import sys
 from pathlib import Path
 
@@ -18,8 +16,8 @@ mujoco = pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, pages, rows
-from benchmarks.models import files, processes, quality, report, speed, trials
+from benchmarks import command, rows
+from benchmarks.models import files, quality, report, speed, trials
 from benchmarks.models.measures import Gauge
 from sapwood.mujoco import NotSupported, StepError
 
@@ -64,20 +62,6 @@ def test_files_of_all_formats_are_found_and_read(folder):
         assert (model.nv, model.nkey) == (6, 1)
         assert files.start(model).qpos[2] == 0.09
     assert files.start(files.load(found[3])).time == 0.0
-
-
-def test_classes():
-    model = mujoco.MjModel.from_xml_string(BALL)
-    for name, group in (
-        ("menagerie__unitree_h1_scene", "humanoid"),
-        ("menagerie__unitree_go2_scene", "quadruped"),
-        ("menagerie__shadow_hand_scene_left", "hand"),
-        ("robosuite_models__grippers_yumi_left_gripper", "hand"),
-        ("metaworld__sawyer_xyz_sawyer_box", "arm"),
-        ("dm_control_suite__suite_cheetah", "other"),
-        ("anything", "other"),
-    ):
-        assert files.class_of(name, model) == group
 
 
 def test_measures_of_a_state():
@@ -231,24 +215,6 @@ def test_mujoco_that_breaks_down_is_told():
     assert trial.mujocos().status == trial.recommended().status == trials.UNSTABLE
 
 
-def test_calls_that_are_late_or_die():
-    with processes.Workers(60.0) as workers:
-        assert workers.call(math.dist, {}).error.startswith("TypeError")
-        died = workers.call(os._exit, {"status": 3})
-        assert "exit code 3" in died.error
-        assert not died.late
-        assert workers.call(dict, {"a": 1}).value == {"a": 1}
-    with processes.Workers(0.5) as workers:
-        assert workers.call(signal.pause, {}).late
-
-
-ROW = quality.Row(
-    "x__robot", "arm", "zero", 7, 1, "euler", "ran", "", "ran", "ran", 500,
-    2.0, 1.0, 4.0, 2.0, 0.5, 0.01, 1e-5, 1e-3, 1e-4, *[0.0] * 8, 1e-6, 1e-4, 1e-5,
-    *[math.nan] * 3, 0, 0, 1, 5,
-)  # fmt: skip
-
-
 def test_speed_says_where_mj_step_blows_up():
     model = mujoco.MjModel.from_xml_string(BALL)
     data = mujoco.MjData(model)
@@ -259,108 +225,12 @@ def test_speed_says_where_mj_step_blows_up():
     assert trials.blown_up(data) == "BADQVEL"
 
 
-def test_tables():
-    others = [
-        dataclasses.replace(ROW, file="y", penetration=3e-5, penetration_mj=3e-3,
-                            penetration_recommended=2e-4),
-        dataclasses.replace(ROW, file="z", status="refused", reason="a | b", steps=0),
-        dataclasses.replace(ROW, file="z", controls="random", status="refused", reason="a | b"),
-        dataclasses.replace(ROW, file="w", ratio=7.0, penetration=5e-5, penetration_mj=2e-3,
-                            penetration_recommended=3e-4),
-        dataclasses.replace(ROW, file="v", ratio=9.0, status_mj="unstable"),
-        dataclasses.replace(ROW, file="t", ratio_recommended=8.0, status_recommended="unstable"),
-        dataclasses.replace(ROW, file="u", controls="free", drift=-0.02, drift_mj=0.01,
-                            drift_recommended=-0.03),
-    ]  # fmt: skip
-    timed = [
-        speed.Row(
-            "x", "arm", "zero", 7, "euler", "ran", 10.0, 5.0, 5.0, 0.5, 8.0, 2.0, 0.25, 1.0, 9
-        ),
-        speed.Row(
-            "y", "hand", "zero", 7, "euler", "ran", 10.0, 5.0, 15.0, 1.5, 8.0, 6.0, 0.75, 1.0, 9
-        ),
-        speed.Row("z", "hand", "zero", 7, "euler", "refused", *[math.nan] * 8, samples=0),
-        speed.Row(
-            "w",
-            "hand",
-            "zero",
-            7,
-            "euler",
-            "unstable",
-            10.0,
-            5.0,
-            1.0,
-            0.1,
-            8.0,
-            1.0,
-            0.125,
-            80.0,
-            9,
-        ),
-    ]
-    text = report.tables([ROW, *others], timed)
-    lines = [line.split() for line in text.splitlines()]
-    words = {(line[0], line[1]): line for line in lines if len(line) > 1}
-    # controls, models, refused, no run, unstable (2), fired (2), unconverged
-    assert words["zero", "6"][2:] == [
-        "1", "(16.7", "%)", "0", "(0.0", "%)", "1", "1",
-        "1", "(20.0", "%)", "0", "(0.0", "%)", "0.20", "%",
-    ]  # fmt: skip
-    depth = next(line for line in lines if line[:2] == ["deepest", "contact,"])
-    assert depth[3:] == [
-        "zero", "3", "0.03", "2", "0.2", "0.05", "3", "0.3", "0.05", "3", "0.3",
-    ]  # fmt: skip
-    drift = next(line for line in lines if line[:2] == ["energy", "drift,"])
-    assert drift[3:8] == ["free", "1", "2", "1", "3"]
-    assert ["z", "zero,", "random", "refused", "a", "|", "b"] in lines
-    assert "7x" in words["w", "zero"]
-    assert not any(line[:1] == ["v"] for line in lines)
-    assert words["all", "zero"][2:] == ["2", "1.00", "0.50", "0.50", "x", "0.50", "0.25"]
-    assert words["hand", "zero"][2:] == ["1", "1.50", "1.50", "1.50", "y", "0.75", "0.75"]
-
-
-def test_tables_of_a_page_are_renewed(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("above\n<!-- models: begin -->\nold\n<!-- models: end -->\nbelow\n")
-    for _ in range(2):
-        pages.renew(page, "models", report.page_tables([ROW], []))
-    text = page.read_text()
-    assert text.startswith("above\n<!-- models: begin -->\n\n| controls |")
-    assert text.endswith("\n\n<!-- models: end -->\nbelow\n")
-    assert "old" not in text
-    assert text.count("| zero | 1 | 0 (0.0 %)") == 1
-    with pytest.raises(ValueError, match="has no line <!-- engines: begin -->"):
-        pages.renew(page, "engines", "new")
-    assert page.read_text() == text
-
-
-def test_pages_have_their_marks():
-    for name, mark in (("reference/models", "models"), ("reference/speed", "engines")):
-        text = (pages.DOCS / f"{name}.md").read_text(encoding="utf-8")
-        assert text.count(f"<!-- {mark}: begin -->") == text.count(f"<!-- {mark}: end -->") == 1
-
-
-def test_a_table_in_markdown():
-    assert pages.markdown([["a", "b"], ["1|2", "3"]]) == "| a | b |\n| --- | --- |\n| 1/2 | 3 |"
-
-
-def test_folders_without_models_are_refused(tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("SAPWOOD_DATA", raising=False)
-    assert command.main(["models", "--out", str(tmp_path)]) == arguments.USAGE
-    assert "no FOLDER" in capsys.readouterr().err
-    monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path))
-    assert files.default_folder() is None
-    assert command.main(["models", str(tmp_path), "--out", str(tmp_path)]) == arguments.USAGE
-    assert "holds no models" in capsys.readouterr().err
-
-
 @pytest.mark.slow
-def test_quick_runs_and_what_they_resume(folder, tmp_path, capsys):
+def test_quick_runs(folder, tmp_path, capsys):
     line = ["models", str(folder), "--quick", "--out", str(tmp_path / "out")]
     assert command.main(line) == 0
     assert command.main([*line, "--speed"]) == 0
     path = tmp_path / "out" / "models.csv"
-    before = path.read_text()
     measured = rows.read(path, quality.Row)
     assert [(row.file, row.controls) for row in measured] == [
         (name, controls) for name in "ab" for controls in trials.CONTROLS
@@ -375,13 +245,6 @@ def test_quick_runs_and_what_they_resume(folder, tmp_path, capsys):
         assert row.step > 0.0
         np.testing.assert_allclose(row.speed, row.step_mj / row.step, rtol=0.01)
         np.testing.assert_allclose(row.single_speed, row.single_mj / row.single, rtol=0.01)
-    # half of it is kept, the rest is measured again
-    path.write_text("".join(before.splitlines(keepends=True)[:4]))
-    assert command.main([*line, "--resume"]) == 0
-    again = rows.read(path, quality.Row)
-    assert [(row.file, row.controls) for row in again] == [
-        (row.file, row.controls) for row in measured
-    ]
     text = (tmp_path / "out" / "models.txt").read_text(encoding="utf-8")
     assert "speed over mj_step" in text
     assert text in capsys.readouterr().out
@@ -389,7 +252,7 @@ def test_quick_runs_and_what_they_resume(folder, tmp_path, capsys):
         assert (tmp_path / "out" / "models.png").stat().st_size > 1000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(files.default_folder() is None, reason="SAPWOOD_DATA names no models")
 @pytest.mark.parametrize(
     "name",
@@ -413,7 +276,7 @@ def test_models_of_the_folder_run_and_are_not_fired(name):
             assert row.limit <= max(row.limit_mj, 1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "path",
     [pytest.param(path, id=files.name_of(path)) for path in files.find(files.default_folder())]

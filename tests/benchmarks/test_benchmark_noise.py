@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 import helpers
 import sapwood
-from benchmarks import arguments, command, noise, noise_report, revisions, rows
+from benchmarks import command, noise, noise_report, revisions, rows
 from sapwood import _core
 
 SITE = Path(sapwood.__file__).resolve().parents[1]
@@ -126,63 +126,3 @@ def test_quick_run_of_the_same_build(tmp_path, capsys):
     assert text in capsys.readouterr().out
     if sys.modules.get("matplotlib"):
         assert (tmp_path / "noise.png").stat().st_size > 1000
-
-
-def test_a_package_that_does_not_import_is_named(tmp_path):
-    package = tmp_path / "sapwood"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise ImportError('broken on purpose')\n")
-    with pytest.raises(
-        revisions.SideError, match=f"(?s)importing {tmp_path}/sapwood failed: .*broken"
-    ):
-        noise.run({"A": tmp_path, "B": tmp_path}, [], tmp_path / "rows.csv", 1, 1)
-
-
-def test_another_package_than_asked_for_is_refused(tmp_path):
-    (tmp_path / "sapwood").mkdir()
-    with pytest.raises(revisions.SideError, match="in place of"):
-        noise.run({"A": tmp_path, "B": tmp_path}, [], tmp_path / "rows.csv", 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--files", "*.nothing"], "holds no *.nothing"),
-        (["--builds", "here", "there"], "here holds no package sapwood"),
-        (["--blocks", "0"], "must be >= 1"),
-    ],
-)
-def test_usage_errors(words, named, tmp_path, capsys):
-    line = ["noise", str(helpers.DATA), "--out", str(tmp_path), *words]
-    try:
-        code = command.main(line)
-    except SystemExit as exit_:
-        code = exit_.code
-    assert code == arguments.USAGE
-    assert named in capsys.readouterr().err
-
-
-def in_a_checkout() -> bool:
-    return (ROOT / ".git").exists()
-
-
-@pytest.mark.skipif(not in_a_checkout(), reason="no checkout of git")
-def test_unknown_commit_is_refused(tmp_path, capsys):
-    line = ["noise", str(helpers.DATA), "--against", "no-such-commit", "--out", str(tmp_path)]
-    assert command.main(line) == arguments.USAGE
-    assert "rev-parse" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not in_a_checkout(), reason="no checkout of git")
-def test_a_commit_is_built_away_from_the_checkout(tmp_path):
-    pytest.importorskip("scikit_build_core")
-    site = revisions.build_commit("HEAD", tmp_path)
-    noise.run(
-        {"A": site, "B": site},
-        helpers.small_paths()[:1],
-        tmp_path / "rows.csv",
-        blocks=1,
-        samples=1,
-    )
-    assert len(rows.read(tmp_path / "rows.csv", noise.Row)) == 8

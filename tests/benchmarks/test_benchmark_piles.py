@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import sapwood
-from benchmarks import arguments, command, piles, rows
+from benchmarks import command, piles, rows
 from sapwood import _core
 from sapwood.studies import scenes
 
@@ -45,12 +45,6 @@ def test_table_has_means_over_seeds():
     assert line[2:] == ["70", "8.00", "5.00", "1.3", "%", "0.0", "%", "1.000", "0.500",
                         "0.600", "0.500", "0.700", "2"]  # fmt: skip
     assert sum(line[:2] == ["40", "1:100"] for line in lines) == 1
-
-
-def test_folders_without_a_package_are_refused(tmp_path, capsys):
-    line = ["piles", "--builds", str(tmp_path), str(tmp_path), "--out", str(tmp_path)]
-    assert command.main(line) == arguments.USAGE
-    assert "holds no package sapwood" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,7 +16,7 @@ sys.path.insert(0, str(ROOT))
 
 import helpers
 import sapwood
-from benchmarks import arguments, command, rows, scaling, scaling_report
+from benchmarks import command, rows, scaling, scaling_report
 
 
 def test_power_law_is_found():
@@ -66,21 +64,6 @@ def test_problems_of_a_simulation_differ():
     assert len(states) == 5
 
 
-def test_cores_are_given_back():
-    if not hasattr(os, "sched_getaffinity"):
-        pytest.skip("this system pins no processes")
-    code = (
-        "import os; from benchmarks import machine; cores = lambda: len(os.sched_getaffinity(0))\n"
-        "given = cores(); machine.pin(None); pinned = cores()\n"
-        "with machine.all_cores() as said: within = cores()\n"
-        "print(given == said == within, pinned == cores() == 1)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "True True\n"
-
-
 @pytest.mark.slow
 def test_quick_run(tmp_path, capsys):
     assert command.main(["scaling", "--quick", "--out", str(tmp_path)]) == 0
@@ -111,8 +94,3 @@ def test_quick_run(tmp_path, capsys):
     threads = scaling_report.series_of(points["threads"])
     assert {name.split(",")[0].split()[0] for name in threads} == {"islands", "batch"}
     assert all(mine[0].x == 1 for mine in threads.values())
-
-
-def test_unknown_part_is_refused(tmp_path, capsys):
-    assert command.main(["scaling", "trees", "--out", str(tmp_path)]) == arguments.USAGE
-    assert "'trees' is none of bodies" in capsys.readouterr().err

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,7 +14,7 @@ import sapwood
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import command, solvers
+from benchmarks import solvers
 from benchmarks.solvers import MISSED, REACHED
 from sapwood.studies import peers
 from sapwood.studies.peers.base import Answer, Peer
@@ -97,100 +95,3 @@ def test_patience_ends_the_search():
     assert rows[0].e_m is not None
     assert len(peer.log) < 2 * 4
     assert all(row.status == REACHED for row in rows[1:])
-
-
-# ---- resuming ----------------------------------------------------------------------------------
-
-
-def resumable(out, *more):
-    return [
-        "solvers", str(FILES[0].parent), "--files", "c*_block.npz", "--solvers", "sapwood",
-        "--repeat", "1", "--budget", "0.05", "--out", str(out), *more,
-    ]  # fmt: skip
-
-
-@pytest.fixture
-def stopped_run(tmp_path):
-    """A run that was killed in its last file: (folder, text of its CSV file before)."""
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    assert command.main(resumable(tmp_path)) == command.SUCCESS
-    if allowed is not None:
-        os.sched_setaffinity(0, allowed)
-    path = tmp_path / "solvers.csv"
-    text = path.read_text()
-    path.write_text(text[:-30])
-    yield tmp_path, text
-    if allowed is not None:
-        os.sched_setaffinity(0, allowed)
-
-
-def test_resumed_run_measures_what_is_missing(stopped_run, monkeypatch, capsys):
-    out, before = stopped_run
-    measured = []
-    measure = solvers.measure
-
-    def watched(file, *rest):
-        measured.append(file.stem)
-        return measure(file, *rest)
-
-    monkeypatch.setattr(solvers, "measure", watched)
-    assert command.main(resumable(out, "--resume")) == command.SUCCESS
-    files = sorted(path.stem for path in FILES if path.match("c*_block.npz"))
-    assert measured == [files[-1]]
-    after = (out / "solvers.csv").read_text()
-    kept = [line for line in before.splitlines() if not line.startswith(files[-1])]
-    assert after.splitlines()[: len(kept)] == kept
-    names = [row.file for row in solvers.read_rows(out / "solvers.csv")]
-    assert sorted(set(names)) == files
-    assert len(names) == len(before.splitlines()) - 1
-    assert not list(out.glob("*.new"))
-    assert files[0] in capsys.readouterr().out
-
-
-def test_resumed_run_keeps_everything_when_it_is_stopped(stopped_run, monkeypatch):
-    out, before = stopped_run
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(solvers, "measure", interrupted)
-    assert command.main(resumable(out, "--resume")) == command.INTERRUPTED
-    last = FILES[[path.match("c*_block.npz") for path in FILES].index(True)].stem
-    kept = (out / "solvers.csv").read_text().splitlines()
-    assert kept == before.splitlines()[: len(kept)]
-    assert any(line.startswith(last) for line in kept)
-
-
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [(["--repeat", "2"], "repeat was 1 and is 2"), (["--tolerances", "1e-3"], "tolerances")],
-)
-def test_resuming_another_run_is_refused(stopped_run, capsys, more, named):
-    out, _ = stopped_run
-    text = (out / "solvers.csv").read_text()
-    assert command.main(resumable(out, "--resume", *more)) == command.USAGE
-    assert named in capsys.readouterr().err
-    assert (out / "solvers.csv").read_text() == text
-
-
-def test_resuming_on_another_machine_is_refused(stopped_run, capsys):
-    out, _ = stopped_run
-    record = json.loads((out / "solvers.json").read_text())
-    record["machine"]["processor"] = "Z80"
-    (out / "solvers.json").write_text(json.dumps(record))
-    assert command.main(resumable(out, "--resume")) == command.USAGE
-    assert "processor was 'Z80'" in capsys.readouterr().err
-    (out / "solvers.json").write_text("[]")
-    assert command.main(resumable(out, "--resume")) == command.USAGE
-    assert "describes no run" in capsys.readouterr().err
-
-
-def test_resuming_what_was_never_begun_begins(tmp_path):
-    path = tmp_path / "solvers.csv"
-    peer = peers.load("sapwood")
-    solvers.run([FILES[0]], [peer], [1e-3], path, repeat=1, budget=0.05, resume=True)
-    assert len(solvers.read_rows(path)) == len(peer.modes)
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="header"):
-        solvers.run([FILES[0]], [peer], [1e-3], path, repeat=1, budget=0.05, resume=True)
-    assert path.read_text() == "a,b\n1,2\n"

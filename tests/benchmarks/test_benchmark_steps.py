@@ -13,7 +13,7 @@ mujoco = pytest.importorskip("mujoco")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import arguments, command, rows, scenes, steps
+from benchmarks import command, rows, scenes, steps
 from benchmarks.windows import Window
 from sapwood.mujoco import Stepper
 from sapwood.studies.peers.mujoco_variants import recommended_model
@@ -51,15 +51,6 @@ def test_sizes_of_scenes():
         kind, size = scenes.parse(name)
         model = kind.make(size).compile()
         assert (model.ntree, model.nv) == sizes
-
-
-@pytest.mark.parametrize("name", ["clutter", "clutter-0", "clutter-x", "heap-3", "-3", ""])
-def test_unknown_scenes_are_refused(name, tmp_path, capsys):
-    with pytest.raises(ValueError, match="is none of clutter-N"):
-        scenes.parse(name)
-    line = ["steps", f"--scenes={name}", "--out", str(tmp_path)]
-    assert command.main(line) == arguments.USAGE
-    assert "--scenes" in capsys.readouterr().err
 
 
 def test_window_is_the_same_every_time():

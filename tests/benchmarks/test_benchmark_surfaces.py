@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from benchmarks import surface_cases, surface_questions, surfaces, surfaces_report
+from benchmarks import surface_cases, surface_questions
 from benchmarks.command import main
 from pressure_fields import small_cases, surface_of
 from sapwood.geometry import contact_surface
@@ -51,29 +51,6 @@ def test_command(tmp_path, monkeypatch):
     assert "Slip control, 0.1 s" in text
     assert (tmp_path / "surfaces.csv").exists()
     assert (tmp_path / "surfaces_slip.csv").exists()
-
-
-def test_without_pairs(tmp_path, capsys):
-    assert main(["surfaces", str(tmp_path)]) == 2
-    assert "holds no pairs of shapes" in capsys.readouterr().err
-
-
-def test_ratios():
-    rows = [
-        surfaces.Row("pairs", "one", 2, 3, 1e-6, 2e-6, 5e-7, 2e-6),
-        surfaces.Row("pairs", "two", 2, 3, 1e-6, 2e-6, 5e-7, 8e-6),
-        surfaces.Row("growth", "three", 2, 3, 1e-6, 2e-6, 5e-7, 8e-6),
-    ]
-    assert surfaces.mean_ratio(rows[:2], "call") == pytest.approx(4)
-    text = surfaces_report.table(rows)
-    means = "4.00 a pair a call, 2.00 with all arrays read, 8.00 in batches"
-    assert f"on 2 pairs: {means}" in text
-
-
-def test_without_drake(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "benchmarks.surface_drake", None)
-    assert surface_questions._drake(tmp_path) is None
-    assert "skipped: drake" in capsys.readouterr().err
 
 
 def test_drake_moves_the_spatula_as_we_do():

@@ -191,27 +191,3 @@ def test_islands_add_up_to_the_whole(rng):
             getattr(both, quantity), np.repeat(getattr(single, quantity), 2, axis=0)
         )
     np.testing.assert_array_equal(both.resident, np.repeat(single.resident, 2))
-
-
-def test_nothing_to_solve(rng):
-    _, work = solved(helpers.random_problem(rng, contacts=0))
-    assert work.flops.shape == (0, len(PHASES))
-
-
-# ---- errors ------------------------------------------------------------------------------------
-
-
-def test_errors_name_what_is_wrong(rng):
-    problem = graph_problem(rng, 3, [(0, -1), (0, 1), (1, 2)])
-    with pytest.raises(ValueError, match=r"solution\.history is None"):
-        count_work(native(), problem, sapwood.solve(problem))
-    core = helpers.rebuild(problem, core=[0, 1, 0], kappa=[10.0] * 3)
-    with pytest.raises(ValueError, match="core: must be empty"):
-        solved(core)
-    solution, _ = solved(problem)
-    with pytest.raises(ValueError, match="other contacts"):
-        count_work(native(), graph_problem(rng, 2, [(0, 1)]), solution)
-    with pytest.raises(ValueError, match="n_islands = 2: must be that of the problem"):
-        count_work(native(), problem, dataclasses.replace(solution, n_islands=2))
-    with pytest.raises(ValueError, match="not those of a solve"):
-        count_work(native(), problem, dataclasses.replace(solution, n_islands=0))

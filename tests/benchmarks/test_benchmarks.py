@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,12 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import (
-    command,
-    machine,
     solvers,
     solvers_report,
 )
-from benchmarks.solvers import FAILED, MISSED, REACHED, Row
+from benchmarks.solvers import FAILED, MISSED, REACHED
 from sapwood.studies import peers
 from sapwood.studies.peers.accuracy import Accuracy, touched_trees
 from sapwood.studies.peers.base import Answer, Peer, PeerError
@@ -182,16 +177,6 @@ def test_scipy_derivatives(rng):
     )
 
 
-def test_missing_package_is_named(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "clarabel", None)
-    monkeypatch.delitem(sys.modules, "sapwood.studies.peers.clarabel_conic", raising=False)
-    line = ["solvers", str(FILES[0].parent), "--solvers", "clarabel", "--out", str(tmp_path)]
-    assert command.main(line) == command.USAGE
-    errors = capsys.readouterr().err
-    assert "skipped: clarabel" in errors
-    assert "none of the solvers is installed" in errors
-
-
 # ---- a run -------------------------------------------------------------------------------------
 
 
@@ -250,65 +235,6 @@ def test_run_has_every_row(quick_run):
             assert sum(parts) > 0.0
         else:
             assert parts == [None] * len(parts)
-
-
-def test_run_is_pinned_and_says_where(quick_run):
-    done, out = quick_run
-    record = json.loads((out / "solvers.json").read_text())
-    if hasattr(os, "sched_getaffinity"):
-        assert int(record["machine"]["pinned to core"]) in os.sched_getaffinity(0)
-    assert record["machine"]["BLAS threads"] == "1"
-    assert record["machine"]["sapwood"] == sapwood.__version__
-    for name, value in record["machine"].items():
-        assert f"{name}: {value}\n" in done.stdout
-    assert record["settings"]["tolerances"] == list(TARGETS)
-    described = record["settings"]["solvers"]
-    assert list(described) == [peer.name for peer in installed()]
-    for name, text in described.items():
-        assert f"{name} is {text}\n" in done.stdout
-    assert "skipped: drake" in done.stderr
-
-
-def test_run_prints_the_table_and_draws(quick_run):
-    done, out = quick_run
-    table = (out / "solvers.txt").read_text()
-    assert table in done.stdout
-    for peer in installed():
-        assert f"{peer.name}, cold" in table
-    assert "no problem has 20 contacts" in table
-    pytest.importorskip("matplotlib")
-    from matplotlib.image import imread
-
-    picture = imread(out / "solvers.png")
-    assert picture.shape[0] > 500
-    assert picture.std() > 0.05
-
-
-def test_rows_survive_a_killed_run(quick_run, tmp_path):
-    """An unfinished last line is dropped, a file of something else refused."""
-    _, out = quick_run
-    text = (out / "solvers.csv").read_text()
-    rows = solvers.read_rows(out / "solvers.csv")
-    cut = tmp_path / "cut.csv"
-    cut.write_text(text[:-20])
-    assert solvers.read_rows(cut) == rows[:-1]
-    cut.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match="header"):
-        solvers.read_rows(cut)
-
-
-def test_rows_are_written_as_they_are_read(tmp_path):
-    """Every field comes back with its type, and a spreadsheet sees plain CSV."""
-    path = tmp_path / "rows.csv"
-    solvers.run([FILES[0]], [load_peer("sapwood")], [1e-6], path, repeat=1, budget=0.1)
-    rows = solvers.read_rows(path)
-    with path.open(newline="") as file:
-        plain = list(csv.DictReader(file))
-    assert [row.mode for row in rows] == ["cold", "warm"]
-    for row, words in zip(rows, plain, strict=True):
-        for column, word in words.items():
-            value = getattr(row, column)
-            assert word == ("" if value is None else str(value))
 
 
 # ---- failures ----------------------------------------------------------------------------------
@@ -384,87 +310,3 @@ def test_wrong_velocity_is_a_miss():
     assert row.cpu_min is None
     with pytest.raises(ValueError, match="no solver reached"):
         solvers_report.figure([row], Path("unused.png"))
-
-
-def test_damaged_file_is_a_row(tmp_path):
-    (tmp_path / "bad.npz").write_bytes(b"no archive")
-    rows = solvers.measure(tmp_path / "bad.npz", [load_peer("sapwood")], [1e-6], 1, 0.1)
-    assert [row.status for row in rows] == [FAILED, FAILED]
-    assert "not a .npz archive" in rows[0].detail
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--solvers", "sapwood,bullet"], "bullet"),
-        (["--tolerances", "1e-3,0"], "must be > 0"),
-        (["--tolerances", "small"], "small"),
-        (["--repeat", "0"], "must be >= 1"),
-        (["--files", "*.nothing"], "*.nothing"),
-        (["--core", "100000"], "core 100000"),
-        (["--patience", "-1"], "must be > 0"),
-    ],
-)
-def test_usage_errors(arguments, named, capsys, tmp_path):
-    line = ["solvers", str(FILES[0].parent), "--out", str(tmp_path), *arguments]
-    try:
-        code = command.main(line)
-    except SystemExit as exit_:
-        code = exit_.code
-    assert code == command.USAGE
-    assert named in capsys.readouterr().err
-
-
-def test_pin_keeps_the_process_on_one_core():
-    if not hasattr(os, "sched_getaffinity"):
-        pytest.skip("this system pins no processes")
-    code = (
-        "import os; from benchmarks.machine import pin; print(pin(None), os.sched_getaffinity(0))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    core = max(os.sched_getaffinity(0))
-    assert done.stdout == f"{core} {{{core}}}\n"
-
-
-def test_pin_refuses_a_core_that_is_not_there():
-    if not hasattr(os, "sched_getaffinity"):
-        pytest.skip("this system pins no processes")
-    before = os.sched_getaffinity(0)
-    with pytest.raises(ValueError, match="core -1"):
-        machine.pin(-1)
-    assert os.sched_getaffinity(0) == before
-
-
-# ---- summaries ---------------------------------------------------------------------------------
-
-
-def made_row(file: str, solver: str, seconds: float | None) -> Row:
-    return Row(
-        file=file,
-        solver=solver,
-        mode="cold",
-        target=1e-6,
-        status=MISSED if seconds is None else REACHED,
-        cpu_min=seconds,
-        iterations=2,
-    )
-
-
-def test_profile_and_table():
-    """Two problems: a is 4 and 9 times faster than b; c solves one of them, 3 times slower."""
-    rows = [
-        made_row("p", "sapwood", 1e-6), made_row("p", "b", 4e-6), made_row("p", "c", None),
-        made_row("q", "sapwood", 1e-3), made_row("q", "b", 9e-3), made_row("q", "c", 3e-3),
-    ]  # fmt: skip
-    curves = solvers_report.profile(rows, ["sapwood", "b", "c"])
-    assert curves["sapwood"] == [1.0, 1.0]
-    np.testing.assert_allclose(curves["b"], [4.0, 9.0])
-    np.testing.assert_allclose(curves["c"], [3.0])
-
-    lines = {line.split(",")[0]: line.split() for line in solvers_report.table(rows).splitlines()}
-    # reached, solve, iteration, iterations, mean ratio, least, most
-    assert lines["b"][2:] == ["2/2", "190", "us", "-", "2.0", "6.00", "4.00", "9.00"]
-    assert lines["c"][2:] == ["1/2", "3.00", "ms", "-", "2.0", "3.00", "3.00", "3.00"]
-    assert lines["sapwood"][-3:] == ["1.00", "1.00", "1.00"]

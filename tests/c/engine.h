@@ -24,7 +24,7 @@ enum { EULER_AND_ISLANDS = 1 << 15 | 1 << 18, PYRAMIDAL = 0, ELLIPTIC = 1, ERROR
 #define MEMBER_FLOATS(name) float *name;
 #define MEMBER_NUMS(name) double *name;
 #define MEMBER_CONTACTS(name) struct engine_contact *name;
-#define MEMBER(name, type, shape, versions, readers, change) \
+#define MEMBER(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(MEMBER_##type(name))
 #define COUNTER(name, warning) int name;
 
@@ -309,12 +309,12 @@ static inline sap_mujoco table(void) {
                     .mju_error = engine_error,
                     ._mjPRIVATE_setTlsLogHandler = set_local,
                     ._mjPRIVATE_getGlobalLogHandler = get_global};
-#define OFFSET(name, type, shape, versions, readers, change) \
+#define OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api.model.name = (ptrdiff_t)offsetof(struct engine_model, name);)
   SAP_MUJOCO_MODEL(OFFSET)
   SAP_MUJOCO_OPTION(OFFSET)
 #undef OFFSET
-#define OFFSET(name, type, shape, versions, readers, change) \
+#define OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api.data.name = (ptrdiff_t)offsetof(struct engine_data, name);)
   SAP_MUJOCO_DATA(OFFSET)
 #undef OFFSET
@@ -386,7 +386,7 @@ static inline void make_constants(struct setting *s) {
 #define POINT_BOOLS(name) s->model.name = s->name;
 #define POINT_FLOATS(name) s->model.name = s->name;
 #define POINT_NUMS(name) s->model.name = s->name;
-#define POINT(name, type, shape, versions, readers, change) \
+#define POINT(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(POINT_##type(name))
   SAP_MUJOCO_MODEL(POINT)
 }

@@ -303,6 +303,7 @@ def test_wrong_fields_are_refused(call, text):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "sizes", "modulus"),
     [

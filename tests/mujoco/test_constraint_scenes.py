@@ -31,6 +31,8 @@ def rows(tmp_path_factory):
 # ---- the loop -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.claim
 def test_a_closed_loop_keeps_its_length_to_the_near_rigid_bound(rows):
     """Errors below the bound, which is of second order, while the linkage turns."""
     largest = []

@@ -116,6 +116,7 @@ def at_rest(xml, **options):
     return Place(model, np.array(data.qpos), np.array(data.qvel), stepper)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_contacts_at_rest(name, rng):
     """They lie some g dt^2/(4 pi^2) deep, less than the step of the differences."""

@@ -126,6 +126,7 @@ def test_each_number_of_a_model(name, rng):
     check_gradient(rng, lambda: Case(rng, BOX_AND_ARM.format(condim=3)), [name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", ["convex", "coulomb"])
 @pytest.mark.parametrize("condim", [3, 4, 6])
 def test_all_numbers_of_a_model(condim, friction, rng):

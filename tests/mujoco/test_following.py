@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 import re
 import warnings
@@ -12,152 +13,66 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import VERSION
+from followed_models import (
+    FLEX,
+    IDLE,
+    LIVE,
+    XML,
+    arrays_of,
+    change,
+    follows,
+    model_with,
+    readable,
+    same_arrays,
+    state_after,
+    write,
+)
 from sapwood import RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper
-from sapwood.mujoco.following import watch
 from sapwood.mujoco.following.following import READ, STRUCTURE
 from sapwood.mujoco.following.watch import OPTIONS, VECTORS, ModelWatch
+from sapwood.mujoco.reading import engine
 from sapwood.mujoco.reading.controllers import BOUNDED
 
-XML = """
-<mujoco>
-  <option integrator="implicitfast"/>
-  <custom>
-    <numeric name="sapwood/group/3" data="1e5 .02 .4"/>
-    <numeric name="sapwood/joint/hinge" data="2e3 .01"/>
-  </custom>
-  <worldbody>
-    <geom name="floor" type="plane" size="5 5 1" friction=".7"/>
-    <body name="hand" mocap="true" pos="0 2 1"><geom size=".05"/></body>
-    <body name="held" pos="0 2 1.2"><freejoint/><geom size=".05"/></body>
-    <body name="box" pos="0 0 .09"><freejoint/>
-      <geom name="box" type="box" size=".1 .1 .1" friction=".5"/></body>
-    <body name="puck" pos="1 0 .04"><freejoint/>
-      <geom name="puck" type="cylinder" size=".1 .05" friction=".3" condim="4" group="3"/></body>
-    <body name="arm" pos="-1 0 1">
-      <joint name="hinge" axis="0 1 0" damping=".3" frictionloss=".2" stiffness="2"
-       range="-20 5" actuatorfrcrange="-3 3"/>
-      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".04"/>
-      <body pos=".3 0 0">
-        <joint name="slide" type="slide" axis="1 0 0" range="-.05 .05" damping="1"/>
-        <geom size=".05"/>
-        <body pos=".1 0 0"><joint name="last" axis="0 1 0" damping=".1"/>
-          <geom size=".05" pos=".1 0 0"/></body>
-      </body>
-    </body>
-  </worldbody>
-  <contact><pair name="own" geom1="floor" geom2="box" friction=".6 .6 0 0 0"/></contact>
-  <equality>
-    <weld name="grip" body1="hand" body2="held" torquescale=".5"/>
-    <joint name="geared" joint1="last" joint2="hinge" polycoef="0 .5 0 0 0"/>
-  </equality>
-  <tendon><fixed name="cord" limited="true" range="-.02 .02" frictionloss=".1"
-      actuatorfrclimited="true" actuatorfrcrange="-2 2">
-    <joint joint="slide" coef="1"/><joint joint="last" coef=".3"/></fixed></tendon>
-  <actuator>
-    <position name="servo" joint="hinge" kp="40" kv="2" forcerange="-2 2"/>
-    <position name="pull" tendon="cord" kp="30" kv="1" forcerange="-5 5"/>
-    <motor name="push" joint="slide" gear="2" forcerange="-9 9"/>
-  </actuator>
-</mujoco>
-"""
-FLEX = """
-<mujoco><worldbody><geom type="plane" size="1 1 1" contype="0"/>
-  <flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="0 0 .011" radius=".01"
-   mass=".1"><contact selfcollide="none"/><edge damping=".01"/></flexcomp>
-</worldbody></mujoco>
-"""
-
-# what to write where, for what is no floating-point number
-VALUES = {
-    "actuator_biastype": (0, int(mujoco.mjtBias.mjBIAS_NONE)),
-    "actuator_forcelimited": (0, 0),
-    "actuator_gaintype": (0, int(mujoco.mjtGain.mjGAIN_USER)),
-    "actuator_group": (0, 2),
-    "flex_conaffinity": (0, 0),
-    "flex_contype": (0, 0),
-    "flex_internal": (0, 1),
-    "flex_selfcollide": (0, 1),
-    "geom_group": (3, 3),
-    "jnt_actfrclimited": (3, 0),
-    "jnt_limited": (3, 0),
-    "pair_geom1": (0, 4),
-    "pair_geom2": (0, 4),
-    "tendon_actfrclimited": (0, 0),
-    "tendon_limited": (0, 0),
-}
-# read, and of no effect in these motions
-IDLE = (
-    "flex_conaffinity", "flex_selfcollide", "actuator_damping", "actuator_dampingpoly",
-    *(["flex_internal"] if VERSION < (3, 17) else []),
-)  # fmt: skip
 pytestmark = pytest.mark.filterwarnings("ignore:constraints are held ahead")
 
 
-def model_with(name):
-    return mujoco.MjModel.from_xml_string(FLEX if name.startswith("flex_") else XML)
-
-
-def change(model, name):
-    """Another value of an array, that a stepper can be made for."""
-    array = getattr(model, name)
-    if name in VALUES:
-        index, value = VALUES[name]
-        assert array[index] != value
-        array[index] = value
-    else:
-        assert array.dtype == np.float64
-        array[...] = 1.25 * array + (0.1 if "poly" in name or "damping" in name else 0.0)
-
-
-def readable(names):
-    """Those that this version of MuJoCo has, and that the models here have entries of."""
-    return [name for name in names if np.size(getattr(model_with(name), name, ()))]
-
-
-def state_after(stepper, steps=30):
-    """Of a motion in which everything acts."""
-    data = mujoco.MjData(stepper.model)
-    data.ctrl[:] = [0.4, -0.3, 3.0][: stepper.model.nu]
-    if stepper.model.nmocap:
-        data.mocap_pos[0, 0] += 0.02
-        data.qvel[6] = data.qvel[12] = 0.5  # box and puck slide
-    stepper.run(data, steps)
-    return np.concatenate([data.qpos, data.qvel])
-
-
-def arrays_of(stepper):
-    return stepper.parameters.forest, stepper.parameters.elements
-
-
-def same_arrays(one, other):
-    if one is None or other is None:
-        return one is other
-    return all(np.array_equal(one[name], other[name]) for name in one)
-
-
-@pytest.mark.parametrize("name", readable(READ))
 @pytest.mark.parametrize("where", ["given", "own"])
-def test_what_is_read_is_read_again(name, where):
-    """A stepper of a model that is changed steps like one that is made for the changed model."""
-    model, changed = model_with(name), model_with(name)
-    stepper = Stepper(model)
-    before, arrays = state_after(stepper), arrays_of(stepper)
-    change(changed, name)
-    if where == "given":
-        change(model, name)
-    elif name in BOUNDED:
-        pytest.skip("the core bounds these forces, and MuJoCo is told not to")
-    else:
-        getattr(stepper.model, name)[...] = getattr(changed, name)
-    fresh = Stepper(changed)
-    expected = state_after(fresh)
-    np.testing.assert_array_equal(state_after(stepper), expected)
-    assert all(map(same_arrays, arrays_of(stepper), arrays_of(fresh)))
-    assert stepper.steps == 60
-    moved = name in IDLE or not np.array_equal(expected, before)
-    assert moved or not all(map(same_arrays, arrays, arrays_of(stepper)))
+def test_every_change_is_followed(where):
+    """Name by name: a stepper of a model that is changed steps like one made for it."""
+    for name in (*readable(READ), *LIVE):
+        # the core bounds forces of implicit actuators, and MuJoCo is told not to
+        if where == "own" and name in BOUNDED:
+            continue
+        model, changed = model_with(name), model_with(name)
+        stepper = Stepper(model)
+        before, arrays = state_after(stepper), arrays_of(stepper)
+        target = model if where == "given" else stepper.model
+        if name in LIVE:
+            LIVE[name](target)
+            LIVE[name](changed)
+        else:
+            change(changed, name)
+            write(target, changed, name)
+        moved = not np.array_equal(follows(stepper, changed), before)
+        assert moved or name in IDLE or not all(map(same_arrays, arrays, arrays_of(stepper))), name
+        assert stepper.steps == 60
+
+
+def test_changes_that_follow_each_other_are_followed(rng):
+    """What a change does not concern is kept, and right after any other changes."""
+    names = rng.permutation([*readable(READ), *LIVE])
+    for kind in (XML, FLEX):
+        model, changed = (mujoco.MjModel.from_xml_string(kind) for _ in range(2))
+        stepper = Stepper(model)
+        for name in names:
+            if name not in LIVE and name.startswith("flex_") == (kind is FLEX):
+                change(changed, name, again=True)
+                write(model, changed, name)
+            elif name in LIVE and kind is XML:
+                LIVE[name](model)
+                LIVE[name](changed)
+            follows(stepper, changed, 3)
 
 
 def test_all_that_is_read_is_known():
@@ -187,91 +102,60 @@ def test_all_that_is_read_is_known():
     assert tried > 60
 
 
-@pytest.mark.parametrize("name", readable(STRUCTURE))
 @pytest.mark.parametrize("where", ["given", "own"])
-def test_structure_is_refused_by_name(name, where):
+def test_structure_is_refused_by_name(where):
     model = mujoco.MjModel.from_xml_string(XML)
     stepper, data = Stepper(model), mujoco.MjData(model)
-    array = getattr(model if where == "given" else stepper.model, name)
-    old = array.copy()
-    array.flat[-1] += 1
-    for call in (
+    stepper.step(data)
+    calls = (
         lambda: stepper.step(data),
         lambda: stepper.run(data, 2),
         lambda: stepper.step1(data),
         lambda: stepper.problem(data),
-    ):
-        with pytest.raises(ValueError, match=rf"^model\.{name} has changed .*: make a new one$"):
-            call()
-    assert data.time == 0.0
-    array[...] = old
-    stepper.step(data)
-    assert stepper.steps == 1
-
-
-LIVE = {
-    "gravity": lambda m: m.opt.gravity.__setitem__(2, -1.62),
-    "wind": lambda m: (m.opt.wind.__setitem__(0, 9.0), setattr(m.opt, "density", 500.0)),
-    "viscosity": lambda m: setattr(m.opt, "viscosity", 2.0),
-    "masses": lambda m: (m.body_mass.__imul__(2.0), m.body_inertia.__imul__(2.0)),
-    "sizes": lambda m: m.geom_size.__setitem__((3, 2), 0.12),
-    "pairs": lambda m: m.pair_friction.__setitem__((0, slice(0, 2)), 0.05),
-    "condim": lambda m: m.geom_condim.__setitem__(slice(None), 1),
-    "armature": lambda m: m.dof_armature.__iadd__(0.5),
-    "flags": lambda m: setattr(
-        m.opt, "disableflags", m.opt.disableflags | int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    ),
-    "dampers": lambda m: setattr(
-        m.opt, "disableflags", m.opt.disableflags | int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
-    ),
-    "groups": lambda m: setattr(m.opt, "disableactuator", 1),
-}
-
-
-@pytest.mark.parametrize("kind", LIVE)
-@pytest.mark.parametrize("where", ["given", "own"])
-def test_what_mujoco_reads_is_seen_in_either_model(kind, where):
-    model, changed = (mujoco.MjModel.from_xml_string(XML) for _ in range(2))
-    stepper = Stepper(model)
-    before = state_after(stepper)
-    LIVE[kind](model if where == "given" else stepper.model)
-    LIVE[kind](changed)
-    expected = state_after(Stepper(changed))
-    np.testing.assert_array_equal(state_after(stepper), expected)
-    assert not np.array_equal(expected, before)
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("timestep", 0.001), ("integrator", 0), ("cone", int(mujoco.mjtCone.mjCONE_ELLIPTIC))],
-)
-def test_options_that_steps_stand_on_are_refused(option, value):
-    model = mujoco.MjModel.from_xml_string(XML)
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    old = getattr(model.opt, option)
-    assert old != value
-    setattr(model.opt, option, value)
-    with pytest.raises(ValueError, match=rf"model\.opt\.{option} has changed"):
+    )
+    for name in readable(STRUCTURE):
+        array = getattr(model if where == "given" else stepper.model, name)
+        old, time = array.copy(), data.time
+        array.flat[-1] += 1
+        for call in calls:
+            with pytest.raises(
+                ValueError, match=rf"^model\.{name} has changed .*: make a new one$"
+            ):
+                call()
+        assert data.time == time
+        array[...] = old
         stepper.step(data)
-    setattr(model.opt, option, old)
-    stepper.step(data)
+        assert data.time > time
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_numbers_of_options_are_seen_by_bytes_or_by_name(known, monkeypatch):
-    if not known:
-        monkeypatch.setattr(watch, "options_in_memory", lambda *_: {})
+def test_every_number_of_the_options_is_watched():
     model = mujoco.MjModel.from_xml_string(XML)
-    assert bool(watch.options_in_memory(model.opt, OPTIONS)) == known
+    looking = ModelWatch(model, ())
     for name in OPTIONS:
         old = getattr(model.opt, name)
-        looking = ModelWatch(model, ())
-        assert not looking.changed()
         setattr(model.opt, name, old + 1)
         assert looking.changed()
-        assert looking.options[name] == old
+        assert {key: now[0] for key, now in looking.changes().items()} == {f"opt.{name}": old + 1}
+        assert looking.before(f"opt.{name}") == [old]
         setattr(model.opt, name, old)
         assert not looking.changed()
+    model.opt.gravity[1] = model.opt.density = 3.0
+    assert looking.changes().keys() == {"opt.gravity", "opt.density"}
+    looking.accept()
+    assert not looking.changed()
+
+
+def test_an_option_that_lies_elsewhere_is_found_out(monkeypatch):
+    opt = mujoco.MjModel.from_xml_string("<mujoco><option density='3'/></mujoco>").opt
+    struct = engine._option_struct()
+    for field, wrong, message in (
+        ("offsets", 0, "does not lie where"),
+        ("types", "mjtNew", "is mjtNew, which is not known"),
+    ):
+        other = dataclasses.replace(struct, **{field: getattr(struct, field) | {"density": wrong}})
+        monkeypatch.setattr(engine, "_option_struct", lambda other=other: other)
+        with pytest.raises(engine.EngineError, match=message):
+            engine.options_in_memory(opt, ["density"])
 
 
 def test_a_time_step_of_its_own_stays():
@@ -282,48 +166,27 @@ def test_a_time_step_of_its_own_stays():
     assert data.time == 0.001
 
 
-@pytest.mark.parametrize("name", [*OPTIONS, *VECTORS])
-def test_every_option_is_seen_or_refused(name):
-    """By `step` and by `run`, as a stepper that is made for the changed model has it."""
-    own = ("timestep", "integrator", "cone", "disableflags", "enableflags")
-    for how in ("step", "run"):
+@pytest.mark.parametrize("how", ["step", "run"])
+def test_every_option_is_seen_or_refused(how):
+    """As a stepper that is made for the changed model has it."""
+
+    def take(stepper, data):
+        stepper.step(data) if how == "step" else stepper.run(data, 1)
+
+    for name in {*OPTIONS, *VECTORS} - {"disableflags", "enableflags"}:
         model = mujoco.MjModel.from_xml_string(XML)
         stepper, data = Stepper(model), mujoco.MjData(model)
         stepper.step(data)
-        if name in VECTORS:
-            getattr(model.opt, name)[:] += 0.5
-        else:
-            setattr(model.opt, name, getattr(model.opt, name) + 1)
-        if name in own[:3]:
-            with pytest.raises(ValueError, match=rf"model\.opt\.{name} has changed"):
-                stepper.step(data) if how == "step" else stepper.run(data, 1)
-        elif name not in own:
-            stepper.step(data) if how == "step" else stepper.run(data, 1)
-            now, expected = (getattr(each.opt, name) for each in (stepper.model, model))
-            np.testing.assert_array_equal(now, expected)
-
-
-CONVEX = """
-<mujoco><option timestep=".005"/><worldbody><geom type="plane" size="3 3 .1"/>
-  <body pos="0 0 .06" euler="3 5 0"><freejoint/><geom type="cylinder" size=".05 .05"/></body>
-  <body pos=".02 .01 .16" euler="9 20 30"><freejoint/><geom type="ellipsoid" size=".05 .04 .06"/>
-  </body></worldbody></mujoco>"""
-
-
-@pytest.mark.parametrize(("name", "value"), [("ccd_iterations", 1), ("ccd_tolerance", 0.01)])
-@pytest.mark.parametrize("how", ["step", "run"])
-def test_how_shapes_are_compared_may_change(name, value, how):
-    model = mujoco.MjModel.from_xml_string(CONVEX)
-    stepper, states = Stepper(model), []
-    for each in (stepper, stepper, None):
-        data = mujoco.MjData(model)
-        each = each or Stepper(model)
-        for _ in range(40):
-            each.step(data) if how == "step" else each.run(data, 1)
-        states.append(data.qpos.copy())
-        setattr(model.opt, name, value)
-    np.testing.assert_array_equal(states[1], states[2])
-    assert not np.array_equal(states[0], states[1])
+        old = copy.copy(getattr(model.opt, name))
+        setattr(model.opt, name, old + (0.5 if name in VECTORS else 1))
+        if name in ("timestep", "integrator", "cone"):
+            for _ in range(2):
+                with pytest.raises(ValueError, match=rf"model\.opt\.{name} has changed"):
+                    take(stepper, data)
+            setattr(model.opt, name, old)
+        take(stepper, data)
+        now, expected = (getattr(each.opt, name) for each in (stepper.model, model))
+        np.testing.assert_array_equal(now, expected, name)
 
 
 def test_cameras_are_seen():
@@ -380,8 +243,7 @@ LATER = {
 
 
 @pytest.mark.parametrize("kind", LATER)
-@pytest.mark.parametrize("where", ["given", "own"])
-@pytest.mark.parametrize("how", ["step", "run"])
+@pytest.mark.parametrize(("where", "how"), [("given", "step"), ("own", "run")])
 def test_what_a_new_stepper_refuses_is_refused_later(kind, where, how):
     xml, options, change = LATER[kind]
     changed = mujoco.MjModel.from_xml_string(xml)
@@ -547,13 +409,31 @@ def test_dry_friction_may_change_between_the_halves_of_a_step():
 def test_values_that_are_refused_are_refused_until_mended():
     model = mujoco.MjModel.from_xml_string(XML)
     stepper, data = Stepper(model), mujoco.MjData(model)
-    model.geom_friction[0, 0] = np.nan
-    for _ in range(2):
-        with pytest.raises(ValueError, match=r"^friction\[0\]: must be finite"):
-            stepper.step(data)
-    model.geom_friction[0, 0] = 0.7
+    for prepared in range(2):
+        model.geom_friction[0, 0] = np.nan
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"^friction\[0\]: must be finite"):
+                stepper.step(data)
+        model.geom_friction[0, 0] = 0.7
+        stepper.step(data)
+        assert stepper.steps == prepared + 1
+
+
+def test_flags_that_a_refused_change_has_cleared_come_back():
+    """An actuator that was to be implicit is not, once that is taken back with what was refused."""
+    model = mujoco.MjModel.from_xml_string(XML)
+    model.actuator_biastype[0] = int(mujoco.mjtBias.mjBIAS_NONE)
+    stepper, data = Stepper(model), mujoco.MjData(model)
     stepper.step(data)
-    assert (stepper.steps, data.time) == (1, pytest.approx(stepper.time_step))
+    assert stepper.model.actuator_forcelimited[0]
+    model.actuator_biastype[0] = int(mujoco.mjtBias.mjBIAS_AFFINE)
+    model.geom_friction[0, 0] = np.nan
+    with pytest.raises(ValueError, match="friction"):
+        stepper.step(data)
+    model.actuator_biastype[0] = int(mujoco.mjtBias.mjBIAS_NONE)
+    model.geom_friction[0, 0] = 0.7
+    follows(stepper, model)
+    assert stepper.model.actuator_forcelimited[0]
 
 
 def test_results_of_the_last_step_stay():

@@ -16,6 +16,7 @@ from sapwood.mujoco import Rollout, Stepper
 from sapwood.studies import scenes
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.undisturbed,
 ]

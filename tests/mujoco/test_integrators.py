@@ -9,10 +9,8 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-import sapwood
 from mujoco_models import full_state, mass_matrix
-from sapwood.mujoco import NotSupported, Stepper, rollout
-from sapwood.mujoco.reading import engine as mujoco_engine
+from sapwood.mujoco import Stepper, rollout
 
 # forces that depend on velocities in many ways, and no contact; what else is not MuJoCo's (limits,
 # dry friction, implicit controllers) is left out
@@ -300,19 +298,6 @@ def test_other_schemes_have_their_own_implicit_forces(recwarn):
     for end in ends[1:]:
         np.testing.assert_array_equal(full_state(model, end), full_state(model, ends[0]))
     assert not recwarn.list
-
-
-def test_without_an_engine_they_are_refused(monkeypatch):
-    def read_layout():
-        raise mujoco_engine.EngineError("nothing is where it was")
-
-    monkeypatch.setattr(mujoco_engine, "read_layout", read_layout)
-    mujoco_engine.engine.cache_clear()
-    with pytest.raises(NotSupported, match=r"implicit integrator .*nothing is where .*mjINT_EULER"):
-        Stepper(arms())
-    with pytest.raises(NotSupported, match=r"(?s)2 reasons:.*implicit.*\n- speculative"):
-        Stepper(arms(), speculative=True)
-    assert sapwood.mujoco.Stepper(arms("Euler"), speculative=False).steps == 0
 
 
 def test_a_change_of_the_integrator_is_refused(rng):

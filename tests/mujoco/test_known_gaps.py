@@ -75,6 +75,7 @@ def test_many_geoms_that_stay_may_come_after_what_moves():
     assert stepper.n_contacts == 1
 
 
+@pytest.mark.slow
 def test_what_is_known_of_what_is_carried_along_changes_no_list(slow, rng):
     """The first joint turns the whole arm, whose links meet now and then."""
     model, stepper, data = slow
@@ -121,7 +122,7 @@ FAST = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="
 </worldbody></mujoco>"""
 
 
-def follow_fast_bodies(rng):
+def follow_fast_bodies(rng, rounds):
     """Runs, jumps, bodies that are moved from outside and changes of the model, in one stepper."""
     model = mujoco.MjModel.from_xml_string(FAST)
     stepper, data, seen = Stepper(model), mujoco.MjData(model), 0
@@ -146,7 +147,7 @@ def follow_fast_bodies(rng):
             else:
                 own.opt.disableflags ^= mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
 
-    for _ in range(400):
+    for _ in range(rounds):
         rng.choice([jump, move_mocap, change])()
         for _ in range(4):
             contacts = listed(stepper, data)
@@ -157,12 +158,13 @@ def follow_fast_bodies(rng):
 
 
 def test_fast_bodies_are_seen_in_time(rng):
-    follow_fast_bodies(rng)
+    follow_fast_bodies(rng, 100)
 
 
+@pytest.mark.slow
 def test_boxes_that_are_farther_apart_than_their_contact_tells():
     """MuJoCo lists two boxes at a distance of 0.145 here; it is more than their margin, 0.1505."""
-    follow_fast_bodies(np.random.default_rng(1671862296))
+    follow_fast_bodies(np.random.default_rng(1671862296), 400)
 
 
 def test_contacts_of_boxes_tell_of_a_share_of_their_distance(rng):

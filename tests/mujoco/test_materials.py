@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 mujoco = pytest.importorskip("mujoco")
@@ -39,6 +39,7 @@ def pair(first, second):
 # ---- combination --------------------------------------------------------------------------------
 
 
+@settings(max_examples=25)
 @given(
     k=st.tuples(STIFFNESS, STIFFNESS),
     tau=st.tuples(st.floats(0, 1), st.floats(0, 1)),
@@ -57,6 +58,7 @@ def test_two_materials_in_series(k, tau, mu):
     assert pair(second, first) == pytest.approx((stiffness, time, friction), rel=1e-14)
 
 
+@settings(max_examples=25)
 @given(k=STIFFNESS, tau=st.floats(0, 1))
 def test_a_rigid_side_leaves_compliance_to_the_other(k, tau):
     rigid, soft = ContactMaterial(math.inf, 0.5), ContactMaterial(k, tau)

@@ -191,6 +191,7 @@ def test_controllers_have_the_gains_of_the_model(rng):
 # ---- what a step does ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
 @pytest.mark.parametrize("jacobian", KINDS)
 def test_forces_in_the_data_agree_with_each_other(jacobian, cone):

@@ -200,6 +200,7 @@ def test_the_default_in_python_is_the_default(name):
             np.testing.assert_allclose(f, e, rtol=0, atol=1e-6 * (1 + np.abs(e).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["implicit_euler", "midpoint"])
 def test_all_elements_together(scheme):
     """Equality constraints and limits hold to half a millimetre or milliradian, near-rigid as they

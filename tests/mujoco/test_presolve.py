@@ -163,6 +163,7 @@ def test_edges_of_a_cloth_keep_their_lengths(tmp_path, monkeypatch):
     assert np.abs(data.qvel).max() < 10
 
 
+@pytest.mark.slow
 def test_a_large_cloth_holds_better_than_that_of_mj_step(tmp_path, monkeypatch):
     """So many edges that sweeps end before the last digits: what is left is little, and goes on."""
     monkeypatch.chdir(tmp_path)

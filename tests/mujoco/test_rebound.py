@@ -45,6 +45,8 @@ def restitution(speeds: np.ndarray) -> float:
 # ---- rebound -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+@pytest.mark.claim
 @pytest.mark.parametrize("dt", [0.002, 0.01])
 @pytest.mark.parametrize(
     ("shape", "floor"),

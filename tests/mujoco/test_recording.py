@@ -12,27 +12,18 @@ mujoco = pytest.importorskip("mujoco")
 from mujoco_models import mixed, set_controls
 from sapwood import _core
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco.reading.engine import EngineError
 from sapwood.mujoco.results.recording import NAMES
-from sapwood.mujoco.stepping import ways
 from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
-# loops in C, in Python around the C core, and of another scheme
-LOOPS = ["engine", "core", "theta"]
+# loops in C and, of another scheme, in Python
+LOOPS = ["symplectic_euler", "midpoint"]
 
 
-def make(model, loop, monkeypatch):
+def make(model, loop):
     """A stepper whose steps are taken in one of the loops."""
-    if loop == "core":
-
-        def none():
-            raise EngineError("none")
-
-        monkeypatch.setattr(ways, "engine", none)
-        return Stepper(model, speculative=False)
-    return Stepper(model, scheme="midpoint" if loop == "theta" else "symplectic_euler")
+    return Stepper(model, scheme=loop)
 
 
 def steered(model):
@@ -41,9 +32,9 @@ def steered(model):
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_records_are_what_each_step_left(loop, monkeypatch):
+def test_records_are_what_each_step_left(loop):
     model = mixed()
-    one_by_one, at_once = make(model, loop, monkeypatch), make(model, loop, monkeypatch)
+    one_by_one, at_once = make(model, loop), make(model, loop)
     a, b = mujoco.MjData(model), mujoco.MjData(model)
     steps, steer = 60, steered(model)
     told = {name: [] for name in NAMES}
@@ -111,10 +102,10 @@ def test_steps_that_are_not_there():
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_run_of_no_steps_and_a_model_of_nothing(loop, monkeypatch):
+def test_a_run_of_no_steps_and_a_model_of_nothing(loop):
     empty = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
     for model, steps in ((mixed(), 0), (empty, 4)):
-        stepper, data = make(model, loop, monkeypatch), mujoco.MjData(model)
+        stepper, data = make(model, loop), mujoco.MjData(model)
         result = stepper.run(data, steps, record=NAMES)
         assert result.qpos.shape == (steps, model.nq)
         assert result.force.shape == (steps, model.nbody, 3)
@@ -138,9 +129,9 @@ def check_prefix(stepper, expected):
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_what_was_recorded_stays(loop, monkeypatch):
+def test_what_was_recorded_stays(loop):
     model, record = mixed(), ("qpos", "force", "contacts")
-    stepper, expected = make(model, loop, monkeypatch), make(model, loop, monkeypatch)
+    stepper, expected = make(model, loop), make(model, loop)
     expected = expected.run(mujoco.MjData(model), 40, record=record)
 
     # the callback ends it, or fails, and sees what there is

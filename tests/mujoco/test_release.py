@@ -12,8 +12,9 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood import ConstraintMaterial, ContactMaterial
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco.reading.arrays import Bound
+from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.release import release_speeds
+from sapwood.mujoco.stepping.stages import Stages
 from sapwood.reference.regularization import (
     HELD,
     driven_force,
@@ -202,11 +203,12 @@ def test_loads_are_those_of_the_mirror(rng):
         size = (model.nbody - 1, 3)
         data.xfrc_applied[1:, :3] = 10.0 ** rng.uniform(3.0, 5.5) * rng.normal(size=size)
         problem = stepper.problem(data)
-        core = stepper.parameters.make_core()
+        stages = Stages(stepper.parameters, engine())
         scratch = mujoco.MjData(stepper.model)
         mujoco.mj_copyData(scratch, stepper.model, data)
-        stepper._steps.gather(core, Bound.of(stepper.model, scratch))
-        one, two = weight[core.contacts()["geom"]].T
+        stages.begin(scratch)
+        stages.gather(scratch)
+        one, two = weight[stages.core.contacts()["geom"]].T
         alone = problem.tree_b < 0
         body_w = np.where(alone, one + two, one), np.where(alone, 0.0, two)
         given = {

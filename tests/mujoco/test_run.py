@@ -400,6 +400,7 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
     assert set(_core.STEP_RECORD.names) <= columns
 
 
+@pytest.mark.slow
 @pytest.mark.undisturbed
 def test_nothing_is_left_behind():
     path = Path(__file__).parents[1] / "isolated" / "mujoco_leaks.py"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
-import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -14,8 +14,6 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import full_state, mixed, twin_of
 from sapwood.mujoco import Stepper
-from sapwood.mujoco.following import watch
-from sapwood.mujoco.following.following import Following
 from sapwood.studies import scenes
 
 
@@ -38,7 +36,7 @@ def moving(stepper):
     """Data after some steps, so that the next one is prepared."""
     data = mujoco.MjData(stepper.model)
     stepped(stepper, data, 3)
-    assert stepper._prepared.data is data
+    assert id(data) in stepper._prepared
     return data
 
 
@@ -48,7 +46,7 @@ def moving(stepper):
 def test_prepared_steps_are_those_of_a_run(stepper):
     data, other = mujoco.MjData(stepper.model), mujoco.MjData(stepper.model)
     state = stepped(stepper, data, 50)
-    assert stepper._prepared is not None
+    assert len(stepper._prepared) == 1
     another(stepper).run(other, 50)
     np.testing.assert_array_equal(state, full_state(stepper.model, other))
     for name in ("efc_force", "sensordata", "qacc", "qfrc_constraint"):
@@ -64,8 +62,54 @@ def test_data_may_take_turns(stepper):
     for _ in range(20):
         for each in data:
             stepper.step(each)
+        assert len(stepper._prepared) <= 2
     for each, expected in zip(data, alone, strict=True):
         np.testing.assert_array_equal(full_state(stepper.model, each), expected)
+
+
+def test_each_of_some_data_stays_prepared(stepper, monkeypatch):
+    """Until the data are gone: a stepper keeps none of them alive."""
+    data = [moving(stepper) for _ in range(5)]
+    for _ in range(3):
+        for each in data:
+            with monkeypatch.context() as patch:
+                patch.setattr(stepper, "_prepare", None)
+                stepper.step(each)
+    assert len(stepper._prepared) == 5
+    del each
+    while data:
+        data.pop()
+        gc.collect()
+        assert len(stepper._prepared) == len(data)
+
+
+def test_a_prepared_step_is_taken_of_its_own_data_alone(stepper):
+    data, other = moving(stepper), moving(stepper)
+    prepared = stepper._prepared[id(data)]
+    assert prepared.take(other) is None
+    assert prepared.take(None) is None
+    time = data.time
+    assert prepared.take(data) is not None
+    assert data.time > time
+    del data
+    gc.collect()
+    assert prepared.take(other) is None
+    assert prepared.take(None) is None
+
+
+def test_a_change_serves_all_prepared_data():
+    """What only MuJoCo's stages read leaves them prepared."""
+    model = mixed()
+    stepper = Stepper(model)
+    data = [moving(stepper) for _ in range(3)]
+    model.body_mass[1:] *= 2.0
+    model.opt.gravity[2] = -3.0
+    expected = [stepped(Stepper(model), twin_of(model, each)) for each in data]
+    kept = dict(stepper._prepared)
+    for each, wanted in zip(data, expected, strict=True):
+        np.testing.assert_array_equal(stepped(stepper, each), wanted)
+    assert stepper._prepared == kept
+    assert stepper.steps == 3 * 23
 
 
 def test_results_are_those_of_the_step(stepper):
@@ -188,18 +232,6 @@ def test_a_change_that_is_refused_is_refused_until_it_is_taken_back():
     assert stepper.steps == 5
 
 
-def test_options_that_bytes_do_not_tell_are_looked_at(monkeypatch):
-    monkeypatch.setattr(watch, "options_in_memory", lambda *_: {})
-    model = mixed()
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    stepped(stepper, data, 3)
-    assert Following(stepper.parameters, model).bytes is None
-    assert stepper._prepared is None
-    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    stepper.step(data)
-    assert stepper.model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-
-
 # ---- what goes wrong ----------------------------------------------------------------------------
 
 
@@ -251,10 +283,15 @@ def test_warnings_of_prepared_steps_tell_their_start_and_point_at_the_call():
     assert stepper.iteration_limit_steps == 1
 
 
-def test_nothing_is_kept_once_a_stepper_is_gone():
+def test_nothing_is_kept_once_data_or_stepper_are_gone():
     stepper = Stepper(mixed())
     data = moving(stepper)
-    kept = sys.getrefcount(data)
+    alive = weakref.ref(data)
+    del data
+    gc.collect()
+    assert alive() is None
+    alive = weakref.ref(stepper.model)
+    moving(stepper)
     del stepper
     gc.collect()
-    assert sys.getrefcount(data) < kept
+    assert alive() is None

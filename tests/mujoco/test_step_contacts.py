@@ -52,6 +52,8 @@ def wide(cone):
     return model
 
 
+@pytest.mark.slow
+@pytest.mark.claim
 @pytest.mark.parametrize(("scheme", "friction"), WAYS)
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
 def test_contacts_are_those_of_mujoco(cone, scheme, friction):

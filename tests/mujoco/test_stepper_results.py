@@ -107,13 +107,10 @@ class Stalled:
         self.core, self.stalls = core, 0
         self.result, self.overlap = core.result, core.overlap
 
-    def start(self, *arguments):
-        return self.core.start(*arguments)
-
-    def solve(self, *arrays):
-        self.core.solve(*arrays)
-        self.stalls += 1
-        return int(sapwood.Status.stalled)
+    def finish(self, *arguments):
+        taken, _, failure = self.core.finish(*arguments)
+        self.stalls += taken
+        return taken, taken, failure
 
     def run(self, *arguments):
         taken, _, failure = self.core.run(*arguments)

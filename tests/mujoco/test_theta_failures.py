@@ -1,4 +1,4 @@
-"""Steps by the theta-method that cannot be taken leave no trace, and need no engine."""
+"""Steps by the theta-method that cannot be taken leave no trace."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import boxes_on_floor, is_defined, mixed
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco.reading import engine as mujoco_engine
-from sapwood.mujoco.reading.arrays import Bound
 
 # the default of another name: its steps are taken in Python
 SCHEMES = ["midpoint", "implicit_euler", sapwood.stepping.Scheme("in Python", 0.0, 0.0, 1.0)]
@@ -122,8 +120,7 @@ def test_records_are_written_in_full():
     stepper, data = start("midpoint")
     records = np.full(4, 255, np.uint8).repeat(sapwood._core.STEP_RECORD.itemsize)
     records = records.view(sapwood._core.STEP_RECORD)
-    bound = Bound.of(stepper.model, data)
-    taken, _, failure = stepper._steps.run(bound, 4, records, signals=False)
+    taken, _, failure = stepper._steps.run(data, 4, records, signals=False)
     assert (taken, failure) == (4, None)
     for name in records.dtype.names:
         assert np.all(records[name] >= 0), name
@@ -131,17 +128,3 @@ def test_records_are_written_in_full():
     assert not records["deep_contacts"].any()
     assert records["contacts"][-1] == stepper.n_contacts
     assert np.all(records["seconds"] > records["solver_seconds"])
-
-
-def test_no_engine_is_needed(monkeypatch):
-    expected_stepper, a = start("midpoint")
-    expected = expected_stepper.run(a, 5)
-
-    def read_layout():
-        raise mujoco_engine.EngineError("nothing is where it was")
-
-    monkeypatch.setattr(mujoco_engine, "read_layout", read_layout)
-    mujoco_engine.engine.cache_clear()
-    stepper, b = start("midpoint")
-    np.testing.assert_array_equal(stepper.run(b, 5).iterations, expected.iterations)
-    np.testing.assert_array_equal(b.qpos, a.qpos)

@@ -83,7 +83,7 @@ def test_wrenches_in_the_data_agree_with_each_other(cone, scheme):
         solution, contacts = stepper.solution, stepper.contacts
         torque = np.zeros((len(contacts.index), 3))
         if solution.spin_gamma is not None:
-            torque[stepper._steps._core.problem()["spin_contact"]] = solution.spin_gamma / dt
+            torque[stepper._steps._stages.core.problem()["spin_contact"]] = solution.spin_gamma / dt
         np.testing.assert_array_equal(contacts.torque, torque[:, [1, 2, 0]])
         for c, index in enumerate(contacts.index):
             wrench = np.empty(6)
@@ -118,6 +118,7 @@ def test_stages_from_python_have_the_same_bits(cone):
     assert whole.solution.spin_gamma is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", LAWS)
 def test_wrenches_lie_in_their_cone(friction):
     model = wide()
@@ -260,6 +261,7 @@ def slide_and_turn(mu, mu_n, inertia, v, omega, end):
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", LAWS)
 def test_sliding_and_spinning_share_a_cone(friction):
     """A disk of one point that slides and spins: neither stops before the other."""

@@ -64,7 +64,7 @@ def test_every_extra_is_tried():
     assert extras() == {*PROGRAMS, "notebooks", *DEVELOPERS}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("extra", PROGRAMS)
 def test_an_extra_brings_what_its_code_imports(extra, environment, tmp_path):
     if extra in LARGE and not os.environ.get("SAPWOOD_BRIDGES"):
@@ -90,7 +90,7 @@ client(notebook, timeout=300, startup_timeout=300, kernel_name="python3").execut
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
     """All by their imports; those that need SciPy for what they call are run."""
     python = environment("notebooks")
@@ -104,25 +104,6 @@ def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
 # ---- texts ---------------------------------------------------------------------------------------
 
 
-def test_no_text_installs_from_an_index_that_lacks_the_package():
-    """`sapwood.base.optional` and the site's extension alone say where pip finds it."""
-    wrong = re.compile(r"sapwood\[[a-z,]+\]|pip install ['\"]?sapwood\b")
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if listed.returncode != 0:
-        pytest.skip("no checkout of git")
-    found = []
-    for name in set(listed.stdout.split()) - {"pyproject.toml"}:
-        try:
-            text = (ROOT / name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            continue
-        found += [f"{name}: {match}" for match in wrong.findall(text)]
-    assert not found
-
-
 def test_texts_name_extras_that_there_are():
     named = set()
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), ROOT / "benchmarks/README.md"]:
@@ -134,17 +115,6 @@ def test_texts_name_extras_that_there_are():
         named |= set(re.findall(r"imported_for\(\"[^\"]*\", \"(\w+)\"\)", text))
     assert len(named) > 10
     assert named <= extras()
-
-
-def test_errors_and_the_site_follow_the_release(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "docs/_ext")
-    import installation
-
-    page = "needs it (`pip install '.[viewer]'`)"
-    assert installation.written(page) == page
-    assert optional.install_command("viewer").startswith("pip install '.[viewer]' in a clone")
-    monkeypatch.setattr(optional, "SOURCE", "sapwood")
-    assert installation.written(page) == page.replace(".", "sapwood")
 
 
 def test_an_error_names_what_is_missing_and_keeps_its_kind():

@@ -13,10 +13,9 @@ import pytest
 import sapwood
 from sapwood import qp
 from sapwood.base.checks import stiffness
-from sapwood.base.hints import MEANT, counted, explained, nearest
+from sapwood.base.hints import MEANT, explained, nearest
 from sapwood.constraints.materials import custom_stiffness, element_stiffness
 from sapwood.laws.materials import Geoms, custom_materials, geom_materials
-from sapwood.studies.experiments.figures import FIGURES, SCHEMATICS, make_figure
 
 M = np.eye(3)
 ZERO = np.zeros(3)
@@ -177,47 +176,3 @@ def test_names_of_materials():
     ):
         with pytest.raises(ValueError, match=rf"; did you mean '{name}'\?$"):
             call()
-
-
-# ---- figures -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", [2, 3, 4, 22])
-def test_schematics_of_the_paper_are_told(name, tmp_path):
-    with pytest.raises(ValueError, match=f"the paper's figure {name} is a schematic"):
-        make_figure(name, tmp_path)
-
-
-def test_unknown_figures_are_told(tmp_path):
-    with pytest.raises(ValueError, match="there is no figure '99', but 1, 5, "):
-        make_figure(99, tmp_path)
-    assert not set(SCHEMATICS) & set(FIGURES)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "text"), [("2", "is a schematic"), ("99", "there is no figure '99'")]
-)
-def test_the_command_line_tells_the_same(name, text, capsys):
-    from sapwood.cli import main
-
-    with pytest.raises(SystemExit, match="2"):
-        main(["figure", name])
-    assert text in capsys.readouterr().err
-
-
-# ---- what is printed ---------------------------------------------------------------------------
-
-
-def test_counts_have_their_plural():
-    assert [counted(n, "island") for n in (0, 1, 2)] == ["0 islands", "1 island", "2 islands"]
-
-
-def test_a_printed_solution_counts_as_one_speaks():
-    problem = sapwood.ContactProblem.from_dense(M, [1.0, 0.0, -1.0], M, mu=0.5, **POINT)
-    solution = sapwood.solve(problem, friction="coulomb")
-    text = str(solution)
-    assert "(1 island, " in text
-    assert "3 velocities, 1 contact: 0 stiction, 1 sliding, 0 open" in text
-    assert "0 open" in solution._repr_html_()
-    assert re.search(r"\b1 \w+s\b", text) is None

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "layers"
 
 SOUND = {
@@ -87,10 +89,6 @@ def tree(folder, files):
         path.write_text(text)
     (folder / "scripts").mkdir()
     return shutil.copy(SCRIPT, folder / "scripts")
-
-
-def test_the_tree_keeps_its_layers():
-    assert told(SCRIPT) == (0, [])
 
 
 def test_a_sound_tree_passes(tmp_path):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 SOURCE = r"""
 #include <math.h>

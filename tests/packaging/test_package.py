@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import inspect
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,29 +109,6 @@ def natural(name):
     return (not name.isupper(), not name[:1].isupper(), name)
 
 
-LIBRARY = [
-    path
-    for path in Path(sapwood.__file__).parent.rglob("*.py")
-    if "studies" not in path.parts and path.parts[-2:] != ("cli", "__init__.py")
-]
-
-
-@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: "/".join(path.parts[-2:]))
-def test_the_library_needs_no_studies(path):
-    """Only the command line names them, to register their commands; the package, for checkers."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    imported = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            imported |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-    assert not [name for name in imported if name and name.startswith("sapwood.studies")]
-
-
 def test_names_of_the_contract_in_the_stepper():
     pytest.importorskip("mujoco")
     parameters = inspect.signature(sapwood.mujoco.Stepper).parameters
@@ -151,19 +126,6 @@ def test_unknown_names_are_refused_by_name():
 
 
 # ---- the extension module ------------------------------------------------------------------------
-
-
-def test_stub_names_what_the_module_has():
-    stub = ast.parse(Path(sapwood.__file__).with_name("_core.pyi").read_text())
-    named = {n.name: n for n in stub.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    named |= {n.target.id: n for n in stub.body if isinstance(n, ast.AnnAssign)}
-    public = {name for name in dir(_core) if not name.startswith("_")}
-    assert {name for name in named if not name.startswith("_")} == public
-    for name in public:
-        if isinstance(named[name], ast.ClassDef):
-            members = {n.name for n in named[name].body if isinstance(n, ast.FunctionDef)}
-            real = {n for n in vars(getattr(_core, name)) if not n.startswith("_")}
-            assert {n for n in members if not n.startswith("_")} == real
 
 
 def test_methods_of_the_extension_module_have_signatures():

@@ -1,4 +1,4 @@
-"""Every public name is documented, typed, and has an example or a link to one."""
+"""Every public name is documented, and has an example or a link to one."""
 
 from __future__ import annotations
 
@@ -69,46 +69,26 @@ def test_all_names_are_counted(public):
 
 
 def test_every_name_is_documented(public):
-    missing = [
-        f"{module}.{name}"
-        for module, name, value in values(public)
-        if callable(value) and not inspect.getdoc(value)
-    ]
-    assert missing == []
+    """Summaries; in the two main modules each argument and result as well, by numpydoc."""
+    validate = pytest.importorskip("numpydoc.validate").validate
+    wrong = [name for _, name, value in values(public) if callable(value) and not value.__doc__]
+    for module in ("sapwood", "sapwood.mujoco"):
+        for name in public[module]:
+            value = getattr(importlib.import_module(module), name)
+            names = [name] if inspect.isfunction(value) else []
+            if inspect.isclass(value):
+                names = [
+                    f"{name}.{n}" for n, f in vars(value).items() if n[0] != "_" and callable(f)
+                ]
+            for documented in names:
+                errors = validate(f"{module}.{documented}")["errors"]
+                wrong += [
+                    (documented, *e) for e in errors if e[0] in {"GL08", "PR01", "PR02", "RT01"}
+                ]
+    assert wrong == []
 
 
-def untyped(value):
-    """Parameters of a function, or of a class and its public methods, without a type."""
-    functions = [("", value)]
-    if inspect.isclass(value):
-        functions = [(n, f) for n, f in vars(value).items() if not n.startswith("_")]
-        functions += [(n, vars(value)[n]) for n in ("__init__",) if n in vars(value)]
-    missing = []
-    for name, function in functions:
-        function = getattr(function, "__func__", function)
-        if inspect.isfunction(function):
-            annotated = function.__annotations__
-            code = function.__code__
-            count = code.co_argcount + code.co_kwonlyargcount
-            arguments = set(code.co_varnames[:count]) - {"self", "cls", "_cls"}
-            missing += [f"{name}({argument})" for argument in sorted(arguments - set(annotated))]
-            if "return" not in annotated and name != "__init__":
-                missing.append(f"{name} ->")
-    return missing
-
-
-def test_every_name_is_typed(public):
-    found = {f"{m}.{n}": untyped(v) for m, n, v in values(public) if callable(v)}
-    assert {name: missing for name, missing in found.items() if missing} == {}
-
-
-def test_missing_types_are_found():
-    def half(x: int, y, *, z: int = 0):
-        return x, y, z
-
-    assert untyped(half) == ["(y)", " ->"]
-
-
+@pytest.mark.slow
 def test_every_name_has_an_example(site, listed, public):
     """In its docstring, on a page, in a program, a notebook or a test: the site links them."""
     _, uses = site
@@ -120,12 +100,3 @@ def test_every_name_has_an_example(site, listed, public):
         if not examples.of(module, name)
     ]
     assert lacking == []
-
-
-def test_uses_are_found_under_any_name(site):
-    _, uses = site
-    known = {"sapwood": "sapwood"}
-    code = "from sapwood import lcp as l\nl.solve(sapwood.mujoco.Stepper)\nother.solve()"
-    found = uses.names_in(code, known)
-    assert {"sapwood.lcp.solve", "sapwood.mujoco.Stepper"} <= found
-    assert not any(name.startswith("other") for name in found)

@@ -34,57 +34,6 @@ def test_every_picture_of_the_benchmarks_stands_in_the_gallery_once():
     assert Counter(line.split(" | ")[0] for line in shown(stored=True)) == Counter(pictures)
 
 
-@pytest.mark.parametrize("line", shown(stored=True), ids=lambda line: line.split()[0])
-def test_commands_of_benchmarks_are_questions(line, capsys, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from benchmarks.command import main
-
-    question = line.split("python -m benchmarks ")[1].split()[0]
-    with pytest.raises(SystemExit) as end:
-        main([question, "--help"])
-    assert end.value.code == 0
-    assert question in capsys.readouterr().out
-
-
-def test_explanations_exist():
-    lines = [line.split(" | ")[1] for line in shown(stored=True)]
-    lines += [line.split()[1] for line in shown(stored=False)]
-    for page in {line.partition("#")[0] for line in lines}:
-        assert (ROOT / page if page.startswith("notebooks") else ROOT / "docs" / page).exists()
-
-
-@pytest.fixture
-def formulas(monkeypatch):
-    """The extension that draws formulas."""
-    pytest.importorskip("ziamath")
-    pytest.importorskip("sphinx")
-    monkeypatch.setattr(sys, "path", [str(EXTENSIONS), *sys.path])
-    return importlib.import_module("formulas")
-
-
-def test_a_formula_is_as_large_as_its_text(formulas):
-    """Its source is read aloud, and a fraction is twice as high as what stands in a line."""
-    low, high = (formulas.drawn(tex, inline=False) for tex in ("x", r"\frac{x}{y}"))
-    heights = [float(re.search(r"height:([\d.]+)em", svg)[1]) for svg in (low, high)]
-    assert 0.3 < heights[0] < 1.0 < heights[1] < 3.0
-    assert r'aria-label="\frac{x}{y}"' in high
-    assert "currentColor" in high
-    assert "id=" not in high
-
-
-def test_formulas_side_by_side_may_go_on_in_the_next_line(formulas):
-    assert formulas.parts_of(r"a = b, \qquad c = \frac{1}{2}") == ["a = b, ", r" c = \frac{1}{2}"]
-    within = r"\begin{cases} a & b \qquad c \end{cases}"
-    assert formulas.parts_of(within) == [within]
-
-
-def test_a_wrong_formula_is_an_error(formulas):
-    from sphinx.errors import ExtensionError
-
-    with pytest.raises(ExtensionError, match="frac"):
-        formulas.drawn(r"\frac{x}", inline=True)
-
-
 def test_versions_lie_beside_each_other(tmp_path, monkeypatch):
     pytest.importorskip("packaging")
     monkeypatch.setattr(sys, "path", [str(EXTENSIONS), *sys.path])

@@ -13,6 +13,7 @@ import sapwood
 from sapwood import SapSettings, SapSolver
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
     pytest.mark.undisturbed,
 ]

@@ -124,6 +124,7 @@ def start(code):
     return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals between processes")
 @pytest.mark.parametrize("name", LASTS)
 def test_ctrl_c_ends_what_lasts(name):
@@ -141,6 +142,7 @@ def test_ctrl_c_ends_what_lasts(name):
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals between processes")
 def test_signals_are_for_the_main_thread():
     """A solve in another thread goes on, and does not wait for the GIL again and again."""

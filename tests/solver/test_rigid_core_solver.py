@@ -115,6 +115,8 @@ def test_pressed_mass(solver, kind, load):
     assert solution.deepened.size == 0
 
 
+@pytest.mark.slow
+@pytest.mark.claim
 @implementations
 @pytest.mark.parametrize("ratio", [0.1, 10.0, 1e5])
 def test_resting_depth_is_where_the_barrier_balances_the_load(solver, ratio):

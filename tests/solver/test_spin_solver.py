@@ -56,7 +56,7 @@ def test_cost_and_gradient_in_extended_precision(solver, seed, share, size, fric
 
 
 @implementations
-@seeds
+@pytest.mark.parametrize("seed", [1])
 @sizes
 @frictions
 @pytest.mark.parametrize("soft_norm", [0.0, 0.05])

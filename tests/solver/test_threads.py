@@ -329,7 +329,7 @@ needs_test_api = pytest.mark.skipif(
     "script",
     [
         pytest.param("leaks.py", marks=pytest.mark.slow),
-        "hostile_threads.py",
+        pytest.param("hostile_threads.py", marks=pytest.mark.slow),
         pytest.param("no_memory.py", marks=needs_test_api),
     ],
 )

@@ -62,6 +62,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @all_schemes
 @pytest.mark.parametrize("name", MODELS)
 def test_order_of_free_motion(name, scheme):

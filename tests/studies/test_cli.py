@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,16 +28,6 @@ def test_version_is_that_of_the_package():
     done = command("--version")
     assert done.returncode == 0
     assert done.stdout == f"sapwood {sapwood.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    "arguments", [(), ("clutter",), ("dual-arm",), ("figure",), ("solve",), ("check",), ("info",)]
-)
-def test_help_names_every_option_of_the_command(arguments):
-    done = command(*arguments, "--help")
-    assert done.returncode == 0
-    assert done.stdout.startswith(" ".join(("usage: sapwood", *arguments)))
-    assert done.stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -74,13 +63,6 @@ def test_wrong_usage_is_one_line_and_code_2(arguments, named):
     assert named in error_line(done)
 
 
-def test_info_lists_what_is_available():
-    done = command("info")
-    assert done.returncode == 0
-    for word in (sapwood.__version__, np.__version__):
-        assert word in done.stdout
-
-
 def test_optional_packages_are_imported_by_their_commands_only():
     code = "import sys, sapwood.cli as c; c.main(['info']); print('---', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -108,15 +90,6 @@ sys.exit(main(["clutter", "--seconds", "0.1", "--out", {str(tmp_path / "out")!r}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 2
     assert install_command(extra) in error_line(done)
-    assert not (tmp_path / "out").exists()
-
-
-def test_too_many_steps_are_refused_before_the_run(tmp_path):
-    pytest.importorskip("mujoco")
-    pytest.importorskip("matplotlib")
-    done = command("clutter", "--seconds", "1e15", "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert "seconds = 1000000000000000.0: more than 1e+09 steps" in error_line(done)
     assert not (tmp_path / "out").exists()
 
 
@@ -159,18 +132,6 @@ def test_solve_prints_a_line_per_file_and_the_same_as_csv(tmp_path):
         assert float(row["microseconds"]) > 0
 
 
-def test_files_of_equal_names_are_told_apart(tmp_path):
-    """Paths are printed as they are given."""
-    given = ["one/p.npz", "two/p.npz", "./one/p.npz"]
-    for folder, path in zip(("one", "two"), FILES, strict=False):
-        (tmp_path / folder).mkdir()
-        shutil.copy(path, tmp_path / folder / "p.npz")
-    done = command("solve", *given, "--csv", "table.csv", cwd=tmp_path)
-    assert done.returncode == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == given
-    assert [row["file"] for row in read_table(tmp_path / "table.csv")] == given
-
-
 def test_solve_tolerance_reaches_the_solver(tmp_path):
     errors = {}
     for tolerance in (1e-1, 1e-10):
@@ -210,13 +171,6 @@ def test_a_bad_file_fails_and_the_others_are_solved(tmp_path):
         assert name in error
 
 
-def test_solve_refuses_a_table_that_cannot_be_written(tmp_path):
-    done = command("solve", FILES[0], "--csv", tmp_path / "no" / "folder" / "table.csv")
-    assert done.returncode == 2
-    assert "No such file or directory" in error_line(done)
-    assert done.stdout == ""
-
-
 @pytest.mark.skipif(os.name != "posix", reason="pipes are closed otherwise elsewhere")
 def test_a_reader_that_leaves_is_no_error_text():
     line = [sys.executable, "-u", "-m", "sapwood", "solve", *map(str, FILES)]
@@ -224,19 +178,6 @@ def test_a_reader_that_leaves_is_no_error_text():
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=120) == 1
-
-
-def test_ctrl_c_while_an_object_is_made_is_one_line(monkeypatch, capsys):
-    class HalfMade:
-        def __init__(self):
-            raise KeyboardInterrupt
-
-        def __del__(self):
-            raise AttributeError("made by half")
-
-    monkeypatch.setattr(sapwood, "load_problem", lambda _: HalfMade())
-    assert sapwood.cli.main(["solve", str(FILES[0])]) == 130
-    assert capsys.readouterr().err == "sapwood: interrupted\n"
 
 
 def test_ctrl_c_during_solve_is_one_line():

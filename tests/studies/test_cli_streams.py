@@ -38,19 +38,6 @@ def test_an_output_that_takes_nothing_is_an_error(arguments, unbuffered):
     assert error_line(done) == "sapwood: error: standard output: No space left on device\n"
 
 
-@needs_full
-def test_clutter_keeps_its_files_where_the_report_cannot_be_printed(tmp_path):
-    pytest.importorskip("mujoco")
-    pytest.importorskip("matplotlib")
-    with FULL.open("w") as full:
-        done = run(*CLUTTER, "--out", tmp_path, stdout=full)
-    assert done.returncode == 1
-    assert "standard output" in error_line(done)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "steps.csv", "steps.png", "summary.json",
-    ]  # fmt: skip
-
-
 @pytest.mark.skipif(os.name != "posix", reason="streams are closed by a POSIX shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_are_no_error(closed, tmp_path):
@@ -62,13 +49,6 @@ def test_closed_streams_are_no_error(closed, tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split(",")[0] for line in table.read_text().splitlines()] == ["file", str(FILE)]
-
-
-@needs_full
-def test_an_error_that_cannot_be_said_is_still_a_code():
-    with FULL.open("w") as full:
-        line = [sys.executable, "-u", "-m", "sapwood", "solve", "none.npz"]
-        assert subprocess.run(line, stdout=subprocess.DEVNULL, stderr=full).returncode != 0
 
 
 # ---- names that are no text --------------------------------------------------------------------
@@ -101,18 +81,6 @@ def test_solve_with_any_name_in_any_language(language, name, tmp_path):
         assert path in file.read()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes on Linux")
-def test_clutter_into_any_folder_in_any_language(tmp_path):
-    pytest.importorskip("mujoco")
-    pytest.importorskip("matplotlib")
-    out = tmp_path / "ü"
-    done = command(*CLUTTER, "--out", out, env=os.environ | ASCII, errors="surrogateescape")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert sorted(path.name for path in out.iterdir()) == [
-        "steps.csv", "steps.png", "summary.json",
-    ]  # fmt: skip
-
-
 # ---- files that cannot be written --------------------------------------------------------------
 
 
@@ -121,37 +89,6 @@ def test_a_table_that_cannot_be_written_is_an_error():
     done = command("solve", FILE, "--csv", FULL)
     assert done.returncode == 2
     assert error_line(done) == f"sapwood: error: cannot write {FULL}: No space left on device\n"
-
-
-@pytest.mark.parametrize("name", ["steps.csv", "steps.png", "summary.json", "scene.png"])
-def test_clutter_names_what_it_cannot_write(name, tmp_path):
-    """A folder stands where the file shall go."""
-    pytest.importorskip("mujoco")
-    pytest.importorskip("matplotlib")
-    (tmp_path / name).mkdir()
-    arguments = CLUTTER if name != "scene.png" else CLUTTER[:-1]
-    done = command(*arguments, "--out", tmp_path)
-    if "no picture" in done.stderr:
-        pytest.skip("no pictures here")
-    assert done.returncode == 2
-    assert "Is a directory" in error_line(done)
-    assert str(tmp_path / name) in done.stderr
-
-
-@pytest.mark.parametrize("name", ["figure7_quick.csv", "figure7_quick.jsonl", "figure7_quick.png"])
-def test_figure_names_what_it_cannot_write(name, tmp_path):
-    pytest.importorskip("matplotlib")
-    (tmp_path / name).mkdir()
-    done = command("figure", "7", "--quick", "--quiet", "--out", tmp_path)
-    assert done.returncode == 2
-    assert "Is a directory" in error_line(done)
-    assert str(tmp_path / name) in done.stderr
-
-
-def test_a_name_of_two_lines_is_told_in_one(tmp_path):
-    done = command("solve", "none\nat all.npz", cwd=tmp_path)
-    assert done.returncode == 1
-    assert error_line(done).startswith("sapwood: error: none\\nat all.npz: ")
 
 
 @pytest.mark.parametrize("extreme", [("--dt", 1e300), ("--sigma", 1e-320), ("--beta", 1e200)])

@@ -24,8 +24,10 @@ from sapwood.studies.closed_forms import (
     stacked,
 )
 
+pytestmark = pytest.mark.claim
 
-@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.slow)])
+
+@pytest.mark.parametrize("quick", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_pressed_bodies_are_no_deeper_than_the_closed_form(quick):
     rows = list(pressed_contacts(quick))
     assert len(rows) >= 70

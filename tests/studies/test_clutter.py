@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -13,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from command_line import command, error_line
+from command_line import command
 
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
@@ -102,25 +101,6 @@ def test_every_option_runs_and_writes(options, tmp_path):
     assert done.stdout.count(drift) == ("--compare" in options)
 
 
-def test_bodies_outside_the_box_are_told(tmp_path):
-    """With steps of half a second the bodies fall through the floor."""
-    options = ("--bodies", "2", "--seconds", "3", "--dt", "0.5", "--no-picture", "--out", tmp_path)
-    done = command("clutter", *options)
-    assert done.returncode == 0
-    assert error_line(done) == "sapwood: warning: sapwood: 2 bodies left the box\n"
-    assert "0 of 2" in done.stdout
-    # micrometres by the million stay within their column
-    assert max(map(len, done.stdout.splitlines()[2:-1])) <= 52
-    done = command("clutter", "--no-walls", *options)
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_quiet_prints_nothing(tmp_path):
-    done = command(*QUICK, "--quiet", "--out", tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    check_steps(read_steps(tmp_path / "steps.csv"), 0.01)
-
-
 def test_the_tolerance_is_kept_and_matters():
     """A looser tolerance takes fewer iterations and leaves a larger error, but not above it."""
     kept = {}
@@ -144,42 +124,6 @@ def test_out_of_reach_tolerance_is_told(tmp_path):
     assert f"{np.count_nonzero(steps['status'] == 'stalled')} stalled" in done.stdout
     assert done.stderr == ""
     assert steps["momentum_error"].max() < 1e-8
-
-
-def test_a_terminal_sees_the_time_and_the_iterations(tmp_path):
-    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
-    pytest.importorskip("tqdm")
-    try:
-        terminal, inside = pty.openpty()
-    except OSError as error:
-        pytest.skip(f"no pseudo-terminals on this machine: {error}")
-    termios.tcsetwinsize(inside, (30, 120))
-    line = [sys.executable, "-m", "sapwood", *QUICK, "--out", str(tmp_path)]
-    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=inside) as process:
-        os.close(inside)
-        seen = b""
-        # reading beyond the end of a terminal is an error on Linux
-        with contextlib.suppress(OSError):
-            while chunk := os.read(terminal, 4096):
-                seen += chunk
-        assert process.wait(timeout=60) == 0
-    os.close(terminal)
-    last = seen.decode().rstrip().rpartition("\r")[2]
-    assert last.startswith("sapwood: 100%")
-    assert "20/20" in last
-    assert "t = 0.20 s, " in last
-    assert "iterations" in last
-
-
-@pytest.mark.parametrize("below", ["folder", ""])
-def test_unwritable_output_is_told_before_the_run(below, tmp_path):
-    blocker = tmp_path / "file"
-    blocker.write_text("here already\n")
-    done = command(*QUICK, "--seconds", "1000000", "--out", blocker / below)
-    assert done.returncode == 2
-    assert "cannot write to" in error_line(done)
-    assert str(blocker) in done.stderr
-    assert blocker.read_text() == "here already\n"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT is sent otherwise elsewhere")
@@ -234,21 +178,6 @@ def test_a_step_that_fails_ends_the_run_and_keeps_the_rest(tmp_path, monkeypatch
 
 
 # ---- the function ------------------------------------------------------------------------------
-
-
-def test_the_csv_holds_the_returned_steps(tmp_path):
-    result = clutter.run(8, seconds=0.5, out=tmp_path, progress=False)
-    assert result.csv == tmp_path / "steps.csv"
-    read = read_steps(result.csv)
-    for name in STEP_DTYPE.names:
-        assert np.array_equal(read[name], result.steps[name]), name
-
-
-def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = clutter.run(4, seconds=0.05, progress=False)
-    assert result.csv is None
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another():
@@ -411,6 +340,7 @@ def main_jobs() -> list[clutter.ClutterRun]:
     return [clutter.run(40, True, 10.0, seed=seed, progress=False) for seed in range(6)]
 
 
+@pytest.mark.claim
 def test_main_job_runs_to_its_end_within_tolerance(main_jobs):
     for job in main_jobs:
         check_steps(job.steps, 0.01)
@@ -420,6 +350,7 @@ def test_main_job_runs_to_its_end_within_tolerance(main_jobs):
         assert job.steps["momentum_error"].max() <= clutter.TOLERANCE
 
 
+@pytest.mark.claim
 def test_main_job_takes_about_three_iterations_once_settled(main_jobs):
     """The paper's number is 3.
 
@@ -433,6 +364,7 @@ def test_main_job_takes_about_three_iterations_once_settled(main_jobs):
     assert (settled < falling).all()
 
 
+@pytest.mark.claim
 def test_main_job_keeps_every_body_in_the_box(main_jobs):
     for job in main_jobs:
         assert job.summary.bodies_inside == 40
@@ -442,6 +374,7 @@ def test_main_job_keeps_every_body_in_the_box(main_jobs):
         assert z.min() >= 0.05 - 1e-3
 
 
+@pytest.mark.claim
 def test_main_job_comes_to_rest_within_the_estimates(main_jobs):
     """Some piles still rearrange themselves at 10 s; most contacts are at rest all the same."""
     rests = [job.summary.resting for job in main_jobs]
@@ -461,6 +394,7 @@ def test_main_job_comes_to_rest_within_the_estimates(main_jobs):
         assert np.median(last["max_penetration"]) <= unit * weights
 
 
+@pytest.mark.claim
 def test_main_job_loses_energy(main_jobs):
     """Near-rigid contact dissipates; stabilization may give back little."""
     for job in main_jobs:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
-
-from command_line import command
 
 mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("matplotlib")
@@ -31,8 +28,6 @@ from sapwood.studies.dual_arm.run import STEP_DTYPE, run
 from sapwood.studies.dual_arm.scene import DT, joints, outcome, pose, scene
 from sapwood.studies.dual_arm.simulations import PeerSteps, SapwoodSteps
 from sapwood.studies.dual_arm.task import Phase, Push, gripping
-from sapwood.studies.plotting import read_steps
-from sapwood.studies.plotting.dual_arm import task_figure
 
 
 @pytest.fixture(scope="module")
@@ -306,35 +301,7 @@ def test_what_meets_may_do_so_in_patches(lifted, fields):
     assert (result.steps["right_grip"][held] > 15.0).all()
 
 
-def test_impatience_is_a_failure():
-    result = run("lift", patience=0.0, progress=False)
-    assert (result.finished, result.success, result.failure) == (False, False, "not done in 0 s")
-    assert not result.steps.size
-    short = run("lift", seconds=3 * DT, progress=False)
-    assert (len(short.steps), short.finished, short.success) == (3, False, False)
-    with pytest.raises(ValueError, match="task = 'juggle': must be one of jar, lift"):
-        run("juggle")
-
-
 # ---- files and command --------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_command_writes_what_it_says(tmp_path):
-    made = command("dual-arm", "--task", "lift", "--no-picture", "--out", tmp_path)
-    assert made.returncode == 0, made.stderr
-    assert "task done                                    yes" in made.stdout
-    rows = read_steps(tmp_path / "dual_arm.csv")
-    assert rows.dtype.names == STEP_DTYPE.names
-    summary = json.loads((tmp_path / "dual_arm.json").read_text())
-    assert summary["success"] is True
-    assert summary["steps"] == len(rows)
-    assert math.isclose(summary["means"]["contacts"], rows["contacts"].mean())
-    assert f"CPU time{summary['cpu_time']:>38.4g} s" in made.stdout
-    figure = task_figure(tmp_path / "dual_arm.csv", tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == (tmp_path / "dual_arm.png").read_bytes()
-    contacts = figure.axes[0].lines[0]
-    assert np.array_equal(contacts.get_ydata(), rows["contacts"])
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from sapwood.studies.experiments.analytic_gradients import SPEED, TASKS
+from sapwood.studies.experiments.analytic_gradients import SPEED
 from sapwood.studies.experiments.figures import make_figure
-from sapwood.studies.plotting import analytic_gradients_figure, read_steps, select
+from sapwood.studies.plotting import read_steps, select
 
 pytestmark = pytest.mark.slow
 
@@ -52,15 +52,3 @@ def test_every_gradient_is_that_of_the_steps(rows, task):
         same = np.isclose(np.diff(mine["found"]), 0.0, atol=1e-9)
         assert same.any()
         np.testing.assert_allclose(slopes[same], mine["found"][1:][same], rtol=1e-6)
-
-
-def test_the_report_has_a_line_for_each_run(result, rows):
-    assert len(result.report.splitlines()) == len(TASKS) * np.unique(rows["dt"]).size
-
-
-def test_a_file_without_a_task_is_refused(result, tmp_path):
-    path = tmp_path / "some.csv"
-    lines = result.sweeps[0].csv.read_text().splitlines()
-    path.write_text("\n".join(line for line in lines if "slide" not in line) + "\n")
-    with pytest.raises(ValueError, match="no rows of task slide"):
-        analytic_gradients_figure(path, tmp_path / "some.png")

@@ -11,7 +11,6 @@ for package in ("scipy", "mujoco", "matplotlib"):
 from sapwood.studies import tossing
 from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.plotting import read_steps, select
-from sapwood.studies.plotting.cube_toss import cube_toss_figure
 
 pytestmark = pytest.mark.slow
 
@@ -41,29 +40,6 @@ def test_what_was_found_predicts_other_tosses(rows):
         assert ours < 0.5 * select(rows, fit=other)["path_position"].mean()
 
 
-def test_the_picture_says_that_the_tosses_are_synthetic(rows, tmp_path):
-    titles = {}
-    for tosses in ("made", "measured"):
-        file = tmp_path / f"{tosses}.csv"
-        text = quick_csv(rows, tosses)
-        file.write_text(text)
-        (legend,) = cube_toss_figure(file, tmp_path / "cube.png").legends
-        titles[tosses] = legend.get_title().get_text()
-    assert titles["made"] == "synthetic tosses, made by sapwood's own contact law"
-    assert titles["measured"] == ""
-
-
-def quick_csv(rows, tosses):
-    """The rows as a file, as if of other tosses."""
-    names = rows.dtype.names
-    lines = [",".join(tosses if n == "tosses" else str(row[n]) for n in names) for row in rows]
-    return "\n".join([",".join(names), *lines]) + "\n"
-
-
-def test_no_search_takes_more_than_its_budget(rows):
-    assert np.all(rows["simulations"] <= rows["budget"])
-
-
 def test_derivatives_of_the_loss():
     """Reverse mode through 16 steps of a cube that rolls on the table, against differences."""
     (toss,) = tossing.made(1, seed=3)
@@ -79,9 +55,3 @@ def test_derivatives_of_the_loss():
 
     expected = [(loss(parameters + x) - loss(parameters - x)) / 2 for x in np.diag(h)]
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(found).max())
-
-
-def test_missing_data_is_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("SAPWOOD_DATA", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"cube_tosses\.npz"):
-        tossing.measured()

@@ -11,10 +11,8 @@ pytest.importorskip("scipy")
 
 from sapwood.studies.dual_arm.scene import DT, scene
 from sapwood.studies.experiments.dual_arm import SOLVERS, recorded
-from sapwood.studies.experiments.figures import FIGURES, make_figure
-from sapwood.studies.plotting import dual_arm as plotting
+from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.plotting import read_steps, select
-from sapwood.studies.rendering import RenderingError
 
 pytestmark = pytest.mark.slow
 
@@ -33,27 +31,6 @@ def solved(rows, name):
     if not chosen.size:
         pytest.skip(f"needs {name}")
     return chosen
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_drawn_from_its_files_alone(results, name, tmp_path):
-    result = results[name]
-    plan = FIGURES[name].plan(quick=True)
-    files = {sweep.name: done.csv for sweep, done in zip(plan.sweeps, result.sweeps, strict=True)}
-    plan.draw(files, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
-    assert result.report
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_figure_of_no_rows_is_refused(results, name, tmp_path):
-    files = {}
-    for sweep in results[name].sweeps:
-        empty = tmp_path / sweep.csv.name
-        empty.write_text(sweep.csv.read_text().splitlines()[0] + "\n")
-        files[sweep.csv.stem.removesuffix("_quick")] = empty
-    with pytest.raises(ValueError, match="no rows"):
-        FIGURES[name].plan(quick=True).draw(files, tmp_path / "x.png")
 
 
 def test_18_contacts_come_with_the_grip(results):
@@ -113,13 +90,3 @@ def test_1_keyframes_are_pictures_of_the_scene(quick_results):
     assert (rows["i"] == np.tile(np.arange(scene().nq), 2)).all()
     if not result.undrawn:
         assert result.image.stat().st_size > 50_000
-
-
-def test_1_a_machine_that_cannot_draw_is_told_why(quick_results, monkeypatch):
-    def refuse(*_args, **_options):
-        raise RenderingError("no driver here")
-
-    monkeypatch.setattr(plotting, "render_scene", refuse)
-    result = make_figure("1", quick_results, quick=True, progress=False)
-    assert result.undrawn == "no driver here"
-    assert result.image is None

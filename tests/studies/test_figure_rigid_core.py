@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
-from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.experiments.rigid_core import CORES, DELTA, STIFFNESS
 from sapwood.studies.plotting import read_steps
 
@@ -27,15 +27,6 @@ def run(result):
     """Rows of one scene with one core."""
     rows = read_steps(result.sweeps[0].csv)
     return lambda scene, core: rows[(rows["scene"] == scene) & (rows["core"] == core)]
-
-
-def test_the_figure_is_drawn_from_its_files_alone(result, tmp_path):
-    assert not any(sweep.failures or sweep.missing for sweep in result.sweeps)
-    plan = FIGURES["rigid-core"].plan(quick=True)
-    files = {sweep.name: made.csv for sweep, made in zip(plan.sweeps, result.sweeps, strict=True)}
-    plan.draw(files, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
-    assert "depth at most" in result.report
 
 
 def test_a_log_barrier_is_never_passed(run):

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
-from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.experiments.sliding import (
     GRAVITY,
     MASS,
@@ -35,14 +35,6 @@ def run(result):
     """Rows of one scene under one law."""
     rows = read_steps(result.sweeps[0].csv)
     return lambda scene, law, dt: select(rows, scene=scene, law=law, dt=dt)
-
-
-def test_the_figure_is_drawn_from_its_file_alone(result, tmp_path):
-    assert not any(sweep.failures or sweep.missing for sweep in result.sweeps)
-    plan = FIGURES["sliding"].plan(quick=True)
-    plan.draw({"sliding": result.sweeps[0].csv}, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
-    assert "steps without contact" in result.report
 
 
 @pytest.mark.parametrize("dt", STEPS)

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 
-from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.experiments.walking import CONTROLLERS, GROUNDS, MATCHED
 from sapwood.studies.plotting import read_steps, select
 from sapwood.studies.plotting.walking_tables import chatter, force_error
@@ -22,17 +22,6 @@ NAMES = ("id-6", "id-14", "id-15", "id-16", "id-17", "id-table-3", "id-table-4",
 @pytest.fixture(scope="module")
 def results(quick_results):
     return {name: make_figure(name, quick_results, quick=True, progress=False) for name in NAMES}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_drawn_from_its_files_alone(results, name, tmp_path):
-    result = results[name]
-    assert not any(sweep.failures for sweep in result.sweeps)
-    plan = FIGURES[name].plan(quick=True)
-    files = {sweep.name: done.csv for sweep, done in zip(plan.sweeps, result.sweeps, strict=True)}
-    plan.draw(files, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
-    assert result.report
 
 
 def test_every_controller_walks_on_every_ground(results):

@@ -15,37 +15,10 @@ pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
 from sapwood.studies.experiments import clutter
-from sapwood.studies.experiments.measured_steps import STEP_DTYPE
 from sapwood.studies.plotting import read_steps, step_figure
-from sapwood.studies.plotting.solvers import SOLVERS
-from sapwood.studies.plotting.style import METHODS, PART_COLOURS, PLACES, SOLVER_COLOURS
 from sapwood.studies.rendering import RenderingError, render_scene
 
 RUN = ("clutter", "--bodies", "8", "--seconds", "0.2")
-
-
-def test_one_colour_means_one_solver_place_or_part_in_all_figures():
-    places = [colour for colour, _ in PLACES.values()]
-    parts = {*PART_COLOURS.values()}
-    colours = [*SOLVER_COLOURS.values(), *places, *parts]
-    assert len(set(colours)) == len(colours)
-    assert PART_COLOURS["factor"] == PART_COLOURS["factorization"]
-    assert {name.removesuffix("-warm") for name in SOLVERS} <= set(SOLVER_COLOURS)
-    assert METHODS["sapwood"][0] == SOLVER_COLOURS["sapwood"]
-    assert METHODS["algorithm_1"][0] == SOLVER_COLOURS["sapwood-plain"]
-
-
-def test_a_cut_last_line_is_dropped_and_a_cut_line_within_refused(tmp_path):
-    path = tmp_path / "steps.csv"
-    path.write_text("step,time,status\n1,0.01,converged\n2,0.0")
-    steps = read_steps(path)
-    assert steps.tolist() == [(1, 0.01, "converged")]
-    path.write_text("step,time\n1\n2,0.02\n")
-    with pytest.raises(ValueError, match="line 2 has 1 fields, the header 2"):
-        read_steps(path)
-    path.write_text("")
-    with pytest.raises(ValueError, match="no header line"):
-        read_steps(path)
 
 
 def test_the_figure_shows_the_columns_of_the_files(tmp_path):
@@ -70,13 +43,6 @@ def test_the_figure_shows_the_columns_of_the_files(tmp_path):
     assert text.startswith("<?xml")
 
 
-def test_a_figure_of_nothing_is_refused(tmp_path):
-    path = tmp_path / "steps.csv"
-    path.write_text(",".join(STEP_DTYPE.names) + "\n")
-    with pytest.raises(ValueError, match="nothing to draw"):
-        step_figure({"sapwood": path}, tmp_path / "figure.png")
-
-
 def test_the_picture_shows_the_final_scene(tmp_path):
     result = clutter.run(8, seconds=0.02, progress=False)
     path = tmp_path / "scene.png"
@@ -92,23 +58,6 @@ def test_the_picture_shows_the_final_scene(tmp_path):
     assert np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0).shape[0] > 50
 
 
-def test_a_model_without_light_or_sky_stands_in_the_light_before_a_light_wall(tmp_path):
-    model = mujoco.MjModel.from_xml_string(
-        "<mujoco><worldbody><body><freejoint/><geom size='.1 .1 .1' type='box' group='3'/></body>"
-        "</worldbody></mujoco>"
-    )
-    path = tmp_path / "box.png"
-    try:
-        render_scene(model, model.qpos0, path, width=160, height=120)
-    except RenderingError as error:
-        pytest.skip(str(error))
-    from matplotlib.image import imread
-
-    pixels = imread(path)[:, :, :3]
-    assert pixels[[0, 0, -1, -1], [0, -1, 0, -1]].min() > 0.85
-    assert 0.2 < pixels[60, 80].max() < 0.8
-
-
 def test_a_machine_that_cannot_draw_is_told_why_and_the_run_succeeds(tmp_path):
     environment = os.environ | {"MUJOCO_GL": "disable"}
     done = command(*RUN, "--out", tmp_path, env=environment)
@@ -118,14 +67,6 @@ def test_a_machine_that_cannot_draw_is_told_why_and_the_run_succeeds(tmp_path):
     assert "disable" in done.stderr
     assert not (tmp_path / "scene.png").exists()
     assert "scene.png" not in done.stdout
-
-
-def test_a_mujoco_that_does_not_import_is_one_line(tmp_path):
-    environment = os.environ | {"MUJOCO_GL": "no-such-backend"}
-    done = command(*RUN, "--out", tmp_path / "out", env=environment)
-    assert done.returncode == 2
-    assert "no-such-backend" in error_line(done)
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_driver_that_crashes_or_hangs_does_not_take_the_caller_along(tmp_path, monkeypatch):

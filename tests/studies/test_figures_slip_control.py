@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
-from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.plotting import read_steps
 
 pytestmark = pytest.mark.slow
@@ -17,16 +17,6 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def results(quick_results):
     return {n: make_figure(n, quick_results, quick=True, progress=False) for n in ("16", "17")}
-
-
-@pytest.mark.parametrize("name", ["16", "17"])
-def test_they_are_drawn_from_their_files_alone(results, name, tmp_path):
-    result = results[name]
-    assert not any(sweep.failures or sweep.missing for sweep in result.sweeps)
-    plan = FIGURES[name].plan(quick=True)
-    (sweep,) = plan.sweeps
-    plan.draw({sweep.name: result.sweeps[0].csv}, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
 
 
 def test_the_spatula_turns_in_the_loose_grip_alone(results):

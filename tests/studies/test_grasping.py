@@ -11,7 +11,7 @@ mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("matplotlib")
 
 from sapwood.mujoco import actuated_dofs
-from sapwood.studies.experiments.figures import FIGURES, make_figure
+from sapwood.studies.experiments.figures import make_figure
 from sapwood.studies.grasping import grasp
 from sapwood.studies.grasping.controllers import CONTROLLERS
 from sapwood.studies.grasping.grasp import CLOSED, GAINS, plan
@@ -74,15 +74,6 @@ def run(result):
     return lambda name, mu, fingers="dynamics": select(
         rows, controller=name, mu=mu, fingers=fingers
     )
-
-
-@pytest.mark.slow
-def test_the_figure_is_drawn_from_its_file_alone(result, tmp_path):
-    assert not any(sweep.failures or sweep.missing for sweep in result.sweeps)
-    plan_ = FIGURES["id-18"].plan(quick=True)
-    plan_.draw({"grasp": result.sweeps[0].csv}, tmp_path / "again.png")
-    assert (tmp_path / "again.png").read_bytes() == result.image.read_bytes()
-    assert all(name in result.report for name in CONTROLLERS)
 
 
 @pytest.mark.slow

@@ -15,14 +15,6 @@ NEEDS = {"friction_in_torch": "torch"}
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
-def test_the_page_on_notebooks_lists_them():
-    assert NOTEBOOKS
-    page = (FOLDER.parent / "docs/tutorials/notebooks.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| \[(\w+)\]\(\.\./\.\./notebooks/(\w+)\.ipynb\) \|", page, re.MULTILINE)
-    assert [name for name, _ in listed] == [file for _, file in listed]
-    assert sorted(name for name, _ in listed) == [path.stem for path in NOTEBOOKS]
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_clean(path):
     """No outputs, no counts, no metadata of a machine; one way to write it."""

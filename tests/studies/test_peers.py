@@ -57,26 +57,6 @@ def test_every_variant_and_mode_agrees_with_sapwood(name, tolerance, limit, path
             assert inverse_norm(change) <= limit * pushed
 
 
-def test_descriptions_tell_versions_and_names_are_unique():
-    texts = set()
-    for name in peers.NAMES:
-        try:
-            peer = peers.load(name)
-        except ImportError:
-            continue
-        assert peer.name == name
-        text = peer.describe()
-        assert any(character.isdigit() for character in text)
-        assert "\n" not in text
-        texts.add(text)
-    assert len(texts) >= 3
-
-
-def test_drake_is_refused_with_the_reason():
-    with pytest.raises(ImportError, match="MultibodyPlant"):
-        peers.load("drake")
-
-
 def test_patience_reaches_every_variant():
     peer = peers.load("sapwood", 3.0)
     assert peer.patience == 3.0

@@ -75,14 +75,6 @@ def test_a_table_drives_the_motor(model, tmp_path):
     np.testing.assert_allclose(steps["potential_energy"], 20.0 * heights, atol=1e-9)
 
 
-def test_a_model_without_motion_is_refused(tmp_path):
-    path = tmp_path / "table.xml"
-    path.write_text("<mujoco><worldbody><geom type='box' size='1 1 1'/></worldbody></mujoco>")
-    done = command("simulate", path, "--out", tmp_path / "out")
-    assert "nothing in it moves" in error_line(done)
-    assert not (tmp_path / "out").exists()
-
-
 def test_energies_are_those_of_springs_to_mocap_bodies_where_these_are():
     model = mujoco.MjModel.from_xml_string("""
     <mujoco>
@@ -161,18 +153,6 @@ def test_a_step_that_fails_ends_the_run_and_keeps_the_rest(tmp_path):
     assert run.failure
     assert not run.interrupted
     assert summary(run)["steps"] == "5 of 10"
-
-
-def test_every_step_is_told_of(rng):
-    model = mujoco.MjModel.from_xml_string(LIFT)
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    seconds = float(rng.uniform(0.05, 0.2))
-    seen = []
-    run = simulate(
-        stepper, data, seconds, after_step=lambda data: seen.append(data.time), progress=False
-    )
-    np.testing.assert_array_equal(seen, run.steps["time"])
-    assert len(seen) == run.asked
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 
 import numpy as np
@@ -29,7 +28,7 @@ from sapwood.studies.experiments.equal_accuracy import (
 from sapwood.studies.experiments.figures import FIGURES
 from sapwood.studies.experiments.solver_comparison import ROWS, SOLVERS, compare, compare_on, record
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
-from sapwood.studies.plotting import read_steps, solver_error_figure, speedup_figure
+from sapwood.studies.plotting import read_steps
 
 pytestmark = pytest.mark.slow
 
@@ -155,18 +154,6 @@ def test_columns_and_statuses(rows, table):
     assert np.all(np.isnan(other["seconds"]))
 
 
-@pytest.mark.parametrize("target", [1e-3, 1e-5])
-def test_we_reach_equal_accuracy_before_every_conic_solver(rows, target):
-    """In geometric mean; they were 8 to 60 times slower, so that 1 is safe on any machine."""
-    times = times_at(rows, target)
-    for name in (*installed(rows, CONIC), BEST_CONIC):
-        over = ratios(times, name)
-        assert np.isfinite(over).any()
-        assert geometric_mean(over) > 1.0, name
-    # and always
-    assert np.isfinite(ratios(times, "sapwood")).all()
-
-
 def test_errors_of_the_sap_family(rows):
     """e_m is at or below the tolerance that (20) sets, e_mu at round-off.
 
@@ -244,23 +231,6 @@ def test_what_fails_is_a_row(monkeypatch):
     assert "no scipy here" in rows["detail"][rows["status"] == "missing"][0]
 
 
-def test_an_interrupt_is_no_failure(monkeypatch):
-    def load(_name, patience):  # noqa: ARG001
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(solver_comparison.peers, "load", load)
-    with pytest.raises(KeyboardInterrupt):
-        compare_on(PROBLEM, ("sapwood",), 1, 5.0)
-
-
-def test_without_time_settings_are_late():
-    rows = compare_on(PROBLEM, ("sapwood", "geodesic"), 1, 1e-9)
-    assert set(rows["status"]) == {"late"}
-    assert np.all(rows["iterations"] == -1)
-    # every tolerance of both ways is told
-    assert np.sum(rows["solver"] == "geodesic") == 2 * len(peers.load("geodesic").grid)
-
-
 # ---- figures -----------------------------------------------------------------------------------
 
 
@@ -270,68 +240,3 @@ def test_both_figures_come_from_one_sweep():
         assert twelve.sweeps == thirteen.sweeps
         bodies = {point["bodies"] for point in twelve.sweeps[0].points}
         assert (min(bodies), max(bodies)) == ((4, 40) if quick else (4, 200))
-
-
-def test_figure_12_shows_the_ratios(rows, table, tmp_path):
-    pytest.importorskip("matplotlib")
-    figure = speedup_figure(table, tmp_path / "figure12.svg")
-    assert (tmp_path / "figure12.svg").read_text().startswith("<?xml")
-    times = times_at(rows, 1e-5)
-    for axes, walls in zip(figure.axes, (1, 0), strict=True):
-        lines = {line.get_label(): line for line in axes.lines}
-        for name, label in (("scs", "SCS"), ("sapwood-plain", "Algorithm 1")):
-            expected = [geometric_mean(ratios(times, name, walls=walls, bodies=n)) for n in (8, 16)]
-            np.testing.assert_allclose(lines[label].get_ydata(), expected)
-            assert lines[label].get_xdata().tolist() == [8, 16]
-        assert axes.get_yscale() == "log"
-
-
-def test_hollow_where_not_reached(table, tmp_path):
-    """Where a solver misses some of the steps, its marker is hollow, where all, there is none."""
-    pytest.importorskip("matplotlib")
-    cut = tmp_path / "solvers.csv"
-    with open(table, newline="") as file:
-        lines = list(csv.DictReader(file))
-    for line in lines:
-        at = line["solver"], line["bodies"], line["walls"]
-        if (at == ("scipy", "16", "1") and line["step"] == "20") or at == ("scipy", "8", "0"):
-            line["e_m"] = "0.1"
-    with open(cut, "w", newline="") as file:
-        writer = csv.DictWriter(file, lines[0])
-        writer.writeheader()
-        writer.writerows(line for line in lines if line["solver"] in ("sapwood", "scipy"))
-    walls, open_floor = speedup_figure(cut, tmp_path / "figure.png").axes
-    hollow = [line for line in walls.lines if line.get_markerfacecolor() == "white"]
-    assert [line.get_xdata().tolist() for line in hollow] == [[16]]
-    (curve,) = (line for line in open_floor.lines if line.get_label() == "Algorithm 1, SciPy")
-    assert np.isnan(curve.get_ydata()).tolist() == [True, False]
-    assert not any(line.get_label() == "SCS" for line in walls.lines)
-
-
-def test_figure_13_shows_the_means(rows, table, tmp_path):
-    pytest.importorskip("matplotlib")
-    figure = solver_error_figure(table, tmp_path / "figure13.png")
-    assert len(figure.axes) == 6
-    grid = np.array(figure.axes).reshape(3, 2)
-    usual = rows[(rows["usual"] == 1) & (rows["solver"] == "sapwood") & (rows["walls"] == 1)]
-    for axes, error in zip(grid[:, 0], ("e_m", "e_m_own", "e_mu"), strict=True):
-        line = next(line for line in axes.lines if line.get_label().startswith("sapwood, $10^{-5}"))
-        means = [usual[error][usual["bodies"] == n].mean() for n in (8, 16)]
-        np.testing.assert_allclose(line.get_ydata(), means)
-
-
-def test_reports_name_every_solver(table):
-    for name in ("12", "13"):
-        report = FIGURES[name].plan(True).report({"solvers": table})
-        assert "sapwood" in report
-        assert "geodesic" in report
-        assert all(len(line) <= 80 for line in report.splitlines())
-
-
-def test_nothing_to_draw_is_refused(table, tmp_path):
-    pytest.importorskip("matplotlib")
-    empty = tmp_path / "empty.csv"
-    empty.write_text(table.read_text().splitlines()[0] + "\n")
-    for draw in (speedup_figure, solver_error_figure):
-        with pytest.raises(ValueError, match=r"empty\.csv"):
-            draw(empty, tmp_path / "figure.png")

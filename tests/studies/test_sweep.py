@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy
 
 import sweep_functions as functions
-from sapwood.studies.experiments.cluster import SchedulerError
 from sapwood.studies.experiments.journal import Journal
 from sapwood.studies.experiments.mapping import map_points
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
@@ -67,12 +62,6 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path):
     assert untimed(files[0]) == untimed(files[1]) == untimed(files[2])
 
 
-def test_workers_compute_with_one_thread():
-    points = [{"name": "OMP_NUM_THREADS"}, {"name": "OPENBLAS_NUM_THREADS"}]
-    outcomes = dict(map_points(functions.threads, points, workers=1))
-    assert [outcomes[i].value["word"][0] for i in range(2)] == ["1", "1"]
-
-
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -90,11 +79,6 @@ def test_a_wrong_sweep_is_refused(change, text):
     given = {"name": "s", "function": functions.powers, "points": POINTS, **change}
     with pytest.raises(ValueError, match=text):
         Sweep(**given, columns=functions.ROWS)
-
-
-def test_wrong_workers_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="workers = 0: must be >= 1"):
-        run_sweep(POWERS, tmp_path, workers=0)
 
 
 # ---- resuming ----------------------------------------------------------------------------------
@@ -176,8 +160,6 @@ def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
     assert len([json.loads(line) for line in journal.read_text().splitlines()]) == 1 + len(POINTS)
 
 
-SUPPORT = Path(__file__).parents[1] / "support"
-
 SCRIPT = """
 import sys
 sys.path.insert(0, {tests!r})
@@ -222,19 +204,6 @@ def test_a_run_that_was_stopped_keeps_what_was_finished(tmp_path, number):
     points = [{"folder": str(folder), "i": i} for i in range(2)]
     finished = Sweep("slow", functions.slow, points, functions.ROWS)
     assert run_sweep(finished, tmp_path, progress=False).kept == 2
-
-
-def test_points_of_another_version_of_a_package_start_over(tmp_path):
-    sweep = dataclasses.replace(POWERS, packages=("scipy",))
-    run_sweep(sweep, tmp_path, progress=False)
-    assert run_sweep(sweep, tmp_path, progress=False).kept == len(POINTS)
-    journal = tmp_path / "powers.jsonl"
-    for name, package in (("scipy", scipy), ("numpy", np)):
-        text = journal.read_text()
-        assert f'"{name}": "{package.__version__}"' in text
-        journal.write_text(text.replace(f'"{name}": "', f'"{name}": "0.'))
-        result = run_sweep(sweep, tmp_path, progress=False)
-        assert result.started_over == f"changed since it was computed: {name}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there")
@@ -295,116 +264,3 @@ def test_a_function_that_workers_cannot_import_is_an_outcome(tmp_path, monkeypat
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tmp_path)])
     outcomes = dict(map_points(module_of_mine.f, [{"i": 7}], workers=1))
     assert "module_of_mine" in outcomes[0].error
-
-
-# ---- cluster -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def scheduler():
-    """A Dask scheduler in a process of its own, with two workers: address and process."""
-    pytest.importorskip("distributed")
-    code = """
-from distributed import LocalCluster
-import sys
-if __name__ == "__main__":
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
-    environment = {**os.environ, "PYTHONPATH": str(SUPPORT)}
-    with subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        text=True,
-    ) as process:
-        yield process.stdout.readline().strip(), process
-        process.stdin.close()
-        process.wait(timeout=60)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_a_cluster_gives_the_same_bytes(tmp_path, scheduler):
-    here = run_sweep(POWERS, tmp_path / "here", progress=False)
-    address, _ = scheduler
-    there = run_sweep(POWERS, tmp_path / "there", scheduler=address, progress=False)
-    assert untimed(here.csv) == untimed(there.csv)
-
-    points = [{"kind": "raise", "i": i} for i in range(3)]
-    sweep = Sweep("fragile", functions.fragile, points, functions.ROWS)
-    result = run_sweep(sweep, tmp_path, scheduler=address, progress=False)
-    ((point, outcome),) = result.failures
-    assert (point["i"], outcome.error) == (1, "ArithmeticError: one is not allowed")
-    assert read_steps(result.csv)["i"].tolist() == [0, 2]
-
-    # workers that would compute something else
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(np, "__version__", "0.1")
-        with pytest.raises(SchedulerError, match=r"worker tcp://.* has another numpy than this"):
-            run_sweep(POWERS, tmp_path / "no", scheduler=address, progress=False)
-
-
-def slow_points(folder, indices):
-    folder.mkdir(exist_ok=True)
-    return [{"folder": str(folder), "i": i} for i in indices]
-
-
-def wait_for(condition):
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_a_run_that_ends_frees_the_cluster(tmp_path, scheduler):
-    """Points that had begun end too, and the next run has the workers."""
-    address, _ = scheduler
-    folder = tmp_path / "begun"
-    points = slow_points(folder, [0, 2, 3, 4])
-    with closing(map_points(functions.slow, points, scheduler=address)) as outcomes:
-        assert next(outcomes)[0] == 0
-        wait_for(lambda: len(calls(folder)) == 3)
-    processes = [path.read_text() for path in folder.iterdir()]
-    wait_for(lambda: not any(os.path.exists(f"/proc/{process}") for process in processes))
-    again = map_points(functions.slow, slow_points(folder, [1]), scheduler=address)
-    assert [outcome.error for _, outcome in again] == [None]
-    assert "4.begun" not in calls(folder)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_a_lost_scheduler_is_one_error_and_keeps_what_was_finished(tmp_path, scheduler, capfd):
-    address, process = scheduler
-    folder, journal = tmp_path / "begun", tmp_path / "slow.jsonl"
-    sweep = Sweep("slow", functions.slow, slow_points(folder, [0, 1, 2, 3]), functions.ROWS)
-
-    def lose():
-        wait_for(lambda: len(calls(folder)) == 4 and journal.read_text().count("\n") == 3)
-        process.kill()
-
-    thread = threading.Thread(target=lose)
-    thread.start()
-    said = []
-    with pytest.raises(SchedulerError, match=f"scheduler {address}: lost before the last point"):
-        run_sweep(sweep, tmp_path, scheduler=address, progress=False, say=said.append)
-    thread.join()
-    assert (said, capfd.readouterr().err) == ([], "")
-    finished = Sweep("slow", functions.slow, sweep.points[:2], functions.ROWS)
-    assert run_sweep(finished, tmp_path, progress=False).kept == 2
-    # what Dask leaves behind of a scheduler that was killed
-    for path in folder.iterdir():
-        if os.path.exists(f"/proc/{path.read_text()}"):
-            os.kill(int(path.read_text()), signal.SIGKILL)
-
-
-@pytest.mark.filterwarnings("default")
-def test_a_cluster_that_is_not_there_is_refused(tmp_path):
-    pytest.importorskip("distributed")
-    with pytest.raises(SchedulerError, match="scheduler nowhere"):
-        run_sweep(POWERS, tmp_path, scheduler="nowhere", progress=False)

@@ -63,22 +63,6 @@ def test_a_full_disk_leaves_what_was_there(write, share, tmp_path):
     assert contents(tmp_path) == before
 
 
-def test_a_suffix_sets_the_format_of_a_figure(tmp_path):
-    figure = pytest.importorskip("matplotlib.figure").Figure(figsize=(2.0, 1.0))
-    from sapwood.studies.plotting.style import save_figure
-
-    starts = {"a.png": b"\x89PNG", "b.PDF": b"%PDF", "c.svg": b"<?xml", "d": b"\x89PNG"}
-    for name in starts:
-        save_figure(figure, tmp_path / name)
-    found = contents(tmp_path)
-    assert sorted(found) == ["a.png", "b.PDF", "c.svg", "d.png"]
-    for name, start in starts.items():
-        assert found[name if "." in name else f"{name}.png"].startswith(start)
-    with pytest.raises(ValueError, match="bmp"):
-        save_figure(figure, tmp_path / "e.bmp")
-    assert contents(tmp_path) == found
-
-
 # ---- journals ----------------------------------------------------------------------------------
 
 

@@ -49,7 +49,8 @@ def all_files() -> list:
     found = sorted((Path(folder) / "sap_problems").glob("*.npz"))
     if not found:
         raise FileNotFoundError(f"SAPWOOD_DATA={folder} holds no sap_problems/*.npz")
-    return parameters + [pytest.param(path, id=path.stem) for path in found]
+    slow = pytest.mark.slow
+    return parameters + [pytest.param(path, id=path.stem, marks=slow) for path in found]
 
 
 def delassus_of(path: Path) -> str:

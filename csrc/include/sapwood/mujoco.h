@@ -16,9 +16,9 @@
  * has no room for all contacts found.
  *
  * sapwood/mujoco_engine.h has the table of MuJoCo's functions and fields that a step uses. A
- * program that includes <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later) gets
- * sap_mujoco_fill(), which fills it, and functions that take a forest from a model: see the end of
- * this header. examples/c/step.c is a whole program. */
+ * program that includes <mujoco/mujoco.h> (MuJoCo 4.0 or later) ahead of this header gets
+ * sap_mujoco_fill(), which fills it. It also gets functions that read a forest from a model, at the
+ * end of this header. examples/c/step.c is a whole program. */
 #ifndef SAPWOOD_MUJOCO_H
 #define SAPWOOD_MUJOCO_H
 
@@ -47,7 +47,7 @@ typedef enum sap_step_failure {
 
 SAP_API const char *sap_step_failure_name(sap_step_failure failure); /* for example "memory" */
 
-/* What a caller may want to do during a run. Each function may be NULL. */
+/* Callbacks during a run. Each function may be NULL. */
 typedef struct sap_step_hooks {
   void *context;
   /* called around the contact part, for threads or engine callbacks that share a stepper */
@@ -58,28 +58,28 @@ typedef struct sap_step_hooks {
   int (*stop)(void *context, double now);
 } sap_step_hooks;
 
-/* One mjData and what steps it. */
+/* One mjData with its stepper. */
 typedef struct sap_mujoco_world sap_mujoco_world;
 
 /* Prepares steps of an mjData by a stepper that was made for its mjModel: sizes must agree, time
- * step and cone too, the integrator must be implicit or implicitfast where the forest has a pattern
- * of D and Euler where it has none, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options
- * must stay as they are, and all arguments must outlive the world. SAP_INVALID_ARGUMENT names what
- * is wrong. *world is NULL on a status other than SAP_OK. */
+ * step and cone too. The integrator must be implicit or implicitfast if the forest has a pattern of
+ * D, else Euler, with the flags mjDSBL_EULERDAMP and mjDSBL_ISLAND. The options must not change,
+ * and all arguments must outlive the world. SAP_INVALID_ARGUMENT names the fault. *world is NULL on
+ * a status other than SAP_OK. */
 SAP_API sap_status sap_mujoco_open(sap_mujoco_world **world, const sap_mujoco *api,
                                    sap_stepper *stepper, const void *model, void *data,
                                    sap_error *error);
 SAP_API void sap_mujoco_close(sap_mujoco_world *world); /* NULL is allowed */
 
-/* The struct is copied. */
+/* Copies the hooks. */
 SAP_API void sap_mujoco_set_hooks(sap_mujoco_world *world, const sap_step_hooks *hooks);
 
-/* As in sap_step_arrays; NULL by default. What is remembered holds while time, qpos, qvel and act
- * are what the step before left: none of MuJoCo's states carries it, so that mj_setState(),
- * mj_resetData() and copies forget it. */
+/* Sets the memory of sap_step_arrays, NULL by default. Remembered forces hold while time, qpos,
+ * qvel and act are those that the last step left. No state of MuJoCo contains them: mj_setState(),
+ * mj_resetData() and copies forget them. */
 SAP_API void sap_mujoco_set_memory(sap_mujoco_world *world, sap_friction_memory *memory);
 
-/* Takes a step. One that cannot be taken leaves the state before it. */
+/* Takes a step. A failed step restores the state at its beginning. */
 SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 
 /* Takes steps until one fails or the hook `stop` ends the run, and returns their number. The state
@@ -92,7 +92,7 @@ SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_
 
 enum { SAP_MUJOCO_MESSAGE = 1024 };
 
-/* How a step ended; sap_step_failure says which fields hold something. */
+/* End of a step; sap_step_failure tells which fields are set. */
 typedef struct sap_step_end {
   sap_step_failure failure;
   int code;
@@ -102,7 +102,8 @@ typedef struct sap_step_end {
   char message[SAP_MUJOCO_MESSAGE];
 } sap_step_end;
 
-/* The last step, until the next one; the record of the last one that was taken. */
+/* Return the end of the last step, valid until the next one, and the record of the last one
+ * taken. */
 SAP_API const sap_step_end *sap_mujoco_end(const sap_mujoco_world *world);
 SAP_API const sap_step_record *sap_mujoco_record(const sap_mujoco_world *world);
 

@@ -1,13 +1,13 @@
-/* MuJoCo as sapwood calls it from C: a table of its functions and of the offsets of its fields.
+/* This module declares MuJoCo as sapwood calls it from C: a table of its functions and of the
+ * offsets of its fields.
  *
  * The library links no MuJoCo and reads no header of it, so that one build serves every version
  * whose fields have the names and types of mujoco_fields.h. A program that includes
- * <mujoco/mujoco.h> before this header (MuJoCo 4.0 or later) gets sap_mujoco_fill(), which fills
+ * <mujoco/mujoco.h> (MuJoCo 4.0 or later) ahead of this header gets sap_mujoco_fill(), which fills
  * the table as its compiler sees MuJoCo.
  *
- * MuJoCo reports an error by a call of its log handler that must not return. Its functions are
- * called under a handler, of this thread alone, that jumps back; warnings go where they would go
- * without us. */
+ * MuJoCo reports an error by a call of its log handler that must not return. The steps call its
+ * functions under a handler of this thread that jumps back; warnings reach their usual handler. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_H
 #define SAPWOOD_MUJOCO_ENGINE_H
 
@@ -49,7 +49,7 @@ extern "C" {
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
 
-/* global variables: callbacks, NULL where none is registered */
+/* global variables: callbacks, NULL if none is registered */
 #define SAP_MUJOCO_CALLBACKS(X) \
   X(mjcb_passive)               \
   X(mjcb_control)               \
@@ -65,12 +65,12 @@ typedef void sap_mujoco_log(const void *message);
 /* Functions of the engine and offsets of its fields in bytes. */
 typedef struct sap_mujoco {
   sap_mujoco_stage *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
-  /* of mj_step1, and those below */
+  /* these are the stages of mj_step1 */
   sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
   sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
   sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
   sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
-  sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, here and below */
+  sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, like the next ones */
   sap_mujoco_stage *const *mjcb_act_dyn, *const *mjcb_act_gain, *const *mjcb_act_bias;
   int (*mj_isSparse)(const void *model);
   void (*mj_markStack)(void *data);
@@ -85,11 +85,11 @@ typedef struct sap_mujoco {
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(ptrdiff_t name;)
 #define SAP_MUJOCO_WARNING(name, warning) ptrdiff_t name;
   struct {
-    ptrdiff_t size; /* of an mjModel */
+    ptrdiff_t size; /* size of an mjModel */
     SAP_MUJOCO_MODEL(SAP_MUJOCO_OFFSET)
     SAP_MUJOCO_OPTION(SAP_MUJOCO_OFFSET)
   } model;
@@ -98,14 +98,14 @@ typedef struct sap_mujoco {
     SAP_MUJOCO_WARNINGS(SAP_MUJOCO_WARNING)
   } data;
   struct {
-    ptrdiff_t size; /* of an mjContact */
+    ptrdiff_t size; /* size of an mjContact */
     SAP_MUJOCO_CONTACT(SAP_MUJOCO_OFFSET)
   } contact;
 #undef SAP_MUJOCO_OFFSET
 #undef SAP_MUJOCO_WARNING
 } sap_mujoco;
 
-/* 1 where an error of this engine comes back to its caller, with its text: tries one */
+/* Returns 1 if an error of this engine returns to the caller with its text; provokes one. */
 SAP_API int sap_mujoco_catches_errors(const sap_mujoco *api);
 
 /* Versions of MuJoCo, as mj_version() has them, with which all tests of sapwood ran. */
@@ -114,8 +114,8 @@ SAP_API int sap_mujoco_catches_errors(const sap_mujoco *api);
   X(3017000)                 \
   X(4000001)
 
-/* 1 where the version has the first two numbers of a tested one. With others an offset may be right
- * and a stage may still do something else. */
+/* Returns 1 if the version has the first two numbers of a tested one. With other versions an offset
+ * may be right and a stage may still differ. */
 SAP_API int sap_mujoco_is_tested(int version);
 
 #ifdef __cplusplus
@@ -138,7 +138,7 @@ SAP_API int sap_mujoco_is_tested(int version);
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* exported by MuJoCo, but in none of its headers */
+/* MuJoCo exports these, though none of its headers declares them */
 MJAPI void mjd_smooth_vel(const mjModel *m, mjData *d, int flg_bias);
 MJAPI mjfLogHandler _mjPRIVATE_setTlsLogHandler(mjfLogHandler handler);
 MJAPI mjfLogHandler _mjPRIVATE_getGlobalLogHandler(void);
@@ -146,9 +146,9 @@ MJAPI mjfLogHandler _mjPRIVATE_getGlobalLogHandler(void);
 }
 #endif
 
-/* The table of the MuJoCo that this program is compiled and linked with. */
+/* Fills the table of the MuJoCo that this program is compiled and linked with. */
 static inline void sap_mujoco_fill(sap_mujoco *api) {
-  /* a pointer to a function has one representation, whatever its arguments */
+  /* pointers to functions have one representation for all arguments */
 #define SAP_MUJOCO_ADDRESS(name)                                  \
   {                                                               \
     void (*address)(void) = (void (*)(void))name;                 \
@@ -163,19 +163,19 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   }
   SAP_MUJOCO_CALLBACKS(SAP_MUJOCO_ADDRESS)
 #undef SAP_MUJOCO_ADDRESS
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->model.name = (ptrdiff_t)offsetof(mjModel, name);)
   SAP_MUJOCO_MODEL(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->model.name = (ptrdiff_t)offsetof(mjModel, opt.name);)
   SAP_MUJOCO_OPTION(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->data.name = (ptrdiff_t)offsetof(mjData, name);)
   SAP_MUJOCO_DATA(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
-#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change) \
+#define SAP_MUJOCO_OFFSET(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(api->contact.name = (ptrdiff_t)offsetof(mjContact, name);)
   SAP_MUJOCO_CONTACT(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET

@@ -72,11 +72,11 @@ typedef char *sap_mjdata_CONTACTS;
 #define SAP_ACCESS_INT_ROW SAP_ROW
 #define SAP_ACCESS_NUM_ROW SAP_ROW
 
-#define SAP_OF_MODEL(name, type, shape, versions, readers, change) \
+#define SAP_OF_MODEL(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(SAP_ACCESS_##type(sap_mjmodel, model, name, type))
-#define SAP_OF_DATA(name, type, shape, versions, readers, change) \
+#define SAP_OF_DATA(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(SAP_ACCESS_##type(sap_mjdata, data, name, type))
-#define SAP_OF_CONTACT(name, type, shape, versions, readers, change) \
+#define SAP_OF_CONTACT(name, type, shape, versions, readers, change, again) \
   SAP_MUJOCO_IN_C_##readers(SAP_ACCESS_##type(sap_mjcontact, contact, name, type))
 #define SAP_OF_WARNING(name, warning) SAP_VALUE(sap_mjdata, data, name, INT)
 

@@ -15,7 +15,8 @@ enum {
   SAP_MOST_GIVEN = 1 << 8,
   SAP_MOST_EXCLUDED = 1 << 10,
   /* number of measured distances that a step spends on pairs which turn out to be near, and number
-   * of kept distances that it measures again: "distances of fast pairs", "distances of slow pairs" */
+   * of kept distances that it measures again; the pieces "distances of fast pairs" and "of slow
+   * pairs" */
   SAP_MOST_DISTANCES = 24
 };
 

@@ -54,6 +54,20 @@ static void explain(sap_mujoco_world *world) {
   }
 }
 
+/* ---- the lock of the stepper ----------------------------------------------------------------- */
+
+static void enter(const sap_mujoco_world *world) {
+  if (world->hooks.lock) {
+    world->hooks.lock(world->hooks.context);
+  }
+}
+
+static void leave(const sap_mujoco_world *world) {
+  if (world->hooks.unlock) {
+    world->hooks.unlock(world->hooks.context);
+  }
+}
+
 /* ---- what is remembered ---------------------------------------------------------------------- */
 
 enum { STATE_PARTS = 4 };
@@ -77,18 +91,13 @@ static void check_memory(const sap_mujoco_world *world) {
 }
 
 static void mark_memory(const sap_mujoco_world *world) {
-  const sap_step_hooks *hooks = &world->hooks;
   if (world->memory) {
     double time;
     struct sap_state_part parts[STATE_PARTS];
     list_state(world, &time, parts);
-    if (hooks->lock) {
-      hooks->lock(hooks->context);
-    }
+    enter(world);
     sap_friction_memory_mark(world->memory, parts, STATE_PARTS);
-    if (hooks->unlock) {
-      hooks->unlock(hooks->context);
-    }
+    leave(world);
   }
 }
 
@@ -96,11 +105,8 @@ static void mark_memory(const sap_mujoco_world *world) {
 
 /* gather, solve, write back, and what there is to tell of it */
 static int take_contact_part(sap_mujoco_world *world) {
-  const sap_step_hooks *hooks = &world->hooks;
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  if (hooks->lock) {
-    hooks->lock(hooks->context);
-  }
+  enter(world);
   check_memory(world);
   world->end.error = (sap_error){0};
   world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
@@ -114,9 +120,7 @@ static int take_contact_part(sap_mujoco_world *world) {
       sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
     }
   }
-  if (hooks->unlock) {
-    hooks->unlock(hooks->context);
-  }
+  leave(world);
   return world->end.failure == SAP_STEP_TAKEN;
 }
 
@@ -225,19 +229,27 @@ static void find_velocity_values(const sap_mujoco_world *world) {
   }
 }
 
-/* mj_step1 of a state that was checked, with a collision stage that finds what may close in the
- * step. All else is handed the model itself, as Python's callbacks know no copy of it. */
-static void start_stages(sap_mujoco_world *world) {
+/* mj_fwdPosition, whose first act is to forget the energy, with a collision stage that finds what
+ * may close in the step. All else is handed the model itself, as Python's callbacks know no copy of
+ * it. */
+static void find_positions(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   void *d = world->data;
-  /* mj_fwdPosition, whose first act is to forget the energy */
   SAP_SET_DATA(world, flg_energypos, 0);
   a->mj_fwdKinematics(m, d);
   a->mj_makeM(m, d);
   a->mj_factorM(m, d);
   find_contacts(world);
   a->mj_transmission(m, d);
+}
+
+/* mj_step1 of a state that was checked */
+static void start_stages(sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  find_positions(world);
   if (!world->quiet) {
     find_position_values(world);
   }
@@ -265,34 +277,32 @@ static int start_step(sap_mujoco_world *world) {
   return 1;
 }
 
-static void find_slopes(void *context) {
-  const sap_mujoco_world *world = context;
+static void find_forces(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  a->mj_fwdActuation(world->model, world->data);
+  a->mj_fwdAcceleration(world->model, world->data);
   if (world->stepper->forest.nD > 0) {
-    world->api->mjd_smooth_vel(world->model, world->data, 0);
+    a->mjd_smooth_vel(world->model, world->data, 0);
   }
 }
 
 /* all that comes before contact */
 static void find_smooth_forces(void *context) {
   sap_mujoco_world *world = context;
-  const sap_mujoco *a = world->api;
-  const sap_mujoco_options options = sap_mujoco_read_options(a, world->model);
+  const sap_mujoco_options options = sap_mujoco_read_options(world->api, world->model);
   if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
     sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
   } else if (start_step(world)) {
-    a->mj_fwdActuation(world->model, world->data);
-    a->mj_fwdAcceleration(world->model, world->data);
-    find_slopes(world);
+    find_forces(world);
   }
 }
 
-static void take_step(void *context) {
-  sap_mujoco_world *world = context;
+/* contact, and all that comes after it */
+static void end_step(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
   void *d = world->data;
-  find_smooth_forces(world);
-  if (world->end.failure != SAP_STEP_TAKEN || !take_contact_part(world)) {
+  if (!take_contact_part(world)) {
     return;
   }
   if (!world->quiet) {
@@ -303,6 +313,14 @@ static void take_step(void *context) {
   a->mj_Euler(m, d);
   world->record.time = SAP_DATA(world, time);
   mark_memory(world);
+}
+
+static void take_step(void *context) {
+  sap_mujoco_world *world = context;
+  find_smooth_forces(world);
+  if (world->end.failure == SAP_STEP_TAKEN) {
+    end_step(world);
+  }
 }
 
 /* calls body(world), which notes a failure in the world; an error of MuJoCo is one too */
@@ -316,6 +334,8 @@ static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
   }
 }
 
+/* ---- parts of a step ------------------------------------------------------------------------ */
+
 static void take_first_half(void *context) { start_step(context); }
 
 sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
@@ -323,10 +343,80 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-sap_step_failure sap_mujoco_find_slopes(sap_mujoco_world *world) {
-  guarded(world, find_slopes);
+static void take_second_half(void *context) {
+  find_forces(context);
+  end_step(context);
+}
+
+sap_step_failure sap_mujoco_finish(sap_mujoco_world *world) {
+  guarded(world, take_second_half);
   return world->end.failure;
 }
+
+static void call_find_forces(void *context) { find_forces(context); }
+
+sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
+  guarded(world, call_find_forces);
+  return world->end.failure;
+}
+
+static void evaluate(void *context) {
+  sap_mujoco_world *world = context;
+  const struct shortage before = shortage_of(world);
+  find_positions(world);
+  world->api->mj_fwdVelocity(world->model, world->data);
+  find_forces(world);
+  if (is_short(world, &before)) {
+    sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+  }
+}
+
+sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
+  guarded(world, evaluate);
+  return world->end.failure;
+}
+
+static void explain_gather(sap_mujoco_world *world) {
+  world->end.failure = SAP_STEP_TAKEN;
+  if (world->end.status != SAP_OK || world->stepper->gather.fault != SAP_FAULT_NONE) {
+    explain(world);
+  }
+}
+
+typedef sap_status stepper_call(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                sap_error *error);
+
+static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel,
+                                     stepper_call *call) {
+  sap_step_arrays arrays = sap_mujoco_arrays(world);
+  arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
+  enter(world);
+  world->end.error = (sap_error){0};
+  world->end.status = call(world->stepper, &arrays, &world->end.error);
+  explain_gather(world);
+  leave(world);
+  return world->end.failure;
+}
+
+sap_step_failure sap_mujoco_solve(sap_mujoco_world *world) {
+  return call_stepper(world, NULL, sap_stepper_solve);
+}
+
+sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) {
+  return call_stepper(world, qvel, sap_stepper_gather);
+}
+
+int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
+  const sap_step_arrays arrays = sap_mujoco_arrays(world);
+  enter(world);
+  world->end.status = SAP_OK;
+  const int fits = sap_stepper_write(world->stepper, &arrays, found);
+  explain_gather(world);
+  leave(world);
+  return fits;
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 /* A quiet step that was not taken, so that it fails with all that a step leaves, or is taken. A
  * solve that was interrupted is not begun anew. */

@@ -4,86 +4,143 @@
 
 #include "python/state.h"
 
-typedef struct byte_span {
-  const void *now, *before;
+/* bytes in memory, and a copy of what they were */
+typedef struct bytes_watched {
+  const char *now;
+  char *before;
   size_t size;
-} byte_span;
+} bytes_watched;
 
 typedef struct sapwood_byte_watch {
   PyObject_HEAD
-  PyObject *arrays, *copies; /* tuples; whose memory it is stays the business of the caller */
-  byte_span *spans;
-  Py_ssize_t n;
+  PyObject *owner;       /* a reference, which keeps the memory alive */
+  char *copies;          /* of all spans, one after the other */
+  bytes_watched *places; /* (n_places) what was asked for, by address */
+  bytes_watched *spans;  /* (n_spans) the same, where neighbours are one */
+  Py_ssize_t n_places, n_spans;
 } sapwood_byte_watch;
+
+/* arrays of a model lie in one block; between two of them there may be this much padding, bytes */
+enum { PADDING = 64 };
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static int are_bytes(PyObject *object) {
-  PyArrayObject *array = (PyArrayObject *)object;
-  return PyArray_Check(object) && PyArray_TYPE(array) == NPY_UINT8 && PyArray_NDIM(array) == 1 &&
-         PyArray_IS_C_CONTIGUOUS(array);
-}
-
-static int take_span(byte_span *out, PyObject *one, PyObject *other) {
-  PyArrayObject *now = (PyArrayObject *)one, *before = (PyArrayObject *)other;
-  if (!are_bytes(one) || !are_bytes(other) || PyArray_SIZE(now) != PyArray_SIZE(before)) {
-    PyErr_SetString(PyExc_TypeError, "arrays must be contiguous bytes, as long as their copies");
+static int read_place(bytes_watched *place, PyObject *object, const bytes_watched *last) {
+  PyObject *address =
+      PyTuple_Check(object) && PyTuple_GET_SIZE(object) == 2 ? PyTuple_GET_ITEM(object, 0) : NULL;
+  if (address == NULL) {
+    PyErr_SetString(PyExc_TypeError, "places must be tuples of an address and a size");
     return -1;
   }
-  *out = (byte_span){PyArray_DATA(now), PyArray_DATA(before), (size_t)PyArray_SIZE(now)};
+  const Py_ssize_t size = PyLong_AsSsize_t(PyTuple_GET_ITEM(object, 1));
+  *place = (bytes_watched){.now = PyLong_AsVoidPtr(address), .size = (size_t)size};
+  if (PyErr_Occurred()) {
+    return -1;
+  }
+  if (size <= 0 || place->now == NULL || (last != NULL && place->now < last->now + last->size)) {
+    PyErr_SetString(PyExc_ValueError, "places must be in the order of memory, and not empty");
+    return -1;
+  }
   return 0;
 }
 
+/* Unites neighbours to spans, and returns their length in bytes. */
+static size_t unite(sapwood_byte_watch *self) {
+  size_t length = 0;
+  for (Py_ssize_t i = 0; i < self->n_places; i++) {
+    const bytes_watched *place = &self->places[i];
+    bytes_watched *span = self->n_spans == 0 ? NULL : &self->spans[self->n_spans - 1];
+    if (span == NULL || place->now > span->now + span->size + PADDING) {
+      self->spans[self->n_spans++] = *place;
+      length += place->size;
+    } else {
+      const size_t size = (size_t)(place->now + place->size - span->now);
+      length += size - span->size;
+      span->size = size;
+    }
+  }
+  return length;
+}
+
+static void accept(sapwood_byte_watch *self) {
+  for (Py_ssize_t i = 0; i < self->n_spans; i++) {
+    memcpy(self->spans[i].before, self->spans[i].now, self->spans[i].size);
+  }
+}
+
+/* Gives each span and place its copy. */
+static void point_at_copies(sapwood_byte_watch *self) {
+  char *next = self->copies;
+  Py_ssize_t i = 0;
+  for (Py_ssize_t s = 0; s < self->n_spans; s++) {
+    bytes_watched *span = &self->spans[s];
+    span->before = next;
+    next += span->size;
+    for (; i < self->n_places && self->places[i].now < span->now + span->size; i++) {
+      self->places[i].before = span->before + (self->places[i].now - span->now);
+    }
+  }
+}
+
 static PyObject *watch_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"arrays", "copies", NULL};
-  PyObject *arrays, *copies;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!:ByteWatch", names, &PyTuple_Type, &arrays,
-                                   &PyTuple_Type, &copies)) {
+  static char *names[] = {"owner", "places", NULL};
+  PyObject *owner, *places;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!:ByteWatch", names, &owner, &PyTuple_Type,
+                                   &places)) {
     return NULL;
   }
-  const Py_ssize_t n = PyTuple_GET_SIZE(arrays);
-  if (PyTuple_GET_SIZE(copies) != n) {
-    PyErr_SetString(PyExc_ValueError, "copies must be as many as arrays");
-    return NULL;
-  }
+  const Py_ssize_t n = PyTuple_GET_SIZE(places);
   sapwood_byte_watch *self = (sapwood_byte_watch *)type->tp_alloc(type, 0);
   if (self == NULL) {
     return NULL;
   }
-  self->arrays = Py_NewRef(arrays);
-  self->copies = Py_NewRef(copies);
-  self->spans = PyMem_New(byte_span, (size_t)n);
-  if (self->spans == NULL) {
+  self->owner = Py_NewRef(owner);
+  self->places = PyMem_New(bytes_watched, (size_t)n);
+  self->spans = PyMem_New(bytes_watched, (size_t)n);
+  if (self->places == NULL || self->spans == NULL) {
     Py_DECREF(self);
     return PyErr_NoMemory();
   }
-  for (; self->n < n; self->n++) {
-    if (take_span(&self->spans[self->n], PyTuple_GET_ITEM(arrays, self->n),
-                  PyTuple_GET_ITEM(copies, self->n)) < 0) {
+  for (; self->n_places < n; self->n_places++) {
+    bytes_watched *place = &self->places[self->n_places];
+    if (read_place(place, PyTuple_GET_ITEM(places, self->n_places),
+                   self->n_places == 0 ? NULL : place - 1) < 0) {
       Py_DECREF(self);
       return NULL;
     }
   }
+  self->copies = PyMem_Malloc(unite(self));
+  if (self->copies == NULL) {
+    Py_DECREF(self);
+    return PyErr_NoMemory();
+  }
+  point_at_copies(self);
+  accept(self);
   return (PyObject *)self;
 }
 
 static void watch_dealloc(PyObject *object) {
   sapwood_byte_watch *self = (sapwood_byte_watch *)object;
   PyTypeObject *type = Py_TYPE(object);
+  PyMem_Free(self->copies);
+  PyMem_Free(self->places);
   PyMem_Free(self->spans);
-  Py_XDECREF(self->arrays);
-  Py_XDECREF(self->copies);
+  Py_XDECREF(self->owner);
   type->tp_free(object);
   Py_DECREF(type);
 }
 
 /* ---- what has changed ----------------------------------------------------------------------- */
 
+static int differs(const bytes_watched *bytes) {
+  return memcmp(bytes->now, bytes->before, bytes->size) != 0;
+}
+
 int sapwood_byte_watch_has_changed(PyObject *watch) {
   const sapwood_byte_watch *self = (const sapwood_byte_watch *)watch;
   int changed = 0;
-  for (Py_ssize_t i = 0; i < self->n && !changed; i++) {
-    changed = memcmp(self->spans[i].now, self->spans[i].before, self->spans[i].size) != 0;
+  for (Py_ssize_t i = 0; i < self->n_spans && !changed; i++) {
+    changed = differs(&self->spans[i]);
   }
   return changed;
 }
@@ -94,15 +151,60 @@ static PyObject *watch_changed(PyObject *self, PyObject *Py_UNUSED(unused)) {
   return PyBool_FromLong(sapwood_byte_watch_has_changed(self));
 }
 
+PyDoc_STRVAR(changes_doc,
+             "changes($self, /)\n--\n\n"
+             "List of the places that differ from their copies, as positions in `places`.");
+
+static PyObject *watch_changes(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  const sapwood_byte_watch *self = (const sapwood_byte_watch *)object;
+  PyObject *found = PyList_New(0);
+  for (Py_ssize_t i = 0; i < self->n_places && found != NULL; i++) {
+    if (differs(&self->places[i])) {
+      PyObject *position = PyLong_FromSsize_t(i);
+      if (position == NULL || PyList_Append(found, position) < 0) {
+        Py_CLEAR(found);
+      }
+      Py_XDECREF(position);
+    }
+  }
+  return found;
+}
+
+PyDoc_STRVAR(before_doc, "before($self, place, /)\n--\n\nCopy of the bytes of a place.");
+
+static PyObject *watch_before(PyObject *object, PyObject *argument) {
+  const sapwood_byte_watch *self = (const sapwood_byte_watch *)object;
+  const Py_ssize_t i = PyLong_AsSsize_t(argument);
+  if (i == -1 && PyErr_Occurred()) {
+    return NULL;
+  }
+  if (i < 0 || i >= self->n_places) {
+    PyErr_Format(PyExc_IndexError, "place = %zd: must be a position in places", i);
+    return NULL;
+  }
+  return PyBytes_FromStringAndSize(self->places[i].before, (Py_ssize_t)self->places[i].size);
+}
+
+PyDoc_STRVAR(accept_doc, "accept($self, /)\n--\n\nCopy all bytes again.");
+
+static PyObject *watch_accept(PyObject *self, PyObject *Py_UNUSED(unused)) {
+  accept((sapwood_byte_watch *)self);
+  Py_RETURN_NONE;
+}
+
 /* ---- type ----------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {{"changed", watch_changed, METH_NOARGS, changed_doc},
+                                {"changes", watch_changes, METH_NOARGS, changes_doc},
+                                {"before", watch_before, METH_O, before_doc},
+                                {"accept", watch_accept, METH_NOARGS, accept_doc},
                                 {NULL, NULL, 0, NULL}};
 
-PyDoc_STRVAR(watch_doc,
-             "ByteWatch(arrays, copies)\n--\n\n"
-             "Tells whether contiguous arrays of bytes, a tuple, still hold what those of another\n"
-             "tuple do.");
+PyDoc_STRVAR(
+    watch_doc,
+    "ByteWatch(owner, places)\n--\n\n"
+    "Tells whether memory still holds what it did. places: tuple of tuples (address, size)\n"
+    "in bytes, in the order of memory, which are believed; owner: keeps that memory alive.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)watch_doc},
                               {Py_tp_new, (void *)watch_new},

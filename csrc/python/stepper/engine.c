@@ -21,7 +21,7 @@ static const struct function callbacks[] = {SAP_MUJOCO_CALLBACKS(FUNCTION)};
 
 /* a row of sapwood/mujoco_fields.h, and the place of its offset in sap_mujoco */
 struct row {
-  const char *structure, *owner, *name, *type, *shape, *versions, *readers, *change;
+  const char *structure, *owner, *name, *type, *shape, *versions, *readers, *change, *again;
   size_t place;
 };
 
@@ -29,20 +29,20 @@ enum { IN_PYTHON = -1 };
 #define PLACE_CORE(owner, name) offsetof(sap_mujoco, owner.name)
 #define PLACE_BOTH(owner, name) offsetof(sap_mujoco, owner.name)
 #define PLACE_PYTHON(owner, name) (size_t)IN_PYTHON
-#define ROW(structure, owner, name, type, shape, versions, readers, change) \
-  {structure, #owner,  #name,                                               \
-   #type,     #shape,  #versions,                                           \
-   #readers,  #change, PLACE_##readers(owner, name)},
-#define MODEL(name, type, shape, versions, readers, change) \
-  ROW("mjModel", model, name, type, shape, versions, readers, change)
-#define OPTION(name, type, shape, versions, readers, change) \
-  ROW("mjOption", model, name, type, shape, versions, readers, change)
-#define DATA(name, type, shape, versions, readers, change) \
-  ROW("mjData", data, name, type, shape, versions, readers, change)
-#define CONTACT(name, type, shape, versions, readers, change) \
-  ROW("mjContact", contact, name, type, shape, versions, readers, change)
-#define WARNING(name, warning) \
-  {"mjWarningStat", "data", #name, "INT", "()", "ALL", "CORE", #warning, PLACE_CORE(data, name)},
+#define ROW(structure, owner, name, type, shape, versions, readers, change, again) \
+  {structure, #owner,   #name,   #type,  #shape,                                   \
+   #versions, #readers, #change, #again, PLACE_##readers(owner, name)},
+#define MODEL(name, type, shape, versions, readers, change, again) \
+  ROW("mjModel", model, name, type, shape, versions, readers, change, again)
+#define OPTION(name, type, shape, versions, readers, change, again) \
+  ROW("mjOption", model, name, type, shape, versions, readers, change, again)
+#define DATA(name, type, shape, versions, readers, change, again) \
+  ROW("mjData", data, name, type, shape, versions, readers, change, again)
+#define CONTACT(name, type, shape, versions, readers, change, again) \
+  ROW("mjContact", contact, name, type, shape, versions, readers, change, again)
+#define WARNING(name, warning)                         \
+  {"mjWarningStat", "data", #name,    "INT",     "()", \
+   "ALL",           "CORE", #warning, "NOTHING", PLACE_CORE(data, name)},
 
 /* clang-format off */
 static const struct row rows[] = {
@@ -77,8 +77,8 @@ static PyObject *make_rows(void) {
   PyObject *table = PyTuple_New(N_ROWS);
   for (Py_ssize_t i = 0; i < N_ROWS && table != NULL; i++) {
     const struct row *r = rows + i;
-    PyObject *row = Py_BuildValue("(ssssssss)", r->structure, r->owner, r->name, r->type, r->shape,
-                                  r->versions, r->readers, r->change);
+    PyObject *row = Py_BuildValue("(sssssssss)", r->structure, r->owner, r->name, r->type, r->shape,
+                                  r->versions, r->readers, r->change, r->again);
     if (row == NULL) {
       Py_CLEAR(table);
     } else {

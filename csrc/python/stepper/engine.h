@@ -1,7 +1,7 @@
 /* The capsule around the table of MuJoCo's functions and fields.
  *
- * Python finds both at run time (sapwood/mujoco/reading/engine.py): addresses in the loaded library,
- * offsets from MuJoCo's own description of its structs, checked against a live model.
+ * sapwood/mujoco/reading/engine.py finds both at run time: addresses in the loaded library, offsets
+ * from MuJoCo's own description of its structs, checked against a live model.
  *
  * Ownership: the capsule keeps the types of the model and the data alive; it never changes. */
 #ifndef SAPWOOD_PYTHON_STEPPER_ENGINE_H

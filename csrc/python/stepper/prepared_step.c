@@ -9,9 +9,10 @@
 
 typedef struct sapwood_prepared_step {
   PyObject_HEAD
-  PyObject *stepper, *api, *model, *data; /* references to what the place is of */
-  PyObject *memory;                       /* FrictionMemory or None */
-  PyObject *watches;                      /* tuple of ByteWatch */
+  PyObject *stepper, *api, *model; /* references to what the place is of */
+  PyObject *data;                  /* weak reference to the MjData of the place */
+  PyObject *memory;                /* FrictionMemory or None */
+  PyObject *watches;               /* tuple of ByteWatch */
   sapwood_place place;
   double start; /* time before the last step, s */
 } sapwood_prepared_step;
@@ -27,17 +28,19 @@ static int are_watches(PyObject *object, const sapwood_state *state) {
 }
 
 const char sapwood_stepper_prepare_doc[] =
-    "prepare($self, api, model, data, memory, watches, /)\n--\n\n"
-    "A PreparedStep of `data`. memory: as `run` has it; watches: tuple of ByteWatch, whose bytes\n"
-    "have to stay the same.";
+    "prepare($self, api, model, data, memory, watches, forget, /)\n--\n\n"
+    "A PreparedStep of `data`, which it does not keep alive. memory: as `run` has it; watches: "
+    "tuple\n"
+    "of ByteWatch, whose bytes have to stay the same; forget: called once the data are gone, as a\n"
+    "callback of weakref.ref.";
 
 PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
   sapwood_stepper *stepper = (sapwood_stepper *)object;
-  PyObject *api, *model, *data, *memory, *watches;
+  PyObject *api, *model, *data, *memory, *watches, *forget;
   sapwood_place place;
   sap_mujoco_world *world;
   sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOOOO:prepare", &api, &model, &data, &memory, &watches) ||
+  if (!PyArg_ParseTuple(args, "OOOOOO:prepare", &api, &model, &data, &memory, &watches, &forget) ||
       sapwood_place_find(&place, stepper, api, model, data) < 0 ||
       sapwood_world_open(&world, &watch, &place, memory, 0) < 0) {
     return NULL;
@@ -47,13 +50,19 @@ PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
     PyErr_SetString(PyExc_TypeError, "watches must be a tuple of ByteWatch");
     return NULL;
   }
+  PyObject *weak = PyWeakref_NewRef(data, forget);
+  if (weak == NULL) {
+    return NULL;
+  }
   PyTypeObject *type = stepper->state->prepared_step_type;
   sapwood_prepared_step *self = (sapwood_prepared_step *)type->tp_alloc(type, 0);
-  if (self != NULL) {
+  if (self == NULL) {
+    Py_DECREF(weak);
+  } else {
     self->stepper = Py_NewRef(object);
     self->api = Py_NewRef(api);
     self->model = Py_NewRef(model);
-    self->data = Py_NewRef(data);
+    self->data = weak;
     self->memory = Py_NewRef(memory);
     self->watches = Py_NewRef(watches);
     self->place = place;
@@ -84,16 +93,23 @@ static int has_changed(const sapwood_prepared_step *self) {
   return changed;
 }
 
-PyDoc_STRVAR(take_doc,
-             "take($self, /)\n--\n\n"
-             "Take the step. Returns True once it is taken and its solve has converged; None,\n"
-             "with nothing done, where bytes or options have changed; else what `run` returns.");
+/* 1 where the step was prepared for these data; None stands for data that are gone */
+static int is_of(const sapwood_prepared_step *self, const PyObject *data) {
+  return data != Py_None && ((const PyWeakReference *)self->data)->wr_object == data;
+}
 
-static PyObject *step_take(PyObject *object, PyObject *Py_UNUSED(unused)) {
+PyDoc_STRVAR(
+    take_doc,
+    "take($self, data, /)\n--\n\n"
+    "Take the step. Returns True once it is taken and its solve has converged; None, with\n"
+    "nothing done, where bytes or options have changed or these are other data; else what\n"
+    "`run` returns.");
+
+static PyObject *step_take(PyObject *object, PyObject *data) {
   sapwood_prepared_step *self = (sapwood_prepared_step *)object;
   sap_mujoco_world *world;
   sapwood_watch watch;
-  if (has_changed(self)) {
+  if (!is_of(self, data) || has_changed(self)) {
     Py_RETURN_NONE;
   }
   if (sapwood_world_open(&world, &watch, &self->place, self->memory, 0) < 0) {
@@ -118,13 +134,11 @@ static PyObject *step_take(PyObject *object, PyObject *Py_UNUSED(unused)) {
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-static PyMethodDef methods[] = {{"take", step_take, METH_NOARGS, take_doc}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"take", step_take, METH_O, take_doc}, {NULL, NULL, 0, NULL}};
 
-static PyMemberDef members[] = {
-    {"data", T_OBJECT_EX, offsetof(sapwood_prepared_step, data), READONLY, "the MjData"},
-    {"start", T_DOUBLE, offsetof(sapwood_prepared_step, start), READONLY,
-     "time before the last step, s"},
-    {NULL, 0, 0, 0, NULL}};
+static PyMemberDef members[] = {{"start", T_DOUBLE, offsetof(sapwood_prepared_step, start),
+                                 READONLY, "time before the last step, s"},
+                                {NULL, 0, 0, 0, NULL}};
 
 PyDoc_STRVAR(step_doc, "One step of one MjData, made by ModelStepper.prepare.");
 

@@ -86,78 +86,7 @@ int sapwood_memory_of(sapwood_stepper *stepper, PyObject *object, sap_friction_m
   return 0;
 }
 
-/* ---- steps in stages from Python ------------------------------------------------------------ */
-
-/* the state of an MjData in the order of csrc/mujoco/stages/step.c */
-enum { TIME, QPOS, QVEL, ACT, STATE_PARTS };
-
-/* sap_friction_memory_check() or sap_friction_memory_mark() */
-typedef void state_call(sap_friction_memory *memory, const struct sap_state_part *parts,
-                        int n_parts);
-
-static PyObject *call_with_state(sapwood_memory *self, PyObject *const *args, Py_ssize_t n_args,
-                                 state_call *call) {
-  static const char *const names[STATE_PARTS] = {"time", "qpos", "qvel", "act"};
-  PyArrayObject *held[STATE_PARTS] = {NULL};
-  struct sap_state_part parts[STATE_PARTS];
-  PyObject *answer = NULL;
-  double now;
-  if (n_args != STATE_PARTS) {
-    PyErr_SetString(PyExc_TypeError, "takes time, qpos, qvel and act");
-    return NULL;
-  }
-  if (sapwood_as_double(args[TIME], names[TIME], SAPWOOD_ANY, &now) < 0) {
-    return NULL;
-  }
-  parts[TIME] = (struct sap_state_part){&now, 1};
-  for (int i = QPOS; i < STATE_PARTS; i++) {
-    held[i] = sapwood_in_place(args[i], names[i], NPY_DOUBLE, 1, (npy_intp[]){-1},
-                               NPY_ARRAY_C_CONTIGUOUS);
-    if (held[i] == NULL) {
-      goto done;
-    }
-    parts[i] = (struct sap_state_part){sapwood_doubles(held[i]), PyArray_SIZE(held[i])};
-  }
-  if (sapwood_stepper_be_ready(self->stepper) < 0 || be_ready(self) < 0) {
-    goto done;
-  }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->stepper->lock);
-  call(self->core, parts, STATE_PARTS);
-  sapwood_lock_leave(&self->stepper->lock);
-  Py_END_ALLOW_THREADS
-  answer = Py_NewRef(Py_None);
-done:
-  for (int i = QPOS; i < STATE_PARTS; i++) {
-    Py_XDECREF(held[i]);
-  }
-  return answer;
-}
-
-PyDoc_STRVAR(check_doc,
-             "check($self, time, qpos, qvel, act, /)\n--\n\n"
-             "Forget what is remembered unless the state is what the last step left, to the last\n"
-             "bit.");
-
-static PyObject *memory_check(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  return call_with_state((sapwood_memory *)self, args, n_args, sap_friction_memory_check);
-}
-
-PyDoc_STRVAR(mark_doc,
-             "mark($self, time, qpos, qvel, act, /)\n--\n\n"
-             "Say which state the last step left.");
-
-static PyObject *memory_mark(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  return call_with_state((sapwood_memory *)self, args, n_args, sap_friction_memory_mark);
-}
-
 /* ---- type ----------------------------------------------------------------------------------- */
-
-#define FAST(function) (PyCFunction)(void (*)(void)) function
-
-static PyMethodDef methods[] = {{"check", FAST(memory_check), METH_FASTCALL, check_doc},
-                                {"mark", FAST(memory_mark), METH_FASTCALL, mark_doc},
-                                {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(memory_doc,
              "FrictionMemory(stepper)\n--\n\n"
@@ -166,7 +95,6 @@ PyDoc_STRVAR(memory_doc,
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)memory_doc},
                               {Py_tp_new, (void *)memory_new},
                               {Py_tp_dealloc, (void *)memory_dealloc},
-                              {Py_tp_methods, methods},
                               {0, NULL}};
 
 static PyType_Spec spec = {

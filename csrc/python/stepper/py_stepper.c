@@ -2,9 +2,8 @@
  * accelerations and forces back, in one call per step.
  *
  * The constant arrays of the model are copied at construction and checked once
- * (constants.c). The arrays of a step are read and written in place while the call holds
- * references to them. Everything between reading and writing happens without the GIL and under the
- * lock of the stepper; results are copied out under the same lock.
+ * (constants.c). A step reads and writes the arrays of an MjData in place, without the GIL and
+ * under the lock of the stepper; results are copied out under the same lock.
  */
 #include "python/stepper/py_stepper.h"
 
@@ -16,11 +15,9 @@
 #include "python/signals.h"
 #include "python/solver/py_settings.h"
 #include "python/state.h"
-#include "python/stepper/arrays.h"
 #include "python/stepper/byte_watch.h"
 #include "python/stepper/constants.h"
 #include "python/stepper/contacts.h"
-#include "python/stepper/py_elements.h"
 #include "python/stepper/engine.h"
 #include "python/stepper/py_fields.h"
 #include "python/stepper/py_memory.h"
@@ -30,8 +27,8 @@
 #include "python/stepper/py_results.h"
 #include "python/stepper/py_rollout.h"
 #include "python/stepper/run.h"
+#include "python/stepper/py_stages.h"
 #include "python/stepper/py_world.h"
-#include "python/stepper/write.h"
 
 /* ---- construction --------------------------------------------------------------------------- */
 
@@ -124,65 +121,7 @@ static void stepper_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* ---- one step ------------------------------------------------------------------------------- */
-
-/* sap_stepper_solve() or sap_stepper_gather() */
-typedef sap_status step_call(sap_stepper *stepper, const sap_step_arrays *arrays, sap_error *error);
-
-static PyObject *call_step(sapwood_stepper *self, PyObject *const *args, Py_ssize_t n_args,
-                           step_call *call) {
-  PyObject *answer = NULL;
-  sapwood_step_arrays arrays = {0};
-  if (sapwood_stepper_be_ready(self) < 0 ||
-      sapwood_step_arrays_take(&arrays, self, args, n_args < 5 ? n_args : n_args - 1) < 0 ||
-      (n_args == 5 && sapwood_memory_of(self, args[4], &arrays.into.memory) < 0)) {
-    goto done;
-  }
-  sap_error error = {0};
-  sap_status status;
-  long code;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
-  status = call(self->core, &arrays.into, &error);
-  const sap_stepper *core = self->core;
-  code = core->gather.fault == SAP_FAULT_NONE ? (long)core->solution.outcome
-                                              : -(long)core->gather.fault;
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
-  if (sapwood_raise(status, &error) == 0) {
-    answer = PyLong_FromLong(code);
-  }
-done:
-  sapwood_step_arrays_release(&arrays);
-  return answer;
-}
-
-PyDoc_STRVAR(
-    solve_doc,
-    "solve($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
-    "Take the contact part of one step: gather, solve, write back. Returns the outcome of the\n"
-    "solver, or minus a fault code (see `fault`) with the outputs untouched.\n\n"
-    "state: qvel, M, cdof, subtree_com, qfrc_smooth, qacc_smooth, qDeriv, which is read where the\n"
-    "forest has its pattern, geom_xpos and geom_xmat.\n"
-    "contacts: dist, pos, frame, friction, surfacevel or None, dim, geom, "
-    "exclude,\n"
-    "efc_address; efc_KBIP of all rows.\n"
-    "outputs: qacc, qfrc_constraint, efc_force.\n"
-    "elements, of a stepper with any: the arrays ELEMENT_ARRAYS of the module, the rows of efc_J\n"
-    "None where it is dense, and the groups of actuators that are disabled, as bits.\n"
-    "memory: FrictionMemory of this stepper, used where friction lags.");
-
-static PyObject *stepper_solve(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_solve);
-}
-
-PyDoc_STRVAR(gather_doc,
-             "gather($self, state, contacts, outputs, elements=None, memory=None, /)\n--\n\n"
-             "The same without solving and writing: for `problem`.");
-
-static PyObject *stepper_gather(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  return call_step((sapwood_stepper *)self, args, n_args, sap_stepper_gather);
-}
+/* ---- what the last step left ---------------------------------------------------------------- */
 
 PyDoc_STRVAR(fault_doc,
              "fault($self)\n--\n\n"
@@ -247,22 +186,47 @@ static PyObject *stepper_overlap(PyObject *object, PyObject *Py_UNUSED(unused)) 
   return PyFloat_FromDouble(overlap);
 }
 
+PyDoc_STRVAR(set_release_doc,
+             "set_release($self, speed, rate, /)\n--\n\n"
+             "Correct violations at other speeds, as `release_speed` and `release_rate`.");
+
+static PyObject *stepper_set_release(PyObject *object, PyObject *args) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  PyObject *speed, *rate;
+  double values[2];
+  if (!PyArg_ParseTuple(args, "OO:set_release", &speed, &rate) ||
+      sapwood_as_double(speed, "release_speed", SAPWOOD_POSITIVE_OR_INFINITE, &values[0]) < 0 ||
+      sapwood_as_double(rate, "release_rate", SAPWOOD_POSITIVE_OR_INFINITE, &values[1]) < 0 ||
+      sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  sap_stepper_set_release(self->core, values[0], values[1]);
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
 /* ---- type ----------------------------------------------------------------------------------- */
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function
 
 static PyMethodDef methods[] = {
-    {"solve", FAST(stepper_solve), METH_FASTCALL, solve_doc},
-    {"gather", FAST(stepper_gather), METH_FASTCALL, gather_doc},
-    {"write", FAST(sapwood_stepper_write), METH_FASTCALL, sapwood_stepper_write_doc},
     {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
      sapwood_stepper_accept_options_doc},
     {"start", sapwood_stepper_start, METH_VARARGS, sapwood_stepper_start_doc},
-    {"find_slopes", sapwood_stepper_find_slopes, METH_VARARGS, sapwood_stepper_find_slopes_doc},
+    {"find_forces", sapwood_stepper_find_forces, METH_VARARGS, sapwood_stepper_find_forces_doc},
+    {"finish", sapwood_stepper_finish, METH_VARARGS, sapwood_stepper_finish_doc},
+    {"evaluate", sapwood_stepper_evaluate, METH_VARARGS, sapwood_stepper_evaluate_doc},
+    {"solve", sapwood_stepper_solve, METH_VARARGS, sapwood_stepper_solve_doc},
+    {"gather", sapwood_stepper_gather, METH_VARARGS, sapwood_stepper_gather_doc},
+    {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
     {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
      sapwood_stepper_rollout_doc},
+    {"set_release", stepper_set_release, METH_VARARGS, set_release_doc},
     {"counts", stepper_counts, METH_NOARGS, counts_doc},
     {"overlap", stepper_overlap, METH_NOARGS, overlap_doc},
     {"fault", stepper_fault, METH_NOARGS, fault_doc},
@@ -274,7 +238,6 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyMethodDef functions[] = {
-    {"first_bad", FAST(sapwood_first_bad), METH_FASTCALL, sapwood_first_bad_doc},
     {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
     {"mujoco_is_tested", sapwood_mujoco_is_tested, METH_O, sapwood_mujoco_is_tested_doc},
     {NULL, NULL, 0, NULL}};
@@ -330,10 +293,10 @@ int sapwood_add_stepper(PyObject *module) {
   if (state->model_stepper_type == NULL ||
       PyModule_AddType(module, state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
-      sapwood_add_contact_record(module) < 0 || sapwood_add_elements(module) < 0 ||
-      sapwood_add_engine(module) < 0 || sapwood_add_memory(module) < 0 ||
-      sapwood_add_recording(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
-      sapwood_add_prepared_step(module) < 0 || add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      sapwood_add_contact_record(module) < 0 || sapwood_add_engine(module) < 0 ||
+      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
+      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
+      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
       add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }

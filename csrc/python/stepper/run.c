@@ -29,52 +29,14 @@ PyObject *sapwood_stepper_accept_options(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-const char sapwood_stepper_start_doc[] =
-    "start($self, api, model, data, /)\n--\n\n"
-    "First half of a step of `data`, up to the velocity-dependent quantities. Returns None, or "
-    "why\n"
-    "the step cannot be taken, as `run` does. Options of the model are not looked at.";
-
-/* sap_mujoco_start() or sap_mujoco_find_slopes() */
-typedef sap_step_failure step_part(sap_mujoco_world *world);
-
-static PyObject *call_part(PyObject *object, PyObject *args, step_part *part) {
-  PyObject *api, *model, *data;
-  sapwood_place place;
-  sap_mujoco_world *world;
-  sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOO", &api, &model, &data) ||
-      sapwood_place_find(&place, (sapwood_stepper *)object, api, model, data) < 0 ||
-      sapwood_world_open(&world, &watch, &place, Py_None, 0) < 0) {
-    return NULL;
-  }
-  Py_BEGIN_ALLOW_THREADS
-  part(world);
-  Py_END_ALLOW_THREADS
-  PyObject *failure = sapwood_world_failure(world);
-  sap_mujoco_close(world);
-  return failure;
-}
-
-PyObject *sapwood_stepper_start(PyObject *object, PyObject *args) {
-  return call_part(object, args, sap_mujoco_start);
-}
-
-const char sapwood_stepper_find_slopes_doc[] =
-    "find_slopes($self, api, model, data, /)\n--\n\n"
-    "Find qDeriv where the forest has its pattern, after the accelerations. Returns as `start`.";
-
-PyObject *sapwood_stepper_find_slopes(PyObject *object, PyObject *args) {
-  return call_part(object, args, sap_mujoco_find_slopes);
-}
-
 const char sapwood_stepper_run_doc[] =
     "run($self, api, model, data, steps, records, signals, memory=None, recording=None, /)\n--\n\n"
     "Take steps of `data`. Returns the number of steps taken, how many are to be told of,\n"
     "and why the next one could not be taken: None, an exception, or a tuple (kind, array,\n"
     "index, message). records: array of STEP_RECORD with room for all steps, or None; signals:\n"
-    "whether to let signals in between steps, which only the main thread can; memory: as `solve`\n"
-    "has it, for these data alone. recording: dict of what else to tell of each step, arrays\n"
+    "whether to let signals in between steps, which only the main thread can; memory:\n"
+    "FrictionMemory of this stepper, for these data alone. recording: dict of what else to tell of "
+    "each step, arrays\n"
     "(steps, length) of `RECORDED`, `force` (steps, 3 nbody), `state` with an int `state_spec`, "
     "and\n"
     "a ContactLog `contacts`.";

@@ -6,12 +6,8 @@
 
 /* methods of ModelStepper */
 extern const char sapwood_stepper_accept_options_doc[];
-extern const char sapwood_stepper_start_doc[];
-extern const char sapwood_stepper_find_slopes_doc[];
 extern const char sapwood_stepper_run_doc[];
 PyObject *sapwood_stepper_accept_options(PyObject *self, PyObject *args);
-PyObject *sapwood_stepper_start(PyObject *self, PyObject *args);
-PyObject *sapwood_stepper_find_slopes(PyObject *self, PyObject *args);
 PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args);
 
 #endif

@@ -17,15 +17,15 @@ from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.mujoco.gradients.body_inertias import BodyInertias
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.snapshots import Differences, NotComparable, Snapshot
-from sapwood.mujoco.reading.arrays import Bound, problem_arrays
+from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.results.violations import violation_text
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.stepping.core_steps import CoreSteps
-from sapwood.mujoco.stepping.ways import steps_of
+from sapwood.mujoco.stepping.stages import Stages
+from sapwood.mujoco.stepping.ways import loaded_engine
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region, Status
 from sapwood.solver import SapSolver
@@ -132,7 +132,7 @@ class DifferentiableModel:
         self._data = mujoco.MjData(model)
         if data is not None:
             mujoco.mj_copyData(self._data, model, data)
-        self._scratch = Bound.of(model, mujoco.MjData(model))
+        self._scratch = mujoco.MjData(model)
         self._read(stepper.parameters)
         self._manifold, self._names = Manifold(model), GeomNames.of(model)
         self._solver = SapSolver(dataclasses.replace(stepper.settings, relative_tolerance=1e-10))
@@ -143,9 +143,7 @@ class DifferentiableModel:
 
     def _read(self, parameters: StepParameters) -> None:
         """Take what the engine's numbers are gathered by; a stepper reads a changed model again."""
-        steps = steps_of(parameters)
-        assert isinstance(steps, CoreSteps)
-        self._parameters, self._steps, self._core = parameters, steps, parameters.make_core()
+        self._parameters, self._stages = parameters, Stages(parameters, loaded_engine())
 
     @property
     def inputs_shape(self) -> tuple[int, ...]:
@@ -236,7 +234,7 @@ class DifferentiableModel:
         motions = manifold.by_motions(q_next, q_bar)
         before, by_v_next = manifold.pull(tape.v_next, dt, motions)
         at = self._snapshot(tape.q, tape.v, tape.inputs)
-        inertias = BodyInertias(self.model, self._scratch.data)
+        inertias = BodyInertias(self.model, self._scratch)
         linear = self._linearized(at, tape.v_next)
         bar = v_bar + by_v_next
         gradient = linear.vjp(bar, frozen_regularization=True, matrices=True)
@@ -279,17 +277,17 @@ class DifferentiableModel:
         """The problem of a state."""
         if self.stepper.parameters is not self._parameters:
             self._read(self.stepper.parameters)
-        data = self._scratch.data
+        data = self._scratch
         mujoco.mj_copyData(data, self.model, self._data)
         data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, inputs
         try:
-            self._steps.gather(self._core, self._scratch)
+            self._stages.begin(data)
+            self._stages.gather(data)
         except StepError as error:
             raise TrajectoryError(str(error)) from error
-        geoms = self._core.contacts()["geom"]
-        return Snapshot(
-            problem_arrays(self._core), self._core.groups(), geoms, self.stepper.time_step
-        )
+        core = self._stages.core
+        geoms = core.contacts()["geom"]
+        return Snapshot(problem_arrays(core), core.groups(), geoms, self.stepper.time_step)
 
     def _linearized(self, at: Snapshot, v_next: _Float) -> Sensitivity:
         """The problem at the solution that the step came to."""
@@ -313,7 +311,7 @@ class DifferentiableModel:
         problem = physical
         if not _close(physical, given):
             problem = given
-            text = violation_text(self.model, self._scratch.data)
+            text = violation_text(self.model, self._scratch)
             warnings.warn(
                 "derivatives by mass, k and tau_d leave out R and v_hat of a step: these do not "
                 f"follow from k and tau_d alone{text}",

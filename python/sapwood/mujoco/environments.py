@@ -14,7 +14,6 @@ from typing import Any, Self
 import mujoco
 
 from sapwood.mujoco.environment_copies import parts_of
-from sapwood.mujoco.following.watch import ModelWatch
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepper import Stepper
 
@@ -43,7 +42,6 @@ class Patch:
         if self._is_in_place("__reduce_ex__", None):
             raise ValueError("env has a stepper already: undo that patch first")
         self._stepper: Stepper | None = None
-        self._watch: ModelWatch | None = None
         self._model: mujoco.MjModel | None = None
         self._make(self._model_of(self._target))
         self._attach(self._target, self._methods)
@@ -109,23 +107,27 @@ class Patch:
         return getattr(target.model, "ptr", target.model)
 
     def __getstate__(self) -> dict[str, Any]:
-        # a copy watches the model of its own environment
-        return {**self.__dict__, "_stepper": None, "_watch": None, "_model": None}
+        # a copy steps the model of its own environment
+        return {**self.__dict__, "_stepper": None, "_model": None}
 
     # ---- the steps ------------------------------------------------------------------------------
 
     def _make(self, model: mujoco.MjModel) -> Stepper:
-        self._stepper = Stepper(model, **self._options)
-        self._watch, self._model = ModelWatch(model), model
+        self._stepper, self._model = Stepper(model, **self._options), model
         return self._stepper
 
     @property
     def stepper(self) -> Stepper:
-        """The stepper, made anew after the environment changed its model."""
+        """The stepper, made anew where it cannot follow a change of the model."""
         model = self._model_of(self._target)
-        if self._stepper is None or self._watch is None or model is not self._model:
+        if self._stepper is None or model is not self._model:
             return self._make(model)
-        return self._make(model) if self._watch.changed() else self._stepper
+        try:
+            self._stepper.follow()
+        except ValueError:
+            # this stepper cannot follow the change; a new one decides
+            return self._make(model)
+        return self._stepper
 
     def _step_gymnasium(self, ctrl: Any, n_frames: int) -> None:
         env = self._target

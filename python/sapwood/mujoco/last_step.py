@@ -29,10 +29,15 @@ class LastStep:
     _constraints: tuple[StepConstraints, ...] | None
     _patches: tuple[StepPatch, ...] | None
     _solution: Solution | None
+    _left: tuple[Steps, StepParameters] | None
 
     def _forget(self) -> None:
         """Drop cached results after a new step."""
-        self._contacts = self._constraints = self._patches = self._solution = None
+        self._contacts = self._constraints = self._patches = self._solution = self._left = None
+
+    def _of_last_step(self) -> tuple[Steps, StepParameters]:
+        """The steps, and their parameters, that took the last step."""
+        return (self._steps, self._parameters) if self._left is None else self._left
 
     @property
     def parameters(self) -> StepParameters:
@@ -63,14 +68,15 @@ class LastStep:
     def solution(self) -> Solution | None:
         """The solution of the last step; None before the first one."""
         if self._solution is None:
-            self._solution = self._steps.result()
+            self._solution = self._of_last_step()[0].result()
         return self._solution
 
     @property
     def contacts(self) -> StepContacts:
         """The contacts of the last step; none before the first one."""
         if self._contacts is None:
-            self._contacts = StepContacts(self._steps.contacts(), self._parameters.geom_names)
+            steps, parameters = self._of_last_step()
+            self._contacts = StepContacts(steps.contacts(), parameters.geom_names)
         return self._contacts
 
     @property
@@ -80,11 +86,10 @@ class LastStep:
         Each contact of a patch is in ``contacts`` and ``solution`` too, after those of MuJoCo.
         """
         if self._patches is None:
-            fields = self._parameters.fields
+            steps, parameters = self._of_last_step()
+            fields = parameters.fields
             self._patches = (
-                ()
-                if fields is None
-                else step_patches(self._steps.patches(), self.contacts, fields.geoms)
+                () if fields is None else step_patches(steps.patches(), self.contacts, fields.geoms)
             )
         return self._patches
 
@@ -92,7 +97,7 @@ class LastStep:
     def constraints(self) -> tuple[StepConstraints, ...]:
         """The other constraints of the last step, one entry per kind; none before the first one."""
         if self._constraints is None:
-            arrays = self._steps.groups()
+            arrays = self._of_last_step()[0].groups()
             solved = len(arrays["gamma"]) == len(arrays["label"])
             self._constraints = (
                 step_constraints(self.model, arrays, self.time_step) if solved else ()

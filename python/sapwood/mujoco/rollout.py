@@ -13,7 +13,7 @@ from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained, warn_caller
 from sapwood.base.processors import usable_processors
-from sapwood.mujoco.reading.engine import EngineError, engine
+from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
@@ -40,8 +40,7 @@ class Rollout:
     Raises
     ------
     NotSupported, TypeError, ValueError
-        As for :class:`Stepper`, and NotSupported where this version of MuJoCo cannot be driven from
-        C.
+        As for :class:`Stepper`.
     """
 
     @explained(Stepper.__init__)
@@ -56,10 +55,7 @@ class Rollout:
         self._parameters = stepper.parameters
         if self._parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
-        try:
-            self._engine = engine()
-        except EngineError as error:
-            raise NotSupported(f"MuJoCo {mujoco.__version__}: {error}") from None
+        self._engine = engine()
         self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
         self._workers: list[Worker] = []
         self._lock = threading.Lock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.following.following import Following
 from sapwood.mujoco.last_step import LastStep
-from sapwood.mujoco.reading.arrays import Bound
+from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -25,7 +26,8 @@ from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
-from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, RunResult, StepError
+from sapwood.mujoco.results.results import RunResult, StepError
+from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
@@ -151,16 +153,15 @@ class Stepper(LastStep):
     implicit_actuators : bool
         False: all actuators are explicit forces.
     scheme : str or sapwood.stepping.Scheme
-        Scheme of the theta-method. All but "symplectic_euler" run in stages from Python and take
+        Scheme of the theta-method. All but "symplectic_euler" are put together in Python and take
         springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
     speculative : bool, optional
         Whether contacts that would close within a step are found before it; None: with Coulomb's
         friction and the default scheme. The other laws may give an open contact a force: by the
         convex one, with which bodies glide, and by lagged friction, whose new contacts start from
         it, a body that slides past another at a small distance is lifted and braked. True is
-        refused by other schemes, and where this version of MuJoCo cannot be driven from C both True
-        and None are: False says that contacts may be found late. While a filter of contacts is
-        registered with MuJoCo they are.
+        refused by other schemes. False says that contacts may be found late; while a filter of
+        contacts is registered with MuJoCo they are.
     release_speed : float, optional
         Largest speed, in m/s and rad/s, at which violations of rigid constraints are corrected, or
         MuJoCo's speed by their ``solref`` if that is higher. It holds for contacts, limits and
@@ -181,8 +182,9 @@ class Stepper(LastStep):
     Raises
     ------
     NotSupported
-        Where the model needs what this package does not do: for all reasons at once, with the names
-        of the elements and with what lets it run without each, see its ``reasons``.
+        If the model needs an element that this package does not simulate. The message gives all
+        reasons, with the names of the elements and a way to run without each; see ``reasons``. Also
+        if this version of MuJoCo cannot be driven from C.
     TypeError, ValueError
         For wrong arguments; the text names the argument.
     """
@@ -233,13 +235,14 @@ class Stepper(LastStep):
         self._start()
 
     def _start(self) -> None:
-        """What a copy makes anew."""
+        """Set the fields that a copy makes anew."""
         self._steps = steps_of(self._parameters)
         self._following = Following(self._parameters, self._given)
         self._behind = threading.Lock()
         self._notices = Notices(self.settings.relative_tolerance, self._earlier)
-        self._bound: Bound | None = None
-        self._prepared: _core.PreparedStep | None = None
+        # keyed by the identity of their data, while these live
+        self._prepared: dict[int, _core.PreparedStep] = {}
+        self._checked: Callable[[], mujoco.MjData | None] = lambda: None
         self._forget()
         self._last_run: RunResult | None = None
 
@@ -252,25 +255,32 @@ class Stepper(LastStep):
         self._start()
 
     def follow(self) -> None:
-        """See what has changed of the model; all that steps do so by themselves.
+        """Follow changes of the model; steps do so by themselves.
 
         Raises
         ------
         NotSupported, ValueError
-            Where something has changed that cannot; the text names it.
+            If a change is not possible; the message names it.
         """
         if not self._following.is_behind():
             return
-        self._prepared = None
         with self._behind:
-            parameters = self._following.read()
-            if parameters is not self._parameters:
-                steps = steps_of(parameters)
-                # what was asked for of the last step stays until the next one
-                _ = self.solution, self.contacts, self.constraints, self.patches
-                self._earlier, self._steps = self._counts(), steps
-                self._parameters = parameters
-            self._following = Following(parameters, self._given)
+            try:
+                self._take_over(self._following.read())
+            except BaseException:
+                self._prepared.clear()
+                raise
+            self._following.accept()
+
+    def _take_over(self, parameters: StepParameters) -> None:
+        """Step by parameters that may be other ones."""
+        if parameters is not self._parameters and not self._steps.take_over(parameters):
+            steps = steps_of(parameters)
+            # results of the last step stay until the next one
+            self._left = self._of_last_step()
+            self._prepared.clear()
+            self._earlier, self._steps = self._counts(), steps
+        self._parameters = parameters
 
     # ---- the step -------------------------------------------------------------------------------
 
@@ -302,8 +312,8 @@ class Stepper(LastStep):
         """
         if surplus is not None:
             raise TypeError("write stepper.step(data): a stepper has its model")
-        prepared = self._prepared
-        ended = prepared.take() if prepared is not None and prepared.data is data else None
+        prepared = self._prepared.get(id(data))
+        ended = None if prepared is None else prepared.take(data)
         if ended is True:
             self._forget()
         else:
@@ -316,20 +326,34 @@ class Stepper(LastStep):
         ended: tuple[int, int, Any] | None,
     ) -> None:
         """Tell how a step ended, and take it first where none was prepared or something changed."""
+        if ended is None:
+            self._bind(data)
+            prepared = self._prepared.get(id(data))
+            again = None if prepared is None else prepared.take(data)
+            if again is True:
+                self._forget()
+                return
+            ended = again
         if prepared is None or ended is None:
-            bound, start = self._bind(data), data.time
-            following, steps = self._following, self._steps
-            _, notable, failure = steps.run(bound, 1, None, signals=False)
-            watches = following.bytes if failure is None else None
-            self._prepared = None if watches is None else steps.prepare(bound, watches)
+            start, steps = data.time, self._steps
+            _, notable, failure = steps.run(data, 1, None, signals=False)
+            if failure is None:
+                self._prepare(data, steps)
         else:
-            start, (_, notable, failure) = prepared.start, ended
-            failure = error_of(failure, self.model, data)
+            start, (_, notable, reason) = prepared.start, ended
+            failure = error_of(reason, self.model, data)
         self._forget()
         if failure is not None:
             raise failure
         if notable:
             self._tell_of_last_step(start)
+
+    def _prepare(self, data: mujoco.MjData, steps: Steps) -> None:
+        """Prepare the next step of these data, unless steps are taken in another way meanwhile."""
+        table, key = self._prepared, id(data)
+        step = steps.prepare(data, self._following.bytes, lambda _: table.pop(key, None))
+        if step is not None and steps is self._steps:
+            table[key] = step
 
     def run(
         self,
@@ -341,53 +365,51 @@ class Stepper(LastStep):
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
-        A step then costs what MuJoCo's stages and the contact solve cost. The GIL is released
-        between calls of ``callback``, so that other threads go on; callbacks that are registered
-        with MuJoCo (``mujoco.set_mjcb_control`` and others) are called as ever. Ctrl-C ends the
-        run after the step it is in or the next one, or a solve that lasts, whose step is then not
-        taken. What nobody sees of the steps between, such as values of sensors, is not computed:
-        the last step, and each that ``callback`` sees, leaves all of it in ``data``. Whatever
-        ends a run early, the steps before it are taken, and :attr:`last_run` tells of them. Where
-        this version of MuJoCo cannot be driven from C, and by schemes other than the default, the
-        loop is Python's.
+        A step then costs as much as MuJoCo's stages and the contact solve. The GIL is released
+        between calls of ``callback``, so that other threads go on; callbacks registered with MuJoCo
+        (``mujoco.set_mjcb_control`` and others) are called as usual. Ctrl-C ends the run after this
+        step or the next one, or within a long solve, whose step is then not taken. Quantities of
+        steps between that nobody sees, such as sensor values, are not computed: the last step, and
+        each step before a ``callback``, leaves all of them in ``data``. If a run ends early, its
+        steps so far are taken, and :attr:`last_run` has their records. For schemes other than the
+        default the loop is Python's.
 
         Parameters
         ----------
         data : mujoco.MjData
             State and controls of the model; advanced in place.
         steps : int
-            How many steps to take.
+            Number of steps.
         callback : callable, optional
             Called with ``data`` after each ``every`` steps. It may read and change ``data``
             (controls, applied forces) and use this stepper; it ends the run by returning True.
         every : int
             Steps from one call of ``callback`` to the next.
         record : collection of str
-            What to keep of each step, in arrays of the result with the same names: "qpos", "qvel",
-            "act", "qacc", "ctrl", "actuator_force", "qfrc_constraint" and "sensordata" as they are
-            in ``data`` after the step; "state", that of ``mj_getState`` with
-            ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on each body; and
-            "contacts", all that :attr:`contacts` tells, one by one, see
-            :meth:`RunResult.contacts_of`.
+            Arrays to record, by name: "qpos", "qvel", "act", "qacc", "ctrl", "actuator_force",
+            "qfrc_constraint" and "sensordata" as in ``data`` after each step; "state", as of
+            ``mj_getState`` with ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on
+            each body; and "contacts", all contacts of each step, see :meth:`RunResult.contacts_of`.
+            The result has arrays of the same names.
 
         Returns
         -------
         RunResult
-            How the steps went, one entry per step.
+            Records of the steps, one entry per step.
 
         Raises
         ------
         StepError
-            As :meth:`step` does; its ``step`` is the position in the run.
+            The same as for :meth:`step`; its ``step`` is the position in the run.
         NotSupported, ValueError
-            As :meth:`step` does.
+            The same as for :meth:`step`.
         TypeError, ValueError
             For wrong arguments; the text names the argument.
 
         Warns
         -----
         RuntimeWarning
-            As :meth:`step` does.
+            The same as for :meth:`step`.
 
         Examples
         --------
@@ -413,18 +435,18 @@ class Stepper(LastStep):
             raise TypeError(f"callback must be callable, not {type(callback).__name__}")
         names = check_names(record)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
-        bound = self._bind(data)
+        self._bind(data)
         if not names:
-            return self._run(bound, records, None, callback, every)
+            return self._run(data, records, None, callback, every)
         recording = Recording(self.model, self._parameters.geom_names, data, names, steps)
         try:
-            return self._run(bound, records, recording, callback, every)
+            return self._run(data, records, recording, callback, every)
         finally:
             recording.close()
 
     def _run(
         self,
-        bound: Bound,
+        data: mujoco.MjData,
         records: NDArray[np.void],
         recording: Recording | None,
         callback: Callable[[mujoco.MjData], object] | None,
@@ -432,14 +454,14 @@ class Stepper(LastStep):
     ) -> RunResult:
         """Take as many steps as there are records."""
         signals = threading.current_thread() is threading.main_thread()
-        data, steps = bound.data, len(records)
+        steps = len(records)
         taken, at_once = 0, steps if callback is None else every
         result = self._last_run = RunResult(records[:0], recording)
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
             done, notable, failure = self._steps.run(
-                bound, len(rest), rest, signals=signals, recording=recording
+                data, len(rest), rest, signals=signals, recording=recording
             )
             self._forget()
             taken += done
@@ -464,7 +486,7 @@ class Stepper(LastStep):
     def step1(self, data: mujoco.MjData) -> None:
         """First half of a step, up to the velocity-dependent quantities, as ``mj_step1``.
 
-        Controls and applied forces may be set from what it has computed, before :meth:`step2`.
+        Controls and applied forces may then be set from its results, before :meth:`step2`.
 
         Parameters
         ----------
@@ -474,11 +496,11 @@ class Stepper(LastStep):
         Raises
         ------
         StepError, NotSupported, ValueError
-            As :meth:`step` does.
+            The same as for :meth:`step`.
         """
-        bound = self._bind(data)
+        self._bind(data)
         self._parameters.check_options()
-        self._steps.start(bound)
+        self._steps.start(data)
 
     def step2(self, data: mujoco.MjData) -> None:
         """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
@@ -486,24 +508,25 @@ class Stepper(LastStep):
         Parameters
         ----------
         data : mujoco.MjData
-            As :meth:`step1` left it, with controls and applied forces; advanced in place.
+            Data after :meth:`step1`, with controls and applied forces; advanced in place.
 
         Raises
         ------
         StepError
-            As :meth:`step` does.
+            The same as for :meth:`step`.
 
         Warns
         -----
         RuntimeWarning
-            As :meth:`step` does.
+            The same as for :meth:`step`.
         """
-        bound, time = self._bind(data), data.time
+        self._bind(data)
+        time = data.time
         try:
-            status = self._steps.finish(bound)
+            notable = self._steps.finish(data)
         finally:
             self._forget()
-        if status in UNCONVERGED or self._steps.overlap() > DEEP_OVERLAP:
+        if notable:
             self._tell_of_last_step(time)
 
     def _tell_of_last_step(self, start: float) -> None:
@@ -518,34 +541,33 @@ class Stepper(LastStep):
         data : mujoco.MjData
             State and controls of the model.
         as_solved : bool
-            With the contacts and limits of the last solve of the step alone, which leaves out those
-            that are far from closing, and its start as ``v_guess``: :func:`sapwood.solve` with the
-            settings of the stepper gives the velocity of the step. By default all that are listed
-            take part.
+            Whether the problem is the last solve of the step: without contacts and limits that are
+            far from closing, and with its start as ``v_guess``. :func:`sapwood.solve` with the
+            settings of the stepper then gives the velocity of the step. By default all listed
+            constraints are in.
 
         Returns
         -------
         ContactProblem
-            With copies of all arrays and the velocity before the step as ``v_guess``; the stiffness
-            of a rigid pair is the largest finite number.
+            The problem, with copies of all arrays and the velocity before the step as ``v_guess``;
+            the stiffness of a rigid pair is the largest finite number.
 
         Raises
         ------
         StepError, NotSupported, ValueError
-            As :meth:`step` does; ValueError for ``as_solved`` with lagged friction, whose bounds
-            are those of the step before.
+            The same as for :meth:`step`; ValueError for ``as_solved`` with lagged friction, whose
+            bounds are from the last step.
         """
         self._bind(data)
         self._parameters.check_options()
         return self._steps.problem(data, as_solved)
 
-    def _bind(self, data: mujoco.MjData) -> Bound:
+    def _bind(self, data: mujoco.MjData) -> None:
+        """Follow changes of the model, and refuse data of another one."""
         self.follow()
-        bound = self._bound
-        if bound is None or bound.data is not data:
-            bound = Bound.of(self.model, data)
-            self._bound = bound
-        return bound
+        if data is None or self._checked() is not data:
+            check_data(self.model, data)
+            self._checked = weakref.ref(data)
 
     # ---- results --------------------------------------------------------------------------------
 

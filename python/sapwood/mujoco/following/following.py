@@ -1,18 +1,19 @@
-"""How a stepper keeps up with a model that is changed after it was made.
+"""Following of a model that is changed after its stepper was made.
 
-MuJoCo's stages read the private copy of the model in each step. What the C core has read of it is
-read again where it has changed; the structure stays as it was. Changes of the model that the
-stepper was made for are brought to the copy first.
+MuJoCo's stages read the private copy of the model in each step. The parts that the C core has read
+are read again after a change; the structure stays. Changes of the user's model are first copied to
+the private one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import mujoco
+from numpy.typing import NDArray
 
-from sapwood import _core
-from sapwood.mujoco.following.watch import OPTIONS, ModelWatch, motion_arrays
+from sapwood.mujoco.following.watch import MOTION, OPTIONS, ModelWatch
+from sapwood.mujoco.reading.changes import ADAPTED, Changes
 from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.options import DISABLED
@@ -34,11 +35,6 @@ _FIXED_OPTIONS = fields_of("mjOption", "FIXED")
 _READ_OPTIONS = fields_of("mjOption", "READ")
 
 
-def _watch_all(model: mujoco.MjModel | None) -> ModelWatch | None:
-    """Look at all that motions follow from, also by way of materials."""
-    return None if model is None else ModelWatch(model, {*motion_arrays(model), *READ})
-
-
 def _refuse(name: str) -> ValueError:
     return ValueError(
         f"model.{name} has changed since the stepper was made, and belongs to it: make a new one"
@@ -46,63 +42,74 @@ def _refuse(name: str) -> ValueError:
 
 
 class Following:
-    """Finds out what has changed, and reads it again.
+    """Finds changes of the model, and reads the changed parts again.
+
+    Names and places are looked up once. After a change its bytes are copied, and only the parts
+    that depend on them are read again.
 
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper, as they were read just now.
+        Parameters of the stepper, just read.
     given : mujoco.MjModel, optional
         The model that the stepper was made for; None where it follows its own copy alone.
     """
 
     def __init__(self, parameters: StepParameters, given: mujoco.MjModel | None) -> None:
         self._parameters, self._given = parameters, given
-        self._of_given = _watch_all(given)
-        self._structure = (*STRUCTURE, *(OF_FIELDS if parameters.fields else ()))
-        self._read = (*READ, *CHECKED)
+        self._of_given = None if given is None else ModelWatch(given, {*MOTION, *READ})
+        self._structure = frozenset((*STRUCTURE, *(OF_FIELDS if parameters.fields else ())))
+        self._read = frozenset((*READ, *CHECKED))
         self._fields = fields_in_numbers(parameters.model)
-        self._of_own = ModelWatch(parameters.model, {*self._read, *self._structure}, _READ_OPTIONS)
-        self._unread = False
+        own = self._read | self._structure
+        self._of_own = ModelWatch(parameters.model, own, _READ_OPTIONS)
+        # changes that could not be read so far
+        self._unread: set[str] = set()
+        watches = [watch for watch in (self._of_own, self._of_given) if watch is not None]
+        self.bytes = tuple(watch.bytes for watch in watches)
+        """Watches by which C sees whether anything has changed."""
 
     def is_behind(self) -> bool:
         """Whether anything has changed that has to be read."""
-        given = self._of_given is not None and self._of_given.changed()
-        return given or self._unread or self._of_own.changed()
-
-    @property
-    def bytes(self) -> tuple[_core.ByteWatch, ...] | None:
-        """What tells in C whether :meth:`is_behind`; None where C cannot."""
-        watches = [watch.bytes for watch in (self._of_own, self._of_given) if watch is not None]
-        found = tuple(watch for watch in watches if watch is not None)
-        return found if len(found) == len(watches) else None
+        return bool(self._unread) or any(watch.changed() for watch in self.bytes)
 
     def read(self) -> StepParameters:
-        """Bring the private copy up to date, and read it.
+        """Bring the private copy up to date, and read it; :meth:`accept` then confirms the result.
 
         Returns
         -------
         StepParameters
-            With the same model, to be followed anew; the same object where only that has changed
-            which MuJoCo's stages read.
+            Parameters with the same model; the same object if only MuJoCo's stages read the
+            changes.
 
         Raises
         ------
         NotSupported, ValueError
-            Where something has changed that cannot; the text names it.
+            If a change is not possible; the message names it.
         """
-        changed = set(self._changed())
-        for name in sorted(changed.intersection(self._structure)):
+        of_given = {} if self._of_given is None else self._of_given.changes()
+        own = self._of_own.changes()
+        for name in sorted(self._structure.intersection((*of_given, *own))):
             raise _refuse(name)
-        if "numeric_data" in changed:
+        if "numeric_data" in of_given or "numeric_data" in own:
             self._check_fields()
-        if self._of_given is not None:
-            self._bring_over(self._of_given)
-        self._parameters = self._parameters.adapt_again()
-        # until it can be read
-        self._unread |= not changed.isdisjoint(self._read) or self._of_own.changed()
-        self._of_given = _watch_all(self._given)
-        return self._parameters.read_again() if self._unread else self._parameters
+        if self._of_given is not None and of_given:
+            self._bring_over(self._of_given, of_given)
+            self._of_given.accept()
+            self._unread |= self._read.intersection(of_given)
+        self._unread.update(self._of_own.changes())
+        if Changes(self._unread).any_of(*ADAPTED):
+            # adaptations may change the copy
+            self._parameters = self._parameters.adapt_again()
+            self._unread.update(self._of_own.changes())
+        if self._unread:
+            self._parameters = self._parameters.read_again(self._unread)
+        return self._parameters
+
+    def accept(self) -> None:
+        """Confirm that steps use the parameters that were read last."""
+        self._unread.clear()
+        self._of_own.accept()
 
     def _check_fields(self) -> None:
         """Raise ValueError where custom numbers have other pressure fields now."""
@@ -110,22 +117,21 @@ class Following:
             if model is not None and fields_in_numbers(model) != self._fields:
                 raise _refuse("numeric_data, of pressure fields,")
 
-    def _changed(self) -> Iterator[str]:
-        for watch in (self._of_given, self._of_own):
-            if watch is not None:
-                yield from (name for name, _, _ in watch.changes())
-
-    def _bring_over(self, watch: ModelWatch) -> None:
-        """Write to the private copy what has changed of the model given."""
-        given, own, parameters = self._given, self._parameters.model, self._parameters
-        assert given is not None
-        changed = {name for name in OPTIONS if getattr(given.opt, name) != watch.options[name]}
-        for name in changed.intersection(_FIXED_OPTIONS):
-            raise _refuse(f"opt.{name}")
-        if "timestep" in changed and parameters.reading.time_step is None:
+    def _bring_over(self, watch: ModelWatch, changes: dict[str, NDArray[Any]]) -> None:
+        """Copy the changes of the user's model to the private one."""
+        own, parameters = self._parameters.model, self._parameters
+        for name in _FIXED_OPTIONS:
+            if f"opt.{name}" in changes:
+                raise _refuse(f"opt.{name}")
+        if "opt.timestep" in changes and parameters.reading.time_step is None:
             raise _refuse("opt.timestep")
-        for name, array, where in watch.changes():
+        for name, array in changes.items():
+            old = watch.before(name)
             holder, _, field = name.rpartition(".")
+            if holder and field in OPTIONS:
+                self._bring_option(field, old[0], array[0])
+                continue
+            where = array != old
             if name == "pair_friction":
                 # the copy has the mean of the first two
                 where[:, :2] |= where[:, :2].any(axis=1, keepdims=True)
@@ -133,9 +139,13 @@ class Following:
             if name in parameters.released:
                 # the model says anew whether forces are bounded
                 parameters.released[name][where] = False
-        for name in changed.difference(_FIXED_OPTIONS, ("timestep", "disableflags", "enableflags")):
-            setattr(own.opt, name, getattr(given.opt, name))
-        for name, kept in (("disableflags", DISABLED), ("enableflags", 0)):
-            flags = getattr(given.opt, name)
-            bits = (flags ^ watch.options[name]) & ~kept
-            setattr(own.opt, name, (getattr(own.opt, name) & ~bits) | (flags & bits))
+
+    def _bring_option(self, name: str, old: Any, now: Any) -> None:
+        """Write a number of the options to the private copy; of flags the bits that changed."""
+        opt = self._parameters.model.opt
+        if name in ("disableflags", "enableflags"):
+            kept = DISABLED if name == "disableflags" else 0
+            bits = int(old ^ now) & ~kept
+            setattr(opt, name, (getattr(opt, name) & ~bits) | (int(now) & bits))
+        elif name != "timestep":
+            setattr(opt, name, now.item())

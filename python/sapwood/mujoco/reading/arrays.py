@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,78 +11,13 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.laws.materials import ContactMaterial, Geoms, geom_materials
+from sapwood.mujoco.reading.changes import ALL, DAMPING, SLOPES, Changes
 from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.names import names_of
 
 _Float = NDArray[np.float64]
 
 STATE_NAMES = fields_of("mjData", "STATE")
-
-
-@dataclasses.dataclass(frozen=True)
-class Bound:
-    """Arrays of one MjData that stay where they are, as views that keep it alive.
-
-    Attributes
-    ----------
-    data : mujoco.MjData
-        The data.
-    state : tuple of ndarray
-        The arrays of `STATE_NAMES`: what a user sets and MuJoCo computes positions and forces from.
-    inputs : tuple of ndarray
-        What the C core reads beside the contacts, in its order.
-    qacc, qfrc_constraint : ndarray (nv,)
-        What the C core writes beside efc_force.
-    contacts_full, rows_full : object
-        Their ``number`` counts how often MuJoCo ran out of room.
-    """
-
-    data: mujoco.MjData
-    state: tuple[_Float, ...]
-    inputs: tuple[_Float, ...]
-    qacc: _Float
-    qfrc_constraint: _Float
-    contacts_full: Any
-    rows_full: Any
-
-    def elements(self, model: mujoco.MjModel) -> tuple[Any, ...]:
-        """What constraints other than contacts are gathered from, in the order of the C core."""
-        data, sparse = self.data, mujoco.mj_isSparse(model)
-        arrays = [
-            getattr(data, name) if sparse or not name.startswith("efc_J_") else None
-            for name in _core.ELEMENT_ARRAYS
-        ]
-        off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_ACTUATION
-        disabled = -1 if off else int(model.opt.disableactuator) & 0x7FFFFFFF
-        return *arrays, disabled
-
-    def outputs(self) -> tuple[_Float, _Float, _Float]:
-        """Where the C core writes; efc_force moves with every step."""
-        return self.qacc, self.qfrc_constraint, self.data.efc_force
-
-    @classmethod
-    def of(cls, model: mujoco.MjModel, data: mujoco.MjData) -> Bound:
-        """Take the views, of data that must belong to the model."""
-        check_data(model, data)
-        return cls(
-            data,
-            tuple(getattr(data, name) for name in STATE_NAMES),
-            (
-                data.qvel,
-                data.M,
-                data.cdof,
-                data.subtree_com,
-                data.qfrc_smooth,
-                data.qacc_smooth,
-                data.qDeriv,
-                data.geom_xpos,
-                data.geom_xmat,
-            ),
-            data.qacc,
-            data.qfrc_constraint,
-            data.warning[mujoco.mjtWarning.mjWARN_CONTACTFULL],
-            data.warning[mujoco.mjtWarning.mjWARN_CNSTRFULL],
-        )
 
 
 def check_data(model: mujoco.MjModel, data: object) -> None:
@@ -95,24 +29,6 @@ def check_data(model: mujoco.MjModel, data: object) -> None:
     signatures = {data.signature, model.signature} - {0}  # 0 once a model was pickled
     if sizes != (model.nq, model.nv, model.nbody, model.ngeom) or len(signatures) > 1:
         raise ValueError("data belongs to another model than the one this stepper was made for")
-
-
-def contact_arrays(data: mujoco.MjData) -> tuple[NDArray[Any] | None, ...]:
-    """Views of the contacts of a step, and constants of all rows, in the order of the C core."""
-    contact = data.contact
-    return (
-        contact.dist,
-        contact.pos,
-        contact.frame,
-        contact.friction,
-        # from MuJoCo 4.0 on
-        getattr(contact, "surfacevel", None),
-        contact.dim,
-        contact.geom,
-        contact.exclude,
-        contact.efc_address,
-        data.efc_KBIP,
-    )
 
 
 def problem_arrays(core: _core.ModelStepper) -> dict[str, NDArray[Any]]:
@@ -164,10 +80,30 @@ def _widths(model: mujoco.MjModel) -> _Float:
         (Geom.mjGEOM_SPHERE, 1), (Geom.mjGEOM_CAPSULE, 1), (Geom.mjGEOM_CYLINDER, 2),
         (Geom.mjGEOM_ELLIPSOID, 3), (Geom.mjGEOM_BOX, 3),
     ):  # fmt: skip
-        half[kind == one] = size[kind == one, :columns].min(axis=1)
-    boxed = np.isin(kind, (Geom.mjGEOM_MESH, Geom.mjGEOM_SDF))
+        half[kind == int(one)] = size[kind == int(one), :columns].min(axis=1)
+    boxed = (kind == int(Geom.mjGEOM_MESH)) | (kind == int(Geom.mjGEOM_SDF))
     half[boxed] = model.geom_aabb[boxed, 3:].min(axis=1)
     return np.where(half > 0.0, 2.0 * half, np.inf)
+
+
+def _pair_keys(model: mujoco.MjModel) -> NDArray[np.int64]:
+    """Explicit pairs by the key of the C core."""
+    low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
+    high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)
+    return np.unique(low * model.ngeom + high)
+
+
+def _structure(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
+    same_name = (
+        "tree_dofadr", "tree_dofnum", "dof_parentid", "M_rownnz", "M_rowadr", "M_colind",
+        "body_weldid", "body_rootid", "body_dofadr", "body_dofnum", "body_treeid", "geom_bodyid",
+        "D_rownnz", "D_rowadr",
+    )  # fmt: skip
+    driven = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
+    return {
+        **{name: getattr(model, name) for name in same_name},
+        "geom_driven": driven.view(np.int8),
+    }
 
 
 def forest_arrays(
@@ -177,32 +113,28 @@ def forest_arrays(
     time_step: float,
     implicit: bool,
     faults: list[str],
+    last: Mapping[str, NDArray[Any]] | None = None,
+    changes: Changes = ALL,
 ) -> dict[str, NDArray[Any]]:
     """The constant arrays that the C core gathers from, by the names of its struct sap_forest.
 
-    With the pattern of the derivative of the smooth forces where these are `implicit`; `faults`
-    takes the texts of malformed custom numbers.
+    They include the pattern of the derivative of the smooth forces if these are `implicit`;
+    `faults` collects faults of malformed custom numbers. Unchanged parts are taken from `last`.
     """
-    geoms = geom_materials(_geoms(model), contact, materials, time_step, faults)
-    # explicit pairs by the key of the C core
-    low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
-    high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)
-    pair_key = np.unique(low * model.ngeom + high)
-    same_name = (
-        "tree_dofadr", "tree_dofnum", "dof_parentid", "M_rownnz", "M_rowadr", "M_colind",
-        "body_weldid", "body_rootid", "body_dofadr", "body_dofnum", "body_treeid", "geom_bodyid",
-    )  # fmt: skip
-    return {
-        **{name: getattr(model, name) for name in same_name},
-        "damping": _damping(model),
-        **geoms._asdict(),
-        "geom_driven": (model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0).view(
-            np.int8
-        ),
-        "geom_inverse_mass": model.body_invweight0[model.geom_bodyid, 0],
-        "geom_width": _widths(model),
-        "pair_key": pair_key,
-        "D_rownnz": model.D_rownnz,
-        "D_rowadr": model.D_rowadr,
-        "D_colind": model.D_colind if implicit else model.D_colind[:0],
-    }
+    forest = _structure(model) if last is None else dict(last)
+    if changes.are_all:
+        forest |= geom_materials(_geoms(model), contact, materials, time_step, faults)._asdict()
+    elif changes.any_of("geom_friction"):
+        given = forest["friction_given"] != 0
+        forest["friction"] = np.where(given, forest["friction"], model.geom_friction[:, 0])
+    if changes.any_of(*DAMPING):
+        forest["damping"] = _damping(model)
+    if changes.any_of("body_invweight0"):
+        forest["geom_inverse_mass"] = model.body_invweight0[model.geom_bodyid, 0]
+    if changes.any_of("geom_size"):
+        forest["geom_width"] = _widths(model)
+    if changes.any_of("pair_geom1", "pair_geom2"):
+        forest["pair_key"] = _pair_keys(model)
+    if changes.any_of(*SLOPES):
+        forest["D_colind"] = model.D_colind if implicit else model.D_colind[:0]
+    return forest

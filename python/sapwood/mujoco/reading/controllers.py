@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -12,14 +14,16 @@ from sapwood.mujoco.reading.trees import tree_of_joint, trees_of_tendon
 
 _JOINT, _TRANSMISSION = mujoco.mjtJoint, mujoco.mjtTrn
 _JOINT_TRANSMISSIONS = {int(_TRANSMISSION.mjTRN_JOINT), int(_TRANSMISSION.mjTRN_JOINTINPARENT)}
+_TENDON_TRANSMISSION = int(_TRANSMISSION.mjTRN_TENDON)
+_AFFINE_GAIN, _AFFINE_BIAS = int(mujoco.mjtGain.mjGAIN_AFFINE), int(mujoco.mjtBias.mjBIAS_AFFINE)
+_CONSTANT_GAINS = {int(mujoco.mjtGain.mjGAIN_FIXED), int(getattr(mujoco.mjtGain, "mjGAIN_PID", -1))}
 _SCALAR_JOINTS = {int(_JOINT.mjJNT_HINGE), int(_JOINT.mjJNT_SLIDE)}
 
 #: Flags of a model by which MuJoCo bounds the forces of actuators.
 BOUNDED = ("actuator_forcelimited", "jnt_actfrclimited", "tendon_actfrclimited")
 
 
-@dataclasses.dataclass(frozen=True)
-class Controller:
+class Controller(NamedTuple):
     """An actuator whose force is Kp (q_d - q) - Kd v, taken at the end of the step.
 
     Attributes
@@ -50,40 +54,56 @@ class Controller:
     total: tuple[float, float] = (-np.inf, np.inf)
 
 
-def _gains(model: mujoco.MjModel, i: int) -> tuple[float, float] | None:
+def _holds_zero(limits: Sequence[float]) -> bool:
+    return limits[0] <= 0.0 <= limits[1]
+
+
+class _Actuator(NamedTuple):
+    """Fields of an actuator, by the names that a model has them under."""
+
+    gaintype: int
+    gainprm: list[float]
+    biastype: int
+    biasprm: list[float]
+    plugin: int
+    outnum: int
+    outadr: int
+    trntype: int
+    trnid: list[int]
+    forcelimited: bool
+    forcerange: list[float]
+
+
+def _actuators(model: mujoco.MjModel) -> list[_Actuator]:
+    columns = (getattr(model, f"actuator_{name}").tolist() for name in _Actuator._fields)
+    return [_Actuator(*row) for row in zip(*columns, strict=True)]
+
+
+def _gains(actuator: _Actuator) -> tuple[float, float] | None:
     """Kp and Kd of an actuator with a spring or a damper of constant gain, else None."""
-    constant = {int(mujoco.mjtGain.mjGAIN_FIXED), int(getattr(mujoco.mjtGain, "mjGAIN_PID", -1))}
-    affine = model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_AFFINE
-    if not (int(model.actuator_gaintype[i]) in constant
-            or (affine and not model.actuator_gainprm[i, 1:3].any())):  # fmt: skip
+    affine = actuator.gaintype == _AFFINE_GAIN and not any(actuator.gainprm[1:3])
+    if not (affine or actuator.gaintype in _CONSTANT_GAINS):
         return None
-    if model.actuator_biastype[i] != mujoco.mjtBias.mjBIAS_AFFINE or model.actuator_plugin[i] >= 0:
+    if actuator.biastype != _AFFINE_BIAS or actuator.plugin >= 0:
         return None
-    Kp, Kd = (-float(value) for value in model.actuator_biasprm[i, 1:3])
+    Kp, Kd = -actuator.biasprm[1], -actuator.biasprm[2]
     return (Kp, Kd) if min(Kp, Kd) >= 0.0 and max(Kp, Kd) > 0.0 else None
 
 
-def _holds_zero(limits: NDArray[np.float64]) -> bool:
-    return bool(limits[0] <= 0.0 <= limits[1])
-
-
-def _candidate(model: mujoco.MjModel, i: int) -> Controller | None:
-    gains, target = _gains(model, i), int(model.actuator_trnid[i, 0])
-    kind = int(model.actuator_trntype[i])
-    if gains is None or model.actuator_outnum[i] != 1:
+def _candidate(model: mujoco.MjModel, i: int, actuator: _Actuator) -> Controller | None:
+    gains, target = _gains(actuator), actuator.trnid[0]
+    if gains is None or actuator.outnum != 1:
         return None
     joint, trees = -1, None
-    if kind in _JOINT_TRANSMISSIONS:
+    if actuator.trntype in _JOINT_TRANSMISSIONS:
         if int(model.jnt_type[target]) in _SCALAR_JOINTS:
             joint, trees = target, tree_of_joint(model, target)
-    elif kind == _TRANSMISSION.mjTRN_TENDON:
+    elif actuator.trntype == _TENDON_TRANSMISSION:
         trees = trees_of_tendon(model, target)
-    limits = model.actuator_forcerange[i]
-    limited = bool(model.actuator_forcelimited[i])
-    if not trees or (limited and not _holds_zero(limits)):
+    if not trees or (actuator.forcelimited and not _holds_zero(actuator.forcerange)):
         return None
-    bounds = (float(limits[0]), float(limits[1])) if limited else (-np.inf, np.inf)
-    return Controller(i, int(model.actuator_outadr[i]), trees, gains, bounds, joint)
+    low, high = actuator.forcerange if actuator.forcelimited else (-np.inf, np.inf)
+    return Controller(i, actuator.outadr, trees, gains, (low, high), joint)
 
 
 def _dofs(model: mujoco.MjModel, controller: Controller) -> set[int]:
@@ -96,7 +116,7 @@ def _dofs(model: mujoco.MjModel, controller: Controller) -> set[int]:
 
 
 def _actuators_of_tendon(model: mujoco.MjModel, tendon: int) -> int:
-    on_tendon = model.actuator_trntype == _TRANSMISSION.mjTRN_TENDON
+    on_tendon = model.actuator_trntype == _TENDON_TRANSMISSION
     return int(np.sum(on_tendon & (model.actuator_trnid[:, 0] == tendon)))
 
 
@@ -118,32 +138,36 @@ def controllers(model: mujoco.MjModel) -> list[Controller]:
     list of Controller
         The controllers, in the order of the actuators.
     """
-    found = [c for c in (_candidate(model, i) for i in range(model.nactuator)) if c is not None]
+    candidates = (_candidate(model, i, each) for i, each in enumerate(_actuators(model)))
+    found = [c for c in candidates if c is not None]
+    moved = [_dofs(model, c) for c in found]
     kept = []
-    limited = {int(model.jnt_dofadr[j]): int(j) for j in np.flatnonzero(model.jnt_actfrclimited)}
-    touching = {dof: sum(dof in _dofs(model, c) for c in found) for dof in limited}
-    for c in found:
-        bounded = _dofs(model, c) & limited.keys()
+    limited = {int(model.jnt_dofadr[j]) for j in np.flatnonzero(model.jnt_actfrclimited)}
+    touching = Counter(dof for dofs in moved for dof in dofs)
+    for c, dofs in zip(found, moved, strict=True):
+        bounded = dofs & limited
         if c.joint >= 0 and bounded:
             (dof,) = bounded
-            total = model.jnt_actfrcrange[c.joint]
+            total = model.jnt_actfrcrange[c.joint].tolist()
             if touching[dof] > 1 or not _holds_zero(total):
                 continue
-            c = dataclasses.replace(c, dof=dof, total=(float(total[0]), float(total[1])))
+            c = c._replace(dof=dof, total=(total[0], total[1]))
         elif bounded:
             continue
         if c.joint < 0 and model.tendon_actfrclimited[model.actuator_trnid[c.actuator, 0]]:
             tendon = int(model.actuator_trnid[c.actuator, 0])
-            total = model.tendon_actfrcrange[tendon]
+            total = model.tendon_actfrcrange[tendon].tolist()
             if _actuators_of_tendon(model, tendon) > 1 or not _holds_zero(total):
                 continue
-            low, high = max(c.range[0], float(total[0])), min(c.range[1], float(total[1]))
-            c = dataclasses.replace(c, range=(low, high))
+            low, high = max(c.range[0], total[0]), min(c.range[1], total[1])
+            c = c._replace(range=(low, high))
         kept.append(c)
     return kept
 
 
-def release_controllers(model: mujoco.MjModel, implicit: list[Controller]) -> None:
+def release_controllers(
+    model: mujoco.MjModel, implicit: list[Controller]
+) -> dict[str, NDArray[np.bool_]]:
     """Let MuJoCo compute the forces of these actuators without bounds: the C core bounds them.
 
     Parameters
@@ -152,10 +176,17 @@ def release_controllers(model: mujoco.MjModel, implicit: list[Controller]) -> No
         The private copy of the stepper; changed.
     implicit : list of Controller
         Its implicit controllers.
+
+    Returns
+    -------
+    dict
+        The cleared flags, by the names in `BOUNDED`.
     """
+    bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
     for c in implicit:
         model.actuator_forcelimited[c.actuator] = False
         if c.dof >= 0:
             model.jnt_actfrclimited[c.joint] = False
         if c.joint < 0:
             model.tendon_actfrclimited[model.actuator_trnid[c.actuator, 0]] = False
+    return {name: was & (getattr(model, name) == 0) for name, was in bounded.items()}

@@ -13,8 +13,21 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.constraints.materials import KINDS, ConstraintMaterial, element_stiffness
+from sapwood.constraints.materials import (
+    KINDS,
+    ConstraintMaterial,
+    Stiffness,
+    element_stiffness,
+)
 from sapwood.mujoco.reading.arrays import custom_entries
+from sapwood.mujoco.reading.changes import (
+    ALL,
+    GAINS,
+    JOINT_LIMITS,
+    LOSSES,
+    TENDON_LIMITS,
+    Changes,
+)
 from sapwood.mujoco.reading.controllers import Controller
 from sapwood.mujoco.reading.names import names_of
 from sapwood.mujoco.reading.support import colliding_flexes
@@ -58,15 +71,14 @@ def _float64(values: Any, columns: int = 2) -> _Float:
     return np.array(values, dtype=np.float64).reshape(-1, columns)
 
 
-def element_arrays(
+def element_materials(
     model: mujoco.MjModel,
     constraint: ConstraintMaterial | None,
     constraints: Mapping[str, ConstraintMaterial] | None,
     time_step: float,
-    implicit: list[Controller],
     faults: list[str],
-) -> dict[str, Any] | None:
-    """The constant arrays of the elements, by the names of struct sap_elements of the C core.
+) -> dict[str, Stiffness]:
+    """Stiffness and dissipation time of all limits and equality constraints.
 
     Parameters
     ----------
@@ -76,54 +88,45 @@ def element_arrays(
         Materials, see :func:`sapwood.constraints.materials.element_stiffness`.
     time_step : float
         Time step, s.
-    implicit : list of Controller
-        Actuators that act implicitly.
     faults : list of str
         Takes the texts of malformed custom numbers.
 
     Returns
     -------
-    dict or None
-        None where the model has no such elements.
+    dict
+        Materials by kind.
     """
     objects = (_OBJECT.mjOBJ_JOINT, _OBJECT.mjOBJ_TENDON, _OBJECT.mjOBJ_EQUALITY)
     names = {kind: names_of(model, obj) for kind, obj in zip(KINDS, objects, strict=True)}
-    stiffness = element_stiffness(
+    return element_stiffness(
         names, custom_entries(model), constraint, constraints, time_step, faults
     )
-    joints, tendons = _limited_joints(model), _limited_tendons(model)
+
+
+def _has_elements(model: mujoco.MjModel, implicit: list[Controller]) -> bool:
     equality = not model.opt.disableflags & _DISABLE.mjDSBL_EQUALITY and model.neq > 0
-    flexes = int(colliding_flexes(model).size)
-    loss = _has_friction_loss(model)
-    if not (joints.size or tendons.any() or equality or implicit or loss or flexes):
-        return None
-    torque_scale = np.abs(np.asarray(model.eq_data)[:, _TORQUE_SCALE])
-    weld = (model.eq_type == _EQUALITY.mjEQ_WELD) & (torque_scale > 0.0)
+    return bool(
+        implicit
+        or equality
+        or _limited_joints(model).size
+        or _limited_tendons(model).any()
+        or _has_friction_loss(model)
+        or colliding_flexes(model).size
+    )
+
+
+def _structure(model: mujoco.MjModel, stiffness: Mapping[str, Stiffness]) -> dict[str, Any]:
     trees = [trees_of_equality(model, i) for i in range(model.neq)]
     kinds = [
         0 if found is None else EQUALITIES.get(int(kind), 0)
         for kind, found in zip(model.eq_type, trees, strict=True)
     ]
-    scale = np.ones(model.neq)
-    scale[weld] = 2.0 / torque_scale[weld]
     is_angle = _is_angle(model)
-    friction = np.where(loss & (model.dof_frictionloss > 0.0), model.dof_frictionloss, 0.0)
     return {
-        "dof_frictionloss": friction,
         "nq": int(model.nq),
         "n_outputs": int(model.nout),
-        "n_flexes": flexes,
-        "limit_joint": _int32(joints),
-        "limit_ball": _int32(model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_BALL),
-        "limit_qposadr": _int32(model.jnt_qposadr[joints]),
-        "limit_dofadr": _int32(model.jnt_dofadr[joints]),
-        "limit_range": _limit_ranges(model, joints),
-        "limit_k": np.ascontiguousarray(stiffness["joint"].k[joints, 0]),
-        "limit_tau_d": stiffness["joint"].tau_d[joints],
-        "limit_angle": _int32(is_angle[joints]),
+        "n_flexes": int(colliding_flexes(model).size),
         "tendon_tree": _pairs([trees_of_tendon(model, i) for i in range(model.ntendon)], -2),
-        "tendon_limited": _int32(tendons),
-        "tendon_range": _float64(model.tendon_range),
         "tendon_k": np.ascontiguousarray(stiffness["tendon"].k[:, 0]),
         "tendon_tau_d": stiffness["tendon"].tau_d,
         "tendon_angle": _int32([_sums_angles(model, i, is_angle) for i in range(model.ntendon)]),
@@ -134,9 +137,40 @@ def element_arrays(
         "equality_tree": _pairs(trees),
         "equality_k": stiffness["equality"].k,
         "equality_tau_d": stiffness["equality"].tau_d,
-        "equality_scale": scale,
         "equality_angle": _int32([_couples_angles(model, i, is_angle) for i in range(model.neq)]),
         "equality_driven": _int32([holds_mocap(model, i) for i in range(model.neq)]),
+    }
+
+
+def _friction_losses(model: mujoco.MjModel) -> _Float:
+    acts = (model.dof_frictionloss > 0.0) & _has_friction_loss(model)
+    return np.where(acts, model.dof_frictionloss, 0.0)
+
+
+def _joint_limits(model: mujoco.MjModel, stiffness: Stiffness) -> dict[str, Any]:
+    joints = _limited_joints(model)
+    return {
+        "limit_joint": _int32(joints),
+        "limit_ball": _int32(model.jnt_type[joints] == int(mujoco.mjtJoint.mjJNT_BALL)),
+        "limit_qposadr": _int32(model.jnt_qposadr[joints]),
+        "limit_dofadr": _int32(model.jnt_dofadr[joints]),
+        "limit_range": _limit_ranges(model, joints),
+        "limit_k": np.ascontiguousarray(stiffness.k[joints, 0]),
+        "limit_tau_d": stiffness.tau_d[joints],
+        "limit_angle": _int32(_is_angle(model)[joints]),
+    }
+
+
+def _equality_scales(model: mujoco.MjModel) -> _Float:
+    torque_scale = np.abs(np.asarray(model.eq_data)[:, _TORQUE_SCALE])
+    weld = (model.eq_type == int(_EQUALITY.mjEQ_WELD)) & (torque_scale > 0.0)
+    scale = np.ones(model.neq)
+    scale[weld] = 2.0 / torque_scale[weld]
+    return scale
+
+
+def _controllers(model: mujoco.MjModel, implicit: list[Controller]) -> dict[str, Any]:
+    return {
         "controller_output": _int32([c.output for c in implicit]),
         "controller_tree": _pairs([c.trees for c in implicit]),
         "controller_group": _int32([model.actuator_group[c.actuator] for c in implicit]),
@@ -147,10 +181,56 @@ def element_arrays(
     }
 
 
+def element_arrays(
+    model: mujoco.MjModel,
+    stiffness: Mapping[str, Stiffness],
+    implicit: list[Controller],
+    last: Mapping[str, Any] | None = None,
+    changes: Changes = ALL,
+) -> dict[str, Any] | None:
+    """The constant arrays of the elements, by the names of struct sap_elements of the C core.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    stiffness : mapping
+        The result of :func:`element_materials`.
+    implicit : list of Controller
+        Actuators that act implicitly.
+    last : mapping, optional
+        The arrays as they were.
+    changes : Changes
+        The changes since then.
+
+    Returns
+    -------
+    dict or None
+        None where the model has no such elements.
+    """
+    if not _has_elements(model, implicit):
+        return None
+    if last is None:
+        changes = ALL
+    elements = _structure(model, stiffness) if last is None or changes.are_all else dict(last)
+    if changes.any_of(*LOSSES):
+        elements["dof_frictionloss"] = _friction_losses(model)
+    if changes.any_of(*JOINT_LIMITS):
+        elements |= _joint_limits(model, stiffness["joint"])
+    if changes.any_of(*TENDON_LIMITS):
+        elements["tendon_limited"] = _int32(_limited_tendons(model))
+        elements["tendon_range"] = _float64(model.tendon_range)
+    if changes.any_of("eq_data"):
+        elements["equality_scale"] = _equality_scales(model)
+    if changes.any_of("actuator_group", *GAINS):
+        elements |= _controllers(model, implicit)
+    return elements
+
+
 def _is_angle(model: mujoco.MjModel) -> NDArray[np.bool_]:
     """Which joints (njnt) have positions in rad."""
-    turning = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_BALL)
-    return np.isin(model.jnt_type, turning)
+    kind, joint = model.jnt_type, mujoco.mjtJoint
+    return np.asarray((kind == int(joint.mjJNT_HINGE)) | (kind == int(joint.mjJNT_BALL)))
 
 
 def _sums_angles(model: mujoco.MjModel, tendon: int, is_angle: NDArray[np.bool_]) -> bool:
@@ -173,6 +253,6 @@ def _couples_angles(model: mujoco.MjModel, equality: int, is_angle: NDArray[np.b
 def _limit_ranges(model: mujoco.MjModel, joints: NDArray[np.intp]) -> _Float:
     """Lower and upper limits; a ball joint has its angle bounded by the larger of the two."""
     ranges = _float64(model.jnt_range[joints])
-    ball = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_BALL
+    ball = model.jnt_type[joints] == int(mujoco.mjtJoint.mjJNT_BALL)
     ranges[ball, 1] = ranges[ball].max(axis=1)
     return ranges

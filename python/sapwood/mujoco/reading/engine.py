@@ -18,6 +18,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.mujoco.reading.engine_fields import FIELDS
@@ -136,7 +137,7 @@ def read_layout() -> dict[str, int]:
     Raises
     ------
     EngineError
-        Where a field is missing or of another type.
+        If a field is missing or of another type.
     """
     try:
         structs = {name: _read_struct(name) for name in {field.structure for field in _FIELDS}}
@@ -164,44 +165,51 @@ def read_layout() -> dict[str, int]:
 
 
 @functools.cache
-def _option_struct() -> _Struct | None:
-    try:
-        return _read_struct("mjOption")
-    except (EngineError, KeyError, AttributeError, TypeError):
-        return None
+def _option_struct() -> _Struct:
+    return _read_struct("mjOption")
 
 
-def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, Any]:
-    """The numbers of ``model.opt`` where they lie in memory, as ctypes objects.
+def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """The numbers of ``model.opt`` where they lie in memory, as arrays of one entry.
 
     Parameters
     ----------
     opt : mujoco.MjOption
-        That of a model, which must outlive the result.
+        The options of a model, which must outlive the result.
     names : collection of str
         Its fields that are numbers.
 
     Returns
     -------
     dict
-        By name; empty where this version of MuJoCo does not say where they lie.
+        Arrays by name.
+
+    Raises
+    ------
+    EngineError
+        If a field does not lie where MuJoCo's own description puts it.
     """
     struct = _option_struct()
-    if struct is None or any(struct.types.get(name) not in _SCALARS for name in names):
-        return {}
     begin = opt.gravity.ctypes.data - struct.offsets["gravity"]
-    found: dict[str, Any] = {
-        name: _SCALARS[struct.types[name]].from_address(begin + struct.offsets[name])
-        for name in names
-    }
-    return found if all(found[name].value == getattr(opt, name) for name in names) else {}
+    found = {}
+    for name in names:
+        described, value = struct.types.get(name), getattr(opt, name)
+        if described not in _SCALARS:
+            raise EngineError(f"opt.{name} is {described}, which is not known")
+        kind: Any = _SCALARS[described]
+        place = (kind * 1).from_address(begin + struct.offsets[name])
+        number = np.ctypeslib.as_array(place)
+        if number[0] != value == value:
+            raise EngineError(f"opt.{name} does not lie where MuJoCo's own description puts it")
+        found[name] = number
+    return found
 
 
 # ---- trial --------------------------------------------------------------------------------------
 
 
 def _try_layout(layout: dict[str, int]) -> None:
-    """Compare what lies at the offsets with what the package says, on a live model."""
+    """Compare the values at the offsets with the package's, on a live model."""
     model = mujoco.MjModel.from_xml_string(_TRIAL)
     model.opt.timestep, model.opt.cone = 0.0123, mujoco.mjtCone.mjCONE_ELLIPTIC
     model.opt.disableactuator, model.opt.jacobian = 5, mujoco.mjtJacobian.mjJAC_SPARSE
@@ -260,7 +268,7 @@ def read_addresses() -> dict[str, int]:
     Raises
     ------
     EngineError
-        Where a function is missing.
+        If a function is missing.
     """
     # the symbols of an extension module include those of the library that it was linked with, but
     # for Windows
@@ -285,12 +293,12 @@ def engine() -> object:
     Returns
     -------
     object
-        The same one for the whole process.
+        The same object for the whole process.
 
     Raises
     ------
     EngineError
-        Where this version of MuJoCo does not fit.
+        If this version of MuJoCo does not fit.
     """
     if np.dtype(mujoco.MJTNUM_DTYPE) != np.float64:
         raise EngineError("MuJoCo was built for single precision")

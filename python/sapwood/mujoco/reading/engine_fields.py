@@ -28,8 +28,8 @@ class EngineField(NamedTuple):
         Struct from which C counts the offset: model, data or contact.
     name : str
         Name of the field; of mjWarningStat the name in the C core.
-    type, shape, versions, readers, change : str
-        As in the header; of mjWarningStat `change` is the name of the warning.
+    type, shape, versions, readers, change, again : str
+        Columns of the header; for mjWarningStat `change` is the name of the warning.
     """
 
     structure: str
@@ -40,6 +40,7 @@ class EngineField(NamedTuple):
     versions: str
     readers: str
     change: str
+    again: str
 
     @property
     def key(self) -> str:
@@ -58,6 +59,9 @@ class EngineField(NamedTuple):
         return _TYPES[self.type].endswith("*")
 
 
+# values of `change` with which a field is read again
+READ_AGAIN = ("READ", "READ_OR_FIXED", "CHECKED", "CHECKED_OR_FIXED")
+
 FIELDS = tuple(EngineField(*row) for row in _core.MUJOCO_FIELDS)
 
 
@@ -67,7 +71,7 @@ def fields_of(structure: str, *changes: str) -> tuple[str, ...]:
     Parameters
     ----------
     structure : str
-        As in :class:`EngineField`.
+        The name in :class:`EngineField`.
     *changes : str
         Values of `change`.
 
@@ -83,4 +87,24 @@ def fields_of(structure: str, *changes: str) -> tuple[str, ...]:
         if field.structure == structure
         and field.change in changes
         and (field.is_array or not arrays_alone)
+    )
+
+
+def fields_before(part: str) -> tuple[str, ...]:
+    """Names of the arrays and options that a part of a stepper follows from.
+
+    Parameters
+    ----------
+    part : str
+        Value of `again`.
+
+    Returns
+    -------
+    tuple of str
+        Names; of options as ``opt.gravity``.
+    """
+    return tuple(
+        f"opt.{field.name}" if field.structure == "mjOption" else field.name
+        for field in FIELDS
+        if field.again == part and field.change in READ_AGAIN
     )

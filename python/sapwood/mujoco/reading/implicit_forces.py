@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sapwood.mujoco.reading.adaptations import is_implicit
 from sapwood.mujoco.reading.controllers import Controller
 
-_GAIN, _BIAS = mujoco.mjtGain, mujoco.mjtBias
+# numbers instead of enums, to compare arrays with them
+_FIXED_GAIN, _AFFINE_GAIN = int(mujoco.mjtGain.mjGAIN_FIXED), int(mujoco.mjtGain.mjGAIN_AFFINE)
+_NO_BIAS, _AFFINE_BIAS = int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 def _has_damped_tendons(model: mujoco.MjModel) -> bool:
@@ -31,16 +33,16 @@ def _has_damped_tendons(model: mujoco.MjModel) -> bool:
 def _has_fixed_gain(model: mujoco.MjModel) -> NDArray[np.bool_]:
     """Actuators with a gain that does not depend on velocities."""
     gain = model.actuator_gaintype
-    affine = (gain == _GAIN.mjGAIN_AFFINE) & (model.actuator_gainprm[:, 2] == 0.0)
-    fixed: NDArray[np.bool_] = (gain == _GAIN.mjGAIN_FIXED) | affine
+    affine = (gain == _AFFINE_GAIN) & (model.actuator_gainprm[:, 2] == 0.0)
+    fixed: NDArray[np.bool_] = (gain == _FIXED_GAIN) | affine
     return fixed
 
 
 def _has_fixed_bias(model: mujoco.MjModel) -> NDArray[np.bool_]:
     """Actuators with a bias that does not depend on velocities."""
     bias = model.actuator_biastype
-    affine = (bias == _BIAS.mjBIAS_AFFINE) & (model.actuator_biasprm[:, 2] == 0.0)
-    fixed: NDArray[np.bool_] = (bias == _BIAS.mjBIAS_NONE) | affine
+    affine = (bias == _AFFINE_BIAS) & (model.actuator_biasprm[:, 2] == 0.0)
+    fixed: NDArray[np.bool_] = (bias == _NO_BIAS) | affine
     return fixed
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.base.checks import boolean
 from sapwood.base.hints import warn_caller
-from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.constraints.materials import ConstraintMaterial, Stiffness
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (
@@ -27,8 +27,9 @@ from sapwood.mujoco.reading.adaptations import (
     report_presolved,
 )
 from sapwood.mujoco.reading.arrays import forest_arrays
-from sapwood.mujoco.reading.controllers import BOUNDED, controllers, release_controllers
-from sapwood.mujoco.reading.elements import element_arrays
+from sapwood.mujoco.reading.changes import ALL, GAINS, SLOPES, Changes
+from sapwood.mujoco.reading.controllers import Controller, controllers, release_controllers
+from sapwood.mujoco.reading.elements import element_arrays, element_materials
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.fields import Field, Fields, fields_of
 from sapwood.mujoco.reading.implicit_forces import has_implicit_forces
@@ -47,13 +48,13 @@ _HOW_TO_LOAD = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Reading:
-    """What is read of a model follows from these arguments of :class:`Stepper`.
+    """The arguments of :class:`Stepper` that the reading of a model depends on.
 
     Attributes
     ----------
     time_step, contact, materials, constraint, constraints, implicit_actuators, ignore, settings, \
 friction, speculative, release_speed
-        As given there.
+        The arguments of the stepper.
     """
 
     time_step: float | None
@@ -69,19 +70,19 @@ friction, speculative, release_speed
     release_speed: float | None
 
     def adapt(self, model: mujoco.MjModel, scheme: Scheme) -> Iterator[str]:
-        """Change what the stepper takes in another way than MuJoCo.
+        """Change the private model where the stepper differs from MuJoCo.
 
         Parameters
         ----------
         model : mujoco.MjModel
             The private copy of the stepper; changed.
         scheme : Scheme
-            Of the steps.
+            Scheme of the steps.
 
         Yields
         ------
         str
-            What is changed.
+            Text on each change.
         """
         yield from leave_out(model, self.ignore)
         yield from clear_flags(model)
@@ -90,7 +91,13 @@ friction, speculative, release_speed
             yield from choose_integrator(model)
             yield from report_presolved(model)
 
-    def read(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
+    def read(
+        self,
+        model: mujoco.MjModel,
+        scheme: Scheme,
+        last: StepParameters | None = None,
+        changes: Changes = ALL,
+    ) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
 
         Parameters
@@ -98,37 +105,51 @@ friction, speculative, release_speed
         model : mujoco.MjModel
             The private copy of the stepper; changed.
         scheme : Scheme
-            Of the steps.
+            Scheme of the steps.
+        last : StepParameters, optional
+            The last parameters; unchanged parts are the same objects again.
+        changes : Changes
+            The changes since then.
 
         Returns
         -------
         dict
-            ``forest``, ``implicit``, ``elements``, ``released``, ``settings``, ``speculative`` and
-            ``release`` of :class:`StepParameters`.
+            The fields of :attr:`StepParameters.arrays`.
         """
         symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
-        controlled = controllers(model) if self.implicit_actuators and symplectic else []
-        implicit = symplectic and has_implicit_forces(model, controlled)
+        changes = ALL if last is None else changes
         faults: list[str] = []
-        forest = forest_arrays(model, self.contact, self.materials, dt, implicit, faults)
-        elements = element_arrays(model, self.constraint, self.constraints, dt, controlled, faults)
-        fields_in_numbers(model, faults)  # which are read after this
-        cores = np.flatnonzero(forest["core"])
-        check_model(model, None if symplectic else scheme, cores, faults)
-        settings = settings_of_steps(self.settings, self.friction, model, forest["core"], scheme)
-        by_law = symplectic and settings.friction == "coulomb"
-        bounded = {name: np.array(getattr(model, name), dtype=bool) for name in BOUNDED}
-        release_controllers(model, controlled)
-        released = {name: was & (getattr(model, name) == 0) for name, was in bounded.items()}
-        return {
-            "forest": forest,
-            "implicit": implicit,
-            "elements": elements,
-            "released": released,
-            "settings": settings,
-            "speculative": by_law if self.speculative is None else self.speculative,
-            "release": release_speeds(model, self.release_speed, scheme),
-        }
+        found: dict[str, Any] = {} if last is None else last.arrays
+        if changes.any_of(*GAINS):
+            acts = self.implicit_actuators and symplectic
+            found["controlled"] = controllers(model) if acts else []
+        if changes.any_of(*SLOPES):
+            found["implicit"] = symplectic and has_implicit_forces(model, found["controlled"])
+        found["forest"] = forest_arrays(
+            model, self.contact, self.materials, dt, found["implicit"], faults,
+            found.get("forest"), changes,
+        )  # fmt: skip
+        if changes.are_all:
+            found["stiffness"] = element_materials(
+                model, self.constraint, self.constraints, dt, faults
+            )
+        found["elements"] = element_arrays(
+            model, found["stiffness"], found["controlled"], found.get("elements"), changes
+        )
+        core = found["forest"]["core"]
+        if changes.are_all:
+            fields_in_numbers(model, faults)  # pressure fields are read later
+        check_model(model, None if symplectic else scheme, np.flatnonzero(core), faults)
+        if changes.are_all:
+            settings = settings_of_steps(self.settings, self.friction, model, core, scheme)
+            by_law = symplectic and settings.friction == "coulomb"
+            found["settings"] = settings
+            found["speculative"] = by_law if self.speculative is None else self.speculative
+        if changes.any_of(*GAINS):
+            found["released"] = release_controllers(model, found["controlled"])
+        if changes.any_of("opt.gravity"):
+            found["release"] = release_speeds(model, self.release_speed, scheme)
+        return found
 
 
 def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
@@ -141,6 +162,19 @@ def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
             "symplectic_euler does"
         )
     return chosen
+
+
+# arrays of a model that are read, also again
+_READ = (
+    "forest", "controlled", "implicit", "stiffness", "elements", "released", "settings",
+    "speculative", "release",
+)  # fmt: skip
+
+
+def _are_same(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one is other or all(other[name] is array for name, array in one.items())
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -161,18 +195,22 @@ class StepParameters:
         Estimate of the Delassus blocks.
     forest : dict
         Constant arrays of trees, bodies and geoms, by the names of struct sap_forest of the C core.
+    controlled : list of Controller
+        Actuators that act implicitly.
     implicit : bool
         Whether smooth forces other than joint damping and implicit actuators are implicit, as the
         integrator of the model has them.
+    stiffness : dict
+        Stiffness and dissipation time of limits and equality constraints, by kind.
     elements : dict or None
-        Those of limits, equality constraints, friction loss and implicit actuators, by the names of
-        struct sap_elements; None where the model has none.
+        Arrays of limits, equality constraints, friction loss and implicit actuators, by the names
+        of struct sap_elements; None if the model has none.
     released : dict
-        Where flags of the model that bound actuator forces are cleared, as the C core bounds these.
+        Cleared flags of the model that bound actuator forces; the C core bounds these forces.
     reading : Reading
         The arguments of the stepper that the arrays depend on.
     notices : tuple of str
-        What was said of elements that the stepper takes in another way than MuJoCo.
+        Warnings on elements where the stepper differs from MuJoCo.
     options : tuple
         The options of the model that the steps stand on.
     speculative : bool
@@ -190,7 +228,9 @@ class StepParameters:
     beta: float
     delassus: Delassus
     forest: dict[str, NDArray[Any]]
+    controlled: list[Controller]
     implicit: bool
+    stiffness: dict[str, Stiffness]
     elements: dict[str, Any] | None
     released: dict[str, NDArray[np.bool_]]
     reading: Reading
@@ -269,37 +309,68 @@ class StepParameters:
         )
 
     def adapt_again(self) -> StepParameters:
-        """Adapt the model as it is now, and warn of what was not said yet.
+        """Adapt the current model, and give the warnings that are new.
 
         Returns
         -------
         StepParameters
-            With the same model; the same object where there is nothing new to say.
+            Parameters with the same model; the same object without news.
         """
         notices = tuple(self.reading.adapt(self.model, self.scheme))
         new = [text for text in notices if text not in self.notices]
         for text in new:
             warn_caller(text)
-        return dataclasses.replace(self, notices=self.notices + tuple(new)) if new else self
+        return self._with(notices=self.notices + tuple(new)) if new else self
 
-    def read_again(self) -> StepParameters:
-        """The same, with all that is read of the model as it is now.
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """All that is read of the model, by the names of attributes."""
+        return {name: getattr(self, name) for name in _READ}
+
+    def read_again(self, names: Collection[str]) -> StepParameters:
+        """The same, with the parts that depend on changed arrays read again.
+
+        Parameters
+        ----------
+        names : collection of str
+            Arrays of the model that have changed, and options, such as ``opt.gravity``.
 
         Returns
         -------
         StepParameters
-            With the same model.
+            Parameters with the same model.
 
         Raises
         ------
         NotSupported, ValueError
-            As for :class:`Stepper`.
+            The same as for :class:`Stepper`.
         """
-        for name, cleared in self.released.items():
-            getattr(self.model, name)[cleared] = True
+        if set(names) == {"opt.gravity"}:
+            speeds = release_speeds(self.model, self.reading.release_speed, self.scheme)
+            return self._with(release=speeds)
+        changes = Changes(names)
+        if changes.any_of(*GAINS):
+            for name, cleared in self.released.items():
+                getattr(self.model, name)[cleared] = True
         fields = None if self.fields is None else self.fields.read_again(self.model)
-        return dataclasses.replace(
-            self, **self.reading.read(self.model, self.scheme), fields=fields
+        found = self.reading.read(self.model, self.scheme, self, changes)
+        return self._with(**found, fields=fields)
+
+    def _with(self, **fields: Any) -> StepParameters:
+        """The same with other fields; the names of the geoms never change."""
+        other = dataclasses.replace(self, **fields)
+        if "geom_names" in self.__dict__:
+            other.__dict__["geom_names"] = self.geom_names
+        return other
+
+    def differs_in_release(self, other: StepParameters) -> bool:
+        """Whether all but the release speeds is the same, to the object."""
+        return (
+            _are_same(self.forest, other.forest)
+            and _are_same(self.elements, other.elements)
+            and self.settings is other.settings
+            and self.speculative == other.speculative
+            and self.fields is other.fields
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Versions of MuJoCo: those that are accepted, and those that were tested."""
+"""Versions of MuJoCo: accepted and tested ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OLDEST, TOO_NEW = (3, 12), (5, 0)
 
 
 def check_version(version: str) -> None:
-    """Raise ImportError when a version of MuJoCo is older or newer than those that are accepted."""
+    """Raise ImportError if a version of MuJoCo is older or newer than the accepted ones."""
     major, minor = (int(part) for part in version.split(".")[:2])
     if not OLDEST <= (major, minor) < TOO_NEW:
         oldest, too_new = (".".join(map(str, bound)) for bound in (OLDEST, TOO_NEW))

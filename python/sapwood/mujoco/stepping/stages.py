@@ -1,47 +1,94 @@
-"""MuJoCo's stages of a step as Python calls them."""
+"""The parts of a step, each one call into the C core, which calls MuJoCo's stages."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any
 
 import mujoco
+import numpy as np
+from numpy.typing import NDArray
 
-from sapwood import _core
-from sapwood.mujoco.reading.arrays import STATE_NAMES, Bound
-from sapwood.mujoco.results.faults import MORE_MEMORY, bad_value_text, fault_text, mujoco_error_text
-from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.results.faults import error_of
+
+_Float = NDArray[np.float64]
 
 
-def start_step(model: mujoco.MjModel, bound: Bound) -> None:
-    """Check the state and run MuJoCo's stages up to the velocity-dependent ones.
+class Stages:
+    """Parts of the steps of one model, in memory of their own.
+
+    Each raises StepError if no step can be taken, and exceptions of MuJoCo's callbacks.
 
     Parameters
     ----------
-    model : mujoco.MjModel
-        The model.
-    bound : Bound
-        Its data.
+    parameters : StepParameters
+        Parameters of the stepper.
+    engine : object
+        The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
 
-    Raises
-    ------
-    StepError
-        Where no step can be taken from this state.
+    Attributes
+    ----------
+    core : _core.ModelStepper
+        The stepper of the C core, with the gathered problem and its solution.
+    engine : object
+        The loaded MuJoCo.
     """
-    data = bound.data
-    bad = _core.first_bad(bound.state, mujoco.mjMAXVAL)
-    if bad is not None:
-        array, index = bad
-        raise StepError(bad_value_text(STATE_NAMES[array], bound.state[array], index), data.time)
-    full = bound.contacts_full.number, bound.rows_full.number
-    try:
-        mujoco.mj_step1(model, data)
-    except mujoco.FatalError as error:
-        raise StepError(mujoco_error_text(str(error)), data.time) from None
-    if (bound.contacts_full.number, bound.rows_full.number) != full:
-        raise StepError(MORE_MEMORY, data.time)
 
+    def __init__(self, parameters: StepParameters, engine: object) -> None:
+        self.core, self.engine = parameters.make_core(), engine
+        self._model = parameters.model
 
-def raise_fault(core: _core.ModelStepper, model: mujoco.MjModel, data: mujoco.MjData) -> NoReturn:
-    """Raise StepError for the fault that a core found in a step of ``data``."""
-    code, index = core.fault()
-    raise StepError(fault_text(_core.FAULTS[code], index, model, data), data.time)
+    def _check(self, failure: Any, data: mujoco.MjData) -> None:
+        error = error_of(failure, self._model, data)
+        if error is not None:
+            raise error
+
+    def start(self, data: mujoco.MjData) -> None:
+        """First half of a step, up to the velocity-dependent quantities."""
+        self._check(self.core.start(self.engine, self._model, data), data)
+
+    def evaluate(self, data: mujoco.MjData) -> None:
+        """Find positions, velocities and forces of a state, without sensors and controls."""
+        self._check(self.core.evaluate(self.engine, self._model, data), data)
+
+    def gather(self, data: mujoco.MjData, velocity: _Float | None = None) -> None:
+        """Gather the contact problem of data whose forces were found.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The data.
+        velocity : ndarray (nv,), optional
+            Velocity at the start of the step; by default the velocity of the data.
+        """
+        self._check(self.core.gather(self.engine, self._model, data, velocity), data)
+
+    def begin(self, data: mujoco.MjData) -> None:
+        """All stages of a step before its contact part."""
+        self.start(data)
+        self._check(self.core.find_forces(self.engine, self._model, data), data)
+
+    def solve(self, data: mujoco.MjData) -> None:
+        """Gather, solve and write back the contact part of data whose forces were found."""
+        self._check(self.core.solve(self.engine, self._model, data), data)
+
+    def write(
+        self,
+        data: mujoco.MjData,
+        v: _Float,
+        gamma: _Float,
+        group_gamma: _Float,
+        spin_gamma: _Float,
+    ) -> None:
+        """Write qacc, qfrc_constraint and efc_force for a solution found elsewhere.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The data whose problem was gathered last.
+        v, gamma, group_gamma, spin_gamma : ndarray
+            Velocity, and impulses of contacts, other constraints, and torsional and rolling
+            friction.
+        """
+        impulses = gamma, group_gamma, spin_gamma
+        self._check(self.core.write(self.engine, self._model, data, v, *impulses), data)

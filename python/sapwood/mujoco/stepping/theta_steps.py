@@ -1,16 +1,17 @@
 """Steps of a MuJoCo model by the other schemes of the theta-method, section IV.
 
-A step starts like any other, with MuJoCo's stages and sensors at (q_0, v_0) and the control
-callback. The free motion is found on data of its own. Then MuJoCo's stages run on the user's data
-at (q^θq, v^θv): contacts, forces and the sensors of accelerations and forces are those of that
-state. The contact problem is gathered there by the C core and solved in the linearized momentum of
-Eq. (14), and ``mj_Euler`` ends the step, with the positions of Eq. (8) in place of its own.
+A step begins with MuJoCo's stages and sensors at (q_0, v_0) and the control callback. The free
+motion is found on separate data. Then MuJoCo's stages run on the user's data at (q^θq, v^θv), where
+contacts, forces and the sensors of accelerations and forces are taken. The C core gathers the
+contact problem there, which is solved in the linearized momentum of Eq. (14). ``mj_Euler`` ends the
+step, with the positions of Eq. (8) instead of its own.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,25 +19,35 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.reading.arrays import Bound, contact_arrays, problem_arrays
+from sapwood import _core
+from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.results.faults import MORE_MEMORY, mujoco_error_text, outcome_text
+from sapwood.mujoco.results.faults import mujoco_error_text, outcome_text
 from sapwood.mujoco.results.groups import constraint_groups
-from sapwood.mujoco.results.results import UNCONVERGED, Counts, StepError
-from sapwood.mujoco.stepping import stages
+from sapwood.mujoco.results.recording import Recording
+from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, Counts, StepError
 from sapwood.mujoco.stepping.forks import free_in_children
 from sapwood.mujoco.stepping.free_model import FreeMujoco
-from sapwood.mujoco.stepping.steps import StagedSteps
+from sapwood.mujoco.stepping.stages import Stages
+from sapwood.mujoco.stepping.steps import Ended
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.solution import Solution, Status
+from sapwood.solution import FALLBACKS, Solution, Status
 from sapwood.solver import SapSolver
 from sapwood.stepping import Contacts, FreeMotionError, contact_problem, free_motion
 
 _Float = NDArray[np.float64]
 
-_Arrays = tuple[NDArray[Any] | None, ...]
-_CoreArrays = tuple[_Arrays, _Arrays, _Arrays, tuple[Any, ...] | None]
+# fields of a record that are fields of the solution
+_RECORDED = (
+    "status",
+    "iterations",
+    "total_iterations",
+    "line_search_trials",
+    "momentum_error",
+    "velocity_error_bound",
+    "coulomb_error",
+)
 
 _NONE = np.zeros(0)
 
@@ -44,7 +55,7 @@ _NONE = np.zeros(0)
 def _with_solution(
     contacts: NDArray[np.void], problem: ContactProblem, solution: Solution
 ) -> NDArray[np.void]:
-    """Contacts that were gathered alone, as what was solved tells of them."""
+    """Contacts of the C core, which gathered but did not solve them, with the solution."""
     dt = problem.dt
     slip = solution.v_c[:, :2] - (0.0 if problem.v_hat_t is None else problem.v_hat_t)
     contacts["distance"] = problem.phi0
@@ -57,40 +68,68 @@ def _with_solution(
     return contacts
 
 
-class ThetaSteps(StagedSteps):
-    """Steps of one model by one scheme, in place of those that the C core takes by itself.
+def _fill_record(record: np.void, time: float, solution: Solution) -> None:
+    """Tell of a step; ``seconds`` and ``overlap`` are left out.
+
+    Parameters
+    ----------
+    record : record of STEP_RECORD
+        The record to write.
+    time : float
+        At the end of the step, s.
+    solution : Solution
+        The solution of the step.
+    """
+    record["time"], record["contacts"] = time, len(solution.gamma)
+    record["islands"], record["deep_contacts"] = solution.n_islands, solution.deepened.size
+    record["dense_islands"] = sum(island.storage == "dense" for island in solution.algorithm)
+    taken = {name for island in solution.algorithm for name in island.fallbacks}
+    record["fallbacks"] = sum(1 << k for k, name in enumerate(FALLBACKS) if name in taken)
+    record["solver_seconds"] = solution.timing["seconds"]
+    for name in _RECORDED:
+        record[name] = getattr(solution, name)
+
+
+class ThetaSteps:
+    """Steps of one model by one scheme other than symplectic Euler.
 
     Parameters
     ----------
     parameters : StepParameters
-        Of the stepper.
+        Parameters of the stepper.
+    engine : object
+        The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
     """
 
-    def __init__(self, parameters: StepParameters) -> None:
-        super().__init__(parameters)
+    def __init__(self, parameters: StepParameters, engine: object) -> None:
+        self._parameters, self._model, self._engine = parameters, parameters.model, engine
         self._solver = SapSolver(parameters.settings)
         self._counts = dict.fromkeys((Status.converged, *UNCONVERGED), 0)
         self._allocate()
-        self._contacts = self._core.contacts()
-        self._groups: dict[str, Any] = self._core.groups()
+        core = self._stages.core
+        self._contacts, self._groups = core.contacts(), core.groups()
         self._solution: Solution | None = None
         self._overlap = 0.0
         free_in_children(self, ThetaSteps._free)
 
     def _allocate(self) -> None:
-        """What one thread works on at a time."""
+        """Allocate the objects that one thread works on at a time."""
         parameters, self._lock = self._parameters, threading.RLock()
-        # gathers the contacts
-        self._core = parameters.make_core()
+        self._stages = Stages(parameters, self._engine)
         self._free_model = FreeMujoco(parameters.model, parameters.forest["damping"])
         self._before = mujoco.MjData(parameters.model)
 
     def _free(self) -> None:
-        """Let go, in a child process, what a thread was at work on that stayed behind."""
+        """Release, in a child process, the work of a thread that stayed behind in the parent."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:
             self._allocate()
+
+    def take_over(self, parameters: StepParameters) -> bool:
+        """Nothing is taken over; see :class:`Steps`."""
+        del parameters
+        return False
 
     def counts(self) -> Counts:
         """Steps by the status of their solve."""
@@ -119,22 +158,79 @@ class ThetaSteps(StagedSteps):
 
     # ---- the step -------------------------------------------------------------------------------
 
+    def run(
+        self,
+        data: mujoco.MjData,
+        steps: int,
+        records: NDArray[np.void] | None,
+        *,
+        signals: bool,
+        recording: Recording | None = None,
+    ) -> Ended:
+        """Take some steps; see :class:`Steps`."""
+        del signals  # Python looks for them
+        taken = notable = 0
+        try:
+            while taken < steps:
+                start, record = time.perf_counter(), None if records is None else records[taken]
+                notable += self._step(data, record)
+                if recording is not None:
+                    recording.keep(data, self.contacts())
+                if record is not None:
+                    record["seconds"] = time.perf_counter() - start
+                taken += 1
+        except BaseException as failure:
+            return taken, notable, failure
+        return taken, notable, None
+
+    def prepare(
+        self,
+        data: mujoco.MjData,
+        watches: tuple[_core.ByteWatch, ...],
+        forget: Callable[[object], object],
+    ) -> _core.PreparedStep | None:
+        """None: the stages are put together in Python; see :class:`Steps`."""
+        del data, watches, forget
+        return None
+
+    def _step(self, data: mujoco.MjData, record: np.void | None) -> bool:
+        with self._whole(data):
+            self._parameters.check_options()
+            self.start(data)
+            solution = self._finish(data)
+        if record is not None:
+            _fill_record(record, float(data.time), solution)
+            record["overlap"] = self._overlap
+        return self._is_notable(solution)
+
+    def start(self, data: mujoco.MjData) -> None:
+        """First half of a step; see :class:`Steps`."""
+        self._stages.start(data)
+
+    def finish(self, data: mujoco.MjData) -> bool:
+        """Take the step whose first half is done; see :class:`Steps`."""
+        with self._whole(data):
+            solution = self._finish(data)
+        return self._is_notable(solution)
+
+    def _is_notable(self, solution: Solution) -> bool:
+        return solution.status in UNCONVERGED or self._overlap > DEEP_OVERLAP
+
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, with v* of the free motion and A of Eq. (11).
 
-        Nothing of it is left out in steps.
+        No constraint is left out of these steps.
         """
         del as_solved
         scratch = mujoco.MjData(self._model)
         mujoco.mj_copyData(scratch, self._model, data)
-        bound = Bound.of(self._model, scratch)
         with self._lock:
-            self.start(bound)
-            return self._stage(bound)
+            self.start(scratch)
+            return self._stage(scratch)
 
     @contextmanager
     def _whole(self, data: mujoco.MjData) -> Iterator[None]:
-        """All of `data` is as it was, contacts, forces and sensors too, where a step fails."""
+        """Restore all of `data`, contacts, forces and sensors included, if a step fails."""
         with self._lock:
             mujoco.mj_copyData(self._before, self._model, data)
             try:
@@ -143,11 +239,11 @@ class ThetaSteps(StagedSteps):
                 mujoco.mj_copyData(data, self._model, self._before)
                 raise
 
-    def _finish(self, bound: Bound) -> Status:
-        data, model = bound.data, self._model
+    def _finish(self, data: mujoco.MjData) -> Solution:
+        model, core = self._model, self._stages.core
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
-        problem = self._stage(bound)
-        contacts, groups = self._core.contacts(), self._core.groups()
+        problem = self._stage(data)
+        contacts, groups = core.contacts(), core.groups()
         solution = self._solver.solve(problem)
         if solution.status not in self._counts:
             raise StepError(outcome_text(solution.status, solution.tree), data.time)
@@ -155,7 +251,7 @@ class ThetaSteps(StagedSteps):
         groups["gamma"] = np.concatenate([_NONE, *(group.gamma for group in found)])
         groups["v_c"] = np.concatenate([_NONE, *(group.v_c for group in found)])
         spin_gamma = _NONE if solution.spin_gamma is None else solution.spin_gamma
-        self._write(bound, v_0, solution, groups["gamma"], spin_gamma)
+        self._stages.write(data, solution.v, solution.gamma, groups["gamma"], spin_gamma)
         data.flg_rnepost = 0
         mujoco.mj_sensorAcc(model, data)
 
@@ -169,10 +265,10 @@ class ThetaSteps(StagedSteps):
         self._solution, self._groups = solution, groups
         self._contacts = _with_solution(contacts, problem, solution)
         self._overlap = self._largest_overlap(contacts)
-        return solution.status
+        return solution
 
     def _largest_overlap(self, contacts: NDArray[np.void]) -> float:
-        """That of rigid contacts where the scheme has them, in widths of the narrower geom."""
+        """Largest overlap of rigid contacts under the scheme, in widths of the narrower geom."""
         forest, geom = self._parameters.forest, contacts["geom"]
         rigid = np.isinf(forest["stiffness"][geom]).all(axis=1)
         depth = -contacts["distance"][rigid] / forest["geom_width"][geom[rigid]].min(axis=1)
@@ -180,33 +276,21 @@ class ThetaSteps(StagedSteps):
 
     # ---- parts of a step ------------------------------------------------------------------------
 
-    def _stage(self, bound: Bound) -> ContactProblem:
+    def _stage(self, data: mujoco.MjData) -> ContactProblem:
         """Free motion, and the contact problem at (q^θq, v^θv), with data left there."""
-        data, model, parameters, core = bound.data, self._model, self._parameters, self._core
+        parameters, core = self._parameters, self._stages.core
         scheme, dt, now = parameters.scheme, parameters.time_step, float(data.time)
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
-        full = bound.contacts_full.number, bound.rows_full.number
         self._free_model.load(data)
         try:
             free = free_motion(self._free_model, scheme, dt, q_0, v_0, time=now)
-            data.qpos[:] = free.q_theta
-            data.qvel[:] = scheme.force_velocity(free.v, v_0)
-            mujoco.mj_fwdPosition(model, data)
-            mujoco.mj_fwdVelocity(model, data)
-            mujoco.mj_fwdActuation(model, data)
-            mujoco.mj_fwdAcceleration(model, data)
         except FreeMotionError as error:
             raise StepError(error.args[0], now) from error
         except mujoco.FatalError as error:
             raise StepError(mujoco_error_text(str(error)), now) from None
-        if (bound.contacts_full.number, bound.rows_full.number) != full:
-            raise StepError(MORE_MEMORY, now)
-        try:
-            code = core.gather(*self._arrays(bound, v_0))
-        except ValueError as error:
-            raise StepError(str(error), now) from None
-        if code < 0:
-            stages.raise_fault(core, model, data)
+        data.qpos[:], data.qvel[:] = free.q_theta, scheme.force_velocity(free.v, v_0)
+        self._stages.evaluate(data)
+        self._stages.gather(data, v_0)
         arrays = problem_arrays(core)
         contacts = Contacts(
             arrays["tree_a"],
@@ -233,28 +317,7 @@ class ThetaSteps(StagedSteps):
                 sigma=parameters.sigma,
                 beta=parameters.beta,
                 delassus=parameters.delassus,
-                source=f"MuJoCo model '{model_name(model)}', time {now:.6g} s, {scheme.name}",
+                source=f"MuJoCo model '{model_name(self._model)}', time {now:.6g} s, {scheme.name}",
             )
         except ValueError as error:
             raise StepError(f"contact problem: {error}", now) from error
-
-    def _arrays(self, bound: Bound, v_0: _Float) -> _CoreArrays:
-        """What the core reads and writes, with the velocity at the start of the step."""
-        elements = bound.elements(self._model) if self._parameters.constrained else None
-        state = v_0, *bound.inputs[1:]
-        return state, contact_arrays(bound.data), bound.outputs(), elements
-
-    def _write(
-        self,
-        bound: Bound,
-        v_0: _Float,
-        solution: Solution,
-        group_gamma: _Float,
-        spin_gamma: _Float,
-    ) -> None:
-        """qacc, qfrc_constraint and efc_force, as after a step of the core."""
-        arrays = self._arrays(bound, v_0)
-        impulses = solution.gamma, group_gamma, spin_gamma
-        code = self._core.write(*arrays, solution.v, *impulses)
-        if code < 0:
-            stages.raise_fault(self._core, self._model, bound.data)

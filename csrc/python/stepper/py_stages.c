@@ -1,0 +1,173 @@
+#include "python/stepper/py_stages.h"
+
+#include "mujoco/stages/step.h"
+#include "python/stepper/py_world.h"
+
+/* Opens the world of the arguments api, model and data. 0, or -1 with an exception. */
+static int open_world(sap_mujoco_world **world, sapwood_watch *watch, PyObject *stepper,
+                      PyObject *const objects[3], PyObject *memory) {
+  sapwood_place place;
+  return sapwood_place_find(&place, (sapwood_stepper *)stepper, objects[0], objects[1],
+                            objects[2]) < 0
+             ? -1
+             : sapwood_world_open(world, watch, &place, memory, 0);
+}
+
+static PyObject *close_world(sap_mujoco_world *world, PyObject *answer) {
+  sap_mujoco_close(world);
+  return answer;
+}
+
+/* ---- parts without arguments of their own --------------------------------------------------- */
+
+typedef sap_step_failure step_part(sap_mujoco_world *world);
+
+static PyObject *call_part(PyObject *self, PyObject *args, step_part *part) {
+  PyObject *objects[3];
+  sap_mujoco_world *world;
+  sapwood_watch watch;
+  if (!PyArg_ParseTuple(args, "OOO", &objects[0], &objects[1], &objects[2]) ||
+      open_world(&world, &watch, self, objects, Py_None) < 0) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  part(world);
+  Py_END_ALLOW_THREADS
+  return close_world(world, sapwood_world_failure(world));
+}
+
+const char sapwood_stepper_start_doc[] =
+    "start($self, api, model, data, /)\n--\n\n"
+    "First half of a step of `data`, up to the velocity-dependent quantities. Returns None, or "
+    "why\n"
+    "the step cannot be taken, as `run` does; so do the other parts of a step. None of them looks\n"
+    "at the options of the model.";
+
+PyObject *sapwood_stepper_start(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_start);
+}
+
+const char sapwood_stepper_find_forces_doc[] =
+    "find_forces($self, api, model, data, /)\n--\n\n"
+    "Find actuator forces, accelerations, and qDeriv where the forest has its pattern.";
+
+PyObject *sapwood_stepper_find_forces(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_find_forces);
+}
+
+const char sapwood_stepper_evaluate_doc[] =
+    "evaluate($self, api, model, data, /)\n--\n\n"
+    "Find positions, velocities and forces of the state, without sensors and control callback.";
+
+PyObject *sapwood_stepper_evaluate(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_evaluate);
+}
+
+const char sapwood_stepper_solve_doc[] =
+    "solve($self, api, model, data, /)\n--\n\n"
+    "Gather, solve and write back the contact part of a step whose forces were found.";
+
+PyObject *sapwood_stepper_solve(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_solve);
+}
+
+/* ---- the second half ------------------------------------------------------------------------ */
+
+const char sapwood_stepper_finish_doc[] =
+    "finish($self, api, model, data, memory=None, /)\n--\n\n"
+    "Second half of a step: forces, contact, sensors, integration. Returns as `run` does.";
+
+PyObject *sapwood_stepper_finish(PyObject *self, PyObject *args) {
+  PyObject *objects[3], *memory = Py_None;
+  sap_mujoco_world *world;
+  sapwood_watch watch;
+  if (!PyArg_ParseTuple(args, "OOO|O:finish", &objects[0], &objects[1], &objects[2], &memory) ||
+      open_world(&world, &watch, self, objects, memory) < 0) {
+    return NULL;
+  }
+  int taken, notable;
+  Py_BEGIN_ALLOW_THREADS
+  taken = sap_mujoco_finish(world) == SAP_STEP_TAKEN;
+  notable = taken && sap_step_is_notable(sap_mujoco_record(world));
+  Py_END_ALLOW_THREADS
+  return close_world(world, sapwood_world_ended(world, taken, notable));
+}
+
+/* ---- steps that are solved elsewhere --------------------------------------------------------- */
+
+const char sapwood_stepper_gather_doc[] =
+    "gather($self, api, model, data, qvel=None, /)\n--\n\n"
+    "Gather the contact problem of a step whose forces were found, for `problem`. qvel: velocity\n"
+    "at the start of the step; None: that of the data.";
+
+PyObject *sapwood_stepper_gather(PyObject *self, PyObject *args) {
+  PyObject *objects[3], *velocity = Py_None;
+  PyArrayObject *qvel = NULL;
+  sap_mujoco_world *world;
+  sapwood_watch watch;
+  if (!PyArg_ParseTuple(args, "OOO|O:gather", &objects[0], &objects[1], &objects[2], &velocity) ||
+      open_world(&world, &watch, self, objects, Py_None) < 0) {
+    return NULL;
+  }
+  const npy_intp nv = sap_stepper_forest(((sapwood_stepper *)self)->core)->nv;
+  if (velocity != Py_None &&
+      (qvel = sapwood_as_float64(velocity, "qvel", 1, &nv, SAPWOOD_ANY)) == NULL) {
+    return close_world(world, NULL);
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sap_mujoco_gather(world, qvel == NULL ? NULL : sapwood_doubles(qvel));
+  Py_END_ALLOW_THREADS
+  Py_XDECREF(qvel);
+  return close_world(world, sapwood_world_failure(world));
+}
+
+enum { V, GAMMA, GROUP_GAMMA, SPIN_GAMMA, SOLUTION_ARRAYS };
+
+const char sapwood_stepper_write_doc[] =
+    "write($self, api, model, data, v, gamma, group_gamma, spin_gamma, /)\n--\n\n"
+    "Write a solution, found elsewhere, of the problem gathered last into the arrays that a step\n"
+    "leaves.";
+
+PyObject *sapwood_stepper_write(PyObject *self, PyObject *args) {
+  static const char *const names[SOLUTION_ARRAYS] = {
+      [V] = "v", [GAMMA] = "gamma", [GROUP_GAMMA] = "group_gamma", [SPIN_GAMMA] = "spin_gamma"};
+  PyObject *objects[3], *given[SOLUTION_ARRAYS], *answer = NULL;
+  PyArrayObject *solution[SOLUTION_ARRAYS] = {NULL};
+  sap_mujoco_world *world;
+  sapwood_watch watch;
+  if (!PyArg_ParseTuple(args, "OOOOOOO:write", &objects[0], &objects[1], &objects[2], &given[V],
+                        &given[GAMMA], &given[GROUP_GAMMA], &given[SPIN_GAMMA]) ||
+      open_world(&world, &watch, self, objects, Py_None) < 0) {
+    return NULL;
+  }
+  for (int i = 0; i < SOLUTION_ARRAYS; i++) {
+    solution[i] = sapwood_as_float64(given[i], names[i], -1, NULL, SAPWOOD_ANY);
+    if (solution[i] == NULL) {
+      goto done;
+    }
+  }
+  const struct sap_found found = {.v = sapwood_doubles(solution[V]),
+                                  .gamma = sapwood_doubles(solution[GAMMA]),
+                                  .group_gamma = sapwood_doubles(solution[GROUP_GAMMA]),
+                                  .spin_gamma = sapwood_doubles(solution[SPIN_GAMMA]),
+                                  .n_v = PyArray_SIZE(solution[V]),
+                                  .n_gamma = PyArray_SIZE(solution[GAMMA]),
+                                  .n_group_gamma = PyArray_SIZE(solution[GROUP_GAMMA]),
+                                  .n_spin_gamma = PyArray_SIZE(solution[SPIN_GAMMA])};
+  int fits;
+  Py_BEGIN_ALLOW_THREADS
+  fits = sap_mujoco_write(world, &found);
+  Py_END_ALLOW_THREADS
+  if (fits) {
+    answer = sapwood_world_failure(world);
+  } else {
+    PyErr_SetString(PyExc_ValueError,
+                    "v, gamma, group_gamma, spin_gamma or efc_force have another length than the "
+                    "problem has");
+  }
+done:
+  for (int i = 0; i < SOLUTION_ARRAYS; i++) {
+    Py_XDECREF(solution[i]);
+  }
+  return close_world(world, answer);
+}

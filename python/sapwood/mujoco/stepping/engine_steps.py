@@ -1,0 +1,151 @@
+"""Steps by symplectic Euler, with the loop, MuJoCo's stages and contact in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.mujoco.reading.arrays import problem_arrays
+from sapwood.mujoco.reading.names import model_name
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.results.faults import error_of
+from sapwood.mujoco.results.groups import constraint_groups
+from sapwood.mujoco.results.recording import Recording
+from sapwood.mujoco.results.results import Counts
+from sapwood.mujoco.stepping.friction_memories import FrictionMemories
+from sapwood.mujoco.stepping.stages import Stages
+from sapwood.mujoco.stepping.steps import Ended
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.solution import Solution
+
+
+class EngineSteps:
+    """The steps of one model.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of the stepper.
+    engine : object
+        The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
+    """
+
+    def __init__(self, parameters: StepParameters, engine: object) -> None:
+        self._parameters, self._model, self._engine = parameters, parameters.model, engine
+        self._stages = Stages(parameters, engine)
+        self._core = self._stages.core
+        self._memories = FrictionMemories(self._core, parameters.settings)
+
+    def start(self, data: mujoco.MjData) -> None:
+        """First half of a step; see :class:`Steps`."""
+        self._stages.start(data)
+
+    def finish(self, data: mujoco.MjData) -> bool:
+        """Take the step whose first half is done; see :class:`Steps`."""
+        memory = self._memories.of(data)
+        _, notable, failure = self._core.finish(self._engine, self._model, data, memory)
+        error = error_of(failure, self._model, data)
+        if error is not None:
+            raise error
+        return notable > 0
+
+    def prepare(
+        self,
+        data: mujoco.MjData,
+        watches: tuple[_core.ByteWatch, ...],
+        forget: Callable[[object], object],
+    ) -> _core.PreparedStep | None:
+        """One step of these data, in C; see :class:`Steps`."""
+        memory = self._memories.of(data)
+        return self._core.prepare(self._engine, self._model, data, memory, watches, forget)
+
+    def run(
+        self,
+        data: mujoco.MjData,
+        steps: int,
+        records: NDArray[np.void] | None,
+        *,
+        signals: bool,
+        recording: Recording | None = None,
+    ) -> Ended:
+        """Take some steps without the GIL; see :class:`Steps`."""
+        model, taken, notable = self._model, 0, 0
+        memory = self._memories.of(data)
+        while True:
+            rest = None if records is None else records[taken:]
+            room = None if recording is None else recording.room(steps - taken)
+            n, n_notable, failure = self._core.run(
+                self._engine, model, data, steps - taken, rest, signals, memory, room
+            )
+            taken += n
+            if recording is not None:
+                recording.taken += n
+            notable += n_notable
+            if not isinstance(failure, tuple) or failure[0] != "options":
+                return taken, notable, error_of(failure, model, data)
+            # the first step, or options were changed since the last one
+            try:
+                self._parameters.check_options()
+            except ValueError as refusal:
+                return taken, notable, refusal
+            self._core.accept_options(self._engine, model)
+
+    def take_over(self, parameters: StepParameters) -> bool:
+        """Release violations at other speeds, where all else is the same; see :class:`Steps`."""
+        if not parameters.differs_in_release(self._parameters):
+            return False
+        self._core.set_release(*parameters.release)
+        self._parameters = parameters
+        return True
+
+    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
+        """The contact problem of a state; see :class:`Steps`."""
+        parameters, model = self._parameters, self._model
+        if as_solved and parameters.settings.friction == "lagged":
+            raise ValueError("as_solved needs another friction than 'lagged', which has a memory")
+        scratch = mujoco.MjData(model)
+        mujoco.mj_copyData(scratch, model, data)
+        stages = Stages(parameters, self._engine)
+        stages.begin(scratch)
+        if as_solved:
+            stages.solve(scratch)
+        else:
+            stages.gather(scratch)
+        return ContactProblem(
+            **problem_arrays(stages.core),
+            constraints=constraint_groups(stages.core.groups()),
+            dt=parameters.time_step,
+            source=f"MuJoCo model '{model_name(model)}', time {data.time:.6g} s",
+            sigma=parameters.sigma,
+            beta=parameters.beta,
+            delassus=parameters.delassus,
+        )
+
+    def counts(self) -> Counts:
+        """Steps by the status of their solve."""
+        return self._core.counts()
+
+    def overlap(self) -> float:
+        """The largest overlap of the last step; see :class:`Steps`."""
+        return self._core.overlap()
+
+    def contacts(self) -> NDArray[np.void]:
+        """The contacts of the last step."""
+        return self._core.contacts()
+
+    def patches(self) -> dict[str, Any]:
+        """The surfaces of the last step."""
+        return self._core.patches()
+
+    def groups(self) -> dict[str, Any]:
+        """The other constraints of the last step."""
+        return self._core.groups()
+
+    def result(self) -> Solution | None:
+        """The solution of the last step; None before the first one."""
+        return self._core.result()
