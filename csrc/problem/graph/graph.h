@@ -10,8 +10,8 @@
  *
  * Only the remaining velocities of a reduced tree (reduction.h) are scalars. Whole components may
  * be left out, as dense storage solves them. The graph depends only on tree_nv, the trees and laws
- * of the triples, the number of remaining velocities of each tree and the trees left out. It is
- * reused while they stay the same. */
+ * of the triples, the number of remaining velocities of each tree and the trees that are left out.
+ * It is reused while they stay the same. */
 #ifndef SAPWOOD_PROBLEM_GRAPH_GRAPH_H
 #define SAPWOOD_PROBLEM_GRAPH_GRAPH_H
 

@@ -73,7 +73,8 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
                               double *v);
 
 /* Contacts of a problem, dense component by component and those of each in the order of the
- * problem, at contact_begin of the components. A component is unfit where a number breaks a rule. */
+ * problem, at contact_begin of the components. A component is unfit where a number breaks a rule.
+ */
 void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
                              struct sap_contact_alone *contact);
 

@@ -1,12 +1,12 @@
-/* Small components in dense storage: clamped rows, and under Coulomb's friction few contacts. So are
- * most steps of an arm, of a robot in the air or on its feet, and of a hand, with limits, dry
+/* Small components in dense storage: clamped rows, and under Coulomb's friction few contacts. So
+ * are most steps of an arm, of a robot in the air or on its feet, and of a hand, with limits, dry
  * friction, controllers and loops. The trees of a component are taken as one (component.h).
  *
  * Without contacts the cost of a component is quadratic between bounds in few velocities. With
  * contacts it is solved in the space of their impulses (contacts_alone.h). Either way rows that a
- * step turns are taken along before it ends (condensation.h), so that mostly one is enough, and neither
- * needs a graph or a plan. Where a few steps are not enough or a number breaks a rule, the component
- * is left to the islands, which begin anew. */
+ * step turns are taken along before it ends (condensation.h), so that mostly one is enough, and
+ * neither needs a graph or a plan. Where a few steps are not enough or a number breaks a rule, the
+ * component is left to the islands, which begin anew. */
 #ifndef SAPWOOD_SOLVER_DENSE_ROWS_ALONE_H
 #define SAPWOOD_SOLVER_DENSE_ROWS_ALONE_H
 

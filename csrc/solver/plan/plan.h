@@ -3,9 +3,9 @@
  * are solved, but for numbers of a tree or an island, which the thread that solves it alone writes:
  * the values of its factor, S of its trees, and the velocities of those that were reduced.
  *
- * It owns four blocks of memory: the masses of the trees, which dense storage shares, the graph, the
- * rows of its junction tree, and the numbers; a reduction and the list of triples have their own.
- * What a thread works on is in workspace.h. */
+ * It owns four blocks of memory: the masses of the trees, which dense storage shares, the graph,
+ * the rows of its junction tree, and the numbers; a reduction and the list of triples have their
+ * own. What a thread works on is in workspace.h. */
 #ifndef SAPWOOD_SOLVER_PLAN_PLAN_H
 #define SAPWOOD_SOLVER_PLAN_PLAN_H
 
