@@ -97,7 +97,7 @@ def test_what_contacts_do_is_that_of_the_solution(scheme, friction):
         told, solution = stepper.contacts, stepper.solution
         np.testing.assert_array_equal(told.region, solution.regions)
         np.testing.assert_array_equal(told.force, solution.gamma / stepper.time_step)
-        np.testing.assert_array_equal(told.friction, stepper._steps._core.problem()["mu"])
+        np.testing.assert_array_equal(told.friction, stepper._steps._stages.core.problem()["mu"])
         slip = solution.v_c[:, :2]
         np.testing.assert_allclose(told.slip_speed, np.hypot(*slip.T), rtol=1e-14)
         np.testing.assert_array_equal(told.acts, solution.gamma.any(axis=1))

@@ -40,6 +40,7 @@ class EngineSteps:
         self._stages = Stages(parameters, engine)
         self._core = self._stages.core
         self._memories = FrictionMemories(self._core, parameters.settings)
+        parameters.check_options()
         self._core.accept_options(engine, parameters.model)
 
     def start(self, data: mujoco.MjData) -> None:
