@@ -1,9 +1,9 @@
 #include "constraints/laws.h"
 
 const struct sap_law *const sap_laws[SAP_N_LAWS] = {
-    [SAP_LAW_CONTACT] = &sap_law_contact, [SAP_LAW_DISK] = &sap_law_disk,
-    [SAP_LAW_WIDE] = &sap_law_wide,       [SAP_LAW_BARRIER] = &sap_law_barrier,
-    [SAP_LAW_CLAMP] = &sap_law_clamp,     [SAP_LAW_JOINT] = &sap_law_joint,
+    [SAP_LAW_CONTACT] = &sap_law_contact,     [SAP_LAW_DISK] = &sap_law_disk,
+    [SAP_LAW_TORSIONAL] = &sap_law_torsional, [SAP_LAW_RIGID_CORE] = &sap_law_rigid_core,
+    [SAP_LAW_CLAMP] = &sap_law_clamp,         [SAP_LAW_JOINT] = &sap_law_joint,
 };
 
 void sap_pool_carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n,

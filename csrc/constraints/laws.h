@@ -103,7 +103,7 @@ struct sap_law {
                  const double *scale);
 };
 
-extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_wide, sap_law_barrier,
+extern const struct sap_law sap_law_contact, sap_law_disk, sap_law_torsional, sap_law_rigid_core,
     sap_law_clamp, sap_law_joint;
 
 extern const struct sap_law *const sap_laws[SAP_N_LAWS];

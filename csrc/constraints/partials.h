@@ -71,7 +71,7 @@ struct sap_pool;
 /* Differentiate the triple at this place, or the pair that begins there. */
 void sap_contact_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
 void sap_disk_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
-void sap_wide_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
+void sap_torsional_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
 void sap_barrier_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
 void sap_clamp_partials(const struct sap_pool *pool, int32_t place, struct sap_partials *to);
 

@@ -12,8 +12,8 @@
 enum sap_law_name {
   SAP_LAW_CONTACT = 0, /* compliant friction: contact.h */
   SAP_LAW_DISK,        /* friction with a bound of its own: disk.h */
-  SAP_LAW_WIDE,        /* either with torsional and rolling friction: torsional.h */
-  SAP_LAW_BARRIER,     /* compliant friction with a rigid core: rigid_core.h */
+  SAP_LAW_TORSIONAL,   /* either with torsional and rolling friction: torsional.h */
+  SAP_LAW_RIGID_CORE,  /* compliant friction with a rigid core: rigid_core.h */
   SAP_LAW_CLAMP,       /* clamped rows: clamp.h */
   SAP_LAW_JOINT,       /* clamped rows of a single velocity each */
   SAP_N_LAWS
@@ -30,7 +30,7 @@ struct sap_contacts {
 };
 
 /* Arrays (n) of contacts with torsional and rolling friction, by the place of their own triple. */
-struct sap_wides {
+struct sap_torsional_pairs {
   double *scale[3]; /* mu_k/mu */
   double *slip[3];  /* t of the angular components if the contact slides, else 0 */
   double *cross[9]; /* G between both triples, by row of the contact's own */
@@ -67,8 +67,8 @@ struct sap_pool {
 
   double *dual[3]; /* (n) w and gamma_n' of direction.h; w of each clamped row */
 
-  struct sap_contacts contact; /* contacts under any law */
-  struct sap_wides wide;       /* these are empty if no triple is under their law */
+  struct sap_contacts contact;     /* contacts under any law */
+  struct sap_torsional_pairs wide; /* these are empty if no triple is under their law */
   struct sap_barriers barrier;
   struct sap_clamps clamp;
 };

@@ -19,7 +19,8 @@ static int64_t count_entries(const sap_problem *problem, int32_t i) {
 }
 
 /* Finds nJ_spin; the indices of the contacts have been checked. */
-static sap_status measure_spin(const sap_problem *problem, sap_sizes *sizes, sap_error *error) {
+static sap_status measure_torsional(const sap_problem *problem, sap_sizes *sizes,
+                                    sap_error *error) {
   const sap_spin *spin = problem->spin;
   if (spin && (spin->n < 0 || spin->n > problem->n_contacts)) {
     return sap_invalid(error, "spin_contact", -1, spin->n,
@@ -87,7 +88,7 @@ sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes, sap_e
     }
     sizes->nJ += count_entries(problem, i);
   }
-  const sap_status status = measure_spin(problem, sizes, error);
+  const sap_status status = measure_torsional(problem, sizes, error);
   return status == SAP_OK ? sap_group_sizes(problem, sizes, error) : status;
 }
 

@@ -61,7 +61,7 @@ static void release(void *module) {
   clear((PyObject *)module);
   const sap_allocator memory = sap_allocator_or_default(NULL);
   sap_threads_destroy(state->idle_threads, &memory);
-  sapwood_idle_clear(&state->idle);
+  sapwood_solver_cache_clear(&state->idle);
   geo_workspace_destroy(state->idle_surfaces);
 }
 

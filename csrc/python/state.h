@@ -36,7 +36,7 @@ typedef struct sapwood_state {
   PyObject *default_settings;               /* the SapSettings that None means */
   PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
   sap_settings settings;
-  sapwood_idle idle;
+  sapwood_solver_cache idle;
   struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
   int n_idle_threads;
   geo_workspace *idle_surfaces; /* of the last call for surfaces; NULL while one uses it */

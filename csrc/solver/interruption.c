@@ -25,20 +25,20 @@ static int is_wanted(const struct sap_interruption *interruption) {
   return atomic_load_explicit(&interruption->wanted, memory_order_relaxed);
 }
 
-int sap_interrupted_waiting(struct sap_lookout *lookout) {
-  struct sap_interruption *interruption = lookout->interruption;
-  if (lookout->asks && interruption->interrupt.wanted && !is_wanted(interruption)) {
+int sap_interrupted_waiting(struct sap_interrupt_check *interrupt_check) {
+  struct sap_interruption *interruption = interrupt_check->interruption;
+  if (interrupt_check->asks && interruption->interrupt.wanted && !is_wanted(interruption)) {
     ask(interruption);
   }
   return is_wanted(interruption);
 }
 
-int sap_interrupted(struct sap_lookout *lookout, int32_t work) {
+int sap_interrupted(struct sap_interrupt_check *interrupt_check, int32_t work) {
   enum { ENOUGH = 4096 }; /* takes some 20 us */
-  lookout->work += work;
-  if (lookout->work < ENOUGH) {
-    return is_wanted(lookout->interruption);
+  interrupt_check->work += work;
+  if (interrupt_check->work < ENOUGH) {
+    return is_wanted(interrupt_check->interruption);
   }
-  lookout->work = 0;
-  return sap_interrupted_waiting(lookout);
+  interrupt_check->work = 0;
+  return sap_interrupted_waiting(interrupt_check);
 }

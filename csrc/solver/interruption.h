@@ -17,7 +17,7 @@ struct sap_interruption {
 };
 
 /* of one thread */
-struct sap_lookout {
+struct sap_interrupt_check {
   struct sap_interruption *interruption;
   int asks;     /* is this the thread that called? */
   int32_t work; /* since it last looked */
@@ -27,9 +27,9 @@ struct sap_lookout {
 void sap_interruption_begin(struct sap_interruption *interruption);
 
 /* Is the solve to end? After so much work more: velocities and triples that were gone through. */
-int sap_interrupted(struct sap_lookout *lookout, int32_t work);
+int sap_interrupted(struct sap_interrupt_check *interrupt_check, int32_t work);
 
 /* The same for a thread that waits. */
-int sap_interrupted_waiting(struct sap_lookout *lookout);
+int sap_interrupted_waiting(struct sap_interrupt_check *interrupt_check);
 
 #endif

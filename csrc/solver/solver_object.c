@@ -33,8 +33,8 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   made->history = &made->islands.records;
   sap_plan_take_loops(&made->plan, sap_kernels_best_set());
   for (int32_t k = 0; k < n_threads; ++k) {
-    made->work[k] =
-        (struct sap_workspace){.plan = &made->plan, .lookout = {&made->interruption, k == 0, 0}};
+    made->work[k] = (struct sap_workspace){.plan = &made->plan,
+                                           .interrupt_check = {&made->interruption, k == 0, 0}};
   }
   if (n_threads > 1) {
     made->threads = sap_threads_create(n_threads, &memory);
@@ -47,7 +47,7 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   return SAP_OK;
 }
 
-sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sap_error *error) {
+sap_status sap_solver_reset(sap_solver *solver, const sap_settings *settings, sap_error *error) {
   const sap_status status = sap_settings_check(settings, error);
   if (status == SAP_OK) {
     solver->settings = *settings;
@@ -65,7 +65,7 @@ void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt
 
 size_t sap_solver_memory(const sap_solver *solver) {
   return solver->block.capacity + sap_plan_memory(&solver->plan) + solver->islands.block.capacity +
-         sap_rows_alone_memory(&solver->rows_alone);
+         sap_dense_memory(&solver->dense);
 }
 
 void sap_solver_destroy(sap_solver *solver) {
@@ -73,7 +73,7 @@ void sap_solver_destroy(sap_solver *solver) {
     const sap_allocator memory = solver->plan.memory;
     sap_threads_destroy(solver->threads, &memory);
     sap_block_release(&solver->islands.block, &memory);
-    sap_rows_alone_release(&solver->rows_alone, &memory);
+    sap_dense_release(&solver->dense, &memory);
     sap_plan_release(&solver->plan);
     struct sap_block block = solver->block;
     sap_block_release(&block, &memory);
@@ -87,7 +87,7 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
 
 /* the threads that share the islands, woken; NULL where there is too little work for more than
  * one */
-static struct sap_threads *rouse(const sap_solver *solver) {
+static struct sap_threads *wake_threads(const sap_solver *solver) {
   if (!solver->threads || !sap_sharing_pays(&solver->islands.sharing)) {
     return NULL;
   }
@@ -120,7 +120,7 @@ static void invert_masses(void *context, int32_t task, int32_t thread) {
 static sap_status invert_mass(sap_solver *solver, const sap_problem *problem,
                               const int32_t *position, sap_error *error) {
   const struct sap_plan *plan = &solver->plan;
-  struct sap_threads *threads = rouse(solver);
+  struct sap_threads *threads = wake_threads(solver);
   if (threads) {
     const int32_t n_threads = solver->islands.sharing.n_threads;
     struct masses all = {problem, plan, position, n_threads, 0};
@@ -299,7 +299,7 @@ static int numbers_are_given(const struct task *task) {
  * rule that is no component's own, are left to the islands, which find the error. */
 static sap_status solve_dense(sap_solver *solver, struct task *task, const double *v_guess,
                               struct sap_sums *sums) {
-  struct sap_rows_alone *dense = &solver->rows_alone;
+  struct sap_dense *dense = &solver->dense;
   const struct sap_components *components = &dense->components;
   const struct sap_plan *plan = &solver->plan;
   const sap_problem *problem = task->given;
@@ -311,14 +311,14 @@ static sap_status solve_dense(sap_solver *solver, struct task *task, const doubl
       (v_guess && sap_first_non_finite(task->sizes.nv, v_guess) >= 0)) {
     return SAP_OK;
   }
-  if (!sap_rows_alone_fit(dense, &task->sizes, &solver->settings, &plan->memory)) {
+  if (!sap_dense_fit(dense, &task->sizes, &solver->settings, &plan->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   if (regularize(solver, components->touched, task, NULL) == SAP_OK) {
     dense->masses = plan->masses;
     dense->find_impulses = plan->find_impulses;
     solver->plan.n_elsewhere =
-        sap_rows_alone_solve(dense, &task->complete, v_guess, &solver->settings, sums);
+        sap_dense_solve(dense, &task->complete, v_guess, &solver->settings, sums);
   }
   return SAP_OK;
 }
@@ -339,8 +339,8 @@ static sap_status solve_islands(sap_solver *solver, struct task *task,
   }
   found->n_islands += graph->n_islands;
   const struct sap_job job = {&task->complete, v_guess, &solver->settings, dense,
-                              &solver->rows_alone.records};
-  if (!sap_islands_solve(&solver->islands, rouse(solver), &job, sums, found)) {
+                              &solver->dense.records};
+  if (!sap_islands_solve(&solver->islands, wake_threads(solver), &job, sums, found)) {
     return solver->interruption.wanted ? SAP_INTERRUPTED
                                        : sap_solver_fault(solver, &task->complete, v_guess, error);
   }
@@ -362,7 +362,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                       const struct sap_regularization *physical, const double *v_guess,
                       sap_solution *solution, sap_error *error) {
   struct sap_plan *plan = &solver->plan;
-  struct sap_components *components = &solver->rows_alone.components;
+  struct sap_components *components = &solver->dense.components;
   if (!solution->v || (problem->n_contacts > 0 && !solution->gamma)) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, solution->v ? "gamma" : "v", -1, NAN,
                     "the solution must have room for it");
@@ -382,7 +382,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   struct sap_sums sums = sap_sums_none();
   sap_status status = begin(solver, problem, physical, &task, error);
   solver->history = &solver->islands.records;
-  solver->rows_alone.records.n = 0;
+  solver->dense.records.n = 0;
   components->dense.n_components = 0;
   if (status == SAP_OK && solver->settings.islands && !solver->without_dense) {
     status = solve_dense(solver, &task, v_guess, &sums);
@@ -390,7 +390,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   const int tried = components->dense.n_components > 0;
   found.n_islands = plan->n_elsewhere;
   if (tried && plan->n_elsewhere == components->n_all) {
-    solver->history = &solver->rows_alone.records;
+    solver->history = &solver->dense.records;
   } else if (status == SAP_OK) {
     status = solve_islands(solver, &task, tried ? components : NULL, v_guess, &sums, &found, error);
   }
@@ -399,7 +399,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   }
   sap_sums_conclude(&sums, problem->n_contacts + task.sizes.n_rows, &solver->settings, &found);
   if (tried) {
-    sap_rows_alone_write(&solver->rows_alone, problem, &found);
+    sap_dense_write(&solver->dense, problem, &found);
   }
   move_freely(plan, problem, tried ? components->touched : plan->graph.tree_position, found.v);
   *solution = found;
@@ -411,7 +411,7 @@ sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *p
                                         const double *v_guess, sap_solution *solution,
                                         sap_error *error) {
   /* the problem before tells whether helpers will be wanted: they wake while the graph is built */
-  rouse(solver);
+  wake_threads(solver);
   sap_interruption_begin(&solver->interruption);
   const sap_status status = run(solver, problem, physical, v_guess, solution, error);
   if (solver->threads) {

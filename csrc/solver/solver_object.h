@@ -4,14 +4,14 @@
 #define SAPWOOD_SOLVER_SOLVER_OBJECT_H
 
 #include "solver/islands/islands.h"
-#include "solver/dense/rows_alone.h"
+#include "solver/dense/dense.h"
 
 struct sap_solver {
   struct sap_block block; /* the memory of the solver itself */
   sap_settings settings;
   struct sap_plan plan;
   struct sap_islands islands;
-  struct sap_rows_alone rows_alone;
+  struct sap_dense dense;
   int without_dense;                 /* 1: every island in supernodal storage, to compare */
   const struct sap_records *history; /* records of the last solve */
   struct sap_interruption interruption;
@@ -21,7 +21,7 @@ struct sap_solver {
 
 /* As if it was made anew with these settings, for as many threads as before: what it solved is
  * forgotten, its memory is kept. */
-sap_status sap_solver_renew(sap_solver *solver, const sap_settings *settings, sap_error *error);
+sap_status sap_solver_reset(sap_solver *solver, const sap_settings *settings, sap_error *error);
 
 /* bytes that it keeps */
 size_t sap_solver_memory(const sap_solver *solver);

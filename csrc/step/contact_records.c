@@ -36,7 +36,7 @@ static void add_solution(const struct sap_gather *gather, int32_t c, sap_contact
 
 /* impulses about (n, t1, t2) to torques about (t1, t2, n) */
 static void add_torques(const struct sap_gather *gather, sap_contact_record *records) {
-  const struct sap_spin_gather *spins = &gather->spins;
+  const struct sap_torsional_contacts *spins = &gather->spins;
   for (int32_t s = 0; s < spins->spin.n; ++s) {
     const double *gamma = spins->gamma + 3 * (int64_t)s;
     double *torque = records[spins->contact[s]].torque;

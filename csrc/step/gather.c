@@ -32,8 +32,8 @@ static enum sap_fault fault_of(const struct sap_gather *gather,
                                const struct sap_listed_contact *contact,
                                const struct sap_contact_list *list, enum sap_cone cone) {
   const int32_t *geom = contact->geom, n_geoms = gather->forest->n_geoms;
-  const int ahead = sap_is_ahead_contact(&gather->ahead, geom);
-  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!ahead && (geom[0] < 0 || geom[1] < 0))) {
+  const int is_presolved = sap_is_presolved_contact(&gather->presolve, geom);
+  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!is_presolved && (geom[0] < 0 || geom[1] < 0))) {
     return SAP_FAULT_GEOM;
   }
   const int32_t dim = contact->dim;
@@ -107,7 +107,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
       return n_rows;
     }
     n_rows += list->left_out ? 0 : rows_of(contact.dim, cone);
-    if (!sap_is_ahead_contact(&gather->ahead, geom)) {
+    if (!sap_is_presolved_contact(&gather->presolve, geom)) {
       list_contact(gather, state->cdof, &contact);
     }
   }
@@ -205,7 +205,7 @@ static sap_status gather_free_motion(struct sap_gather *gather, const struct sap
     return SAP_OK;
   }
   const sap_status status =
-      sap_ahead_run(&gather->ahead, elements, list, cone, gather->dt, &gather->free_motion);
+      sap_presolve_run(&gather->presolve, elements, list, cone, gather->dt, &gather->free_motion);
   if (status == SAP_INVALID_ARGUMENT) {
     set_fault(gather, SAP_FAULT_ROWS, -1);
     return SAP_OK;
@@ -228,7 +228,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
       !sap_gather_make_room(gather, list->count + gather->patches.n_contacts)) {
     return SAP_OUT_OF_MEMORY;
   }
-  gather->waiting.all_act = 0;
+  gather->inactive.all_act = 0;
   if (gather->elements.elements) {
     memset(gather->elements.open.must_act, 0, gather->elements.open.n_sides);
   }

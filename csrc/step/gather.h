@@ -66,13 +66,13 @@ struct sap_gather {
   int8_t *regions;        /* (n_contacts) */
   sap_island_report *islands; /* (n_trees) */
   int32_t n_listed; /* contacts of the engine's list, before those of patches; while it gathers */
-  struct sap_patches patches;   /* those of this step */
-  struct sap_spin_gather spins; /* torsional and rolling friction */
-  int32_t room; /* one more contact than the arrays have room for; 0: there are none */
-  int waits;    /* 1 where contacts that are open may wait */
-  struct sap_waiting waiting;
+  struct sap_patches patches;          /* those of this step */
+  struct sap_torsional_contacts spins; /* torsional and rolling friction */
+  int32_t room;        /* one more contact than the arrays have room for; 0: there are none */
+  int may_be_inactive; /* 1 where contacts that are open may wait */
+  struct sap_inactive inactive;
   struct sap_free_motion free_motion; /* A and v*, in `fixed` */
-  struct sap_ahead ahead;             /* constraints that the problem cannot hold */
+  struct sap_presolve presolve;       /* constraints that the problem cannot hold */
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* of the last call */
   int64_t fault_index;
@@ -109,7 +109,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
                           const struct sap_element_state *elements, enum sap_cone cone,
                           const sap_step_parameters *parameters);
 
-/* The same, after sap_waiting_check or sap_open_limits_check found some that must act. */
+/* The same, after sap_inactive_check or sap_open_limits_check found some that must act. */
 sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
                             const struct sap_contact_list *list,
                             const struct sap_element_state *elements, enum sap_cone cone,

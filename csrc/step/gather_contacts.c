@@ -58,8 +58,8 @@ static int make_room(struct sap_gather *gather) {
   }
   gather->J = (double *)(void *)gather->jacobian.base;
   gather->spins.J = gather->J + gather->nJ;
-  gather->waiting.J = gather->spins.J + gather->spins.nJ;
-  gather->waiting.nJ = gather->waiting.n = 0;
+  gather->inactive.J = gather->spins.J + gather->spins.nJ;
+  gather->inactive.nJ = gather->inactive.n = 0;
   gather->spins.nJ = 0;
   return 1;
 }
@@ -88,16 +88,16 @@ static void find_material(const struct sap_gather *gather, struct source *from, 
 }
 
 /* 1 where the contact is open and far from closing, and so left out for now (waiting.h) */
-static int waits(const struct kept *kept, const struct source *from, int32_t c, double phi0,
-                 double tau_d) {
+static int may_be_inactive(const struct kept *kept, const struct source *from, int32_t c,
+                           double phi0, double tau_d) {
   struct sap_gather *gather = kept->gather;
-  if (!gather->waits || !(phi0 > 0.0) || from->material.barrier != SAP_BARRIER_NONE) {
+  if (!gather->may_be_inactive || !(phi0 > 0.0) || from->material.barrier != SAP_BARRIER_NONE) {
     return 0;
   }
-  const struct sap_waiting_contact open = {
+  const struct sap_inactive_contact open = {
       .tree = {gather->tree_a[c], gather->tree_b[c]}, .phi0 = phi0, .h = gather->dt + tau_d};
-  return sap_waiting_take(&gather->waiting, gather->forest, &open, kept->J, gather->free_motion.v_0,
-                          gather->free_motion.v_star);
+  return sap_inactive_take(&gather->inactive, gather->forest, &open, kept->J,
+                           gather->free_motion.v_0, gather->free_motion.v_star);
 }
 
 /* mu of a contact; not finite where the engine has none that is */
@@ -131,10 +131,10 @@ static void find_tangential(struct sap_gather *gather, const struct source *from
 /* Adds the torsional and rolling friction of the next contact; cores are for three components. */
 static enum sap_fault add_spin(const struct kept *kept, const struct source *from, int32_t c) {
   struct sap_gather *gather = kept->gather;
-  struct sap_spin_gather *spins = &gather->spins;
+  struct sap_torsional_contacts *spins = &gather->spins;
   const struct sap_listed_contact *contact = gather->contacts + c;
-  const enum sap_fault fault = sap_spin_add(spins, gather->forest, gather->motion,
-                                            kept->state->cdof, from->list, contact, kept->n);
+  const enum sap_fault fault = sap_torsional_contacts_add(
+      spins, gather->forest, gather->motion, kept->state->cdof, from->list, contact, kept->n);
   const int32_t n = spins->spin.n;
   const int has_spin = n > 0 && spins->contact[n - 1] == kept->n;
   return has_spin && from->material.barrier != SAP_BARRIER_NONE ? SAP_FAULT_DIMENSION : fault;
@@ -167,7 +167,7 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
   find_material(gather, from, c);
   const struct sap_material *pair = &from->material;
   const double tau_d = phi0 > 0.0 ? fmin(pair->tau_d, gather->open_tau_d) : pair->tau_d;
-  if (waits(kept, from, c, phi0, tau_d)) {
+  if (may_be_inactive(kept, from, c, phi0, tau_d)) {
     return SAP_FAULT_NONE;
   }
   const double mu = find_friction(from, contact);

@@ -44,8 +44,8 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->v_c = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->force = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->regions = sap_arena_take(arena, count, sizeof(int8_t));
-  sap_spin_carve(&gather->spins, arena, count);
-  sap_waiting_carve(&gather->waiting, arena, count);
+  sap_torsional_contacts_carve(&gather->spins, arena, count);
+  sap_inactive_carve(&gather->inactive, arena, count);
 }
 
 sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest *forest,
@@ -66,12 +66,13 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
   }
   const sap_status status =
       sap_element_gather_create(&gather->elements, elements, forest, allocator);
-  return status == SAP_OK ? sap_ahead_create(&gather->ahead, &gather->elements, allocator) : status;
+  return status == SAP_OK ? sap_presolve_create(&gather->presolve, &gather->elements, allocator)
+                          : status;
 }
 
 void sap_gather_release(struct sap_gather *gather) {
   sap_patches_release(&gather->patches, &gather->allocator);
-  sap_ahead_release(&gather->ahead);
+  sap_presolve_release(&gather->presolve);
   sap_element_gather_release(&gather->elements);
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);

@@ -105,7 +105,7 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
     memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
   }
   add_contacts(gather, qfrc_constraint);
-  const struct sap_spin_gather *spins = &gather->spins;
+  const struct sap_torsional_contacts *spins = &gather->spins;
   const double *J_spin = spins->J;
   for (int32_t c = 0, s = 0; c < gather->problem.n_contacts; ++c) {
     const double *f = gather->force + 3 * (int64_t)c;

@@ -83,7 +83,8 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   made->lags = settings && settings->friction == SAP_FRICTION_LAGGED;
   made->is_convex = !settings || settings->friction == SAP_FRICTION_CONVEX;
   made->keeps_history = settings && settings->record_history;
-  made->waits = step->speculative && settings && settings->friction != SAP_FRICTION_CONVEX;
+  made->may_be_inactive =
+      step->speculative && settings && settings->friction != SAP_FRICTION_CONVEX;
   if (elements) {
     made->elements = *elements;
     made->constrained = 1;
@@ -93,7 +94,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   sap_stepper_set_release(made, step->release_speed, step->release_rate);
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
-    made->gaps = sap_known_gaps_create(forest->n_geoms, &made->memory);
+    made->gaps = sap_separation_bounds_create(forest->n_geoms, &made->memory);
     status = status == SAP_OK && !made->gaps ? SAP_OUT_OF_MEMORY : status;
   }
   if (status == SAP_OK) {
@@ -128,7 +129,7 @@ void sap_stepper_destroy(sap_stepper *stepper) {
     const sap_allocator memory = stepper->memory;
     sap_solver_destroy(stepper->solver);
     sap_gather_release(&stepper->gather);
-    sap_known_gaps_destroy(stepper->gaps, &memory);
+    sap_separation_bounds_destroy(stepper->gaps, &memory);
     memory.release(stepper, memory.context);
   }
 }
@@ -240,7 +241,7 @@ static int32_t fallbacks_of(const sap_solution *solution) {
 /* 1 where a contact or a limit that waited has to act at the velocity found */
 static int misses_constraints(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
-  const int contacts = sap_waiting_check(&gather->waiting, gather->forest, gather->v);
+  const int contacts = sap_inactive_check(&gather->inactive, gather->forest, gather->v);
   return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
 }
 
@@ -305,7 +306,7 @@ static void finish(sap_stepper *stepper, const sap_step_arrays *arrays) {
   scatter(stepper, arrays);
   stepper->took = gather->fault == SAP_FAULT_NONE;
   if (stepper->took) {
-    sap_ahead_scatter(&gather->ahead, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
+    sap_presolve_scatter(&gather->presolve, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
   }
   stepper->counts[stepper->solution.outcome] += stepper->took;
   stepper->overlap = find_overlap(gather);
@@ -320,8 +321,8 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   sap_status status;
   stepper->solve_seconds = 0.0;
   stepper->fallbacks = 0;
-  gather->waits = stepper->waits;
-  gather->elements.open.waits = 1;
+  gather->may_be_inactive = stepper->may_be_inactive;
+  gather->elements.open.may_be_inactive = 1;
   enum attempt made =
       attempt(stepper, arrays, sap_gather_run, gather->free_motion.v_0, &status, error);
   while (made == MISSES_CONSTRAINTS) {
@@ -343,7 +344,7 @@ sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *array
                               sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
-  gather->waits = gather->elements.open.waits = 0;
+  gather->may_be_inactive = gather->elements.open.may_be_inactive = 0;
   gather->begin = gather->free_motion.v_0;
   if (gather_problem(stepper, arrays, sap_gather_run, &status)) {
     status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t, gather->R_n,

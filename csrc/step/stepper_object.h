@@ -15,13 +15,13 @@ struct sap_stepper {
   int lags;              /* friction is bounded by what a memory has of the step before */
   int is_convex;         /* its law of friction is the convex one */
   int keeps_history;     /* of every solve */
-  int waits;             /* open contacts may stay outside of the problem, see inactive.h */
+  int may_be_inactive;   /* open contacts may stay outside of the problem, see inactive.h */
   sap_step_settings settings;
   sap_allocator memory;
   sap_solver *solver;
   struct sap_gather gather;
-  struct sap_known_gaps *gaps; /* NULL where nothing is looked for ahead */
-  sap_solution solution;       /* points into `gather` */
+  struct sap_separation_bounds *gaps; /* NULL where nothing is looked for ahead */
+  sap_solution solution;              /* points into `gather` */
   double solve_seconds;
   double overlap;                     /* as in sap_step_record */
   int solved;                         /* the last step got as far as a solution, */

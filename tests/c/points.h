@@ -98,7 +98,7 @@ static inline void points_make(struct points *p, enum sap_law_name law, uint64_t
                              .R_n = p->R_n,
                              .v_hat_n = p->v_hat_n,
                              .v_hat_t = p->v_hat_t,
-                             .barrier = law == SAP_LAW_BARRIER ? p->barrier : NULL,
+                             .barrier = law == SAP_LAW_RIGID_CORE ? p->barrier : NULL,
                              .kappa = p->kappa,
                              .barrier_lambda = p->barrier_lambda,
                              .n_groups = law == SAP_LAW_CLAMP,

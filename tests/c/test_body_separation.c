@@ -9,12 +9,14 @@
 enum { GEOMS = 4, BODIES = 3 };
 
 struct scene {
-  struct sap_body_gaps gaps;
+  struct sap_body_separation gaps;
   struct sap_block block;
   double centre[3 * GEOMS], axes[9 * GEOMS];
 };
 
-static void carve(void *context, struct sap_arena *arena) { sap_body_gaps_carve(context, arena); }
+static void carve(void *context, struct sap_arena *arena) {
+  sap_body_separation_carve(context, arena);
+}
 
 /* a geom that stays, a body of two and one of one; all of them 0.1 m thick */
 static void make(struct scene *s) {
@@ -41,7 +43,7 @@ static void destroy(struct scene *s) {
   sap_block_release(&s->block, &allocator);
 }
 
-static void follow(struct scene *s) { sap_body_gaps_follow(&s->gaps, s->centre, s->axes); }
+static void follow(struct scene *s) { sap_body_separation_follow(&s->gaps, s->centre, s->axes); }
 
 static void turn(double *R, int axis, double angle) {
   const int j = (axis + 1) % 3, k = (axis + 2) % 3;
@@ -58,7 +60,7 @@ static void nothing_is_known_at_first(void) {
   follow(&s);
   for (int i = 0; i < BODIES; ++i) {
     for (int j = sap_first_after(&s.gaps, i); j < BODIES; ++j) {
-      CHECK(*sap_body_gaps_kept(&s.gaps, i, j) == -INFINITY);
+      CHECK(*sap_body_separation_kept(&s.gaps, i, j) == -INFINITY);
     }
     CHECK_EQUAL(s.gaps.moved[i], 0);
   }
@@ -119,9 +121,9 @@ static void what_both_have_moved_is_lost(void) {
     s.centre[9] += way;
     follow(&s);
   }
-  sap_body_gaps_keep(&s.gaps, 0, 1, INFINITY);
-  sap_body_gaps_keep(&s.gaps, 0, 2, INFINITY);
-  sap_body_gaps_keep(&s.gaps, 1, 2, 0.5);
+  sap_body_separation_keep(&s.gaps, 0, 1, INFINITY);
+  sap_body_separation_keep(&s.gaps, 0, 2, INFINITY);
+  sap_body_separation_keep(&s.gaps, 1, 2, 0.5);
   int64_t near = 0;
   int steps = 0;
   for (; near == 0 && steps < 100; ++steps) {
@@ -133,8 +135,8 @@ static void what_both_have_moved_is_lost(void) {
     for (int i = 0; i < BODIES; ++i) {
       spent[i] = s.gaps.moved[i] + 0.05;
     }
-    CHECK_EQUAL(sap_body_gaps_near(&s.gaps, 0, spent), 0);
-    near = sap_body_gaps_near(&s.gaps, 1, spent);
+    CHECK_EQUAL(sap_body_separation_near(&s.gaps, 0, spent), 0);
+    near = sap_body_separation_near(&s.gaps, 1, spent);
   }
   /* 0.4 m are left: 20 steps, or fewer by sqrt(2) */
   CHECK_EQUAL(near, 1);
@@ -149,10 +151,10 @@ static void far_ways_forget_all(void) {
     struct scene s;
     make(&s);
     follow(&s);
-    sap_body_gaps_keep(&s.gaps, 1, 2, 0.5);
+    sap_body_separation_keep(&s.gaps, 1, 2, 0.5);
     s.centre[3 + i % 2] = far[i];
     follow(&s);
-    CHECK(*sap_body_gaps_kept(&s.gaps, 1, 2) == -INFINITY);
+    CHECK(*sap_body_separation_kept(&s.gaps, 1, 2) == -INFINITY);
     destroy(&s);
   }
 }
@@ -162,11 +164,11 @@ static void there_is_room_for_pairs_of_all_geoms(void) {
   enum { MANY = 60 };
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   struct sap_block block = {0};
-  struct sap_body_gaps gaps = {.n_geoms = MANY};
+  struct sap_body_separation gaps = {.n_geoms = MANY};
   REQUIRE(sap_block_carve(&block, carve, &gaps, &allocator));
   gaps.n = MANY;
-  sap_body_gaps_forget(&gaps);
-  const double *last = sap_body_gaps_kept(&gaps, MANY - 1, MANY - 1);
+  sap_body_separation_forget(&gaps);
+  const double *last = sap_body_separation_kept(&gaps, MANY - 1, MANY - 1);
   CHECK(*last == -INFINITY);
   CHECK((const unsigned char *)(last + 1) <= block.base + block.capacity);
   sap_block_release(&block, &allocator);

@@ -15,18 +15,18 @@
 enum { N = 21, CONTACTS = 4, M = 3 * CONTACTS, ROWS = 30 };
 
 static struct sap_block block;
-static struct sap_unknowns_alone unknowns;
+static struct sap_dense_unknowns unknowns;
 static struct sap_condensed condensed;
 
 static void carve(void *context, struct sap_arena *arena) {
   (void)context;
-  sap_unknowns_alone_carve(&unknowns, arena, N, 1);
+  sap_dense_unknowns_carve(&unknowns, arena, N, 1);
   sap_condensed_carve(&condensed, arena, N);
 }
 
 static double A[N][N], momentum[N], J[ROWS][N], J_c[M][N], dv[N];
-static struct sap_contact_alone contact[CONTACTS];
-static struct sap_row_alone row[ROWS];
+static struct sap_dense_contact contact[CONTACTS];
+static struct sap_dense_row row[ROWS];
 static int32_t entry[ROWS];
 
 /* rows at v, between their bounds or at one of them: of one velocity, of all */
@@ -49,7 +49,7 @@ static void make(uint64_t *seed) {
     }
   }
   for (int i = 0; i < CONTACTS; ++i) {
-    contact[i] = (struct sap_contact_alone){
+    contact[i] = (struct sap_dense_contact){
         .law = sap_contact_make(0.5, 1e-2, 1e-3, 0, 0, 0, check_random(seed, 0, 1)),
         .J = J_c[3 * i]};
   }
@@ -61,7 +61,7 @@ static void make(uint64_t *seed) {
       J[i][j] = dof < 0 || j == dof ? check_random(seed, 0.5, 1) : 0;
     }
     entry[i] = dof;
-    row[i] = (struct sap_row_alone){.J = dof < 0 ? J[i] : &J[i][dof],
+    row[i] = (struct sap_dense_row){.J = dof < 0 ? J[i] : &J[i][dof],
                                     .entry = dof < 0 ? NULL : &entry[i],
                                     .n_entries = dof < 0 ? N : 1,
                                     .R = R,
@@ -77,7 +77,7 @@ static void make(uint64_t *seed) {
 static void begin(const struct sap_kernels *kernels) {
   const struct sap_unknowns_sizes sizes = {N, CONTACTS, M, 0, 1};
   double b[N];
-  sap_unknowns_alone_begin(&unknowns, &sizes, contact);
+  sap_dense_unknowns_begin(&unknowns, &sizes, contact);
   for (int j = 0; j < N; ++j) {
     b[j] = -momentum[j];
     for (int i = 0; i < N; ++i) {
@@ -93,8 +93,8 @@ static void begin(const struct sap_kernels *kernels) {
   REQUIRE(sap_condensed_begin(&condensed, &unknowns, N, b, kernels));
 }
 
-/* the first `n_turned` rows are unknowns; returns how many of them are at a bound */
-static int check_step(int n_turned) {
+/* the first `n_activated` rows are unknowns; returns how many of them are at a bound */
+static int check_step(int n_activated) {
   const struct sap_impulses *p = &unknowns.impulses;
   double left[N];
   int held = 0;
@@ -110,8 +110,8 @@ static int check_step(int n_turned) {
   for (int i = 0; i < ROWS; ++i) {
     const double y = (row[i].v_hat - sap_vector_dot(N, J[i], dv)) / row[i].R;
     const double as_before = sap_row_is_free(&row[i]) ? y : row[i].gamma;
-    const double gamma = i < n_turned ? p->gamma[M + i] : as_before;
-    if (i < n_turned) {
+    const double gamma = i < n_activated ? p->gamma[M + i] : as_before;
+    if (i < n_activated) {
       CHECK_CLOSE(gamma, sap_clamp_impulse(y, -1, 1), 1e-7);
       held += fabs(gamma) == 1;
     }
@@ -133,12 +133,12 @@ static void the_step_is_that_without_rows_that_turned(void) {
     for (int trial = 0; kernels && trial < 20; ++trial) {
       make(&seed);
       begin(kernels);
-      for (int n = 0; n <= SAP_ALONE_UNKNOWN_ROWS; ++n) {
+      for (int n = 0; n <= SAP_DENSE_UNKNOWN_ROWS; ++n) {
         sap_condensed_find(&condensed, &unknowns, kernels, sap_impulses_of(set), dv);
         held += check_step(n);
         CHECK_EQUAL(sap_condensed_add(&condensed, &unknowns, &row[n], row[n].gamma, kernels,
                                       sap_vector_loops_of(set)),
-                    n < SAP_ALONE_UNKNOWN_ROWS);
+                    n < SAP_DENSE_UNKNOWN_ROWS);
       }
     }
     CHECK(!kernels || held > 500);

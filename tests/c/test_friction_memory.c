@@ -115,8 +115,8 @@ static void contacts_of_a_pair_are_told_apart_by_position(void) {
   begin(&now, 1);
   for (int k = POINTS - 1; k >= 0; --k) {
     corner(k, 0, 0, p);
-    const double turned[3] = {40 + 0.95 * p[0] - 0.31 * p[1], 0.31 * p[0] + 0.95 * p[1], 2};
-    add(&now, 1, 2, turned, 0);
+    const double rotated[3] = {40 + 0.95 * p[0] - 0.31 * p[1], 0.31 * p[0] + 0.95 * p[1], 2};
+    add(&now, 1, 2, rotated, 0);
   }
   recall(memory, &now);
   for (int k = 0; k < POINTS; ++k) {

@@ -74,7 +74,7 @@ static sap_solver *make_solver(int islands) {
 static int32_t law_of(const struct sap_triples *triples, int32_t i) {
   const int clamped = i >= triples->n_contacts;
   const int core = !clamped && scene.problem.barrier && barrier[i] != SAP_BARRIER_NONE;
-  return clamped ? SAP_LAW_CLAMP : core ? SAP_LAW_BARRIER : SAP_LAW_CONTACT;
+  return clamped ? SAP_LAW_CLAMP : core ? SAP_LAW_RIGID_CORE : SAP_LAW_CONTACT;
 }
 
 /* places: each triple once, in a patch of its trees and law, in the order of the problem */

@@ -89,9 +89,9 @@ static void the_same_velocity(void) {
       CHECK_CLOSE(found.qacc[i] * 0.01 + m.qvel[i], v[i], 1e-6);
     }
     waited += sap_stepper_problem(stepper)->n_contacts < all;
-    came += stepper->gather.waiting.all_act;
+    came += stepper->gather.inactive.all_act;
     const int32_t fallbacks = sap_stepper_record(stepper).fallbacks;
-    CHECK_EQUAL((fallbacks & SAP_FALLBACK_INACTIVE_SET) != 0, stepper->gather.waiting.all_act);
+    CHECK_EQUAL((fallbacks & SAP_FALLBACK_INACTIVE_SET) != 0, stepper->gather.inactive.all_act);
     sap_stepper_destroy(stepper);
   }
   CHECK(solved > TRIALS / 2);

@@ -178,16 +178,16 @@ static void same_bits_for_any_number_of_threads(void) {
                                     : variant == 4 ? SAP_FRICTION_COULOMB
                                                    : SAP_FRICTION_CONVEX;
       heap.problem.spin = variant % 2 == 0 && variant > 0 ? &heap.spin : NULL;
-      sap_solver *alone = make_solver_of(1, friction);
-      REQUIRE(alone);
-      REQUIRE(solve(alone, &heap.problem, physical, &results[0]) == SAP_OK);
+      sap_solver *dense = make_solver_of(1, friction);
+      REQUIRE(dense);
+      REQUIRE(solve(dense, &heap.problem, physical, &results[0]) == SAP_OK);
       /* through random Jacobians there may be no way to Coulomb's friction: 40 iterations of
        * trying */
       if (friction != SAP_FRICTION_COULOMB) {
         CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
       }
       int32_t n_records;
-      const sap_iteration *records = sap_solver_history(alone, &n_records);
+      const sap_iteration *records = sap_solver_history(dense, &n_records);
       for (int32_t threads = FEWER > 1 ? 5 : 2; threads <= 5; threads += 3) {
         sap_solver *solver = make_solver_of(threads, friction);
         REQUIRE(solver);
@@ -202,7 +202,7 @@ static void same_bits_for_any_number_of_threads(void) {
         shared += sap_threads_helpers(solver->threads);
         sap_solver_destroy(solver);
       }
-      sap_solver_destroy(alone);
+      sap_solver_destroy(dense);
     }
   }
   /* helpers came, or nothing was tested */
@@ -286,8 +286,8 @@ static void deep_contacts_are_counted_once(void) {
 static void wrong_numbers_are_found_wherever_they_are(void) {
   uint64_t seed = 73;
   make_heaps(&heap, 3, 20, &seed);
-  sap_solver *solver = make_solver(3), *alone = make_solver(1);
-  REQUIRE(solver && alone);
+  sap_solver *solver = make_solver(3), *dense = make_solver(1);
+  REQUIRE(solver && dense);
   static double guess[NV];
   double *const arrays[] = {heap.A,   heap.J,       heap.mu,     heap.R_t,
                             heap.R_n, heap.v_hat_n, heap.v_star, guess};
@@ -302,7 +302,7 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
   heap.problem.kappa = kappa;
   static struct results untouched;
   memset(&untouched, 0x55, sizeof untouched);
-  sap_solver *const solvers[] = {alone, solver};
+  sap_solver *const solvers[] = {dense, solver};
   for (size_t a = 0; a < CHECK_COUNT(arrays); ++a) {
     for (int32_t repeat = 0; repeat < 6 / FEWER; ++repeat) {
       const int32_t i = (int32_t)(check_random_bits(&seed) % (uint64_t)sizes[a]);
@@ -330,7 +330,7 @@ static void wrong_numbers_are_found_wherever_they_are(void) {
   REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
   CHECK_EQUAL(results[0].solution.outcome, SAP_CONVERGED);
   sap_solver_destroy(solver);
-  sap_solver_destroy(alone);
+  sap_solver_destroy(dense);
 }
 
 /* ---- solvers, threads, processes ------------------------------------------------------------- */
@@ -357,10 +357,10 @@ static void two_solvers_work_in_two_threads(void) {
   struct sap_thread threads[2];
   for (int k = 0; k < 2; ++k) {
     make_heaps(&clients[k].heap, 3, 20, &seed);
-    sap_solver *alone = make_solver(1);
-    REQUIRE(alone);
-    REQUIRE(solve(alone, &clients[k].heap.problem, 0, &clients[k].expected) == SAP_OK);
-    sap_solver_destroy(alone);
+    sap_solver *dense = make_solver(1);
+    REQUIRE(dense);
+    REQUIRE(solve(dense, &clients[k].heap.problem, 0, &clients[k].expected) == SAP_OK);
+    sap_solver_destroy(dense);
     clients[k].solver = make_solver(3);
     REQUIRE(clients[k].solver);
   }
@@ -441,7 +441,7 @@ static void an_interrupted_solver_works_on(void) {
     }
     sap_settings usual = sap_settings_default();
     usual.threads = settings.threads;
-    REQUIRE(sap_solver_renew(solver, &usual, NULL) == SAP_OK); /* asks nobody */
+    REQUIRE(sap_solver_reset(solver, &usual, NULL) == SAP_OK); /* asks nobody */
     REQUIRE(solve(solver, &heap.problem, 0, &results[0]) == SAP_OK);
     sap_solver *fresh = make_solver(1);
     REQUIRE(fresh);

@@ -22,15 +22,15 @@ static struct {
 static int32_t divide(int32_t g, int32_t i, const double *from, double *whole, double **to,
                       uint64_t *seed) {
   struct group *of = &group[g];
-  const int alone = of->size[i] == 1 && check_random(seed, 0, 1) < 0.6;
-  of->tree_b[i] = alone ? -1 : of->tree_b[i];
+  const int dense = of->size[i] == 1 && check_random(seed, 0, 1) < 0.6;
+  of->tree_b[i] = dense ? -1 : of->tree_b[i];
   const int32_t n = scene.tree_nv[of->tree_a[i]], b = of->tree_b[i];
   const int32_t length = of->size[i] * (n + (b < 0 ? 0 : scene.tree_nv[b]));
-  const int32_t dof = alone ? (int32_t)(check_random_bits(seed) % (uint64_t)n) : -1;
+  const int32_t dof = dense ? (int32_t)(check_random_bits(seed) % (uint64_t)n) : -1;
   joint.dof[g][i] = dof;
   for (int32_t k = 0; k < length; ++k) {
-    whole[k] = alone && k != dof ? 0 : from[k];
-    if (!alone || k == dof) {
+    whole[k] = dense && k != dof ? 0 : from[k];
+    if (!dense || k == dof) {
       *(*to)++ = whole[k];
     }
   }

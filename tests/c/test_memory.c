@@ -134,7 +134,7 @@ static void a_renewed_solver_is_like_a_new_one(void) {
     settings.relative_tolerance = variant == 1 ? 1e-9 : 1e-6;
     settings.islands = variant != 2;
     scene_make(&scene, SCENE_TREES / 2, SCENE_CONTACTS / 4, &seed);
-    REQUIRE(sap_solver_renew(solver, &settings, NULL) == SAP_OK);
+    REQUIRE(sap_solver_reset(solver, &settings, NULL) == SAP_OK);
     int32_t records;
     sap_solver_history(solver, &records);
     CHECK_EQUAL(records, 0);
@@ -154,7 +154,7 @@ static void a_renewed_solver_is_like_a_new_one(void) {
   }
   CHECK_EQUAL(counter.allocations, standing);
   settings.max_step = -1;
-  CHECK_EQUAL(sap_solver_renew(solver, &settings, NULL), SAP_INVALID_ARGUMENT);
+  CHECK_EQUAL(sap_solver_reset(solver, &settings, NULL), SAP_INVALID_ARGUMENT);
   sap_solver_destroy(solver);
   CHECK_EQUAL(counter.live, 0);
 }

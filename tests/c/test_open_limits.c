@@ -12,7 +12,7 @@ static uint8_t must_act[2 * LIMITS];
 
 static struct sap_open_limits make(void) {
   memset(must_act, 0, sizeof must_act);
-  return (struct sap_open_limits){.waits = 1,
+  return (struct sap_open_limits){.may_be_inactive = 1,
                                   .dt = 0.1,
                                   .v_0 = v_0,
                                   .a_star = a_star,
@@ -51,7 +51,7 @@ static void those_that_are_far_from_closing_wait(void) {
   struct sap_open_limits open = make();
   const struct {
     double v, a, sign, phi0;
-    int waits;
+    int may_be_inactive;
   } cases[] = {
       {-1, 0, 1, 0.41, 1},   {-1, 0, 1, 0.39, 0},  {1, 0, 1, 0.23, 1},   {1, 0, 1, 0.21, 0},
       {1, 50, 1, 0.23, 1},   {1, 0, -1, 0.39, 0},  {1, 0, -1, 0.41, 1},  {-1, -10, 1, 0.79, 0},
@@ -64,10 +64,10 @@ static void those_that_are_far_from_closing_wait(void) {
     a_star[1] = cases[c].a;
     const struct sap_limit_side side = side_of(1, cases[c].sign, cases[c].phi0);
     open.n = 0;
-    CHECK_EQUAL(take(&open, &side), cases[c].waits);
-    CHECK_EQUAL(open.n, cases[c].waits);
+    CHECK_EQUAL(take(&open, &side), cases[c].may_be_inactive);
+    CHECK_EQUAL(open.n, cases[c].may_be_inactive);
   }
-  open.waits = 0;
+  open.may_be_inactive = 0;
   v_0[1] = a_star[1] = 0;
   const struct sap_limit_side far = side_of(1, 1, 1);
   CHECK_EQUAL(take(&open, &far), 0);

@@ -47,7 +47,7 @@ static void make_mover(struct moved *m, int kind, uint64_t *seed) {
   }
   const double *h = m->mover.half;
   m->mover.radius = m->mover.round + sqrt(h[0] * h[0] + h[1] * h[1] + h[2] * h[2]);
-  m->mover.travel = 10.0;
+  m->mover.motion_bound = 10.0;
   m->mover.turn = m->turn;
   m->mover.axes = m->axes;
 }
@@ -116,7 +116,7 @@ static void what_stays_apart_does_not_meet(void) {
 /* two boxes 0.1 apart along x: by hand */
 static void planes_move_with_what_moves(void) {
   static const struct {
-    double vx, vy, turn, own, gain, travel;
+    double vx, vy, turn, own, gain, motion_bound;
     int apart;
   } cases[] = {
       {0, 0, 0, 0, 0, 1, 1},    {0, 0, 0, 0.11, 0, 1, 0},   {0, 9, 0, 0, 0, 1, 1},
@@ -132,14 +132,14 @@ static void planes_move_with_what_moves(void) {
                                 .tree = -1,
                                 .half = {1, 1, 1},
                                 .radius = sqrt(3.0),
-                                .travel = cases[i].travel},
+                                .motion_bound = cases[i].motion_bound},
                            b = {.centre = {1.6, 0, 0},
                                 .velocity = {cases[i].vx, cases[i].vy, 0},
                                 .turn = turn,
                                 .axes = unit,
                                 .half = {0.5, 0.5, 0.5},
                                 .radius = sqrt(0.75),
-                                .travel = cases[i].travel,
+                                .motion_bound = cases[i].motion_bound,
                                 .gain = cases[i].gain};
     double gap;
     CHECK_EQUAL(sap_movers_stay_apart(&a, &b, 0.01, cases[i].own, &gap), cases[i].apart);
@@ -165,7 +165,7 @@ static void what_moves_as_one_falls_as_one(void) {
                           .axes = unit,
                           .half = {1, 1, 1},
                           .radius = sqrt(3.0),
-                          .travel = 10,
+                          .motion_bound = 10,
                           .gain = 100,
                           .fall = 100},
                      b = a;
@@ -188,13 +188,13 @@ static void nearest_points_tell_which_turns_close(void) {
   } cases[] = {{{0, 0, 9.9}, 1}, {{0, 0, 10.1}, 0}, {{99, 0, 0}, 1}};
   const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, still[3] = {0, 0, 0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    const struct sap_mover a = {.turn = still, .axes = unit, .radius = 2, .travel = 1},
+    const struct sap_mover a = {.turn = still, .axes = unit, .radius = 2, .motion_bound = 1},
                            b = {.centre = {1.6, 0, 0},
                                 .turn = cases[i].turn,
                                 .axes = unit,
                                 .half = {0.5, 0.5, 0.5},
                                 .radius = 1,
-                                .travel = 1};
+                                .motion_bound = 1};
     CHECK_EQUAL(sap_plane_keeps_apart(&a, &b, 0.01, 0, unit, 0.1, 1), cases[i].apart);
   }
 }

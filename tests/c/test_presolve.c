@@ -121,14 +121,14 @@ static void add_row(struct model *m, int32_t type, double pos, double loss) {
 /* both parts of the gathering of a model, with an allocator of one's own */
 struct held {
   struct sap_element_gather elements;
-  struct sap_ahead ahead;
+  struct sap_presolve presolve;
 };
 
 static sap_status create(struct held *h, const struct model *m, const sap_allocator *allocator) {
   memset(h, 0, sizeof *h);
   sap_status status = sap_element_gather_create(&h->elements, &m->elements, &m->forest, allocator);
   if (status == SAP_OK) {
-    status = sap_ahead_create(&h->ahead, &h->elements, allocator);
+    status = sap_presolve_create(&h->presolve, &h->elements, allocator);
   }
   return status;
 }
@@ -142,11 +142,11 @@ static sap_status run(struct held *h, struct model *m) {
   CHECK_EQUAL(fault, SAP_FAULT_NONE);
   return status != SAP_OK
              ? status
-             : sap_ahead_run(&h->ahead, &m->state, &m->contacts, m->cone, dt, &m->motion);
+             : sap_presolve_run(&h->presolve, &m->state, &m->contacts, m->cone, dt, &m->motion);
 }
 
 static void release(struct held *h) {
-  sap_ahead_release(&h->ahead);
+  sap_presolve_release(&h->presolve);
   sap_element_gather_release(&h->elements);
 }
 
@@ -162,7 +162,7 @@ static double speed(const struct model *m) {
 static void check_impulse(const struct held *h, const struct model *m, double impulse, int row) {
   const double before[NV] = {2, 0, 1, 7};
   double force[NV] = {0.5, 0, 0, 0}, rows[ROWS] = {9, 9, 9, 9, 9, 9};
-  sap_ahead_scatter(&h->ahead, dt, force, rows);
+  sap_presolve_scatter(&h->presolve, dt, force, rows);
   for (int j = 0; j < NV; ++j) {
     CHECK_CLOSE(m->v_star[j], before[j] + U[j] * impulse, 1e-12);
     CHECK_CLOSE(m->a_star[j], (m->v_star[j] - m->v_0[j]) / dt, 1e-9);
@@ -188,13 +188,13 @@ static void a_limit_stops_what_would_pass_it(void) {
   check_impulse(&h, &m, (1.0 - 3.0) / w, 0);
   release(&h);
 
-  /* beyond it by 0.1: back in SAP_AHEAD_TIME; the row of another distance is not this one's */
+  /* beyond it by 0.1: back in SAP_PRESOLVE_TIME; the row of another distance is not this one's */
   make_model(&m);
   m.tendon_limited[0] = 1;
   m.ten_length[0] = 0.6;
   add_row(&m, SAP_ROW_TENDON_LIMIT, 0.01, 0);
   REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
-  CHECK_CLOSE(speed(&m), -0.1 / SAP_AHEAD_TIME, 1e-12);
+  CHECK_CLOSE(speed(&m), -0.1 / SAP_PRESOLVE_TIME, 1e-12);
   check_impulse(&h, &m, (-2.0 - 3.0) / w, -1);
   release(&h);
 }
@@ -225,7 +225,7 @@ static void friction_brakes_and_holds(void) {
     REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
     CHECK_CLOSE(speed(&m), 3.0 + w * impulses[i], 1e-12);
     CHECK_EQUAL(h.elements.n_groups, 0);
-    sap_ahead_scatter(&h.ahead, dt, force, rows);
+    sap_presolve_scatter(&h.presolve, dt, force, rows);
     CHECK_CLOSE(rows[0], impulses[i] / dt, 1e-9);
     release(&h);
   }
@@ -234,7 +234,7 @@ static void friction_brakes_and_holds(void) {
 /* A (v* - v) of the forces that are told */
 static void check_forces(const struct held *h, const struct model *m, double *rows) {
   double force[NV] = {0};
-  sap_ahead_scatter(&h->ahead, dt, force, rows);
+  sap_presolve_scatter(&h->presolve, dt, force, rows);
   const double change[NV] = {m->v_star[0] - 2, m->v_star[1], m->v_star[2] - 1, m->v_star[3] - 7};
   CHECK_CLOSE(dt * force[0], change[0], 1e-12);
   CHECK_CLOSE(dt * force[1], 2.0 * change[1], 1e-12);
@@ -253,8 +253,8 @@ static void equalities_hold_together(void) {
   add_row(&m, SAP_ROW_EQUALITY, 0, 0);
   memset(m.J + 2 * NV, 0, NV * sizeof *m.J); /* moves nothing */
   REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
-  CHECK_EQUAL(h.ahead.n, 2);
-  CHECK_CLOSE(speed(&m), -0.2 / SAP_AHEAD_TIME, 1e-7);
+  CHECK_EQUAL(h.presolve.n, 2);
+  CHECK_CLOSE(speed(&m), -0.2 / SAP_PRESOLVE_TIME, 1e-7);
   CHECK_CLOSE(-2.0 * m.v_star[1] + m.v_star[3], 0.0, 1e-7);
 
   double rows[ROWS] = {0};
@@ -276,10 +276,10 @@ static void levels_keep_the_order_of_rows_that_share_a_tree(void) {
     }
   }
   REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
-  CHECK_EQUAL(h.ahead.n, 5);
+  CHECK_EQUAL(h.presolve.n, 5);
   for (int i = 0; i < 5; ++i) {
-    CHECK_EQUAL(h.ahead.level[i], level[i]);
-    CHECK_EQUAL(h.ahead.order[i], order[i]);
+    CHECK_EQUAL(h.presolve.level[i], level[i]);
+    CHECK_EQUAL(h.presolve.order[i], order[i]);
   }
   for (int j = 0; j < NV; ++j) {
     CHECK_CLOSE(m.v_star[j], 0.0, 1e-7);
@@ -374,7 +374,7 @@ static void contacts_of_two_geoms_or_none_are_left_alone(void) {
     m.geom[1] = i == 0 ? 1 : -1;
     m.exclude[0] = i;
     REQUIRE(create(&h, &m, NULL) == SAP_OK && run(&h, &m) == SAP_OK);
-    CHECK_EQUAL(h.ahead.n, 0);
+    CHECK_EQUAL(h.presolve.n, 0);
     release(&h);
   }
 }
@@ -410,7 +410,7 @@ static void rows_that_are_not_of_the_forest(void) {
     REQUIRE(create(&h, &m, NULL) == SAP_OK);
     CHECK_EQUAL(run(&h, &m), SAP_INVALID_ARGUMENT);
     /* nothing of it is left */
-    sap_ahead_scatter(&h.ahead, dt, force, rows);
+    sap_presolve_scatter(&h.presolve, dt, force, rows);
     CHECK_CLOSE(force[0], 0.0, 0.0);
     release(&h);
   }
@@ -425,10 +425,10 @@ static void models_without_any_have_no_workspace(void) {
   m.tendon_tree[0] = 1;
   m.kind[0] = SAP_EQUALITY_SCALAR;
   REQUIRE(sap_element_gather_create(&h.elements, &m.elements, &m.forest, NULL) == SAP_OK);
-  REQUIRE(sap_ahead_create(&h.ahead, &h.elements, &allocator) == SAP_OK);
-  REQUIRE(sap_ahead_run(&h.ahead, &m.state, &m.contacts, m.cone, dt, &m.motion) == SAP_OK);
+  REQUIRE(sap_presolve_create(&h.presolve, &h.elements, &allocator) == SAP_OK);
+  REQUIRE(sap_presolve_run(&h.presolve, &m.state, &m.contacts, m.cone, dt, &m.motion) == SAP_OK);
   CHECK_EQUAL(counter.allocations, 0);
-  CHECK_EQUAL(h.ahead.n, 0);
+  CHECK_EQUAL(h.presolve.n, 0);
   release(&h);
 }
 
@@ -448,7 +448,7 @@ static void failing_allocations_are_clean_errors(void) {
     for (int again = 0; again < 3 && (status == SAP_OK || again > 0); ++again) {
       const long before = counter.allocations;
       status = run(&h, &m);
-      sap_ahead_scatter(&h.ahead, dt, force, rows);
+      sap_presolve_scatter(&h.presolve, dt, force, rows);
       CHECK(status == SAP_OK || again == 0);
       CHECK(again < 2 || counter.allocations == before);
       succeeded = status == SAP_OK && counter.allocations <= fail_at;

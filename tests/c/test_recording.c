@@ -66,19 +66,19 @@ static void lengths_are_those_of_the_model(void) {
 
 static void a_run_keeps_what_its_steps_show(void) {
   struct setting s, other;
-  sap_mujoco_world world, alone;
+  sap_mujoco_world world, dense;
   struct kept k;
   make_recorded(&s, &world, &k);
   REQUIRE(sap_mujoco_run(&world, STEPS, NULL, NULL) == STEPS);
   CHECK_EQUAL(k.recording.steps, STEPS);
 
   make(&other);
-  open_world(&other, &alone);
+  open_world(&other, &dense);
   int64_t told = 0;
   for (int t = 0; t < STEPS; ++t) {
     double force[BODIES][3], sum = 0.0;
     sap_contact_record contacts[MOST];
-    REQUIRE(sap_mujoco_step(&alone) == SAP_STEP_TAKEN);
+    REQUIRE(sap_mujoco_step(&dense) == SAP_STEP_TAKEN);
     CHECK(memcmp(k.qvel[t], other.m.qvel, sizeof k.qvel[t]) == 0);
     CHECK(memcmp(k.state[t], other.m.qvel, sizeof k.state[t]) == 0);
     CHECK(memcmp(k.qacc[t], other.qacc, sizeof k.qacc[t]) == 0);

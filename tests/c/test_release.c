@@ -120,9 +120,9 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
 
     /* of tree 1 alone */
     const int32_t one[2] = {1, -1};
-    const double alone = -(J[4] * m.qvel[3] + J[5] * m.qvel[4]);
+    const double dense = -(J[4] * m.qvel[3] + J[5] * m.qvel[4]);
     m.forest.geom_driven = NULL;
-    const double at = fmax(0.1, 2 * alone) * time;
+    const double at = fmax(0.1, 2 * dense) * time;
     CHECK(sap_release_contact(&release, &contact, one, J, at * 0.999, tau_d) == INFINITY);
     CHECK(sap_release_contact(&release, &contact, one, J, at * 1.001, tau_d) < INFINITY);
   }

@@ -55,7 +55,7 @@ static void bound(const struct points *p, int32_t i, const double gamma[3], cons
 }
 
 static void bound_is_its_formula_and_holds(void) {
-  const struct points_law law = {SAP_LAW_BARRIER, impulse, bound, 0};
+  const struct points_law law = {SAP_LAW_RIGID_CORE, impulse, bound, 0};
   points_check_bound(&points, &law);
 }
 
@@ -75,7 +75,7 @@ static long double term(const struct points *p, int32_t i, const double v_c[3],
 }
 
 static void complementarity_adds_magnitudes(void) {
-  points_check_complementarity(&points, SAP_LAW_BARRIER, term);
+  points_check_complementarity(&points, SAP_LAW_RIGID_CORE, term);
 }
 
 static const check_test tests[] = {

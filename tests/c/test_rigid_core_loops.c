@@ -17,7 +17,7 @@ static _Alignas(SAP_ALIGNMENT) unsigned char room[256 * 1024];
 static void fill(const struct sap_law_loops *loops, double soft_norm, double largest, int kinds,
                  uint64_t *seed) {
   struct sap_arena arena = {room, 0};
-  sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){[SAP_LAW_BARRIER] = 1});
+  sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){[SAP_LAW_RIGID_CORE] = 1});
   REQUIRE(arena.used <= sizeof room);
   pool.soft = soft_norm * soft_norm;
   for (int32_t i = 0; i < MOST; ++i) {
@@ -55,7 +55,7 @@ static void for_all_sets(void (*test)(const struct sap_law_loops *, double, int)
   const double largest[] = {1e-4, 0.05, 0.9};
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     for (int k = 0; k < 9 && sap_kernels_of(set); ++k) {
-      test(sap_laws[SAP_LAW_BARRIER]->loops[set], largest[k / 3], k % 3);
+      test(sap_laws[SAP_LAW_RIGID_CORE]->loops[set], largest[k / 3], k % 3);
     }
   }
 }
@@ -102,8 +102,8 @@ static void check_line(const struct sap_law_loops *loops, double largest, int ki
     if (isinf(slope[0]) || isinf(slope[2])) {
       continue;
     }
-    const double before = sap_law_barrier.difference(&pool, i, i + 1, alpha - h);
-    const double after = sap_law_barrier.difference(&pool, i, i + 1, alpha + h);
+    const double before = sap_law_rigid_core.difference(&pool, i, i + 1, alpha - h);
+    const double after = sap_law_rigid_core.difference(&pool, i, i + 1, alpha + h);
     const double size = fabs(slope[1]) + h * fabs(curvature[1]) + 1e-12;
     CHECK_CLOSE((after - before) / (2 * h), slope[1], 1e-4 * size);
   }
@@ -211,7 +211,7 @@ static void check_wall(const struct sap_law_loops *loops, double largest, int ki
     ++met;
     int steps = 0;
     for (; slope == INFINITY && steps < 60; ++steps) {
-      const double wall = sap_law_barrier.wall(&pool, i, i + 1, alpha);
+      const double wall = sap_law_rigid_core.wall(&pool, i, i + 1, alpha);
       CHECK(wall > 0 && wall < alpha);
       alpha = wall;
       loops->line(&pool, i, i + 1, alpha, &slope, &curvature);
@@ -228,31 +228,31 @@ static void wall_is_found_from_outside(void) { for_all_sets(check_wall); }
 
 /* raised where y is outside, back to what was given where it is inside again */
 static void fit_makes_every_iterate_feasible(void) {
-  const struct sap_law_loops *loops = sap_laws[SAP_LAW_BARRIER]->loops[0];
+  const struct sap_law_loops *loops = sap_laws[SAP_LAW_RIGID_CORE]->loops[0];
   uint64_t seed = 86;
   fill(loops, 0, 0.5, 2, &seed);
   loops->evaluate(&pool, 0, MOST);
-  CHECK_EQUAL(sap_law_barrier.fit(&pool, 0, MOST, 1), 0);
+  CHECK_EQUAL(sap_law_rigid_core.fit(&pool, 0, MOST, 1), 0);
   for (int32_t i = 0; i < MOST; ++i) {
     pool.barrier.kappa_given[i] *= i % 2 ? 1e-4 : 1;
   }
-  CHECK(sap_law_barrier.fit(&pool, 0, MOST, 1) > MOST / 5);
+  CHECK(sap_law_rigid_core.fit(&pool, 0, MOST, 1) > MOST / 5);
   CHECK(isfinite(loops->evaluate(&pool, 0, MOST)));
   for (int32_t i = 0; i < MOST; ++i) {
     CHECK(pool.barrier.kappa[i] >= pool.barrier.kappa_given[i]);
     CHECK(i % 2 || pool.barrier.kappa[i] == pool.barrier.kappa_given[i]);
     pool.barrier.kappa_given[i] *= i % 2 ? 1e4 : 1;
   }
-  CHECK_EQUAL(sap_law_barrier.fit(&pool, 0, MOST, 3), MOST);
+  CHECK_EQUAL(sap_law_rigid_core.fit(&pool, 0, MOST, 3), MOST);
   for (int32_t i = 0; i < MOST; ++i) {
     CHECK_CLOSE(pool.barrier.kappa[i], 9 * pool.barrier.kappa_given[i],
                 1e-15 * pool.barrier.kappa[i]);
   }
-  CHECK_EQUAL(sap_law_barrier.fit(&pool, 0, MOST, 1), 0);
+  CHECK_EQUAL(sap_law_rigid_core.fit(&pool, 0, MOST, 1), 0);
 }
 
 static void wrong_constants_are_found(void) {
-  const struct sap_law_loops *loops = sap_laws[SAP_LAW_BARRIER]->loops[0];
+  const struct sap_law_loops *loops = sap_laws[SAP_LAW_RIGID_CORE]->loops[0];
   uint64_t seed = 87;
   const double wrong[] = {0, -1, NAN, INFINITY};
   for (int k = 0; k < 4; ++k) {

@@ -61,7 +61,7 @@ static void a_run_is_its_steps(void) {
   sap_stepper_destroy(other.stepper);
 }
 
-static const char loud[] = "kmfprtqvwuase", quiet[] = "kmfptvuae";
+static const char loud[] = "kmfprtqvwuase", lean[] = "kmfptvuae";
 
 /* all stages in the last step, and where it is told to stop; else those that the next one needs */
 static void only_the_last_step_leaves_all(void) {
@@ -72,12 +72,12 @@ static void only_the_last_step_leaves_all(void) {
   make_shallow(&s);
   open_world(&s, &world);
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
-  (void)snprintf(expected, sizeof expected, "%s%s%s", quiet, quiet, loud);
+  (void)snprintf(expected, sizeof expected, "%s%s%s", lean, lean, loud);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;
   world.hooks = (sap_step_hooks){&watch, NULL, NULL, stop};
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 2);
-  (void)snprintf(expected, sizeof expected, "%s%s", quiet, loud);
+  (void)snprintf(expected, sizeof expected, "%s%s", lean, loud);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;
   watch.asked = 0;
@@ -122,7 +122,7 @@ static void what_needs_all_gets_it(void) {
     s.data.narena = c == LITTLE_MEMORY ? 1 << 10 : 1 << 20;
     CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
     char expected[64];
-    const char *first = c == QUIET ? quiet : c == LITTLE_MEMORY ? "kmfprtvuae" : loud;
+    const char *first = c == QUIET ? lean : c == LITTLE_MEMORY ? "kmfprtvuae" : loud;
     (void)snprintf(expected, sizeof expected, "%s%s", first, loud);
     CHECK_STRING(engine.stages, expected);
     sap_stepper_destroy(s.stepper);
@@ -174,7 +174,7 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   engine.n_stages = 0;
   s.l.contacts[0].dist = s.l.contacts[1].dist = -1e-4;
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
-  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s%s", quiet, loud);
+  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s%s", lean, loud);
   CHECK_STRING(engine.stages, expected);
   sap_stepper_destroy(s.stepper);
 }

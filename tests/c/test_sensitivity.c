@@ -220,7 +220,7 @@ static sap_sensitivity *linearize(sap_friction friction, const double *v,
 }
 
 static struct numbers change, gradient;
-static struct answer solution, bar, moved, ahead, behind;
+static struct answer solution, bar, moved, presolve, behind;
 
 static void check_transpose(sap_friction friction, int frozen, uint64_t *seed) {
   solve(friction, &solution);
@@ -332,12 +332,12 @@ static void forward_mode_is_the_limit_of_differences(void) {
       CHECK_EQUAL(sap_sensitivity_jvp(s, &change.all, 0, &response, &coupling, NULL), SAP_OK);
       sap_sensitivity_destroy(s);
       move(h);
-      solve((sap_friction)friction, &ahead);
+      solve((sap_friction)friction, &presolve);
       move(-2 * h);
       solve((sap_friction)friction, &behind);
       double error = 0, largest = 0;
       for (int64_t i = 0; i < scene.sizes.nv; ++i) {
-        const double slope = (ahead.v[i] - behind.v[i]) / (2 * h);
+        const double slope = (presolve.v[i] - behind.v[i]) / (2 * h);
         error = fmax(error, fabs(slope - moved.v[i]));
         largest = fmax(largest, fabs(slope));
       }

@@ -18,16 +18,16 @@ static void rotate_about(int axis, double angle, double *R) {
   R[3 * k + j] = sin(angle);
 }
 
-static struct sap_known_gaps *make_gaps(void) {
+static struct sap_separation_bounds *make_gaps(void) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
-  struct sap_known_gaps *gaps = sap_known_gaps_create(GEOMS, &allocator);
+  struct sap_separation_bounds *gaps = sap_separation_bounds_create(GEOMS, &allocator);
   CHECK(gaps != NULL);
   return gaps;
 }
 
-static void destroy(struct sap_known_gaps *gaps) {
+static void destroy(struct sap_separation_bounds *gaps) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
-  sap_known_gaps_destroy(gaps, &allocator);
+  sap_separation_bounds_destroy(gaps, &allocator);
 }
 
 /* two balls of points, whose distance is that of their nearest points: no bound is above it */
@@ -40,7 +40,7 @@ static void nothing_is_nearer_than_its_bound(void) {
     for (int i = 0; i < 2 * POINTS * 3; ++i) {
       (&points[0][0][0])[i] = check_random(&seed, -0.1, 0.1);
     }
-    struct sap_known_gap known = {.geom = {3, 7}};
+    struct sap_separation_bound known = {.geom = {3, 7}};
     struct sap_relative_pose pose;
     p[1][0] = 0.6;
     rotate_about(0, 0.3, R[0]);
@@ -71,9 +71,9 @@ static void nothing_is_nearer_than_its_bound(void) {
         }
       }
     }
-    const double lost = sap_known_gap_lost(&known, 3, 7, &pose, 0.1 * sqrt(3.0));
+    const double lost = sap_separation_bound_lost(&known, 3, 7, &pose, 0.1 * sqrt(3.0));
     CHECK(lost >= 0.0 && known.gap - lost <= nearest[1] + 1e-12);
-    CHECK(isinf(sap_known_gap_lost(&known, 7, 3, &pose, 0.1)));
+    CHECK(isinf(sap_separation_bound_lost(&known, 7, 3, &pose, 0.1)));
   }
 }
 
@@ -95,10 +95,10 @@ static void common_motion_costs_nothing(void) {
       }
     }
   }
-  const struct sap_known_gap known = {
+  const struct sap_separation_bound known = {
       .geom = {1, 2}, .gap = 1, .pose = sap_relative_pose_of(p[0], R[0], p[1], R[1])};
   const struct sap_relative_pose pose = sap_relative_pose_of(q[0], moved[0], q[1], moved[1]);
-  CHECK_CLOSE(sap_known_gap_lost(&known, 1, 2, &pose, 1), 0, 1e-14);
+  CHECK_CLOSE(sap_separation_bound_lost(&known, 1, 2, &pose, 1), 0, 1e-14);
 }
 
 /* Two balls of points seen along a normal that turns with the first: gaps change by no more than is
@@ -115,7 +115,7 @@ static void gaps_along_a_normal_change_by_no_more(void) {
       (&points[0][0][0])[i] = check_random(&seed, -0.1, 0.1);
     }
     rotate_about(trial % 3, check_random(&seed, -1, 1), R[0]);
-    struct sap_known_gap known = {.geom = {3, 7}};
+    struct sap_separation_bound known = {.geom = {3, 7}};
     double normal[3], change = 0.0;
     memcpy(normal, R[0] + 3 * (trial % 2), sizeof normal);
     for (int time = 0; time < 2; ++time) {
@@ -138,34 +138,35 @@ static void gaps_along_a_normal_change_by_no_more(void) {
         known.pose = pose;
         memcpy(known.normal, normal, sizeof normal);
       }
-      change = sap_known_gap_change(&known, 3, 7, normal, &pose, 0.1 * sqrt(3.0));
+      change = sap_separation_bound_change(&known, 3, 7, normal, &pose, 0.1 * sqrt(3.0));
     }
     CHECK(fabs(gap[1] - gap[0]) <= change + 1e-12);
-    CHECK(isinf(sap_known_gap_change(&known, 7, 3, normal, &known.pose, 0.1)));
+    CHECK(isinf(sap_separation_bound_change(&known, 7, 3, normal, &known.pose, 0.1)));
     normal[0] += 1e-6;
-    CHECK(isinf(sap_known_gap_change(&known, 3, 7, normal, &known.pose, 0.1)));
+    CHECK(isinf(sap_separation_bound_change(&known, 3, 7, normal, &known.pose, 0.1)));
   }
   double R[2][9], p[2][3] = {{0.1, 0.2, 0.3}, {0.5, -0.4, 0.3}};
   const double z[3] = {0, 0, 1}, origin[3] = {0};
   rotate_about(2, 0.0, R[0]);
-  struct sap_known_gap known = {
+  struct sap_separation_bound known = {
       .geom = {1, 2}, .normal = {0, 0, 1}, .pose = sap_relative_pose_of(origin, R[0], p[0], R[0])};
   rotate_about(2, 0.8, R[1]);
   const struct sap_relative_pose pose = sap_relative_pose_of(origin, R[0], p[1], R[1]);
-  CHECK_CLOSE(sap_known_gap_change(&known, 1, 2, z, &pose, 1), 0, 1e-15);
+  CHECK_CLOSE(sap_separation_bound_change(&known, 1, 2, z, &pose, 1), 0, 1e-15);
 }
 
 static void entries_are_found_again(void) {
-  struct sap_known_gaps *gaps = make_gaps();
+  struct sap_separation_bounds *gaps = make_gaps();
   int lost = 0;
   for (int32_t a = 0; a < 12; ++a) {
     for (int32_t b = a + 1; b < 12; ++b) {
-      *sap_known_gaps_at(gaps, a, b) = (struct sap_known_gap){.geom = {a, b}, .gap = a + 0.01 * b};
+      *sap_separation_bounds_at(gaps, a, b) =
+          (struct sap_separation_bound){.geom = {a, b}, .gap = a + 0.01 * b};
     }
   }
   for (int32_t a = 0; a < 12; ++a) {
     for (int32_t b = a + 1; b < 12; ++b) {
-      const struct sap_known_gap *known = sap_known_gaps_at(gaps, a, b);
+      const struct sap_separation_bound *known = sap_separation_bounds_at(gaps, a, b);
       const int is_own = known->geom[0] == a && known->geom[1] == b;
       lost += !is_own;
       CHECK(!is_own || known->gap == a + 0.01 * b);
@@ -182,28 +183,28 @@ static void another_model_is_not_known(void) {
   const struct sap_followed arrays[] = {
       {numbers, sizeof numbers}, {NULL, 0}, {integers, sizeof integers}};
   for (int i = 0; i < NUMBERS + 3; i += i < NUMBERS - 37 ? 37 : 1) {
-    struct sap_known_gaps *gaps = make_gaps();
-    CHECK(sap_known_gaps_check(gaps, arrays, 3));
-    *sap_known_gaps_at(gaps, 2, 5) = (struct sap_known_gap){.geom = {2, 5}, .gap = 1};
-    CHECK(!sap_known_gaps_check(gaps, arrays, 3));
-    CHECK_EQUAL(sap_known_gaps_at(gaps, 2, 5)->geom[1], 5);
+    struct sap_separation_bounds *gaps = make_gaps();
+    CHECK(sap_separation_bounds_check(gaps, arrays, 3));
+    *sap_separation_bounds_at(gaps, 2, 5) = (struct sap_separation_bound){.geom = {2, 5}, .gap = 1};
+    CHECK(!sap_separation_bounds_check(gaps, arrays, 3));
+    CHECK_EQUAL(sap_separation_bounds_at(gaps, 2, 5)->geom[1], 5);
     if (i < NUMBERS) {
       numbers[i] += 0.5;
     } else {
       ++integers[i - NUMBERS];
     }
-    CHECK(sap_known_gaps_check(gaps, arrays, 3));
-    CHECK_EQUAL(sap_known_gaps_at(gaps, 2, 5)->geom[1], 0);
+    CHECK(sap_separation_bounds_check(gaps, arrays, 3));
+    CHECK_EQUAL(sap_separation_bounds_at(gaps, 2, 5)->geom[1], 0);
     destroy(gaps);
   }
 }
 
 static void one_has_them_at_a_time(void) {
-  struct sap_known_gaps *gaps = make_gaps();
-  CHECK(sap_known_gaps_take(gaps));
-  CHECK(!sap_known_gaps_take(gaps));
-  sap_known_gaps_leave(gaps);
-  CHECK(sap_known_gaps_take(gaps));
+  struct sap_separation_bounds *gaps = make_gaps();
+  CHECK(sap_separation_bounds_take(gaps));
+  CHECK(!sap_separation_bounds_take(gaps));
+  sap_separation_bounds_leave(gaps);
+  CHECK(sap_separation_bounds_take(gaps));
   destroy(gaps);
 }
 

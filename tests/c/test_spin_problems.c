@@ -153,7 +153,7 @@ static void graphs_are_kept_while_the_same_contacts_have_spin(void) {
   make(12, 24, 2, &seed);
   const int32_t n = spin.n;
   for (int round = 0; round < 5; ++round) {
-    const sap_solution alone = solve_with(NULL, &second);
+    const sap_solution dense = solve_with(NULL, &second);
     for (int repeat = 0; repeat < 2; ++repeat) {
       sap_solution solution = solution_in(&first);
       const long before = counter.allocations;
@@ -161,7 +161,7 @@ static void graphs_are_kept_while_the_same_contacts_have_spin(void) {
       CHECK_EQUAL(solution.symbolic_reused, repeat == 1 || round == 3);
       CHECK(repeat == 0 || counter.allocations == before);
       CHECK(memcmp(&first, &second, sizeof first) == 0);
-      CHECK_EQUAL(solution.total_iterations, alone.total_iterations);
+      CHECK_EQUAL(solution.total_iterations, dense.total_iterations);
     }
     /* all, all but the last, none given, none of them, and again */
     spin.n = round == 0 ? n - 1 : round == 2 ? 0 : n;

@@ -22,7 +22,7 @@ static void fill(const struct sap_law_loops *loops, sap_friction friction, uint6
   struct sap_arena arena = {room, 0};
   sap_permit(room, sizeof room);
   memset(room, 0xff, sizeof room);
-  sap_pool_carve(&pool, &arena, PLACES, (const int8_t[SAP_N_LAWS]){[SAP_LAW_WIDE] = 1});
+  sap_pool_carve(&pool, &arena, PLACES, (const int8_t[SAP_N_LAWS]){[SAP_LAW_TORSIONAL] = 1});
   REQUIRE(arena.used <= sizeof room);
   pool.soft = 0;
   pool.friction = friction;
@@ -88,7 +88,7 @@ static double root_of(int32_t i, int r) {
 static void for_all_sets(void (*test)(const struct sap_law_loops *, sap_friction)) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     for (int friction = 0; friction < 3 && sap_kernels_of(set); ++friction) {
-      test(sap_laws[SAP_LAW_WIDE]->loops[set], (sap_friction)friction);
+      test(sap_laws[SAP_LAW_TORSIONAL]->loops[set], (sap_friction)friction);
     }
   }
 }
@@ -207,11 +207,11 @@ static void check_line(const struct sap_law_loops *loops, sap_friction friction)
     if (to.region) {
       CHECK_CLOSE(curvature, (double)form, 1e-6 * stiffest);
     }
-    CHECK_CLOSE(sap_law_wide.difference(&pool, i, i + 2, alpha), (double)(to.cost - from.cost),
+    CHECK_CLOSE(sap_law_torsional.difference(&pool, i, i + 2, alpha), (double)(to.cost - from.cost),
                 1e-13 * (double)(to.cost + from.cost));
     /* a tiny move: costs themselves would differ by round-off alone */
     loops->line(&pool, i, i + 2, 0, &first, &unused);
-    CHECK_CLOSE(sap_law_wide.difference(&pool, i, i + 2, tiny), tiny * (double)steepness,
+    CHECK_CLOSE(sap_law_torsional.difference(&pool, i, i + 2, tiny), tiny * (double)steepness,
                 tiny * (1e-9 * fabs(first) + 10 * tiny * stiffest * 200));
   }
 }
@@ -412,7 +412,7 @@ static void check_bound(const struct sap_law_loops *loops, sap_friction friction
         pool.dv_c[r][i] = reach[i / 2][3 * (i % 2) + r] = check_random(&seed, 0, 2);
       }
     }
-    sap_law_wide.bound(&pool, 0, PLACES, errors[k], 1e-4);
+    sap_law_torsional.bound(&pool, 0, PLACES, errors[k], 1e-4);
     for (int32_t i = 0; i < PLACES; i += 2) {
       const struct exact_law law = law_of(i);
       double v_c[6], gamma[6], square = 0;
@@ -473,7 +473,8 @@ static void check_complementarity(const struct sap_law_loops *loops, sap_frictio
     }
     sum += law.cone ? fabsl(normal + along) : fabsl(normal) + fabsl(along + law.b * sqrtl(slip2));
   }
-  CHECK_CLOSE(sap_law_wide.complementarity(&pool, 0, PLACES), (double)sum, 1e-12 * (double)sum);
+  CHECK_CLOSE(sap_law_torsional.complementarity(&pool, 0, PLACES), (double)sum,
+              1e-12 * (double)sum);
 }
 
 static void complementarity_adds_magnitudes(void) { for_all_sets(check_complementarity); }

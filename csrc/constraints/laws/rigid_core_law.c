@@ -17,7 +17,7 @@ static int32_t claim(const sap_problem *problem, sap_friction friction, int32_t 
     if (problem->barrier[i] != SAP_BARRIER_NONE) {
       ++n;
       if (law) {
-        law[i] = SAP_LAW_BARRIER;
+        law[i] = SAP_LAW_RIGID_CORE;
       }
     }
   }
@@ -245,7 +245,7 @@ static void recall(struct sap_pool *p, int32_t begin, int32_t end, const struct 
 
 SAP_DECLARE_LOOPS(barrier_loops);
 
-const struct sap_law sap_law_barrier = {
+const struct sap_law sap_law_rigid_core = {
     .loops = SAP_LOOPS(barrier_loops),
     .claim = claim,
     .check_given = check_given,

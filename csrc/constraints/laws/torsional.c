@@ -1,11 +1,12 @@
 #include "constraints/laws/torsional.h"
 
-double sap_wide_cost_difference(const struct sap_radial *law, const struct sap_wide_state *a,
-                                const struct sap_wide_state *b, const double dy_t[SAP_WIDE],
-                                double dy_n) {
+double sap_torsional_cost_difference(const struct sap_radial *law,
+                                     const struct sap_torsional_state *a,
+                                     const struct sap_torsional_state *b,
+                                     const double dy_t[SAP_TORSIONAL], double dy_n) {
   /* |y_b| - |y_a| = (y_b - y_a)^T (y_b + y_a)/(|y_b| + |y_a|) */
   double product = 0;
-  for (int k = 0; k < SAP_WIDE; ++k) {
+  for (int k = 0; k < SAP_TORSIONAL; ++k) {
     product += dy_t[k] * (b->y_t[k] + a->y_t[k]);
   }
   const double length_sum = a->radial.y[0] + b->radial.y[0];

@@ -11,7 +11,7 @@ static int32_t claim(const sap_problem *problem, sap_friction friction, int32_t 
   const int32_t n = problem->spin ? problem->spin->n : 0;
   (void)friction;
   for (int32_t k = 0; law && k < n; ++k) {
-    law[problem->spin->contact[k]] = SAP_LAW_WIDE;
+    law[problem->spin->contact[k]] = SAP_LAW_TORSIONAL;
   }
   return n;
 }
@@ -53,7 +53,7 @@ static sap_status check(const sap_problem *problem, sap_error *error) {
 }
 
 static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
-  struct sap_wides *wide = &pool->wide;
+  struct sap_torsional_pairs *wide = &pool->wide;
   double **const arrays[] = {&wide->scale[0], &wide->scale[1], &wide->scale[2], &wide->slip[0],
                              &wide->slip[1],  &wide->slip[2],  &wide->cross[0], &wide->cross[1],
                              &wide->cross[2], &wide->cross[3], &wide->cross[4], &wide->cross[5],
@@ -112,17 +112,17 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
   const int cone = p->friction == SAP_FRICTION_CONVEX;
   double sum = 0;
   for (int32_t i = begin; i < end; i += 2) {
-    const struct sap_radial law = sap_wide_get(p, cone, i);
-    const struct sap_wide_state from = sap_wide_state(p, &law, i);
-    double dy_t[SAP_WIDE], y_t[SAP_WIDE];
+    const struct sap_radial law = sap_torsional_get(p, cone, i);
+    const struct sap_torsional_state from = sap_torsional_state(p, &law, i);
+    double dy_t[SAP_TORSIONAL], y_t[SAP_TORSIONAL];
     const double dy_n = -alpha * (p->dv_c[2][i] * law.contact.inverse_R_n);
-    sap_wide_gather(p, i, p->dv_c, dy_t);
-    for (int k = 0; k < SAP_WIDE; ++k) {
+    sap_torsional_gather(p, i, p->dv_c, dy_t);
+    for (int k = 0; k < SAP_TORSIONAL; ++k) {
       dy_t[k] = -alpha * (dy_t[k] * law.contact.inverse_R_t);
       y_t[k] = from.y_t[k] + dy_t[k];
     }
-    const struct sap_wide_state to = sap_wide_at_impulse(&law, y_t, p->y[2][i] + dy_n);
-    sum += sap_wide_cost_difference(&law, &from, &to, dy_t, dy_n);
+    const struct sap_torsional_state to = sap_torsional_at_impulse(&law, y_t, p->y[2][i] + dy_n);
+    sum += sap_torsional_cost_difference(&law, &from, &to, dy_t, dy_n);
   }
   return sum;
 }
@@ -178,27 +178,28 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
   for (int32_t i = begin; i < end; i += 2) {
     const double R_t = p->contact.R_t[i], gamma_n = p->gamma[2][i];
     const double g_n = p->v_c[2][i] - p->v_hat[2][i] + p->contact.R_n[i] * gamma_n;
-    double gamma[SAP_WIDE] = {p->gamma[0][i], p->gamma[1][i]}, g[SAP_WIDE], v_hat[SAP_WIDE];
+    double gamma[SAP_TORSIONAL] = {p->gamma[0][i], p->gamma[1][i]}, g[SAP_TORSIONAL],
+           v_hat[SAP_TORSIONAL];
     for (int r = 0; r < 3; ++r) {
-      gamma[2 + r] = sap_wide_unscale(p->wide.scale[r][i], p->gamma[r][i + 1]);
+      gamma[2 + r] = sap_torsional_unscale(p->wide.scale[r][i], p->gamma[r][i + 1]);
     }
-    sap_wide_gather(p, i, p->v_c, g);
-    sap_wide_gather(p, i, p->v_hat, v_hat);
-    for (int k = 0; k < SAP_WIDE; ++k) {
+    sap_torsional_gather(p, i, p->v_c, g);
+    sap_torsional_gather(p, i, p->v_hat, v_hat);
+    for (int k = 0; k < SAP_TORSIONAL; ++k) {
       g[k] += R_t * gamma[k] - v_hat[k];
     }
-    const double tangential = sap_wide_dot(g, gamma);
-    const double slip = sqrt(sap_wide_dot(g, g));
+    const double tangential = sap_torsional_dot(g, gamma);
+    const double slip = sqrt(sap_torsional_dot(g, g));
     sum += cone ? fabs(tangential + g_n * gamma_n)
                 : fabs(g_n * gamma_n) + fabs(tangential + p->contact.bound[i] * slip);
   }
   return sum;
 }
 
-SAP_DECLARE_LOOPS(wide_loops);
+SAP_DECLARE_LOOPS(torsional_loops);
 
-const struct sap_law sap_law_wide = {
-    .loops = SAP_LOOPS(wide_loops),
+const struct sap_law sap_law_torsional = {
+    .loops = SAP_LOOPS(torsional_loops),
     .takes_pairs = 1,
     .claim = claim,
     .check_given = check_given,
@@ -211,5 +212,5 @@ const struct sap_law sap_law_wide = {
     .bound = bound,
     .complementarity = complementarity,
     .n_constants = SAP_N_CONTACT_CONSTANTS,
-    .partials = sap_wide_partials,
+    .partials = sap_torsional_partials,
 };

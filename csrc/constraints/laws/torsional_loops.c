@@ -22,11 +22,11 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 /* Stores G_tt = along e e^T + across (I - m m^T) of the five components in both triples. */
 INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, double across,
-                             const double e[SAP_WIDE], const double m[SAP_WIDE]) {
-  double G[SAP_WIDE][SAP_WIDE];
-  for (int k = 0; k < SAP_WIDE; ++k) {
+                             const double e[SAP_TORSIONAL], const double m[SAP_TORSIONAL]) {
+  double G[SAP_TORSIONAL][SAP_TORSIONAL];
+  for (int k = 0; k < SAP_TORSIONAL; ++k) {
     const double s_k = k < 2 ? 1 : p->wide.scale[k - 2][i];
-    for (int l = k; l < SAP_WIDE; ++l) {
+    for (int l = k; l < SAP_TORSIONAL; ++l) {
       const double s_l = l < 2 ? 1 : p->wide.scale[l - 2][i];
       G[k][l] = s_k * s_l * (along * e[k] * e[l] + across * ((k == l) - m[k] * m[l]));
     }
@@ -48,7 +48,7 @@ INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, 
 
 /* Stores G_tn = G_1n e, and G_nn. */
 INLINE void store_normal(const struct sap_pool *p, int32_t i, double G_1n, double G_nn,
-                         const double e[SAP_WIDE]) {
+                         const double e[SAP_TORSIONAL]) {
   p->G[SAP_G_1N][i] = G_1n * e[0];
   p->G[SAP_G_2N][i] = G_1n * e[1];
   p->G[SAP_G_NN][i] = G_nn;
@@ -57,7 +57,7 @@ INLINE void store_normal(const struct sap_pool *p, int32_t i, double G_1n, doubl
   }
 }
 
-INLINE void store_impulse(const struct sap_pool *p, int32_t i, const double gamma_t[SAP_WIDE],
+INLINE void store_impulse(const struct sap_pool *p, int32_t i, const double gamma_t[SAP_TORSIONAL],
                           double gamma_n) {
   p->gamma[0][i] = gamma_t[0];
   p->gamma[1][i] = gamma_t[1];
@@ -86,11 +86,11 @@ INLINE void find_impulse(const struct sap_pool *p, int32_t i) {
 /* Evaluates one contact; returns the cost. */
 INLINE double evaluate_one(const struct sap_pool *p, const int cone, int32_t i) {
   find_impulse(p, i);
-  const struct sap_radial law = sap_wide_get(p, cone, i);
-  const struct sap_wide_state at = sap_wide_state(p, &law, i);
-  double gamma_t[SAP_WIDE], gamma_n, G[SAP_G_ENTRIES];
-  sap_wide_impulse(&law, &at, gamma_t, &gamma_n);
-  sap_wide_hessian(&law, &at, G);
+  const struct sap_radial law = sap_torsional_get(p, cone, i);
+  const struct sap_torsional_state at = sap_torsional_state(p, &law, i);
+  double gamma_t[SAP_TORSIONAL], gamma_n, G[SAP_G_ENTRIES];
+  sap_torsional_impulse(&law, &at, gamma_t, &gamma_n);
+  sap_torsional_hessian(&law, &at, G);
   store_impulse(p, i, gamma_t, gamma_n);
   store_tangential(p, i, G[SAP_G_11], G[SAP_G_22], at.e, at.e);
   store_normal(p, i, G[SAP_G_1N], G[SAP_G_NN], at.e);
@@ -100,7 +100,7 @@ INLINE double evaluate_one(const struct sap_pool *p, const int cone, int32_t i) 
     p->wide.slip[r][i] = at.radial.t[0] * at.e[2 + r];
   }
   p->contact.region[i] = sap_contact_region(&at.radial);
-  return sap_wide_cost(&law, &at);
+  return sap_torsional_cost(&law, &at);
 }
 
 INLINE double evaluate_all(const struct sap_pool *p, const int cone, int32_t begin, int32_t end) {
@@ -120,19 +120,19 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
 INLINE void add_line(const struct sap_pool *p, const int cone, int32_t begin, int32_t end,
                      double alpha, double *slope, double *curvature) {
   for (int32_t i = begin; i < end; i += 2) {
-    const struct sap_radial law = sap_wide_get(p, cone, i);
-    double dv_t[SAP_WIDE], y_t[SAP_WIDE], gamma_t[SAP_WIDE], gamma_n;
+    const struct sap_radial law = sap_torsional_get(p, cone, i);
+    double dv_t[SAP_TORSIONAL], y_t[SAP_TORSIONAL], gamma_t[SAP_TORSIONAL], gamma_n;
     const double dv_n = p->dv_c[2][i];
-    sap_wide_gather(p, i, p->dv_c, dv_t);
-    for (int k = 0; k < SAP_WIDE; ++k) {
+    sap_torsional_gather(p, i, p->dv_c, dv_t);
+    for (int k = 0; k < SAP_TORSIONAL; ++k) {
       const double y_k = k < 2 ? p->y[k][i] : p->y[k - 2][i + 1];
       y_t[k] = y_k - alpha * (dv_t[k] * law.contact.inverse_R_t);
     }
-    const struct sap_wide_state at =
-        sap_wide_at_impulse(&law, y_t, p->y[2][i] - alpha * (dv_n * law.contact.inverse_R_n));
-    sap_wide_impulse(&law, &at, gamma_t, &gamma_n);
-    *slope -= sap_wide_dot(dv_t, gamma_t) + dv_n * gamma_n;
-    *curvature += sap_wide_curvature(&law, &at, dv_t, dv_n);
+    const struct sap_torsional_state at =
+        sap_torsional_at_impulse(&law, y_t, p->y[2][i] - alpha * (dv_n * law.contact.inverse_R_n));
+    sap_torsional_impulse(&law, &at, gamma_t, &gamma_n);
+    *slope -= sap_torsional_dot(dv_t, gamma_t) + dv_n * gamma_n;
+    *curvature += sap_torsional_curvature(&law, &at, dv_t, dv_n);
   }
 }
 
@@ -155,7 +155,7 @@ INLINE double coupling(const struct sap_pool *p, int32_t i) {
   return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
 }
 
-INLINE void load_slip(const struct sap_pool *p, int32_t i, double t[SAP_WIDE]) {
+INLINE void load_slip(const struct sap_pool *p, int32_t i, double t[SAP_TORSIONAL]) {
   t[0] = p->contact.slip[0][i];
   t[1] = p->contact.slip[1][i];
   for (int r = 0; r < 3; ++r) {
@@ -167,10 +167,10 @@ static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
                       double *const x_c[3]) {
   int32_t n = 0;
   for (int32_t i = begin; i < end; i += 2) {
-    double t[SAP_WIDE];
+    double t[SAP_TORSIONAL];
     const double share = coupling(pool, i), x = share * x_c[2][i];
     load_slip(pool, i, t);
-    n += share * sap_wide_dot(t, t) > 0;
+    n += share * sap_torsional_dot(t, t) > 0;
     x_c[0][i] = t[0] * x;
     x_c[1][i] = t[1] * x;
     x_c[2][i] = 0;
@@ -185,11 +185,11 @@ static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,
                    double *const gamma[3]) {
   const struct sap_pool *p = pool;
   for (int32_t i = begin; i < end; i += 2) {
-    struct sap_radial law = sap_wide_get(p, 0, i);
+    struct sap_radial law = sap_torsional_get(p, 0, i);
     law.b = p->y[2][i] > 0 ? p->contact.mu[i] * p->y[2][i] : 0;
-    const struct sap_wide_state at = sap_wide_state(p, &law, i);
-    double gamma_t[SAP_WIDE], gamma_n;
-    sap_wide_impulse(&law, &at, gamma_t, &gamma_n);
+    const struct sap_torsional_state at = sap_torsional_state(p, &law, i);
+    double gamma_t[SAP_TORSIONAL], gamma_n;
+    sap_torsional_impulse(&law, &at, gamma_t, &gamma_n);
     gamma[0][i] = gamma_t[0] - p->gamma[0][i];
     gamma[1][i] = gamma_t[1] - p->gamma[1][i];
     gamma[2][i] = 0;
@@ -204,7 +204,7 @@ static const int entry[3][3] = {
     {SAP_G_11, SAP_G_12, SAP_G_1N}, {SAP_G_12, SAP_G_22, SAP_G_2N}, {SAP_G_1N, SAP_G_2N, SAP_G_NN}};
 
 /* Finds gamma' = gamma - (G + U) dv_c, as the five components and gamma_n'. */
-INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_WIDE],
+INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_TORSIONAL],
                       double *next_n) {
   const double coupled = coupling(p, i) * p->dv_c[2][i];
   double own[3], spin[3];
@@ -221,7 +221,8 @@ INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_WID
   next_t[0] = own[0] - coupled * p->contact.slip[0][i];
   next_t[1] = own[1] - coupled * p->contact.slip[1][i];
   for (int r = 0; r < 3; ++r) {
-    next_t[2 + r] = sap_wide_unscale(p->wide.scale[r][i], spin[r]) - coupled * p->wide.slip[r][i];
+    next_t[2 + r] =
+        sap_torsional_unscale(p->wide.scale[r][i], spin[r]) - coupled * p->wide.slip[r][i];
   }
   *next_n = own[2] > 0 ? own[2] : 0;
 }
@@ -235,10 +236,10 @@ INLINE double next_bound(const struct sap_pool *p, int32_t i) {
 static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool *p = pool;
   for (int32_t i = begin; i < end; i += 2) {
-    double next_t[SAP_WIDE];
+    double next_t[SAP_TORSIONAL];
     linearize(p, i, next_t, &p->dual[2][i]);
     /* w = gamma_t'/max(b', |gamma_t'|) */
-    const double length = sqrt(sap_wide_dot(next_t, next_t)), bound = next_bound(p, i);
+    const double length = sqrt(sap_torsional_dot(next_t, next_t)), bound = next_bound(p, i);
     const double divisor = bound > length ? bound : length;
     const double inverse = divisor > 0 ? 1 / divisor : 0;
     p->dual[0][i] = inverse * next_t[0];
@@ -253,19 +254,19 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool *p = pool;
   const int cone = p->friction == SAP_FRICTION_CONVEX;
   for (int32_t i = begin; i < end; i += 2) {
-    double t[SAP_WIDE];
+    double t[SAP_TORSIONAL];
     load_slip(p, i, t);
-    if (!(sap_wide_dot(t, t) > 0)) {
+    if (!(sap_torsional_dot(t, t) > 0)) {
       continue;
     }
-    const double w[SAP_WIDE] = {p->dual[0][i], p->dual[1][i], p->dual[0][i + 1], p->dual[1][i + 1],
-                                p->dual[2][i + 1]};
-    double m[SAP_WIDE];
-    for (int k = 0; k < SAP_WIDE; ++k) {
+    const double w[SAP_TORSIONAL] = {p->dual[0][i], p->dual[1][i], p->dual[0][i + 1],
+                                     p->dual[1][i + 1], p->dual[2][i + 1]};
+    double m[SAP_TORSIONAL];
+    for (int k = 0; k < SAP_TORSIONAL; ++k) {
       m[k] = 0.5 * (t[k] + w[k]);
     }
-    const struct sap_radial law = sap_wide_get(p, cone, i);
-    const struct sap_wide_state at = sap_wide_state(p, &law, i);
+    const struct sap_radial law = sap_torsional_get(p, cone, i);
+    const struct sap_torsional_state at = sap_torsional_state(p, &law, i);
     /* (1/R_t) min((b + b')/(2 y_r), 1) */
     const double b = cone ? law.contact.mu * at.radial.gamma_n : law.b;
     const double friction = 0.5 * (b + next_bound(p, i)), y_r = at.radial.y_r;
@@ -275,6 +276,6 @@ static void blend(struct sap_pool *pool, int32_t begin, int32_t end) {
   }
 }
 
-const struct sap_law_loops SAP_OF_ISA(sap_wide_loops_);
-const struct sap_law_loops SAP_OF_ISA(sap_wide_loops_) = {derive, evaluate, line,  predict,
-                                                          blend,  couple,   depart};
+const struct sap_law_loops SAP_OF_ISA(sap_torsional_loops_);
+const struct sap_law_loops SAP_OF_ISA(sap_torsional_loops_) = {derive, evaluate, line,  predict,
+                                                               blend,  couple,   depart};

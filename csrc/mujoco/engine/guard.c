@@ -15,7 +15,7 @@ struct guard {
   jmp_buf place;
   char *message;
   sap_mujoco_log *outer; /* handler before the outermost call */
-  int quiet;             /* its warnings go nowhere */
+  int lean;              /* its warnings go nowhere */
   struct guard *previous;
 };
 
@@ -26,7 +26,7 @@ static void handle_message(const void *object) {
   const struct log_message *message = object;
   struct guard *now = innermost;
   if (message->level != LEVEL_ERROR) {
-    if (!now->quiet) {
+    if (!now->lean) {
       now->outer(object);
     }
     return;
@@ -37,9 +37,9 @@ static void handle_message(const void *object) {
 }
 
 static int call(const sap_mujoco *api, void (*body)(void *), void *context, char *message,
-                int quiet) {
+                int lean) {
   sap_mujoco_log *const before = api->_mjPRIVATE_setTlsLogHandler(handle_message);
-  struct guard now = {.message = message, .quiet = quiet, .previous = innermost};
+  struct guard now = {.message = message, .lean = lean, .previous = innermost};
   /* where warnings go: past all nested calls, as a handler in between may hand them to us again */
   now.outer = innermost != NULL ? innermost->outer : before;
   if (now.outer == NULL) {

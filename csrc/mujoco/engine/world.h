@@ -21,9 +21,9 @@ struct sap_mujoco_world {
   sap_mujoco_options options; /* accepted options of the model */
   int options_known;
   struct sap_recording *recording; /* of the steps of a run; NULL: none */
-  int quiet;                       /* the step leaves out what nobody reads, see lean_step.h */
+  int lean;                        /* the step leaves out what nobody reads, see lean_step.h */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
-  int reads_rows;                  /* the step before read rows that a quiet step leaves out */
+  int reads_rows;                  /* the step before read rows that a lean step leaves out */
   int32_t fallbacks;               /* bits of sap_step_fallback that the present step took */
   double started;                  /* end of the step before, by a steady clock, s */
   sap_step_record record;

@@ -26,7 +26,7 @@ static int is_single(const struct sap_geom_body *body) { return body->end - body
 
 static double reach_of(const struct sap_search *s, int32_t geom) {
   const int *geom_type = SAP_MODEL(s->world, geom_type);
-  return geom_type[geom] == GEOM_PLANE ? endless : sap_travel_reach(s->world, geom);
+  return geom_type[geom] == GEOM_PLANE ? endless : sap_motion_bound_reach(s->world, geom);
 }
 
 /* geoms of the world and of what is welded to it each by itself: of these there may be many */
@@ -34,7 +34,7 @@ static void list_bodies(const struct sap_search *s) {
   const int *geom_contype = SAP_MODEL(s->world, geom_contype);
   const int *geom_conaffinity = SAP_MODEL(s->world, geom_conaffinity);
   const double *geom_gap = SAP_MODEL(s->world, geom_gap);
-  struct sap_body_gaps *bodies = s->bodies;
+  struct sap_body_separation *bodies = s->bodies;
   const int32_t *geom_bodyid = s->world->stepper->forest.geom_bodyid;
   bodies->n = 0;
   for (int32_t g = 0; g < bodies->n_geoms; ++g) {
@@ -58,7 +58,7 @@ static void list_bodies(const struct sap_search *s) {
 
 /* pairs of bodies, and of their geoms */
 static int are_few(const struct sap_search *s) {
-  struct sap_body_gaps *bodies = s->bodies;
+  struct sap_body_separation *bodies = s->bodies;
   int64_t geoms = 0, pairs = 0;
   bodies->first = 0;
   while (bodies->first < bodies->n && !moves(s, bodies->body + bodies->first)) {
@@ -97,11 +97,11 @@ static int has_changed(const struct sap_search *s) {
       {geom_type, n * sizeof(int)},        {geom_contype, n * sizeof(int)},
       {geom_conaffinity, n * sizeof(int)}, {pair_geom1, n_given * sizeof(int)},
       {pair_geom2, n_given * sizeof(int)}, {exclude_signature, (size_t)n_excluded * sizeof(int)}};
-  return sap_known_gaps_check(s->gaps, arrays, sizeof arrays / sizeof *arrays);
+  return sap_separation_bounds_check(s->gaps, arrays, sizeof arrays / sizeof *arrays);
 }
 
 /* those known, or new ones for this search alone */
-static void take_bodies(struct sap_search *s, struct sap_body_gaps *own) {
+static void take_bodies(struct sap_search *s, struct sap_body_separation *own) {
   if (s->gaps) {
     s->bodies = &s->gaps->bodies;
     if (!has_changed(s) && s->bodies->are_listed) {
@@ -110,10 +110,10 @@ static void take_bodies(struct sap_search *s, struct sap_body_gaps *own) {
   } else {
     const sap_forest *forest = &s->world->stepper->forest;
     struct sap_arena arena = {0};
-    *own = (struct sap_body_gaps){.n_geoms = forest->n_geoms};
-    sap_body_gaps_carve(own, &arena);
+    *own = (struct sap_body_separation){.n_geoms = forest->n_geoms};
+    sap_body_separation_carve(own, &arena);
     arena = (struct sap_arena){.base = sap_search_take(s, arena.used)};
-    sap_body_gaps_carve(own, &arena);
+    sap_body_separation_carve(own, &arena);
     sap_permit(arena.base, arena.used); /* the engine uses its stack again, without red zones */
     s->bodies = own;
   }
@@ -183,7 +183,7 @@ static const struct sap_mover *mover_of(struct sap_search *s, int32_t i) {
     const int64_t b = body->id, root = body_bvhadr[b];
     sap_search_place_box(s, body->id, root < 0 ? all : bvh_aabb + 6 * root, xipos + 3 * b,
                          ximat + 9 * b, box);
-    box->travel = s->distance[i];
+    box->motion_bound = s->distance[i];
     box->gain = s->gain[i];
     s->is_boxed[i] = 1;
   }
@@ -281,21 +281,21 @@ static double look_at(struct sap_search *s, int32_t i, int32_t j, double clear) 
 
 /* the distances up to which contacts of bodies are listed, each a sum of two */
 static void find_distances(const struct sap_search *s) {
-  const struct sap_body_gaps *bodies = s->bodies;
+  const struct sap_body_separation *bodies = s->bodies;
   for (int32_t i = 0; i < bodies->n; ++i) {
     const struct sap_geom_body *body = bodies->body + i;
-    const double travel =
-        sap_travel_of_body(s->travel, body->id, body->first, body->end, s->gain + i);
-    s->distance[i] = sap_larger(body->own, body->gap + travel);
+    const double motion_bound =
+        sap_motion_bound_of_body(s->motion_bound, body->id, body->first, body->end, s->gain + i);
+    s->distance[i] = sap_larger(body->own, body->gap + motion_bound);
   }
 }
 
 int sap_search_bodies(struct sap_search *s) {
   const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
   const double *geom_xmat = SAP_DATA(s->world, geom_xmat);
-  struct sap_body_gaps own;
+  struct sap_body_separation own;
   take_bodies(s, &own);
-  struct sap_body_gaps *bodies = s->bodies;
+  struct sap_body_separation *bodies = s->bodies;
   if (!bodies->are_few) {
     return 0;
   }
@@ -305,25 +305,25 @@ int sap_search_bodies(struct sap_search *s) {
   s->gain = s->distance + n;
   s->is_boxed = sap_search_take(s, n);
   memset(s->is_boxed, 0, n);
-  sap_body_gaps_follow(bodies, geom_xpos, geom_xmat);
+  sap_body_separation_follow(bodies, geom_xpos, geom_xmat);
   find_distances(s);
   double *spent = sap_search_take(s, n * sizeof *spent);
   for (int32_t i = 0; i < bodies->n; ++i) {
     spent[i] = bodies->moved[i] + s->distance[i];
   }
   for (int32_t i = 0; i < bodies->n; ++i) {
-    if (sap_body_gaps_near(bodies, i, spent) == 0) {
+    if (sap_body_separation_near(bodies, i, spent) == 0) {
       continue;
     }
     for (int32_t j = sap_first_after(bodies, i); j < bodies->n; ++j) {
-      const double kept = *sap_body_gaps_kept(bodies, i, j);
+      const double kept = *sap_body_separation_kept(bodies, i, j);
       if (kept > spent[i] + spent[j]) {
         continue;
       }
       const int is_new = kept == -INFINITY;
       const int meet = !is_new || !never_meet(s, bodies->body + i, bodies->body + j);
-      sap_body_gaps_keep(bodies, i, j,
-                         meet ? look_at(s, i, j, s->distance[i] + s->distance[j]) : INFINITY);
+      sap_body_separation_keep(bodies, i, j,
+                               meet ? look_at(s, i, j, s->distance[i] + s->distance[j]) : INFINITY);
     }
   }
   return 1;

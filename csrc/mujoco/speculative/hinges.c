@@ -78,7 +78,7 @@ static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, cons
   return extent;
 }
 
-int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_known_gaps *gaps,
+int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separation_bounds *gaps,
                                  int32_t g1, int32_t g2, double own) {
   const int32_t *body = world->stepper->forest.geom_bodyid;
   const double *axis = hinge_between(world, body[g1], body[g2]), least = own - touch;
@@ -86,7 +86,7 @@ int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_known
     return 0;
   }
   /* known of the pair the other way round, which has the distance */
-  struct sap_known_gap now = {.geom = {g2, g1}}, *known = NULL;
+  struct sap_separation_bound now = {.geom = {g2, g1}}, *known = NULL;
   if (gaps) {
     const double *geom_rbound = SAP_MODEL(world, geom_rbound);
     const double *geom_xpos = SAP_DATA(world, geom_xpos);
@@ -97,9 +97,9 @@ int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_known
     }
     now.pose = sap_relative_pose_of(geom_xpos + 3 * (int64_t)g2, R, geom_xpos + 3 * (int64_t)g1,
                                     geom_xmat + 9 * (int64_t)g1);
-    known = sap_known_gaps_at(gaps, g2, g1);
-    const double change =
-        round_off + sap_known_gap_change(known, g2, g1, now.normal, &now.pose, geom_rbound[g1]);
+    known = sap_separation_bounds_at(gaps, g2, g1);
+    const double change = round_off + sap_separation_bound_change(known, g2, g1, now.normal,
+                                                                  &now.pose, geom_rbound[g1]);
     if (known->gap - change > least || known->gap + change < least) {
       return known->gap > least;
     }

@@ -9,11 +9,11 @@
 
 #include "sapwood/mujoco.h"
 
-struct sap_known_gaps;
+struct sap_separation_bounds;
 
 /* 1 where that leaves more than `own` between two geoms, or less by no more than the round-off of
  * their vertices; `gaps`: NULL where they are another thread's. */
-int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_known_gaps *gaps,
+int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separation_bounds *gaps,
                                  int32_t g1, int32_t g2, double own);
 
 #endif

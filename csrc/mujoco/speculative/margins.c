@@ -27,15 +27,15 @@ static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
 }
 
 static const void *model_with_margins(const sap_mujoco_world *world,
-                                      const struct sap_travel *travel) {
+                                      const struct sap_motion_bound *motion_bound) {
   for (int32_t g = 0; g < world->stepper->forest.n_geoms; ++g) {
     if (needs_margin(world, g)) {
-      sap_travel_of(travel, g);
+      sap_motion_bound_of(motion_bound, g);
     } else {
-      travel->distance[g] = 0.0;
+      motion_bound->distance[g] = 0.0;
     }
   }
-  return sap_mujoco_with_margins(world, travel->distance);
+  return sap_mujoco_with_margins(world, motion_bound->distance);
 }
 
 /* ---- what leaves the list ------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static double own_reach(const sap_mujoco_world *world, const int *geom) {
 
 /* 1 where a contact may close within the step, or is one of the model's own list */
 static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
-                     const struct sap_travel *travel, const char *contact) {
+                     const struct sap_motion_bound *motion_bound, const char *contact) {
   const sap_mujoco *a = world->api;
   const double dist = sap_mjcontact_dist(a, contact), *n = sap_mjcontact_frame(a, contact);
   const double *p = sap_mjcontact_pos(a, contact);
@@ -75,8 +75,8 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   for (int side = 0; side < 2; ++side) {
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
     if (moves(world, geom[side])) {
-      gain += travel->gain[geom[side]];
-      reach = fmin(reach, sap_travel_reach(world, geom[side]));
+      gain += motion_bound->gain[geom[side]];
+      reach = fmin(reach, sap_motion_bound_reach(world, geom[side]));
     }
   }
   double closing = 0.0, slide[3];
@@ -89,13 +89,13 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   closing += swing;
   const int32_t *tree_of = world->stepper->forest.body_treeid;
   if (tree_of[body_of[geom[0]]] == tree_of[body_of[geom[1]]]) {
-    gain = fmin(gain, sap_gain_of(travel->fall, sap_length(slide) + swing));
+    gain = fmin(gain, sap_gain_of(motion_bound->fall, sap_length(slide) + swing));
   }
-  return dist < sap_travel_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
+  return dist < sap_motion_bound_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
 }
 
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
-                      const struct sap_travel *travel) {
+                      const struct sap_motion_bound *motion_bound) {
   const sap_mujoco *a = world->api;
   char *contacts = SAP_DATA(world, contact);
   const size_t size = (size_t)a->contact.size;
@@ -103,7 +103,7 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
   int kept = 0;
   for (int i = 0; i < n; ++i) {
     const char *contact = contacts + (size_t)i * size;
-    if (may_close(world, twist, travel, contact)) {
+    if (may_close(world, twist, motion_bound, contact)) {
       if (kept < i) {
         memcpy(contacts + (size_t)kept * size, contact, size);
       }
@@ -120,11 +120,11 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   struct sap_twist *twist = sap_stack_take(world, n_bodies * sizeof *twist);
   struct sap_geom_pair *pair = sap_stack_take(world, SAP_MOST_PAIRS * sizeof *pair);
   sap_mujoco_twists(world, twist);
-  const struct sap_travel travel = sap_travel_begin(world, twist);
-  const int32_t n_pairs = sap_mujoco_find_pairs(&travel, pair);
-  a->mj_collision(n_pairs < 0 ? model_with_margins(world, &travel)
-                              : sap_mujoco_with_pairs(world, travel.distance, pair, n_pairs),
+  const struct sap_motion_bound motion_bound = sap_motion_bound_begin(world, twist);
+  const int32_t n_pairs = sap_mujoco_find_pairs(&motion_bound, pair);
+  a->mj_collision(n_pairs < 0 ? model_with_margins(world, &motion_bound)
+                              : sap_mujoco_with_pairs(world, motion_bound.distance, pair, n_pairs),
                   world->data);
-  leave_out(world, twist, &travel);
+  leave_out(world, twist, &motion_bound);
   a->mj_freeStack(world->data);
 }

@@ -29,7 +29,7 @@ const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
 
 /* ---- margins -------------------------------------------------------------------------------- */
 
-const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *travel) {
+const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *motion_bound) {
   const sap_mujoco *a = world->api;
   const double *geom_margin = SAP_MODEL(world, geom_margin);
   const double *geom_gap = SAP_MODEL(world, geom_gap);
@@ -46,11 +46,12 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
   memcpy(of_body, body_margin, (size_t)forest->n_bodies * sizeof *of_body);
   for (int32_t g = 0; g < forest->n_geoms; ++g) {
     double *body = of_body + forest->geom_bodyid[g];
-    of_geom[g] = sap_widened_margin(geom_margin[g], travel[g]);
+    of_geom[g] = sap_widened_margin(geom_margin[g], motion_bound[g]);
     *body = sap_larger(*body, of_geom[g] + geom_gap[g]);
   }
   for (int64_t p = 0; p < n_pairs; ++p) {
-    of_pair[p] = sap_widened_margin(pair_margin[p], travel[pair_geom1[p]] + travel[pair_geom2[p]]);
+    of_pair[p] = sap_widened_margin(pair_margin[p],
+                                    motion_bound[pair_geom1[p]] + motion_bound[pair_geom2[p]]);
   }
   sap_mjmodel_set_geom_margin(a, copy, of_geom);
   sap_mjmodel_set_body_margin(a, copy, of_body);
@@ -94,7 +95,7 @@ static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t
 }
 
 /* one of the model's own */
-static void copy_given(const sap_mujoco_world *world, const double *travel, int64_t given,
+static void copy_given(const sap_mujoco_world *world, const double *motion_bound, int64_t given,
                        const struct pairs *to, int64_t i) {
   const double *pair_margin = SAP_MODEL(world, pair_margin);
   const double *pair_gap = SAP_MODEL(world, pair_gap);
@@ -104,8 +105,8 @@ static void copy_given(const sap_mujoco_world *world, const double *travel, int6
   const double *pair_friction = SAP_MODEL(world, pair_friction);
   const double *pair_adhesion = SAP_MODEL(world, pair_adhesion);
   const int *pair_dim = SAP_MODEL(world, pair_dim);
-  to->margin[i] =
-      sap_widened_margin(pair_margin[given], travel[to->geom1[i]] + travel[to->geom2[i]]);
+  to->margin[i] = sap_widened_margin(pair_margin[given],
+                                     motion_bound[to->geom1[i]] + motion_bound[to->geom2[i]]);
   to->gap[i] = pair_gap[given];
   to->dim[i] = pair_dim[given];
   memcpy(to->solref + NREF * i, pair_solref + NREF * given, NREF * sizeof(double));
@@ -127,7 +128,7 @@ static double share_of(double mix1, double mix2) {
 /* Parameters of two geoms: those of the one of higher priority; else the larger dimension and
  * friction, and the means of the others, by the mix of each, but for the lesser references where
  * one is direct. */
-static void mix(const sap_mujoco_world *world, const double *travel, const struct pairs *to,
+static void mix(const sap_mujoco_world *world, const double *motion_bound, const struct pairs *to,
                 int64_t i) {
   const double *geom_margin = SAP_MODEL(world, geom_margin);
   const double *geom_gap = SAP_MODEL(world, geom_gap);
@@ -147,8 +148,8 @@ static void mix(const sap_mujoco_world *world, const double *travel, const struc
   const double share = first ? 1.0 : second ? 0.0 : share_of(geom_solmix[g], geom_solmix[h]);
   const int is_mean = first || second || (solref[0][0] > 0.0 && solref[1][0] > 0.0);
   double mu[3];
-  to->margin[i] =
-      sap_widened_margin(geom_margin[g], travel[g]) + sap_widened_margin(geom_margin[h], travel[h]);
+  to->margin[i] = sap_widened_margin(geom_margin[g], motion_bound[g]) +
+                  sap_widened_margin(geom_margin[h], motion_bound[h]);
   to->gap[i] = geom_gap[g] + geom_gap[h];
   to->dim[i] =
       second || (!first && geom_condim[h] > geom_condim[g]) ? geom_condim[h] : geom_condim[g];
@@ -170,7 +171,7 @@ static void mix(const sap_mujoco_world *world, const double *travel, const struc
   to->adhesion[i] = (second ? 0.0 : geom_adhesion[g]) + (first ? 0.0 : geom_adhesion[h]);
 }
 
-const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *travel,
+const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *motion_bound,
                                   const struct sap_geom_pair *pair, int32_t n_pairs) {
   static const double nothing[2048]; /* without bodies mj_collision() empties its lists alone */
   static const int masks[2] = {0, 0};
@@ -184,9 +185,9 @@ const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *t
     to.geom1[i] = pair[i].geom[0];
     to.geom2[i] = pair[i].geom[1];
     if (pair[i].given >= 0) {
-      copy_given(world, travel, pair[i].given, &to, i);
+      copy_given(world, motion_bound, pair[i].given, &to, i);
     } else {
-      mix(world, travel, &to, i);
+      mix(world, motion_bound, &to, i);
     }
   }
   sap_mjmodel_set_npair(a, copy, n_pairs);

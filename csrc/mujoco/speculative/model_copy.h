@@ -13,12 +13,12 @@
 const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags);
 
 /* The model with margins no less than what geoms travel; `travel` (n_geoms), m. */
-const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *travel);
+const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *motion_bound);
 
 /* A model of two bodies that do not collide, with these pairs as its list of explicit ones: broad
  * phase and trees of boxes are passed over, and each pair has the parameters that MuJoCo would
  * give it. Without pairs it is a model of nothing, of zeros. */
-const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *travel,
+const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *motion_bound,
                                   const struct sap_geom_pair *pair, int32_t n_pairs);
 
 #endif

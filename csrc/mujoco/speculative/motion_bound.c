@@ -18,61 +18,64 @@ static double fall_of(const sap_mujoco_world *world) {
   return world->stepper->settings.dt * sqrt(square(SAP_MODEL(world, gravity)));
 }
 
-struct sap_travel sap_travel_begin(const sap_mujoco_world *world, const struct sap_twist *twist) {
+struct sap_motion_bound sap_motion_bound_begin(const sap_mujoco_world *world,
+                                               const struct sap_twist *twist) {
   const size_t n = (size_t)world->stepper->forest.n_geoms;
-  struct sap_travel travel = {.world = world, .twist = twist, .fall = fall_of(world)};
-  travel.distance = sap_stack_take(world, 2 * n * sizeof(double));
-  travel.gain = travel.distance + n;
-  travel.is_known = sap_stack_take(world, n);
-  memset(travel.is_known, 0, n);
-  return travel;
+  struct sap_motion_bound motion_bound = {.world = world, .twist = twist, .fall = fall_of(world)};
+  motion_bound.distance = sap_stack_take(world, 2 * n * sizeof(double));
+  motion_bound.gain = motion_bound.distance + n;
+  motion_bound.is_known = sap_stack_take(world, n);
+  memset(motion_bound.is_known, 0, n);
+  return motion_bound;
 }
 
-double sap_travel_reach(const sap_mujoco_world *world, int32_t geom) {
+double sap_motion_bound_reach(const sap_mujoco_world *world, int32_t geom) {
   const int *geom_type = SAP_MODEL(world, geom_type);
   const double *geom_rbound = SAP_MODEL(world, geom_rbound);
   return geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
 }
 
-double sap_travel_in(const sap_mujoco_world *world, double speed) {
+double sap_motion_bound_in(const sap_mujoco_world *world, double speed) {
   return (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt * speed;
 }
 
 /* bound of the speeds of the surfaces of geoms of a body, m/s */
-static double speed_of(const struct sap_travel *travel, int32_t body, int32_t first, int32_t end) {
-  const sap_mujoco_world *world = travel->world;
+static double speed_of(const struct sap_motion_bound *motion_bound, int32_t body, int32_t first,
+                       int32_t end) {
+  const sap_mujoco_world *world = motion_bound->world;
   const double *xpos = SAP_DATA(world, geom_xpos);
   const double *com = SAP_DATA(world, subtree_com);
   const double *c = com + 3 * (int64_t)world->stepper->forest.body_rootid[body];
   double fastest = 0.0, reach = 0.0;
   for (int32_t g = first; g < end; ++g) {
     double v[3];
-    sap_twist_at(travel->twist + body, c, xpos + 3 * (int64_t)g, v);
+    sap_twist_at(motion_bound->twist + body, c, xpos + 3 * (int64_t)g, v);
     fastest = sap_larger(square(v), fastest);
-    reach = sap_larger(sap_travel_reach(world, g), reach);
+    reach = sap_larger(sap_motion_bound_reach(world, g), reach);
   }
-  return sqrt(fastest) + sqrt(square(travel->twist[body].angular)) * reach;
+  return sqrt(fastest) + sqrt(square(motion_bound->twist[body].angular)) * reach;
 }
 
-void sap_travel_find(const struct sap_travel *travel, int32_t geom) {
-  const sap_forest *forest = &travel->world->stepper->forest;
+void sap_motion_bound_find(const struct sap_motion_bound *motion_bound, int32_t geom) {
+  const sap_forest *forest = &motion_bound->world->stepper->forest;
   const int32_t body = forest->geom_bodyid[geom];
-  travel->is_known[geom] = 1;
-  travel->distance[geom] = travel->gain[geom] = 0.0;
+  motion_bound->is_known[geom] = 1;
+  motion_bound->distance[geom] = motion_bound->gain[geom] = 0.0;
   if (forest->body_treeid[body] >= 0) {
-    const double speed = speed_of(travel, body, geom, geom + 1);
-    travel->gain[geom] = sap_gain_of(travel->fall, speed);
-    travel->distance[geom] = sap_travel_in(travel->world, speed + travel->gain[geom]);
+    const double speed = speed_of(motion_bound, body, geom, geom + 1);
+    motion_bound->gain[geom] = sap_gain_of(motion_bound->fall, speed);
+    motion_bound->distance[geom] =
+        sap_motion_bound_in(motion_bound->world, speed + motion_bound->gain[geom]);
   }
 }
 
-double sap_travel_of_body(const struct sap_travel *travel, int32_t body, int32_t first, int32_t end,
-                          double *gain) {
+double sap_motion_bound_of_body(const struct sap_motion_bound *motion_bound, int32_t body,
+                                int32_t first, int32_t end, double *gain) {
   *gain = 0.0;
-  if (travel->world->stepper->forest.body_treeid[body] < 0) {
+  if (motion_bound->world->stepper->forest.body_treeid[body] < 0) {
     return 0.0;
   }
-  const double speed = speed_of(travel, body, first, end);
-  *gain = sap_gain_of(travel->fall, speed);
-  return sap_travel_in(travel->world, speed + *gain);
+  const double speed = speed_of(motion_bound, body, first, end);
+  *gain = sap_gain_of(motion_bound->fall, speed);
+  return sap_motion_bound_in(motion_bound->world, speed + *gain);
 }

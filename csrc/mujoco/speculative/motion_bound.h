@@ -13,7 +13,7 @@
 #include "base/arithmetic.h"
 #include "mujoco/speculative/twists.h"
 
-struct sap_travel {
+struct sap_motion_bound {
   const sap_mujoco_world *world;
   const struct sap_twist *twist; /* (n_bodies) */
   double fall;                   /* the speed that a body gains in a step of free fall, m/s */
@@ -22,31 +22,33 @@ struct sap_travel {
 };
 
 /* all but the arrays of geoms, of which none is known; these are taken from MuJoCo's stack */
-struct sap_travel sap_travel_begin(const sap_mujoco_world *world, const struct sap_twist *twist);
+struct sap_motion_bound sap_motion_bound_begin(const sap_mujoco_world *world,
+                                               const struct sap_twist *twist);
 
-void sap_travel_find(const struct sap_travel *travel, int32_t geom);
+void sap_motion_bound_find(const struct sap_motion_bound *motion_bound, int32_t geom);
 
-static inline double sap_travel_of(const struct sap_travel *travel, int32_t geom) {
-  if (!travel->is_known[geom]) {
-    sap_travel_find(travel, geom);
+static inline double sap_motion_bound_of(const struct sap_motion_bound *motion_bound,
+                                         int32_t geom) {
+  if (!motion_bound->is_known[geom]) {
+    sap_motion_bound_find(motion_bound, geom);
   }
-  return travel->distance[geom];
+  return motion_bound->distance[geom];
 }
 
 /* bounds of the distances of geoms first..end-1 of a body, and of what gravity adds */
-double sap_travel_of_body(const struct sap_travel *travel, int32_t body, int32_t first, int32_t end,
-                          double *gain);
+double sap_motion_bound_of_body(const struct sap_motion_bound *motion_bound, int32_t body,
+                                int32_t first, int32_t end, double *gain);
 
 /* the most that a point of a geom which can come closer by a turn is away from its centre: none of
  * a sphere */
-double sap_travel_reach(const sap_mujoco_world *world, int32_t geom);
+double sap_motion_bound_reach(const sap_mujoco_world *world, int32_t geom);
 
 /* that of a speed, m */
-double sap_travel_in(const sap_mujoco_world *world, double speed);
+double sap_motion_bound_in(const sap_mujoco_world *world, double speed);
 
 /* A negative margin shrinks a geom: its contacts are those that the user wants to be found late. */
-static inline double sap_widened_margin(double own, double travel) {
-  return own < 0.0 ? own : sap_larger(own, travel);
+static inline double sap_widened_margin(double own, double motion_bound) {
+  return own < 0.0 ? own : sap_larger(own, motion_bound);
 }
 
 #endif

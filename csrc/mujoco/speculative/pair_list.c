@@ -11,10 +11,11 @@
 /* of MuJoCo's enums */
 enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
-int32_t sap_mujoco_find_pairs(const struct sap_travel *travel, struct sap_geom_pair *pair) {
-  const sap_mujoco_world *world = travel->world;
+int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
+                              struct sap_geom_pair *pair) {
+  const sap_mujoco_world *world = motion_bound->world;
   struct sap_search search = {.world = world,
-                              .travel = travel,
+                              .motion_bound = motion_bound,
                               .time = (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt,
                               .n_given = SAP_MODEL(world, npair),
                               .pair = pair};
@@ -30,14 +31,15 @@ int32_t sap_mujoco_find_pairs(const struct sap_travel *travel, struct sap_geom_p
   s->is_known = sap_search_take(s, n_geoms);
   memset(s->is_known, 0, n_geoms);
   /* an error of MuJoCo on the way leaves them taken, and steps that follow do without */
-  s->gaps = world->stepper->gaps && sap_known_gaps_take(world->stepper->gaps) ? world->stepper->gaps
-                                                                              : NULL;
+  s->gaps = world->stepper->gaps && sap_separation_bounds_take(world->stepper->gaps)
+                ? world->stepper->gaps
+                : NULL;
   const int are_few = sap_search_bodies(s);
   if (are_few) {
     sap_search_look_at_given_pairs(s);
   }
   if (s->gaps) {
-    sap_known_gaps_leave(s->gaps);
+    sap_separation_bounds_leave(s->gaps);
   }
   return are_few && s->n_pairs <= SAP_MOST_PAIRS ? s->n_pairs : -1;
 }

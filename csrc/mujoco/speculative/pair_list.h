@@ -17,6 +17,7 @@
 
 /* Writes the pairs that may meet, and returns how many; -1 where there are too many to be looked at
  * one by one. `pair` (SAP_MOST_PAIRS). */
-int32_t sap_mujoco_find_pairs(const struct sap_travel *travel, struct sap_geom_pair *pair);
+int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
+                              struct sap_geom_pair *pair);
 
 #endif

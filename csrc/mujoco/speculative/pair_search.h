@@ -7,26 +7,26 @@
 #include "mujoco/speculative/motion_bound.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
-struct sap_body_gaps;
+struct sap_body_separation;
 struct sap_geom_pair;
-struct sap_known_gaps;
+struct sap_separation_bounds;
 
 /* the bound of a gap that is of no use later on, m */
 #define SAP_SEARCH_LISTED (-1e10)
 
 struct sap_search {
   const sap_mujoco_world *world;
-  const struct sap_travel *travel;
-  double time;                     /* (1 + SAP_OPEN_TIME) dt */
-  struct sap_mover *movers;        /* (n_geoms) where they are known */
-  int8_t *is_known;                /* (n_geoms) */
-  struct sap_known_gaps *gaps;     /* NULL: another thread has them */
-  struct sap_body_gaps *bodies;    /* those, or of this search alone */
-  struct sap_mover *boxes;         /* (n) around bodies of several geoms, where they are known */
-  int8_t *is_boxed;                /* (n) */
-  double *distance, *gain;         /* (n) bounds of those of the geoms of a body, m and m/s */
-  int32_t n_distances, n_measured; /* apart, as what is measured anew depends on earlier steps */
-  int64_t n_given;                 /* pairs of the model's own list */
+  const struct sap_motion_bound *motion_bound;
+  double time;                        /* (1 + SAP_OPEN_TIME) dt */
+  struct sap_mover *movers;           /* (n_geoms) where they are known */
+  int8_t *is_known;                   /* (n_geoms) */
+  struct sap_separation_bounds *gaps; /* NULL: another thread has them */
+  struct sap_body_separation *bodies; /* those, or of this search alone */
+  struct sap_mover *boxes;            /* (n) around bodies of several geoms, where they are known */
+  int8_t *is_boxed;                   /* (n) */
+  double *distance, *gain;            /* (n) bounds of those of the geoms of a body, m and m/s */
+  int32_t n_distances, n_measured;    /* apart, as what is measured anew depends on earlier steps */
+  int64_t n_given;                    /* pairs of the model's own list */
   struct sap_geom_pair *pair;
   int32_t n_pairs;
 };
@@ -39,7 +39,7 @@ static inline void *sap_search_take(const struct sap_search *s, size_t size) {
 double sap_search_own(const struct sap_search *s, int32_t geom);
 
 /* and up to which they are listed ahead */
-double sap_search_travel(const struct sap_search *s, int32_t geom);
+double sap_search_motion_bound(const struct sap_search *s, int32_t geom);
 
 const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom);
 

@@ -28,10 +28,11 @@ double sap_search_own(const struct sap_search *s, int32_t geom) {
   return geom_margin[geom] + geom_gap[geom];
 }
 
-double sap_search_travel(const struct sap_search *s, int32_t geom) {
+double sap_search_motion_bound(const struct sap_search *s, int32_t geom) {
   const double *geom_margin = SAP_MODEL(s->world, geom_margin);
   const double *geom_gap = SAP_MODEL(s->world, geom_gap);
-  return geom_gap[geom] + sap_widened_margin(geom_margin[geom], sap_travel_of(s->travel, geom));
+  return geom_gap[geom] +
+         sap_widened_margin(geom_margin[geom], sap_motion_bound_of(s->motion_bound, geom));
 }
 
 static void set_radius(struct sap_mover *mover) {
@@ -48,10 +49,10 @@ void sap_search_place_box(const struct sap_search *s, int32_t body, const double
   }
   mover->axes = axes;
   mover->round = 0.0;
-  mover->turn = s->travel->twist[body].angular;
-  mover->fall = s->travel->fall;
+  mover->turn = s->motion_bound->twist[body].angular;
+  mover->fall = s->motion_bound->fall;
   mover->tree = s->world->stepper->forest.body_treeid[body];
-  sap_mujoco_point_velocity(s->world, s->travel->twist, body, mover->centre, mover->velocity);
+  sap_mujoco_point_velocity(s->world, s->motion_bound->twist, body, mover->centre, mover->velocity);
   set_radius(mover);
 }
 
@@ -76,8 +77,8 @@ const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom
     memcpy(mover->centre, geom_xpos + 3 * g, sizeof mover->centre);
     mover->radius = INFINITY;
   }
-  mover->travel = sap_search_travel(s, geom);
-  mover->gain = s->travel->gain[geom];
+  mover->motion_bound = sap_search_motion_bound(s, geom);
+  mover->gain = s->motion_bound->gain[geom];
   s->is_known[geom] = 1;
   return mover;
 }
@@ -92,7 +93,7 @@ static int is_costly(int type1, int type2) {
 
 static int is_slow(const struct sap_search *s, int32_t geom) {
   const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
-  return s->travel->distance[geom] <= sap_slow_share * geom_rbound[geom];
+  return s->motion_bound->distance[geom] <= sap_slow_share * geom_rbound[geom];
 }
 
 /* a geom of a robot, as bodies that float alone come to rest on each other */
@@ -133,18 +134,19 @@ static double clear_in_tree(const struct sap_search *s, int32_t g1, int32_t g2, 
   const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
   const int32_t *body = s->world->stepper->forest.geom_bodyid;
   const double *centre = geom_xpos + 3 * (int64_t)g2;
-  const struct sap_twist *one = s->travel->twist + body[g1], *other = s->travel->twist + body[g2];
+  const struct sap_twist *one = s->motion_bound->twist + body[g1],
+                         *other = s->motion_bound->twist + body[g2];
   double u[3], v[3], turn[3];
-  sap_mujoco_point_velocity(s->world, s->travel->twist, body[g1], centre, u);
-  sap_mujoco_point_velocity(s->world, s->travel->twist, body[g2], centre, v);
+  sap_mujoco_point_velocity(s->world, s->motion_bound->twist, body[g1], centre, u);
+  sap_mujoco_point_velocity(s->world, s->motion_bound->twist, body[g2], centre, v);
   for (int j = 0; j < 3; ++j) {
     v[j] -= u[j];
     turn[j] = other->angular[j] - one->angular[j];
   }
   const double reach = fmin(geom_rbound[g1], geom_rbound[g2]) + geom_rbound[g2] + 0.5 * most;
   const double speed = sap_length(v) + sap_length(turn) * reach;
-  const double gain =
-      fmin(s->travel->gain[g1] + s->travel->gain[g2], sap_gain_of(s->travel->fall, speed));
+  const double gain = fmin(s->motion_bound->gain[g1] + s->motion_bound->gain[g2],
+                           sap_gain_of(s->motion_bound->fall, speed));
   return fmin(most, s->time * (2.0 * speed + gain));
 }
 
@@ -171,10 +173,10 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
   if (!s->gaps) {
     return 0;
   }
-  struct sap_known_gap *known = sap_known_gaps_at(s->gaps, g1, g2);
+  struct sap_separation_bound *known = sap_separation_bounds_at(s->gaps, g1, g2);
   const struct sap_relative_pose pose = sap_relative_pose_of(geom_xpos + 3 * a, geom_xmat + 9 * a,
                                                              geom_xpos + 3 * b, geom_xmat + 9 * b);
-  const double lost = sap_known_gap_lost(known, g1, g2, &pose, geom_rbound[b]);
+  const double lost = sap_separation_bound_lost(known, g1, g2, &pose, geom_rbound[b]);
   const double clear = clear_of(s, g1, g2, own, most);
   *gap = known->gap - lost;
   if (*gap > clear) {
@@ -186,7 +188,7 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
   }
   const double distance = s->world->api->mj_geomDistance(s->world->model, s->world->data, g1, g2,
                                                          clear + sap_measured_beyond * size, NULL);
-  *known = (struct sap_known_gap){.geom = {g1, g2}, .gap = distance - error, .pose = pose};
+  *known = (struct sap_separation_bound){.geom = {g1, g2}, .gap = distance - error, .pose = pose};
   *gap = known->gap;
   return known->gap > clear;
 }
@@ -212,7 +214,7 @@ static int are_fast_and_clear(struct sap_search *s, int32_t g1, int32_t g2, doub
 static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, double own,
                                 double *gap) {
   const struct sap_mover *a = sap_search_mover(s, g1), *b = sap_search_mover(s, g2);
-  const double most = sap_larger(own, a->travel + b->travel);
+  const double most = sap_larger(own, a->motion_bound + b->motion_bound);
   double ends[6], n[3];
   if (s->n_distances >= SAP_MOST_DISTANCES) {
     return 0;
@@ -254,9 +256,9 @@ static int stay_apart(struct sap_search *s, int32_t g1, int32_t g2, double own, 
 }
 
 static double look_at_pair(struct sap_search *s, int32_t g1, int32_t g2, int32_t given, double own,
-                           double travel) {
+                           double motion_bound) {
   double gap;
-  if (stay_apart(s, g1, g2, own, sap_larger(own, travel), &gap)) {
+  if (stay_apart(s, g1, g2, own, sap_larger(own, motion_bound), &gap)) {
     return gap;
   }
   if (s->n_pairs < SAP_MOST_PAIRS) {
@@ -268,7 +270,7 @@ static double look_at_pair(struct sap_search *s, int32_t g1, int32_t g2, int32_t
 
 double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2) {
   return look_at_pair(s, g1, g2, -1, sap_search_own(s, g1) + sap_search_own(s, g2),
-                      sap_search_travel(s, g1) + sap_search_travel(s, g2));
+                      sap_search_motion_bound(s, g1) + sap_search_motion_bound(s, g2));
 }
 
 void sap_search_look_at_given_pairs(struct sap_search *s) {
@@ -279,8 +281,9 @@ void sap_search_look_at_given_pairs(struct sap_search *s) {
   for (int32_t p = 0; p < s->n_given; ++p) {
     const int32_t g1 = pair_geom1[p], g2 = pair_geom2[p];
     const double own = pair_margin[p] + pair_gap[p];
-    const double travel = sap_travel_of(s->travel, g1) + sap_travel_of(s->travel, g2);
-    look_at_pair(s, g1, g2, p, own, sap_larger(own, pair_gap[p] + travel));
+    const double motion_bound =
+        sap_motion_bound_of(s->motion_bound, g1) + sap_motion_bound_of(s->motion_bound, g2);
+    look_at_pair(s, g1, g2, p, own, sap_larger(own, pair_gap[p] + motion_bound));
   }
 }
 

@@ -38,7 +38,7 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
   if (!(gap > own)) {
     return 0;
   }
-  if (gap > a->travel + b->travel) {
+  if (gap > a->motion_bound + b->motion_bound) {
     return 1;
   }
   /* the plane moves with the larger one */
@@ -113,7 +113,7 @@ static int try_faces(const struct pair *pair) {
     widest = gap[i] > gap[widest] ? i : widest;
   }
   /* wide enough whatever the velocities: most are, and the widest one serves longest */
-  if (gap[widest] > sap_larger(pair->own, a->travel + b->travel)) {
+  if (gap[widest] > sap_larger(pair->own, a->motion_bound + b->motion_bound)) {
     *pair->apart = gap[widest];
     return 1;
   }
@@ -183,7 +183,7 @@ int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, 
   struct pair pair = {.a = a, .b = b, .time = time, .own = own, .apart = gap};
   minus(b->centre, a->centre, pair.between);
   const double square = sap_vector_dot(3, pair.between, pair.between);
-  const double clear = a->radius + b->radius + sap_larger(own, a->travel + b->travel);
+  const double clear = a->radius + b->radius + sap_larger(own, a->motion_bound + b->motion_bound);
   if (square > clear * clear) {
     *gap = sqrt(square) - a->radius - b->radius;
     return 1;

@@ -25,7 +25,7 @@ struct sap_mover {
   double half[3], round;         /* of the box and around it, m */
   double radius;                 /* all of it is within that from the centre, m; INFINITY: below
                                     the plane through the centre whose normal is axis 2 */
-  double travel, gain;           /* m; m/s */
+  double motion_bound, gain;     /* m; m/s */
   double fall;                   /* what free fall adds to a speed in a step, m/s */
   int32_t tree;                  /* -1: does not move */
 };

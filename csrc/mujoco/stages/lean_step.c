@@ -80,7 +80,7 @@ static void look_back(sap_mujoco_world *world) {
   }
 }
 
-int sap_mujoco_begin_quiet(sap_mujoco_world *world) {
+int sap_mujoco_begin_lean(sap_mujoco_world *world) {
   const int known = OVERRIDE | ENERGY | FORWARD_INVERSE | DISCRETE_INVERSE;
   const int enabled = SAP_MODEL(world, enableflags);
   const int records = world->recording && world->recording->arrays[SAP_RECORDED_sensordata];
@@ -113,7 +113,7 @@ static int64_t most_entries(const sap_mujoco_world *world) {
   return widest < forest->nv ? widest : forest->nv;
 }
 
-/* With all rows a step might fail for want of memory, which quiet ones should too: bytes of a row
+/* With all rows a step might fail for want of memory, which lean ones should too: bytes of a row
  * and of an entry of J, with what MuJoCo needs in between, and then as much again. */
 static int has_room_for_all(const sap_mujoco_world *world) {
   enum { MOST_ROWS_OF_CONTACT = 10, ROW = 2048, ENTRY = 64, IN_BETWEEN = 1 << 16 };

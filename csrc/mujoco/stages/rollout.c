@@ -94,7 +94,7 @@ static int run_world(struct sap_rollout *r, int64_t w) {
     if (r->control.base && !set_state(world, entry_of(&r->control, w, t), r->control_spec)) {
       return 0;
     }
-    if (sap_mujoco_take(world, r->quiet) != SAP_STEP_TAKEN) {
+    if (sap_mujoco_take(world, r->lean) != SAP_STEP_TAKEN) {
       return 0;
     }
     keep(r, w, t);
@@ -109,7 +109,7 @@ int sap_rollout_run(struct sap_rollout *rollout) {
   int64_t w = rollout->first;
   int ended = 1;
   rollout->notable = 0;
-  rollout->quiet = !rollout->sensordata.base && sap_mujoco_begin_quiet(rollout->world);
+  rollout->lean = !rollout->sensordata.base && sap_mujoco_begin_lean(rollout->world);
   while (w < rollout->last && ended && !*rollout->stop) {
     ended = run_world(rollout, w);
     w += ended;

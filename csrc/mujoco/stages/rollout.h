@@ -24,7 +24,7 @@ struct sap_rollout {
   const volatile uint8_t *stop; /* all stop where it is not 0 */
   int64_t first, last, steps;   /* worlds first <= w < last */
 
-  int quiet;       /* nobody looks at the mjData, but for what is kept of each step */
+  int lean;        /* nobody looks at the mjData, but for what is kept of each step */
   int64_t current; /* the world that was reached */
   int64_t notable;
 };

@@ -162,13 +162,13 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
 }
 
 static void make_rows(sap_mujoco_world *world) {
-  world->rows_left_out = world->quiet && !world->reads_rows && sap_mujoco_make_few_rows(world);
+  world->rows_left_out = world->lean && !world->reads_rows && sap_mujoco_make_few_rows(world);
   if (!world->rows_left_out && !sap_mujoco_has_no_rows(world)) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
 }
 
-static void look_ahead(void *context) {
+static void find_speculative(void *context) {
   sap_mujoco_world *world = context;
   sap_mujoco_find_contacts(world);
   make_rows(world);
@@ -176,7 +176,7 @@ static void look_ahead(void *context) {
 
 /* A filter of contacts is handed the model by the position stage: there margins stay, as where
  * there are no contacts. */
-static int looks_ahead(const sap_mujoco_world *world) {
+static int is_speculative(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const int none = SAP_MODEL(world, disableflags) & (NO_CONSTRAINT | NO_CONTACT);
   return world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none;
@@ -187,14 +187,14 @@ static int looks_ahead(const sap_mujoco_world *world) {
 static void find_contacts(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   char *d = world->data;
-  if (!looks_ahead(world)) {
+  if (!is_speculative(world)) {
     a->mj_collision(world->model, d);
     make_rows(world);
     return;
   }
   const struct shortage before = shortage_of(world);
   const struct stack stack = stack_of(world);
-  if (sap_mujoco_try(a, look_ahead, world) < 0 || is_short(world, &before)) {
+  if (sap_mujoco_try(a, find_speculative, world) < 0 || is_short(world, &before)) {
     restore_stack(world, &stack);
     set_shortage(world, &before);
     a->mj_collision(world->model, d);
@@ -251,11 +251,11 @@ static void start_stages(sap_mujoco_world *world) {
   const void *m = world->model;
   void *d = world->data;
   find_positions(world);
-  if (!world->quiet) {
+  if (!world->lean) {
     find_position_values(world);
   }
   a->mj_fwdVelocity(m, d);
-  if (!world->quiet) {
+  if (!world->lean) {
     find_velocity_values(world);
   }
   if (*a->mjcb_control && !(SAP_MODEL(world, disableflags) & NO_ACTUATION)) {
@@ -306,7 +306,7 @@ static void end_step(sap_mujoco_world *world) {
   if (!take_contact_part(world)) {
     return;
   }
-  if (!world->quiet) {
+  if (!world->lean) {
     /* sensors have to see our forces, not what was computed before */
     SAP_SET_DATA(world, flg_rnepost, 0);
     a->mj_sensorAcc(m, d);
@@ -427,7 +427,7 @@ enum next {
 };
 
 static enum next find_next(const sap_mujoco_world *world) {
-  if (!world->quiet || world->end.failure == SAP_STEP_TAKEN) {
+  if (!world->lean || world->end.failure == SAP_STEP_TAKEN) {
     return DONE;
   }
   const int is_interrupted =
@@ -435,15 +435,15 @@ static enum next find_next(const sap_mujoco_world *world) {
   return is_interrupted ? LEAVE_FORCES : TAKE_FULL_STEP;
 }
 
-sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet) {
+sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int lean) {
   const struct shortage before = shortage_of(world);
   world->fallbacks = 0;
-  world->quiet = quiet && !sap_mujoco_is_watched(world);
+  world->lean = lean && !sap_mujoco_is_watched(world);
   guarded(world, take_step);
   const enum next next = find_next(world);
   if (next != DONE) {
     set_shortage(world, &before);
-    world->quiet = 0;
+    world->lean = 0;
   }
   if (next == TAKE_FULL_STEP) {
     world->fallbacks = SAP_FALLBACK_FULL_STEP;
@@ -464,11 +464,11 @@ sap_step_failure sap_mujoco_step(sap_mujoco_world *world) { return sap_mujoco_ta
 int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
                        int64_t *notable) {
   const sap_step_hooks *hooks = &world->hooks;
-  const int quiet = steps > 1 && sap_mujoco_begin_quiet(world);
+  const int lean = steps > 1 && sap_mujoco_begin_lean(world);
   int64_t taken = 0, missed = 0;
   int stopped = 0, ended = steps <= 0;
   while (!ended &&
-         sap_mujoco_take(world, quiet && !stopped && taken + 1 < steps) == SAP_STEP_TAKEN) {
+         sap_mujoco_take(world, lean && !stopped && taken + 1 < steps) == SAP_STEP_TAKEN) {
     missed += sap_step_is_notable(&world->record);
     if (records) {
       records[taken] = world->record;
@@ -479,7 +479,7 @@ int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *
     ++taken;
     ended = stopped || taken == steps;
     stopped = !ended && hooks->stop && hooks->stop(hooks->context, world->started);
-    ended |= stopped && !world->quiet;
+    ended |= stopped && !world->lean;
   }
   if (notable) {
     *notable = missed;

@@ -36,8 +36,8 @@ int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
 
 /* ---- a whole step --------------------------------------------------------------------------- */
 
-/* sap_mujoco_step(), which may be `quiet` (lean_step.h). A quiet step that fails, or needs what it
- * left out, is taken again and leaves all; world->quiet says which of the two was taken. */
-sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int quiet);
+/* sap_mujoco_step(), which may be `lean` (lean_step.h). A lean step that fails, or needs what it
+ * left out, is taken again and leaves all; world->lean says which of the two was taken. */
+sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int lean);
 
 #endif

@@ -113,7 +113,7 @@ static int run_all(calls *all, int n_threads) {
   const struct sap_loop loop = {run_some, all,
                                 (int32_t)((all->n + all->at_once - 1) / all->at_once)};
   struct sap_threads *threads = NULL;
-  if (n_threads > 1 && (threads = sapwood_crew_take(all->state, n_threads)) == NULL) {
+  if (n_threads > 1 && (threads = sapwood_worker_pool_take(all->state, n_threads)) == NULL) {
     PyErr_NoMemory();
     return -1;
   }
@@ -124,7 +124,7 @@ static int run_all(calls *all, int n_threads) {
   }
   sap_threads_run(threads, &loop);
   Py_END_ALLOW_THREADS
-  sapwood_crew_leave(all->state, threads, n_threads);
+  sapwood_worker_pool_leave(all->state, threads, n_threads);
   return atomic_load(&all->stop) ? -1 : 0;
 }
 

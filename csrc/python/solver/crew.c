@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 
-struct sap_threads *sapwood_crew_take(sapwood_state *state, int n) {
+struct sap_threads *sapwood_worker_pool_take(sapwood_state *state, int n) {
   struct sap_threads *threads = state->idle_threads;
   if (threads != NULL && state->n_idle_threads == n) {
     state->idle_threads = NULL;
@@ -12,7 +12,7 @@ struct sap_threads *sapwood_crew_take(sapwood_state *state, int n) {
   return sap_threads_create(n, &memory);
 }
 
-void sapwood_crew_leave(sapwood_state *state, struct sap_threads *threads, int n) {
+void sapwood_worker_pool_leave(sapwood_state *state, struct sap_threads *threads, int n) {
   if (threads == NULL) {
     return;
   }

@@ -7,9 +7,9 @@
 #include "python/state.h"
 
 /* n threads, those of the call before where it had as many. NULL when memory ran out. */
-struct sap_threads *sapwood_crew_take(sapwood_state *state, int n);
+struct sap_threads *sapwood_worker_pool_take(sapwood_state *state, int n);
 
 /* Gives n threads back; NULL is allowed. */
-void sapwood_crew_leave(sapwood_state *state, struct sap_threads *threads, int n);
+void sapwood_worker_pool_leave(sapwood_state *state, struct sap_threads *threads, int n);
 
 #endif

@@ -8,27 +8,27 @@
 enum { MOST_MEMORY = 64 << 20 };
 
 /* others have threads, or memory of libraries */
-static int can_be_renewed(const sap_settings *settings) { return settings->threads == 1; }
+static int can_be_reset(const sap_settings *settings) { return settings->threads == 1; }
 
-sap_status sapwood_idle_take(sapwood_idle *idle, const sap_settings *settings, sap_solver **solver,
-                             sap_error *error) {
-  if (idle->n == 0 || !can_be_renewed(settings)) {
+sap_status sapwood_solver_cache_take(sapwood_solver_cache *idle, const sap_settings *settings,
+                                     sap_solver **solver, sap_error *error) {
+  if (idle->n == 0 || !can_be_reset(settings)) {
     return sap_solver_create(solver, settings, NULL, error);
   }
   *solver = idle->solver[--idle->n]; /* whose memory may still be in the cache */
   idle->memory -= sap_solver_memory(*solver);
-  return sap_solver_renew(*solver, settings, error);
+  return sap_solver_reset(*solver, settings, error);
 }
 
-static void destroy_oldest(sapwood_idle *idle) {
+static void destroy_oldest(sapwood_solver_cache *idle) {
   idle->memory -= sap_solver_memory(idle->solver[0]);
   sap_solver_destroy(idle->solver[0]);
   idle->n--;
   memmove(&idle->solver[0], &idle->solver[1], (size_t)idle->n * sizeof idle->solver[0]);
 }
 
-void sapwood_idle_leave(sapwood_idle *idle, sap_solver *solver) {
-  if (solver == NULL || !can_be_renewed(&solver->settings) ||
+void sapwood_solver_cache_leave(sapwood_solver_cache *idle, sap_solver *solver) {
+  if (solver == NULL || !can_be_reset(&solver->settings) ||
       sap_solver_memory(solver) > MOST_MEMORY) {
     sap_solver_destroy(solver);
     return;
@@ -40,7 +40,7 @@ void sapwood_idle_leave(sapwood_idle *idle, sap_solver *solver) {
   idle->solver[idle->n++] = solver;
 }
 
-void sapwood_idle_clear(sapwood_idle *idle) {
+void sapwood_solver_cache_clear(sapwood_solver_cache *idle) {
   while (idle->n > 0) {
     destroy_oldest(idle);
   }

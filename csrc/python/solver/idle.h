@@ -10,19 +10,19 @@
 
 enum { SAPWOOD_IDLE_SOLVERS = 16 };
 
-typedef struct sapwood_idle {
+typedef struct sapwood_solver_cache {
   sap_solver *solver[SAPWOOD_IDLE_SOLVERS]; /* the newest last */
   int n;
   size_t memory; /* of all, in bytes */
-} sapwood_idle;
+} sapwood_solver_cache;
 
 /* a solver as sap_solver_create() makes it */
-sap_status sapwood_idle_take(sapwood_idle *idle, const sap_settings *settings, sap_solver **solver,
-                             sap_error *error);
+sap_status sapwood_solver_cache_take(sapwood_solver_cache *idle, const sap_settings *settings,
+                                     sap_solver **solver, sap_error *error);
 
 /* in place of sap_solver_destroy(); NULL is allowed */
-void sapwood_idle_leave(sapwood_idle *idle, sap_solver *solver);
+void sapwood_solver_cache_leave(sapwood_solver_cache *idle, sap_solver *solver);
 
-void sapwood_idle_clear(sapwood_idle *idle);
+void sapwood_solver_cache_clear(sapwood_solver_cache *idle);
 
 #endif

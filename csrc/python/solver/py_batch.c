@@ -221,7 +221,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   sap_settings settings;
   if (!PyArg_ParseTuple(args, "O!O!Oi:solve_batch", &PyList_Type, &problems, &PyList_Type, &guesses,
                         &settings_object, &n_threads) ||
-      sapwood_recall_settings(state, &settings_object, &settings) < 0) {
+      sapwood_load_settings(state, &settings_object, &settings) < 0) {
     return NULL;
   }
   const Py_ssize_t n = PyList_GET_SIZE(problems);
@@ -244,8 +244,9 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
   for (int k = 0; k < n_threads && ready; k++) {
     sap_error error = {0};
-    ready = sapwood_raise(sapwood_idle_take(&state->idle, &settings, &all.solver[k], &error),
-                          &error) == 0;
+    ready =
+        sapwood_raise(sapwood_solver_cache_take(&state->idle, &settings, &all.solver[k], &error),
+                      &error) == 0;
     if (ready && k == 0) {
       sapwood_watch_signals(all.solver[k], state);
     } else if (ready) {
@@ -253,7 +254,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     }
   }
   if (ready && n_threads > 1) {
-    threads = sapwood_crew_take(state, n_threads);
+    threads = sapwood_worker_pool_take(state, n_threads);
     ready = threads != NULL;
   }
   if (!ready) {
@@ -268,9 +269,9 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     Py_CLEAR(list);
   }
 done:
-  sapwood_crew_leave(state, threads, n_threads);
+  sapwood_worker_pool_leave(state, threads, n_threads);
   for (int k = 0; k < n_threads; k++) {
-    sapwood_idle_leave(&state->idle, all.solver[k]);
+    sapwood_solver_cache_leave(&state->idle, all.solver[k]);
   }
   for (Py_ssize_t i = 0; all.entries != NULL && i < n; i++) {
     clear_entry(&all.entries[i]);

@@ -70,7 +70,7 @@ static int prepare_linearization(void *call, PyObject *self, PyObject *args) {
   sapwood_state *state = sapwood_state_of_type(type);
   if (state == NULL ||
       !PyArg_ParseTuple(args, "OOOO:Sensitivity", &problem, &settings_object, &v, &scale) ||
-      sapwood_recall_settings(state, &settings_object, &l->settings) < 0) {
+      sapwood_load_settings(state, &settings_object, &l->settings) < 0) {
     return -1;
   }
   sapwood_problem *of = sapwood_as_problem(state, problem);

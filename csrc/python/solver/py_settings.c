@@ -125,7 +125,7 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings) {
   return sapwood_raise(sap_settings_check(settings, &error), &error);
 }
 
-int sapwood_recall_settings(sapwood_state *state, PyObject **object, sap_settings *settings) {
+int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings *settings) {
   PyObject *given = *object == Py_None ? state->default_settings : *object;
   *object = given;
   if (given == state->settings_object && given != NULL) {

@@ -10,7 +10,7 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings);
 
 /* The same for a SapSettings, which does not change any more and so is read once; `*object`
  * (borrowed) is the default one where it was None. */
-int sapwood_recall_settings(sapwood_state *state, PyObject **object, sap_settings *settings);
+int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings *settings);
 
 /* The same for `threads`, which says how a solver works and not what it finds, and so is an
  * argument of its own. */

@@ -36,7 +36,7 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   sapwood_state *state = sapwood_state_of_type(type);
   if (state == NULL ||
       !PyArg_ParseTupleAndKeywords(args, keywords, "|OO:SapSolver", names, &object, &threads) ||
-      sapwood_recall_settings(state, &object, &settings) < 0 ||
+      sapwood_load_settings(state, &object, &settings) < 0 ||
       (threads != NULL && sapwood_read_threads(threads, &settings) < 0)) {
     return NULL;
   }
@@ -50,8 +50,8 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   self->record_history = settings.record_history;
   sap_error error = {0};
   if (sapwood_lock_make(&self->lock, &state->forks) < 0 ||
-      sapwood_raise(sapwood_idle_take(&state->idle, &settings, &self->solver, &error), &error) <
-          0) {
+      sapwood_raise(sapwood_solver_cache_take(&state->idle, &settings, &self->solver, &error),
+                    &error) < 0) {
     Py_DECREF(self);
     return NULL;
   }
@@ -63,7 +63,7 @@ static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
   PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
-    sapwood_idle_leave(&self->state->idle, self->solver);
+    sapwood_solver_cache_leave(&self->state->idle, self->solver);
   }
   sapwood_lock_free(&self->lock);
   Py_XDECREF(self->settings);

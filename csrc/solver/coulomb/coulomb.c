@@ -119,15 +119,15 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
 /* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
  * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is
  * fair. */
-static int start_sticking(struct sap_workspace *w, const struct sap_island *island,
-                          const sap_settings *settings, struct progress *before,
-                          struct sap_stopwatch *watch, struct sap_newton_result *result) {
+static int start_from_stick(struct sap_workspace *w, const struct sap_island *island,
+                            const sap_settings *settings, struct progress *before,
+                            struct sap_stopwatch *watch, struct sap_newton_result *result) {
   static const double fair = 0.3;
   if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
       error_of(&result->last) <= settings->start_threshold) {
     return 0;
   }
-  sap_sticking_system(w, island);
+  sap_stick_system(w, island);
   if (sap_solve_system(w, island, &before->precision, watch, result) >= 0) {
     result->last = evaluate(w, island);
     return 0;
@@ -238,7 +238,7 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
                                  const sap_settings *settings, struct progress *before,
                                  struct sap_stopwatch *watch, struct sap_newton_result *result) {
   const double gradient = result->last.gradient;
-  if (!start_sticking(w, island, settings, before, watch, result)) {
+  if (!start_from_stick(w, island, settings, before, watch, result)) {
     const int32_t node = find_direction(w, island, settings, before, watch, result);
     if (node >= 0) {
       result->tree = w->plan->graph.node_tree[node];
@@ -286,8 +286,8 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   enum search_end end = GOES_ON;
   while (end == GOES_ON) {
-    end = sap_interrupted(&w->lookout, work) ? INTERRUPTED
-                                             : visit(w, island, settings, &before, &result);
+    end = sap_interrupted(&w->interrupt_check, work) ? INTERRUPTED
+                                                     : visit(w, island, settings, &before, &result);
     end = end == GOES_ON ? go_on(w, island, settings, &before, &watch, &result) : end;
   }
   conclude(w, island, settings, &before, end, &result);

@@ -17,7 +17,7 @@
  * The first step is the whole of Newton's sticking start (newton.c), unless the guess is close
  * already, or fair and that leads away: where contacts stick all laws of friction are one, and what
  * is predicted of friction there turns the next direction. Small components come here only where
- * the Delassus problem of their impulses (rows_alone.h) leads nowhere. Nothing but
+ * the Delassus problem of their impulses (dense.h) leads nowhere. Nothing but
  * the velocity is remembered from one solve to the next. |D r| over the scale of (20) is e_c, and
  * (20) the criterion; short of it the iterate with the least e_c is the result.
  *

@@ -6,7 +6,7 @@
 #include "solver/coulomb/part.h"
 
 /* is there a contact whose bound the problem does not have? */
-static int knows_too_little(const struct sap_workspace *w, int32_t i, int32_t end) {
+static int has_unknown_bounds(const struct sap_workspace *w, int32_t i, int32_t end) {
   while (i < end && !isnan(w->pool.contact.given[i])) {
     ++i;
   }
@@ -33,7 +33,7 @@ static void take_given(struct sap_workspace *w, int32_t begin, int32_t end) {
 struct sap_evaluation sap_evaluate_bounded(struct sap_workspace *w,
                                            const struct sap_island *island) {
   const int32_t begin = island->triple_begin, end = contacts_end(w, island);
-  if (w->plan->friction == SAP_FRICTION_LAGGED && knows_too_little(w, begin, end)) {
+  if (w->plan->friction == SAP_FRICTION_LAGGED && has_unknown_bounds(w, begin, end)) {
     sap_evaluate(w, island, SAP_FRICTION_COULOMB);
     take_given(w, begin, end);
   }
@@ -68,7 +68,7 @@ static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap
   static const double rough = 1e-2;
   const int32_t end = contacts_end(w, island);
   struct sap_newton_result result = {.outcome = SAP_CONVERGED, .tree = -1};
-  if (knows_too_little(w, island->triple_begin, end)) {
+  if (has_unknown_bounds(w, island->triple_begin, end)) {
     sap_settings rest = *settings;
     rest.friction = SAP_FRICTION_COULOMB;
     rest.relative_tolerance = fmax(settings->relative_tolerance, rough);

@@ -11,7 +11,7 @@
  * then twice as many in each. How often a step is halved, and by what it may miss before it is;
  * what may be left in the end. Sweeps bring more where there is torsion or rolling, and less from a
  * gamma that is near. */
-enum { ROUNDS = 5, SWEEPS = 4, WIDE_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
+enum { ROUNDS = 5, SWEEPS = 4, TORSIONAL_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
 static const double rises = 5, enough = 1e-11;
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
@@ -229,7 +229,7 @@ sap_impulses_function SAP_OF_ISA(sap_impulses_find_);
 double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
   const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
   const int is_wide = p->first[p->n_contacts] > 3 * p->n_contacts, is_near = begin(p);
-  const int32_t least = is_near ? NEAR_SWEEPS : is_wide ? WIDE_SWEEPS : SWEEPS;
+  const int32_t least = is_near ? NEAR_SWEEPS : is_wide ? TORSIONAL_SWEEPS : SWEEPS;
   struct rest rest = {INFINITY, INFINITY};
   for (int32_t round = 0, sweeps = 0; round < ROUNDS; ++round) {
     for (int32_t k = 0; k < sweeps; ++k) {

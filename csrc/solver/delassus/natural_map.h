@@ -77,7 +77,7 @@ INLINE double squares(const int32_t n, const double *x) {
 }
 
 /* s (map(gamma) - gamma) of a contact, of which kind its unknowns are, and how it slides */
-INLINE void find_lack(const struct sap_impulses *p, int32_t i, const int32_t size) {
+INLINE void find_residual(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
   const int touches = p->gamma[c.n] + p->u[c.n] * c.inverse_n > 0;
   const double bound = c.mu * p->gamma[c.n];
@@ -116,9 +116,9 @@ struct rest {
 static struct rest find_rest(const struct sap_impulses *p) {
   for (int32_t i = 0; i < p->n_contacts; ++i) {
     if (tangential(p, i) == SLIP) {
-      find_lack(p, i, SLIP);
+      find_residual(p, i, SLIP);
     } else {
-      find_lack(p, i, tangential(p, i));
+      find_residual(p, i, tangential(p, i));
     }
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {
@@ -128,18 +128,18 @@ static struct rest find_rest(const struct sap_impulses *p) {
     p->lack[k] = value == z ? p->u[k] : diagonal(p, k) * (value - p->gamma[k]);
     p->kind[k] = value == z ? SAP_KIND_FREE : SAP_KIND_HELD;
   }
-  simd most_lacks = simd_zero(), most = simd_zero(), sum = simd_zero();
+  simd max_residual = simd_zero(), most = simd_zero(), sum = simd_zero();
   for (int32_t k = 0; k < p->ld; k += SIMD_WIDTH) {
     const simd lacks = simd_abs(simd_load(p->lack + k));
     const simd size = simd_load(p->diagonal + k) * simd_abs(simd_load(p->gamma + k));
-    most_lacks = simd_max(most_lacks, lacks);
+    max_residual = simd_max(max_residual, lacks);
     most = simd_max(most, size);
     sum += lacks + size;
   }
   if (!(simd_sum(sum) < INFINITY)) {
     return (struct rest){INFINITY, INFINITY}; /* NaN */
   }
-  const double largest = simd_largest(most_lacks);
+  const double largest = simd_largest(max_residual);
   return (struct rest){largest, largest > 0 ? largest / simd_largest(most) : 0};
 }
 

@@ -91,7 +91,7 @@ static void count_constraints(const struct sap_components *c, const sap_problem 
   }
 }
 
-/* Are the contacts such as contacts_alone.h is for, but for their numbers and cores? */
+/* Are the contacts such as dense_contacts.h is for, but for their numbers and cores? */
 static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
   const sap_spin *spin = problem->spin;
   return settings->friction == SAP_FRICTION_COULOMB && settings->soft_norm == 0 &&
@@ -107,8 +107,8 @@ static int is_dense(const struct sap_components *c, const sap_problem *problem, 
       (n_contacts > 0 && !takes_contacts) || c->is_unfit[t]) {
     return 0;
   }
-  const int is_plain = m == 3 * n_contacts && n_rows <= SAP_ALONE_ROWS && n <= problem->tree_nv[t];
-  return m <= SAP_ALONE_IMPULSES && (is_plain || m <= SAP_ALONE_FEWER_IMPULSES || m <= n);
+  const int is_plain = m == 3 * n_contacts && n_rows <= SAP_DENSE_ROWS && n <= problem->tree_nv[t];
+  return m <= SAP_DENSE_IMPULSES && (is_plain || m <= SAP_DENSE_FEWER_IMPULSES || m <= n);
 }
 
 /* From counts to the places of the dense components, which follow each other. */

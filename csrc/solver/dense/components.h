@@ -1,5 +1,5 @@
 /* The components of a problem, which are the trees that constraints join, and the storage that each
- * is solved in (rows_alone.h).
+ * is solved in (dense.h).
  *
  * A component bears the index of its first tree. A tree that nothing joins to another one is a
  * component by itself. */
@@ -14,10 +14,10 @@
  * or trees are joined, unless it has as many velocities; its rows, with contacts, that are unknowns
  * from the beginning in any case; and its rows that are or may become unknowns. */
 enum {
-  SAP_ALONE_IMPULSES = 48,
-  SAP_ALONE_FEWER_IMPULSES = 24,
-  SAP_ALONE_ROWS = 6,
-  SAP_ALONE_UNKNOWN_ROWS = 24
+  SAP_DENSE_IMPULSES = 48,
+  SAP_DENSE_FEWER_IMPULSES = 24,
+  SAP_DENSE_ROWS = 6,
+  SAP_DENSE_UNKNOWN_ROWS = 24
 };
 
 /* The largest counts over the components that are for dense storage, and their sums. */

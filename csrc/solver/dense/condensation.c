@@ -11,18 +11,18 @@ static const double least = 1e-6;
 
 /* of what there is for each unknown */
 static int32_t most_unknowns(void) {
-  return sap_impulses_stride(SAP_ALONE_IMPULSES + SAP_ALONE_UNKNOWN_ROWS);
+  return sap_impulses_stride(SAP_DENSE_IMPULSES + SAP_DENSE_UNKNOWN_ROWS);
 }
 
 void sap_condensed_carve(struct sap_condensed *condensed, struct sap_arena *arena, int32_t widest) {
-  const size_t rows = SAP_ALONE_UNKNOWN_ROWS, ld = (size_t)most_unknowns();
-  condensed->turned = sap_arena_take(arena, rows, sizeof *condensed->turned);
+  const size_t rows = SAP_DENSE_UNKNOWN_ROWS, ld = (size_t)most_unknowns();
+  condensed->activated = sap_arena_take(arena, rows, sizeof *condensed->activated);
   condensed->Y = sap_arena_take(arena, rows * (size_t)widest, sizeof(double));
   condensed->Z = sap_arena_take(arena, rows * ld, sizeof(double));
   condensed->lack = sap_arena_take(arena, ld, sizeof(double));
 }
 
-int sap_condensed_begin(struct sap_condensed *condensed, struct sap_unknowns_alone *unknowns,
+int sap_condensed_begin(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
                         int32_t n, const double *b, const struct sap_kernels *kernels) {
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t m = sap_impulses_size(p), ld = unknowns->ld;
@@ -30,7 +30,7 @@ int sap_condensed_begin(struct sap_condensed *condensed, struct sap_unknowns_alo
   const double *Y = unknowns->J; /* J, until the panel is factored */
   condensed->n = n;
   condensed->n_impulses = m;
-  condensed->n_turned = 0;
+  condensed->n_activated = 0;
   for (int32_t j = 0; j < n; ++j) {
     double *column = unknowns->panel + (size_t)j * (size_t)ld;
     column[n + m] = b[j];
@@ -68,8 +68,8 @@ static void widen(struct sap_impulses *p, int32_t k) {
 }
 
 /* y = J L^-T of a row, whose entries before the returned one are zeros */
-static int32_t solve_row(const struct sap_unknowns_alone *unknowns, int32_t n,
-                         const struct sap_row_alone *row, const struct sap_kernels *kernels,
+static int32_t solve_row(const struct sap_dense_unknowns *unknowns, int32_t n,
+                         const struct sap_dense_row *row, const struct sap_kernels *kernels,
                          double *y) {
   const int32_t first = row->entry ? *row->entry : 0, ld = unknowns->ld;
   if (row->entry) {
@@ -87,24 +87,24 @@ static int32_t solve_row(const struct sap_unknowns_alone *unknowns, int32_t n,
 
 /* column k of W from y, without the rows that were free and are unknowns already; returns what of
  * it J dv = q has */
-static double fill_column(const struct sap_condensed *c, const struct sap_unknowns_alone *unknowns,
+static double fill_column(const struct sap_condensed *c, const struct sap_dense_unknowns *unknowns,
                           const double *y, int32_t first, const struct sap_kernels *kernels,
                           const struct sap_vector_loops *loops) {
   const struct sap_impulses *p = &unknowns->impulses;
-  const int32_t n = c->n, m = c->n_impulses, k = m + c->n_turned, ld = unknowns->ld;
+  const int32_t n = c->n, m = c->n_impulses, k = m + c->n_activated, ld = unknowns->ld;
   double *column = column_of(p, k);
   memset(column, 0, (size_t)p->ld * sizeof *column);
   kernels->multiply(m + 1, 1, n - first, 1, unknowns->J + (size_t)first * (size_t)ld, ld, y + first,
                     1, column, p->ld, 0);
   double q = column[m];
-  loops->multiply_rows(c->n_turned + 1, n, c->Y, y, column + m);
-  for (int32_t i = 0; i < c->n_turned; ++i) {
-    const struct sap_turned *turned = &c->turned[i];
+  loops->multiply_rows(c->n_activated + 1, n, c->Y, y, column + m);
+  for (int32_t i = 0; i < c->n_activated; ++i) {
+    const struct sap_activated *activated = &c->activated[i];
     double *z = column_of_Z(c, i);
-    if (turned->was_free) {
-      z[k] = column[m + i] * turned->inverse_root;
+    if (activated->was_free) {
+      z[k] = column[m + i] * activated->inverse_root;
       sap_vector_add(k + 1, z[k], z, column);
-      q += z[k] * turned->asks;
+      q += z[k] * activated->asks;
     }
   }
   for (int32_t j = 0; j < k; ++j) {
@@ -116,27 +116,27 @@ static double fill_column(const struct sap_condensed *c, const struct sap_unknow
 /* W and what J dv = q leaves without the last row, number k of all unknowns, which was free */
 static void leave_out(const struct sap_condensed *c, const struct sap_impulses *p, int32_t k,
                       double q, double d) {
-  struct sap_turned *turned = &c->turned[c->n_turned];
+  struct sap_activated *activated = &c->activated[c->n_activated];
   const double *column = column_of(p, k);
-  double *z = column_of_Z(c, c->n_turned);
-  turned->inverse_root = 1 / sqrt(d);
-  turned->asks = q * turned->inverse_root;
+  double *z = column_of_Z(c, c->n_activated);
+  activated->inverse_root = 1 / sqrt(d);
+  activated->asks = q * activated->inverse_root;
   for (int32_t j = 0; j <= k; ++j) {
-    z[j] = column[j] * turned->inverse_root;
+    z[j] = column[j] * activated->inverse_root;
   }
   for (int32_t j = 0; j <= k; ++j) {
     sap_vector_add(k + 1, z[j], z, column_of(p, j));
   }
-  sap_vector_add(k + 1, -turned->asks, z, c->lack);
+  sap_vector_add(k + 1, -activated->asks, z, c->lack);
 }
 
-int sap_condensed_add(struct sap_condensed *condensed, struct sap_unknowns_alone *unknowns,
-                      const struct sap_row_alone *row, double gamma,
+int sap_condensed_add(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
+                      const struct sap_dense_row *row, double gamma,
                       const struct sap_kernels *kernels, const struct sap_vector_loops *loops) {
   struct sap_impulses *p = &unknowns->impulses;
-  const int32_t n = condensed->n, i = condensed->n_turned, k = condensed->n_impulses + i;
+  const int32_t n = condensed->n, i = condensed->n_activated, k = condensed->n_impulses + i;
   const int was_free = sap_row_is_free(row);
-  if (i == SAP_ALONE_UNKNOWN_ROWS) {
+  if (i == SAP_DENSE_UNKNOWN_ROWS) {
     return 0;
   }
   double *y = condensed->Y + (size_t)i * (size_t)n;
@@ -148,7 +148,7 @@ int sap_condensed_add(struct sap_condensed *condensed, struct sap_unknowns_alone
   if (was_free && !(d > least * row->R)) {
     return 0;
   }
-  condensed->turned[i] = (struct sap_turned){was_free, row->R, row->gamma, 0, 0};
+  condensed->activated[i] = (struct sap_activated){was_free, row->R, row->gamma, 0, 0};
   condensed->lack[k] = row->v_hat - row->v_c - q;
   if (was_free) {
     leave_out(condensed, p, k, q, d);
@@ -157,33 +157,33 @@ int sap_condensed_add(struct sap_condensed *condensed, struct sap_unknowns_alone
   p->lower[i] = row->lower;
   p->upper[i] = row->upper;
   p->gamma[k] = gamma;
-  p->n_rows = condensed->n_turned = i + 1;
+  p->n_rows = condensed->n_activated = i + 1;
   return 1;
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-void sap_condensed_find(const struct sap_condensed *condensed, struct sap_unknowns_alone *unknowns,
+void sap_condensed_find(const struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
                         const struct sap_kernels *kernels, sap_impulses_function *find,
                         double *dv) {
   struct sap_impulses *p = &unknowns->impulses;
-  const int32_t n = condensed->n, m = condensed->n_impulses, n_turned = condensed->n_turned;
+  const int32_t n = condensed->n, m = condensed->n_impulses, n_activated = condensed->n_activated;
   double *weight = unknowns->Y;
-  memcpy(p->u, condensed->lack, (size_t)(m + n_turned) * sizeof *p->u);
-  memset(p->u + m + n_turned, 0, (size_t)(p->ld - m - n_turned) * sizeof *p->u);
-  for (int32_t i = 0; i < n_turned; ++i) {
-    const struct sap_turned *turned = &condensed->turned[i];
-    sap_vector_add(m + n_turned, turned->gamma_0, column_of(p, m + i), p->u);
-    p->u[m + i] -= turned->R * turned->gamma_0;
+  memcpy(p->u, condensed->lack, (size_t)(m + n_activated) * sizeof *p->u);
+  memset(p->u + m + n_activated, 0, (size_t)(p->ld - m - n_activated) * sizeof *p->u);
+  for (int32_t i = 0; i < n_activated; ++i) {
+    const struct sap_activated *activated = &condensed->activated[i];
+    sap_vector_add(m + n_activated, activated->gamma_0, column_of(p, m + i), p->u);
+    p->u[m + i] -= activated->R * activated->gamma_0;
   }
-  if (m + n_turned > 0) {
+  if (m + n_activated > 0) {
     find(p);
   }
   memset(dv, 0, (size_t)n * sizeof *dv);
-  for (int32_t i = 0; i < n_turned; ++i) {
-    const struct sap_turned *turned = &condensed->turned[i];
+  for (int32_t i = 0; i < n_activated; ++i) {
+    const struct sap_activated *activated = &condensed->activated[i];
     const double g =
-        turned->was_free ? -p->u[m + i] / turned->R : p->gamma[m + i] - turned->gamma_0;
+        activated->was_free ? -p->u[m + i] / activated->R : p->gamma[m + i] - activated->gamma_0;
     sap_vector_add(n, g, condensed->Y + (size_t)i * (size_t)n, dv);
   }
   for (int32_t k = 0; k < m; ++k) {

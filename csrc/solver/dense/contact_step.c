@@ -5,13 +5,13 @@
 
 #include "base/arithmetic.h"
 
-static int is_bounded(const struct sap_row_alone *row) {
+static int is_bounded(const struct sap_dense_row *row) {
   return row->lower > -INFINITY || row->upper < INFINITY;
 }
 
 /* 1 where a row may meet a bound or leave it */
-static int may_turn(const struct sap_tree_alone *tree) {
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+static int may_turn(const struct sap_dense_component *tree) {
+  for (const struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
     if (is_bounded(row)) {
       return 1;
     }
@@ -21,17 +21,17 @@ static int may_turn(const struct sap_tree_alone *tree) {
 
 /* In a wide tree impulses of two thirds of n make a W that costs less than H and the rounds that
  * rows that turn ask for. */
-int sap_contact_step_condenses(const struct sap_tree_alone *tree) {
+int sap_contact_step_condenses(const struct sap_dense_component *tree) {
   enum { WIDE = 24 };
   const int64_t n_rows = tree->end - tree->row;
-  const int are_few = n_rows <= SAP_ALONE_UNKNOWN_ROWS &&
+  const int are_few = n_rows <= SAP_DENSE_UNKNOWN_ROWS &&
                       3 * (tree->n_impulses + n_rows) <= 2 * tree->n && tree->n > WIDE;
   return tree->contact == tree->contact_end ||
-         (n_rows > SAP_ALONE_ROWS && !(are_few && may_turn(tree)));
+         (n_rows > SAP_DENSE_ROWS && !(are_few && may_turn(tree)));
 }
 
 /* unknowns of the contacts and of so many rows, which are to follow */
-static void list_contacts(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+static void list_contacts(struct sap_dense *dense, const struct sap_dense_component *tree,
                           int32_t n_rows, int is_condensed) {
   const struct sap_unknowns_sizes sizes = {
       .n = tree->n,
@@ -39,27 +39,27 @@ static void list_contacts(struct sap_rows_alone *alone, const struct sap_tree_al
       .n_impulses = tree->n_impulses,
       .n_rows = n_rows,
       .is_condensed = is_condensed};
-  sap_unknowns_alone_begin(&alone->unknowns, &sizes, tree->contact);
+  sap_dense_unknowns_begin(&dense->unknowns, &sizes, tree->contact);
 }
 
-static void solve_impulses(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
+static void solve_impulses(struct sap_dense *dense, const struct sap_dense_component *tree) {
   int32_t k = 0;
-  list_contacts(alone, tree, (int32_t)(tree->end - tree->row), 0);
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
-    sap_unknowns_alone_add(&alone->unknowns, tree->n, k++, row);
+  list_contacts(dense, tree, (int32_t)(tree->end - tree->row), 0);
+  for (const struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
+    sap_dense_unknowns_add(&dense->unknowns, tree->n, k++, row);
   }
-  sap_unknowns_alone_solve(&alone->unknowns, tree->n, &tree->inverse, alone->masses.kernels,
-                           alone->masses.loops, alone->find_impulses, tree->v);
+  sap_dense_unknowns_solve(&dense->unknowns, tree->n, &tree->inverse, dense->masses.kernels,
+                           dense->masses.loops, dense->find_impulses, tree->v);
 }
 
 /* ---- condensed ------------------------------------------------------------------------------- */
 
 /* those of contacts begin as they were evaluated */
-static void begin_near(struct sap_rows_alone *alone, const struct sap_tree_alone *tree) {
-  double *gamma = alone->unknowns.impulses.gamma;
-  for (const struct sap_contact_alone *c = tree->contact; c < tree->contact_end; ++c) {
+static void begin_near(struct sap_dense *dense, const struct sap_dense_component *tree) {
+  double *gamma = dense->unknowns.impulses.gamma;
+  for (const struct sap_dense_contact *c = tree->contact; c < tree->contact_end; ++c) {
     double of_contact[6];
-    const int32_t n = sap_contact_alone_impulses(c, of_contact);
+    const int32_t n = sap_dense_contact_impulses(c, of_contact);
     memcpy(gamma, of_contact, (size_t)n * sizeof *gamma);
     gamma += n;
   }
@@ -67,11 +67,11 @@ static void begin_near(struct sap_rows_alone *alone, const struct sap_tree_alone
 
 /* Rows that do not go on as the step took them become unknowns. Returns how many, -1 where they
  * cannot. */
-static int32_t add_turned(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                          const double *dv) {
-  const struct sap_vector_loops *loops = alone->masses.loops;
-  int32_t n_turned = 0;
-  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+static int32_t add_activated(struct sap_dense *dense, const struct sap_dense_component *tree,
+                             const double *dv) {
+  const struct sap_vector_loops *loops = dense->masses.loops;
+  int32_t n_activated = 0;
+  for (struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
     if (row->is_unknown || !is_bounded(row)) {
       continue;
     }
@@ -80,49 +80,49 @@ static int32_t add_turned(struct sap_rows_alone *alone, const struct sap_tree_al
     if (gamma == (sap_row_is_free(row) ? y : row->gamma)) {
       continue;
     }
-    if (!sap_condensed_add(&alone->condensed, &alone->unknowns, row, gamma, alone->masses.kernels,
+    if (!sap_condensed_add(&dense->condensed, &dense->unknowns, row, gamma, dense->masses.kernels,
                            loops)) {
       return -1;
     }
     row->is_unknown = 1;
-    ++n_turned;
+    ++n_activated;
   }
-  return n_turned;
+  return n_activated;
 }
 
-static enum sap_contact_step solve_condensed(struct sap_rows_alone *alone,
-                                             const struct sap_tree_alone *tree, int is_first) {
+static enum sap_contact_step solve_condensed(struct sap_dense *dense,
+                                             const struct sap_dense_component *tree, int is_first) {
   const int32_t n = tree->n;
-  double *b = alone->dv, *dv = alone->dv;
+  double *b = dense->dv, *dv = dense->dv;
   for (int32_t i = 0; i < n; ++i) {
-    b[i] = alone->of_rows[i] - alone->momentum[i];
+    b[i] = dense->of_rows[i] - dense->momentum[i];
   }
-  for (struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+  for (struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
     row->is_unknown = 0;
   }
-  list_contacts(alone, tree, 0, 1);
+  list_contacts(dense, tree, 0, 1);
   if (!is_first) {
-    begin_near(alone, tree);
+    begin_near(dense, tree);
   }
-  sap_tree_alone_assemble(alone, tree, alone->unknowns.panel, alone->unknowns.ld);
-  if (!sap_condensed_begin(&alone->condensed, &alone->unknowns, n, b, alone->masses.kernels)) {
+  sap_dense_component_assemble(dense, tree, dense->unknowns.panel, dense->unknowns.ld);
+  if (!sap_condensed_begin(&dense->condensed, &dense->unknowns, n, b, dense->masses.kernels)) {
     return SAP_CONTACT_STEP_FAILS;
   }
-  int32_t n_turned;
+  int32_t n_activated;
   do {
-    sap_condensed_find(&alone->condensed, &alone->unknowns, alone->masses.kernels,
-                       alone->find_impulses, dv);
-    n_turned = add_turned(alone, tree, dv);
-  } while (n_turned > 0);
+    sap_condensed_find(&dense->condensed, &dense->unknowns, dense->masses.kernels,
+                       dense->find_impulses, dv);
+    n_activated = add_activated(dense, tree, dv);
+  } while (n_activated > 0);
   sap_vector_add(n, 1, dv, tree->v);
-  return n_turned == 0 ? SAP_CONTACT_STEP_SETTLES : SAP_CONTACT_STEP_LEAVES_ROWS;
+  return n_activated == 0 ? SAP_CONTACT_STEP_SETTLES : SAP_CONTACT_STEP_LEAVES_ROWS;
 }
 
-enum sap_contact_step sap_contact_step_take(struct sap_rows_alone *alone,
-                                            const struct sap_tree_alone *tree, int is_first) {
+enum sap_contact_step sap_contact_step_take(struct sap_dense *dense,
+                                            const struct sap_dense_component *tree, int is_first) {
   if (sap_contact_step_condenses(tree)) {
-    return solve_condensed(alone, tree, is_first);
+    return solve_condensed(dense, tree, is_first);
   }
-  solve_impulses(alone, tree);
+  solve_impulses(dense, tree);
   return SAP_CONTACT_STEP_SETTLES;
 }

@@ -145,7 +145,7 @@ static void push_island(struct sap_sensitivity *s, const struct sap_island *isla
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     dv[i] += b[i];
   }
-  sap_coupled_solve(s, island, 0, dv);
+  sap_unsymmetric_solve(s, island, 0, dv);
   J->multiply(&w->J, island, dv, w->pool.dv_c);
   sap_apply_slope(s, island, 0, w->pool.dv_c, s->z);
   for (int r = 0; r < 3; ++r) {

@@ -127,7 +127,7 @@ static void solve(struct sap_sensitivity *s, const struct sap_island *island,
       w->dv[i] -= w->dp[i];
     }
   }
-  sap_coupled_solve(s, island, 1, w->dv);
+  sap_unsymmetric_solve(s, island, 1, w->dv);
   J->multiply(&w->J, island, w->dv, w->pool.dv_c);
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = island->triple_begin; i < island->triple_end; ++i) {

@@ -57,8 +57,8 @@ void sap_apply_coupling(const struct sap_sensitivity *s, const struct sap_island
 
 /* b (by scalar) <- H^-1 b, or H^-T b, H = A + J^T K J: with the factor of its symmetric part, and
  * GMRES where that is not all. Keeps the worst residual in s->coupling. */
-void sap_coupled_solve(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
-                       double *b);
+void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,
+                           int transposed, double *b);
 
 /* one side of the rows of a triple, in J or in numbers of its shape */
 struct sap_place_side {

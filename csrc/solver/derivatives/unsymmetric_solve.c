@@ -127,8 +127,8 @@ static void cycle(struct sap_sensitivity *s, const struct sap_island *island, in
   }
 }
 
-void sap_coupled_solve(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
-                       double *b) {
+void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,
+                           int transposed, double *b) {
   static const double enough = 16 * DBL_EPSILON;
   enum { MOST_CYCLES = 25 };
   const struct sap_workspace *w = sap_sensitivity_work(s);

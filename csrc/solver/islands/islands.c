@@ -74,7 +74,7 @@ static struct sap_records records_of(const struct sap_islands *islands, int32_t 
  * enough, unless the iteration began elsewhere because of a barrier. */
 static int began_finite(struct sap_workspace *w, const struct sap_island *island,
                         const double *v_guess, sap_outcome outcome) {
-  if (outcome != SAP_NON_FINITE && !sap_has_barrier(island)) {
+  if (outcome != SAP_NON_FINITE && !sap_has_rigid_core(island)) {
     return 1;
   }
   const int64_t begin = island->scalar_begin, n = island->scalar_end - begin;
@@ -92,8 +92,8 @@ static void solve_island(struct sap_workspace *w, const struct sap_island *islan
   }
   sap_workspace_gather(w, island, v_guess, w->v);
   result->newton = sap_solve_friction(w, island, job->settings);
-  result->valid =
-      began_finite(w, island, v_guess, result->newton.outcome) && !sap_interrupted(&w->lookout, 0);
+  result->valid = began_finite(w, island, v_guess, result->newton.outcome) &&
+                  !sap_interrupted(&w->interrupt_check, 0);
   result->bound = sap_certificate(w, island);
   result->complementarity = sap_complementarity(w, island);
   result->n_records = w->records.n;
@@ -210,12 +210,12 @@ static double spent_on(const struct sap_islands *islands, const struct sap_run *
 /* Are all islands solved, so that results may be written? The caller waits for it, helpers not for
  * long; what is not solved yet is with other threads at work. */
 static int all_solved(struct share *share, int32_t thread) {
-  struct sap_lookout *lookout = &share->islands->work[thread].lookout;
+  struct sap_interrupt_check *interrupt_check = &share->islands->work[thread].interrupt_check;
   static const double patience = 1e-3; /* s */
   struct sap_wait wait = {0};
   while (share->n_solved < share->graph->n_islands && (thread == 0 || wait.lasted < patience)) {
     sap_wait_a_little(&wait);
-    if (sap_interrupted_waiting(lookout)) {
+    if (sap_interrupted_waiting(interrupt_check)) {
       ++share->n_wrong;
       return 0;
     }

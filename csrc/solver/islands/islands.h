@@ -9,7 +9,7 @@
 
 #include "base/threads.h"
 #include "solver/newton/newton.h"
-#include "solver/dense/rows_alone.h"
+#include "solver/dense/dense.h"
 #include "solver/islands/sharing.h"
 #include "solver/statistics.h"
 

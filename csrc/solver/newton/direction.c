@@ -4,7 +4,8 @@ enum sap_precision sap_choose_precision(const struct sap_island *island,
                                         const sap_settings *settings) {
   enum { LEAST = 72 };
   const int single = settings->mixed_precision &&
-                     island->scalar_end - island->scalar_begin >= LEAST && !sap_has_barrier(island);
+                     island->scalar_end - island->scalar_begin >= LEAST &&
+                     !sap_has_rigid_core(island);
   return single ? SAP_SINGLE : SAP_DOUBLE;
 }
 
@@ -14,7 +15,7 @@ void sap_newton_system(struct sap_workspace *w, const struct sap_island *island)
   }
 }
 
-void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island) {
+void sap_stick_system(struct sap_workspace *w, const struct sap_island *island) {
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sap_laws[law]->stick(&w->pool, range[0], range[1]);

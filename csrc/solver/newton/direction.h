@@ -56,7 +56,7 @@ enum sap_precision sap_choose_precision(const struct sap_island *island,
  * triples. The sticking system replaces G and gamma, so that Newton's needs a new sap_evaluate()
  * after it. */
 void sap_newton_system(struct sap_workspace *w, const struct sap_island *island);
-void sap_sticking_system(struct sap_workspace *w, const struct sap_island *island);
+void sap_stick_system(struct sap_workspace *w, const struct sap_island *island);
 
 /* w and gamma_n' from the G and gamma that the direction came from, under this law of friction;
  * after sap_line_make() */

@@ -31,7 +31,7 @@ static double step_inside(const struct sap_line *line) {
 /* to where contacts stick to their surfaces, however these move; stays where H breaks down */
 static void follow_surfaces(struct sap_workspace *w, const struct sap_island *island,
                             sap_friction friction) {
-  sap_sticking_system(w, island);
+  sap_stick_system(w, island);
   sap_assemble(w, island, SAP_DOUBLE);
   if (sap_factor_run(&w->plan->factor, island->index, w->dv) < 0) {
     const struct sap_line line = sap_line_make(w, island, friction);

@@ -90,7 +90,7 @@ int32_t sap_solve_system(struct sap_workspace *w, const struct sap_island *islan
 int sap_conclude(struct sap_workspace *w, const struct sap_island *island,
                  const sap_settings *settings, struct sap_evaluation *last) {
   static const double share = 1e-2; /* the round-off itself is hundreds of times smaller */
-  if (!sap_has_barrier(island) && last->gradient <= sap_tolerance(w, settings, last)) {
+  if (!sap_has_rigid_core(island) && last->gradient <= sap_tolerance(w, settings, last)) {
     *last = sap_verify_momentum(w, island, last->constraints);
     const double most = sap_tolerance(w, settings, last);
     if (last->gradient <= most && sap_bound_error(w, island) <= share * most) {

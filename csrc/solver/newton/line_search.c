@@ -24,7 +24,8 @@ struct bracket {
 };
 
 static int is_interrupted(const struct sap_line *line) {
-  return sap_interrupted(&line->w->lookout, line->island->triple_end - line->island->triple_begin);
+  return sap_interrupted(&line->w->interrupt_check,
+                         line->island->triple_end - line->island->triple_begin);
 }
 
 /* one evaluation more; beyond a wall its slope is infinite */

@@ -111,7 +111,7 @@ static struct sap_evaluation retreat(const struct descent *d) {
 
 /* Leads an iterate outside of the domain of a barrier back inside. */
 static void enter_domain(struct descent *d) {
-  if (isfinite(d->result.last.cost) || !sap_has_barrier(d->island)) {
+  if (isfinite(d->result.last.cost) || !sap_has_rigid_core(d->island)) {
     return;
   }
   if (d->result.iterations > 0) {
@@ -164,7 +164,7 @@ static enum newton_end visit(struct descent *d, int patience) {
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   struct sap_evaluation *now = &d->result.last;
   *now = evaluate(d);
-  if (sap_interrupted(&d->w->lookout, work)) {
+  if (sap_interrupted(&d->w->interrupt_check, work)) {
     return INTERRUPTED;
   }
   enter_domain(d);
@@ -223,13 +223,13 @@ static int reuse_factor(struct descent *d) {
 }
 
 /* The first step, where the guess is poor: that of the sticking start. 0 where it leads uphill. */
-static int start_sticking(struct descent *d) {
+static int start_from_stick(struct descent *d) {
   const struct sap_evaluation *now = &d->result.last;
   if (d->settings->start != SAP_START_STICKING || d->result.iterations > 0 ||
       !(sap_momentum_error(now->gradient, now->scale) > d->settings->start_threshold)) {
     return 0;
   }
-  sap_sticking_system(d->w, d->island);
+  sap_stick_system(d->w, d->island);
   if (solve_system(d) < 0 && descends(d)) {
     return 1;
   }
@@ -246,7 +246,7 @@ static int32_t find_direction(struct descent *d) {
   if (d->settings->turning && d->result.iterations > 0 && !is_newtons_turn(&d->result.last)) {
     sap_dual_blend(d->w, d->island, d->settings->friction);
   }
-  if (start_sticking(d)) {
+  if (start_from_stick(d)) {
     return -1;
   }
   sap_newton_system(d->w, d->island);
@@ -349,7 +349,7 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
                                     const sap_settings *settings) {
   enum { DETOUR = 16, PATIENCE = 5 };
   int32_t raised;
-  if (!sap_has_barrier(island)) {
+  if (!sap_has_rigid_core(island)) {
     return minimize(w, island, settings, INT_MAX, &raised);
   }
   sap_settings rest = *settings;

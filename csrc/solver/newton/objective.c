@@ -9,7 +9,7 @@ static void multiply_mass(const struct sap_workspace *w, const struct sap_island
                                w->dense, w->diagonal, x, y);
 }
 
-int sap_has_barrier(const struct sap_island *island) {
+int sap_has_rigid_core(const struct sap_island *island) {
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     if (sap_laws[law]->fit) {
       return 1;

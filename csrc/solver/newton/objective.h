@@ -18,7 +18,7 @@ struct sap_evaluation {
 };
 
 /* is any triple of the island under a law with a domain? */
-int sap_has_barrier(const struct sap_island *island);
+int sap_has_rigid_core(const struct sap_island *island);
 
 /* e_m (24): 0 without a gradient, infinite where there is one and nothing to measure it by, NaN
  * where what measures it overflowed */

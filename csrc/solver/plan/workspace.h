@@ -20,7 +20,7 @@ enum { SAP_KRYLOV = 5 };
 /* no two share a cache line */
 struct sap_workspace {
   _Alignas(SAP_ALIGNMENT) const struct sap_plan *plan;
-  struct sap_lookout lookout;
+  struct sap_interrupt_check interrupt_check;
 
   /* ---- constant once an island is bound ---- */
 

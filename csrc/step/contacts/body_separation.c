@@ -12,13 +12,13 @@ static const double farthest = 100.0, error = 1e-6;
 
 /* n (n - first) for all n <= n_geoms bodies that have so few pairs; all of them may come after the
  * first that moves, even those that stay */
-static size_t most_kept(const struct sap_body_gaps *gaps) {
+static size_t most_kept(const struct sap_body_separation *gaps) {
   const size_t n = (size_t)gaps->n_geoms;
   const size_t all = n * n, few = 2 * SAP_MOST_BODY_PAIRS + 128;
   return all < few ? all : few;
 }
 
-void sap_body_gaps_carve(struct sap_body_gaps *gaps, struct sap_arena *arena) {
+void sap_body_separation_carve(struct sap_body_separation *gaps, struct sap_arena *arena) {
   const size_t n = (size_t)gaps->n_geoms;
   gaps->body = sap_arena_take(arena, n, sizeof *gaps->body);
   gaps->reach = sap_arena_take(arena, n, sizeof *gaps->reach);
@@ -29,7 +29,7 @@ void sap_body_gaps_carve(struct sap_body_gaps *gaps, struct sap_arena *arena) {
   gaps->are_listed = gaps->are_few = gaps->are_known = 0;
 }
 
-void sap_body_gaps_forget(struct sap_body_gaps *gaps) {
+void sap_body_separation_forget(struct sap_body_separation *gaps) {
   const ptrdiff_t n_kept = (ptrdiff_t)gaps->n * (gaps->n - gaps->first);
   memset(gaps->moved, 0, (size_t)gaps->n * sizeof *gaps->moved);
   for (ptrdiff_t i = 0; i < n_kept; ++i) {
@@ -55,7 +55,8 @@ static double step_of(double *restrict pose, const double *restrict centre,
   return 2.0 * (s[0] + s[1] + s[2]) + turn * reach * reach;
 }
 
-void sap_body_gaps_follow(struct sap_body_gaps *gaps, const double *centre, const double *axes) {
+void sap_body_separation_follow(struct sap_body_separation *gaps, const double *centre,
+                                const double *axes) {
   int is_far = 0;
   for (int32_t i = 0; i < gaps->n; ++i) {
     double step = 0.0;
@@ -69,19 +70,20 @@ void sap_body_gaps_follow(struct sap_body_gaps *gaps, const double *centre, cons
     is_far |= !(gaps->moved[i] < farthest);
   }
   if (is_far || !gaps->are_known) {
-    sap_body_gaps_forget(gaps);
+    sap_body_separation_forget(gaps);
     gaps->are_known = 1;
   }
 }
 
-void sap_body_gaps_keep(struct sap_body_gaps *gaps, int32_t i, int32_t j, double gap) {
-  *sap_body_gaps_kept(gaps, i, j) = gap - error + gaps->moved[i] + gaps->moved[j];
+void sap_body_separation_keep(struct sap_body_separation *gaps, int32_t i, int32_t j, double gap) {
+  *sap_body_separation_kept(gaps, i, j) = gap - error + gaps->moved[i] + gaps->moved[j];
 }
 
-int64_t sap_body_gaps_near(const struct sap_body_gaps *gaps, int32_t i,
-                           const double *restrict spent) {
+int64_t sap_body_separation_near(const struct sap_body_separation *gaps, int32_t i,
+                                 const double *restrict spent) {
   const int32_t first = sap_first_after(gaps, i), n = gaps->n - first;
-  const double *restrict kept = sap_body_gaps_kept(gaps, i, first), *restrict of = spent + first;
+  const double *restrict kept = sap_body_separation_kept(gaps, i, first), *restrict of =
+                                                                              spent + first;
   const double own = spent[i];
   int64_t near = 0;
   for (int32_t j = 0; j < n; ++j) {

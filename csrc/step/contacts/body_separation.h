@@ -31,7 +31,7 @@ struct sap_geom_body {
   double gap; /* the largest of their gaps, m */
 };
 
-struct sap_body_gaps {
+struct sap_body_separation {
   int32_t n_geoms;  /* of the model; set by the caller before all else */
   int32_t n, first; /* bodies, and the first of them that moves */
   int are_listed;
@@ -46,27 +46,30 @@ struct sap_body_gaps {
 };
 
 /* for sap_block_carve() and the like; nothing is known then, nor listed */
-void sap_body_gaps_carve(struct sap_body_gaps *gaps, struct sap_arena *arena);
+void sap_body_separation_carve(struct sap_body_separation *gaps, struct sap_arena *arena);
 
 /* Forgets all gaps, as the bodies are others; they have been listed. */
-void sap_body_gaps_forget(struct sap_body_gaps *gaps);
+void sap_body_separation_forget(struct sap_body_separation *gaps);
 
 /* Adds what bodies have moved: `centre` (n_geoms, 3) and `axes` (n_geoms, 3, 3) of geoms. */
-void sap_body_gaps_follow(struct sap_body_gaps *gaps, const double *centre, const double *axes);
+void sap_body_separation_follow(struct sap_body_separation *gaps, const double *centre,
+                                const double *axes);
 
 /* those of the world, which come first, do not meet each other */
-static inline int32_t sap_first_after(const struct sap_body_gaps *gaps, int32_t i) {
+static inline int32_t sap_first_after(const struct sap_body_separation *gaps, int32_t i) {
   return i < gaps->first ? gaps->first : i + 1;
 }
 
-static inline double *sap_body_gaps_kept(const struct sap_body_gaps *gaps, int32_t i, int32_t j) {
+static inline double *sap_body_separation_kept(const struct sap_body_separation *gaps, int32_t i,
+                                               int32_t j) {
   return gaps->kept + (ptrdiff_t)i * (gaps->n - gaps->first) + (j - gaps->first);
 }
 
 /* two bodies were seen such a gap apart; INFINITY: they never meet */
-void sap_body_gaps_keep(struct sap_body_gaps *gaps, int32_t i, int32_t j, double gap);
+void sap_body_separation_keep(struct sap_body_separation *gaps, int32_t i, int32_t j, double gap);
 
 /* how many bodies after i may be nearer to it than both distances d; `spent` (n) s + d of each */
-int64_t sap_body_gaps_near(const struct sap_body_gaps *gaps, int32_t i, const double *spent);
+int64_t sap_body_separation_near(const struct sap_body_separation *gaps, int32_t i,
+                                 const double *spent);
 
 #endif

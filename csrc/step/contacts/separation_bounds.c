@@ -11,20 +11,21 @@ enum { PLACES = 8 };
 /* normals that differ by less are one */
 static const double same = 1e-12;
 
-static size_t followed_size(const struct sap_known_gaps *gaps) {
+static size_t followed_size(const struct sap_separation_bounds *gaps) {
   return (size_t)gaps->bodies.n_geoms *
              (SAP_FOLLOWED_NUMBERS * sizeof(double) + SAP_FOLLOWED_INTEGERS * sizeof(int)) +
          SAP_FOLLOWED_BESIDE * sizeof(int);
 }
 
 static void carve(void *context, struct sap_arena *arena) {
-  struct sap_known_gaps *gaps = context;
-  sap_body_gaps_carve(&gaps->bodies, arena);
+  struct sap_separation_bounds *gaps = context;
+  sap_body_separation_carve(&gaps->bodies, arena);
   gaps->followed = sap_arena_take(arena, followed_size(gaps), 1);
 }
 
-struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator) {
-  struct sap_known_gaps *gaps = allocator->allocate(sizeof *gaps, allocator->context);
+struct sap_separation_bounds *sap_separation_bounds_create(int32_t n_geoms,
+                                                           const sap_allocator *allocator) {
+  struct sap_separation_bounds *gaps = allocator->allocate(sizeof *gaps, allocator->context);
   if (gaps) {
     memset(gaps, 0, sizeof *gaps);
     atomic_init(&gaps->taken, 0);
@@ -38,22 +39,24 @@ struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocato
   return gaps;
 }
 
-void sap_known_gaps_destroy(struct sap_known_gaps *gaps, const sap_allocator *allocator) {
+void sap_separation_bounds_destroy(struct sap_separation_bounds *gaps,
+                                   const sap_allocator *allocator) {
   if (gaps) {
     sap_block_release(&gaps->block, allocator);
     allocator->release(gaps, allocator->context);
   }
 }
 
-int sap_known_gaps_take(struct sap_known_gaps *gaps) {
+int sap_separation_bounds_take(struct sap_separation_bounds *gaps) {
   return atomic_exchange_explicit(&gaps->taken, 1, memory_order_acquire) == 0;
 }
 
-void sap_known_gaps_leave(struct sap_known_gaps *gaps) {
+void sap_separation_bounds_leave(struct sap_separation_bounds *gaps) {
   atomic_store_explicit(&gaps->taken, 0, memory_order_release);
 }
 
-int sap_known_gaps_check(struct sap_known_gaps *gaps, const struct sap_followed *arrays, int n) {
+int sap_separation_bounds_check(struct sap_separation_bounds *gaps,
+                                const struct sap_followed *arrays, int n) {
   unsigned char *kept = gaps->followed;
   int changed = 0;
   for (int i = 0; i < n; ++i) {
@@ -69,11 +72,12 @@ int sap_known_gaps_check(struct sap_known_gaps *gaps, const struct sap_followed 
   return changed;
 }
 
-struct sap_known_gap *sap_known_gaps_at(struct sap_known_gaps *gaps, int32_t g1, int32_t g2) {
+struct sap_separation_bound *sap_separation_bounds_at(struct sap_separation_bounds *gaps,
+                                                      int32_t g1, int32_t g2) {
   const uint32_t first = (uint32_t)g1 * 2654435761u + (uint32_t)g2 * 40503u;
-  struct sap_known_gap *free = NULL;
+  struct sap_separation_bound *free = NULL;
   for (uint32_t i = 0; i < PLACES; ++i) {
-    struct sap_known_gap *known = gaps->gap + (first + i) % SAP_KNOWN_GAPS;
+    struct sap_separation_bound *known = gaps->gap + (first + i) % SAP_SEPARATION_BOUNDS;
     if (known->geom[0] == g1 && known->geom[1] == g2) {
       return known;
     }
@@ -81,7 +85,7 @@ struct sap_known_gap *sap_known_gaps_at(struct sap_known_gaps *gaps, int32_t g1,
       free = known;
     }
   }
-  return free ? free : gaps->gap + first % SAP_KNOWN_GAPS;
+  return free ? free : gaps->gap + first % SAP_SEPARATION_BOUNDS;
 }
 
 struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R_1,
@@ -97,8 +101,8 @@ struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R
   return pose;
 }
 
-double sap_known_gap_lost(const struct sap_known_gap *known, int32_t g1, int32_t g2,
-                          const struct sap_relative_pose *pose, double radius) {
+double sap_separation_bound_lost(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
+                                 const struct sap_relative_pose *pose, double radius) {
   double shift = 0.0, turn = 0.0;
   if (known->geom[0] != g1 || known->geom[1] != g2) {
     return INFINITY;
@@ -114,10 +118,10 @@ double sap_known_gap_lost(const struct sap_known_gap *known, int32_t g1, int32_t
   return sqrt(shift) + sqrt(turn) * radius;
 }
 
-double sap_known_gap_change(const struct sap_known_gap *known, int32_t g1, int32_t g2,
-                            const double *normal, const struct sap_relative_pose *pose,
-                            double radius) {
-  double shift = 0.0, square = 0.0, turned[3] = {0.0, 0.0, 0.0};
+double sap_separation_bound_change(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
+                                   const double *normal, const struct sap_relative_pose *pose,
+                                   double radius) {
+  double shift = 0.0, square = 0.0, rotated[3] = {0.0, 0.0, 0.0};
   if (known->geom[0] != g1 || known->geom[1] != g2) {
     return INFINITY;
   }
@@ -126,9 +130,9 @@ double sap_known_gap_change(const struct sap_known_gap *known, int32_t g1, int32
     square += d * d;
     shift += n * (pose->p[i] - known->pose.p[i]);
     for (int j = 0; j < 3; ++j) {
-      turned[j] += n * (pose->R[3 * i + j] - known->pose.R[3 * i + j]);
+      rotated[j] += n * (pose->R[3 * i + j] - known->pose.R[3 * i + j]);
     }
   }
   return square > same * same ? INFINITY
-                              : fabs(shift) + sqrt(sap_vector_dot(3, turned, turned)) * radius;
+                              : fabs(shift) + sqrt(sap_vector_dot(3, rotated, rotated)) * radius;
 }

@@ -26,7 +26,7 @@
 #include "base/memory.h"
 #include "step/contacts/body_separation.h"
 
-enum { SAP_KNOWN_GAPS = 512 };
+enum { SAP_SEPARATION_BOUNDS = 512 };
 
 /* what arrays may have for each geom, and beside that: numbers and integers */
 enum { SAP_FOLLOWED_NUMBERS = 12, SAP_FOLLOWED_INTEGERS = 3, SAP_FOLLOWED_BESIDE = 2048 };
@@ -41,35 +41,39 @@ struct sap_relative_pose {
   double p[3], R[9]; /* m; by rows */
 };
 
-struct sap_known_gap {
+struct sap_separation_bound {
   int32_t geom[2];  /* equal where there is none */
   double gap;       /* m */
   double normal[3]; /* in the axes of the first; 0 of a distance */
   struct sap_relative_pose pose;
 };
 
-struct sap_known_gaps {
+struct sap_separation_bounds {
   atomic_int taken;
-  struct sap_known_gap gap[SAP_KNOWN_GAPS];
-  struct sap_body_gaps bodies;
+  struct sap_separation_bound gap[SAP_SEPARATION_BOUNDS];
+  struct sap_body_separation bodies;
   struct sap_block block;
   unsigned char *followed; /* arrays that follow one another, as they were */
 };
 
 /* NULL without memory */
-struct sap_known_gaps *sap_known_gaps_create(int32_t n_geoms, const sap_allocator *allocator);
-void sap_known_gaps_destroy(struct sap_known_gaps *gaps, const sap_allocator *allocator);
+struct sap_separation_bounds *sap_separation_bounds_create(int32_t n_geoms,
+                                                           const sap_allocator *allocator);
+void sap_separation_bounds_destroy(struct sap_separation_bounds *gaps,
+                                   const sap_allocator *allocator);
 
 /* 1 where no other thread has them; to be left again */
-int sap_known_gaps_take(struct sap_known_gaps *gaps);
-void sap_known_gaps_leave(struct sap_known_gaps *gaps);
+int sap_separation_bounds_take(struct sap_separation_bounds *gaps);
+void sap_separation_bounds_leave(struct sap_separation_bounds *gaps);
 
 /* 1 where one of n arrays is not as it was, and then all of geoms are forgotten; bodies are for the
  * caller to list. */
-int sap_known_gaps_check(struct sap_known_gaps *gaps, const struct sap_followed *arrays, int n);
+int sap_separation_bounds_check(struct sap_separation_bounds *gaps,
+                                const struct sap_followed *arrays, int n);
 
 /* The entry of two geoms or, where they have none, the one that theirs may take. */
-struct sap_known_gap *sap_known_gaps_at(struct sap_known_gaps *gaps, int32_t g1, int32_t g2);
+struct sap_separation_bound *sap_separation_bounds_at(struct sap_separation_bounds *gaps,
+                                                      int32_t g1, int32_t g2);
 
 /* of the second of two geoms in the axes of the first */
 struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R_1,
@@ -77,12 +81,12 @@ struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R
 
 /* how much nearer than its gap the second geom, of so large a radius, may be; INFINITY of others
  * than those of the entry */
-double sap_known_gap_lost(const struct sap_known_gap *known, int32_t g1, int32_t g2,
-                          const struct sap_relative_pose *pose, double radius);
+double sap_separation_bound_lost(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
+                                 const struct sap_relative_pose *pose, double radius);
 
 /* how much the gap along such a normal may have changed; INFINITY of another normal, too */
-double sap_known_gap_change(const struct sap_known_gap *known, int32_t g1, int32_t g2,
-                            const double *normal, const struct sap_relative_pose *pose,
-                            double radius);
+double sap_separation_bound_change(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
+                                   const double *normal, const struct sap_relative_pose *pose,
+                                   double radius);
 
 #endif

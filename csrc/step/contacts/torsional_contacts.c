@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-void sap_spin_carve(struct sap_spin_gather *gather, struct sap_arena *arena, size_t count) {
+void sap_torsional_contacts_carve(struct sap_torsional_contacts *gather, struct sap_arena *arena,
+                                  size_t count) {
   gather->contact = sap_arena_take(arena, count, sizeof(int32_t));
   gather->mu = sap_arena_take(arena, count, 3 * sizeof(double));
   gather->gamma = sap_arena_take(arena, count, 3 * sizeof(double));
@@ -53,10 +54,12 @@ static int64_t gather_turning(const struct sap_forest *forest, const struct sap_
   return j < length ? length : 0;
 }
 
-enum sap_fault sap_spin_add(struct sap_spin_gather *gather, const struct sap_forest *forest,
-                            const struct sap_motion *motion, const double *cdof,
-                            const struct sap_contact_list *list,
-                            const struct sap_listed_contact *contact, int32_t number) {
+enum sap_fault sap_torsional_contacts_add(struct sap_torsional_contacts *gather,
+                                          const struct sap_forest *forest,
+                                          const struct sap_motion *motion, const double *cdof,
+                                          const struct sap_contact_list *list,
+                                          const struct sap_listed_contact *contact,
+                                          int32_t number) {
   const int32_t n = gather->spin.n, i = contact->index;
   double *mu = gather->mu + 3 * (int64_t)n;
   const int any = take_friction(sap_doubles_at(list->friction, i), contact->dim, mu);

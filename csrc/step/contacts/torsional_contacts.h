@@ -13,7 +13,7 @@
 #include "step/dynamics/point_jacobian.h"
 #include "step/contacts/listed_contact.h"
 
-struct sap_spin_gather {
+struct sap_torsional_contacts {
   sap_spin spin;    /* over the arrays below; n contacts have such friction */
   int64_t nJ;       /* length of J */
   int32_t *contact; /* (n) */
@@ -24,14 +24,16 @@ struct sap_spin_gather {
 };
 
 /* room for up to `count` contacts, but for J; none has such friction yet */
-void sap_spin_carve(struct sap_spin_gather *gather, struct sap_arena *arena, size_t count);
+void sap_torsional_contacts_carve(struct sap_torsional_contacts *gather, struct sap_arena *arena,
+                                  size_t count);
 
 /* Adds the torsional and rolling friction of a contact of four or six dimensions, number `number`
  * of the problem, where it has any; motion (n_geoms). There must be room in J. A contact whose
  * geoms no dof turns against each other is left out. A surface that turns about n is a fault. */
-enum sap_fault sap_spin_add(struct sap_spin_gather *gather, const struct sap_forest *forest,
-                            const struct sap_motion *motion, const double *cdof,
-                            const struct sap_contact_list *list,
-                            const struct sap_listed_contact *contact, int32_t number);
+enum sap_fault sap_torsional_contacts_add(struct sap_torsional_contacts *gather,
+                                          const struct sap_forest *forest,
+                                          const struct sap_motion *motion, const double *cdof,
+                                          const struct sap_contact_list *list,
+                                          const struct sap_listed_contact *contact, int32_t number);
 
 #endif

@@ -14,29 +14,29 @@
 #include "sapwood.h"
 
 /* a contact that waits; its row of J_n follows that of the one before */
-struct sap_waiting_contact {
+struct sap_inactive_contact {
   int32_t tree[2]; /* the second -1 for none */
   double phi0;     /* m */
   double h;        /* s */
 };
 
-struct sap_waiting {
+struct sap_inactive {
   int32_t n;
-  struct sap_waiting_contact *contacts;
+  struct sap_inactive_contact *contacts;
   double *J; /* normal rows of the contacts that wait, compact */
   int64_t nJ;
   int all_act; /* none may wait: one that did had to act */
 };
 
 /* `count` contacts of the engine's list */
-void sap_waiting_carve(struct sap_waiting *waiting, struct sap_arena *arena, size_t count);
+void sap_inactive_carve(struct sap_inactive *inactive, struct sap_arena *arena, size_t count);
 
 /* Takes an open contact, whose J (3, nv) by trees is given, where it can wait; 0 where it acts. */
-int sap_waiting_take(struct sap_waiting *waiting, const sap_forest *forest,
-                     const struct sap_waiting_contact *contact, const double *J, const double *v_0,
-                     const double *v_star);
+int sap_inactive_take(struct sap_inactive *inactive, const sap_forest *forest,
+                      const struct sap_inactive_contact *contact, const double *J,
+                      const double *v_0, const double *v_star);
 
 /* 1 where one of them has to act at v: from then on all do. */
-int sap_waiting_check(struct sap_waiting *waiting, const sap_forest *forest, const double *v);
+int sap_inactive_check(struct sap_inactive *inactive, const sap_forest *forest, const double *v);
 
 #endif

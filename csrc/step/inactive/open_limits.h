@@ -37,7 +37,7 @@ struct sap_limit_side {
 };
 
 struct sap_open_limits {
-  int waits; /* 0: all limits act; and the rest is not read */
+  int may_be_inactive; /* 0: all limits act; and the rest is not read */
   double dt;
   const double *v_0, *a_star; /* (nv) velocity and free acceleration at the start of the step */
 
@@ -55,7 +55,7 @@ void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena
 static inline struct sap_limit_side *sap_open_limits_take(struct sap_open_limits *open,
                                                           int32_t side, double sign, double phi0,
                                                           double h, double v_0, double v_star) {
-  if (!open->waits || open->must_act[side] ||
+  if (!open->may_be_inactive || open->must_act[side] ||
       !sap_is_far_open(phi0, h, sign * v_0, sign * v_star)) {
     return NULL;
   }

@@ -243,7 +243,7 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
 static int gather_equalities(struct sap_element_cursor *at, const struct sap_element_state *state) {
   const struct sap_element_gather *g = at->gather;
   for (int32_t i = 0; i < g->n_engine_rows;) {
-    if (state->efc_type[i] != SAP_ROW_EQUALITY || sap_is_ahead_row(g->elements, state, i)) {
+    if (state->efc_type[i] != SAP_ROW_EQUALITY || sap_is_presolved_row(g->elements, state, i)) {
       ++i;
       continue;
     }
@@ -345,8 +345,8 @@ static int gather_frictions(struct sap_element_cursor *at, const struct sap_elem
   const struct sap_element_gather *g = at->gather;
   gather_dof_frictions(at, state);
   for (int32_t i = 0; i < g->n_engine_rows; ++i) {
-    if (state->efc_type[i] == SAP_ROW_TENDON_FRICTION && !sap_is_ahead_row(g->elements, state, i) &&
-        !gather_tendon_friction(at, state, i)) {
+    if (state->efc_type[i] == SAP_ROW_TENDON_FRICTION &&
+        !sap_is_presolved_row(g->elements, state, i) && !gather_tendon_friction(at, state, i)) {
       return 0;
     }
   }

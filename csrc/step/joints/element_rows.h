@@ -56,11 +56,11 @@ static inline int sap_row_moves(const struct sap_element_gather *gather,
 
 /* 1 where a row of the engine, or the limit of a tendon, is held ahead of the problem (presolve.h)
  * */
-static inline int sap_is_ahead_limit(const struct sap_elements *elements, int32_t tendon) {
+static inline int sap_is_presolved_limit(const struct sap_elements *elements, int32_t tendon) {
   return elements->tendon_limited[tendon] && elements->tendon_tree[2 * (int64_t)tendon] < -1;
 }
-static inline int sap_is_ahead_row(const struct sap_elements *elements,
-                                   const struct sap_element_state *state, int32_t i) {
+static inline int sap_is_presolved_row(const struct sap_elements *elements,
+                                       const struct sap_element_state *state, int32_t i) {
   const int32_t type = state->efc_type[i], id = state->efc_id[i];
   return (type == SAP_ROW_EQUALITY && elements->equality_kind[id] == SAP_EQUALITY_AHEAD) ||
          (type == SAP_ROW_TENDON_FRICTION && elements->tendon_tree[2 * (int64_t)id] < -1);

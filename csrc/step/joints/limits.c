@@ -52,8 +52,8 @@ static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
   struct sap_open_limits *open = &g->open;
   const double *range = e->limit_range + 2 * (int64_t)l, tau_d = e->limit_tau_d[l];
   const int32_t dof = e->limit_dofadr[l];
-  const double v_0 = open->waits ? open->v_0[dof] : 0.0;
-  const double v_star = open->waits ? v_0 + open->dt * open->a_star[dof] : 0.0;
+  const double v_0 = open->may_be_inactive ? open->v_0[dof] : 0.0;
+  const double v_star = open->may_be_inactive ? v_0 + open->dt * open->a_star[dof] : 0.0;
   for (int upper = 0; upper < 2; ++upper) {
     if (isinf(range[upper])) {
       continue;
@@ -61,11 +61,11 @@ static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
     /* phi grows with q at the lower limit, and shrinks at the upper one */
     const double sign = upper ? -1.0 : 1.0, phi0 = sign * (q - range[upper]);
     const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1};
-    struct sap_limit_side *waiting =
+    struct sap_limit_side *inactive =
         sap_open_limits_take(open, 2 * l + upper, sign, phi0, open->dt + tau_d, v_0, v_star);
-    if (waiting) {
-      waiting->label = label;
-      waiting->dof = dof;
+    if (inactive) {
+      inactive->label = label;
+      inactive->dof = dof;
     } else {
       append_limit(g, label, phi0, e->limit_k[l], tau_d, e->limit_angle && e->limit_angle[l]);
       sap_append_joint(at, dof, sign);
@@ -93,7 +93,7 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
   for (int32_t t = 0; t < e->n_tendons; ++t) {
     const int32_t *tree = e->tendon_tree + 2 * (int64_t)t;
     const double *range = e->tendon_range + 2 * (int64_t)t;
-    if (!e->tendon_limited[t] || sap_is_ahead_limit(e, t)) {
+    if (!e->tendon_limited[t] || sap_is_presolved_limit(e, t)) {
       continue;
     }
     const struct sap_engine_jacobian row = sap_tendon_row(e, state, t);
@@ -102,22 +102,22 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
       return 0;
     }
     struct sap_open_limits *open = &g->open;
-    const double v_0 = open->waits ? sap_engine_product(&row, open->v_0) : 0.0;
+    const double v_0 = open->may_be_inactive ? sap_engine_product(&row, open->v_0) : 0.0;
     const double v_star =
-        open->waits ? v_0 + open->dt * sap_engine_product(&row, open->a_star) : 0.0;
+        open->may_be_inactive ? v_0 + open->dt * sap_engine_product(&row, open->a_star) : 0.0;
     for (int upper = 0; upper < 2 && moved; ++upper) {
       if (isinf(range[upper])) {
         continue;
       }
       const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
       const struct sap_row_label label = {SAP_ELEMENT_TENDON, t, upper, -1};
-      struct sap_limit_side *waiting =
+      struct sap_limit_side *inactive =
           sap_open_limits_take(open, 2 * (e->n_limits + t) + upper, sign, phi0,
                                open->dt + e->tendon_tau_d[t], v_0, v_star);
-      if (waiting) {
-        waiting->label = label;
-        waiting->dof = -1;
-        waiting->row = row;
+      if (inactive) {
+        inactive->label = label;
+        inactive->dof = -1;
+        inactive->row = row;
         continue;
       }
       sap_write_rows(at, 1, &row, sign, tree);

@@ -16,24 +16,24 @@ static const double enough = 1e-9;
 /* ---- workspace ------------------------------------------------------------------------------ */
 
 static void carve_fixed(void *context, struct sap_arena *arena) {
-  struct sap_ahead *ahead = context;
-  const struct sap_forest *f = ahead->elements->forest;
-  ahead->block = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
-  ahead->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
-  ahead->is_in = sap_arena_take(arena, (size_t)f->n_trees, 1);
-  ahead->place = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
-  ahead->next = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
+  struct sap_presolve *presolve = context;
+  const struct sap_forest *f = presolve->elements->forest;
+  presolve->block = sap_arena_take(arena, (size_t)f->n_trees + 1, sizeof(int64_t));
+  presolve->trees = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int32_t));
+  presolve->is_in = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  presolve->place = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
+  presolve->next = sap_arena_take(arena, (size_t)f->n_trees, sizeof(int64_t));
 }
 
-static void carve_listed(struct sap_ahead *ahead, struct sap_arena *arena) {
-  const size_t n = (size_t)ahead->n;
-  ahead->row = sap_arena_take(arena, n + 1, sizeof *ahead->row);
-  ahead->part = sap_arena_take(arena, (size_t)ahead->n_parts, sizeof *ahead->part);
-  ahead->J = sap_arena_take(arena, (size_t)ahead->n_entries, sizeof(double));
-  ahead->response = sap_arena_take(arena, (size_t)ahead->n_entries, sizeof(double));
-  ahead->level = sap_arena_take(arena, n, sizeof(int64_t));
-  ahead->order = sap_arena_take(arena, n, sizeof(int64_t));
-  ahead->level_end = sap_arena_take(arena, n + 1, sizeof(int64_t));
+static void carve_listed(struct sap_presolve *presolve, struct sap_arena *arena) {
+  const size_t n = (size_t)presolve->n;
+  presolve->row = sap_arena_take(arena, n + 1, sizeof *presolve->row);
+  presolve->part = sap_arena_take(arena, (size_t)presolve->n_parts, sizeof *presolve->part);
+  presolve->J = sap_arena_take(arena, (size_t)presolve->n_entries, sizeof(double));
+  presolve->response = sap_arena_take(arena, (size_t)presolve->n_entries, sizeof(double));
+  presolve->level = sap_arena_take(arena, n, sizeof(int64_t));
+  presolve->order = sap_arena_take(arena, n, sizeof(int64_t));
+  presolve->level_end = sap_arena_take(arena, n + 1, sizeof(int64_t));
 }
 
 /* 1 where there is anything to hold in any step */
@@ -48,30 +48,31 @@ static int is_needed(const struct sap_elements *e) {
   return needed;
 }
 
-sap_status sap_ahead_create(struct sap_ahead *ahead, const struct sap_element_gather *elements,
-                            const sap_allocator *allocator) {
-  memset(ahead, 0, sizeof *ahead);
-  ahead->allocator = sap_allocator_or_default(allocator);
-  ahead->elements = elements;
-  ahead->needed = is_needed(elements->elements);
-  ahead->flexes = ahead->needed && elements->elements->n_flexes > 0;
-  if (!ahead->needed) {
+sap_status sap_presolve_create(struct sap_presolve *presolve,
+                               const struct sap_element_gather *elements,
+                               const sap_allocator *allocator) {
+  memset(presolve, 0, sizeof *presolve);
+  presolve->allocator = sap_allocator_or_default(allocator);
+  presolve->elements = elements;
+  presolve->needed = is_needed(elements->elements);
+  presolve->flexes = presolve->needed && elements->elements->n_flexes > 0;
+  if (!presolve->needed) {
     return SAP_OK;
   }
-  if (!sap_block_carve_zeros(&ahead->fixed, carve_fixed, ahead, &ahead->allocator)) {
+  if (!sap_block_carve_zeros(&presolve->fixed, carve_fixed, presolve, &presolve->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
   const struct sap_forest *f = elements->forest;
   for (int32_t t = 0; t < f->n_trees; ++t) {
-    ahead->block[t + 1] = ahead->block[t] + (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t];
-    ahead->widest = f->tree_dofnum[t] > ahead->widest ? f->tree_dofnum[t] : ahead->widest;
+    presolve->block[t + 1] = presolve->block[t] + (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t];
+    presolve->widest = f->tree_dofnum[t] > presolve->widest ? f->tree_dofnum[t] : presolve->widest;
   }
   return SAP_OK;
 }
 
-void sap_ahead_release(struct sap_ahead *ahead) {
-  sap_block_release(&ahead->fixed, &ahead->allocator);
-  sap_block_release(&ahead->listed, &ahead->allocator);
+void sap_presolve_release(struct sap_presolve *presolve) {
+  sap_block_release(&presolve->fixed, &presolve->allocator);
+  sap_block_release(&presolve->listed, &presolve->allocator);
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -82,73 +83,75 @@ static int32_t dof_of(const struct sap_engine_jacobian *J, int32_t i) {
 
 /* Lists and marks the trees that a row moves and returns how many, or -1 for a column that is no
  * dof. */
-static int32_t mark_trees(struct sap_ahead *ahead, const struct sap_engine_jacobian *J) {
-  const struct sap_element_gather *g = ahead->elements;
+static int32_t mark_trees(struct sap_presolve *presolve, const struct sap_engine_jacobian *J) {
+  const struct sap_element_gather *g = presolve->elements;
   int32_t n = 0, known = 1;
   for (int32_t i = 0; i < J->n; ++i) {
     const int32_t dof = dof_of(J, i);
     if (dof < 0 || dof >= g->forest->nv) {
       known = 0;
-    } else if (sap_entry_moves(J->value[i]) && !ahead->is_in[g->dof_tree[dof]]) {
-      ahead->is_in[g->dof_tree[dof]] = 1;
-      ahead->trees[n++] = g->dof_tree[dof];
+    } else if (sap_entry_moves(J->value[i]) && !presolve->is_in[g->dof_tree[dof]]) {
+      presolve->is_in[g->dof_tree[dof]] = 1;
+      presolve->trees[n++] = g->dof_tree[dof];
     }
   }
   for (int32_t i = 0; i < n && !known; ++i) {
-    ahead->is_in[ahead->trees[i]] = 0;
+    presolve->is_in[presolve->trees[i]] = 0;
   }
   return known ? n : -1;
 }
 
 /* entries of a row where its trees are marked, and have a place */
-static void put_entries(struct sap_ahead *ahead, const struct sap_ahead_row *row) {
-  const int32_t *tree_of = ahead->elements->dof_tree;
+static void put_entries(struct sap_presolve *presolve, const struct sap_presolve_row *row) {
+  const int32_t *tree_of = presolve->elements->dof_tree;
   for (int32_t i = 0; i < row->J.n; ++i) {
     const int32_t dof = dof_of(&row->J, i), tree = tree_of[dof];
-    if (ahead->is_in[tree]) {
-      ahead->J[ahead->place[tree] + dof] = row->sign * row->J.value[i];
+    if (presolve->is_in[tree]) {
+      presolve->J[presolve->place[tree] + dof] = row->sign * row->J.value[i];
     }
   }
 }
 
 /* room that a row takes, at most */
-static void count(struct sap_ahead *ahead, const struct sap_ahead_row *row) {
-  const struct sap_forest *f = ahead->elements->forest;
-  const int64_t entries = (int64_t)row->J.n * ahead->widest;
-  ahead->n += 1;
-  ahead->n_parts += row->J.n < f->n_trees ? row->J.n : f->n_trees;
-  ahead->n_entries += entries < f->nv ? entries : f->nv;
+static void count(struct sap_presolve *presolve, const struct sap_presolve_row *row) {
+  const struct sap_forest *f = presolve->elements->forest;
+  const int64_t entries = (int64_t)row->J.n * presolve->widest;
+  presolve->n += 1;
+  presolve->n_parts += row->J.n < f->n_trees ? row->J.n : f->n_trees;
+  presolve->n_entries += entries < f->nv ? entries : f->nv;
 }
 
 /* counts a row, or keeps it where there is room by now; 0 where it is not of this forest */
-static int add(struct sap_ahead *ahead, struct sap_ahead_row row, int keep) {
+static int add(struct sap_presolve *presolve, struct sap_presolve_row row, int keep) {
   if (!keep) {
-    count(ahead, &row);
+    count(presolve, &row);
     return 1;
   }
-  const struct sap_forest *f = ahead->elements->forest;
-  const int32_t n = mark_trees(ahead, &row.J);
-  row.part = ahead->n_parts;
+  const struct sap_forest *f = presolve->elements->forest;
+  const int32_t n = mark_trees(presolve, &row.J);
+  row.part = presolve->n_parts;
   for (int32_t i = 0; i < n; ++i) {
-    const int32_t tree = ahead->trees[i], first = f->tree_dofadr[tree], n_t = f->tree_dofnum[tree];
-    ahead->part[ahead->n_parts++] = (struct sap_ahead_part){tree, first, n_t, ahead->n_entries};
-    ahead->place[tree] = ahead->n_entries - first;
-    memset(ahead->J + ahead->n_entries, 0, (size_t)n_t * sizeof *ahead->J);
-    ahead->n_entries += n_t;
+    const int32_t tree = presolve->trees[i], first = f->tree_dofadr[tree],
+                  n_t = f->tree_dofnum[tree];
+    presolve->part[presolve->n_parts++] =
+        (struct sap_presolve_part){tree, first, n_t, presolve->n_entries};
+    presolve->place[tree] = presolve->n_entries - first;
+    memset(presolve->J + presolve->n_entries, 0, (size_t)n_t * sizeof *presolve->J);
+    presolve->n_entries += n_t;
   }
   if (n > 0) {
-    put_entries(ahead, &row);
-    ahead->row[ahead->n++] = row;
+    put_entries(presolve, &row);
+    presolve->row[presolve->n++] = row;
   }
   for (int32_t i = 0; i < n; ++i) {
-    ahead->is_in[ahead->trees[i]] = 0;
+    presolve->is_in[presolve->trees[i]] = 0;
   }
   return n >= 0;
 }
 
 /* the least velocity of what may not close, at a distance */
 static double least_velocity(double phi0, double dt) {
-  return -phi0 / (phi0 > 0.0 ? dt : SAP_AHEAD_TIME);
+  return -phi0 / (phi0 > 0.0 ? dt : SAP_PRESOLVE_TIME);
 }
 
 /* the engine's row of a limit whose distance is nearest to phi0, or -1 */
@@ -163,19 +166,19 @@ static int32_t engine_row_of(const struct sap_element_state *state, int32_t tend
   return best;
 }
 
-static int add_limits(struct sap_ahead *ahead, const struct sap_element_state *state, double dt,
-                      int keep) {
-  const struct sap_elements *e = ahead->elements->elements;
+static int add_limits(struct sap_presolve *presolve, const struct sap_element_state *state,
+                      double dt, int keep) {
+  const struct sap_elements *e = presolve->elements->elements;
   for (int32_t t = 0; t < e->n_tendons; ++t) {
     const double *range = e->tendon_range + 2 * (int64_t)t;
-    for (int upper = 0; upper < 2 && sap_is_ahead_limit(e, t); ++upper) {
+    for (int upper = 0; upper < 2 && sap_is_presolved_limit(e, t); ++upper) {
       const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
-      const struct sap_ahead_row row = {.J = sap_tendon_row(e, state, t),
-                                        .sign = sign,
-                                        .velocity = least_velocity(phi0, dt),
-                                        .upper = INFINITY,
-                                        .engine_row = engine_row_of(state, t, phi0)};
-      if (isfinite(phi0) && !add(ahead, row, keep)) {
+      const struct sap_presolve_row row = {.J = sap_tendon_row(e, state, t),
+                                           .sign = sign,
+                                           .velocity = least_velocity(phi0, dt),
+                                           .upper = INFINITY,
+                                           .engine_row = engine_row_of(state, t, phi0)};
+      if (isfinite(phi0) && !add(presolve, row, keep)) {
         return 0;
       }
     }
@@ -183,22 +186,22 @@ static int add_limits(struct sap_ahead *ahead, const struct sap_element_state *s
   return 1;
 }
 
-static int add_engine_rows(struct sap_ahead *ahead, const struct sap_element_state *state,
+static int add_engine_rows(struct sap_presolve *presolve, const struct sap_element_state *state,
                            double dt, int keep) {
-  const struct sap_elements *e = ahead->elements->elements;
-  for (int32_t i = 0; i < ahead->elements->n_engine_rows; ++i) {
-    if (!sap_is_ahead_row(e, state, i)) {
+  const struct sap_elements *e = presolve->elements->elements;
+  for (int32_t i = 0; i < presolve->elements->n_engine_rows; ++i) {
+    if (!sap_is_presolved_row(e, state, i)) {
       continue;
     }
     const int holds = state->efc_type[i] == SAP_ROW_EQUALITY;
     const double bound = holds ? INFINITY : dt * state->efc_frictionloss[i];
-    struct sap_ahead_row row = {.sign = 1.0,
-                                .velocity = holds ? -state->efc_pos[i] / SAP_AHEAD_TIME : 0.0,
-                                .lower = -bound,
-                                .upper = bound,
-                                .engine_row = i};
-    if (!sap_constraint_row(state, ahead->elements->forest->nv, i, &row.J) ||
-        !add(ahead, row, keep)) {
+    struct sap_presolve_row row = {.sign = 1.0,
+                                   .velocity = holds ? -state->efc_pos[i] / SAP_PRESOLVE_TIME : 0.0,
+                                   .lower = -bound,
+                                   .upper = bound,
+                                   .engine_row = i};
+    if (!sap_constraint_row(state, presolve->elements->forest->nv, i, &row.J) ||
+        !add(presolve, row, keep)) {
       return 0;
     }
   }
@@ -206,7 +209,7 @@ static int add_engine_rows(struct sap_ahead *ahead, const struct sap_element_sta
 }
 
 /* the normal and what friction there is, or the edges of a pyramid, which have no friction */
-static int add_contact(struct sap_ahead *ahead, const struct sap_element_state *state,
+static int add_contact(struct sap_presolve *presolve, const struct sap_element_state *state,
                        const struct sap_contact_list *contacts, int32_t i, enum sap_cone cone,
                        double dt, int keep) {
   const int32_t dim = *sap_int32s_at(contacts->dim, i), first = *sap_int32s_at(contacts->row, i);
@@ -214,97 +217,99 @@ static int add_contact(struct sap_ahead *ahead, const struct sap_element_state *
   const int32_t end = first + (is_cone ? dim : 2 * (dim - 1));
   const double *mu = sap_doubles_at(contacts->friction, i);
   const double least = least_velocity(*sap_doubles_at(contacts->dist, i), dt);
-  const int64_t normal = ahead->n;
+  const int64_t normal = presolve->n;
   for (int32_t r = first; r < end; ++r) {
-    struct sap_ahead_row row = {.sign = 1.0, .velocity = least, .upper = INFINITY, .engine_row = r};
+    struct sap_presolve_row row = {
+        .sign = 1.0, .velocity = least, .upper = INFINITY, .engine_row = r};
     if (is_cone && r > first) {
       row.velocity = 0.0;
-      row.back = ahead->n - normal;
+      row.back = presolve->n - normal;
       row.mu = mu[r - first - 1];
     }
-    if (r >= state->n_rows || !sap_constraint_row(state, ahead->elements->forest->nv, r, &row.J) ||
-        !add(ahead, row, keep)) {
+    if (r >= state->n_rows ||
+        !sap_constraint_row(state, presolve->elements->forest->nv, r, &row.J) ||
+        !add(presolve, row, keep)) {
       return 0;
     }
-    if (is_cone && ahead->n == normal) {
+    if (is_cone && presolve->n == normal) {
       return 1; /* nothing moves along the normal */
     }
   }
   return 1;
 }
 
-static int add_contacts(struct sap_ahead *ahead, const struct sap_element_state *state,
+static int add_contacts(struct sap_presolve *presolve, const struct sap_element_state *state,
                         const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                         int keep) {
-  for (int32_t i = 0; i < contacts->count && ahead->flexes; ++i) {
+  for (int32_t i = 0; i < contacts->count && presolve->flexes; ++i) {
     if (*sap_int32s_at(contacts->exclude, i) == 0 &&
-        sap_is_ahead_contact(ahead, sap_int32s_at(contacts->geom, i)) &&
-        !add_contact(ahead, state, contacts, i, cone, dt, keep)) {
+        sap_is_presolved_contact(presolve, sap_int32s_at(contacts->geom, i)) &&
+        !add_contact(presolve, state, contacts, i, cone, dt, keep)) {
       return 0;
     }
   }
   return 1;
 }
 
-static int add_rows(struct sap_ahead *ahead, const struct sap_element_state *state,
+static int add_rows(struct sap_presolve *presolve, const struct sap_element_state *state,
                     const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                     int keep) {
-  ahead->n = ahead->n_parts = ahead->n_entries = 0;
-  return add_engine_rows(ahead, state, dt, keep) && add_limits(ahead, state, dt, keep) &&
-         add_contacts(ahead, state, contacts, cone, dt, keep);
+  presolve->n = presolve->n_parts = presolve->n_entries = 0;
+  return add_engine_rows(presolve, state, dt, keep) && add_limits(presolve, state, dt, keep) &&
+         add_contacts(presolve, state, contacts, cone, dt, keep);
 }
 
 /* A row is of the level after the last one of a row before it that moves a tree of its own;
  * friction is of a later one than its normal, whatever moves along that. */
-static void find_levels(struct sap_ahead *ahead) {
-  memset(ahead->next, 0, sizeof *ahead->next * (size_t)ahead->elements->forest->n_trees);
-  memset(ahead->level_end, 0, sizeof *ahead->level_end * ((size_t)ahead->n + 1));
-  for (int64_t r = 0; r < ahead->n; ++r) {
-    const struct sap_ahead_row *row = ahead->row + r;
-    int64_t level = row->back > 0 ? ahead->level[r - row->back] + 1 : 0;
+static void find_levels(struct sap_presolve *presolve) {
+  memset(presolve->next, 0, sizeof *presolve->next * (size_t)presolve->elements->forest->n_trees);
+  memset(presolve->level_end, 0, sizeof *presolve->level_end * ((size_t)presolve->n + 1));
+  for (int64_t r = 0; r < presolve->n; ++r) {
+    const struct sap_presolve_row *row = presolve->row + r;
+    int64_t level = row->back > 0 ? presolve->level[r - row->back] + 1 : 0;
     for (int64_t p = row->part; p < row[1].part; ++p) {
-      const int64_t next = ahead->next[ahead->part[p].tree];
+      const int64_t next = presolve->next[presolve->part[p].tree];
       level = level > next ? level : next;
     }
     for (int64_t p = row->part; p < row[1].part; ++p) {
-      ahead->next[ahead->part[p].tree] = level + 1;
+      presolve->next[presolve->part[p].tree] = level + 1;
     }
-    ahead->level[r] = level;
-    ahead->level_end[level + 1] += 1;
+    presolve->level[r] = level;
+    presolve->level_end[level + 1] += 1;
   }
-  for (int64_t l = 0; l < ahead->n; ++l) {
-    ahead->level_end[l + 1] += ahead->level_end[l];
+  for (int64_t l = 0; l < presolve->n; ++l) {
+    presolve->level_end[l + 1] += presolve->level_end[l];
   }
-  for (int64_t r = 0; r < ahead->n; ++r) {
-    ahead->order[ahead->level_end[ahead->level[r]]++] = r;
+  for (int64_t r = 0; r < presolve->n; ++r) {
+    presolve->order[presolve->level_end[presolve->level[r]]++] = r;
   }
 }
 
 /* ---- impulses ------------------------------------------------------------------------------- */
 
 /* A^-1 J^T and w of a row; a block that cannot be factored does not move */
-static void find_response(struct sap_ahead *ahead, struct sap_ahead_row *row, int64_t end,
+static void find_response(struct sap_presolve *presolve, struct sap_presolve_row *row, int64_t end,
                           struct sap_free_motion *motion) {
   for (int64_t p = row->part; p < end; ++p) {
-    const struct sap_ahead_part *part = &ahead->part[p];
+    const struct sap_presolve_part *part = &presolve->part[p];
     const int32_t n = part->n;
-    double *U = ahead->response + part->at;
-    const double *S = sap_free_motion_inverse(motion, part->tree, ahead->block[part->tree]);
+    double *U = presolve->response + part->at;
+    const double *S = sap_free_motion_inverse(motion, part->tree, presolve->block[part->tree]);
     if (!S) {
       memset(U, 0, sizeof *U * (size_t)n);
       continue;
     }
-    memcpy(U, ahead->J + part->at, sizeof *U * (size_t)n);
+    memcpy(U, presolve->J + part->at, sizeof *U * (size_t)n);
     row->w += sap_free_motion_multiply(motion, part->tree, S, U);
   }
   row->inverse = row->w > 0.0 ? 1.0 / row->w : 0.0;
-  const struct sap_ahead_part *part = ahead->part + row->part;
+  const struct sap_presolve_part *part = presolve->part + row->part;
   row->is_edge = row->back == 0 && end - row->part == 2 && part[0].n == 3 && part[1].n == 3;
 }
 
 /* A row to the velocity that it wants, as far as its bounds allow, from `speed`: the change of its
  * impulse. */
-static inline double relax(struct sap_ahead_row *row, double speed) {
+static inline double relax(struct sap_presolve_row *row, double speed) {
   const double before = row->impulse;
   const double wanted = before + (row->velocity - speed) * row->inverse;
   row->impulse = sap_clamp_impulse(wanted, row->lower, row->upper);
@@ -312,9 +317,9 @@ static inline double relax(struct sap_ahead_row *row, double speed) {
 }
 
 /* the same, and its trees, of an edge of a flex: between two vertices, trees of three */
-static inline double relax_edge(const struct sap_ahead *ahead, struct sap_ahead_row *row,
-                                const struct sap_ahead_part *part, double *v) {
-  const double *J = ahead->J + part->at, *U = ahead->response + part->at;
+static inline double relax_edge(const struct sap_presolve *presolve, struct sap_presolve_row *row,
+                                const struct sap_presolve_part *part, double *v) {
+  const double *J = presolve->J + part->at, *U = presolve->response + part->at;
   double *a = v + part[0].first, *b = v + part[1].first;
   const double speed =
       (J[0] * a[0] + J[1] * a[1] + J[2] * a[2]) + (J[3] * b[0] + J[4] * b[1] + J[5] * b[2]);
@@ -326,33 +331,33 @@ static inline double relax_edge(const struct sap_ahead *ahead, struct sap_ahead_
   return change;
 }
 
-static double relax_any(const struct sap_ahead *ahead, struct sap_ahead_row *row,
-                        const struct sap_ahead_part *begin, double *v) {
-  const struct sap_ahead_part *end = ahead->part + row[1].part;
+static double relax_any(const struct sap_presolve *presolve, struct sap_presolve_row *row,
+                        const struct sap_presolve_part *begin, double *v) {
+  const struct sap_presolve_part *end = presolve->part + row[1].part;
   double speed = 0.0;
-  for (const struct sap_ahead_part *p = begin; p < end; ++p) {
-    speed += sap_vector_dot(p->n, ahead->J + p->at, v + p->first);
+  for (const struct sap_presolve_part *p = begin; p < end; ++p) {
+    speed += sap_vector_dot(p->n, presolve->J + p->at, v + p->first);
   }
   if (row->back > 0) {
     row->upper = row->mu * row[-row->back].impulse;
     row->lower = -row->upper;
   }
   const double change = relax(row, speed);
-  for (const struct sap_ahead_part *p = begin; p < end && change != 0.0; ++p) {
-    sap_vector_add(p->n, change, ahead->response + p->at, v + p->first);
+  for (const struct sap_presolve_part *p = begin; p < end && change != 0.0; ++p) {
+    sap_vector_add(p->n, change, presolve->response + p->at, v + p->first);
   }
   return change;
 }
 
 /* the largest change of a row's velocity by its own impulse */
-static double sweep(struct sap_ahead *ahead, double *v) {
+static double sweep(struct sap_presolve *presolve, double *v) {
   double most = 0.0;
-  for (int64_t i = 0; i < ahead->n; ++i) {
-    struct sap_ahead_row *row = ahead->row + ahead->order[i];
-    const struct sap_ahead_part *part = ahead->part + row->part;
+  for (int64_t i = 0; i < presolve->n; ++i) {
+    struct sap_presolve_row *row = presolve->row + presolve->order[i];
+    const struct sap_presolve_part *part = presolve->part + row->part;
     if (row->w > 0.0) {
       const double change =
-          row->is_edge ? relax_edge(ahead, row, part, v) : relax_any(ahead, row, part, v);
+          row->is_edge ? relax_edge(presolve, row, part, v) : relax_any(presolve, row, part, v);
       most = sap_larger(fabs(change) * row->w, most);
     }
   }
@@ -364,42 +369,42 @@ static int64_t most_sweeps(int64_t n_rows) {
   return n > MOST_SWEEPS ? MOST_SWEEPS : n > LEAST_SWEEPS ? n : LEAST_SWEEPS;
 }
 
-sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state *state,
-                         const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
-                         struct sap_free_motion *motion) {
-  if (!ahead->needed) {
+sap_status sap_presolve_run(struct sap_presolve *presolve, const struct sap_element_state *state,
+                            const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
+                            struct sap_free_motion *motion) {
+  if (!presolve->needed) {
     return SAP_OK;
   }
-  int known = add_rows(ahead, state, contacts, cone, dt, 0);
-  if (ahead->n == 0 && known) {
+  int known = add_rows(presolve, state, contacts, cone, dt, 0);
+  if (presolve->n == 0 && known) {
     return SAP_OK;
   }
   struct sap_arena arena = {NULL, 0};
-  carve_listed(ahead, &arena);
-  if (!sap_block_reserve(&ahead->listed, arena.used, &ahead->allocator)) {
-    ahead->n = 0;
+  carve_listed(presolve, &arena);
+  if (!sap_block_reserve(&presolve->listed, arena.used, &presolve->allocator)) {
+    presolve->n = 0;
     return SAP_OUT_OF_MEMORY;
   }
-  arena = (struct sap_arena){ahead->listed.base, 0};
-  carve_listed(ahead, &arena);
-  known = known && add_rows(ahead, state, contacts, cone, dt, 1);
+  arena = (struct sap_arena){presolve->listed.base, 0};
+  carve_listed(presolve, &arena);
+  known = known && add_rows(presolve, state, contacts, cone, dt, 1);
   if (!known) {
-    ahead->n = 0;
+    presolve->n = 0;
     return SAP_INVALID_ARGUMENT;
   }
-  ahead->row[ahead->n].part = ahead->n_parts;
-  find_levels(ahead);
-  for (int64_t r = 0; r < ahead->n; ++r) {
-    find_response(ahead, ahead->row + r, ahead->row[r + 1].part, motion);
+  presolve->row[presolve->n].part = presolve->n_parts;
+  find_levels(presolve);
+  for (int64_t r = 0; r < presolve->n; ++r) {
+    find_response(presolve, presolve->row + r, presolve->row[r + 1].part, motion);
   }
-  const double first = sweep(ahead, motion->v_star);
-  const int64_t most = most_sweeps(ahead->n);
+  const double first = sweep(presolve, motion->v_star);
+  const int64_t most = most_sweeps(presolve->n);
   double last = first;
   for (int64_t i = 1; i < most && last > enough * first; ++i) {
-    last = sweep(ahead, motion->v_star);
+    last = sweep(presolve, motion->v_star);
   }
-  for (int64_t p = 0; p < ahead->n_parts; ++p) {
-    const struct sap_ahead_part *part = &ahead->part[p];
+  for (int64_t p = 0; p < presolve->n_parts; ++p) {
+    const struct sap_presolve_part *part = &presolve->part[p];
     for (int32_t i = part->first; i < part->first + part->n; ++i) {
       motion->a_star[i] = (motion->v_star[i] - motion->v_0[i]) / dt;
     }
@@ -407,14 +412,14 @@ sap_status sap_ahead_run(struct sap_ahead *ahead, const struct sap_element_state
   return SAP_OK;
 }
 
-void sap_ahead_scatter(const struct sap_ahead *ahead, double dt, double *qfrc_constraint,
-                       double *rows) {
-  for (int64_t r = 0; r < ahead->n; ++r) {
-    const struct sap_ahead_row *row = ahead->row + r;
+void sap_presolve_scatter(const struct sap_presolve *presolve, double dt, double *qfrc_constraint,
+                          double *rows) {
+  for (int64_t r = 0; r < presolve->n; ++r) {
+    const struct sap_presolve_row *row = presolve->row + r;
     const double force = row->impulse / dt;
     for (int64_t p = row->part; p < row[1].part; ++p) {
-      const struct sap_ahead_part *part = &ahead->part[p];
-      sap_vector_add(part->n, force, ahead->J + part->at, qfrc_constraint + part->first);
+      const struct sap_presolve_part *part = &presolve->part[p];
+      sap_vector_add(part->n, force, presolve->J + part->at, qfrc_constraint + part->first);
     }
     if (row->engine_row >= 0) {
       rows[row->engine_row] = force;

@@ -1,4 +1,4 @@
-"""Components in dense storage, by the impulses of their constraints: solver/dense/rows_alone.h.
+"""Components in dense storage, by the impulses of their constraints: solver/dense/dense.h.
 
 A component is the velocities of the trees that constraints connect. A small one is solved by the
 semismooth Newton method of `impulses` on its Delassus problem, without a graph or an order.

@@ -1,4 +1,4 @@
-#include "solver/dense/rows_alone.h"
+#include "solver/dense/dense.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,21 +8,21 @@
 #include "problem/problem_check.h"
 #include "solver/dense/contact_step.h"
 #include "solver/newton/iterate.h"
-#include "solver/dense/tree_at.h"
+#include "solver/dense/dense_evaluate.h"
 
 enum { MOST_CONTACT_STEPS = SAP_DENSE_RECORDS - 1 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void carve(void *context, struct sap_arena *arena) {
-  struct sap_rows_alone *a = context;
+  struct sap_dense *a = context;
   const struct sap_component_counts *counts = &a->components.dense;
   const size_t n_rows = (size_t)counts->n_rows, widest = (size_t)counts->widest;
   a->row = sap_arena_take(arena, n_rows, sizeof *a->row);
   a->entry = sap_arena_take(arena, n_rows * SAP_FEW_ENTRIES, sizeof(int32_t));
   a->few = sap_arena_take(arena, n_rows * SAP_FEW_ENTRIES, sizeof(double));
   a->contact = sap_arena_take(arena, (size_t)counts->n_contacts, sizeof *a->contact);
-  sap_unknowns_alone_carve(&a->unknowns, arena, counts->widest, counts->n_contacts > 0);
+  sap_dense_unknowns_carve(&a->unknowns, arena, counts->widest, counts->n_contacts > 0);
   sap_condensed_carve(&a->condensed, arena, counts->widest);
   sap_joined_trees_carve(&a->joined, arena, counts);
   a->v = sap_arena_take(arena, (size_t)a->room.nv, sizeof(double));
@@ -42,21 +42,21 @@ static int fits(const struct sap_rows_room *needed, const struct sap_rows_room *
          needed->widest <= room->widest && needed->n_records <= room->n_records;
 }
 
-int sap_rows_alone_fit(struct sap_rows_alone *alone, const sap_sizes *sizes,
-                       const sap_settings *settings, const sap_allocator *allocator) {
-  const struct sap_component_counts *counts = &alone->components.dense;
+int sap_dense_fit(struct sap_dense *dense, const sap_sizes *sizes, const sap_settings *settings,
+                  const sap_allocator *allocator) {
+  const struct sap_component_counts *counts = &dense->components.dense;
   const int32_t n_records = settings->record_history ? SAP_DENSE_RECORDS * counts->n_components : 0;
-  alone->records = (struct sap_records){.first = alone->records.first, .capacity = n_records};
+  dense->records = (struct sap_records){.first = dense->records.first, .capacity = n_records};
   const struct sap_rows_room needed = {.nv = sizes->nv,
                                        .n_rows = counts->n_rows,
                                        .n_joined_rows = counts->n_joined_rows,
                                        .n_contacts = counts->n_contacts,
                                        .widest = counts->widest,
                                        .n_records = n_records};
-  if (!fits(&needed, &alone->room)) {
-    alone->room = needed;
-    if (!sap_block_carve(&alone->block, carve, alone, allocator)) {
-      alone->room = (struct sap_rows_room){0};
+  if (!fits(&needed, &dense->room)) {
+    dense->room = needed;
+    if (!sap_block_carve(&dense->block, carve, dense, allocator)) {
+      dense->room = (struct sap_rows_room){0};
       return 0;
     }
   }
@@ -66,7 +66,7 @@ int sap_rows_alone_fit(struct sap_rows_alone *alone, const sap_sizes *sizes,
 /* ---- rows and contacts by component ---------------------------------------------------------- */
 
 /* J (n) of a row as its entries where they are few; returns how many were packed */
-static int32_t pack_entries(struct sap_row_alone *row, const struct sap_vector_loops *loops,
+static int32_t pack_entries(struct sap_dense_row *row, const struct sap_vector_loops *loops,
                             int32_t n, const double *J, int32_t *entry, double *few) {
   const int32_t count = loops->find_entries(1, n, J, SAP_FEW_ENTRIES, entry);
   if (count <= 0) {
@@ -89,9 +89,9 @@ static int64_t width_of(const sap_problem *problem, int32_t a, int32_t b) {
 }
 
 /* the rows of each dense component, in the order of the groups */
-static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) {
-  struct sap_joined_trees *joined = &alone->joined;
-  const struct sap_components *c = &alone->components;
+static void list_rows(struct sap_dense *dense, const sap_problem *problem) {
+  struct sap_joined_trees *joined = &dense->joined;
+  const struct sap_components *c = &dense->components;
   int32_t *end = c->row_begin; /* of the rows listed, until it is the next tree's begin */
   int32_t place = 0, packed = 0;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
@@ -113,8 +113,8 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
         J_i = sap_joined_trees_rows(joined, problem->tree_nv, a, group->tree_b[i], n_rows, &J);
       }
       for (const int32_t last = k + n_rows; k < last; ++k, ++place) {
-        struct sap_row_alone *row = &alone->row[end[tree]++];
-        *row = (struct sap_row_alone){.J = J_i,
+        struct sap_dense_row *row = &dense->row[end[tree]++];
+        *row = (struct sap_dense_row){.J = J_i,
                                       .n_entries = 1,
                                       .place = place,
                                       .R = group->R[k],
@@ -123,11 +123,11 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
                                       .lower = group->lower[k],
                                       .upper = group->upper[k]};
         if (dof < 0) {
-          packed += pack_entries(row, alone->masses.loops, c->size[tree], J_i,
-                                 alone->entry + packed, alone->few + packed);
+          packed += pack_entries(row, dense->masses.loops, c->size[tree], J_i,
+                                 dense->entry + packed, dense->few + packed);
         } else {
-          row->entry = &alone->entry[packed];
-          alone->entry[packed++] = dof + c->offset[a];
+          row->entry = &dense->entry[packed];
+          dense->entry[packed++] = dof + c->offset[a];
         }
         J_i += c->size[tree];
       }
@@ -140,7 +140,7 @@ static void list_rows(struct sap_rows_alone *alone, const sap_problem *problem) 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
 /* 1 where v is next to nothing beside what the free motion gains in the step, as of what lies */
-static int is_at_rest(const struct sap_tree_alone *tree) {
+static int is_at_rest(const struct sap_dense_component *tree) {
   static const double little = 1e-3;
   double kept = 0, gained = 0;
   for (int32_t i = 0; i < tree->n; ++i) {
@@ -152,7 +152,7 @@ static int is_at_rest(const struct sap_tree_alone *tree) {
 }
 
 /* v*, where the step to all impulses begins; 0 where v is that already */
-static int begin_at_star(const struct sap_tree_alone *tree) {
+static int begin_at_star(const struct sap_dense_component *tree) {
   const size_t bytes = (size_t)tree->n * sizeof *tree->v;
   const int is_new = memcmp(tree->v, tree->v_star, bytes) != 0;
   memcpy(tree->v, tree->v_star, bytes);
@@ -160,7 +160,7 @@ static int begin_at_star(const struct sap_tree_alone *tree) {
 }
 
 /* A step of a tree with contacts lowers no cost. */
-static void record(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+static void record(struct sap_dense *dense, const struct sap_dense_component *tree,
                    double cost_before, double gradient, double scale,
                    const struct sap_tree_result *now) {
   const int32_t any = now->iterations > 0;
@@ -172,11 +172,11 @@ static void record(struct sap_rows_alone *alone, const struct sap_tree_alone *tr
       .cost = now->cost,
       .decrease = any && tree->contact == tree->contact_end ? cost_before - now->cost : 0,
       .momentum_error = sap_momentum_error(gradient, scale)};
-  sap_records_add(&alone->records, &here);
+  sap_records_add(&dense->records, &here);
 }
 
 /* 1 where (20) came to hold; 0 once a step leaves too much */
-static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
+static int solve_tree(struct sap_dense *dense, const struct sap_dense_component *tree,
                       const sap_settings *settings, int32_t n_islands,
                       struct sap_tree_result *result) {
   static const double share = 0.5; /* of the gradient before a step, where it leads to the end */
@@ -186,10 +186,10 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
   const int32_t most =
       settings->max_iterations < contact_steps ? settings->max_iterations : contact_steps;
   for (int32_t i = 0; i < tree->n; ++i) {
-    alone->error[i] = tree->A[(int64_t)i * (tree->n + 1)];
+    dense->error[i] = tree->A[(int64_t)i * (tree->n + 1)];
   }
-  alone->masses.loops->inverse_roots(0, tree->n, alone->error, alone->scale);
-  sap_tree_multiply(alone, tree, tree->v_star, alone->momentum_star);
+  dense->masses.loops->inverse_roots(0, tree->n, dense->error, dense->scale);
+  sap_tree_multiply(dense, tree, tree->v_star, dense->momentum_star);
   double before = INFINITY, cost = 0;
   enum sap_contact_step step = SAP_CONTACT_STEP_LEAVES_ROWS;
   const int from_star = has_contacts && !condensed;
@@ -197,13 +197,13 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
     begin_at_star(tree);
   }
   for (result->iterations = 0;; ++result->iterations) {
-    sap_tree_evaluate(alone, tree, result);
+    sap_tree_evaluate(dense, tree, result);
     const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
     const double gradient = sqrt(result->norms.gradient);
-    record(alone, tree, cost, gradient, scale, result);
+    record(dense, tree, cost, gradient, scale, result);
     cost = result->cost;
     if (gradient <= sap_share_of_tolerance(settings, n_islands, scale) && result->cost < INFINITY) {
-      sap_tree_certify(alone, tree, result);
+      sap_dense_certify(dense, tree, result);
       return 1;
     }
     const int is_first = result->iterations == 0;
@@ -213,9 +213,9 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
       return 0;
     }
     if (from_star && begin_at_star(tree)) {
-      sap_tree_evaluate(alone, tree, result);
+      sap_tree_evaluate(dense, tree, result);
     }
-    step = sap_contact_step_take(alone, tree, is_first);
+    step = sap_contact_step_take(dense, tree, is_first);
     if (step == SAP_CONTACT_STEP_FAILS) {
       return 0;
     }
@@ -225,7 +225,7 @@ static int solve_tree(struct sap_rows_alone *alone, const struct sap_tree_alone 
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static struct sap_sums sums_of(const struct sap_tree_alone *tree,
+static struct sap_sums sums_of(const struct sap_dense_component *tree,
                                const struct sap_tree_result *result) {
   return (struct sap_sums){.outcome = SAP_CONVERGED,
                            .tree = -1,
@@ -242,28 +242,27 @@ static struct sap_sums sums_of(const struct sap_tree_alone *tree,
 }
 
 /* Solves component t; 0 where it is left to others. */
-static int solve_component(struct sap_rows_alone *alone, const sap_problem *problem,
-                           const double *guess, const sap_settings *settings, int32_t t,
-                           struct sap_sums *sums) {
-  const struct sap_components *c = &alone->components;
-  const struct sap_masses *masses = &alone->masses;
+static int solve_component(struct sap_dense *dense, const sap_problem *problem, const double *guess,
+                           const sap_settings *settings, int32_t t, struct sap_sums *sums) {
+  const struct sap_components *c = &dense->components;
+  const struct sap_masses *masses = &dense->masses;
   const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
   const int is_joined = c->size[t] > problem->tree_nv[t];
-  const int32_t n_records = alone->records.n;
-  struct sap_tree_alone tree = {.island = c->island[t],
-                                .n = c->size[t],
-                                .A = problem->A + block,
-                                .inverse = {masses->S + block, masses->strips + v},
-                                .v_star = problem->v_star + v,
-                                .v = alone->v + v,
-                                .row = alone->row + c->row_begin[t],
-                                .end = alone->row + c->row_begin[t + 1],
-                                .contact = alone->contact + c->contact_begin[t],
-                                .contact_end = alone->contact + c->contact_begin[t + 1],
-                                .n_impulses = c->impulses[t]};
+  const int32_t n_records = dense->records.n;
+  struct sap_dense_component tree = {.island = c->island[t],
+                                     .n = c->size[t],
+                                     .A = problem->A + block,
+                                     .inverse = {masses->S + block, masses->strips + v},
+                                     .v_star = problem->v_star + v,
+                                     .v = dense->v + v,
+                                     .row = dense->row + c->row_begin[t],
+                                     .end = dense->row + c->row_begin[t + 1],
+                                     .contact = dense->contact + c->contact_begin[t],
+                                     .contact_end = dense->contact + c->contact_begin[t + 1],
+                                     .n_impulses = c->impulses[t]};
   struct sap_tree_result result;
   if (is_joined) {
-    const struct sap_joined_trees *joined = &alone->joined;
+    const struct sap_joined_trees *joined = &dense->joined;
     sap_joined_trees_gather(joined, problem, masses, guess, t);
     tree.A = joined->A;
     tree.inverse = (struct sap_tree_inverse){joined->S, joined->strips};
@@ -272,44 +271,43 @@ static int solve_component(struct sap_rows_alone *alone, const sap_problem *prob
   } else {
     memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
   }
-  if (!solve_tree(alone, &tree, settings, c->n_all, &result) ||
+  if (!solve_tree(dense, &tree, settings, c->n_all, &result) ||
       !isfinite(result.norms.momentum + result.norms.impulse + result.cost + result.bound)) {
-    alone->records.n = n_records;
+    dense->records.n = n_records;
     return 0;
   }
   if (is_joined) {
-    sap_joined_trees_scatter(&alone->joined, problem, masses, t, alone->v);
+    sap_joined_trees_scatter(&dense->joined, problem, masses, t, dense->v);
   }
   const struct sap_sums part = sums_of(&tree, &result);
   sap_sums_add(sums, &part);
   return 1;
 }
 
-int32_t sap_rows_alone_solve(struct sap_rows_alone *alone, const sap_problem *problem,
-                             const double *v_guess, const sap_settings *settings,
-                             struct sap_sums *sums) {
-  struct sap_components *c = &alone->components;
+int32_t sap_dense_solve(struct sap_dense *dense, const sap_problem *problem, const double *v_guess,
+                        const sap_settings *settings, struct sap_sums *sums) {
+  struct sap_components *c = &dense->components;
   const double *guess = v_guess ? v_guess : problem->v_star;
   int32_t n_solved = 0;
-  alone->joined.components = c;
-  alone->joined.used = 0;
-  sap_contacts_alone_list(problem, &alone->joined, alone->contact);
-  list_rows(alone, problem);
+  dense->joined.components = c;
+  dense->joined.used = 0;
+  sap_dense_contacts_list(problem, &dense->joined, dense->contact);
+  list_rows(dense, problem);
   for (int32_t t = 0; t < c->n_trees; ++t) {
     if (c->first[t] < t) {
       c->is_solved[t] = c->is_solved[c->first[t]];
     } else if (c->is_dense[t] && !c->is_unfit[t]) {
-      c->is_solved[t] = (int8_t)solve_component(alone, problem, guess, settings, t, sums);
+      c->is_solved[t] = (int8_t)solve_component(dense, problem, guess, settings, t, sums);
       n_solved += c->is_solved[t];
     }
   }
   return n_solved;
 }
 
-static void write_rows(const struct sap_rows_alone *alone, int32_t begin, int32_t end,
+static void write_rows(const struct sap_dense *dense, int32_t begin, int32_t end,
                        const sap_solution *solution) {
   for (int32_t i = begin; i < end; ++i) {
-    const struct sap_row_alone *row = &alone->row[i];
+    const struct sap_dense_row *row = &dense->row[i];
     if (solution->group_gamma) {
       solution->group_gamma[row->place] = row->gamma;
     }
@@ -319,21 +317,21 @@ static void write_rows(const struct sap_rows_alone *alone, int32_t begin, int32_
   }
 }
 
-void sap_rows_alone_write(const struct sap_rows_alone *alone, const sap_problem *problem,
-                          const sap_solution *solution) {
-  const struct sap_components *c = &alone->components;
+void sap_dense_write(const struct sap_dense *dense, const sap_problem *problem,
+                     const sap_solution *solution) {
+  const struct sap_components *c = &dense->components;
   for (int32_t t = 0; t < c->n_trees; ++t) {
     if (!c->is_solved[t]) {
       continue;
     }
-    const int64_t v = alone->masses.tree_v[t];
-    memcpy(solution->v + v, alone->v + v, (size_t)problem->tree_nv[t] * sizeof *alone->v);
+    const int64_t v = dense->masses.tree_v[t];
+    memcpy(solution->v + v, dense->v + v, (size_t)problem->tree_nv[t] * sizeof *dense->v);
     if (c->first[t] < t) {
       continue;
     }
-    write_rows(alone, c->row_begin[t], c->row_begin[t + 1], solution);
+    write_rows(dense, c->row_begin[t], c->row_begin[t + 1], solution);
     for (int32_t i = c->contact_begin[t]; i < c->contact_begin[t + 1]; ++i) {
-      sap_contact_alone_write(&alone->contact[i], solution);
+      sap_dense_contact_write(&dense->contact[i], solution);
     }
     if (solution->islands) {
       solution->islands[c->island[t]] =
@@ -342,13 +340,13 @@ void sap_rows_alone_write(const struct sap_rows_alone *alone, const sap_problem 
   }
 }
 
-size_t sap_rows_alone_memory(const struct sap_rows_alone *alone) {
-  return alone->block.capacity + alone->components.block.capacity;
+size_t sap_dense_memory(const struct sap_dense *dense) {
+  return dense->block.capacity + dense->components.block.capacity;
 }
 
-void sap_rows_alone_release(struct sap_rows_alone *alone, const sap_allocator *allocator) {
-  sap_block_release(&alone->block, allocator);
-  sap_block_release(&alone->components.block, allocator);
-  alone->room = (struct sap_rows_room){0};
-  alone->components.room = 0;
+void sap_dense_release(struct sap_dense *dense, const sap_allocator *allocator) {
+  sap_block_release(&dense->block, allocator);
+  sap_block_release(&dense->components.block, allocator);
+  dense->room = (struct sap_rows_room){0};
+  dense->components.room = 0;
 }

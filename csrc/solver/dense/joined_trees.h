@@ -1,9 +1,9 @@
 /* The numbers of a component of several trees (components.h), taken as those of one tree: its A and
  * S have the blocks of its trees on their diagonal, its rows of J go over the velocities of all of
  * them. So contacts between the links of a hand and what it holds, and rows that couple fingers,
- * need no more than those of one tree do (rows_alone.h). */
-#ifndef SAPWOOD_SOLVER_DENSE_COMPONENT_H
-#define SAPWOOD_SOLVER_DENSE_COMPONENT_H
+ * need no more than those of one tree do (dense.h). */
+#ifndef SAPWOOD_SOLVER_DENSE_JOINED_TREES_H
+#define SAPWOOD_SOLVER_DENSE_JOINED_TREES_H
 
 #include "problem/regularization/regularization.h"
 #include "solver/dense/components.h"

@@ -1,4 +1,4 @@
-#include "solver/dense/component.h"
+#include "solver/dense/joined_trees.h"
 
 #include <string.h>
 

@@ -389,8 +389,8 @@ static void the_guess_does_not_matter(void) {
 enum { LONG = 4096, STRIDE = 64 };
 
 /* A frictionless contact. */
-static struct sap_contact_alone contact_of(const double *J, double R_n, double v_hat) {
-  return (struct sap_contact_alone){.law = {.mu = 0,
+static struct sap_dense_contact contact_of(const double *J, double R_n, double v_hat) {
+  return (struct sap_dense_contact){.law = {.mu = 0,
                                             .R_t = 1,
                                             .R_n = R_n,
                                             .inverse_R_t = 1,
@@ -412,10 +412,10 @@ static void bounds_cover_velocities_that_are_rounded(void) {
   }
   for (int32_t set = 0; set <= sap_kernels_best_set(); ++set) {
     const struct sap_vector_loops *loops = sap_vector_loops_of(set);
-    struct sap_contact_alone contact = contact_of(J, R_n, 2);
+    struct sap_dense_contact contact = contact_of(J, R_n, 2);
     memset(e, 0, sizeof e);
-    sap_contact_alone_evaluate(&contact, loops, LONG, v, impulse);
-    sap_contact_alone_certify(&contact, loops, LONG, v, 1, e);
+    sap_dense_contact_evaluate(&contact, loops, LONG, v, impulse);
+    sap_dense_contact_certify(&contact, loops, LONG, v, 1, e);
     const double lost = (contact.v_c[2] - 1) - (LONG / STRIDE - 1) * small;
     CHECK(fabs(lost) > 60 * small);
     CHECK(e[0] >= fabs(lost) / R_n);
@@ -431,9 +431,9 @@ static void bounds_cover_impulses_that_are_rounded(void) {
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
   double impulse = 0, e = 0;
   for (int i = 0; i < CONTACTS; ++i) {
-    struct sap_contact_alone contact = contact_of(J, 1, i == 0 ? 1 : small);
-    sap_contact_alone_evaluate(&contact, loops, 1, v, &impulse);
-    sap_contact_alone_certify(&contact, loops, 1, v, CONTACTS + 2, &e);
+    struct sap_dense_contact contact = contact_of(J, 1, i == 0 ? 1 : small);
+    sap_dense_contact_evaluate(&contact, loops, 1, v, &impulse);
+    sap_dense_contact_certify(&contact, loops, 1, v, CONTACTS + 2, &e);
   }
   CHECK_CLOSE(impulse, 1, 0);
   CHECK(e >= (CONTACTS - 1) * small);
@@ -469,7 +469,7 @@ static void the_rest_is_left_to_the_islands(void) {
   const int8_t barrier[SCENE_CONTACTS] = {SAP_BARRIER_LOG};
   scene.problem.barrier = barrier;
   CHECK(!takes(&settings));
-  make(2, SAP_ALONE_IMPULSES / 3 + 1, &seed);
+  make(2, SAP_DENSE_IMPULSES / 3 + 1, &seed);
   CHECK(!takes(&settings));
   make_with((struct extras){.n_rows = FEW, .spins = 1, .joins = 0}, 2, 4, &seed);
   REQUIRE(takes(&settings));
@@ -557,4 +557,4 @@ static const check_test tests[] = {
     CHECK_TEST(nothing_is_remembered),
     CHECK_TEST(steps_allocate_nothing),
 };
-CHECK_FILE(test_contacts_alone, tests);
+CHECK_FILE(test_dense_contacts, tests);

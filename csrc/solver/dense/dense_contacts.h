@@ -1,5 +1,5 @@
 /* Contacts of one tree, under Coulomb's friction, and the clamped rows beside them: the step
- * of rows_alone.h to what all of them ask for. So are most steps of a robot that stands.
+ * of dense.h to what all of them ask for. So are most steps of a robot that stands.
  *
  * Where rows are few, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
  *
@@ -16,17 +16,17 @@
  *
  * Rows that this would free or bring to a bound become unknowns of the same step (condensation.h).
  * */
-#ifndef SAPWOOD_SOLVER_DENSE_CONTACTS_ALONE_H
-#define SAPWOOD_SOLVER_DENSE_CONTACTS_ALONE_H
+#ifndef SAPWOOD_SOLVER_DENSE_DENSE_CONTACTS_H
+#define SAPWOOD_SOLVER_DENSE_DENSE_CONTACTS_H
 
 #include "base/memory.h"
 #include "linalg/kernels.h"
 #include "solver/delassus/delassus_newton.h"
-#include "solver/dense/component.h"
-#include "solver/dense/row_alone.h"
-#include "solver/dense/spin_alone.h"
+#include "solver/dense/joined_trees.h"
+#include "solver/dense/dense_row.h"
+#include "solver/dense/dense_torsion.h"
 
-struct sap_unknowns_alone {
+struct sap_dense_unknowns {
   struct sap_impulses impulses;
   double *panel;   /* (ld, n) column-major: J, or H above J above a row for b */
   double *J;       /* its rows in the panel */
@@ -36,7 +36,7 @@ struct sap_unknowns_alone {
 };
 
 /* room for one tree of so many velocities, with contacts or without any */
-void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
+void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_arena *arena,
                               int32_t widest, int any);
 
 /* what there is of one tree */
@@ -48,16 +48,16 @@ struct sap_unknowns_sizes {
 
 /* impulses of a contact: tangential ones, those of torsion and rolling where it has any, the normal
  * one; as they were evaluated, in the units of delassus_newton.h. Returns how many. */
-int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, double gamma[6]);
+int32_t sap_dense_contact_impulses(const struct sap_dense_contact *contact, double gamma[6]);
 
 /* Begins with the impulses of contacts, which were evaluated; those of rows are to follow. */
-void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
+void sap_dense_unknowns_begin(struct sap_dense_unknowns *unknowns,
                               const struct sap_unknowns_sizes *sizes,
-                              const struct sap_contact_alone *contact);
+                              const struct sap_dense_contact *contact);
 
 /* row i of them, which was evaluated */
-void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
-                            const struct sap_row_alone *row);
+void sap_dense_unknowns_add(const struct sap_dense_unknowns *unknowns, int32_t n, int32_t i,
+                            const struct sap_dense_row *row);
 
 /* S of a tree, as sap_invert_mass() writes it */
 struct sap_tree_inverse {
@@ -66,7 +66,7 @@ struct sap_tree_inverse {
 };
 
 /* from v* of the tree, at which its contacts and rows were evaluated, to v (n) */
-void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
+void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, int32_t n,
                               const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
@@ -75,20 +75,20 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
 /* Contacts of a problem, dense component by component and those of each in the order of the
  * problem, at contact_begin of the components. A component is unfit where a number breaks a rule.
  */
-void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
-                             struct sap_contact_alone *contact);
+void sap_dense_contacts_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                             struct sap_dense_contact *contact);
 
 /* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
-double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
+double sap_dense_contact_evaluate(struct sap_dense_contact *contact,
                                   const struct sap_vector_loops *loops, int32_t n, const double *v,
                                   double *impulse);
 
 /* Adds to e what round-off may change of J^T gamma, as certificate.h has it, where so many terms
  * are summed into a velocity; returns its part of (25). */
-double sap_contact_alone_certify(const struct sap_contact_alone *contact,
+double sap_dense_contact_certify(const struct sap_dense_contact *contact,
                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
                                  double terms, double *e);
 
-void sap_contact_alone_write(const struct sap_contact_alone *contact, const sap_solution *solution);
+void sap_dense_contact_write(const struct sap_dense_contact *contact, const sap_solution *solution);
 
 #endif

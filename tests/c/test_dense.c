@@ -28,13 +28,13 @@ static void make_with(int joins, int32_t n_trees, int32_t n, uint64_t *seed) {
     double *to = group[g].J;
     for (int32_t i = 0; i < constraints[g].n; ++i) {
       const int32_t size = group[g].size[i], a = group[g].tree_a[i] % (n_trees - 1);
-      const int alone = size == 1 && check_random(seed, 0, 1) < 0.6;
-      dof[g][i] = alone ? (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]) : -1;
+      const int dense = size == 1 && check_random(seed, 0, 1) < 0.6;
+      dof[g][i] = dense ? (int32_t)(check_random_bits(seed) % (uint64_t)scene.tree_nv[a]) : -1;
       group[g].tree_a[i] = a;
       const int32_t b = (a + 1) % (n_trees - 1);
-      group[g].tree_b[i] = joins && !alone && a != b ? b : -1;
+      group[g].tree_b[i] = joins && !dense && a != b ? b : -1;
       const int32_t width = scene.tree_nv[a] + (group[g].tree_b[i] < 0 ? 0 : scene.tree_nv[b]);
-      for (int32_t k = 0; k < (alone ? 1 : size * width); ++k) {
+      for (int32_t k = 0; k < (dense ? 1 : size * width); ++k) {
         *to++ = check_random(seed, -1, 1);
       }
     }
@@ -100,7 +100,7 @@ static double distance(const double *v, const double *w) {
 static void compare(int joins, uint64_t seed) {
   static struct arrays here, there;
   static const sap_friction frictions[] = {SAP_FRICTION_CONVEX, SAP_FRICTION_COULOMB};
-  int32_t alone = 0;
+  int32_t dense = 0;
   for (int trial = 0; trial < 60; ++trial) {
     const sap_friction friction = frictions[trial % 2];
     sap_solver *one = solver_of(friction, 0, 1e-10), *two = solver_of(friction, 1, 1e-10);
@@ -119,11 +119,11 @@ static void compare(int joins, uint64_t seed) {
       CHECK_CLOSE(here.gamma[i], there.gamma[i], share * (1 + fabs(there.gamma[i])));
       CHECK_CLOSE(here.v_c[i], there.v_c[i], share * (1 + fabs(there.v_c[i])));
     }
-    alone += a->line_search_trials == 0 && a->iterations > 0;
+    dense += a->line_search_trials == 0 && a->iterations > 0;
     sap_solver_destroy(one);
     sap_solver_destroy(two);
   }
-  CHECK(alone > 30);
+  CHECK(dense > 30);
 }
 
 static void what_it_finds_is_what_islands_find(void) { compare(0, 211); }
@@ -152,7 +152,7 @@ static void room_grows_with_problems(void) {
 static void rows_that_turn_take_no_second_step(void) {
   static struct arrays here, there;
   uint64_t seed = 219;
-  int32_t alone = 0, several = 0;
+  int32_t dense = 0, several = 0;
   for (int trial = 0; trial < 60; ++trial) {
     make(2 + trial % 3, MOST_CONSTRAINTS, &seed);
     for (int32_t g = 0; g < GROUPS; ++g) {
@@ -169,12 +169,12 @@ static void rows_that_turn_take_no_second_step(void) {
     const sap_solution *a = &here.solution, *b = &there.solution;
     CHECK_EQUAL(a->outcome, SAP_CONVERGED);
     CHECK(distance(here.v, there.v) <= a->velocity_error_bound + b->velocity_error_bound);
-    alone += a->line_search_trials == 0;
+    dense += a->line_search_trials == 0;
     several += a->line_search_trials == 0 && a->iterations > 1;
     sap_solver_destroy(one);
     sap_solver_destroy(two);
   }
-  CHECK(alone > 50);
+  CHECK(dense > 50);
   CHECK(several < 10); /* for the last digits */
 }
 
@@ -309,4 +309,4 @@ static const check_test tests[] = {
     CHECK_TEST(errors_are_those_of_supernodal_storage),
     CHECK_TEST(steps_allocate_nothing),
 };
-CHECK_FILE(test_rows_alone, tests);
+CHECK_FILE(test_dense, tests);

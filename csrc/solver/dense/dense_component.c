@@ -1,10 +1,10 @@
-#include "solver/dense/tree_alone.h"
+#include "solver/dense/dense_component.h"
 
 #include <math.h>
 #include <string.h>
 
 /* H += J^T J/R in the lower triangle, of a row of few entries */
-static void add_few(const struct sap_row_alone *row, double *H, int32_t ld) {
+static void add_few(const struct sap_dense_row *row, double *H, int32_t ld) {
   for (int32_t b = 0; b < row->n_entries; ++b) {
     double *column = H + (int64_t)row->entry[b] * ld;
     for (int32_t a = b; a < row->n_entries; ++a) {
@@ -13,16 +13,16 @@ static void add_few(const struct sap_row_alone *row, double *H, int32_t ld) {
   }
 }
 
-void sap_tree_alone_assemble(const struct sap_rows_alone *alone, const struct sap_tree_alone *tree,
-                             double *H, int32_t ld) {
+void sap_dense_component_assemble(const struct sap_dense *dense,
+                                  const struct sap_dense_component *tree, double *H, int32_t ld) {
   const int32_t n = tree->n;
-  const struct sap_kernels *kernels = alone->masses.kernels;
-  double *root = alone->root;
+  const struct sap_kernels *kernels = dense->masses.kernels;
+  double *root = dense->root;
   int32_t k = 0;
   for (int32_t j = 0; j < n; ++j) {
     memcpy(H + (int64_t)j * (ld + 1), tree->A + (int64_t)j * (n + 1), (size_t)(n - j) * sizeof *H);
   }
-  for (const struct sap_row_alone *row = tree->row; row < tree->end; ++row) {
+  for (const struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
     if (sap_row_is_free(row) && row->entry) {
       add_few(row, H, ld);
     } else if (sap_row_is_free(row)) {

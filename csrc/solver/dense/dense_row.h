@@ -1,8 +1,8 @@
-/* A clamped row of rows_alone.h, and products with its J. Rows of one joint and of those that a
+/* A clamped row of dense.h, and products with its J. Rows of one joint and of those that a
  * tendon, an equality or a closed loop couples are zero but for a few entries, which stand for the
  * whole row. */
-#ifndef SAPWOOD_SOLVER_DENSE_ROW_ALONE_H
-#define SAPWOOD_SOLVER_DENSE_ROW_ALONE_H
+#ifndef SAPWOOD_SOLVER_DENSE_DENSE_ROW_H
+#define SAPWOOD_SOLVER_DENSE_DENSE_ROW_H
 
 #include "constraints/laws/clamp.h"
 #include "problem/products/vectors.h"
@@ -10,7 +10,7 @@
 /* what counts as few: a coupling of two joints has two, a loop of linkages some more */
 enum { SAP_FEW_ENTRIES = 8 };
 
-struct sap_row_alone {
+struct sap_dense_row {
   const double *J; /* (n_entries) */
   const int32_t
       *entry; /* (n_entries >= 1) growing, velocities they are of; NULL: all of the tree */
@@ -22,12 +22,12 @@ struct sap_row_alone {
 };
 
 /* does its impulse follow v, as that of no unknown and between its bounds? */
-static inline int sap_row_is_free(const struct sap_row_alone *row) {
+static inline int sap_row_is_free(const struct sap_dense_row *row) {
   return !row->is_unknown && sap_clamp_is_free(row->y, row->gamma, row->lower, row->upper);
 }
 
 /* J x */
-static inline double sap_row_multiply(const struct sap_row_alone *row,
+static inline double sap_row_multiply(const struct sap_dense_row *row,
                                       const struct sap_vector_loops *loops, const double *x) {
   double product;
   if (!row->entry) {
@@ -42,7 +42,7 @@ static inline double sap_row_multiply(const struct sap_row_alone *row,
 }
 
 /* |J| |x| */
-static inline double sap_row_reach(const struct sap_row_alone *row,
+static inline double sap_row_reach(const struct sap_dense_row *row,
                                    const struct sap_vector_loops *loops, const double *x) {
   double reach;
   if (!row->entry) {
@@ -57,7 +57,7 @@ static inline double sap_row_reach(const struct sap_row_alone *row,
 }
 
 /* y += J^T x */
-static inline void sap_row_add(const struct sap_row_alone *row,
+static inline void sap_row_add(const struct sap_dense_row *row,
                                const struct sap_vector_loops *loops, double x, double *y) {
   if (!row->entry) {
     loops->add_rows(1, row->n_entries, row->J, &x, y);
@@ -70,7 +70,7 @@ static inline void sap_row_add(const struct sap_row_alone *row,
 }
 
 /* y += |J|^T x, x >= 0 */
-static inline void sap_row_add_absolute(const struct sap_row_alone *row,
+static inline void sap_row_add_absolute(const struct sap_dense_row *row,
                                         const struct sap_vector_loops *loops, double x, double *y) {
   if (!row->entry) {
     loops->add_absolute_rows(1, row->n_entries, row->J, &x, y);

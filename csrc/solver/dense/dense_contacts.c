@@ -1,4 +1,4 @@
-#include "solver/dense/contacts_alone.h"
+#include "solver/dense/dense_contacts.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "linalg/junction_tree.h"
 #include "problem/graph/branches.h"
 #include "problem/products/round_off.h"
-#include "solver/dense/spin_alone.h"
+#include "solver/dense/dense_torsion.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
@@ -20,8 +20,8 @@ static int is_valid(const struct sap_contact *law) {
          isfinite(law->v_hat[0] + law->v_hat[1] + law->v_hat[2]);
 }
 
-void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees *joined,
-                             struct sap_contact_alone *contact) {
+void sap_dense_contacts_list(const sap_problem *problem, struct sap_joined_trees *joined,
+                             struct sap_dense_contact *contact) {
   const struct sap_components *components = joined->components;
   const sap_spin *spin = problem->spin;
   int32_t *end = components->contact_begin; /* of those listed, until it is the next tree's begin */
@@ -38,7 +38,7 @@ void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees
       n_spins += has_spin;
       continue;
     }
-    struct sap_contact_alone *c = &contact[end[first]++];
+    struct sap_dense_contact *c = &contact[end[first]++];
     c->law =
         sap_contact_make(problem->mu[i], problem->R_t[i], problem->R_n[i], 0,
                          v_hat_t ? v_hat_t[0] : 0, v_hat_t ? v_hat_t[1] : 0, problem->v_hat_n[i]);
@@ -48,7 +48,7 @@ void sap_contacts_alone_list(const sap_problem *problem, struct sap_joined_trees
     int valid = is_valid(&c->law);
     if (has_spin) {
       const double *J_i = sap_joined_trees_rows(joined, problem->tree_nv, a, b, 3, &J_spin);
-      valid &= sap_spin_alone_take(c, spin, n_spins++, J_i);
+      valid &= sap_dense_torsion_take(c, spin, n_spins++, J_i);
     }
     components->is_unfit[first] |= !valid;
   }
@@ -68,9 +68,9 @@ static int32_t panel_stride(int32_t n, int32_t m) {
   return rows % 64 == 0 ? rows + 8 : rows;
 }
 
-void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_arena *arena,
+void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_arena *arena,
                               int32_t widest, int any) {
-  const size_t impulses = any ? SAP_ALONE_IMPULSES : 0, rows = SAP_ALONE_UNKNOWN_ROWS;
+  const size_t impulses = any ? SAP_DENSE_IMPULSES : 0, rows = SAP_DENSE_UNKNOWN_ROWS;
   const size_t m = impulses + rows, n = (size_t)widest;
   sap_impulses_carve(&unknowns->impulses, arena, impulses / 3, m, rows);
   unknowns->panel =
@@ -79,7 +79,7 @@ void sap_unknowns_alone_carve(struct sap_unknowns_alone *unknowns, struct sap_ar
   unknowns->product = sap_arena_take(arena, n, sizeof(double));
 }
 
-int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, double gamma[6]) {
+int32_t sap_dense_contact_impulses(const struct sap_dense_contact *contact, double gamma[6]) {
   int32_t n = 0;
   gamma[n++] = contact->gamma[0];
   gamma[n++] = contact->gamma[1];
@@ -93,7 +93,7 @@ int32_t sap_contact_alone_impulses(const struct sap_contact_alone *contact, doub
 }
 
 /* row k of the unknowns, with its R and its v_hat - v_c */
-static void put_row(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t k, double scale,
+static void put_row(const struct sap_dense_unknowns *unknowns, int32_t n, int32_t k, double scale,
                     const double *J, double R, double lack) {
   const struct sap_impulses *p = &unknowns->impulses;
   p->W[(size_t)k * (size_t)(p->ld + 1)] = R;
@@ -103,9 +103,9 @@ static void put_row(const struct sap_unknowns_alone *unknowns, int32_t n, int32_
   }
 }
 
-void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
+void sap_dense_unknowns_begin(struct sap_dense_unknowns *unknowns,
                               const struct sap_unknowns_sizes *sizes,
-                              const struct sap_contact_alone *contact) {
+                              const struct sap_dense_contact *contact) {
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t n = sizes->n, m = sizes->n_impulses + sizes->n_rows;
   p->n_contacts = sizes->n_contacts;
@@ -119,7 +119,7 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
   int32_t k = p->first[0] = 0;
   for (int32_t i = 0; i < sizes->n_contacts; ++i, ++contact) {
     const struct sap_contact *law = &contact->law;
-    const struct sap_spin_alone *spin = &contact->spin;
+    const struct sap_dense_torsion *spin = &contact->spin;
     const double *v_c = contact->v_c;
     p->mu[i] = law->mu;
     put_row(unknowns, n, k++, 1, contact->J, law->R_t, law->v_hat[0] - v_c[0]);
@@ -135,8 +135,8 @@ void sap_unknowns_alone_begin(struct sap_unknowns_alone *unknowns,
   }
 }
 
-void sap_unknowns_alone_add(const struct sap_unknowns_alone *unknowns, int32_t n, int32_t i,
-                            const struct sap_row_alone *row) {
+void sap_dense_unknowns_add(const struct sap_dense_unknowns *unknowns, int32_t n, int32_t i,
+                            const struct sap_dense_row *row) {
   const struct sap_impulses *p = &unknowns->impulses;
   const int32_t k = p->first[p->n_contacts] + i;
   p->lower[i] = row->lower;
@@ -182,7 +182,7 @@ static int32_t end_of_row(const uint64_t *strips, int32_t n, int32_t first, int3
   return last < end ? last : end;
 }
 
-void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
+void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, int32_t n,
                               const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
@@ -208,7 +208,7 @@ void sap_unknowns_alone_solve(struct sap_unknowns_alone *unknowns, int32_t n,
 
 /* ---- at a velocity --------------------------------------------------------------------------- */
 
-double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
+double sap_dense_contact_evaluate(struct sap_dense_contact *contact,
                                   const struct sap_vector_loops *loops, int32_t n, const double *v,
                                   double *impulse) {
   const struct sap_contact *c = &contact->law;
@@ -219,7 +219,7 @@ double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
   }
   contact->bound = y[2] > 0 ? c->mu * y[2] : 0;
   if (contact->spin.J) {
-    return sap_spin_alone_evaluate(contact, loops, n, v, y, impulse);
+    return sap_dense_torsion_evaluate(contact, loops, n, v, y, impulse);
   }
   contact->at = sap_disk_at_impulse(c, contact->bound, y[0], y[1], y[2]);
   sap_disk_impulse(&contact->at, contact->bound, contact->gamma);
@@ -229,11 +229,11 @@ double sap_contact_alone_evaluate(struct sap_contact_alone *contact,
   return sap_disk_cost(c, &contact->at, contact->bound);
 }
 
-double sap_contact_alone_certify(const struct sap_contact_alone *contact,
+double sap_dense_contact_certify(const struct sap_dense_contact *contact,
                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
                                  double terms, double *e) {
   if (contact->spin.J) {
-    return sap_spin_alone_certify(contact, loops, n, v, terms, e);
+    return sap_dense_torsion_certify(contact, loops, n, v, terms, e);
   }
   double dv_c[3], most[3];
   loops->multiply_absolute(3, n, contact->J, v, dv_c);
@@ -248,7 +248,7 @@ double sap_contact_alone_certify(const struct sap_contact_alone *contact,
   return sap_disk_complementarity(&contact->law, contact->bound, contact->v_c, contact->gamma);
 }
 
-void sap_contact_alone_write(const struct sap_contact_alone *contact,
+void sap_dense_contact_write(const struct sap_dense_contact *contact,
                              const sap_solution *solution) {
   const int64_t i = contact->index;
   memcpy(solution->gamma + 3 * i, contact->gamma, sizeof contact->gamma);
@@ -256,7 +256,7 @@ void sap_contact_alone_write(const struct sap_contact_alone *contact,
     memcpy(solution->v_c + 3 * i, contact->v_c, sizeof contact->v_c);
   }
   if (contact->spin.J) {
-    sap_spin_alone_write(&contact->spin, solution);
+    sap_dense_torsion_write(&contact->spin, solution);
   }
   if (solution->regions) {
     solution->regions[i] = sap_contact_region(&contact->at);

@@ -1,4 +1,4 @@
-#include "solver/dense/spin_alone.h"
+#include "solver/dense/dense_torsion.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,8 +7,8 @@
 #include "constraints/laws/torsional.h"
 #include "problem/products/round_off.h"
 
-int sap_spin_alone_take(struct sap_contact_alone *contact, const sap_spin *spin, int32_t index,
-                        const double *J) {
+int sap_dense_torsion_take(struct sap_dense_contact *contact, const sap_spin *spin, int32_t index,
+                           const double *J) {
   const double *mu = spin->mu + 3 * (int64_t)index;
   const struct sap_contact *law = &contact->law;
   int valid = law->mu > 0;
@@ -21,18 +21,18 @@ int sap_spin_alone_take(struct sap_contact_alone *contact, const sap_spin *spin,
   return valid;
 }
 
-double sap_spin_alone_evaluate(struct sap_contact_alone *contact,
-                               const struct sap_vector_loops *loops, int32_t n, const double *v,
-                               const double y[3], double *impulse) {
-  struct sap_spin_alone *spin = &contact->spin;
+double sap_dense_torsion_evaluate(struct sap_dense_contact *contact,
+                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
+                                  const double y[3], double *impulse) {
+  struct sap_dense_torsion *spin = &contact->spin;
   const struct sap_radial law = {contact->law, 0, contact->bound};
-  double y_t[SAP_WIDE] = {y[0], y[1]}, gamma_t[SAP_WIDE], gamma_n;
+  double y_t[SAP_TORSIONAL] = {y[0], y[1]}, gamma_t[SAP_TORSIONAL], gamma_n;
   loops->multiply_rows(3, n, spin->J, v, spin->v_c);
   for (int r = 0; r < 3; ++r) {
     y_t[2 + r] = -spin->scale[r] * spin->v_c[r] * contact->law.inverse_R_t;
   }
-  const struct sap_wide_state at = sap_wide_at_impulse(&law, y_t, y[2]);
-  sap_wide_impulse(&law, &at, gamma_t, &gamma_n);
+  const struct sap_torsional_state at = sap_torsional_at_impulse(&law, y_t, y[2]);
+  sap_torsional_impulse(&law, &at, gamma_t, &gamma_n);
   contact->at = at.radial;
   contact->gamma[0] = gamma_t[0];
   contact->gamma[1] = gamma_t[1];
@@ -42,15 +42,15 @@ double sap_spin_alone_evaluate(struct sap_contact_alone *contact,
   }
   loops->add_rows(3, n, contact->J, contact->gamma, impulse);
   loops->add_rows(3, n, spin->J, spin->gamma, impulse);
-  return sap_wide_cost(&law, &at);
+  return sap_torsional_cost(&law, &at);
 }
 
 /* |dgamma|_R <= |dy|_R over all rows, as in torsional_law.c */
-static void add_errors(const struct sap_contact_alone *contact,
+static void add_errors(const struct sap_dense_contact *contact,
                        const struct sap_vector_loops *loops, int32_t n, const double *v,
                        double terms, double *e) {
   const struct sap_contact *law = &contact->law;
-  const struct sap_spin_alone *spin = &contact->spin;
+  const struct sap_dense_torsion *spin = &contact->spin;
   double dy_R = 0, reach[3], turning[3]; /* |J| |v| */
   loops->multiply_absolute(3, n, contact->J, v, reach);
   loops->multiply_absolute(3, n, spin->J, v, turning);
@@ -73,27 +73,27 @@ static void add_errors(const struct sap_contact_alone *contact,
   loops->add_absolute_rows(3, n, spin->J, about, e);
 }
 
-double sap_spin_alone_certify(const struct sap_contact_alone *contact,
-                              const struct sap_vector_loops *loops, int32_t n, const double *v,
-                              double terms, double *e) {
+double sap_dense_torsion_certify(const struct sap_dense_contact *contact,
+                                 const struct sap_vector_loops *loops, int32_t n, const double *v,
+                                 double terms, double *e) {
   const struct sap_contact *law = &contact->law;
-  const struct sap_spin_alone *spin = &contact->spin;
+  const struct sap_dense_torsion *spin = &contact->spin;
   add_errors(contact, loops, n, v, terms, e);
   const double g_n = contact->v_c[2] - law->v_hat[2] + law->R_n * contact->gamma[2];
-  double gamma[SAP_WIDE] = {contact->gamma[0], contact->gamma[1]};
-  double g[SAP_WIDE] = {contact->v_c[0] - law->v_hat[0], contact->v_c[1] - law->v_hat[1]};
+  double gamma[SAP_TORSIONAL] = {contact->gamma[0], contact->gamma[1]};
+  double g[SAP_TORSIONAL] = {contact->v_c[0] - law->v_hat[0], contact->v_c[1] - law->v_hat[1]};
   for (int r = 0; r < 3; ++r) {
-    gamma[2 + r] = sap_wide_unscale(spin->scale[r], spin->gamma[r]);
+    gamma[2 + r] = sap_torsional_unscale(spin->scale[r], spin->gamma[r]);
     g[2 + r] = spin->scale[r] * spin->v_c[r];
   }
-  for (int k = 0; k < SAP_WIDE; ++k) {
+  for (int k = 0; k < SAP_TORSIONAL; ++k) {
     g[k] += law->R_t * gamma[k];
   }
-  const double slip = sqrt(sap_wide_dot(g, g));
-  return fabs(g_n * contact->gamma[2]) + fabs(sap_wide_dot(g, gamma) + contact->bound * slip);
+  const double slip = sqrt(sap_torsional_dot(g, g));
+  return fabs(g_n * contact->gamma[2]) + fabs(sap_torsional_dot(g, gamma) + contact->bound * slip);
 }
 
-void sap_spin_alone_write(const struct sap_spin_alone *spin, const sap_solution *solution) {
+void sap_dense_torsion_write(const struct sap_dense_torsion *spin, const sap_solution *solution) {
   const int64_t first = 3 * (int64_t)spin->index;
   if (solution->spin_gamma) {
     memcpy(solution->spin_gamma + first, spin->gamma, sizeof spin->gamma);
