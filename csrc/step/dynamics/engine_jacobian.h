@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* n entries in the columns `column`, or in the first n where that is NULL */
+/* A row with n entries, in the columns `column`, or in the first n columns where that is NULL. */
 struct sap_engine_jacobian {
   int32_t n;
   const int32_t *column;
   const double *value;
 };
 
-/* its product with x */
+/* Returns the product of the row with x. */
 static inline double sap_engine_product(const struct sap_engine_jacobian *row, const double *x) {
   double sum = 0.0;
   for (int32_t i = 0; i < row->n; ++i) {

@@ -11,32 +11,32 @@
 
 #include "sapwood.h"
 
-/* How the surface of a geom moves; found once per geom. */
+/* The motion of the surface of a geom, found once per geom. */
 struct sap_motion {
-  int32_t tree;    /* -1 for a static geom; the rest is then 0 */
+  int32_t tree;    /* tree, -1 for a static geom; the rest is then 0 */
   int32_t first;   /* first dof of the tree */
-  int32_t columns; /* number of its dofs */
-  int32_t last;    /* dof to start the way to the root from */
+  int32_t columns; /* number of dofs of the tree */
+  int32_t last;    /* dof at which the path to the root starts */
   int32_t root;    /* body whose subtree_com is the origin of cdof */
-  int32_t six;     /* 1 where the tree has six dofs, and all of them move the geom: free bodies */
+  int32_t six;     /* 1 for free bodies: the tree has six dofs, and all move the geom */
 };
 
 enum { SAP_SIX = 6 };
 
 struct sap_motion sap_motion_of_geom(const struct sap_forest *forest, int32_t geom);
 
-/* J += axes * dv(p)/dqdot of a moving geom: axes (3, 3) row-major directions, J (3, columns)
+/* Adds J += axes * dv(p)/dqdot of a moving geom: axes (3, 3) row-major directions, J (3, columns)
  * row-major, cdof (nv, 6), subtree_com (n_bodies, 3), p (3). */
 void sap_jacobian_add(const struct sap_forest *forest, const struct sap_motion *motion,
                       const double *axes, const double *p, const double *cdof,
                       const double *subtree_com, double *J);
 
-/* J += axes * dw/dqdot of a moving geom, for its angular velocity w: arrays as above. */
+/* Adds J += axes * dw/dqdot for the angular velocity w of a moving geom; arrays as above. */
 void sap_jacobian_turn(const struct sap_forest *forest, const struct sap_motion *motion,
                        const double *axes, const double *cdof, double *J);
 
-/* J = the same as sap_jacobian_add for a geom that six dofs move, from their rows of cdof (6, 6),
- * transposed: the rows of J are then sums of vectors. r (3) is p - c. */
+/* Sets J to the result of sap_jacobian_add for a geom moved by six dofs. `transposed` holds their
+ * rows of cdof (6, 6), transposed, so that the rows of J are sums of vectors. r (3) is p - c. */
 void sap_jacobian_six(const double *axes, const double *r, const double *transposed, double *J);
 void sap_transpose_six(const double *cdof, double *transposed);
 

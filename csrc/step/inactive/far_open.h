@@ -1,12 +1,12 @@
-/* Which open contacts and limits may wait outside of a problem: those that were open h = dt + tau_d
- * ago already, by a tenth more, and will be for 2 h,
+/* The test of open contacts and limits for the inactive set. A constraint is inactive if it was
+ * open h = dt + tau_d ago, with a tenth to spare, and stays open for 2 h:
  *
  *     phi0 > 1.1 h v_0     phi0 + 2 h min(v_0, v*) > 0
  *
- * with the rates v_0 before the step and v* of the free motion, which knows nothing of what else
- * holds. A foot that has just lost touch by some um, and that v* would lift as a knee gives way,
- * comes down on its other points of contact, and on this one: if it waited, every step would be
- * solved twice. */
+ * v_0 is its rate before the step and v* that of the free motion, which ignores all other
+ * constraints. The first condition keeps recent contacts active. A foot that has just lifted by
+ * some um, and that v* moves up as a knee gives way, comes down on the same points. If it were
+ * inactive, every such step would be solved twice. */
 #ifndef SAPWOOD_STEP_INACTIVE_FAR_OPEN_H
 #define SAPWOOD_STEP_INACTIVE_FAR_OPEN_H
 

@@ -1,46 +1,47 @@
-/* How fast what starts a step violated is released.
+/* The release: an upper limit on the speed at which an initial violation is corrected.
  *
- * A rigid constraint, with an infinite stiffness, that is violated by d is corrected within a step
- * or two, v_hat = d/(dt + tau_d): 5 m/s for 2 cm at 2 ms. What its motion has left since the step
- * before must be, that is how constraints are held. A violation that was there from the start, or
- * that came by a jump of a mocap body, must not: it would be fired. Positions and velocities tell
- * the two apart, as a violation that grows with the speed u leaves about (dt + tau_d) u. So
+ * A rigid constraint, with an infinite stiffness, corrects a violation d within a step or two,
+ * v_hat = d/(dt + tau_d): 5 m/s for 2 cm at 2 ms. Violations that come from the motion since the
+ * step before must be corrected so, because that is how constraints hold. A violation that was
+ * there from the start, or that came by a jump of a mocap body, would fire the bodies apart.
+ * Positions and velocities tell the two apart: a violation that grows with the speed u amounts to
+ * about (dt + tau_d) u. So
  *
  *     v_hat <= max(V, 2 u)              free
  *     beyond: v_hat <= max(V/2, d/T)    T = B/K + 1/sqrt(K)
  *
- * with the stiffness K and the damping B of the engine's own correction of the row. From rest that
- * reaches sqrt(K) d/e where it is critically damped, more than d/T: with MuJoCo's default, solref =
- * (0.02, 1), T = 57 ms. V/2 and 2 belong together: what is released with V/2 ends with V. V is a
+ * with the stiffness K and the damping B of the engine's own correction of the row. That correction
+ * reaches sqrt(K) d/e from rest if it is critically damped, more than d/T. MuJoCo's default, solref
+ * = (0.02, 1), gives T = 57 ms. V/2 and 2 belong together: a release with V/2 ends with V. V is a
  * speed in m/s, or in rad/s for rows of angles.
  *
- * How a row is held back is said by constraints/release.h: the speed is bounded and the support is
- * not, so that no load passes. Two kinds of rows have a bound on their impulse at rest all the
+ * constraints/release.h says how a row is held back: the speed has a bound and the support has
+ * none, so that no load passes. Two kinds of rows have a bound on their impulse at rest all the
  * same:
  *
- * Driven rows, those of a mocap body, pull as a hand does, and limits and contacts of what is
- * pulled are harder. Their u is the speed of the row in any direction, as nothing tells of the
- * body's own, and their V is larger by SAP_DRIVEN. The force is at most
+ * Driven rows, those of a mocap body, pull as a hand does; the limits and contacts of the pulled
+ * body are harder. Their u is the speed of the row in any direction, because the body's own speed
+ * is unknown, and their V is larger by SAP_DRIVEN. The force is at most
  *
  *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
  *
- * with the inverse mass w by which the engine weighs the row, where I is its impedance. A contact
- * of the same w carries as much where it is V (dt + tau_d) deep, and is free up to there. What is
- * released pulls with F at rest, and with F (1 - v_c/v_hat) at most: with all of F up to v_hat it
- * would fling an arm that is stretched along the jump, and whose hand can hardly move that way.
+ * where w is the inverse mass by which the engine weighs the row, and I its impedance. A contact of
+ * the same w carries as much at the depth V (dt + tau_d), and is free up to there. A released row
+ * pulls with F at rest, and with F (1 - v_c/v_hat) at most. With all of F up to v_hat it would
+ * fling an arm that is stretched along the jump, because its hand can hardly move that way.
  *
- * Rows of what is damped implicitly: their inverse mass is that of A = M + dt D, which goes to
- * zero. To move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the
- * lift carries. Of the motion y = diag(M)^-1 J^T by itself,
+ * Rows with implicit damping: their inverse mass is that of A = M + dt D, which goes to zero. To
+ * move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the lift carries.
+ * The motion y = diag(M)^-1 J^T gives
  *
  *     w_1 = (J y)^2/(y^T M y)     gamma_1 = -y^T A dv/(J y)
  *
- * are the inverse mass without damping, and the impulse that holds the change dv of the velocity by
- * all other forces. Where y^T A y > 2 y^T M y the impulse at rest is at most
+ * the inverse mass without damping, and the impulse that holds the change dv of the velocity by all
+ * other forces. Where y^T A y > 2 y^T M y the impulse at rest is at most
  *
  *     max(4 pi^2 min(d/(dt + tau_d), SAP_HELD V)/w_1, 2 gamma_1)
  *
- * Of n rows that share one w, w_1 is the root of the sum of squares over n, as w is |W|_F/n. */
+ * If n rows share one w, w_1 is the root of the sum of squares over n, as w is |W|_F/n. */
 #ifndef SAPWOOD_STEP_JOINTS_RELEASE_H
 #define SAPWOOD_STEP_JOINTS_RELEASE_H
 
@@ -48,48 +49,49 @@
 #include "step/dynamics/free_motion.h"
 #include "step/contacts/listed_contact.h"
 
-/* V of driven rows, and the full correction up to which damped ones get stronger, in V */
+/* V of driven rows; full correction, in V, up to which damped rows become stronger. */
 #define SAP_DRIVEN 3.5
 #define SAP_HELD 5.0
 
-/* what the rows of a step are judged by */
+/* The quantities of a step from which the release of its rows follows. */
 struct sap_release {
   const struct sap_forest *forest;
   double dt;
   double speed, rate;   /* V, m/s and rad/s; INFINITY: all rows are free */
-  const double *v;      /* (nv) before the step */
+  const double *v;      /* (nv) velocity before the step */
   const double *M;      /* as in sap_model_state */
   const double *A;      /* as in sap_free_motion */
-  const double *change; /* (nv) dv */
-  double *motion;       /* (nv) room for y = diag(M)^-1 J^T of a row */
+  const double *change; /* (nv) velocity change dv */
+  double *motion;       /* (nv) workspace for y = diag(M)^-1 J^T of a row */
   const double *KBIP;   /* as in sap_contact_list */
   const double *D;      /* efc_D of sap_element_state, or NULL */
   int left_out;         /* as in sap_contact_list */
-  int *reads_rows;      /* set to 1 where KBIP of a contact or a limit is read, or would be */
+  int *reads_rows;      /* set to 1 if a KBIP of a contact or limit is read, or would be */
 };
 
-/* a violated row at the start of a step */
+/* A violated row at the start of a step. */
 struct sap_violation {
-  double depth;       /* m or rad, >= 0 */
+  double depth;       /* violation, m or rad, >= 0 */
   double full;        /* speed of its full correction, depth/(dt + tau_d) */
-  double growth;      /* of the depth, by the velocities at the start of the step */
-  int driven;         /* by a body that moves as it is told */
-  const double *KBIP; /* (4) of its row, or NULL */
+  double growth;      /* rate of the violation at the start of the step, m/s or rad/s */
+  int driven;         /* 1 for a row of a body that moves as prescribed */
+  const double *KBIP; /* (4) KBIP of its row, or NULL */
 };
 
-/* most v_hat of a row; INFINITY where it is free */
+/* Returns the upper limit of v_hat of a row; INFINITY if it is free. */
 double sap_release_of(const struct sap_violation *row, double speed);
 
-/* F of a driven row with the V of `speed` */
+/* Returns F of a driven row whose V is `speed`. */
 double sap_driven_force(double dt, double speed, double D, double I);
 
-/* The same of a contact that overlaps by `depth`, with J (3 rows of each of its trees). */
+/* Returns the upper limit of v_hat of a contact with the overlap `depth`. J has 3 rows of each of
+ * its trees. */
 double sap_release_contact(const struct sap_release *release,
                            const struct sap_listed_contact *contact, const int32_t trees[2],
                            const double *J, double depth, double tau_d);
 
-/* The same of the rows of limits and equality constraints that are gathered: elements->release and
- * release_impulse, where they are not free. */
+/* Sets elements->release and release_impulse of the gathered rows of limits and equality
+ * constraints, where they are not free. */
 void sap_release_elements(const struct sap_release *release, struct sap_element_gather *elements);
 
 #endif
