@@ -8,12 +8,12 @@
 
 struct sap_contact_log {
   sap_allocator allocator;
-  sap_contact_record *records; /* (capacity), the first n of them told */
+  sap_contact_record *records; /* (capacity) records, the first n are set */
   int64_t n, capacity;
 };
 
-/* Room for `more` records behind those that are there: NULL when memory ran out, and the log is as
- * it was. They count once n says so. */
+/* Returns room for `more` records behind the present ones; the caller counts them in n. NULL if
+ * memory ran out; the log is then unchanged. */
 sap_contact_record *sap_contact_log_room(struct sap_contact_log *log, int64_t more);
 
 void sap_contact_log_release(struct sap_contact_log *log);

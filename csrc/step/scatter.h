@@ -1,13 +1,13 @@
-/* From the solution of a step back to a model's arrays.
+/* Writes the solution of a step back to a model's arrays.
  *
  *     qacc            = (v - v_0)/dt, exactly a* for trees without contact
  *     qfrc_constraint = J^T gamma/dt + J_spin^T gamma_spin/dt
  *     rows            = gamma/dt in the engine's row order, forces (n, t1, t2) and torques about
  *                       them, or as pyramid edges
  *
- * The edges e_k+ and e_k- of the components k but n give back force and torque: f_n is the sum of
- * all, f_k = mu_k (e_k+ - e_k-). One of the two is f_k/mu_k, and what the components leave of f_n,
- * rest = f_n - sum |f_k|/mu_k, is shared evenly by all. So edges are negative exactly where the
+ * Pyramid edges e_k+ and e_k- of the friction components k represent force and torque: f_n is the
+ * sum of all edges, and f_k = mu_k (e_k+ - e_k-). One of the two edges carries f_k/mu_k. All edges
+ * share the remainder, rest = f_n - sum |f_k|/mu_k, evenly. So edges are negative exactly where the
  * friction cone reaches outside the pyramid. */
 #ifndef SAPWOOD_STEP_SCATTER_H
 #define SAPWOOD_STEP_SCATTER_H
@@ -21,9 +21,9 @@
 void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, double *qacc,
                  double *qfrc_constraint, double *rows);
 
-/* After sap_scatter without a fault: adds J^T gamma/dt of all constraints but controllers to
- * qfrc_constraint (nv), writes their rows of the engine, and puts the forces of controllers in the
- * place of those that the engine computed for their actuators. */
+/* Runs after sap_scatter without a fault. It adds J^T gamma/dt of all constraints except
+ * controllers to qfrc_constraint (nv), and writes their rows of the engine. It replaces the forces
+ * that the engine computed for the actuators of controllers by the forces of the controllers. */
 void sap_scatter_elements(const struct sap_element_gather *elements,
                           const struct sap_element_state *state, double dt, double *qfrc_constraint,
                           double *rows);

@@ -10,27 +10,27 @@
 
 struct sap_stepper {
   sap_forest forest;
-  sap_elements elements; /* where `constrained` */
-  int constrained;       /* by more than contacts */
-  int lags;              /* friction is bounded by what a memory has of the step before */
-  int is_convex;         /* its law of friction is the convex one */
-  int keeps_history;     /* of every solve */
-  int may_be_inactive;   /* open contacts may stay outside of the problem, see inactive.h */
+  sap_elements elements; /* elements of the model, if `constrained` */
+  int constrained;       /* 1 if the model has constraints other than contacts */
+  int lags;              /* 1 if a memory of the step before bounds the friction */
+  int is_convex;         /* 1 if the friction law is the convex one */
+  int keeps_history;     /* 1 if the solver records every iteration */
+  int may_be_inactive;   /* 1 if open contacts may be inactive, see inactive.h */
   sap_step_settings settings;
   sap_allocator memory;
   sap_solver *solver;
   struct sap_gather gather;
-  struct sap_separation_bounds *gaps; /* NULL where nothing is looked for ahead */
+  struct sap_separation_bounds *gaps; /* NULL if the stepper has no speculative contacts */
   sap_solution solution;              /* points into `gather` */
   double solve_seconds;
-  double overlap;                     /* as in sap_step_record */
-  int solved;                         /* the last step got as far as a solution, */
-  int took;                           /* and wrote its outputs */
-  int32_t fallbacks;                  /* as in sap_step_record, but for the last solve's */
-  int64_t counts[SAP_NON_FINITE + 1]; /* steps that were taken, by sap_outcome */
+  double overlap;    /* largest overlap, as in sap_step_record */
+  int solved;        /* 1 if the last step found a solution */
+  int took;          /* 1 if the last step wrote its outputs */
+  int32_t fallbacks; /* bits as in sap_step_record, without those of the last solve */
+  int64_t counts[SAP_NON_FINITE + 1]; /* number of taken steps, by sap_outcome */
 };
 
-/* 1 where the solver left a velocity to go on with */
+/* Returns 1 if the solver found a velocity to go on with. */
 static inline int sap_has_velocity(sap_outcome outcome) {
   return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
 }
@@ -38,24 +38,25 @@ static inline int sap_has_velocity(sap_outcome outcome) {
 /* Sets the release_speed and release_rate of the settings, both > 0. */
 void sap_stepper_set_release(sap_stepper *stepper, double speed, double rate);
 
-/* ---- for callers that leave the struct alone ------------------------------------------------ */
+/* ---- access without the struct -------------------------------------------------------------- */
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper);
-const sap_elements *sap_stepper_elements(const sap_stepper *stepper); /* NULL: contacts alone */
+const sap_elements *sap_stepper_elements(const sap_stepper *stepper); /* NULL: only contacts */
 
-/* the largest overlap of the last step, as in sap_step_record; 0 where it was not taken */
+/* Returns the largest overlap of the last step, as in sap_step_record; 0 if it was not taken. */
 double sap_stepper_overlap(const sap_stepper *stepper);
 
-/* the time of the last solve, s */
+/* Returns the time of the last solve, s. */
 double sap_stepper_solve_seconds(const sap_stepper *stepper);
 
-/* records (n) of the last solve; n = 0 without a solution, or where the solver keeps none */
+/* Returns the records (n) of the last solve. n = 0 without a solution, or if the solver keeps no
+ * history. */
 const sap_iteration *sap_stepper_history(const sap_stepper *stepper, int32_t *n);
 
-/* 1 where contacts of the last problem have rigid cores */
+/* Returns 1 if contacts of the last problem have rigid cores. */
 int sap_stepper_has_rigid_cores(const sap_stepper *stepper);
 
-/* the number of steps that were taken, by sap_outcome */
+/* Returns the number of taken steps, by sap_outcome. */
 const int64_t *sap_stepper_counts(const sap_stepper *stepper);
 
 /* Makes a stepper like another one, with its counts and without its pressure fields. The memory of
@@ -65,21 +66,21 @@ sap_status sap_stepper_renew(sap_stepper **fresh, const sap_stepper *old,
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-/* what there is to tell of a step that was taken, but for its times */
+/* Returns the record of the last taken step, without its times. */
 sap_step_record sap_stepper_record(const sap_stepper *stepper);
 
-/* sums of the forces of all contacts on each body (n_bodies, 3), N, in the world */
+/* Sums the forces of all contacts on each body (n_bodies, 3), N, in the world. */
 void sap_stepper_body_forces(const sap_stepper *stepper, double *force);
 
-/* a solution that was found elsewhere: v (nv), gamma (n_contacts, 3), group_gamma (n_rows) and
- * spin_gamma (n_spins, 3) */
+/* A solution from elsewhere: v (nv), gamma (n_contacts, 3), group_gamma (n_rows) and spin_gamma
+ * (n_spins, 3). */
 struct sap_found {
   const double *v, *gamma, *group_gamma, *spin_gamma;
-  int64_t n_v, n_gamma, n_group_gamma, n_spin_gamma; /* their lengths */
+  int64_t n_v, n_gamma, n_group_gamma, n_spin_gamma; /* lengths of these arrays */
 };
 
-/* The end of a step whose problem was gathered last: writes, as sap_stepper_solve() does, unless
- * there is a fault. 0 where `found` or efc_force are not as long as that problem has it. */
+/* Ends the step whose problem was gathered last: writes as sap_stepper_solve() does, unless there
+ * is a fault. Returns 0 if the lengths of `found` or efc_force differ from those of the problem. */
 int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
                       const struct sap_found *found);
 

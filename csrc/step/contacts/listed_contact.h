@@ -1,18 +1,18 @@
-/* Contacts of the engine's list, and their fields. */
+/* Contacts of the engine's list, and access to their fields. */
 #ifndef SAPWOOD_STEP_CONTACTS_LISTED_CONTACT_H
 #define SAPWOOD_STEP_CONTACTS_LISTED_CONTACT_H
 
 #include "sapwood.h"
 
-/* what the engine has in the place of a coefficient of friction of 0 */
+/* The engine replaces a coefficient of friction of 0 by this one. */
 #define SAP_LEAST_FRICTION 1e-5
 
-/* one gathered contact, beside the arrays of the problem */
+/* One gathered contact, beside the arrays of the problem. */
 struct sap_listed_contact {
-  int32_t index; /* in the engine's list */
+  int32_t index; /* number in the engine's list, -1 for a face */
   int32_t row;
   int32_t dim;
-  int32_t face; /* of a patch: index and row are -1; -1 of the engine's */
+  int32_t face; /* face of a patch, whose index and row are -1; -1 for a contact of the engine */
   int32_t geom[2];
 };
 

@@ -5,15 +5,15 @@
  *     mu    = 2 mu1 mu2/(mu1 + mu2)                          where a material gives mu1 or mu2
  *             that of the engine's contact                   else, and for pairs that are listed
  *
- * Of the depth of the overlap each geom takes the share of its compliance: share_1 = k2/(k1 + k2),
- * half of it where both are rigid. The core of geom i is reached at the depth delta_i/share_i, and
- * the pair has the core that is reached first.
+ * Each geom takes a share of the overlap by its compliance: share_1 = k2/(k1 + k2), or half of it
+ * if both are rigid. The core of geom i is reached at the depth delta_i/share_i, and the pair has
+ * the core that is reached first.
  *
- * A rigid geom (k infinite) leaves k and tau_d to the other one; of two rigid geoms k is infinite
+ * A rigid geom (k infinite) leaves k and tau_d to the other one; for two rigid geoms k is infinite
  * and tau_d the mean. mu = 0 on one side makes the pair frictionless.
  *
- * The engine has combined its own coefficients in its own way. Where they differ along t1 and t2 mu
- * is sqrt(mu_t1 mu_t2): of the circle with the area of the ellipse. */
+ * The engine combines its own coefficients in its own way. If they differ along t1 and t2, mu is
+ * sqrt(mu_t1 mu_t2): the circle has the area of the ellipse. */
 #ifndef SAPWOOD_STEP_CONTACTS_MATERIAL_H
 #define SAPWOOD_STEP_CONTACTS_MATERIAL_H
 
@@ -22,7 +22,7 @@
 struct sap_material {
   double k;              /* N/m */
   double tau_d;          /* s */
-  double mu;             /* read where it is given */
+  double mu;             /* read if friction_given */
   double delta;          /* m, INFINITY without a core */
   double barrier_lambda; /* 1 without a core */
   int8_t barrier;        /* sap_barrier */
@@ -32,7 +32,7 @@ struct sap_material {
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
                                          int32_t geom2);
 
-/* mu of the engine's contact, from its friction (2) */
+/* Returns mu of the engine's contact, from its friction (2). */
 double sap_friction_of_engine(const double *friction);
 
 #endif

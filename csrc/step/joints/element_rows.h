@@ -1,5 +1,4 @@
-/* Rows of an engine's Jacobians, and how they become rows of constraints. Used by the gathering of
- * constraints (constraints.h) alone. */
+/* Turns rows of an engine's Jacobians into rows of constraints, for constraints.h alone. */
 #ifndef SAPWOOD_STEP_JOINTS_ELEMENT_ROWS_H
 #define SAPWOOD_STEP_JOINTS_ELEMENT_ROWS_H
 
@@ -8,7 +7,7 @@
 #include "step/joints/element_gather.h"
 #include "step/dynamics/engine_jacobian.h"
 
-/* 0 when the row does not lie in its arrays */
+/* Finds a sparse row; returns 0 if it does not lie in its arrays. */
 static inline int sap_sparse_row(const double *value, const int32_t *column, int64_t length,
                                  int64_t start, int64_t count, struct sap_engine_jacobian *row) {
   if (start < 0 || count < 0 || start > length || count > length - start) {
@@ -18,8 +17,8 @@ static inline int sap_sparse_row(const double *value, const int32_t *column, int
   return 1;
 }
 
-/* Row i of the engine's constraints, moment of an actuator force, row of a tendon. 0 when the row
- * does not lie in its arrays. */
+/* Find row i of the engine's constraints, the moment of an actuator force, the row of a tendon.
+ * They return 0 if the row does not lie in its arrays. */
 int sap_constraint_row(const struct sap_element_state *state, int32_t nv, int32_t i,
                        struct sap_engine_jacobian *row);
 static inline int sap_moment_row(const struct sap_element_state *state, int32_t output,
@@ -30,12 +29,13 @@ static inline int sap_moment_row(const struct sap_element_state *state, int32_t 
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
-/* what round-off leaves of no entry, such as that of a point on the axis of a hinge, m or rad */
+/* Round-off of an entry that should be 0, such as that of a point on the axis of a hinge, m or
+ * rad. */
 #define SAP_STILL 1e-13
 static inline int sap_entry_moves(double value) { return fabs(value) > SAP_STILL; }
 
-/* 1 where an entry moves its dof by more than round-off, 0 where not, -1 where it moves one outside
- * the two trees or is in a column that is no dof */
+/* Returns 1 if an entry moves its dof by more than round-off, 0 if not. Returns -1 if it moves a
+ * dof outside the two trees, or if its column is no dof. */
 static inline int sap_dof_moves(const struct sap_element_gather *gather, int32_t dof, double value,
                                 const int32_t *tree) {
   if (dof < 0 || dof >= gather->forest->nv) {
@@ -45,7 +45,7 @@ static inline int sap_dof_moves(const struct sap_element_gather *gather, int32_t
   return value != 0.0 && of != tree[0] && of != tree[1] ? -1 : sap_entry_moves(value);
 }
 
-/* the same of a row: whether any of its entries does */
+/* Returns the same for a row: 1 if any of its entries moves a dof. */
 int sap_long_row_moves(const struct sap_element_gather *gather,
                        const struct sap_engine_jacobian *row, const int32_t *tree);
 static inline int sap_row_moves(const struct sap_element_gather *gather,
@@ -54,8 +54,7 @@ static inline int sap_row_moves(const struct sap_element_gather *gather,
                                     : sap_long_row_moves(gather, row, tree);
 }
 
-/* 1 where a row of the engine, or the limit of a tendon, is held ahead of the problem (presolve.h)
- * */
+/* Return 1 if presolve.h takes the limit of a tendon, or a row of the engine. */
 static inline int sap_is_presolved_limit(const struct sap_elements *elements, int32_t tendon) {
   return elements->tendon_limited[tendon] && elements->tendon_tree[2 * (int64_t)tendon] < -1;
 }
@@ -66,29 +65,29 @@ static inline int sap_is_presolved_row(const struct sap_elements *elements,
          (type == SAP_ROW_TENDON_FRICTION && elements->tendon_tree[2 * (int64_t)id] < -1);
 }
 
-/* x (nv) += factor * row, of a sparse row whose columns are dofs */
+/* Adds factor * row to x (nv); the row is sparse and its columns are dofs. */
 static inline void sap_add_row(const struct sap_engine_jacobian *row, double factor, double *x) {
   for (int32_t i = 0; i < row->n; ++i) {
     x[row->column[i]] += factor * row->value[i];
   }
 }
 
-/* dofs of two trees (-1 or less for none) together */
+/* Returns the number of dofs of two trees together (-1 or less for none). */
 static inline int64_t sap_width_of(const struct sap_forest *forest, const int32_t *tree) {
   return (tree[0] < 0 ? 0 : forest->tree_dofnum[tree[0]]) +
          (int64_t)(tree[1] < 0 ? 0 : forest->tree_dofnum[tree[1]]);
 }
 
-/* Where the next constraint goes. Its rows are appended one by one, its block of J is written, and
- * then it is closed. */
+/* The place of the next constraint. The caller appends its rows one by one, writes its block of J,
+ * and then closes it. */
 struct sap_element_cursor {
   struct sap_element_gather *gather;
   uint8_t *touched;
   double *J;
-  int32_t first; /* constraint of the group */
+  int32_t first; /* first constraint of the group */
 };
 
-/* the next row, its values yet to be set; returns its number */
+/* Appends a row and returns its number; the caller sets its values. */
 static inline int32_t sap_append_row(struct sap_element_gather *gather, struct sap_row_label label,
                                      double scale, int is_angle) {
   const int32_t row = gather->n_rows++;
@@ -100,16 +99,16 @@ static inline int32_t sap_append_row(struct sap_element_gather *gather, struct s
   return row;
 }
 
-/* J of `size` rows of the engine, times `scale` */
+/* Writes J of `size` rows of the engine, times `scale`. */
 void sap_write_rows(const struct sap_element_cursor *at, int32_t size,
                     const struct sap_engine_jacobian *row, double scale, const int32_t *tree);
 
-/* J of one row that has `value` (count) from `dof` on */
+/* Writes J of one row with `value` (count) from `dof` on. */
 void sap_write_dofs(const struct sap_element_cursor *at, int32_t dof, int32_t count,
                     const double *value);
 
-/* closes a constraint of `size` rows between two trees, the second -1 for none; `dof` of the first
- * is all that it moves, or -1 */
+/* Closes a constraint of `size` rows between two trees, the second -1 for none. `dof` is the only
+ * dof that it moves, counted in the first tree, or -1. */
 static inline void sap_append(struct sap_element_cursor *at, int32_t size, int32_t tree_a,
                               int32_t tree_b, int32_t dof) {
   struct sap_element_gather *g = at->gather;
@@ -126,7 +125,7 @@ static inline void sap_append(struct sap_element_cursor *at, int32_t size, int32
 
 void sap_append_constraint(struct sap_element_cursor *at, int32_t size, const int32_t *tree);
 
-/* a constraint of one row that has `value` at `dof` and moves nothing else */
+/* Appends a constraint of one row that has `value` at `dof` and moves nothing else. */
 static inline void sap_append_joint(struct sap_element_cursor *at, int32_t dof, double value) {
   const struct sap_element_gather *g = at->gather;
   const int32_t tree = g->dof_tree[dof];
@@ -134,13 +133,13 @@ static inline void sap_append_joint(struct sap_element_cursor *at, int32_t dof, 
   *at->J++ = value;
 }
 
-/* 0 where the engine's rows are not those of the elements */
+/* Gathers the limits; returns 0 if the engine's rows are not those of the elements. */
 int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);
 
-/* Finds the smooth forces without controllers, and their moments; 0 as above. */
+/* Finds the smooth forces without controllers, and the moments of these; returns 0 as above. */
 int sap_remove_controllers(struct sap_element_gather *gather,
                            const struct sap_element_state *state);
-/* their constraints, after that */
+/* Gathers the constraints of controllers, after sap_remove_controllers. */
 void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state);
 
 #endif
