@@ -1,5 +1,5 @@
-/* Fields of MuJoCo's structs: for each row of sapwood/mujoco_fields.h that C reads, a function with
- * the type of the field that reads it, and one that writes it.
+/* Access to the fields of MuJoCo's structs. Each row of sapwood/mujoco_fields.h that C reads has a
+ * function that reads the field in its type, and one that writes it.
  *
  *     sap_mjmodel_nv(api, model)          int64_t
  *     sap_mjmodel_geom_size(api, model)   const double *, as every array of a model is const
@@ -88,7 +88,7 @@ SAP_MUJOCO_WARNINGS(SAP_OF_WARNING)
 SAP_MUJOCO_CONTACT(SAP_OF_CONTACT)
 /* clang-format on */
 
-/* 0 where explicit pairs may have arrays that the table does not have */
+/* Returns 0 if explicit pairs may have arrays that are not in the table. */
 static inline int sap_mujoco_knows_pairs(const sap_mujoco *api) { return api->model.pair_dim >= 0; }
 
 #undef SAP_VALUE

@@ -1,7 +1,7 @@
-/* Calls of MuJoCo that come back where it reports an error.
+/* Calls of MuJoCo that return when it reports an error.
  *
- * Its log handler must not return from an error: ours jumps back to the innermost call on this
- * thread. What an error leaves of the data is for the caller to restore. */
+ * MuJoCo's log handler must not return from an error: the handler here jumps back to the innermost
+ * call on this thread. The caller restores the data after an error. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_GUARD_H
 #define SAPWOOD_MUJOCO_ENGINE_GUARD_H
 
@@ -11,7 +11,8 @@
  * with its text in `message` (SAP_MUJOCO_MESSAGE). Calls may be nested. */
 int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message);
 
-/* The same for what is done otherwise where it fails: nobody is told of errors and warnings. */
+/* Calls body(context) likewise, without reports of errors and warnings; the caller has another way
+ * if it fails. */
 int sap_mujoco_try(const sap_mujoco *api, void (*body)(void *), void *context);
 
 #endif

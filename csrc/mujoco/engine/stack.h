@@ -1,5 +1,6 @@
 /* Memory on MuJoCo's stack, between mj_markStack() and mj_freeStack(). MuJoCo answers a request for
- * no bytes with NULL, which neither memset() nor pointer arithmetic takes: here it is a pointer. */
+ * no bytes with NULL, which neither memset() nor pointer arithmetic takes: here the result is
+ * always a pointer. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_STACK_H
 #define SAPWOOD_MUJOCO_ENGINE_STACK_H
 

@@ -1,4 +1,4 @@
-/* One mjData and what steps it: the struct behind sapwood/mujoco.h. */
+/* One mjData and its stepper: the struct behind sapwood/mujoco.h. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_WORLD_H
 #define SAPWOOD_MUJOCO_ENGINE_WORLD_H
 
@@ -14,14 +14,14 @@ struct sap_mujoco_world {
   const void *model;
   void *data;
   sap_step_hooks hooks;
-  sap_allocator allocator;                /* gave the memory of the struct, and takes it back */
-  sap_friction_memory *memory;            /* NULL: none */
-  int64_t state_length[SAP_STATE_ARRAYS]; /* of the arrays that check_state() reads */
+  sap_allocator allocator;                /* allocates and frees the struct */
+  sap_friction_memory *memory;            /* NULL: there is none */
+  int64_t state_length[SAP_STATE_ARRAYS]; /* lengths of the arrays in check_state() */
   int64_t nsensordata;
   sap_mujoco_options options; /* accepted options of the model */
   int options_known;
-  struct sap_recording *recording; /* of the steps of a run; NULL: none */
-  int lean;                        /* the step leaves out what nobody reads, see lean_step.h */
+  struct sap_recording *recording; /* recording of a run; NULL: there is none */
+  int lean;                        /* 1: the step is lean, see lean_step.h */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int reads_rows;                  /* the step before read rows that a lean step leaves out */
   int32_t fallbacks;               /* bits of sap_step_fallback that the present step took */
@@ -30,19 +30,19 @@ struct sap_mujoco_world {
   sap_step_end end;
 };
 
-/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT where the model has other
- * sizes than the stepper. */
+/* Fills the struct; its options are not known yet. SAP_INVALID_ARGUMENT: the sizes of the model
+ * differ from those of the stepper. */
 sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap_stepper *stepper,
                              const void *model, void *data, sap_error *error);
 
 /* Reads the options of the model and accepts them, after sap_mujoco_check_options(). */
 sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
 
-/* The arrays that the contact part of a step reads and writes. Contacts and rows lie in memory that
- * MuJoCo hands out anew in each step. */
+/* Returns the arrays that the contact part of a step reads and writes. Contacts and rows lie in
+ * memory that MuJoCo allocates again in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
 
-/* notes why a step cannot be taken */
+/* Records why a step cannot be taken. */
 void sap_mujoco_fail(sap_mujoco_world *world, sap_step_failure failure, int code, int64_t index);
 
 #endif

@@ -1,9 +1,9 @@
-/* Geoms that a hinge keeps apart.
+/* Geoms that a hinge keeps separated.
  *
- * Where one hinge is all that lies between two bodies, no point of either moves along its axis as
- * the other sees it. So a plane across the axis with a geom on each side stays between them,
- * whatever turns, falls or is pushed: flanges of a base and of the first link of an arm, which all
- * but touch. */
+ * If a single hinge connects two bodies, no point of either moves along its axis relative to the
+ * other. So a plane across the axis with a geom on each side stays between them, however the bodies
+ * turn, fall or are pushed. An example are the flanges of a base and of the first link of an arm,
+ * which almost touch. */
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_HINGES_H
 #define SAPWOOD_MUJOCO_SPECULATIVE_HINGES_H
 
@@ -11,8 +11,8 @@
 
 struct sap_separation_bounds;
 
-/* 1 where that leaves more than `own` between two geoms, or less by no more than the round-off of
- * their vertices; `gaps`: NULL where they are another thread's. */
+/* Returns 1 if such a plane leaves more than `own` between two geoms, or less by at most the
+ * round-off of their vertices. `gaps`: NULL if another thread has them. */
 int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separation_bounds *gaps,
                                  int32_t g1, int32_t g2, double own);
 

@@ -11,22 +11,22 @@ struct sap_body_separation;
 struct sap_geom_pair;
 struct sap_separation_bounds;
 
-/* the bound of a gap that is of no use later on, m */
+/* Bound, m, of a gap that later steps cannot use. */
 #define SAP_SEARCH_LISTED (-1e10)
 
 struct sap_search {
   const sap_mujoco_world *world;
   const struct sap_motion_bound *motion_bound;
   double time;                        /* (1 + SAP_OPEN_TIME) dt */
-  struct sap_mover *movers;           /* (n_geoms) where they are known */
+  struct sap_mover *movers;           /* (n_geoms) movers, if known */
   int8_t *is_known;                   /* (n_geoms) */
   struct sap_separation_bounds *gaps; /* NULL: another thread has them */
-  struct sap_body_separation *bodies; /* those, or of this search alone */
-  struct sap_mover *boxes;            /* (n) around bodies of several geoms, where they are known */
+  struct sap_body_separation *bodies; /* bodies of `gaps`, or of this search alone */
+  struct sap_mover *boxes;            /* (n) boxes around bodies of several geoms, if known */
   int8_t *is_boxed;                   /* (n) */
-  double *distance, *gain;            /* (n) bounds of those of the geoms of a body, m and m/s */
-  int32_t n_distances, n_measured;    /* apart, as what is measured anew depends on earlier steps */
-  int64_t n_given;                    /* pairs of the model's own list */
+  double *distance, *gain;            /* (n) upper limits over the geoms of a body, m and m/s */
+  int32_t n_distances, n_measured;    /* counts; n_measured depends on earlier steps */
+  int64_t n_given;                    /* number of pairs of the model's own list */
   struct sap_geom_pair *pair;
   int32_t n_pairs;
 };
@@ -35,10 +35,10 @@ static inline void *sap_search_take(const struct sap_search *s, size_t size) {
   return sap_stack_take(s->world, size);
 }
 
-/* what a geom adds to the distance up to which the model itself lists contacts */
+/* Returns the share of a geom in the distance up to which the model itself lists contacts. */
 double sap_search_own(const struct sap_search *s, int32_t geom);
 
-/* and up to which they are listed ahead */
+/* Returns its share in the distance up to which contacts are listed speculatively. */
 double sap_search_motion_bound(const struct sap_search *s, int32_t geom);
 
 const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom);
@@ -47,20 +47,23 @@ static inline const struct sap_mover *sap_search_mover(struct sap_search *s, int
   return s->is_known[geom] ? s->movers + geom : sap_search_place_geom(s, geom);
 }
 
-/* a box of a body: its centre and half lengths in a frame, (6), (3) and (3, 3) */
+/* Places a box of a body; `box` (6) has centre and half lengths, in a frame `origin` (3) and `axes`
+ * (3, 3). */
 void sap_search_place_box(const struct sap_search *s, int32_t body, const double *box,
                           const double *origin, const double *axes, struct sap_mover *mover);
 
-/* Lists two geoms of no explicit pair if they may meet; a lower bound of their distance. */
+/* Lists two geoms without an explicit pair if they may meet; returns a lower bound of their
+ * distance. */
 double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2);
 
 /* Lists the pairs of the model's own list that may meet. */
 void sap_search_look_at_given_pairs(struct sap_search *s);
 
-/* 1 where the model's own list has the two geoms */
+/* Returns 1 if the model's own list has the two geoms. */
 int sap_search_is_given(const struct sap_search *s, int32_t g1, int32_t g2);
 
-/* Lists what may meet, but for the model's own list; 0 where there is too much to be looked at. */
+/* Lists the pairs that may meet, except those of the model's own list; returns 0 if there are too
+ * many to test. */
 int sap_search_bodies(struct sap_search *s);
 
 #endif

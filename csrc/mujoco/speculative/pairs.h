@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* two geoms, the first of the lower body; `given`: of the model's own list, or -1 */
+/* Two geoms, the first of the lower body; `given`: place in the model's own list, or -1. */
 struct sap_geom_pair {
   int32_t geom[2], given;
 };

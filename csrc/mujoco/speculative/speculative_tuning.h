@@ -1,12 +1,12 @@
 /* The tuned constants of the speculative search. They choose between ways to find that two geoms
- * stay apart; which contacts are listed does not depend on them. Each trades the time of its own
- * test for calls of the narrow phase, and `python -m benchmarks ablation --piece "pair search"`
+ * stay separated; which contacts are listed does not depend on them. Each trades the time of its
+ * own test for calls of the narrow phase. `python -m benchmarks ablation --piece "pair search"`
  * measures the search as a whole; pieces of the search have names of their own there. */
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_SPECULATIVE_TUNING_H
 #define SAPWOOD_MUJOCO_SPECULATIVE_SPECULATIVE_TUNING_H
 
 enum {
-  /* number of pairs of geoms that two bodies are searched for one by one; beyond, trees of boxes
+  /* number of pairs of geoms that two bodies are searched for one by one; for more, trees of boxes
    * are faster */
   SAP_MOST_GEOM_PAIRS = 1 << 14,
   /* length of the list of pairs; longer ones are left to the engine's broad phase */

@@ -10,13 +10,13 @@
 #include "sapwood/mujoco.h"
 
 struct sap_twist {
-  double angular[3], linear[3]; /* rad/s; m/s of the point of the body that is at its c */
+  double angular[3], linear[3]; /* rad/s; m/s of the point of the body at its c */
 };
 
-/* twist (n_bodies) */
+/* Finds the twists (n_bodies). */
 void sap_mujoco_twists(const sap_mujoco_world *world, struct sap_twist *twist);
 
-/* v, of the point p, with c */
+/* Finds the velocity v of the point p, with c. */
 static inline void sap_twist_at(const struct sap_twist *twist, const double *c, const double *p,
                                 double *v) {
   const double *w = twist->angular, r[3] = {p[0] - c[0], p[1] - c[1], p[2] - c[2]};
@@ -25,7 +25,7 @@ static inline void sap_twist_at(const struct sap_twist *twist, const double *c, 
   v[2] = twist->linear[2] + w[0] * r[1] - w[1] * r[0];
 }
 
-/* v, of the point p of a body */
+/* Finds the velocity v of the point p of a body. */
 void sap_mujoco_point_velocity(const sap_mujoco_world *world, const struct sap_twist *twist,
                                int32_t body, const double *p, double *v);
 

@@ -1,27 +1,27 @@
-/* Steps in which nobody looks: those of a run but for the last one.
+/* Lean steps: the steps of a run except the last one, whose data nobody reads.
  *
- * A step leaves much in mjData that the next one computes anew: rows of constraints, values of
- * sensors, energies. A lean step computes of it what the state after it takes, which then is the
- * same to the bit: of the rows those of equality constraints and of dry friction of tendons, which
- * are gathered from (step/joints/constraints.h); of contacts, limits and dofs with friction they are
- * where forces are written to. Of contacts and limits they say besides how fast a deep violation
- * is released (step/joints/release.h): where the step before asked for that all rows are made, and where
- * it comes as a surprise the step is taken again. */
+ * A step leaves much in mjData that the next one computes again: rows of constraints, values of
+ * sensors, energies. A lean step computes only what the next state needs, and that state has the
+ * same bits. It makes the rows of equality constraints and of dry friction of tendons, because
+ * step/joints/constraints.h gathers from them. Rows of contacts, limits and dofs with friction only
+ * receive forces. They also say how fast a deep violation is released (step/joints/release.h). If
+ * the step before read them for that, all rows are made; if a step needs them unexpectedly, it is
+ * taken again. */
 #ifndef SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 
 #include "sapwood/mujoco.h"
 
-/* At the start of a run. 0 where every step has to leave all: its values are recorded; a state goes
- * on in what lean steps leave out (plugins, histories of sensors, flexes); or more than the
- * contact part reads rows. */
+/* Prepares lean steps at the start of a run. Returns 0 if every step must be full: its values are
+ * recorded; or a state depends on what lean steps leave out (plugins, histories of sensors,
+ * flexes); or more than the contact part reads rows. */
 int sap_mujoco_begin_lean(sap_mujoco_world *world);
 
-/* 1 where a callback is registered, which may look at anything */
+/* Returns 1 if a callback is registered, which may read anything. */
 int sap_mujoco_is_watched(const sap_mujoco_world *world);
 
-/* After the collision stage, which empties the list of rows: makes those that a lean step reads,
- * and returns 1. 0, with nothing done, where all of them might be more than there is memory for. */
+/* Makes the rows that a lean step reads, and returns 1. It runs after the collision stage, which
+ * empties the list of rows. Returns 0, with nothing done, if all rows might not fit into memory. */
 int sap_mujoco_make_few_rows(const sap_mujoco_world *world);
 
 #endif

@@ -1,16 +1,16 @@
-/* What a run keeps of each step beside its record: arrays of the engine as they are after the step,
- * its state, forces of contact by body, and the contacts one by one.
+/* The recording of a run: arrays and state of the engine after each step, forces of contact by
+ * body, and the contacts one by one.
  *
- * The contacts are taken down while the stepper is locked, and count once the step is taken.
+ * Contacts are copied while the stepper is locked, and count once the step is taken.
  *
- * Ownership: arrays and the log are the caller's. */
+ * Ownership: the arrays and the log belong to the caller. */
 #ifndef SAPWOOD_MUJOCO_STAGES_RECORDING_H
 #define SAPWOOD_MUJOCO_STAGES_RECORDING_H
 
 #include "step/contact_log.h"
 #include "sapwood/mujoco.h"
 
-/* arrays of double in mjData, of the table of sapwood/mujoco.h */
+/* Arrays of double in mjData, from the table of sapwood/mujoco.h. */
 #define SAP_RECORDED(X) \
   X(qpos)               \
   X(qvel)               \
@@ -26,25 +26,25 @@ enum { SAP_RECORDED(SAP_RECORDED_PLACE) SAP_N_RECORDED };
 #undef SAP_RECORDED_PLACE
 
 struct sap_recording {
-  double *arrays[SAP_N_RECORDED]; /* (steps, length), NULL for what is not kept, as below */
+  double *arrays[SAP_N_RECORDED]; /* (steps, length); NULL: not recorded, as below */
   double *state;                  /* (steps, mj_stateSize(state_spec)) */
   int state_spec;
   double *force; /* (steps, n_bodies, 3) sum of contact forces on each body, N, in the world */
   struct sap_contact_log *contacts;
 
-  int64_t steps; /* that were kept */
+  int64_t steps; /* number of recorded steps */
   int64_t lengths[SAP_N_RECORDED], n_state, n_force;
-  int64_t n_contacts; /* taken down in the step that is being taken */
+  int64_t n_contacts; /* number of contacts copied in the present step */
 };
 
-/* Finds the lengths of the arrays, which may be set until the first step of the world, and attaches
- * the recording to it. -1 where mj_stateSize() fails, with the failure in the world. */
+/* Finds the lengths of the arrays and attaches the recording to the world; the arrays may be set
+ * until its first step. Returns -1 if mj_stateSize() fails, with the failure in the world. */
 int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world);
 
-/* Takes down the contacts of the step that was solved; 0 when memory ran out. */
+/* Copies the contacts of the solved step; returns 0 if memory ran out. */
 int sap_recording_note(struct sap_recording *recording, const sap_mujoco_world *world);
 
-/* The step was taken: all else. */
+/* Records all other values, once the step was taken. */
 void sap_recording_keep(struct sap_recording *recording, const sap_mujoco_world *world);
 
 #endif
