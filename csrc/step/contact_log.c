@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-/* of a first array: 200 kB */
+/* length of a first array: 200 kB */
 enum { FIRST = 1024 };
 
-/* a capacity that is enough; -1 where no array can be as long */
+/* Returns a sufficient capacity; -1 if no array can be as long. */
 static int64_t next_capacity(const struct sap_contact_log *log, int64_t more) {
   const int64_t most = (int64_t)(PTRDIFF_MAX / sizeof *log->records) / 2;
   if (more > most - log->n) {

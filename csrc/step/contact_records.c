@@ -1,10 +1,10 @@
-/* What there is to tell of the contacts of a step. */
+/* Fills the records of the contacts of a step. */
 #include <math.h>
 #include <string.h>
 
 #include "step/stepper_object.h"
 
-/* where it lies, and between which geoms */
+/* Returns the record of a contact with its place and its geoms. */
 static sap_contact_record where_it_lies(const struct sap_gather *gather, int32_t c) {
   const struct sap_listed_contact *contact = gather->contacts + c;
   sap_contact_record record = {.distance = gather->phi0[c],
@@ -20,7 +20,7 @@ static sap_contact_record where_it_lies(const struct sap_gather *gather, int32_t
   return record;
 }
 
-/* what the solver found */
+/* Adds the values that the solver found. */
 static void add_solution(const struct sap_gather *gather, int32_t c, sap_contact_record *record) {
   const double *gamma = gather->gamma + 3 * (int64_t)c, *v_c = gather->v_c + 3 * (int64_t)c;
   const double *v_hat_t = gather->v_hat_t + 2 * (int64_t)c;
@@ -34,7 +34,7 @@ static void add_solution(const struct sap_gather *gather, int32_t c, sap_contact
   }
 }
 
-/* impulses about (n, t1, t2) to torques about (t1, t2, n) */
+/* Turns impulses about (n, t1, t2) into torques about (t1, t2, n). */
 static void add_torques(const struct sap_gather *gather, sap_contact_record *records) {
   const struct sap_torsional_contacts *spins = &gather->spins;
   for (int32_t s = 0; s < spins->spin.n; ++s) {

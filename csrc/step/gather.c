@@ -22,12 +22,12 @@ static int32_t rows_of(int32_t dim, enum sap_cone cone) {
   return dim == 1 || cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
 }
 
-/* first row of a contact, -1 where it has none */
+/* Returns the first row of a contact, -1 if it has none. */
 static int32_t row_of(const struct sap_contact_list *list, int32_t i) {
   return list->left_out ? -1 : *sap_int32s_at(list->row, i);
 }
 
-/* why a contact of the list cannot be taken */
+/* Returns the reason why a contact of the list cannot be taken. */
 static enum sap_fault fault_of(const struct sap_gather *gather,
                                const struct sap_listed_contact *contact,
                                const struct sap_contact_list *list, enum sap_cone cone) {
@@ -52,7 +52,7 @@ static enum sap_fault fault_of(const struct sap_gather *gather,
   return SAP_FAULT_NONE;
 }
 
-/* marks a tree that a contact touches, and makes its cdof ready */
+/* Marks a tree that a contact touches, and prepares its cdof. */
 static void touch(struct sap_gather *gather, const struct sap_motion *motion, const double *cdof) {
   if (motion->tree >= 0 && !gather->touched[motion->tree]) {
     gather->touched[motion->tree] = 1;
@@ -63,8 +63,8 @@ static void touch(struct sap_gather *gather, const struct sap_motion *motion, co
   }
 }
 
-/* Lists a contact with its trees where one of these can move, and adds up the lengths of J and of
- * that of the spins. */
+/* Lists a contact with its trees if one of these can move. Adds up the lengths of J of the contacts
+ * and of their torsional friction. */
 static void list_contact(struct sap_gather *gather, const double *cdof,
                          const struct sap_listed_contact *contact) {
   const int32_t n = gather->problem.n_contacts;
@@ -86,7 +86,7 @@ static void list_contact(struct sap_gather *gather, const double *cdof,
   gather->problem.n_contacts = n + 1;
 }
 
-/* lists the contacts of the engine that act, and returns the number of their rows */
+/* Lists the active contacts of the engine, and returns the number of their rows. */
 static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
                              const struct sap_contact_list *list, enum sap_cone cone) {
   int64_t n_rows = 0;
@@ -114,7 +114,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
   return n_rows;
 }
 
-/* lists the faces that make contacts, after those of the engine */
+/* Lists the faces that make contacts, after the contacts of the engine. */
 static void list_faces(struct sap_gather *gather, const double *cdof) {
   const struct sap_patches *patches = &gather->patches;
   for (int32_t s = 0; s < patches->found.n_pairs; ++s) {
@@ -132,10 +132,10 @@ static void list_faces(struct sap_gather *gather, const double *cdof) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* V_1 of problem/loads.h over the release speed */
+/* ratio of V_1 of problem/loads.h to the release speed */
 static const double load_speed_share = 2.5;
 
-/* points the problem at the workspace */
+/* Points the problem at the workspace. */
 static void set_problem(struct sap_gather *gather, const sap_step_parameters *parameters) {
   gather->parameters = *parameters;
   gather->parameters.phi0 = gather->phi0;
@@ -172,7 +172,8 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   sap_element_gather_parameters(&gather->elements, parameters);
 }
 
-/* constraints other than contacts; together they must have all rows of the engine */
+/* Gathers constraints other than contacts; with the contacts they must account for all rows of the
+ * engine. */
 static sap_status gather_elements(struct sap_gather *gather, const struct sap_model_state *motion,
                                   const struct sap_contact_list *list,
                                   const struct sap_element_state *state, int64_t n_contact_rows) {
@@ -193,7 +194,7 @@ static sap_status gather_elements(struct sap_gather *gather, const struct sap_mo
   return status;
 }
 
-/* v*, moved by the constraints that the problem cannot hold */
+/* Finds v*, and moves it by the constraints of the presolve. */
 static sap_status gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
                                      const struct sap_contact_list *list,
                                      const struct sap_element_state *elements, enum sap_cone cone) {
@@ -235,7 +236,7 @@ sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_stat
   return sap_gather_again(gather, state, list, elements, cone, parameters);
 }
 
-/* the motion and the engine's parameters that rows are released by */
+/* Collects the motion and the engine's parameters that determine the release of rows. */
 static struct sap_release release_of(struct sap_gather *gather, const struct sap_model_state *state,
                                      const struct sap_contact_list *list,
                                      const struct sap_element_state *elements) {

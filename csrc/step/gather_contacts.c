@@ -1,5 +1,5 @@
-/* Finds rows of J and constants of the contacts of a step: first those of the engine's list, then
- * those of the faces of patches. */
+/* Finds rows of J and constants of the contacts of a step: first for the engine's list, then for
+ * the faces of patches. */
 #include <math.h>
 #include <string.h>
 
@@ -8,16 +8,16 @@
 #include "step/gather.h"
 #include "step/joints/release.h"
 
-/* The contacts so far. One that is kept moves up to the place of those that were left out. */
+/* The contacts kept so far. A kept contact moves up to the first free place. */
 struct kept {
   struct sap_gather *gather;
   const struct sap_model_state *state;
   struct sap_movers movers;
   int32_t n;
-  double *J; /* the end of their rows */
+  double *J; /* end of their rows */
 };
 
-/* The engine's list, and the material that its contacts side by side share. */
+/* The engine's list, and the material that adjacent contacts in it share. */
 struct source {
   const struct sap_contact_list *list;
   enum sap_cone cone;
@@ -26,9 +26,9 @@ struct source {
   int32_t pair[2]; /* geoms of the material, -1 before the first contact */
 };
 
-/* Writes the inverse masses by which the engine weighs the bodies of a contact, side by side. That
- * of the contact goes to zero near a centre of rotation, where it would press as if the body
- * weighed tons. */
+/* Writes the inverse masses by which the engine weighs the two bodies of a contact. The inverse
+ * mass of the contact itself goes to zero near a centre of rotation, where it would press as if the
+ * body weighed tons. */
 static void find_body_masses(struct sap_gather *gather, int32_t c) {
   const double *w = gather->forest->geom_inverse_mass;
   const int32_t *geom = gather->contacts[c].geom;
@@ -38,7 +38,7 @@ static void find_body_masses(struct sap_gather *gather, int32_t c) {
   body_w[1] = gather->tree_b[c] < 0 ? 0.0 : two;
 }
 
-/* Keeps contact c, which has so many entries of J, with its geoms and trees. */
+/* Keeps contact c, with this number of entries of J, with its geoms and trees. */
 static void keep(struct kept *kept, int32_t c, int64_t length) {
   struct sap_gather *gather = kept->gather;
   const int32_t to = kept->n++;
@@ -49,8 +49,8 @@ static void keep(struct kept *kept, int32_t c, int64_t length) {
   kept->J += length;
 }
 
-/* Room for J, that of the spins and the normal rows that wait; 0 where there is not so much
- * memory. */
+/* Makes room for J, for J of torsional friction and for the normal rows of the inactive set;
+ * returns 0 if memory runs out. */
 static int make_room(struct sap_gather *gather) {
   const size_t bytes = sizeof(double) * (size_t)(gather->nJ / 3 * 4 + gather->spins.nJ);
   if (!sap_block_reserve(&gather->jacobian, bytes, &gather->allocator)) {
@@ -67,7 +67,7 @@ static int make_room(struct sap_gather *gather) {
 /* ---- contacts of the engine's list ----------------------------------------------------------- */
 
 /* Writes position and axes (t1, t2, n) of the next contact, and its rows of J. Returns their
- * length, 0 where it moves no dof, -1 where a number is not finite. */
+ * length, 0 if it moves no dof, -1 if a number is not finite. */
 static int64_t find_rows(const struct kept *kept, const struct source *from, int32_t c) {
   const struct sap_listed_contact *contact = kept->gather->contacts + c;
   const double *frame = sap_doubles_at(from->list->frame, contact->index);
@@ -87,7 +87,7 @@ static void find_material(const struct sap_gather *gather, struct source *from, 
   }
 }
 
-/* 1 where the contact is open and far from closing, and so left out for now (waiting.h) */
+/* Returns 1 if the contact joins the inactive set (inactive.h). */
 static int may_be_inactive(const struct kept *kept, const struct source *from, int32_t c,
                            double phi0, double tau_d) {
   struct sap_gather *gather = kept->gather;
@@ -100,7 +100,7 @@ static int may_be_inactive(const struct kept *kept, const struct source *from, i
                            gather->free_motion.v_0, gather->free_motion.v_star);
 }
 
-/* mu of a contact; not finite where the engine has none that is */
+/* Returns mu of a contact; it is not finite if the engine's value is not. */
 static double find_friction(const struct source *from, const struct sap_listed_contact *contact) {
   if (contact->dim == 1) {
     return 0.0;
@@ -110,8 +110,8 @@ static double find_friction(const struct source *from, const struct sap_listed_c
              : sap_friction_of_engine(sap_doubles_at(from->list->friction, contact->index));
 }
 
-/* v_hat_t, by which friction drives v_c,t to minus the velocity of a surface that moves; and the
- * coefficients of pyramid edges */
+/* Finds v_hat_t, by which friction drives v_c,t to minus the velocity of a moving surface, and the
+ * coefficients of pyramid edges. */
 static void find_tangential(struct sap_gather *gather, const struct source *from,
                             const struct sap_listed_contact *contact, int32_t to) {
   double *v_hat_t = gather->v_hat_t + 2 * (int64_t)to;
@@ -128,7 +128,8 @@ static void find_tangential(struct sap_gather *gather, const struct source *from
   }
 }
 
-/* Adds the torsional and rolling friction of the next contact; cores are for three components. */
+/* Adds the torsional and rolling friction of the next contact; cores support three components
+ * only. */
 static enum sap_fault add_spin(const struct kept *kept, const struct source *from, int32_t c) {
   struct sap_gather *gather = kept->gather;
   struct sap_torsional_contacts *spins = &gather->spins;
@@ -150,8 +151,8 @@ static double find_release(const struct kept *kept, const struct source *from, i
   return sap_release_contact(from->release, gather->contacts + c, trees, kept->J, -phi0, tau_d);
 }
 
-/* Keeps listed contact c, unless it waits or moves no dof: one at a point on the axis of the only
- * joint has no say. */
+/* Keeps listed contact c, unless it is inactive or moves no dof. A contact at a point on the axis
+ * of the only joint moves none. */
 static enum sap_fault gather_contact(struct kept *kept, struct source *from, int32_t c) {
   struct sap_gather *gather = kept->gather;
   const struct sap_listed_contact *contact = gather->contacts + c;
@@ -195,7 +196,7 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
 
 /* ---- contacts of the faces of patches -------------------------------------------------------- */
 
-/* Keeps contact c, with such friction, of a face, unless it moves no dof. */
+/* Keeps contact c of a face, with friction mu, unless it moves no dof. */
 static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   struct sap_gather *gather = kept->gather;
   const geo_surfaces *s = &gather->patches.found;
@@ -226,8 +227,8 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   return SAP_FAULT_NONE;
 }
 
-/* mu of the surface that has this face; *surface is that of the face before, -1 for none, and *mu
- * its friction */
+/* Finds the surface of this face, and mu of it. *surface is that of the face before, or -1, and *mu
+ * its friction. */
 static void find_surface(const struct sap_gather *gather, int32_t face, int32_t *surface,
                          double *mu) {
   while (*surface < 0 || face >= gather->patches.found.pair_start[*surface + 1]) {

@@ -1,5 +1,5 @@
-/* The memory of a gather: what follows from the forest, carved once, and what grows with the
- * contacts of a step. */
+/* The memory of a gather: arrays that follow from the forest, carved once, and arrays that grow
+ * with the contacts of a step. */
 #include <math.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ void sap_gather_release(struct sap_gather *gather) {
   sap_block_release(&gather->jacobian, &gather->allocator);
 }
 
-/* laid out anew where there are more than ever before */
+/* The arrays are laid out again if there are more contacts than ever before. */
 int sap_gather_make_room(struct sap_gather *gather, int32_t count) {
   if (count < gather->room) {
     return 1;

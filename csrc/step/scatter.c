@@ -8,7 +8,8 @@
 #include "step/joints/element_rows.h"
 #include "problem/products/vectors.h"
 
-/* rows of one contact from its wrench: force (n, t1, t2) and torque about (n, t1, t2) */
+/* Writes the rows of one contact from its wrench: force (n, t1, t2) and torque about (n, t1,
+ * t2). */
 static void write_rows(const struct sap_listed_contact *contact, enum sap_cone cone,
                        const double *mu, const double *wrench, double *rows) {
   const int32_t dim = contact->dim;
@@ -31,7 +32,7 @@ static void write_rows(const struct sap_listed_contact *contact, enum sap_cone c
   }
 }
 
-/* adds J^T f of so many rows of one tree to the forces, and returns the end of their block of J */
+/* Adds J^T f of these rows of one tree to the forces, and returns the end of their block of J. */
 static const double *add_block(const struct sap_element_gather *g, int32_t tree, int32_t rows,
                                const double *J, const double *f, double *force) {
   const int32_t n = g->forest->tree_dofnum[tree];
@@ -39,14 +40,14 @@ static const double *add_block(const struct sap_element_gather *g, int32_t tree,
   return J + (int64_t)rows * n;
 }
 
-/* the same of the rows of one constraint in one tree or two */
+/* Does the same for the rows of one constraint in one tree or two. */
 static const double *add_sides(const struct sap_element_gather *g, int32_t tree_a, int32_t tree_b,
                                int32_t rows, const double *J, const double *f, double *force) {
   J = add_block(g, tree_a, rows, J, f, force);
   return tree_b < 0 ? J : add_block(g, tree_b, rows, J, f, force);
 }
 
-/* the new acceleration in place of a* where a contact touches the tree */
+/* Replaces a* by the new acceleration if a constraint touches the tree. */
 static void find_acceleration(struct sap_gather *gather) {
   const struct sap_forest *forest = gather->forest;
   const double dt = gather->dt, *restrict v = gather->v, *restrict v_0 = gather->free_motion.v_0;
@@ -62,8 +63,8 @@ static void find_acceleration(struct sap_gather *gather) {
   }
 }
 
-/* forces of contacts, and what they bring to those of the dofs: contacts of one tree lie side by
- * side, and are one block */
+/* Finds the forces of contacts, and adds them to those of the dofs. Contacts of one tree are
+ * adjacent, and are one block. */
 static void add_contacts(struct sap_gather *gather, double *qfrc_constraint) {
   const int32_t n_contacts = gather->problem.n_contacts;
   const double dt = gather->dt, *J = gather->J, *restrict gamma = gather->gamma;
@@ -101,7 +102,7 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
   }
   memcpy(qacc, a, bytes);
   memset(qfrc_constraint, 0, bytes);
-  if (gather->n_rows > 0) { /* else the engine has no array of them */
+  if (gather->n_rows > 0) { /* else the engine has no such array */
     memset(rows, 0, sizeof(double) * (size_t)gather->n_rows);
   }
   add_contacts(gather, qfrc_constraint);
@@ -124,9 +125,9 @@ void sap_scatter(struct sap_gather *gather, enum sap_cone cone, double limit, do
   }
 }
 
-/* ---- other constraints than contacts --------------------------------------------------------- */
+/* ---- constraints other than contacts -------------------------------------------------------- */
 
-/* force += J^T f of one group; neighbours that move the same tree alone are one block */
+/* Adds J^T f of one group to `force`; neighbours that move the same tree alone are one block. */
 static void add_group(const struct sap_element_gather *g, const sap_constraints *group,
                       const double *f, double *force) {
   const double *J = group->J;
@@ -146,7 +147,7 @@ static void add_group(const struct sap_element_gather *g, const sap_constraints 
   }
 }
 
-/* actuator forces of the rows of controllers, within their bounds to the last bit */
+/* Writes actuator forces of the rows of controllers, within their bounds to the last bit. */
 static void add_controllers(const struct sap_element_gather *g,
                             const struct sap_element_state *state, const double *f) {
   const struct sap_elements *e = g->elements;

@@ -140,7 +140,7 @@ void sap_stepper_set_interrupt(sap_stepper *stepper, const sap_interrupt *interr
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-/* a problem that was not finished must not be read */
+/* Empties the problem: an unfinished one must not be read. */
 static void forget_contacts(struct sap_gather *gather) {
   gather->problem.n_contacts = gather->problem.n_groups = 0;
   gather->problem.spin = NULL;
@@ -157,7 +157,7 @@ typedef sap_status gather_function(struct sap_gather *, const struct sap_model_s
                                    const struct sap_element_state *, enum sap_cone,
                                    const sap_step_parameters *);
 
-/* 1 where there is a problem to go on with */
+/* Gathers; returns 1 if there is a problem to solve. */
 static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays,
                           gather_function *gather_step, sap_status *status) {
   const sap_step_settings *s = &stepper->settings;
@@ -178,7 +178,7 @@ static int gather_problem(sap_stepper *stepper, const sap_step_arrays *arrays,
   return *status == SAP_OK && !fault && stepper->forest.n_trees > 0;
 }
 
-/* velocity and impulses of the gather to the outputs, unless that is a fault */
+/* Writes velocity and impulses of the gather to the outputs, unless there is a fault. */
 static void scatter(sap_stepper *stepper, const sap_step_arrays *arrays) {
   struct sap_gather *gather = &stepper->gather;
   sap_scatter(gather, stepper->settings.cone, stepper->settings.acceleration_limit, arrays->qacc,
@@ -189,7 +189,7 @@ static void scatter(sap_stepper *stepper, const sap_step_arrays *arrays) {
   }
 }
 
-/* room for the solution is in the gather */
+/* Returns a solution whose arrays are in the gather. */
 static sap_solution solution_in(struct sap_gather *gather) {
   return (sap_solution){.v = gather->v,
                         .gamma = gather->gamma,
@@ -203,7 +203,7 @@ static sap_solution solution_in(struct sap_gather *gather) {
                         .barrier_scale = gather->has_barriers ? gather->barrier_scale : NULL};
 }
 
-/* what the solver makes of a problem without constraints */
+/* Sets the solution of a problem without constraints. */
 static void move_freely(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
   memcpy(gather->v, gather->free_motion.v_star, (size_t)stepper->forest.nv * sizeof *gather->v);
@@ -238,14 +238,15 @@ static int32_t fallbacks_of(const sap_solution *solution) {
   return fallbacks;
 }
 
-/* 1 where a contact or a limit that waited has to act at the velocity found */
+/* Returns 1 if a constraint of the inactive set has to act at the velocity found. */
 static int misses_constraints(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
   const int contacts = sap_inactive_check(&gather->inactive, gather->forest, gather->v);
   return contacts + sap_open_limits_check(&gather->elements.open, gather->v) > 0;
 }
 
-/* A stiffness that was given may yield as far as it likes, and faces of patches always do. */
+/* Finds the largest overlap. A given stiffness may yield without limit, and faces of patches always
+ * do. */
 static double find_overlap(const struct sap_gather *gather) {
   const double *width = gather->forest->geom_width;
   double largest = 0.0;
@@ -263,9 +264,9 @@ static double find_overlap(const struct sap_gather *gather) {
 
 /* The ends of an attempt to solve a step. */
 enum attempt {
-  NO_PROBLEM,         /* a fault, no memory, or nothing that can move */
-  NO_VELOCITY,        /* the solve left none to go on with */
-  MISSES_CONSTRAINTS, /* some of the inactive set have to act at the velocity found */
+  NO_PROBLEM,         /* no problem: a fault, no memory, or nothing can move */
+  NO_VELOCITY,        /* no velocity: the solve failed */
+  MISSES_CONSTRAINTS, /* an inactive constraint has to act at the velocity found */
   COMPLETE            /* the velocity is that of all constraints */
 };
 
@@ -282,8 +283,8 @@ static enum attempt attempt(sap_stepper *stepper, const sap_step_arrays *arrays,
   return misses_constraints(stepper) ? MISSES_CONSTRAINTS : COMPLETE;
 }
 
-/* Another attempt, with the constraints that have to act, from the velocity found without them. The
- * work of both counts. */
+/* Makes another attempt with the constraints that have to act, from the velocity found without
+ * them. The work of both counts. */
 static enum attempt attempt_again(sap_stepper *stepper, const sap_step_arrays *arrays,
                                   sap_status *status, sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
@@ -300,7 +301,7 @@ static enum attempt attempt_again(sap_stepper *stepper, const sap_step_arrays *a
   return made;
 }
 
-/* Writes the outputs of a step that was solved, and what the next one remembers. */
+/* Writes the outputs of a solved step, and the memory of the next one. */
 static void finish(sap_stepper *stepper, const sap_step_arrays *arrays) {
   struct sap_gather *gather = &stepper->gather;
   scatter(stepper, arrays);
@@ -356,7 +357,7 @@ sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *array
   return status;
 }
 
-/* ---- a step that was solved elsewhere ------------------------------------------------------- */
+/* ---- a step solved elsewhere ---------------------------------------------------------------- */
 
 static void copy(double *to, const double *from, int64_t n) {
   if (n > 0) {
@@ -367,7 +368,7 @@ static void copy(double *to, const double *from, int64_t n) {
 int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
                       const struct sap_found *found) {
   struct sap_gather *gather = &stepper->gather;
-  /* rows of contacts and constraints were found to be in the list of that call */
+  /* the rows of contacts and constraints were checked against the list of that call */
   if (arrays->contacts.n_rows != gather->n_rows || found->n_v != stepper->forest.nv ||
       found->n_gamma != 3 * (int64_t)gather->problem.n_contacts ||
       found->n_group_gamma != gather->elements.n_rows ||

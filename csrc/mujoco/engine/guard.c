@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* the beginning of mjLogMessage */
+/* The first fields of mjLogMessage. */
 struct log_message {
   int level, topic;
   char subject[SAP_MUJOCO_MESSAGE];
@@ -15,11 +15,11 @@ struct guard {
   jmp_buf place;
   char *message;
   sap_mujoco_log *outer; /* handler before the outermost call */
-  int lean;              /* its warnings go nowhere */
+  int lean;              /* its warnings are dropped */
   struct guard *previous;
 };
 
-/* Innermost call on this thread: MuJoCo hands its handler nothing of ours. */
+/* The innermost call on this thread; MuJoCo passes no context to its handler. */
 static _Thread_local struct guard *innermost;
 
 static void handle_message(const void *object) {
@@ -40,12 +40,13 @@ static int call(const sap_mujoco *api, void (*body)(void *), void *context, char
                 int lean) {
   sap_mujoco_log *const before = api->_mjPRIVATE_setTlsLogHandler(handle_message);
   struct guard now = {.message = message, .lean = lean, .previous = innermost};
-  /* where warnings go: past all nested calls, as a handler in between may hand them to us again */
+  /* warnings skip all nested calls, because a handler in between may pass them on to this one */
   now.outer = innermost != NULL ? innermost->outer : before;
   if (now.outer == NULL) {
     now.outer = api->_mjPRIVATE_getGlobalLogHandler();
   }
-  /* volatile: GCC 12 sets it before the call on AArch64, which a jump out of it then keeps */
+  /* volatile: GCC 12 on AArch64 otherwise sets it before the call, and a jump out of it keeps
+   * that */
   volatile int answer = -1;
   innermost = &now;
   if (setjmp(now.place) == 0) {

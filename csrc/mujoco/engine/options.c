@@ -6,7 +6,7 @@
 #include "mujoco/engine/fields.h"
 #include "step/stepper_object.h"
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { INTEGRATOR_EULER = 0, INTEGRATOR_IMPLICIT = 2, INTEGRATOR_IMPLICITFAST = 3 };
 enum { CONE_PYRAMIDAL = 0, CONE_ELLIPTIC = 1 };
 enum { NO_EULER_DAMPING = 1 << 15, NO_ISLANDS = 1 << 18 };

@@ -1,6 +1,6 @@
 #include "sapwood/mujoco_engine.h"
 
-enum { SERIES = 1000 }; /* versions of one series differ by less */
+enum { SERIES = 1000 }; /* difference of two series in the version number */
 
 int sap_mujoco_is_tested(int version) {
 #define VERSION(number) number,

@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "mujoco/engine/fields.h"
 
-/* of MuJoCo's enums */
+/* value of MuJoCo's enum */
 enum { NO_ACTUATION = 1 << 11 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static sap_status make(sap_mujoco_world **world, const sap_mujoco *api, sap_step
   return status;
 }
 
-/* the status, and no world where it is another than SAP_OK */
+/* Returns the status, and closes the world if it is not SAP_OK. */
 static sap_status made(sap_mujoco_world **world, sap_status status) {
   if (status != SAP_OK) {
     sap_mujoco_close(*world);
@@ -118,7 +118,8 @@ static sap_field field_at(const char *contacts, ptrdiff_t offset, ptrdiff_t size
   return offset < 0 ? (sap_field){NULL, 0} : (sap_field){contacts + offset, size};
 }
 
-/* arrays of constrained elements; the engine vouches for what its sparse rows point at */
+/* Returns the arrays of constrained elements; the engine guarantees that its sparse rows are
+ * valid. */
 static sap_element_state elements_of(const sap_mujoco_world *world) {
   const int sparse = world->api->mj_isSparse(world->model);
   const int off = SAP_MODEL(world, disableflags) & NO_ACTUATION;

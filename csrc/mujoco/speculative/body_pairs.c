@@ -1,4 +1,4 @@
-/* Pairs of bodies: those that may be near, by what is known of them, and what is near of these. */
+/* Finds the pairs of bodies that may be near, by their separation bounds, and tests these. */
 #include <math.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "mujoco/speculative/pair_search.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_BOX = 6, NO_PARENT_FILTER = 1 << 10 };
 
-/* half lengths and radius of what has no end, m */
+/* half lengths and radius of an unbounded geom, m */
 static const double endless = 1e10;
 
-/* ---- which there are ------------------------------------------------------------------------ */
+/* ---- the list of bodies --------------------------------------------------------------------- */
 
 static int moves(const struct sap_search *s, const struct sap_geom_body *body) {
   return s->world->stepper->forest.body_treeid[body->id] >= 0;
@@ -29,7 +29,8 @@ static double reach_of(const struct sap_search *s, int32_t geom) {
   return geom_type[geom] == GEOM_PLANE ? endless : sap_motion_bound_reach(s->world, geom);
 }
 
-/* geoms of the world and of what is welded to it each by itself: of these there may be many */
+/* Lists the bodies. A geom of the world, or of a body welded to it, counts as one body, as there
+ * may be many. */
 static void list_bodies(const struct sap_search *s) {
   const int *geom_contype = SAP_MODEL(s->world, geom_contype);
   const int *geom_conaffinity = SAP_MODEL(s->world, geom_conaffinity);
@@ -56,7 +57,7 @@ static void list_bodies(const struct sap_search *s) {
   }
 }
 
-/* pairs of bodies, and of their geoms */
+/* Returns 1 if there are few pairs of bodies, and of their geoms. */
 static int are_few(const struct sap_search *s) {
   struct sap_body_separation *bodies = s->bodies;
   int64_t geoms = 0, pairs = 0;
@@ -73,7 +74,7 @@ static int are_few(const struct sap_search *s) {
   return pairs <= SAP_MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * bodies->first <= SAP_MOST_BODY_PAIRS;
 }
 
-/* 1 where the model is not the one for which bodies were listed */
+/* Returns 1 if the bodies were listed for another model. */
 static int has_changed(const struct sap_search *s) {
   const double *geom_size = SAP_MODEL(s->world, geom_size);
   const double *geom_aabb = SAP_MODEL(s->world, geom_aabb);
@@ -100,7 +101,7 @@ static int has_changed(const struct sap_search *s) {
   return sap_separation_bounds_check(s->gaps, arrays, sizeof arrays / sizeof *arrays);
 }
 
-/* those known, or new ones for this search alone */
+/* Takes the known bodies, or new ones for this search alone. */
 static void take_bodies(struct sap_search *s, struct sap_body_separation *own) {
   if (s->gaps) {
     s->bodies = &s->gaps->bodies;
@@ -123,13 +124,13 @@ static void take_bodies(struct sap_search *s, struct sap_body_separation *own) {
   s->bodies->are_known = 0;
 }
 
-/* ---- which may meet ------------------------------------------------------------------------- */
+/* ---- pairs that may meet -------------------------------------------------------------------- */
 
 static int masks_meet(int contype1, int conaffinity1, int contype2, int conaffinity2) {
   return (contype1 & conaffinity2) != 0 || (contype2 & conaffinity1) != 0;
 }
 
-/* 1 where the model's list of pairs of bodies that are left out, which is sorted, has these */
+/* Returns 1 if the model's sorted list of excluded pairs of bodies has these. */
 static int is_excluded(const struct sap_search *s, const struct sap_geom_body *a,
                        const struct sap_geom_body *b) {
   const int *exclude_signature = SAP_MODEL(s->world, exclude_signature);
@@ -147,7 +148,7 @@ static int is_excluded(const struct sap_search *s, const struct sap_geom_body *a
   return low < n && (unsigned)exclude_signature[low] == signature;
 }
 
-/* 1 where MuJoCo does not look at two bodies, by their masks, their joints or the model's list */
+/* Returns 1 if MuJoCo never tests two bodies, by their masks, their joints or the model's list. */
 static int never_meet(const struct sap_search *s, const struct sap_geom_body *a,
                       const struct sap_geom_body *b) {
   const sap_forest *forest = &s->world->stepper->forest;
@@ -167,7 +168,7 @@ static int never_meet(const struct sap_search *s, const struct sap_geom_body *a,
 
 /* ---- boxes and spheres around them ---------------------------------------------------------- */
 
-/* that of a geom, or the root of its tree of boxes */
+/* Returns the mover of a geom, or of the root of a tree of boxes. */
 static const struct sap_mover *mover_of(struct sap_search *s, int32_t i) {
   static const double all[6] = {0.0, 0.0, 0.0, 1e10, 1e10, 1e10};
   const int *body_bvhadr = SAP_MODEL(s->world, body_bvhadr);
@@ -216,10 +217,10 @@ static double gap_of_spheres(struct sap_search *s, int32_t i, int32_t j) {
   return sqrt(x * x + y * y + z * z) - a.radius - b.radius;
 }
 
-/* ---- which are near ------------------------------------------------------------------------- */
+/* ---- pairs that are near -------------------------------------------------------------------- */
 
-/* lists the geoms of two bodies that may meet; a lower bound of the distance of all that are not of
- * explicit pairs */
+/* Lists the geoms of two bodies that may meet; returns a lower bound of the distance of all others,
+ * except explicit pairs. */
 static double look_at_geoms(struct sap_search *s, int32_t i, int32_t j) {
   const int *geom_contype = SAP_MODEL(s->world, geom_contype);
   const int *geom_conaffinity = SAP_MODEL(s->world, geom_conaffinity);
@@ -260,13 +261,13 @@ static int has_box(const struct sap_search *s, int32_t i) {
   return g < s->bodies->body[i].end;
 }
 
-/* MuJoCo tells two boxes apart by planes along their faces and across their edges. The normals of
- * those that meet at a corner of their difference lie in one octant, where a sum of length 1 has
- * weights of sum sqrt(3) at most: the best plane leaves no less than this share of the distance. */
+/* MuJoCo separates two boxes by planes along their faces and across their edges. The normals that
+ * meet at a corner of their difference lie in one octant, where a sum of length 1 has weights of
+ * sum sqrt(3) at most. So the best plane leaves at least this share of the distance. */
 static const double least_share = 0.577;
 
-/* The same, where spheres around them leave less than `clear`; of boxes, what MuJoCo's planes leave
- * at least, as later steps rely on it. */
+/* Does the same if spheres around the bodies leave less than `clear`. For boxes it returns a lower
+ * bound of the gap that MuJoCo's planes leave, because later steps rely on it. */
 static double look_at(struct sap_search *s, int32_t i, int32_t j, double clear) {
   const double gap = gap_of_spheres(s, i, j);
   if (gap > clear) {
@@ -279,7 +280,8 @@ static double look_at(struct sap_search *s, int32_t i, int32_t j, double clear) 
   return fmax(fmin(least, gap), least_share * least);
 }
 
-/* the distances up to which contacts of bodies are listed, each a sum of two */
+/* Finds the distances up to which contacts of bodies are listed; the distance of a pair is the sum
+ * of two. */
 static void find_distances(const struct sap_search *s) {
   const struct sap_body_separation *bodies = s->bodies;
   for (int32_t i = 0; i < bodies->n; ++i) {

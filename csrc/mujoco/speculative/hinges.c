@@ -8,16 +8,16 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
 
-/* by which flanges that lie on each other may overlap: vertices are of single precision, m */
+/* overlap of touching flanges, m: their vertices have single precision */
 static const double touch = 1e-7;
 
-/* what is known of a gap may be wrong by its round-off, m */
+/* round-off of a known gap, m */
 static const double round_off = 1e-12;
 
-/* the unit axis of the hinge that is all that lies between two bodies, or NULL */
+/* Returns the unit axis of the single hinge between two bodies, or NULL. */
 static const double *hinge_between(const sap_mujoco_world *world, int32_t body1, int32_t body2) {
   const sap_forest *forest = &world->stepper->forest;
   const int *body_parentid = SAP_MODEL(world, body_parentid);
@@ -33,14 +33,14 @@ static const double *hinge_between(const sap_mujoco_world *world, int32_t body1,
     return NULL;
   }
   const double *axis = cdof + 6 * (int64_t)forest->body_dofadr[lower];
-  return sap_vector_dot(3, axis, axis) > 0.5 ? axis : NULL; /* of a slide: 0 */
+  return sap_vector_dot(3, axis, axis) > 0.5 ? axis : NULL; /* a slide has 0 */
 }
 
 struct extent {
   double low, high;
 };
 
-/* of a geom along u */
+/* Returns the extent of a geom along u. */
 static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, const double *u) {
   const int *geom_type = SAP_MODEL(world, geom_type);
   const double *geom_size = SAP_MODEL(world, geom_size);
@@ -85,7 +85,7 @@ int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separ
   if (!axis) {
     return 0;
   }
-  /* known of the pair the other way round, which has the distance */
+  /* known bound of the pair in reverse order; the other order has the distance */
   struct sap_separation_bound now = {.geom = {g2, g1}}, *known = NULL;
   if (gaps) {
     const double *geom_rbound = SAP_MODEL(world, geom_rbound);

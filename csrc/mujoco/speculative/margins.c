@@ -18,8 +18,8 @@ static int moves(const sap_mujoco_world *world, int32_t geom) {
   return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
 }
 
-/* 0 of geoms that meet none but those of explicit pairs, where there are none of these: most geoms
- * of a robot only show it */
+/* Returns 0 for a geom without collision masks if there are no explicit pairs: most geoms of a
+ * robot are only visible. */
 static int needs_margin(const sap_mujoco_world *world, int32_t geom) {
   const int *geom_contype = SAP_MODEL(world, geom_contype);
   const int *geom_conaffinity = SAP_MODEL(world, geom_conaffinity);
@@ -38,9 +38,9 @@ static const void *model_with_margins(const sap_mujoco_world *world,
   return sap_mujoco_with_margins(world, motion_bound->distance);
 }
 
-/* ---- what leaves the list ------------------------------------------------------------------- */
+/* ---- contacts removed from the list --------------------------------------------------------- */
 
-/* the distance up to which the model itself lists a contact of two geoms */
+/* Returns the distance up to which the model itself lists a contact of two geoms. */
 static double own_reach(const sap_mujoco_world *world, const int *geom) {
   const double *geom_margin = SAP_MODEL(world, geom_margin);
   const double *geom_gap = SAP_MODEL(world, geom_gap);
@@ -60,7 +60,7 @@ static double own_reach(const sap_mujoco_world *world, const int *geom) {
   return reach;
 }
 
-/* 1 where a contact may close within the step, or is one of the model's own list */
+/* Returns 1 if a contact may close within the step, or is in the model's own list. */
 static int may_close(const sap_mujoco_world *world, const struct sap_twist *twist,
                      const struct sap_motion_bound *motion_bound, const char *contact) {
   const sap_mujoco *a = world->api;

@@ -9,7 +9,7 @@
 #include "mujoco/engine/stack.h"
 #include "mujoco/speculative/motion_bound.h"
 
-/* of MuJoCo's enums and constants */
+/* values of MuJoCo's enums and constants */
 enum { NREF = 2, NIMP = 5, NFRICTION = 5 };
 static const double least_mix = 1e-15;
 
@@ -61,7 +61,7 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
 
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
-/* the arrays of explicit pairs */
+/* The arrays of explicit pairs. */
 struct pairs {
   double *margin, *gap, *solref, *solreffriction, *solimp, *friction, *adhesion;
   int *geom1, *geom2, *dim;
@@ -94,7 +94,7 @@ static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t
   return p;
 }
 
-/* one of the model's own */
+/* Copies a pair of the model's own list. */
 static void copy_given(const sap_mujoco_world *world, const double *motion_bound, int64_t given,
                        const struct pairs *to, int64_t i) {
   const double *pair_margin = SAP_MODEL(world, pair_margin);
@@ -117,7 +117,7 @@ static void copy_given(const sap_mujoco_world *world, const double *motion_bound
   to->adhesion[i] = pair_adhesion[given];
 }
 
-/* the share of the first of two geoms in what is mixed */
+/* Returns the share of the first of two geoms in a mixed parameter. */
 static double share_of(double mix1, double mix2) {
   if (mix1 >= least_mix && mix2 >= least_mix) {
     return mix1 / (mix1 + mix2);
@@ -125,9 +125,9 @@ static double share_of(double mix1, double mix2) {
   return mix1 < least_mix && mix2 < least_mix ? 0.5 : mix1 >= least_mix;
 }
 
-/* Parameters of two geoms: those of the one of higher priority; else the larger dimension and
- * friction, and the means of the others, by the mix of each, but for the lesser references where
- * one is direct. */
+/* Mixes the parameters of two geoms. A geom of higher priority gives its own; else dimension and
+ * friction are the larger ones, and solref and solimp are means weighted by solmix. If one solref
+ * is direct, the smaller entries of both apply. */
 static void mix(const sap_mujoco_world *world, const double *motion_bound, const struct pairs *to,
                 int64_t i) {
   const double *geom_margin = SAP_MODEL(world, geom_margin);
@@ -173,7 +173,7 @@ static void mix(const sap_mujoco_world *world, const double *motion_bound, const
 
 const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *motion_bound,
                                   const struct sap_geom_pair *pair, int32_t n_pairs) {
-  static const double nothing[2048]; /* without bodies mj_collision() empties its lists alone */
+  static const double nothing[2048]; /* without bodies mj_collision() only empties its lists */
   static const int masks[2] = {0, 0};
   const sap_mujoco *a = world->api;
   if (n_pairs == 0 && (size_t)a->model.size <= sizeof nothing) {

@@ -9,7 +9,7 @@
 #include "mujoco/engine/world.h"
 #include "mujoco/engine/stack.h"
 
-/* of MuJoCo's enums */
+/* value of MuJoCo's enum */
 enum { GEOM_SPHERE = 2 };
 
 static double square(const double *x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
@@ -39,7 +39,7 @@ double sap_motion_bound_in(const sap_mujoco_world *world, double speed) {
   return (1.0 + SAP_OPEN_TIME) * world->stepper->settings.dt * speed;
 }
 
-/* bound of the speeds of the surfaces of geoms of a body, m/s */
+/* Returns an upper limit of the speeds of the surfaces of geoms of a body, m/s. */
 static double speed_of(const struct sap_motion_bound *motion_bound, int32_t body, int32_t first,
                        int32_t end) {
   const sap_mujoco_world *world = motion_bound->world;

@@ -8,7 +8,7 @@
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/pair_search.h"
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
 int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
@@ -30,7 +30,7 @@ int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
   s->movers = sap_search_take(s, n_geoms * sizeof *s->movers);
   s->is_known = sap_search_take(s, n_geoms);
   memset(s->is_known, 0, n_geoms);
-  /* an error of MuJoCo on the way leaves them taken, and steps that follow do without */
+  /* an error of MuJoCo leaves them taken; later steps then do without */
   s->gaps = world->stepper->gaps && sap_separation_bounds_take(world->stepper->gaps)
                 ? world->stepper->gaps
                 : NULL;

@@ -11,13 +11,13 @@
 #include "mujoco/speculative/pair_search.h"
 #include "mujoco/speculative/speculative_tuning.h"
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_BOX = 6, GEOM_MESH = 7 };
 
 /* error of a measured distance, m */
 static const double error = 1e-6;
 
-/* distances below have no direction that could be trusted, m */
+/* smaller distances have no reliable direction, m */
 static const double least_distance = 1e-6;
 
 /* ---- movers --------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom
 
 /* ---- pairs of geoms ------------------------------------------------------------------------- */
 
-/* 1 where the narrow phase takes many contacts from a mesh */
+/* Returns 1 if the narrow phase finds many contacts of a mesh. */
 static int is_costly(int type1, int type2) {
   const int other = type1 == GEOM_MESH ? type2 : type1;
   return (type1 == GEOM_MESH || type2 == GEOM_MESH) && other >= GEOM_CAPSULE && other <= GEOM_MESH;
@@ -96,7 +96,7 @@ static int is_slow(const struct sap_search *s, int32_t geom) {
   return s->motion_bound->distance[geom] <= sap_slow_share * geom_rbound[geom];
 }
 
-/* a geom of a robot, as bodies that float alone come to rest on each other */
+/* Returns 1 for a fast geom of a robot; bodies that float alone come to rest on each other. */
 static int is_fast(const struct sap_search *s, int32_t geom) {
   const sap_forest *forest = &s->world->stepper->forest;
   const int32_t body = forest->geom_bodyid[geom], tree = forest->body_treeid[body];
@@ -104,7 +104,7 @@ static int is_fast(const struct sap_search *s, int32_t geom) {
          !(forest->body_dofnum[forest->body_weldid[body]] == 6 && forest->tree_dofnum[tree] == 6);
 }
 
-/* what spheres around two geoms, or one and a plane, leave between them */
+/* Returns the gap between spheres around two geoms, or between a sphere and a plane. */
 static double gap_of_spheres(const struct sap_search *s, int32_t g1, int32_t g2) {
   const int *geom_type = SAP_MODEL(s->world, geom_type);
   const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
@@ -121,14 +121,13 @@ static double gap_of_spheres(const struct sap_search *s, int32_t g1, int32_t g2)
   return sqrt(x * x + y * y + z * z) - geom_rbound[g1] - geom_rbound[g2];
 }
 
-/* 1 where neither is a plane, a field of heights or of distances */
+/* Returns 1 if neither is a plane, a height field or a distance field. */
 static int are_convex(int type1, int type2) {
   return type1 >= GEOM_SPHERE && type2 >= GEOM_SPHERE && type1 <= GEOM_MESH && type2 <= GEOM_MESH;
 }
 
-/* Contacts of two geoms of one tree that are farther apart than that leave the list, whatever their
- * normals, by a bound of the speed of one as the other sees it; they are looked for up to
- * `most`. */
+/* Returns the distance beyond which contacts of two geoms of one tree leave the list, whatever
+ * their normals. It follows from a bound of their relative speed, and is at most `most`. */
 static double clear_in_tree(const struct sap_search *s, int32_t g1, int32_t g2, double most) {
   const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
   const double *geom_xpos = SAP_DATA(s->world, geom_xpos);
@@ -161,8 +160,8 @@ static double clear_of(const struct sap_search *s, int32_t g1, int32_t g2, doubl
   return are_of_one_tree(s, g1, g2) ? sap_larger(own, clear_in_tree(s, g1, g2, most)) : most;
 }
 
-/* By a distance that was measured before, or is now if they have moved by more than `share` of what
- * they need to be clear. */
+/* Returns 1 if a measured distance separates two geoms. It is measured again if they have moved by
+ * more than `share` of the distance that they must be clear. */
 static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, double own,
                                  double most, double share, double *gap) {
   const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);
@@ -193,18 +192,18 @@ static int are_known_to_be_clear(struct sap_search *s, int32_t g1, int32_t g2, d
   return known->gap > clear;
 }
 
-/* slow ones, whose distance serves many steps */
+/* Tests slow pairs; a measured distance of these serves many steps. */
 static int are_slow_and_clear(struct sap_search *s, int32_t g1, int32_t g2, double own, double most,
                               double *gap) {
   const int *geom_type = SAP_MODEL(s->world, geom_type);
-  /* contacts of two boxes may tell of less than their distance (body_pairs.c) */
+  /* contacts of two boxes may have less than their distance (body_pairs.c) */
   const int are_boxes = geom_type[g1] == GEOM_BOX && geom_type[g2] == GEOM_BOX;
   return !are_boxes && are_convex(geom_type[g1], geom_type[g2]) && is_slow(s, g1) &&
          is_slow(s, g2) && are_known_to_be_clear(s, g1, g2, own, most, 0.0, gap);
 }
 
-/* Fast ones that no plane keeps apart: of one tree they may move together, so that their distance
- * serves some steps too. */
+/* Tests fast pairs that no plane separates. Two geoms of one tree may move together, so that their
+ * distance serves some steps too. */
 static int are_fast_and_clear(struct sap_search *s, int32_t g1, int32_t g2, double own, double most,
                               double *gap) {
   return are_of_one_tree(s, g1, g2) &&
@@ -233,12 +232,12 @@ static int distance_keeps_apart(struct sap_search *s, int32_t g1, int32_t g2, do
       return 1;
     }
   }
-  /* of these alone: what is clear is not asked for where that is known */
+  /* only failures count: a known distance spares the measurement of separated pairs */
   ++s->n_distances;
   return 0;
 }
 
-/* 1 where two geoms are apart, and stay so; and a lower bound of their gap then */
+/* Returns 1 if two geoms are separated and stay so, with a lower bound of their gap. */
 static int stay_apart(struct sap_search *s, int32_t g1, int32_t g2, double own, double clear,
                       double *gap) {
   const int *geom_type = SAP_MODEL(s->world, geom_type);

@@ -24,7 +24,7 @@ static void axis_of(const struct sap_mover *a, int k, double *axis) {
   }
 }
 
-/* max of x . u over the points x of the box, without what is around it */
+/* Returns max of x . u over the points x of the box, without the radius around it. */
 static double reach_along(const struct sap_mover *a, const double *u) {
   double reach = 0.0;
   for (int k = 0; k < 3; ++k) {
@@ -41,7 +41,7 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
   if (gap > a->motion_bound + b->motion_bound) {
     return 1;
   }
-  /* the plane moves with the larger one */
+  /* the plane moves with the larger geom */
   const int with_a = a->radius >= b->radius;
   const struct sap_mover *base = with_a ? a : b, *other = with_a ? b : a;
   double arm[3], carried[3], turn[3], lever[3];
@@ -68,7 +68,7 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
 struct pair {
   const struct sap_mover *a, *b;
   double time, own, between[3]; /* from the centre of a to that of b */
-  double *apart;                /* the gap of the plane that was found */
+  double *apart;                /* gap of the plane found */
 };
 
 static int try_plane(const struct pair *pair, const double *n, double gap) {
@@ -76,7 +76,7 @@ static int try_plane(const struct pair *pair, const double *n, double gap) {
   return sap_plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, n, gap, 0);
 }
 
-/* `n` of any length and sense */
+/* Tries a normal `n` of any length and sign. */
 static int try_normal(const struct pair *pair, const double *n) {
   const double square = sap_vector_dot(3, n, n), along = sap_vector_dot(3, n, pair->between);
   if (square < 1e-6) {
@@ -89,7 +89,7 @@ static int try_normal(const struct pair *pair, const double *n) {
   return try_plane(pair, unit, gap);
 }
 
-/* Normals along the axes of both boxes, R = A^T B: along axis i of A the box of B reaches
+/* Tries normals along the axes of both boxes, R = A^T B: along axis i of A the box of B reaches
  * sum_k |R_ik| half_k. */
 static int try_faces(const struct pair *pair) {
   const struct sap_mover *a = pair->a, *b = pair->b;
@@ -112,7 +112,7 @@ static int try_faces(const struct pair *pair) {
     gap[i] = fabs(along[i]) - of->half[k] - other[k] - a->round - b->round;
     widest = gap[i] > gap[widest] ? i : widest;
   }
-  /* wide enough whatever the velocities: most are, and the widest one serves longest */
+  /* this gap suffices for any velocities: most do, and the widest one serves longest */
   if (gap[widest] > sap_larger(pair->own, a->motion_bound + b->motion_bound)) {
     *pair->apart = gap[widest];
     return 1;
@@ -134,7 +134,7 @@ static int try_faces(const struct pair *pair) {
 
 static int is_round(const struct sap_mover *a) { return a->round > 0.0; }
 
-/* across the axis of a capsule, in the plane of the line of centres */
+/* Tries the normal across the axis of a capsule, in the plane of the line of centres. */
 static int try_across(const struct pair *pair, const struct sap_mover *capsule) {
   double n[3];
   axis_of(capsule, 2, n);
@@ -145,7 +145,7 @@ static int try_across(const struct pair *pair, const struct sap_mover *capsule) 
   return try_normal(pair, n);
 }
 
-/* what faces do not know of: the line of centres, and across the axes of capsules */
+/* Tries other planes than the faces: the line of centres, and across the axes of capsules. */
 static int try_round(const struct pair *pair) {
   const struct sap_mover *a = pair->a, *b = pair->b;
   if (!is_round(a) && !is_round(b)) {

@@ -25,10 +25,10 @@ struct sap_mover {
   double centre[3], velocity[3]; /* centre of its box, m, and its velocity, m/s */
   const double *turn, *axes;     /* (3) angular velocity, (3, 3) rotation, in rows */
   double half[3], round;         /* half lengths of the box, radius around it, m */
-  double radius;                 /* bounding radius, m; INFINITY: the half space below axis 2 */
-  double motion_bound, gain;     /* m; speed added by gravity, m/s */
-  double fall;                   /* speed added by free fall in a step, m/s */
-  int32_t tree;                  /* -1: it does not move */
+  double radius;             /* bounding radius, m; INFINITY: half space below the normal, axis 2 */
+  double motion_bound, gain; /* m; speed added by gravity, m/s */
+  double fall;               /* speed added by free fall in a step, m/s */
+  int32_t tree;              /* -1: it does not move */
 };
 
 /* Returns the speed, m/s, that gravity adds in a step. A geom at rest is probably held, and gets a

@@ -7,7 +7,7 @@
 #include "mujoco/stages/recording.h"
 #include "mujoco/stages/no_rows.h"
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { NO_EQUALITY = 1 << 1, NO_FRICTION = 1 << 2, NO_LIMIT = 1 << 3, NO_CONTACT = 1 << 4 };
 enum { OVERRIDE = 1 << 0, ENERGY = 1 << 1, FORWARD_INVERSE = 1 << 2, DISCRETE_INVERSE = 1 << 3 };
 enum { ON_BODY = 5 };
@@ -30,9 +30,9 @@ static int has_tendon_friction(const sap_mujoco_world *world) {
   return any;
 }
 
-/* ---- which steps ---------------------------------------------------------------------------- */
+/* ---- conditions of lean steps --------------------------------------------------------------- */
 
-/* 1 where a step finds the rows that the engine would make in the elements of its stepper */
+/* Returns 1 if the elements of the stepper have all rows that the engine would make. */
 static int knows_rows(const sap_mujoco_world *world) {
   const double *dof_frictionloss = SAP_MODEL(world, dof_frictionloss);
   const unsigned char *jnt_limited = SAP_MODEL(world, jnt_limited);
@@ -49,8 +49,8 @@ static int knows_rows(const sap_mujoco_world *world) {
   return unknown == 0;
 }
 
-/* 1 where forces follow from the rows of contacts: of actuators that act on a body, and of geoms
- * that stick */
+/* Returns 1 if forces follow from the rows of contacts, by actuators that act on a body or by
+ * adhesive geoms. */
 static int adheres(const sap_mujoco_world *world) {
   const int *actuator_trntype = SAP_MODEL(world, actuator_trntype);
   const double *geom_adhesion = SAP_MODEL(world, geom_adhesion);
@@ -68,7 +68,8 @@ static int adheres(const sap_mujoco_world *world) {
   return any;
 }
 
-/* what violates its limits at the end of a run mostly does so when the next one starts */
+/* Reads whether the last step read rows: limits violated at the end of a run mostly are so when the
+ * next one starts. */
 static void look_back(sap_mujoco_world *world) {
   const sap_step_hooks *hooks = &world->hooks;
   if (hooks->lock) {
@@ -102,8 +103,8 @@ int sap_mujoco_is_watched(const sap_mujoco_world *world) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-/* most entries of J in a row of a contact, a limit or a friction: of two trees, where rows are
- * sparse */
+/* Returns an upper limit of the entries of J in a row of a contact, a limit or a friction: the dofs
+ * of two trees, if rows are sparse. */
 static int64_t most_entries(const sap_mujoco_world *world) {
   const sap_forest *forest = &world->stepper->forest;
   int64_t widest = world->api->mj_isSparse(world->model) ? 0 : forest->nv;
@@ -113,8 +114,9 @@ static int64_t most_entries(const sap_mujoco_world *world) {
   return widest < forest->nv ? widest : forest->nv;
 }
 
-/* With all rows a step might fail for want of memory, which lean ones should too: bytes of a row
- * and of an entry of J, with what MuJoCo needs in between, and then as much again. */
+/* Returns 1 if all rows would fit into memory. A full step might fail for want of memory, and a
+ * lean one should too. The estimate has bytes per row and per entry of J, with MuJoCo's workspace
+ * in between, and doubles the sum. */
 static int has_room_for_all(const sap_mujoco_world *world) {
   enum { MOST_ROWS_OF_CONTACT = 10, ROW = 2048, ENTRY = 64, IN_BETWEEN = 1 << 16 };
   const int64_t nv = SAP_MODEL(world, nv), ncon = SAP_DATA(world, ncon);

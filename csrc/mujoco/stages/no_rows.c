@@ -3,7 +3,7 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 
-/* of MuJoCo's enums */
+/* value of MuJoCo's enum */
 enum { JOINT_SLIDE = 2 };
 
 static int any_friction(const sap_mujoco_world *world) {
@@ -16,7 +16,7 @@ static int any_friction(const sap_mujoco_world *world) {
   return rubs > 0;
 }
 
-/* balls count as if they were always near their limit */
+/* Returns 1 if a joint may be near its limit; balls always count as near. */
 static int any_limit(const sap_mujoco_world *world) {
   const unsigned char *jnt_limited = SAP_MODEL(world, jnt_limited);
   const int *jnt_type = SAP_MODEL(world, jnt_type);

@@ -6,7 +6,7 @@
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
 
-/* the position in world->state_length */
+/* indices in world->state_length */
 enum { QPOS, QVEL, ACT, CTRL };
 
 struct size {

@@ -48,7 +48,7 @@ static void call_set_state(void *context) {
   p->world->api->mj_setState(p->world->model, p->world->data, p->from, p->spec);
 }
 
-/* sets a part of the state; 0 with the failure in the world */
+/* Sets a part of the state; returns 0 with the failure in the world. */
 static int set_state(sap_mujoco_world *world, const double *from, int spec) {
   struct part part = {world, from, spec};
   if (sap_mujoco_call(world->api, call_set_state, &part, world->end.message) < 0) {
@@ -60,7 +60,7 @@ static int set_state(sap_mujoco_world *world, const double *from, int spec) {
 
 /* ---- worlds --------------------------------------------------------------------------------- */
 
-/* what is to be told of step t of world w */
+/* Records step t of world w. */
 static void keep(struct sap_rollout *r, int64_t w, int64_t t) {
   const sap_mujoco_world *world = r->world;
   const sap_mujoco *a = world->api;

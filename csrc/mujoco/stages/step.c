@@ -13,7 +13,7 @@
 #include "mujoco/stages/no_rows.h"
 #include "mujoco/engine/world.h"
 
-/* 1 when every entry is a number within the limit; without a branch per entry */
+/* Returns 1 if every entry is a number within the limit; it has no branch per entry. */
 static int all_within(const double *x, int64_t n, double limit) {
   int64_t outside = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -41,7 +41,7 @@ static int check_state(sap_mujoco_world *world) {
   return 1;
 }
 
-/* why the stepper took no step */
+/* Records why the stepper took no step. */
 static void explain(sap_mujoco_world *world) {
   const sap_stepper *stepper = world->stepper;
   const sap_solution *s = &stepper->solution;
@@ -68,11 +68,11 @@ static void leave(const sap_mujoco_world *world) {
   }
 }
 
-/* ---- what is remembered ---------------------------------------------------------------------- */
+/* ---- the friction memory -------------------------------------------------------------------- */
 
 enum { STATE_PARTS = 4 };
 
-/* what a step leaves that is there unchanged when the next one starts */
+/* Lists the parts of the state that stay unchanged between two steps. */
 static void list_state(const sap_mujoco_world *world, double *time, struct sap_state_part *parts) {
   *time = SAP_DATA(world, time);
   parts[0] = (struct sap_state_part){time, 1};
@@ -103,7 +103,7 @@ static void mark_memory(const sap_mujoco_world *world) {
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-/* gather, solve, write back, and what there is to tell of it */
+/* Gathers, solves, writes back, and fills the record. */
 static int take_contact_part(sap_mujoco_world *world) {
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
   enter(world);
@@ -124,10 +124,10 @@ static int take_contact_part(sap_mujoco_world *world) {
   return world->end.failure == SAP_STEP_TAKEN;
 }
 
-/* of MuJoCo's enums */
+/* values of MuJoCo's enums */
 enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4, NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
 
-/* MuJoCo's stack, as its functions should leave it */
+/* The pointers of MuJoCo's stack, as its functions should leave them. */
 struct stack {
   size_t pstack, pbase;
 };
@@ -136,13 +136,13 @@ static struct stack stack_of(const sap_mujoco_world *world) {
   return (struct stack){SAP_DATA(world, pstack), SAP_DATA(world, pbase)};
 }
 
-/* gives back what functions that were left by an error had taken */
+/* Frees the stack memory of functions that an error left. */
 static void restore_stack(const sap_mujoco_world *world, const struct stack *stack) {
   SAP_SET_DATA(world, pstack, stack->pstack);
   SAP_SET_DATA(world, pbase, stack->pbase);
 }
 
-/* how often MuJoCo had no room, for contacts and for rows */
+/* Counts of how often MuJoCo had no room for contacts and for rows. */
 struct shortage {
   int contacts, rows;
 };
@@ -174,16 +174,16 @@ static void find_speculative(void *context) {
   make_rows(world);
 }
 
-/* A filter of contacts is handed the model by the position stage: there margins stay, as where
- * there are no contacts. */
+/* Returns 1 if the margins are widened. Margins stay if a contact filter is set, because the
+ * position stage passes it the model, and if there are no contacts. */
 static int is_speculative(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const int none = SAP_MODEL(world, disableflags) & (NO_CONSTRAINT | NO_CONTACT);
   return world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none;
 }
 
-/* Contacts that may close in the step, and rows; where that is more than there is room for, those
- * that the model lists. */
+/* Finds the contacts that may close in the step, and the rows. If there is no room for them, it
+ * finds the contacts that the model itself lists. */
 static void find_contacts(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   char *d = world->data;
@@ -204,7 +204,7 @@ static void find_contacts(sap_mujoco_world *world) {
   }
 }
 
-/* sensors and energy */
+/* Finds sensors and energy. */
 static void find_position_values(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
@@ -230,9 +230,8 @@ static void find_velocity_values(const sap_mujoco_world *world) {
   }
 }
 
-/* mj_fwdPosition, whose first act is to forget the energy, with a collision stage that finds what
- * may close in the step. All else is handed the model itself, as Python's callbacks know no copy of
- * it. */
+/* Does mj_fwdPosition, which first forgets the energy, with a speculative collision stage. All
+ * other functions receive the model itself, because Python's callbacks know no copy of it. */
 static void find_positions(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
@@ -245,7 +244,7 @@ static void find_positions(sap_mujoco_world *world) {
   a->mj_transmission(m, d);
 }
 
-/* mj_step1 of a state that was checked */
+/* Does mj_step1 of a checked state. */
 static void start_stages(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
@@ -263,8 +262,8 @@ static void start_stages(sap_mujoco_world *world) {
   }
 }
 
-/* Checks the state, and MuJoCo's stages up to the velocity-dependent ones; 0 with the failure in
- * the world. */
+/* Checks the state, and runs MuJoCo's stages up to the velocity-dependent ones; returns 0 with the
+ * failure in the world. */
 static int start_step(sap_mujoco_world *world) {
   if (!check_state(world)) {
     return 0;
@@ -287,7 +286,7 @@ static void find_forces(const sap_mujoco_world *world) {
   }
 }
 
-/* all that comes before contact */
+/* Runs all stages before contact. */
 static void find_smooth_forces(void *context) {
   sap_mujoco_world *world = context;
   const sap_mujoco_options options = sap_mujoco_read_options(world->api, world->model);
@@ -298,7 +297,7 @@ static void find_smooth_forces(void *context) {
   }
 }
 
-/* contact, and all that comes after it */
+/* Runs the contact part, and all stages after it. */
 static void end_step(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const void *m = world->model;
@@ -307,7 +306,7 @@ static void end_step(sap_mujoco_world *world) {
     return;
   }
   if (!world->lean) {
-    /* sensors have to see our forces, not what was computed before */
+    /* sensors have to see the new forces, not those computed before */
     SAP_SET_DATA(world, flg_rnepost, 0);
     a->mj_sensorAcc(m, d);
   }
@@ -324,7 +323,7 @@ static void take_step(void *context) {
   }
 }
 
-/* calls body(world), which notes a failure in the world; an error of MuJoCo is one too */
+/* Calls body(world), which records a failure in the world; an error of MuJoCo is also recorded. */
 static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
   const sap_mujoco *a = world->api;
   const struct stack stack = stack_of(world);
@@ -419,7 +418,7 @@ int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* The ways on after an attempt at a step. */
+/* The possible actions after an attempt at a step. */
 enum next {
   DONE,
   TAKE_FULL_STEP, /* a lean step failed: take it in full, or fail with the results of a full one */

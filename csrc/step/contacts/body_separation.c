@@ -7,11 +7,12 @@
 
 enum { POSE = 12 };
 
-/* Beyond, sums of what bodies at rest move lose digits: here less than `error` in 1e8 steps, m. */
+/* Farther away, sums of the motion of bodies at rest lose digits: here less than `error` in 1e8
+ * steps, m. */
 static const double farthest = 100.0, error = 1e-6;
 
-/* n (n - first) for all n <= n_geoms bodies that have so few pairs; all of them may come after the
- * first that moves, even those that stay */
+/* Returns the largest n (n - first) for n <= n_geoms bodies with few enough pairs. All bodies may
+ * come after the first that moves, even static ones. */
 static size_t most_kept(const struct sap_body_separation *gaps) {
   const size_t n = (size_t)gaps->n_geoms;
   const size_t all = n * n, few = 2 * SAP_MOST_BODY_PAIRS + 128;
@@ -38,7 +39,8 @@ void sap_body_separation_forget(struct sap_body_separation *gaps) {
   gaps->are_known = 0;
 }
 
-/* Squared, and the pose is noted. Sums in pairs, as a chain of twelve would wait for each. */
+/* Returns the square of the step, and stores the pose. It sums in pairs, because a chain of twelve
+ * sums would be slow. */
 static double step_of(double *restrict pose, const double *restrict centre,
                       const double *restrict axes, double reach) {
   double square[POSE];

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Entries up to here, m, are those of no lever arm, as of a point in the centre of a ball joint or
- * on the axis of a hinge: what round-off leaves of it would take 1e33 N to move. */
+/* Entries up to here, m, have no lever arm, such as a point in the centre of a ball joint or on the
+ * axis of a hinge. It would take 1e33 N to move their round-off. */
 static const double NO_ARM = 1e-9;
 
-/* One side of a contact: the block of its tree is set, or added to where the other side is in the
+/* Adds one side of a contact: the block of its tree is set, or added to if the other side is in the
  * same tree. Returns the number of entries of the block. */
 static int64_t add_side(const struct sap_movers *movers, const sap_model_state *state,
                         const struct sap_motion *motion, const double *axes, const double *p,
@@ -26,7 +26,7 @@ static int64_t add_side(const struct sap_movers *movers, const sap_model_state *
   return length;
 }
 
-/* 1 when any of the n entries has a lever arm */
+/* Returns 1 if any of the n entries has a lever arm. */
 static int any_moves(const double *x, int64_t n) {
   int64_t i = 0;
   while (i < n && fabs(x[i]) <= NO_ARM) {

@@ -31,7 +31,7 @@ void sap_friction_memory_forget(sap_friction_memory *memory) {
   memory->marked = 0;
 }
 
-/* ---- the state that it holds for ------------------------------------------------------------ */
+/* ---- the state of the memory ---------------------------------------------------------------- */
 
 static size_t bytes_of(const struct sap_state_part *part) {
   return (size_t)part->n * sizeof *part->values;
@@ -77,7 +77,7 @@ static void carve(void *context, struct sap_arena *arena) {
   list->table = sap_arena_take(arena, (size_t)list->capacity, sizeof *list->table);
 }
 
-/* where to look for a pair first */
+/* Returns the first place of a pair in the table. */
 static int64_t hash(const struct sap_remembered_list *list, int64_t key) {
   const uint64_t mixed = (uint64_t)key * 0x9E3779B97F4A7C15u; /* 2^64 over the golden ratio */
   return (int64_t)(mixed >> 32) & (list->capacity - 1);
@@ -94,7 +94,7 @@ static struct sap_remembered_pair *find(const struct sap_remembered_list *list, 
   }
 }
 
-/* of two entries with one key the first is found */
+/* Inserts a pair; of two entries with one key the first is found. */
 static void insert(struct sap_remembered_list *list, int32_t pair) {
   int64_t at = hash(list, list->pairs[pair].key);
   while (list->table[at] >= 0) {
@@ -103,7 +103,7 @@ static void insert(struct sap_remembered_list *list, int32_t pair) {
   list->table[at] = pair;
 }
 
-/* positions from the centre of the pair, and its extent */
+/* Finds the positions from the centre of the pair, and its extent. */
 static void centre(struct sap_remembered_list *list, struct sap_remembered_pair *pair) {
   double squares = 0;
   for (int j = 0; j < 3; ++j) {
@@ -123,7 +123,7 @@ static void centre(struct sap_remembered_list *list, struct sap_remembered_pair 
   pair->extent = sqrt(squares);
 }
 
-/* contacts of two geoms lie side by side in the gather */
+/* Lists the pairs; contacts of two geoms are adjacent in the gather. */
 static void list_pairs(struct sap_remembered_list *list, const struct sap_gather *gather) {
   const struct sap_listed_contact *contacts = gather->contacts;
   int32_t end = 0;
@@ -144,7 +144,7 @@ static void list_pairs(struct sap_remembered_list *list, const struct sap_gather
 
 /* ---- from one step to the next -------------------------------------------------------------- */
 
-/* the nearest contact of a pair that is not taken, or NULL */
+/* Returns the nearest contact of a pair that no other has inherited, or NULL. */
 static struct sap_remembered_contact *nearest(const struct sap_remembered_list *list,
                                               const struct sap_remembered_pair *pair,
                                               const double *p) {
@@ -163,7 +163,7 @@ static struct sap_remembered_contact *nearest(const struct sap_remembered_list *
   return found;
 }
 
-/* bounds of the contacts of a pair that was there before */
+/* Finds the bounds of the contacts of a pair that was there before. */
 static void match(const struct sap_remembered_list *before, const struct sap_remembered_pair *old,
                   const struct sap_remembered_list *now, const struct sap_remembered_pair *pair,
                   const struct sap_gather *gather) {

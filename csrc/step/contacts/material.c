@@ -4,7 +4,7 @@
 
 #include "step/contacts/listed_contact.h"
 
-/* 1 where `key` is in the sorted pair_key */
+/* Returns 1 if `key` is in the sorted pair_key. */
 static int is_listed(const struct sap_forest *f, int64_t key) {
   int32_t low = 0, high = f->n_pairs;
   while (low < high) {
@@ -18,7 +18,7 @@ static int is_listed(const struct sap_forest *f, int64_t key) {
   return low < f->n_pairs && f->pair_key[low] == key;
 }
 
-/* the core of a geom, where it is reached before that of the pair so far */
+/* Adds the core of a geom, if it is reached before that of the pair so far. */
 static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
                         struct sap_material *pair) {
   const double delta = f->barrier[geom] != SAP_BARRIER_NONE ? f->delta[geom] / share : INFINITY;
@@ -29,7 +29,7 @@ static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
   }
 }
 
-/* mu follows from the geoms: from a material of one of them at least */
+/* Returns 1 if mu follows from the geoms: at least one of their materials gives it. */
 static int8_t is_given(const struct sap_forest *f, int32_t geom1, int32_t geom2) {
   const int given = !f->friction_given || f->friction_given[geom1] || f->friction_given[geom2];
   return given && !is_listed(f, sap_pair_key(f, geom1, geom2));

@@ -113,7 +113,7 @@ sap_status sap_patches_find(struct sap_patches *patches, const sap_model_state *
 
 /* ---- contacts ------------------------------------------------------------------------------- */
 
-/* two tangents of a unit vector n (Duff et al. 2017), then n itself */
+/* Finds two tangents of a unit vector n (Duff et al. 2017); n follows. */
 static void complete(const double *n, double *axes) {
   const double sign = copysign(1.0, n[2]), a = -1.0 / (sign + n[2]), b = n[0] * n[1] * a;
   const double t[9] = {1.0 + sign * n[0] * n[0] * a,
@@ -150,7 +150,7 @@ struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,
   struct sap_face_contact contact;
   complete(n, contact.axes);
 
-  /* of the compliance 1/g_A + 1/g_B = 1/g side A has the share g/g_A */
+  /* side A has the share g/g_A of the compliance 1/g_A + 1/g_B = 1/g */
   const double share = 1.0 / (1.0 + s->g_a[face] / s->g_b[face]);
   const double tau_a = forest->dissipation_time[geom[0]], tau_b = forest->dissipation_time[geom[1]];
   contact.tau_d = share * tau_a + (1.0 - share) * tau_b;

@@ -5,10 +5,10 @@
 
 #include "base/arithmetic.h"
 
-/* entries in a row that two geoms may have */
+/* number of consecutive entries that two geoms may have */
 enum { PLACES = 8 };
 
-/* normals that differ by less are one */
+/* normals that differ by less are equal */
 static const double same = 1e-12;
 
 static size_t followed_size(const struct sap_separation_bounds *gaps) {

@@ -13,8 +13,8 @@ void sap_torsional_contacts_carve(struct sap_torsional_contacts *gather, struct 
   gather->nJ = 0;
 }
 
-/* mu (3) from the coefficients of a contact of `dim` dimensions: 1 where any is left, 0 for none,
- * -1 where one is not finite */
+/* Finds mu (3) from the coefficients of a contact of `dim` dimensions. Returns 1 if any is left, 0
+ * for none, -1 if one is not finite. */
 static int take_friction(const double *friction, int32_t dim, double *mu) {
   int any = 0;
   for (int32_t k = 0; k < 3; ++k) {
@@ -28,8 +28,8 @@ static int take_friction(const double *friction, int32_t dim, double *mu) {
   return any;
 }
 
-/* J of a contact between two geoms, the block of each tree after the other; its length, 0 when it
- * is zero */
+/* Writes J of a contact between two geoms, the blocks of the trees one after the other. Returns its
+ * length, 0 if it is zero. */
 static int64_t gather_turning(const struct sap_forest *forest, const struct sap_motion *one,
                               const struct sap_motion *two, const double *frame, const double *cdof,
                               double *J) {

@@ -22,7 +22,7 @@ static sap_status check_lengths(const struct sap_forest *f, sap_error *error) {
   return SAP_OK;
 }
 
-/* arrays that have entries are there */
+/* Checks that all arrays with entries are set. */
 static sap_status check_given(const struct sap_forest *f, sap_error *error) {
   const struct {
     const char *name;
@@ -58,7 +58,8 @@ static sap_status check_given(const struct sap_forest *f, sap_error *error) {
   return SAP_OK;
 }
 
-/* trees tile the dofs in order, and parents lie before their children in the same tree */
+/* Checks that trees tile the dofs in order, and that parents lie before their children in the same
+ * tree. */
 static sap_status check_dofs(const struct sap_forest *f, sap_error *error) {
   int32_t next = 0;
   for (int32_t t = 0; t < f->n_trees; ++t) {
@@ -89,7 +90,7 @@ static sap_status check_dofs(const struct sap_forest *f, sap_error *error) {
   return SAP_OK;
 }
 
-/* each row of M stays inside its tree and ends on the diagonal */
+/* Checks that each row of M stays inside its tree and ends on the diagonal. */
 static sap_status check_mass_pattern(const struct sap_forest *f, sap_error *error) {
   for (int32_t t = 0; t < f->n_trees; ++t) {
     const int32_t first = f->tree_dofadr[t];
@@ -116,7 +117,7 @@ static sap_status check_mass_pattern(const struct sap_forest *f, sap_error *erro
   return SAP_OK;
 }
 
-/* each row of D stays inside its tree */
+/* Checks that each row of D stays inside its tree. */
 static sap_status check_slope_pattern(const struct sap_forest *f, sap_error *error) {
   for (int32_t t = 0; t < f->n_trees && f->nD > 0; ++t) {
     const int32_t first = f->tree_dofadr[t], last = first + f->tree_dofnum[t];
@@ -138,7 +139,7 @@ static sap_status check_slope_pattern(const struct sap_forest *f, sap_error *err
   return SAP_OK;
 }
 
-/* a body with dofs of its own lies in the tree of its last dof */
+/* Checks that a body with dofs of its own lies in the tree of its last dof. */
 static sap_status check_bodies(const struct sap_forest *f, sap_error *error) {
   for (int32_t b = 0; b < f->n_bodies; ++b) {
     const int32_t count = f->body_dofnum[b], first = f->body_dofadr[b], tree = f->body_treeid[b];

@@ -41,7 +41,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   sap_slopes_carve(&motion->slopes, arena);
 }
 
-/* where the entries of M go in the blocks of A */
+/* Lists the places of the entries of M in the blocks of A. */
 static void list_mass_entries(struct sap_free_motion *motion) {
   const struct sap_forest *f = motion->forest;
   struct sap_mass_entry *entry = motion->mass_entries;
@@ -59,7 +59,7 @@ static void list_mass_entries(struct sap_free_motion *motion) {
   }
 }
 
-/* the branches of each tree: of all that A may have, from M and D */
+/* Finds the branches of each tree, from all entries that M and D may give A. */
 static void find_branches(struct sap_free_motion *motion) {
   const struct sap_forest *f = motion->forest;
   double *A = motion->A;
@@ -83,7 +83,7 @@ static void find_branches(struct sap_free_motion *motion) {
 }
 
 void sap_free_motion_prepare(struct sap_free_motion *motion) {
-  /* entries of A outside the pattern of M stay zero from here on, where there is no D */
+  /* if there is no D, entries of A outside the pattern of M stay zero from here on */
   const struct sap_forest *f = motion->forest;
   list_mass_entries(motion);
   find_branches(motion);
@@ -98,7 +98,7 @@ void sap_free_motion_prepare(struct sap_free_motion *motion) {
 
 /* ---- one tree ------------------------------------------------------------------------------- */
 
-/* adds dt times the slopes of the damping forces to the diagonal of a block of A */
+/* Adds dt times the slopes of the damping forces to the diagonal of a block of A. */
 static void add_damping(const struct sap_forest *f, int32_t tree, double dt, const double *qvel,
                         double *A) {
   const int32_t first = f->tree_dofadr[tree], n = f->tree_dofnum[tree];
@@ -128,7 +128,7 @@ double sap_free_motion_multiply(const struct sap_free_motion *motion, int32_t tr
       f->tree_dofnum[tree], motion->strips + f->tree_dofadr[tree], S, x, motion->image);
 }
 
-/* a* = A^-1 f of a damped tree; 0 when A is not positive definite */
+/* Finds a* = A^-1 f of a damped tree; returns 0 if A is not positive definite. */
 static int solve(struct sap_free_motion *motion, int32_t tree, const double *A, const double *force,
                  double *a_star) {
   const int32_t n = motion->forest->tree_dofnum[tree];
@@ -141,7 +141,7 @@ static int solve(struct sap_free_motion *motion, int32_t tree, const double *A, 
   return 1;
 }
 
-/* A = M of a tree */
+/* Sets A = M for a tree. */
 static void set_mass(const struct sap_free_motion *motion, int32_t tree, const double *M,
                      double *A) {
   if (motion->forest->nD > 0) {
@@ -156,8 +156,8 @@ static void set_mass(const struct sap_free_motion *motion, int32_t tree, const d
   }
 }
 
-/* Adds all smooth forces to A and finds a*; 0, with the mass matrix alone in A, where that is not
- * positive definite. */
+/* Adds the slopes of all smooth forces to A and finds a*. Returns 0, with the mass matrix alone in
+ * A, if the sum is not positive definite. */
 static int take_slopes(struct sap_free_motion *motion, int32_t tree, double dt, const double *M,
                        const double *force, double *A, double *a_star) {
   sap_slopes_add(&motion->slopes, tree, dt, A);
@@ -210,7 +210,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   return *index >= 0 ? SAP_FAULT_FORCE : SAP_FAULT_NONE;
 }
 
-/* change = dt A^-1 of the forces of controllers that act on a tree */
+/* Adds the velocity change dt A^-1 f by the forces f of controllers that act on a tree. */
 static void add_controllers(struct sap_free_motion *motion, int32_t tree, double dt,
                             const double *to_others) {
   const int32_t first = motion->forest->tree_dofadr[tree], n = motion->forest->tree_dofnum[tree];

@@ -12,7 +12,7 @@ void sap_slopes_carve(struct sap_slopes *slopes, struct sap_arena *arena) {
   slopes->act = sap_arena_take(arena, some ? (size_t)f->n_trees : 0, 1);
 }
 
-/* takes -Kd m m^T out of D, where D has entries */
+/* Removes -Kd m m^T from D, where D has entries. */
 static void take_out(const struct sap_slopes *slopes, const struct sap_engine_jacobian *moment,
                      double Kd) {
   const struct sap_forest *f = slopes->forest;

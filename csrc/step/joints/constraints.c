@@ -66,7 +66,8 @@ static void list_frictions(struct sap_element_gather *g) {
   }
 }
 
-/* most rows of limits and controllers, and their entries of J, which are there in any step */
+/* Counts upper limits of the rows of limits and controllers, and of their entries of J, for any
+ * step. */
 static void count_lasting(struct sap_element_gather *g) {
   const struct sap_elements *e = g->elements;
   const struct sap_forest *f = g->forest;
@@ -134,7 +135,7 @@ static int set_fault(enum sap_fault value, int64_t at, enum sap_fault *fault, in
   return 0;
 }
 
-/* one more than the largest number that rows of a type may have */
+/* Returns one more than the largest id of rows of a type. */
 static int32_t end_of_ids(const struct sap_element_gather *g, int32_t type) {
   const struct sap_elements *e = g->elements;
   return type == SAP_ROW_EQUALITY       ? e->n_equalities
@@ -143,7 +144,7 @@ static int32_t end_of_ids(const struct sap_element_gather *g, int32_t type) {
                                         : e->n_tendons;
 }
 
-/* most entries of J of the rows [begin, end), which are of one type */
+/* Returns an upper limit of the entries of J of the rows [begin, end), which are of one type. */
 static int64_t most_entries(const struct sap_element_gather *g,
                             const struct sap_element_state *state, int32_t begin, int32_t end) {
   const int32_t type = state->efc_type[begin];
@@ -159,8 +160,8 @@ static int64_t most_entries(const struct sap_element_gather *g,
   return entries;
 }
 
-/* Most rows, and entries of J, that this step can have. Checks the engine's rows and counts those
- * that are not of contacts. 0 with a fault. */
+/* Finds upper limits of the rows and entries of J in this step. Checks the engine's rows and counts
+ * those other than contact rows. Returns 0 with a fault. */
 static int measure(struct sap_element_gather *g, const struct sap_element_state *state, size_t *n,
                    size_t *nJ, enum sap_fault *fault, int64_t *index) {
   const int32_t n_frictions = g->left_out ? g->n_frictions : 0;
@@ -239,7 +240,7 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
   return 1;
 }
 
-/* 0 where the rows are not those of the elements */
+/* Gathers the equalities; returns 0 if the rows are not those of the elements. */
 static int gather_equalities(struct sap_element_cursor *at, const struct sap_element_state *state) {
   const struct sap_element_gather *g = at->gather;
   for (int32_t i = 0; i < g->n_engine_rows;) {
@@ -266,14 +267,14 @@ static int gather_equalities(struct sap_element_cursor *at, const struct sap_ele
 
 /* ---- friction loss -------------------------------------------------------------------------- */
 
-/* frictions of n dofs, and their rows of the engine, from `row` on, or -1 */
+/* The frictions of n dofs, and their rows of the engine from `row` on, or -1. */
 struct frictions {
   int32_t n, row;
   const int32_t *dof;
   const double *force;
 };
 
-/* as the engine's rows tell, or as the elements do where it was not asked for these */
+/* Finds the frictions in the engine's rows, or in the elements if the engine made no such rows. */
 static struct frictions find_frictions(const struct sap_element_gather *g,
                                        const struct sap_element_state *state) {
   int32_t begin = 0;
@@ -291,8 +292,8 @@ static struct frictions find_frictions(const struct sap_element_gather *g,
                             state->efc_frictionloss + begin};
 }
 
-/* Frictions of dofs, each a constraint of its own: array by array, as a robot may have one for each
- * joint. */
+/* Gathers the frictions of dofs, each a constraint. It goes array by array, because a robot may
+ * have one for each joint. */
 static void gather_dof_frictions(struct sap_element_cursor *at,
                                  const struct sap_element_state *state) {
   struct sap_element_gather *g = at->gather;
@@ -324,7 +325,7 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
   at->J += n;
 }
 
-/* friction of a tendon, row i of the engine */
+/* Gathers the friction of a tendon, row i of the engine. */
 static int gather_tendon_friction(struct sap_element_cursor *at,
                                   const struct sap_element_state *state, int32_t i) {
   struct sap_element_gather *g = at->gather;
@@ -355,7 +356,7 @@ static int gather_frictions(struct sap_element_cursor *at, const struct sap_elem
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-/* closes the group of the constraints since the last one */
+/* Closes the group of the constraints since the last one. */
 static void end_group(struct sap_element_cursor *at, int group, const double *J) {
   struct sap_element_gather *g = at->gather;
   const int32_t first = at->first;

@@ -23,7 +23,7 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
     sap_add_row(row, -state->actuator_force[output], g->change);
     row->n = moved ? row->n : 0;
   }
-  /* what is left of the actuator forces of dofs whose total is bounded */
+  /* remainder of the actuator forces of dofs with a bounded total */
   for (int32_t c = 0; c < e->n_controllers; ++c) {
     const int32_t dof = e->controller_dof[c];
     if (dof >= 0 && !is_off(-1, state->disabled)) {
@@ -38,7 +38,8 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
   return 1;
 }
 
-/* bounds of the force of controller c: its own, and what others leave of the total of its dof */
+/* Finds the bounds of the force of controller c: its own, and the remainder of the total of its
+ * dof. */
 static void find_range(const struct sap_element_gather *g, const struct sap_element_state *state,
                        int32_t c, double *range) {
   const struct sap_elements *e = g->elements;

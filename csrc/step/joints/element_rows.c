@@ -23,7 +23,7 @@ struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                       elements->ten_J_colind + start, state->ten_J + start};
 }
 
-/* sap_row_moves() of a row with all columns: trees are runs of them */
+/* Does sap_row_moves() for a row with all columns: trees are runs of them. */
 static int dense_row_moves(const struct sap_element_gather *gather, const double *value,
                            const int32_t *tree) {
   const struct sap_forest *forest = gather->forest;
@@ -59,7 +59,7 @@ int sap_long_row_moves(const struct sap_element_gather *gather,
   return any;
 }
 
-/* part of the row in a tree, times `scale` */
+/* Copies the part of the row in a tree, times `scale`. */
 static void copy_row(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
                      int32_t tree, double scale, double *J) {
   const int32_t first = gather->forest->tree_dofadr[tree], n = gather->forest->tree_dofnum[tree];

@@ -47,7 +47,7 @@ static sap_status check_numbers(const char *name, int64_t n, const double *x, sa
   return SAP_OK;
 }
 
-/* lower <= 0 <= upper */
+/* Checks lower <= 0 <= upper. */
 static sap_status check_bounds(const char *name, int64_t n, const double *x, sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {
     if (!(x[2 * i] <= 0.0)) {
@@ -62,7 +62,7 @@ static sap_status check_bounds(const char *name, int64_t n, const double *x, sap
 
 /* ---- indices -------------------------------------------------------------------------------- */
 
-/* pairs of trees; the second is another tree than the first, and -1 where the first is < 0 */
+/* Checks pairs of trees: the two differ, and the second is -1 if the first is < 0. */
 static sap_status check_trees(const char *name, int64_t n, const int32_t *tree, int32_t least,
                               const struct sap_forest *forest, sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {

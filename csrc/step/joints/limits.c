@@ -10,8 +10,8 @@ static void append_limit(struct sap_element_gather *g, struct sap_row_label labe
   g->value[2][row] = tau_d;
 }
 
-/* Angle (from 0 to pi) and axis of a quaternion (w, x, y, z) of any length but 0; (1, 0, 0) without
- * a rotation. */
+/* Returns the angle (from 0 to pi) and the axis of a quaternion (w, x, y, z) of any length but 0;
+ * the axis is (1, 0, 0) without a rotation. */
 static double angle_of(const double *quaternion, double *axis) {
   const double w = quaternion[0], *v = quaternion + 1;
   const double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
@@ -20,7 +20,7 @@ static double angle_of(const double *quaternion, double *axis) {
     axis[1] = axis[2] = 0.0;
     return 0.0;
   }
-  /* the shorter way round */
+  /* the sign takes the shorter way round */
   const double sign = w < 0.0 ? -1.0 : 1.0;
   for (int i = 0; i < 3; ++i) {
     axis[i] = sign * v[i] / length;
@@ -28,7 +28,7 @@ static double angle_of(const double *quaternion, double *axis) {
   return 2.0 * atan2(length, fabs(w));
 }
 
-/* the one side of a ball's limit, which never waits */
+/* Gathers the one side of a ball's limit, which is never inactive. */
 static void gather_ball_limit(struct sap_element_cursor *at, const double *quaternion, int32_t l) {
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
@@ -45,7 +45,7 @@ static void gather_ball_limit(struct sap_element_cursor *at, const double *quate
   sap_append_constraint(at, 1, tree);
 }
 
-/* both sides of a hinge or a slide */
+/* Gathers both sides of a hinge or a slide. */
 static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
@@ -129,8 +129,8 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
   return 1;
 }
 
-/* Finds the limits that the engine lists, which are in the same order as ours: they take the force
- * of the side that is nearest to them. */
+/* Finds the limits that the engine lists, which are in the same order as the sides here. Each takes
+ * the force of the side nearest to it. */
 static void match_limits(struct sap_element_gather *g, const struct sap_element_state *state,
                          int32_t begin) {
   const double *phi0 = g->value[0];

@@ -6,7 +6,7 @@
 #include "step/joints/element_rows.h"
 #include "problem/regularization/regularization.h"
 
-/* what a violation of its own may be corrected with, in terms of how fast it grows */
+/* ratio of the free correction speed to the growth of the violation */
 static const double own = 2.0;
 
 static double free_speed(int driven, double speed) { return driven ? SAP_DRIVEN * speed : speed; }
@@ -25,7 +25,7 @@ double sap_release_of(const struct sap_violation *row, double speed) {
   return fmax(free_speed(row->driven, speed) / own, rate * row->depth);
 }
 
-/* notes where the constants of a row are read, and returns 1 where it was left out */
+/* Records whether the constants of a row are read, and returns 1 if the row was left out. */
 static int misses(const struct sap_release *release, const struct sap_violation *row,
                   double speed) {
   const int reads = !is_free(row, speed);
@@ -37,12 +37,12 @@ double sap_driven_force(double dt, double speed, double D, double I) {
   return sap_four_pi_squared * speed * D * (1.0 - I) / (I * dt);
 }
 
-/* sums over the motion y = diag(M)^-1 J^T */
+/* Sums over the motion y = diag(M)^-1 J^T. */
 struct motion {
   double Jy, yMy, yAy, yAdv;
 };
 
-/* Adds the sums over n velocities from `begin` on, whose block of A begins at A. Without A the sums
+/* Adds the sums over n velocities from `begin` on; their block of A begins at A. Without A the sums
  * with it are left out. */
 static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *A,
                        const double *J, struct motion *sum) {
@@ -81,8 +81,8 @@ static const double *block_of(const struct sap_release *release, int32_t tree) {
   return A;
 }
 
-/* The motion of row r of a constraint of `size` rows, with or without the sums of A. `dof` is the
- * only velocity of the first tree that the row moves, or -1. */
+/* Returns the motion of row r of a constraint of `size` rows, with or without the sums of A. `dof`
+ * is the only velocity of the first tree that the row moves, or -1. */
 static struct motion motion_of(const struct sap_release *release, const int32_t trees[2],
                                int32_t dof, int32_t size, int32_t r, const double *J, int with_A) {
   const struct sap_forest *f = release->forest;
@@ -106,7 +106,7 @@ static struct motion motion_of(const struct sap_release *release, const int32_t 
   return sum;
 }
 
-/* velocity of row r of a constraint of `size` rows in one or two trees */
+/* Returns the velocity of row r of a constraint of `size` rows in one or two trees. */
 static double row_velocity(const struct sap_forest *forest, const int32_t trees[2], int32_t size,
                            int32_t r, const double *J, const double *v) {
   double sum = 0.0;
@@ -121,7 +121,7 @@ static double row_velocity(const struct sap_forest *forest, const int32_t trees[
   return sum;
 }
 
-/* w_1 of the rows of a constraint */
+/* Returns w_1 of the rows of a constraint. */
 static double undamped_mass(const struct sap_release *release, const int32_t trees[2], int32_t dof,
                             int32_t size, const double *J) {
   double squares = 0.0;
@@ -133,7 +133,8 @@ static double undamped_mass(const struct sap_release *release, const int32_t tre
   return sqrt(squares) / size;
 }
 
-/* most impulse at rest of a row that is corrected towards `sign`, by its implicit damping */
+/* Returns the upper limit, by implicit damping, of the impulse at rest of a row that is corrected
+ * towards `sign`. */
 static double most_impulse(const struct motion *m, double w_1, double sign, double full,
                            double speed) {
   if (!(m->yAy > 2.0 * m->yMy)) {
@@ -143,7 +144,7 @@ static double most_impulse(const struct motion *m, double w_1, double sign, doub
   return fmax(sap_four_pi_squared * fmin(full, SAP_HELD * speed) / w_1, 2.0 * holding);
 }
 
-/* the engine's numbers of its row, or NULL */
+/* Returns the engine's constants of its row, or NULL. */
 static const double *constants_of(const struct sap_release *release, int32_t row) {
   return release->KBIP && row >= 0 ? release->KBIP + 4 * (int64_t)row : NULL;
 }
@@ -171,7 +172,8 @@ static int is_driven(const struct sap_element_gather *g, int64_t at) {
   return driven && g->label[at].element == SAP_ELEMENT_EQUALITY && driven[g->label[at].index];
 }
 
-/* bounds the pull of a driven row by F, which it returns: INFINITY where the engine is not known */
+/* Bounds the pull of a driven row by F, and returns F; INFINITY if the engine's constants are not
+ * known. */
 static double bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
                          int64_t at, double speed) {
   const double *KBIP = constants_of(release, g->label[at].row);
@@ -184,7 +186,8 @@ static double bound_pull(const struct sap_release *release, const struct sap_ele
   return INFINITY;
 }
 
-/* rows of constraint c of a group, whose J begins at J and whose first row is `at` */
+/* Finds the release of the rows of constraint c of a group; its J begins at J and its first row is
+ * `at`. */
 static void release_rows(const struct sap_release *release, struct sap_element_gather *g,
                          const sap_constraints *group, int32_t c, const double *J, int64_t at) {
   const struct sap_forest *f = release->forest;

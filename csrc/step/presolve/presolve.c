@@ -6,11 +6,12 @@
 #include "base/arithmetic.h"
 #include "constraints/laws/clamp.h"
 
-/* Sweeps: at most so many, and so many rows in all, but some at least. What is left of the edges of
- * cloth after 20 is less than half of what MuJoCo's soft ones give, and the next step goes on. */
+/* Limits of sweeps: their number, the rows swept in all, and the least number. After 20 sweeps the
+ * error of the edges of cloth is less than half of that with MuJoCo's soft edges, and the next step
+ * goes on. */
 enum { MOST_SWEEPS = 100, LEAST_SWEEPS = 20, MOST_ROWS_SWEPT = 1 << 14 };
 
-/* of the largest correction of the first sweep */
+/* ratio to the largest correction of the first sweep */
 static const double enough = 1e-9;
 
 /* ---- workspace ------------------------------------------------------------------------------ */
@@ -36,7 +37,7 @@ static void carve_listed(struct sap_presolve *presolve, struct sap_arena *arena)
   presolve->level_end = sap_arena_take(arena, n + 1, sizeof(int64_t));
 }
 
-/* 1 where there is anything to hold in any step */
+/* Returns 1 if some step may have constraints for the presolve. */
 static int is_needed(const struct sap_elements *e) {
   int needed = e && e->n_flexes > 0;
   for (int32_t t = 0; e && t < e->n_tendons; ++t) {
@@ -81,7 +82,7 @@ static int32_t dof_of(const struct sap_engine_jacobian *J, int32_t i) {
   return J->column == NULL ? i : J->column[i];
 }
 
-/* Lists and marks the trees that a row moves and returns how many, or -1 for a column that is no
+/* Lists and marks the trees that a row moves and returns their number, or -1 if a column is no
  * dof. */
 static int32_t mark_trees(struct sap_presolve *presolve, const struct sap_engine_jacobian *J) {
   const struct sap_element_gather *g = presolve->elements;
@@ -101,7 +102,7 @@ static int32_t mark_trees(struct sap_presolve *presolve, const struct sap_engine
   return known ? n : -1;
 }
 
-/* entries of a row where its trees are marked, and have a place */
+/* Writes the entries of a row; its trees are marked and have a place. */
 static void put_entries(struct sap_presolve *presolve, const struct sap_presolve_row *row) {
   const int32_t *tree_of = presolve->elements->dof_tree;
   for (int32_t i = 0; i < row->J.n; ++i) {
@@ -112,7 +113,7 @@ static void put_entries(struct sap_presolve *presolve, const struct sap_presolve
   }
 }
 
-/* room that a row takes, at most */
+/* Adds an upper limit of the memory that a row takes. */
 static void count(struct sap_presolve *presolve, const struct sap_presolve_row *row) {
   const struct sap_forest *f = presolve->elements->forest;
   const int64_t entries = (int64_t)row->J.n * presolve->widest;
@@ -121,7 +122,7 @@ static void count(struct sap_presolve *presolve, const struct sap_presolve_row *
   presolve->n_entries += entries < f->nv ? entries : f->nv;
 }
 
-/* counts a row, or keeps it where there is room by now; 0 where it is not of this forest */
+/* Counts a row, or keeps it if `keep`; returns 0 if it does not belong to this forest. */
 static int add(struct sap_presolve *presolve, struct sap_presolve_row row, int keep) {
   if (!keep) {
     count(presolve, &row);
@@ -149,12 +150,12 @@ static int add(struct sap_presolve *presolve, struct sap_presolve_row row, int k
   return n >= 0;
 }
 
-/* the least velocity of what may not close, at a distance */
+/* Returns the lower bound of the velocity of a gap that must not close. */
 static double least_velocity(double phi0, double dt) {
   return -phi0 / (phi0 > 0.0 ? dt : SAP_PRESOLVE_TIME);
 }
 
-/* the engine's row of a limit whose distance is nearest to phi0, or -1 */
+/* Returns the engine's row of a tendon limit with the distance nearest to phi0, or -1. */
 static int32_t engine_row_of(const struct sap_element_state *state, int32_t tendon, double phi0) {
   int32_t best = -1;
   for (int32_t i = 0; i < state->n_rows && state->efc_type[i] < SAP_ROW_CONTACT; ++i) {
@@ -208,7 +209,7 @@ static int add_engine_rows(struct sap_presolve *presolve, const struct sap_eleme
   return 1;
 }
 
-/* the normal and what friction there is, or the edges of a pyramid, which have no friction */
+/* Adds the normal and the friction rows, or the edges of a pyramid, which have no friction. */
 static int add_contact(struct sap_presolve *presolve, const struct sap_element_state *state,
                        const struct sap_contact_list *contacts, int32_t i, enum sap_cone cone,
                        double dt, int keep) {
@@ -259,8 +260,8 @@ static int add_rows(struct sap_presolve *presolve, const struct sap_element_stat
          add_contacts(presolve, state, contacts, cone, dt, keep);
 }
 
-/* A row is of the level after the last one of a row before it that moves a tree of its own;
- * friction is of a later one than its normal, whatever moves along that. */
+/* Finds the levels. A row is on the level after the last earlier row that moves a tree of its own.
+ * Friction is on a later level than its normal. */
 static void find_levels(struct sap_presolve *presolve) {
   memset(presolve->next, 0, sizeof *presolve->next * (size_t)presolve->elements->forest->n_trees);
   memset(presolve->level_end, 0, sizeof *presolve->level_end * ((size_t)presolve->n + 1));
@@ -287,7 +288,7 @@ static void find_levels(struct sap_presolve *presolve) {
 
 /* ---- impulses ------------------------------------------------------------------------------- */
 
-/* A^-1 J^T and w of a row; a block that cannot be factored does not move */
+/* Finds A^-1 J^T and w of a row; a block that cannot be factored does not move. */
 static void find_response(struct sap_presolve *presolve, struct sap_presolve_row *row, int64_t end,
                           struct sap_free_motion *motion) {
   for (int64_t p = row->part; p < end; ++p) {
@@ -307,8 +308,8 @@ static void find_response(struct sap_presolve *presolve, struct sap_presolve_row
   row->is_edge = row->back == 0 && end - row->part == 2 && part[0].n == 3 && part[1].n == 3;
 }
 
-/* A row to the velocity that it wants, as far as its bounds allow, from `speed`: the change of its
- * impulse. */
+/* Moves a row from `speed` to its target velocity, as far as its bounds allow. Returns the change
+ * of its impulse. */
 static inline double relax(struct sap_presolve_row *row, double speed) {
   const double before = row->impulse;
   const double wanted = before + (row->velocity - speed) * row->inverse;
@@ -316,7 +317,8 @@ static inline double relax(struct sap_presolve_row *row, double speed) {
   return row->impulse - before;
 }
 
-/* the same, and its trees, of an edge of a flex: between two vertices, trees of three */
+/* Does the same, and moves the trees, for an edge of a flex: it joins two vertices, trees of three
+ * dofs. */
 static inline double relax_edge(const struct sap_presolve *presolve, struct sap_presolve_row *row,
                                 const struct sap_presolve_part *part, double *v) {
   const double *J = presolve->J + part->at, *U = presolve->response + part->at;
@@ -349,7 +351,7 @@ static double relax_any(const struct sap_presolve *presolve, struct sap_presolve
   return change;
 }
 
-/* the largest change of a row's velocity by its own impulse */
+/* Sweeps all rows; returns the largest velocity change of a row by its own impulse. */
 static double sweep(struct sap_presolve *presolve, double *v) {
   double most = 0.0;
   for (int64_t i = 0; i < presolve->n; ++i) {
