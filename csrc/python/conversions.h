@@ -4,7 +4,7 @@
 
 #include "python/convert.h"
 
-/* Adds the functions to the module. 0, or -1 with an exception. */
+/* Adds the functions to the module. Returns 0, or -1 with an exception. */
 int sapwood_add_conversions(PyObject *module);
 
 #endif

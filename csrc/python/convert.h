@@ -33,8 +33,8 @@
 
 #include <stdint.h>
 
-/* What the entries of a float array have to satisfy; each rule but the first implies that they are
- * finite, but for the last. */
+/* Rules for the entries of a float array. All but the first and the last imply that the entries are
+ * finite. */
 typedef enum sapwood_rule {
   SAPWOOD_ANY = 0,
   SAPWOOD_FINITE,
@@ -43,38 +43,40 @@ typedef enum sapwood_rule {
   SAPWOOD_POSITIVE_OR_INFINITE
 } sapwood_rule;
 
-/* float64 array with `ndim` dimensions; shape (ndim) gives their lengths, -1 leaves one open. With
- * ndim = -1 all are open and shape is not read. Readable only: the array may be the caller's. */
+/* Returns a float64 array with `ndim` dimensions; shape (ndim) gives their lengths, -1 leaves one
+ * open. With ndim = -1 all are open and shape is not read. Read only: the array may be the
+ * caller's. */
 PyArrayObject *sapwood_as_float64(PyObject *object, const char *name, int ndim,
                                   const npy_intp *shape, sapwood_rule rule);
 
-/* The same for vectors: (length), or any length for -1. */
+/* Returns the same for vectors: (length), or any length for -1. */
 PyArrayObject *sapwood_as_vector(PyObject *object, const char *name, npy_intp length,
                                  sapwood_rule rule);
 
-/* int32 vector (length), or any length for -1, from any integer dtype; a value that does not fit is
- * an error with its index. */
+/* Returns an int32 vector (length), or any length for -1, from any integer dtype. A value that does
+ * not fit is an error with its index. */
 PyArrayObject *sapwood_as_int32(PyObject *object, const char *name, npy_intp length);
 
-/* An array that must be used as it is, for memory shared with another owner: an ndarray of exactly
- * the NumPy type `typenum`, aligned, native byte order, with the given shape (as above). `flags` is
- * 0 for any strides or NPY_ARRAY_C_CONTIGUOUS, or'ed with NPY_ARRAY_WRITEABLE where it is
- * written. */
+/* Returns an array that must be used in place, for memory shared with another owner. It is an
+ * ndarray of exactly the NumPy type `typenum`, aligned, in native byte order, with the given shape
+ * (as above). `flags` is 0 for any strides or NPY_ARRAY_C_CONTIGUOUS, or'ed with
+ * NPY_ARRAY_WRITEABLE if it is written. */
 PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum, int ndim,
                                 const npy_intp *shape, int flags);
 
-/* A finite real number (int, float or a NumPy scalar, not a bool) that satisfies `rule`: 0, or -1
- * with an exception. */
+/* Reads a finite real number (int, float or a NumPy scalar, not a bool) that satisfies `rule`.
+ * Returns 0, or -1 with an exception. */
 int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, double *value);
 
-/* Position of a str among `choices` (ended by NULL), or -1 with an exception that lists them. */
+/* Returns the position of a str among `choices` (ended by NULL), or -1 with an exception that lists
+ * them. */
 int sapwood_as_choice(PyObject *object, const char *name, const char *const *choices);
 
-/* What a dict has under a name, borrowed, NULL for nothing: 0, or -1 with MemoryError, which
- * PyDict_GetItemString would not tell from nothing. */
+/* Finds the item of a dict under a name, borrowed, NULL if there is none. Returns 0, or -1 with
+ * MemoryError, which PyDict_GetItemString could not distinguish from a missing item. */
 int sapwood_item(PyObject *dict, const char *name, PyObject **item);
 
-/* pointers to the data of an array made by the functions above */
+/* Return pointers to the data of an array from the functions above. */
 static inline double *sapwood_doubles(PyArrayObject *array) {
   return (double *)PyArray_DATA(array);
 }
@@ -82,8 +84,8 @@ static inline int32_t *sapwood_int32s(PyArrayObject *array) {
   return (int32_t *)PyArray_DATA(array);
 }
 
-/* ValueError `name[index] = value: rule` (without the index for index < 0, without the value for
- * NaN). Always returns -1. */
+/* Raises ValueError `name[index] = value: rule` (without the index for index < 0, without the value
+ * for NaN). Always returns -1. */
 int sapwood_value_error(const char *name, int64_t index, double value, const char *rule);
 
 #endif /* SAPWOOD_PYTHON_CONVERT_H */

@@ -4,7 +4,8 @@
 
 #include "python/convert.h"
 
-/* Has every child process counted, where the system has them. 0, or -1 with an exception. */
+/* Registers the counter for child processes, if the system has them. Returns 0, or -1 with an
+ * exception. */
 int sapwood_watch_forks(PyObject *module);
 
 #endif

@@ -1,9 +1,9 @@
 /* The lock of an object with a workspace.
  *
- * A process made by fork() has the thread that called fork() and no other: a lock that another one
- * held stays held there for ever, and what it guards stays in the middle of a change. The module
- * counts the forks between it and its import, so that an object finds that out when it is used for
- * the first time, under the GIL, and makes anew what is lost. */
+ * A process made by fork() has only the thread that called fork(). A lock that another thread held
+ * stays held there for ever, and the object under it stays in the middle of a change. The module
+ * counts the forks since its import. So an object notices this at its first use, under the GIL, and
+ * renews the lost parts. */
 #ifndef SAPWOOD_PYTHON_LOCK_H
 #define SAPWOOD_PYTHON_LOCK_H
 
@@ -12,27 +12,27 @@
 
 typedef struct sapwood_lock {
   PyThread_type_lock lock;
-  const int *forks;    /* of the module */
-  int forks_seen;      /* when it was last looked whether the lock is lost */
-  atomic_ulong holder; /* thread, or 0 */
+  const int *forks;    /* counter of the module */
+  int forks_seen;      /* counter at the last check of the lock */
+  atomic_ulong holder; /* thread that holds it, or 0 */
 } sapwood_lock;
 
-/* 0, or -1 with MemoryError and nothing changed. In place of one that is lost, which is left where
- * it is, it works again. */
+/* Makes a lock. Returns 0, or -1 with MemoryError and nothing changed. It also replaces a lost
+ * lock, which stays where it is. */
 int sapwood_lock_make(sapwood_lock *lock, const int *forks);
 
-/* Frees what sapwood_lock_make() made; zeros are allowed. */
+/* Frees a lock of sapwood_lock_make(); zeros are allowed. */
 void sapwood_lock_free(sapwood_lock *lock);
 
-/* Is it held by a thread that this process does not have? Needs the GIL, and has to be asked before
- * the lock is taken. */
+/* Returns 1 if a thread that this process does not have holds the lock. Needs the GIL, before the
+ * lock is taken. */
 int sapwood_lock_is_lost(sapwood_lock *lock);
 
-/* 0, or -1 with RuntimeError where this thread holds it already: the handler of a signal that came
- * while the object was at work must not use it. Needs the GIL. */
+/* Returns 0, or -1 with RuntimeError if this thread holds the lock already: the handler of a signal
+ * must not use an object that is at work. Needs the GIL. */
 int sapwood_lock_check(const sapwood_lock *lock);
 
-/* without the GIL */
+/* Take and leave the lock, without the GIL. */
 void sapwood_lock_take(sapwood_lock *lock);
 void sapwood_lock_leave(sapwood_lock *lock);
 

@@ -1,23 +1,24 @@
-/* Ctrl-C in the middle of a solve: the thread that signals are for looks for them some twenty times
- * a second. Their handlers run while the lock of the solver is held, see lock.h. */
+/* Ctrl-C during a solve: the main thread looks for signals some twenty times a second. Their
+ * handlers run while the lock of the solver is held, see lock.h. */
 #ifndef SAPWOOD_PYTHON_SIGNALS_H
 #define SAPWOOD_PYTHON_SIGNALS_H
 
 #include "python/state.h"
 
-#define SAPWOOD_SIGNAL_INTERVAL 0.05 /* s between two looks */
+#define SAPWOOD_SIGNAL_INTERVAL 0.05 /* time between two looks, s */
 
-/* Lets signals in, with the GIL: 1 with an exception where one of them wants to interrupt, else 0,
- * always in threads that signals are not for. Without the GIL. `state` is that of the module. */
+/* Handles signals with the GIL: returns 1 with an exception if one of them interrupts, else 0. In
+ * threads that receive no signals it always returns 0. Called without the GIL. `state` is that of
+ * the module. */
 int sapwood_signals_interrupt(void *state);
 
-/* The interrupt of solves that end there: they raise what the handler has raised. */
+/* Returns the interrupt of solves; an interrupted solve raises the exception of the handler. */
 sap_interrupt sapwood_interrupt_of(sapwood_state *state);
 
-/* Sets it in a solver. */
+/* Sets this interrupt in a solver. */
 void sapwood_watch_signals(sap_solver *solver, sapwood_state *state);
 
-/* Notes which thread signals are for. 0, or -1 with an exception. */
+/* Records the thread that receives signals. Returns 0, or -1 with an exception. */
 int sapwood_find_main_thread(PyObject *module);
 
 #endif

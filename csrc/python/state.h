@@ -7,10 +7,9 @@
  *   - arrays enter through convert.h and leave as NumPy arrays allocated by NumPy and written in
  *     place;
  *   - the GIL is dropped around calls into the core; an object with a workspace owns a lock
- *     (lock.h), which is taken with the GIL dropped and never held while Python code can run, but
- *     for handlers of signals (signals.h);
- *   - a sap_status that is an error becomes a Python exception by sapwood_raise (errors.h).
- */
+ *     (lock.h), which is taken with the GIL dropped and never held while Python code can run,
+ *     except for handlers of signals (signals.h);
+ *   - a sap_status that is an error becomes a Python exception by sapwood_raise (errors.h). */
 #ifndef SAPWOOD_PYTHON_STATE_H
 #define SAPWOOD_PYTHON_STATE_H
 
@@ -23,34 +22,36 @@ typedef struct sapwood_state {
   PyTypeObject *solver_type;                /* _core.Solver, py_solver.c */
   PyTypeObject *sensitivity_type;           /* _core.Sensitivity, py_sensitivity.c */
   PyTypeObject *model_stepper_type;         /* _core.ModelStepper, py_stepper.c */
-  PyTypeObject *memory_type;                /* _core.FrictionMemory, memory.c */
-  PyTypeObject *contact_log_type;           /* _core.ContactLog, recording.c */
+  PyTypeObject *memory_type;                /* _core.FrictionMemory, py_memory.c */
+  PyTypeObject *contact_log_type;           /* _core.ContactLog, py_recording.c */
   PyTypeObject *byte_watch_type;            /* _core.ByteWatch, byte_watch.c */
   PyTypeObject *prepared_step_type;         /* _core.PreparedStep, prepared_step.c */
-  PyArray_Descr *iteration_dtype;           /* the layout of sap_iteration */
-  PyArray_Descr *contact_dtype;             /* the layout of sap_contact_record */
+  PyArray_Descr *iteration_dtype;           /* layout of sap_iteration */
+  PyArray_Descr *contact_dtype;             /* layout of sap_contact_record */
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */
   PyTypeObject *solution_type, *group_type; /* sapwood.Solution and ConstraintSolution */
   PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
-  PyObject *island_algorithms;              /* reports of islands -> Solution.algorithm */
-  PyObject *default_settings;               /* the SapSettings that None means */
-  PyObject *settings_object;                /* a SapSettings that has been read, and what it says */
+  PyObject *island_algorithms;              /* callable: reports of islands -> Solution.algorithm */
+  PyObject *default_settings;               /* SapSettings in place of None */
+  PyObject *settings_object;                /* last SapSettings read; its values follow */
   sap_settings settings;
   sapwood_solver_cache idle;
-  struct sap_threads *idle_threads; /* of the last batch; NULL while one uses them */
+  struct sap_threads *idle_threads; /* threads of the last batch; NULL while a batch uses them */
   int n_idle_threads;
-  geo_workspace *idle_surfaces; /* of the last call for surfaces; NULL while one uses it */
-  int forks;                 /* that made this process since the module was imported, see lock.h */
-  unsigned long main_thread; /* that signals are for */
+  geo_workspace
+      *idle_surfaces; /* workspace of the last call for surfaces; NULL while a call uses it */
+  int forks;          /* number of forks between the import and this process, see lock.h */
+  unsigned long main_thread; /* thread that receives signals */
 } sapwood_state;
 
-/* state of the module object (borrowed, never NULL) */
+/* Returns the state of the module object (borrowed, never NULL). */
 sapwood_state *sapwood_state_of_module(PyObject *module);
 
-/* state of the module that made `type` or one of its bases; NULL with an exception otherwise */
+/* Returns the state of the module that made `type` or one of its bases; NULL with an exception
+ * otherwise. */
 sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 
-/* The definition of the module, but for the slots: it says how the state is made and released, and
+/* The definition of the module, without its slots. It says how the state is made and released, and
  * types find their module by it. */
 extern struct PyModuleDef sapwood_definition;
 

@@ -9,7 +9,7 @@
 int sapwood_add_shapes(PyObject *module);
 int sapwood_add_surfaces(PyObject *module);
 
-/* The shape of a capsule that _core.field_shape made; NULL with an exception for anything else. */
+/* Returns the shape in a capsule of _core.field_shape; NULL with an exception for anything else. */
 const geo_shape *sapwood_shape(PyObject *capsule);
 
 #endif

@@ -1,26 +1,26 @@
-/* Arrays of the caller that a _core.Problem keeps: as read-only views, where they lie. */
+/* Keeps arrays of the caller for a _core.Problem, as read-only views in place. */
 #ifndef SAPWOOD_PYTHON_KEEP_H
 #define SAPWOOD_PYTHON_KEEP_H
 
 #include "python/convert.h"
 
-/* Keeps a read-only view of the array in *slot and returns its data, or NULL with an exception;
- * steals the reference. NULL where the array is. */
+/* Keeps a read-only view of the array in *slot and returns its data, or NULL with an exception.
+ * Steals the reference; NULL gives NULL. */
 const double *sapwood_keep(PyArrayObject *array, PyObject **slot);
 
-/* The same with a vector of this length that is made of the object. */
+/* Does the same with a vector of this length that is made of the object. */
 const double *sapwood_keep_vector(PyObject *object, const char *name, int64_t length,
                                   sapwood_rule rule, PyObject **slot);
 
-/* The same where the object may be None, as *slot is then and *data NULL. 0, or -1 with an
- * exception. */
+/* Does the same for an object that may be None; *slot is then None and *data NULL. Returns 0, or -1
+ * with an exception. */
 int sapwood_keep_optional(PyObject *object, const char *name, int64_t length, PyObject **slot,
                           const double **data);
 
-/* New read-only array with a copy of private indices. */
+/* Returns a new read-only array with a copy of private indices. */
 PyObject *sapwood_index_copy(const int32_t *indices, int32_t n);
 
-/* 1 when every object is given, 0 when all are None, -1 with an exception when some are */
+/* Returns 1 if every object is given, 0 if all are None, -1 with an exception if some are. */
 int sapwood_all_or_none(const char *names, PyObject *a, PyObject *b, PyObject *c);
 
 #endif

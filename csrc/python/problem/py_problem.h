@@ -1,9 +1,8 @@
-/* _core.Problem: a checked sap_problem together with the arrays it points at.
+/* _core.Problem: a checked sap_problem together with its arrays.
  *
- * The float arrays are the caller's where they were contiguous float64, so their values can change
- * under a solve; the core then reports a wrong value or a non-finite result. The index arrays
- * decide what is read, so the core sees private copies that no Python code can reach.
- */
+ * The float arrays are the caller's if they were contiguous float64, so their values can change
+ * during a solve; the core then reports a wrong value or a non-finite result. The index arrays
+ * determine the memory accesses, so the core sees private copies that no Python code can reach. */
 #ifndef SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 #define SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 
@@ -23,21 +22,22 @@ typedef struct sapwood_problem {
   PyObject *v_guess, *friction_bound;             /* read-only views or None */
   sapwood_groups groups;
   sapwood_spin spin;
-  sap_parameters parameters; /* what R, v_hat and kappa followed from: NULL what did not */
-  int is_physical;           /* did R_t, R_n and v_hat_n? */
-  int energy_follows;        /* and kappa, from delta? */
+  sap_parameters parameters; /* sources of R, v_hat and kappa; NULL: given directly */
+  int is_physical;           /* 1: R_t, R_n and v_hat_n follow from the parameters */
+  int energy_follows;        /* 1: kappa follows from delta */
 } sapwood_problem;
 
-/* Where a solve starts (nv): at *guess, an object of Python, at the problem's own guess where that
- * is None, at v_star where the result is NULL. *array holds a new reference to what the result
- * points into, or NULL. 0, or -1 with an exception. */
+/* Finds the initial velocity (nv) of a solve. *guess has it from `guess`, an object of Python, or
+ * from the problem's own guess if that is None. NULL means v_star. *array holds a new reference to
+ * the owner of the result, or NULL. Returns 0, or -1 with an exception. */
 int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayObject **array,
                        const double **v_guess);
 
-/* The object as a problem (borrowed), or NULL with TypeError. */
+/* Returns the object as a problem (borrowed), or NULL with TypeError. */
 sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object);
 
-/* Adds the type, and what its H looks like, to the module. 0, or -1 with an exception. */
+/* Add the type, and the function for the structure of H, to the module. They return 0, or -1 with
+ * an exception. */
 int sapwood_add_problem(PyObject *module);
 int sapwood_add_structure(PyObject *module);
 

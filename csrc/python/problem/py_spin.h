@@ -1,6 +1,6 @@
-/* Torsional and rolling friction of a _core.Problem: a sap_spin and the arrays it points at.
+/* Torsional and rolling friction of a _core.Problem: a sap_spin and its arrays.
  *
- * As for the contacts, float arrays are the caller's where they were contiguous float64, and the
+ * As for the contacts, float arrays are the caller's if they were contiguous float64, and the
  * indices are a private copy. */
 #ifndef SAPWOOD_PYTHON_PROBLEM_PY_SPIN_H
 #define SAPWOOD_PYTHON_PROBLEM_PY_SPIN_H
@@ -10,22 +10,22 @@
 
 typedef struct sapwood_spin {
   sap_spin spin;
-  int32_t *indices;  /* of spin.contact, from PyMem_Malloc */
-  PyObject *contact; /* read-only copy for Python; None without, as those below */
+  int32_t *indices;  /* spin.contact, from PyMem_Malloc */
+  PyObject *contact; /* read-only copy for Python; None without friction, as below */
   PyObject *J, *mu;  /* read-only views */
 } sapwood_spin;
 
-/* The three arguments, as they came. */
+/* The three arguments of the constructor. */
 typedef struct sapwood_spin_arguments {
   PyObject *contact, *J, *mu;
 } sapwood_spin_arguments;
 
-/* Takes the indices, unchecked, and points `problem` at the spin, unless the arguments are None. 0,
- * or -1 with an exception. */
+/* Reads the indices, unchecked, and points `problem` at the spin, unless the arguments are None.
+ * Returns 0, or -1 with an exception. */
 int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_spin_arguments *in,
                                sap_problem *problem);
 
-/* Takes J of this length, and mu. 0, or -1 with an exception. */
+/* Reads J of this length, and mu. Returns 0, or -1 with an exception. */
 int sapwood_spin_read_values(sapwood_spin *spin, const sapwood_spin_arguments *in, int64_t nJ);
 
 void sapwood_spin_clear(sapwood_spin *spin);

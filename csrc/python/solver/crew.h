@@ -1,12 +1,12 @@
-/* Threads of a call over many objects. They stay for the next one that asks for as many, asleep:
- * making them takes longer than a few small solves. */
+/* The worker pool: threads of a call over many objects. They sleep until the next call that asks
+ * for as many, because their creation takes longer than a few small solves. */
 #ifndef SAPWOOD_PYTHON_CREW_H
 #define SAPWOOD_PYTHON_CREW_H
 
 #include "base/threads.h"
 #include "python/state.h"
 
-/* n threads, those of the call before where it had as many. NULL when memory ran out. */
+/* Returns n threads, those of the call before if it had as many. NULL if memory ran out. */
 struct sap_threads *sapwood_worker_pool_take(sapwood_state *state, int n);
 
 /* Gives n threads back; NULL is allowed. */

@@ -1,5 +1,5 @@
-/* Numbers in the shape of those of a problem, m times: NumPy arrays (m, n) in a dict by the names
- * that Python has for them, the groups under "constraints" in a tuple of dicts. */
+/* m differentials of a problem as NumPy arrays (m, n), in a dict by their Python names. The groups
+ * are a tuple of dicts under "constraints". */
 #ifndef SAPWOOD_PYTHON_DIFFERENTIAL_H
 #define SAPWOOD_PYTHON_DIFFERENTIAL_H
 
@@ -7,12 +7,12 @@
 
 typedef struct sapwood_slot {
   PyArrayObject *array; /* (m, n) */
-  double **pointer;     /* to where it begins for one of the m */
+  double **pointer;     /* pointer to the row of one differential */
   npy_intp n;
 } sapwood_slot;
 
 typedef struct sapwood_differential {
-  sap_differential at; /* one of the m; dt and sigma are in arrays of their own */
+  sap_differential at; /* one of the m; dt and sigma have arrays of their own */
   double *dt, *sigma;
   sap_group_differential *groups;
   double **values;
@@ -20,16 +20,17 @@ typedef struct sapwood_differential {
   int n_slots;
 } sapwood_differential;
 
-/* Makes room, of an array per number that the problem has, and a new dict of them; NULL with an
- * exception. Without `matrices` A and J are left out. To be cleared either way. */
+/* Allocates an array per number of the problem, and returns a new dict of them; NULL with an
+ * exception. Without `matrices` A and J are left out. The caller clears `d` in both cases. */
 PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_problem *problem,
                                     npy_intp m, int matrices);
 
-/* Takes what a dict has; 0, or -1 with an exception. To be cleared either way. */
+/* Reads the arrays of a dict. Returns 0, or -1 with an exception. The caller clears `d` in both
+ * cases. */
 int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *problem, npy_intp m,
                               PyObject *dict);
 
-/* points d->at at number i of the m; needs no GIL */
+/* Points d->at at number i of the m; needs no GIL. */
 void sapwood_differential_point(sapwood_differential *d, npy_intp i);
 
 void sapwood_differential_clear(sapwood_differential *d);

@@ -1,8 +1,8 @@
-/* Solvers that nobody uses any more, kept for the next ones: sapwood.solve() takes one per call,
- * and fresh pages from the system would cost it more than a small solve. What they solved before is
- * forgotten, their memory is not.
+/* The solver cache: unused solvers for later calls. sapwood.solve() takes one per call, because
+ * fresh pages from the system would cost it more than a small solve. A cached solver has forgotten
+ * its problems and keeps its memory.
  *
- * All this needs the GIL, and so no lock that a fork could leave behind. */
+ * All functions need the GIL, and so no lock that a fork could leave behind. */
 #ifndef SAPWOOD_PYTHON_IDLE_H
 #define SAPWOOD_PYTHON_IDLE_H
 
@@ -11,16 +11,16 @@
 enum { SAPWOOD_IDLE_SOLVERS = 16 };
 
 typedef struct sapwood_solver_cache {
-  sap_solver *solver[SAPWOOD_IDLE_SOLVERS]; /* the newest last */
+  sap_solver *solver[SAPWOOD_IDLE_SOLVERS]; /* solvers, the newest last */
   int n;
-  size_t memory; /* of all, in bytes */
+  size_t memory; /* memory of all solvers, bytes */
 } sapwood_solver_cache;
 
-/* a solver as sap_solver_create() makes it */
+/* Returns a solver in the state that sap_solver_create() gives. */
 sap_status sapwood_solver_cache_take(sapwood_solver_cache *idle, const sap_settings *settings,
                                      sap_solver **solver, sap_error *error);
 
-/* in place of sap_solver_destroy(); NULL is allowed */
+/* Takes back a solver, in place of sap_solver_destroy(); NULL is allowed. */
 void sapwood_solver_cache_leave(sapwood_solver_cache *idle, sap_solver *solver);
 
 void sapwood_solver_cache_clear(sapwood_solver_cache *idle);

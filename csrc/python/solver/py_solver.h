@@ -1,10 +1,10 @@
-/* What of the module calls the solver: _core.Solver, solve_batch and Sensitivity. */
+/* The callers of the solver in the module: _core.Solver, solve_batch and Sensitivity. */
 #ifndef SAPWOOD_PYTHON_SOLVER_PY_SOLVER_H
 #define SAPWOOD_PYTHON_SOLVER_PY_SOLVER_H
 
 #include "python/convert.h"
 
-/* Each adds its types and functions to the module. 0, or -1 with an exception. */
+/* Each adds its types and functions to the module. It returns 0, or -1 with an exception. */
 int sapwood_add_solver(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_sensitivity(PyObject *module);

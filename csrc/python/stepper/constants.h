@@ -4,8 +4,8 @@
 
 #include "python/stepper/object.h"
 
-/* Fills forest and elements (where that object is not None) from two mappings of arrays, which are
- * copied to self->arrays. 0, or -1 with an exception. */
+/* Fills forest and elements (if that object is not None) from two mappings of arrays, which are
+ * copied to self->arrays. Returns 0, or -1 with an exception. */
 int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
                            PyObject *elements_object, sap_forest *forest, sap_elements *elements);
 

@@ -4,14 +4,14 @@
 
 #include "python/stepper/object.h"
 
-/* a method of ModelStepper */
+/* The method of ModelStepper. */
 extern const char sapwood_stepper_contacts_doc[];
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *unused);
 
-/* an array (n) that is yet to be filled, or NULL with an exception */
+/* Returns an array (n) for the caller to fill, or NULL with an exception. */
 PyArrayObject *sapwood_new_contacts(const sapwood_state *state, npy_intp n);
 
-/* adds the dtype CONTACT_RECORD to the module; 0, or -1 with an exception */
+/* Adds the dtype CONTACT_RECORD to the module. Returns 0, or -1 with an exception. */
 int sapwood_add_contact_record(PyObject *module);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct sapwood_engine {
 
 extern const char sapwood_mujoco_api_doc[];
 
-/* mujoco_api(functions, layout, model_type, data_type): the capsule */
+/* Returns the capsule of mujoco_api(functions, layout, model_type, data_type). */
 PyObject *sapwood_mujoco_api(PyObject *module, PyObject *args);
 
 extern const char sapwood_mujoco_is_tested_doc[];
@@ -25,15 +25,15 @@ extern const char sapwood_mujoco_is_tested_doc[];
 PyObject *sapwood_mujoco_is_tested(PyObject *module, PyObject *version);
 
 /* Adds the tables of sapwood/mujoco_engine.h to the module: the tuples MUJOCO_FUNCTIONS,
- * MUJOCO_CALLBACKS, MUJOCO_FIELDS, of a tuple for each row, and the list MUJOCO_TESTED. 0, or -1
- * with an exception. */
+ * MUJOCO_CALLBACKS and MUJOCO_FIELDS, with a tuple for each row, and the list MUJOCO_TESTED.
+ * Returns 0, or -1 with an exception. */
 int sapwood_add_engine(PyObject *module);
 
-/* What is in the capsule `object`, or NULL with TypeError. */
+/* Returns the engine of the capsule `object`, or NULL with TypeError. */
 const sapwood_engine *sapwood_engine_of(PyObject *object);
 
-/* Address of the struct behind a MjModel or MjData, which must be of `type`; NULL with an exception
- * that calls it `name`. */
+/* Returns the address of the struct of a MjModel or MjData, which must be of `type`. NULL with an
+ * exception that calls it `name`. */
 void *sapwood_engine_address(PyObject *object, PyTypeObject *type, const char *name);
 
 #endif

@@ -4,14 +4,14 @@
 
 #include "python/stepper/object.h"
 
-/* Gives the core of the stepper its fields: None, or a tuple (pair_geom (n, 2), pair_dim (n),
- * pair_friction (n, 2), shapes of all geoms or None), of which it keeps what it needs. 0, or -1
- * with an exception. */
+/* Gives the core of the stepper its fields. `object` is None, or a tuple (pair_geom (n, 2),
+ * pair_dim (n), pair_friction (n, 2), shapes of all geoms or None). The stepper keeps the
+ * references that it needs. Returns 0, or -1 with an exception. */
 int sapwood_take_fields(sapwood_stepper *self, PyObject *object);
 
 void sapwood_release_fields(sapwood_stepper *self);
 
-/* a method of ModelStepper */
+/* The method of ModelStepper. */
 extern const char sapwood_stepper_patches_doc[];
 PyObject *sapwood_stepper_patches(PyObject *self, PyObject *unused);
 

@@ -1,15 +1,15 @@
-/* _core.FrictionMemory: what lagged friction remembers of the steps of one MjData by one
- * ModelStepper, under whose lock it changes. */
+/* _core.FrictionMemory: the memory of lagged friction for one MjData and one ModelStepper. It
+ * changes under the lock of the stepper. */
 #ifndef SAPWOOD_PYTHON_STEPPER_PY_MEMORY_H
 #define SAPWOOD_PYTHON_STEPPER_PY_MEMORY_H
 
 #include "python/stepper/object.h"
 
-/* What is behind the object for a call of the stepper, which must be ready: NULL for None. 0, or -1
- * with an exception. Needs the GIL. */
+/* Finds the memory of the object for a call of the stepper, which must be ready: NULL for None.
+ * Returns 0, or -1 with an exception. Needs the GIL. */
 int sapwood_memory_of(sapwood_stepper *stepper, PyObject *object, sap_friction_memory **memory);
 
-/* Adds the type to the module. 0, or -1 with an exception. */
+/* Adds the type to the module. Returns 0, or -1 with an exception. */
 int sapwood_add_memory(PyObject *module);
 
 #endif

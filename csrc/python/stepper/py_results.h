@@ -1,10 +1,10 @@
-/* What the last step of a ModelStepper left, as NumPy arrays of its own. */
+/* The results of the last step of a ModelStepper, as new NumPy arrays. */
 #ifndef SAPWOOD_PYTHON_STEPPER_PY_RESULTS_H
 #define SAPWOOD_PYTHON_STEPPER_PY_RESULTS_H
 
 #include "python/stepper/object.h"
 
-/* methods of ModelStepper */
+/* The methods of ModelStepper. */
 extern const char sapwood_stepper_problem_doc[];
 extern const char sapwood_stepper_groups_doc[];
 extern const char sapwood_stepper_result_doc[];

@@ -1,10 +1,10 @@
-/* Parts of a step of one MjData, for steps that Python puts together. */
+/* Parts of a step of one MjData, for steps composed in Python. */
 #ifndef SAPWOOD_PYTHON_STEPPER_PY_STAGES_H
 #define SAPWOOD_PYTHON_STEPPER_PY_STAGES_H
 
 #include "python/stepper/object.h"
 
-/* methods of ModelStepper */
+/* The methods of ModelStepper. */
 extern const char sapwood_stepper_start_doc[];
 extern const char sapwood_stepper_find_forces_doc[];
 extern const char sapwood_stepper_finish_doc[];

@@ -1,10 +1,10 @@
-/* Whole steps of one MjData. */
+/* ModelStepper.run: whole steps of one MjData. */
 #ifndef SAPWOOD_PYTHON_STEPPER_RUN_H
 #define SAPWOOD_PYTHON_STEPPER_RUN_H
 
 #include "python/stepper/object.h"
 
-/* methods of ModelStepper */
+/* The methods of ModelStepper. */
 extern const char sapwood_stepper_accept_options_doc[];
 extern const char sapwood_stepper_run_doc[];
 PyObject *sapwood_stepper_accept_options(PyObject *self, PyObject *args);
