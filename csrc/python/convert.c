@@ -4,7 +4,7 @@
 
 /* ---- error texts ---------------------------------------------------------------------------- */
 
-/* "-0.5", "3", "inf": the shortest text that reads back as the value; new reference */
+/* Returns "-0.5", "3", "inf": the shortest text that reads back as the value; new reference. */
 static PyObject *number_text(double value) {
   char *text = PyOS_double_to_string(value, 'r', 0, 0, NULL);
   if (text == NULL) {
@@ -29,7 +29,7 @@ int sapwood_value_error(const char *name, int64_t index, double value, const cha
   return -1;
 }
 
-/* "[2, 1]" for the flat index of an entry, "" where there is no dimension; new reference */
+/* Returns "[2, 1]" for the flat index of an entry, "" without dimensions; new reference. */
 static PyObject *index_text(PyArrayObject *array, npy_intp flat) {
   int ndim = PyArray_NDIM(array);
   if (ndim == 0) {
@@ -52,7 +52,7 @@ static PyObject *index_text(PyArrayObject *array, npy_intp flat) {
   return text;
 }
 
-/* ValueError `name[2, 1] = value: rule`; returns -1 */
+/* Raises ValueError `name[2, 1] = value: rule`; returns -1. */
 static int entry_error(PyArrayObject *array, const char *name, npy_intp flat, PyObject *number,
                        const char *rule) {
   PyObject *index = index_text(array, flat);
@@ -64,7 +64,7 @@ static int entry_error(PyArrayObject *array, const char *name, npy_intp flat, Py
   return -1;
 }
 
-/* "(2, any, 3)"; new reference */
+/* Returns "(2, any, 3)"; new reference. */
 static PyObject *shape_text(int ndim, const npy_intp *shape) {
   PyObject *text = PyUnicode_FromString("(");
   for (int d = 0; d < ndim && text != NULL; d++) {
@@ -138,7 +138,8 @@ static int check_values(PyArrayObject *array, const char *name, sapwood_rule rul
 
 /* ---- conversions ---------------------------------------------------------------------------- */
 
-/* ndarray of whatever dtype NumPy finds in the object; NumPy's message gets the argument's name */
+/* Returns an ndarray of the dtype that NumPy finds in the object; NumPy's message gets the
+ * argument's name. */
 static PyArrayObject *as_array(PyObject *object, const char *name) {
   if (PyArray_CheckExact(object)) {
     return (PyArrayObject *)Py_NewRef(object);
@@ -162,8 +163,8 @@ static PyArrayObject *as_array(PyObject *object, const char *name) {
   return NULL;
 }
 
-/* the array itself when it is contiguous, aligned and native of this type, else a converted copy;
- * steals the reference */
+/* Returns the array itself if it is contiguous, aligned and native of this type, else a converted
+ * copy; steals the reference. */
 static PyArrayObject *as_contiguous(PyArrayObject *array, int typenum) {
   if (PyArray_TYPE(array) == typenum && PyArray_ISCARRAY_RO(array)) {
     return array;
@@ -173,7 +174,7 @@ static PyArrayObject *as_contiguous(PyArrayObject *array, int typenum) {
     Py_DECREF(array);
     return NULL;
   }
-  /* the descriptor is stolen by the call */
+  /* the call steals the descriptor */
   PyObject *result = PyArray_FromArray(
       array, descr,
       NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST);
@@ -214,7 +215,7 @@ PyArrayObject *sapwood_as_vector(PyObject *object, const char *name, npy_intp le
   return sapwood_as_float64(object, name, 1, &length, rule);
 }
 
-/* int32 values of an int64 or uint64 array; steals the reference */
+/* Returns int32 values of an int64 or uint64 array; steals the reference. */
 static PyArrayObject *narrow(PyArrayObject *wide, const char *name) {
   npy_intp n = PyArray_DIM(wide, 0);
   PyArrayObject *result = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT32);
@@ -254,7 +255,7 @@ PyArrayObject *sapwood_as_int32(PyObject *object, const char *name, npy_intp len
     Py_DECREF(array);
     return NULL;
   }
-  /* every integer type but the two widest ones and uint32 fits as it is */
+  /* every integer type except the two widest ones and uint32 fits as it is */
   if (empty || (PyTypeNum_ISSIGNED(typenum) && PyArray_ITEMSIZE(array) <= 4) ||
       PyArray_ITEMSIZE(array) < 4) {
     return as_contiguous(array, NPY_INT32);

@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 
-/* arguments that have another name in C */
+/* Arguments that have another name in C. */
 static const struct {
   const char *in_c, *in_python;
 } renamed[] = {{"barrier", "core"}, {"barrier_lambda", "core_lambda"}, {"qdd", "qdd_desired"}};
@@ -40,7 +40,7 @@ int sapwood_raise(sap_status status, const sap_error *error) {
   if (status == SAP_OUT_OF_MEMORY) {
     PyErr_NoMemory();
   } else if (status == SAP_INTERRUPTED) {
-    /* by a handler, which has raised */
+    /* the handler has raised its exception */
   } else if (error == NULL || error->argument == NULL) {
     PyErr_SetString(PyExc_ValueError, sap_status_text(status));
   } else {

@@ -1,4 +1,4 @@
-/* The extension module sapwood._core: each topic adds what it has. */
+/* The extension module sapwood._core: each topic adds its types and functions. */
 #include "python/conversions.h"
 #include "python/forks.h"
 #include "python/geometry/py_geometry.h"

@@ -38,9 +38,8 @@ typedef struct sapwood_state {
   sapwood_solver_cache idle;
   struct sap_threads *idle_threads; /* threads of the last batch; NULL while a batch uses them */
   int n_idle_threads;
-  geo_workspace
-      *idle_surfaces; /* workspace of the last call for surfaces; NULL while a call uses it */
-  int forks;          /* number of forks between the import and this process, see lock.h */
+  geo_workspace *idle_surfaces; /* workspace of the last call for surfaces, or NULL in one */
+  int forks;                 /* number of forks between the import and this process, see lock.h */
   unsigned long main_thread; /* thread that receives signals */
 } sapwood_state;
 

@@ -4,7 +4,7 @@
 
 static const char capsule_name[] = "sapwood._core.field_shape";
 
-/* kinds by name, in the order of geo_kind */
+/* names of kinds, in the order of geo_kind */
 static const char *const kinds[] = {"tetrahedra", "triangles", "half_space", "compliant_half_space",
                                     NULL};
 
@@ -21,7 +21,8 @@ static void release(PyObject *capsule) {
   geo_shape_destroy(PyCapsule_GetPointer(capsule, capsule_name));
 }
 
-/* cells (n, 4) or (n, 3), flat as the check of integers wants them; NULL with an exception */
+/* Reads cells (n, 4) or (n, 3), flat as the check of integers needs them; NULL with an
+ * exception. */
 static PyArrayObject *read_cells(PyObject *object, geo_arrays *arrays) {
   const char *name = arrays->kind == GEO_TETRAHEDRA ? "tetrahedra" : "triangles";
   const int corners = arrays->kind == GEO_TETRAHEDRA ? 4 : 3;

@@ -7,7 +7,7 @@
 
 /* ---- pairs ---- */
 
-/* a matrix (4, 4), or None for one that leaves all in its place; -1 with an exception */
+/* Reads a matrix (4, 4), or None for the identity; returns -1 with an exception. */
 static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
   static const double last[4] = {0, 0, 0, 1};
   const npy_intp shape[2] = {4, 4};
@@ -36,7 +36,7 @@ static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
   return 0;
 }
 
-/* (a, pose_a, b, pose_b); -1 with an exception */
+/* Reads (a, pose_a, b, pose_b); returns -1 with an exception. */
 static int read_pair(PyObject *object, geo_pair *pair) {
   if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 4) {
     PyErr_SetString(PyExc_TypeError, "a pair must be a tuple of two shapes, each with its pose");
@@ -50,7 +50,7 @@ static int read_pair(PyObject *object, geo_pair *pair) {
   return read_pose(PyTuple_GET_ITEM(object, 3), "pose_b", &pair->pose_b);
 }
 
-/* NULL with an exception */
+/* Reads a list of pairs; NULL with an exception. */
 static geo_pair *read_pairs(PyObject *listed) {
   const Py_ssize_t n = PyList_GET_SIZE(listed);
   geo_pair *pairs = PyMem_Calloc((size_t)n + 1, sizeof *pairs);
@@ -69,13 +69,13 @@ static geo_pair *read_pairs(PyObject *listed) {
 
 /* ---- surfaces ---- */
 
-/* the next `count` numbers of a block; where the ones behind them go */
+/* Appends `count` numbers of a block, and returns the place behind them. */
 static double *append(double *to, const double *values, npy_intp count) {
   memcpy(to, values, (size_t)count * sizeof(double));
   return to + count;
 }
 
-/* numbers less an offset */
+/* Appends `count` numbers less an offset. */
 static int32_t *append_integers(int32_t *to, const int32_t *values, npy_intp count,
                                 int32_t offset) {
   for (npy_intp i = 0; i < count; i++) {
@@ -84,8 +84,9 @@ static int32_t *append_integers(int32_t *to, const int32_t *values, npy_intp cou
   return to + count;
 }
 
-/* What there is of pair i: all numbers in one array and all integers in another, column by column
- * as surface_columns() takes them. Sixteen arrays would take as long as a small surface does. */
+/* Returns the surface of pair i: all numbers in one array and all integers in another, column by
+ * column as surface_columns() reads them. Sixteen arrays would take as long as a small surface
+ * does. */
 static PyObject *surface_of(const geo_surfaces *s, int32_t i) {
   const int32_t f = s->pair_start[i], n = s->pair_start[i + 1] - f;
   const int32_t v = s->face_start[f], corners = s->face_start[f + n] - v;
@@ -131,7 +132,7 @@ static PyObject *results(const geo_surfaces *s) {
   return list;
 }
 
-/* in the workspace of the last call, unless one that runs at the same time has it */
+/* Finds the surfaces, in the workspace of the last call unless a concurrent call has it. */
 static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n, geo_faces faces) {
   geo_workspace *work = state->idle_surfaces;
   state->idle_surfaces = NULL;
@@ -155,7 +156,7 @@ static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n,
 
 /* ---- columns ---- */
 
-/* the next (rows, width) numbers of a block, or (rows) where the width is 1 */
+/* Returns a view of the next (rows, width) numbers of a block, or (rows) if the width is 1. */
 static PyObject *view(PyArrayObject *block, npy_intp *begin, npy_intp rows, int width) {
   npy_intp shape[2] = {rows, width};
   char *data = PyArray_BYTES(block) + *begin * PyArray_ITEMSIZE(block);
@@ -231,7 +232,7 @@ static PyObject *contact_surfaces(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "pairs: must be fewer than 2^31");
     return NULL;
   }
-  /* what an array-like calls may change the list */
+  /* an array-like object may change the list when it is read */
   PyObject *own = PyList_GetSlice(listed, 0, n);
   geo_pair *pairs = own == NULL ? NULL : read_pairs(own);
   if (pairs != NULL) {

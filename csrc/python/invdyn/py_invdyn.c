@@ -9,7 +9,7 @@ typedef struct controller {
   sapwood_lock lock;
   invdyn_settings settings;
   double dt;
-  PyArrayObject *actuated, *torque_limit; /* the latter may be NULL */
+  PyArrayObject *actuated, *torque_limit; /* torque_limit may be NULL */
 } controller;
 
 static const char *const controllers[] = {"lcp_noslip", "lcp_coulomb", "qp_noslip",
@@ -77,7 +77,8 @@ static void controller_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* As for _core.Solver: what another process's thread held is left where it is. 0, or -1. */
+/* Prepares a call. As in _core.Solver, the solver stays where it is if a thread of another process
+ * held its lock, and a new one replaces it. Returns 0 or -1. */
 static int be_ready(controller *self) {
   if (!sapwood_lock_is_lost(&self->lock)) {
     return sapwood_lock_check(&self->lock);
@@ -96,7 +97,7 @@ static int be_ready(controller *self) {
 
 /* ---- solve ---------------------------------------------------------------------------------- */
 
-/* arrays of a call, by the order of its arguments; and new ones for the results */
+/* Arguments of a call in their order, and new arrays for the results. */
 enum { M, H, V, QDD, J_N, J_T, MU, PHI, IDS, N_ARGUMENTS };
 typedef struct arrays {
   PyArrayObject *in[N_ARGUMENTS];
@@ -132,7 +133,7 @@ static int read_ids(PyObject *object, npy_intp n, PyArrayObject **ids) {
 }
 
 static int read_arguments(const controller *self, PyObject *const *args, arrays *of) {
-  /* lengths follow from v and mu; the core checks values */
+  /* lengths follow from v and mu; the core checks the values */
   if ((of->in[V] = sapwood_as_vector(args[V], "v", -1, SAPWOOD_ANY)) == NULL ||
       (of->in[MU] = sapwood_as_vector(args[MU], "mu", -1, SAPWOOD_ANY)) == NULL) {
     return -1;

@@ -1,12 +1,12 @@
-/* sap_project_barrier for arrays of contacts. The Python layer checks the values, where their
- * indices are still the caller's, and broadcasts; this fills new arrays. */
+/* sap_project_barrier for arrays of contacts. The Python layer checks the values, while their
+ * indices are still the caller's, and broadcasts; this file fills new arrays. */
 #include "python/laws/py_laws.h"
 
 #include "python/errors.h"
 #include "sapwood.h"
 
-/* y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n), kappa (n), core_lambda (n)
- * as they came, converted */
+/* The converted arguments: y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n),
+ * kappa (n), core_lambda (n). */
 typedef struct law_arguments {
   PyArrayObject *y, *mu, *R_t, *R_n, *core, *kappa, *core_lambda;
   double soft_norm;
@@ -34,7 +34,7 @@ static int read_cores(law_arguments *in, PyObject *const *args) {
              : -1;
 }
 
-/* the law into the arrays that are not NULL */
+/* Evaluates the law into the arrays that are not NULL. */
 static void apply_law(const law_arguments *in, double *gamma, double *G, double *cost,
                       int8_t *regions) {
   const int8_t *core = in->core ? PyArray_DATA(in->core) : NULL;

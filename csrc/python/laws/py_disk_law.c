@@ -1,11 +1,11 @@
-/* sap_project_disk for arrays of contacts. As contact_law.c: the Python layer checks the values and
- * broadcasts. */
+/* sap_project_disk for arrays of contacts. As for py_contact_law.c, the Python layer checks the
+ * values and broadcasts. */
 #include "python/laws/py_laws.h"
 
 #include "python/errors.h"
 #include "sapwood.h"
 
-/* the arrays of a call: those that came, converted, and new ones for the results */
+/* The arrays of a call: converted arguments, and new arrays for the results. */
 typedef struct disk_arrays {
   PyArrayObject *y, *bound, *R_t, *R_n;
   PyArrayObject *gamma, *G, *cost, *regions;

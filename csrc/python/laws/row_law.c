@@ -1,5 +1,5 @@
-/* sap_clamp for arrays of rows, and the table of kinds. As contact_law.c: the Python layer checks
- * the values and broadcasts. */
+/* sap_clamp for arrays of rows, and the table of kinds. As for py_contact_law.c, the Python layer
+ * checks the values and broadcasts. */
 #include "python/laws/py_laws.h"
 
 #include "python/errors.h"

@@ -1,4 +1,4 @@
-/* Running the problems of a call on threads. */
+/* Runs the problems of a call on threads. */
 #include "base/memory.h"
 #include "base/threads.h"
 #include "python/errors.h"
@@ -20,7 +20,7 @@ PyArrayObject *sapwood_batch_result(npy_intp n, npy_intp length, int typenum) {
   return (PyArrayObject *)PyArray_ZEROS(2, (npy_intp *)shape, typenum, 0);
 }
 
-/* what came of each problem, for the first failure to be found whoever solved it */
+/* The results of all problems: the first failure is the same, whichever thread solved it. */
 struct results {
   sapwood_batch *batch;
   struct result {

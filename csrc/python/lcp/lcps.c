@@ -1,4 +1,4 @@
-/* _core.solve_lcps */
+/* _core.solve_lcps. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -45,7 +45,7 @@ static sap_status solve(void *context, int32_t task, int32_t thread, sap_error *
   return status;
 }
 
-/* M (n, n), q (n) and the start, with a leading dimension each where `batched` */
+/* Reads M (n, n), q (n) and the start; each has a leading dimension if `batched`. */
 static int read_problems(lcps *all, PyObject *M, PyObject *q, PyObject *start, int batched) {
   const npy_intp open[3] = {-1, -1, -1};
   all->q = sapwood_as_batch(q, "q", batched, 1, open, SAPWOOD_FINITE);

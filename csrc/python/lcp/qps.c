@@ -1,18 +1,18 @@
-/* _core.solve_qps */
+/* _core.solve_qps. */
 #include "base/threads.h"
 #include "python/lcp/py_lcp.h"
 
 enum { OUTCOME, ITERATIONS, POLISHED, N_COUNTS };
 enum { OBJECTIVE, PRIMAL, DUAL, GAP, RELATIVE, N_NUMBERS };
 
-/* arrays that come, and those that go */
+/* arrays of the arguments, and of the results */
 enum { H, G, A, B, C, D, LOWER, UPPER, START_X, START_Y, START_LAMBDA, START_BOUNDS, N_GIVEN };
 enum { X, Y, LAMBDA, BOUNDS, COUNTS, NUMBERS, N_RESULTS };
 
 typedef struct qps {
   qp_settings settings;
   npy_intp n_problems, n, n_equalities, n_inequalities;
-  PyArrayObject *given[N_GIVEN]; /* NULL for None */
+  PyArrayObject *given[N_GIVEN]; /* NULL stands for None */
   PyArrayObject *result[N_RESULTS];
   qp_solver *solver[SAP_MOST_THREADS];
 } qps;
@@ -23,7 +23,7 @@ static sap_status create(void *context, int32_t thread, sap_error *error) {
                    (int32_t)all->n_inequalities, NULL, error);
 }
 
-/* the part of a problem in one of its arrays */
+/* Returns the part of a problem in one of its arrays. */
 static double *part(PyArrayObject *array, int32_t task, npy_intp length) {
   return array == NULL ? NULL : sapwood_doubles(array) + task * length;
 }
@@ -68,7 +68,7 @@ static sap_status solve(void *context, int32_t task, int32_t thread, sap_error *
   return status;
 }
 
-/* rows (m, n) with right sides (m), or neither; their number, or -1 */
+/* Reads rows (m, n) with right-hand sides (m), or neither. Returns their number, or -1. */
 static npy_intp read_rows(qps *all, PyObject *const *objects, int matrix, int vector,
                           const char *matrix_name, const char *vector_name, sapwood_rule rule,
                           int batched) {
@@ -91,7 +91,7 @@ static npy_intp read_rows(qps *all, PyObject *const *objects, int matrix, int ve
   return all->given[matrix] == NULL ? -1 : m;
 }
 
-/* x, y, lambda and bounds of the start, or None */
+/* Reads x, y, lambda and bounds of the start, or None. */
 static int read_start(qps *all, PyObject *start, int batched) {
   const char *const names[] = {"start.x", "start.y", "start.lam", "start.bounds"};
   const npy_intp length[] = {all->n, all->n_equalities, all->n_inequalities, all->n};

@@ -32,7 +32,7 @@ static int read_kind(PyObject *object, int32_t k, sap_kind *kind) {
   return chosen < 0 ? -1 : 0;
 }
 
-/* private copies of size, tree_a and tree_b of group k */
+/* Makes private copies of size, tree_a and tree_b of group k. */
 static int read_indices(sapwood_groups *groups, int32_t k, PyObject *entry) {
   static const char *const names[] = {"size", "tree_a", "tree_b"};
   sap_constraints *group = &groups->group[k];
@@ -100,7 +100,8 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_probl
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-/* vectors of the names from a tuple of as many objects; 0, or -1 with an exception and no arrays */
+/* Reads the named vectors from a tuple of as many objects. Returns 0, or -1 with an exception and
+ * no arrays. */
 static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *names, int64_t n_rows,
                         PyArrayObject **arrays) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != n) {
@@ -121,7 +122,7 @@ static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *na
   return 0;
 }
 
-/* R, v_hat, lower and upper from the parameters of group k, into new arrays */
+/* Finds R, v_hat, lower and upper from the parameters of group k, in new arrays. */
 static int regularize(sapwood_groups *groups, int32_t k, PyObject *parameters, double beta,
                       const sap_problem *problem, const sap_parameters *step,
                       const struct sap_masses *masses, PyArrayObject **bounds) {
@@ -169,7 +170,7 @@ static int regularize(sapwood_groups *groups, int32_t k, PyObject *parameters, d
   return failed ? -1 : 0;
 }
 
-/* read-only view; steals the reference */
+/* Returns a read-only view; steals the reference. */
 static PyObject *read_only(PyArrayObject *array) {
   PyObject *view = PyArray_View(array, NULL, NULL);
   Py_DECREF(array);
@@ -179,7 +180,7 @@ static PyObject *read_only(PyArrayObject *array) {
   return view;
 }
 
-/* keeps the four arrays, which are stolen, and points the group at them */
+/* Keeps the four arrays, which are stolen, and points the group at them. */
 static int keep_bounds(sapwood_groups *groups, int32_t k, PyArrayObject **bounds) {
   sap_constraints *group = &groups->group[k];
   const double **pointers[N_BOUNDS] = {&group->R, &group->v_hat, &group->lower, &group->upper};

@@ -12,7 +12,7 @@ static const char *const delassus_names[] = {"block", "diagonal", NULL};
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* arguments of the constructor as they came */
+/* The unconverted arguments of the constructor. */
 typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
   PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
@@ -44,7 +44,7 @@ static int parse(arguments *in, PyObject *args, PyObject *keywords) {
 
 /* ---- index arrays --------------------------------------------------------------------------- */
 
-/* checks the trees, copies them to private memory and fills the lengths that follow from them */
+/* Checks the trees, copies them to private memory and fills the lengths that follow from them. */
 static int read_trees(sapwood_problem *self, const arguments *in, PyObject *groups) {
   int failed = -1;
   PyArrayObject *nv = NULL, *a = NULL, *b = NULL;
@@ -95,7 +95,7 @@ static int copy_trees(sapwood_problem *self) {
 
 /* ---- float arrays --------------------------------------------------------------------------- */
 
-/* R_t, R_n and v_hat_n from the physical parameters, into new arrays */
+/* Finds R_t, R_n and v_hat_n from the physical parameters, in new arrays. */
 static int regularize(sapwood_problem *self, const sap_parameters *parameters,
                       const struct sap_masses *masses) {
   int32_t n = self->problem.n_contacts;
@@ -122,7 +122,7 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters,
 
 /* ---- construction --------------------------------------------------------------------------- */
 
-/* mass, velocities, Jacobian, friction: everything but the regularization */
+/* Reads mass, velocities, Jacobian and friction: everything except the regularization. */
 static int read_dynamics(sapwood_problem *self, const arguments *in) {
   sap_problem *p = &self->problem;
   const sap_sizes *sizes = &self->sizes;
@@ -147,7 +147,7 @@ static int read_dynamics(sapwood_problem *self, const arguments *in) {
   return p->v_hat_t == NULL ? -1 : 0;
 }
 
-/* physical parameters: 1 when given, 0 when not, -1 with an exception */
+/* Reads the physical parameters. Returns 1 if they are given, 0 if not, -1 with an exception. */
 static int read_parameters(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
   int32_t n = self->problem.n_contacts;
   int delassus = sapwood_as_choice(in->delassus, "delassus", delassus_names);
@@ -175,7 +175,7 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
   return 1;
 }
 
-/* R_t, R_n, v_hat_n: as given, else from the physical parameters */
+/* Reads R_t, R_n, v_hat_n if given, or finds them from the physical parameters. */
 static int read_regularization(sapwood_problem *self, const arguments *in,
                                sap_parameters *parameters, const struct sap_masses *masses) {
   sap_problem *p = &self->problem;
@@ -205,7 +205,7 @@ static int read_regularization(sapwood_problem *self, const arguments *in,
   return 0;
 }
 
-/* kappa from delta, into a new array */
+/* Finds kappa from delta, in a new array. */
 static int find_energy(sapwood_problem *self, const sap_parameters *parameters) {
   npy_intp length = self->problem.n_contacts;
   PyArrayObject *kappa = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
@@ -219,8 +219,8 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
   return sapwood_raise(status, &error) < 0 || self->problem.kappa == NULL ? -1 : 0;
 }
 
-/* core (int8), core_lambda, and kappa as given, else from delta; phi0, k and tau_d have been
- * read */
+/* Reads core (int8), core_lambda, and kappa, or finds kappa from delta. phi0, k and tau_d have been
+ * read. */
 static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   npy_intp n = p->n_contacts;
@@ -251,7 +251,7 @@ static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters
   return find_energy(self, parameters);
 }
 
-/* the groups, which stay as they are while Python code runs: a list might not */
+/* Returns the groups as a tuple, because Python code might change a list. */
 static PyObject *tuple_of_groups(PyObject *list) {
   if (list == NULL) {
     return PyTuple_New(0);
@@ -263,7 +263,7 @@ static PyObject *tuple_of_groups(PyObject *list) {
   return PyList_AsTuple(list);
 }
 
-/* checks A on the way */
+/* Finds the masses, and checks A on the way. */
 static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
                        struct sap_block *block, const sap_allocator *memory) {
   sap_error error = {0};
@@ -274,7 +274,7 @@ static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
   return sapwood_raise(status, &error);
 }
 
-/* where solves start */
+/* Keeps the initial velocity of solves. */
 static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
   if (v_guess == Py_None) {
     self->v_guess = Py_NewRef(Py_None);
@@ -286,7 +286,7 @@ static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
              : 0;
 }
 
-/* all that sap_problem_check() checks and find_masses() does not */
+/* Runs the checks of sap_problem_check() that find_masses() leaves out. */
 static int check_values(const sapwood_problem *self) {
   sap_error error = {0};
   sap_status status;
@@ -299,7 +299,7 @@ static int check_values(const sapwood_problem *self) {
   return sapwood_raise(status, &error);
 }
 
-/* what the solver's numbers followed from, and not what was given beside them */
+/* Keeps the parameters from which the solver's numbers followed, and drops the others. */
 static void keep_parameters(sapwood_problem *self, const sap_parameters *parameters) {
   self->parameters = *parameters;
   self->parameters.delta = self->energy_follows ? parameters->delta : NULL;

@@ -1,16 +1,16 @@
-/* sap_structure_find, as arrays. */
+/* sap_structure_find for Python: the structure as arrays. */
 #include "problem/graph/structure.h"
 
 #include "python/errors.h"
 #include "python/problem/py_problem.h"
 
-/* New array (n, columns). */
+/* Returns a new array (n, columns). */
 static PyArrayObject *table(int32_t n, int columns) {
   npy_intp shape[2] = {n, columns};
   return (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_INT32);
 }
 
-/* New dict with order (n_nodes, 1), supernodes (n, 3), rows (n, 2) and edges (n, 2). */
+/* Returns a new dict with order (n_nodes, 1), supernodes (n, 3), rows (n, 2) and edges (n, 2). */
 static PyObject *structure_dict(const struct sap_graph *graph) {
   const struct sap_junction_tree *tree = &graph->tree;
   PyArrayObject *order = table(graph->n_nodes, 1), *supernodes = table(tree->n_supernodes, 3);

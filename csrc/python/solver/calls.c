@@ -29,17 +29,17 @@ PyObject *sapwood_call_one(const sapwood_call_kind *kind, PyObject *self, PyObje
 typedef struct calls {
   const sapwood_call_kind *kind;
   sapwood_state *state;
-  char *call; /* (n), each of kind->size bytes */
+  char *call; /* (n) calls of kind->size bytes each */
   Py_ssize_t n, at_once;
-  double looked;   /* when the caller looked for signals last, s */
-  atomic_int stop; /* a signal came: the rest is not wanted any more */
+  double looked;   /* time of the caller's last look for signals, s */
+  atomic_int stop; /* a signal came: the remaining calls are cancelled */
 } calls;
 
 static void *call_at(const calls *all, Py_ssize_t i) {
   return all->call + (size_t)i * all->kind->size;
 }
 
-/* the caller alone is asked for signals, from time to time */
+/* Looks for signals from time to time, in the calling thread alone. */
 static void look_for_signals(calls *all) {
   const double now = sap_seconds();
   if (now - all->looked > SAPWOOD_SIGNAL_INTERVAL) {
@@ -63,7 +63,7 @@ static void run_some(void *context, int32_t task, int32_t thread) {
   }
 }
 
-/* 0, or -1 with an exception */
+/* Prepares one call. Returns 0, or -1 with an exception. */
 static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, void *call) {
   PyObject *self, *args;
   if (!PyTuple_Check(item)) {
@@ -83,7 +83,7 @@ static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, voi
   return all->kind->prepare(call, self, args);
 }
 
-/* reads all arguments; 0, or -1 with an exception */
+/* Reads all arguments. Returns 0, or -1 with an exception. */
 static int prepare_all(const calls *all, PyTypeObject *type, PyObject *list, const char *name) {
   for (Py_ssize_t i = 0; i < all->n; i++) {
     if (prepare_one(all, type, PyList_GET_ITEM(list, i), call_at(all, i)) < 0) {
@@ -108,7 +108,7 @@ static PyObject *finish_all(const calls *all, const char *name) {
   return results;
 }
 
-/* 0, or -1 with an exception */
+/* Runs all calls. Returns 0, or -1 with an exception. */
 static int run_all(calls *all, int n_threads) {
   const struct sap_loop loop = {run_some, all,
                                 (int32_t)((all->n + all->at_once - 1) / all->at_once)};

@@ -4,7 +4,7 @@
 
 #include "constraints/kinds/kinds.h"
 
-/* an array of the problem's, of n entries: none where n < 0 */
+/* An array of the problem with n entries; there is none if n < 0. */
 typedef struct field {
   const char *name;
   double **pointer;
@@ -75,7 +75,7 @@ static int list_group_fields(sapwood_differential *d, const sapwood_problem *of,
   return n;
 }
 
-/* room for the groups and the list of arrays; 0, or -1 with MemoryError */
+/* Makes room for the groups and the list of arrays. Returns 0, or -1 with MemoryError. */
 static int reserve(sapwood_differential *d, const sapwood_problem *of) {
   const size_t n = (size_t)of->problem.n_groups;
   *d = (sapwood_differential){.n_slots = 0};
@@ -94,7 +94,7 @@ static int reserve(sapwood_differential *d, const sapwood_problem *of) {
   return 0;
 }
 
-/* new dict of new arrays */
+/* Returns a new dict of new arrays. */
 static PyObject *make_arrays(sapwood_differential *d, npy_intp m, const field *fields, int n) {
   PyObject *dict = PyDict_New();
   for (int k = 0; k < n && dict != NULL; k++) {
@@ -133,7 +133,7 @@ PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_probl
   return dict;
 }
 
-/* of a dict what it has of these; anything else in it is an error */
+/* Reads the arrays of a dict; any other name in it is an error. */
 static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields, int n,
                        PyObject *dict) {
   Py_ssize_t found = 0;

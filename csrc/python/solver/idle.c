@@ -4,10 +4,10 @@
 
 #include "solver/solver_object.h"
 
-/* most that is kept, in bytes */
+/* upper limit of the cached memory, bytes */
 enum { MOST_MEMORY = 64 << 20 };
 
-/* others have threads, or memory of libraries */
+/* Returns 1 if the solver can be reset; others have threads, or memory of libraries. */
 static int can_be_reset(const sap_settings *settings) { return settings->threads == 1; }
 
 sap_status sapwood_solver_cache_take(sapwood_solver_cache *idle, const sap_settings *settings,
@@ -15,7 +15,7 @@ sap_status sapwood_solver_cache_take(sapwood_solver_cache *idle, const sap_setti
   if (idle->n == 0 || !can_be_reset(settings)) {
     return sap_solver_create(solver, settings, NULL, error);
   }
-  *solver = idle->solver[--idle->n]; /* whose memory may still be in the cache */
+  *solver = idle->solver[--idle->n]; /* the newest one, as its memory may still be in the cache */
   idle->memory -= sap_solver_memory(*solver);
   return sap_solver_reset(*solver, settings, error);
 }

@@ -1,10 +1,9 @@
 /* _core.solve_batch: many problems on several threads.
  *
- * Everything that needs Python is done by the calling thread: it makes room for result after
- * result, which helpers fill behind it without the GIL, then turns those that are ready into Python
- * objects, in order; where none is ready it solves one itself. Without helpers it goes through the
- * problems one by one.
- * */
+ * The calling thread does everything that needs Python. It makes room for result after result,
+ * which helpers fill behind it without the GIL. Then it turns finished results into Python objects,
+ * in order; if the next one is not finished it solves another itself. Without helpers it goes
+ * through the problems one by one. */
 #include "python/solver/py_solver.h"
 
 #include <math.h>
@@ -19,9 +18,9 @@
 #include "python/solver/solution.h"
 
 typedef struct entry {
-  const sapwood_problem *problem; /* borrowed: the list keeps it */
+  const sapwood_problem *problem; /* borrowed from the list */
   PyArrayObject *guess;           /* or NULL */
-  const double *v_guess;          /* (nv) in it, or NULL */
+  const double *v_guess;          /* (nv) data of the guess, or NULL */
   sapwood_result result;
   sapwood_records records;
   sap_status status;
@@ -32,17 +31,17 @@ typedef struct entry {
 
 typedef struct batch {
   entry *entries;               /* (n) from PyMem_Malloc */
-  PyObject *problems, *guesses; /* lists (n) that nobody else has */
+  PyObject *problems, *guesses; /* lists (n) that no other code can reach */
   Py_ssize_t n;
-  sap_solver *solver[SAP_MOST_THREADS]; /* of each thread */
+  sap_solver *solver[SAP_MOST_THREADS]; /* solver of each thread */
   int record_history;
-  Py_ssize_t at_once; /* problems that a thread takes: what they write to, others hardly touch */
-  _Atomic Py_ssize_t ready; /* entries that have room for their results, or never will */
-  atomic_int stop;          /* the rest is not wanted any more */
-  int interrupted;          /* by a signal: the caller has an exception */
+  Py_ssize_t at_once; /* problems per task, so that threads rarely share the memory they write */
+  _Atomic Py_ssize_t ready; /* number of entries with room for results, or that never get it */
+  atomic_int stop;          /* the remaining problems are cancelled */
+  int interrupted;          /* a signal has come: the caller has an exception */
 } batch;
 
-/* what ends a solve on a helper */
+/* Returns 1 if a solve on a helper must end. */
 static int is_stopped(void *context) {
   return atomic_load_explicit(&((batch *)context)->stop, memory_order_relaxed);
 }
@@ -88,7 +87,8 @@ static void clear_entry(entry *e) {
   e->records.copy = NULL;
 }
 
-/* room for the results of problem i; 0, or -1 with an exception and no problem in the entry */
+/* Makes room for the results of problem i. Returns 0, or -1 with an exception and no problem in the
+ * entry. */
 static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_t i) {
   entry *e = &all->entries[i];
   e->problem = sapwood_as_problem(state, PyList_GET_ITEM(all->problems, i));
@@ -103,8 +103,8 @@ static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_
   return 0;
 }
 
-/* the solution of problem i, whose arrays are no longer those of the entry, into the list; 0, or -1
- * with an exception */
+/* Puts the solution of problem i into the list; it takes over the arrays of the entry. Returns 0,
+ * or -1 with an exception. */
 static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t i,
                         PyObject *list) {
   entry *e = &all->entries[i];
@@ -128,7 +128,7 @@ static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* fills the list with solutions; 0, or -1 with an exception */
+/* Fills the list with solutions. Returns 0, or -1 with an exception. */
 static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
   for (Py_ssize_t i = 0; i < all->n; i++) {
     if (prepare_entry(state, all, i) < 0) {
@@ -145,7 +145,7 @@ static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
   return 0;
 }
 
-/* Waits for problem i, solving others meanwhile, until a signal interrupts that. */
+/* Waits for problem i, and solves others meanwhile, until a signal interrupts it. */
 static void wait_for(sapwood_state *state, batch *all, struct sap_threads *threads, Py_ssize_t i) {
   struct sap_wait wait = {0};
   double looked = 0; /* wait.lasted at the last look for signals */
@@ -163,7 +163,7 @@ static void wait_for(sapwood_state *state, batch *all, struct sap_threads *threa
   }
 }
 
-/* the solutions of the first n problems, into the list; 0, or -1 with an exception */
+/* Puts the solutions of the first n problems into the list. Returns 0, or -1 with an exception. */
 static int collect(sapwood_state *state, batch *all, Py_ssize_t n, PyObject *list,
                    struct sap_threads *threads) {
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -179,7 +179,7 @@ static int collect(sapwood_state *state, batch *all, Py_ssize_t n, PyObject *lis
   return 0;
 }
 
-/* the same with helpers */
+/* Does the same with helpers. */
 static int run_shared(sapwood_state *state, batch *all, PyObject *list,
                       struct sap_threads *threads) {
   const struct sap_loop loop = {solve_entries, all,

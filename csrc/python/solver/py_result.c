@@ -1,4 +1,4 @@
-/* NumPy arrays that a sap_solution is written into, and the records of its iterations. */
+/* NumPy arrays for a sap_solution, and the records of its iterations. */
 #include "python/solver/py_result.h"
 
 #include <stddef.h>
@@ -73,7 +73,7 @@ void sapwood_result_clear(sapwood_result *result) {
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* NumPy dtype with the memory layout of sap_iteration */
+/* Returns the NumPy dtype with the memory layout of sap_iteration. */
 static PyArray_Descr *iteration_dtype(void) {
 #define OFFSET(name) (Py_ssize_t) offsetof(sap_iteration, name)
   PyObject *layout = Py_BuildValue(
@@ -92,7 +92,7 @@ static PyArray_Descr *iteration_dtype(void) {
 
 PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *records, int32_t n) {
   npy_intp length = n;
-  /* the descriptor is stolen by the call */
+  /* the call steals the descriptor */
   Py_INCREF(state->iteration_dtype);
   PyObject *array = PyArray_Zeros(1, &length, state->iteration_dtype, 0);
   if (array != NULL && n > 0) {

@@ -1,5 +1,5 @@
-/* _core.Sensitivity: a sap_sensitivity linearized at a solution, the problem that it is of, and the
- * lock that serialises its calls. */
+/* _core.Sensitivity: a sap_sensitivity linearized at a solution, its problem, and the lock that
+ * serialises its calls. */
 #include "python/solver/differential.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ typedef struct sensitivity {
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-/* arrays of regions and distances; 0, or -1 with MemoryError */
+/* Finds the arrays of regions and distances. Returns 0, or -1 with MemoryError. */
 static int find_regions(sensitivity *self) {
   npy_intp contacts = self->problem->problem.n_contacts;
   npy_intp rows = (npy_intp)self->problem->sizes.n_rows;
@@ -44,7 +44,7 @@ static int find_regions(sensitivity *self) {
   return 0;
 }
 
-/* does anything of the problem follow from physical parameters? */
+/* Returns 1 if any part of the problem follows from physical parameters. */
 static int is_physical(const sapwood_problem *of) {
   int any = of->is_physical;
   for (int32_t g = 0; g < of->problem.n_groups; g++) {
@@ -58,7 +58,7 @@ static int is_physical(const sapwood_problem *of) {
 typedef struct linearization {
   sensitivity *made;
   sap_settings settings;
-  PyArrayObject *v, *scale; /* scale: NULL where the solve has none */
+  PyArrayObject *v, *scale; /* scale: NULL if the solution has none */
   sap_status status;
   sap_error error;
 } linearization;
@@ -143,14 +143,14 @@ static void sensitivity_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* In a process made while another thread was at work: the linearization stands, what was worked on
- * is room. 0, or -1 with an exception. */
+/* Prepares a call. If a thread that this process does not have was at work, only its workspace was
+ * changed, and the linearization stands. Returns 0, or -1 with an exception. */
 static int be_ready(sensitivity *self) {
   return sapwood_lock_is_lost(&self->lock) ? sapwood_lock_make(&self->lock, self->lock.forks)
                                            : sapwood_lock_check(&self->lock);
 }
 
-/* ---- numbers in the shape of a solution, m times --------------------------------------------- */
+/* ---- m numbers in the shape of a solution --------------------------------------------------- */
 
 enum { N_RESPONSES = 4 };
 static const char *const response_names[N_RESPONSES] = {"v", "gamma", "group_gamma", "spin_gamma"};
@@ -183,17 +183,17 @@ static void clear_response(response *r) {
 
 /* ---- both directions ------------------------------------------------------------------------ */
 
-/* what both have in common */
+/* The common fields of both directions. */
 typedef struct derivative {
   sensitivity *of;
   Py_ssize_t m;
   int frozen;
-  PyObject *dict; /* of the gradient */
+  PyObject *dict; /* dict of the gradient */
   response response;
   sapwood_differential differential;
   sap_status status;
   sap_error error;
-  double residual; /* the worst of m */
+  double residual; /* largest residual of m */
 } derivative;
 
 static void clear_derivative(void *call) {
@@ -204,7 +204,8 @@ static void clear_derivative(void *call) {
   sapwood_differential_clear(&d->differential);
 }
 
-/* holds the sensitivity that is asked; 0, or -1 with an exception */
+/* Keeps a reference to the sensitivity and prepares the call. Returns 0, or -1 with an
+ * exception. */
 static int begin(derivative *d, PyObject *self) {
   d->of = (sensitivity *)Py_NewRef(self);
   measure(d->of, &d->response);

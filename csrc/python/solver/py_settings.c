@@ -10,7 +10,7 @@ typedef enum field_kind { REAL, INTEGER, BOOLEAN, CHOICE } field_kind;
 typedef struct field {
   const char *name;
   field_kind kind;
-  size_t offset;              /* in sap_settings */
+  size_t offset;              /* offset in sap_settings */
   const char *const *choices; /* for CHOICE: names in the order of the enum, NULL ends */
 } field;
 
@@ -188,7 +188,7 @@ static PyObject *default_settings(PyObject *Py_UNUSED(module), PyObject *Py_UNUS
   return result;
 }
 
-/* ---- what None means ------------------------------------------------------------------------ */
+/* ---- default settings ----------------------------------------------------------------------- */
 
 PyDoc_STRVAR(set_default_settings_doc,
              "set_default_settings(settings, /)\n--\n\n"

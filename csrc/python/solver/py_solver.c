@@ -1,9 +1,8 @@
 /* _core.Solver: a sap_solver and the lock that serialises its calls.
  *
- * The lock is waited for with the GIL dropped and released before the GIL is taken again, so that
- * handlers of signals (signals.h) are the only Python code that runs while it is held: neither
- * another thread nor a finalizer can deadlock on it.
- */
+ * A thread waits for the lock without the GIL, and leaves the lock before it takes the GIL again.
+ * So handlers of signals (signals.h) are the only Python code that runs while the lock is held:
+ * neither another thread nor a finalizer can deadlock on it. */
 #include "python/solver/py_solver.h"
 
 #include <stddef.h>
@@ -71,8 +70,8 @@ static void solver_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* In a process made while a thread that it does not have was at work on the solver: another solver,
- * and the old one is left where it is. 0, or -1 with MemoryError. */
+/* Prepares a call. If a thread that this process does not have was at work on the solver, a new
+ * solver replaces it, and the old one stays where it is. Returns 0, or -1 with MemoryError. */
 static int be_ready(solver *self) {
   if (!sapwood_lock_is_lost(&self->lock)) {
     return sapwood_lock_check(&self->lock);

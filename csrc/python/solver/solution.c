@@ -1,8 +1,7 @@
-/* _core.SolutionValues: what a Solution holds, as the core wrote it.
+/* _core.SolutionValues: the values of a Solution, as the core wrote them.
  *
- * sapwood.Solution is a dataclass derived from it that adds no room of its own: a solve fills one
- * object of C, and its numbers become Python objects where they are read.
- * */
+ * sapwood.Solution is a dataclass derived from it without memory of its own: a solve fills one
+ * object of C, and its numbers become Python objects when they are read. */
 #include "python/solver/solution.h"
 
 #include <stddef.h>
@@ -16,19 +15,19 @@ typedef struct solution_values {
   /* objects, from v to to_algorithm: see object_at() */
   PyObject *v, *gamma, *v_c, *regions, *status, *history, *constraints, *core_scale, *spin_gamma,
       *spin_v_c;
-  PyObject *timing;       /* NULL until it is read */
+  PyObject *timing;       /* NULL until it is first read */
   PyObject *sensitivity;  /* NULL unless the solve was asked for it */
   PyObject *islands;      /* (n_trees, 3) uint8, the reports of its islands, or NULL */
-  PyObject *algorithm;    /* NULL until it is read */
-  PyObject *to_algorithm; /* makes it of the reports */
-  sap_solution s;         /* its numbers */
+  PyObject *algorithm;    /* NULL until it is first read */
+  PyObject *to_algorithm; /* callable that makes it from the reports */
+  sap_solution s;         /* numbers of the solution */
   double seconds;
   char symbolic_reused;
 } solution_values;
 
 /* ---- rows of the groups --------------------------------------------------------------------- */
 
-/* new array (n): whether impulses lie between their bounds */
+/* Returns a new array (n): 1 if the impulse lies between its bounds. */
 static PyObject *active_rows(const sap_constraints *group, const double *gamma, npy_intp n) {
   PyObject *active = PyArray_SimpleNew(1, &n, NPY_BOOL);
   if (active != NULL) {
@@ -40,8 +39,8 @@ static PyObject *active_rows(const sap_constraints *group, const double *gamma, 
   return active;
 }
 
-/* new tuple with the ConstraintSolution (gamma, v_c, active) of each group, the first two as parts
- * of the arrays of all rows */
+/* Returns a new tuple with the ConstraintSolution (gamma, v_c, active) of each group. The first two
+ * are parts of the arrays of all rows. */
 static PyObject *group_tuple(const sapwood_state *state, const sapwood_result *result,
                              const sap_problem *problem) {
   const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;
@@ -139,7 +138,7 @@ static int set_algorithm(PyObject *object, PyObject *value, void *Py_UNUSED(unus
   return 0;
 }
 
-/* the objects of a solution, by number */
+/* The objects of a solution, by number. */
 #define FIRST offsetof(solution_values, v)
 #define LAST offsetof(solution_values, to_algorithm)
 enum { N_OBJECTS = (LAST - FIRST) / sizeof(PyObject *) + 1 };
@@ -163,7 +162,7 @@ static int values_traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/* new solution with the same values and this sensitivity */
+/* Returns a new solution with the same values and this sensitivity. */
 static PyObject *with_sensitivity(PyObject *object, PyObject *sensitivity) {
   const solution_values *from = (const solution_values *)object;
   PyObject *made = Py_TYPE(object)->tp_alloc(Py_TYPE(object), 0);
@@ -193,7 +192,7 @@ static void values_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* writable for the dataclass, which is frozen */
+/* The members are writable for the dataclass, which is frozen. */
 #define VALUE(name, kind, place, text) {#name, kind, offsetof(solution_values, place), 0, text}
 #define ARRAY(name, text) VALUE(name, T_OBJECT_EX, name, text)
 #define COUNT(name, text) VALUE(name, T_INT, s.name, text)
@@ -253,7 +252,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* new tuple of all names: what dataclasses read as the slots of a class */
+/* Returns a new tuple of all names, which dataclasses read as the slots of a class. */
 static PyObject *slot_names(void) {
   const Py_ssize_t n = sizeof members / sizeof *members - 1;
   const Py_ssize_t n_getters = sizeof getters / sizeof *getters - 1;

@@ -4,7 +4,7 @@
 
 #include "python/state.h"
 
-/* bytes in memory, and a copy of what they were */
+/* Bytes in memory, and a copy of their earlier values. */
 typedef struct bytes_watched {
   const char *now;
   char *before;
@@ -13,14 +13,14 @@ typedef struct bytes_watched {
 
 typedef struct sapwood_byte_watch {
   PyObject_HEAD
-  PyObject *owner;       /* a reference, which keeps the memory alive */
-  char *copies;          /* of all spans, one after the other */
-  bytes_watched *places; /* (n_places) what was asked for, by address */
-  bytes_watched *spans;  /* (n_spans) the same, where neighbours are one */
+  PyObject *owner;       /* reference that keeps the memory alive */
+  char *copies;          /* copies of all spans, one after the other */
+  bytes_watched *places; /* (n_places) requested places, by address */
+  bytes_watched *spans;  /* (n_spans) the same, with neighbours united */
   Py_ssize_t n_places, n_spans;
 } sapwood_byte_watch;
 
-/* arrays of a model lie in one block; between two of them there may be this much padding, bytes */
+/* largest padding between two arrays in the block of a model, bytes */
 enum { PADDING = 64 };
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -44,7 +44,7 @@ static int read_place(bytes_watched *place, PyObject *object, const bytes_watche
   return 0;
 }
 
-/* Unites neighbours to spans, and returns their length in bytes. */
+/* Unites neighbours to spans, and returns their total length in bytes. */
 static size_t unite(sapwood_byte_watch *self) {
   size_t length = 0;
   for (Py_ssize_t i = 0; i < self->n_places; i++) {
@@ -130,7 +130,7 @@ static void watch_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* ---- what has changed ----------------------------------------------------------------------- */
+/* ---- changes -------------------------------------------------------------------------------- */
 
 static int differs(const bytes_watched *bytes) {
   return memcmp(bytes->now, bytes->before, bytes->size) != 0;

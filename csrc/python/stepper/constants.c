@@ -1,5 +1,6 @@
-/* One table row per array. The copies are checked once (sap_forest_check, sap_elements_check), so
- * no Python code can make the gathering read out of bounds. */
+/* Copies the constant arrays by tables with one row per array. The copies are checked once
+ * (sap_forest_check, sap_elements_check), so no Python code can make the gathering read out of
+ * bounds. */
 #include "python/stepper/constants.h"
 
 #include <stddef.h>
@@ -26,14 +27,14 @@ typedef struct constant {
   int typenum;
   length_of length;
   npy_intp columns; /* 0 for a vector */
-  size_t offset;    /* of the pointer in its struct */
+  size_t offset;    /* offset of the pointer in its struct */
 } constant;
 
 #define FOREST_AS(member, name, typenum, length, columns) \
   {name, typenum, length, columns, offsetof(struct sap_forest, member)}
 #define FOREST(name, typenum, length, columns) FOREST_AS(name, #name, typenum, length, columns)
 
-/* the first array of each length decides it, here and below */
+/* the first array of each length sets it, here and below */
 static const constant forest_constants[] = {
     FOREST(tree_dofadr, NPY_INT32, TREES, 0),
     FOREST(tree_dofnum, NPY_INT32, TREES, 0),
@@ -110,7 +111,7 @@ _Static_assert(N_FOREST + N_ELEMENT == SAPWOOD_CONSTANTS, "one private copy per 
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-/* private copy of the array `row->name` of the mapping */
+/* Returns a private copy of the array `row->name` of the mapping. */
 static PyArrayObject *copy_constant(PyObject *mapping, const constant *row, npy_intp *lengths) {
   PyObject *value = PyMapping_GetItemString(mapping, row->name);
   if (value == NULL) {
@@ -134,7 +135,7 @@ static PyArrayObject *copy_constant(PyObject *mapping, const constant *row, npy_
   return copy;
 }
 
-/* fills the pointers of a struct; the copies go to `arrays` */
+/* Fills the pointers of a struct; the copies go to `arrays`. */
 static int copy_constants(PyObject *mapping, const constant *table, int n, void *target,
                           npy_intp *lengths, PyArrayObject **arrays) {
   for (int i = 0; i < n; i++) {
@@ -142,7 +143,7 @@ static int copy_constants(PyObject *mapping, const constant *table, int n, void 
     if (arrays[i] == NULL) {
       return -1;
     }
-    /* pointers to data have one representation, whatever they point at */
+    /* pointers to data have one representation for all types */
     const void *data = PyArray_DATA(arrays[i]);
     memcpy((char *)target + table[i].offset, &data, sizeof data);
   }

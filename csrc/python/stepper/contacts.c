@@ -6,7 +6,7 @@
 
 /* ---- the dtype ------------------------------------------------------------------------------ */
 
-/* NumPy dtype with the memory layout of sap_contact_record */
+/* Returns the NumPy dtype with the memory layout of sap_contact_record. */
 static PyArray_Descr *contact_dtype(void) {
 #define OFFSET(name) (Py_ssize_t) offsetof(sap_contact_record, name)
   PyObject *layout = Py_BuildValue(
@@ -35,14 +35,14 @@ int sapwood_add_contact_record(PyObject *module) {
 }
 
 PyArrayObject *sapwood_new_contacts(const sapwood_state *state, npy_intp n) {
-  /* the descriptor is stolen by the call; padding is zero */
+  /* the call steals the descriptor; padding is zero */
   Py_INCREF(state->contact_dtype);
   return (PyArrayObject *)PyArray_Zeros(1, &n, state->contact_dtype, 0);
 }
 
-/* ---- of the last step ----------------------------------------------------------------------- */
+/* ---- contacts of the last step -------------------------------------------------------------- */
 
-/* how many there are; they are copied where `records` has room for as many */
+/* Returns the number of contacts, and copies them if `room` is that number. */
 static npy_intp copy_contacts(sapwood_stepper *self, sap_contact_record *records, npy_intp room) {
   sapwood_lock_take(&self->lock);
   const npy_intp n = sap_stepper_problem(self->core)->n_contacts;
@@ -65,7 +65,7 @@ PyObject *sapwood_stepper_contacts(PyObject *object, PyObject *Py_UNUSED(unused)
   if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
-  /* again where a step in another thread changed their number in between */
+  /* this repeats if a step in another thread changed the number in between */
   do {
     Py_XDECREF(contacts);
     room = n;

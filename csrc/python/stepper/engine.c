@@ -6,9 +6,9 @@
 
 static const char capsule_name[] = "sapwood.mujoco_api";
 
-/* ---- what Python has to find ---------------------------------------------------------------- */
+/* ---- tables for Python ---------------------------------------------------------------------- */
 
-/* a function or callback, and its place in sap_mujoco */
+/* A function or callback, and its place in sap_mujoco. */
 struct function {
   const char *name;
   size_t place;
@@ -19,7 +19,7 @@ static const struct function functions[] = {SAP_MUJOCO_FUNCTIONS(FUNCTION)};
 static const struct function callbacks[] = {SAP_MUJOCO_CALLBACKS(FUNCTION)};
 #undef FUNCTION
 
-/* a row of sapwood/mujoco_fields.h, and the place of its offset in sap_mujoco */
+/* A row of sapwood/mujoco_fields.h, and the place of its offset in sap_mujoco. */
 struct row {
   const char *structure, *owner, *name, *type, *shape, *versions, *readers, *change, *again;
   size_t place;
@@ -123,7 +123,7 @@ static void release(PyObject *capsule) {
   PyMem_Free(engine);
 }
 
-/* the entry of a mapping as an integer; -1 with an exception */
+/* Reads the entry of a mapping as an integer; returns -1 with an exception. */
 static int read_integer(PyObject *mapping, const char *name, Py_ssize_t *value) {
   PyObject *object = PyMapping_GetItemString(mapping, name);
   if (object == NULL) {
@@ -134,7 +134,7 @@ static int read_integer(PyObject *mapping, const char *name, Py_ssize_t *value) 
   return *value == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-/* an offset, which may be -1 where it is optional; -1 with an exception */
+/* Reads an offset, which may be -1 if it is optional; returns -1 with an exception. */
 static int read_offset(PyObject *layout, const char *name, int optional, ptrdiff_t *offset) {
   if (read_integer(layout, name, offset) < 0) {
     return -1;

@@ -9,7 +9,7 @@
 
 typedef struct sapwood_prepared_step {
   PyObject_HEAD
-  PyObject *stepper, *api, *model; /* references to what the place is of */
+  PyObject *stepper, *api, *model; /* references for the place */
   PyObject *data;                  /* weak reference to the MjData of the place */
   PyObject *memory;                /* FrictionMemory or None */
   PyObject *watches;               /* tuple of ByteWatch */
@@ -45,7 +45,7 @@ PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
       sapwood_world_open(&world, &watch, &place, memory, 0) < 0) {
     return NULL;
   }
-  sap_mujoco_close(world); /* a trial */
+  sap_mujoco_close(world); /* this was a trial */
   if (!are_watches(watches, stepper->state)) {
     PyErr_SetString(PyExc_TypeError, "watches must be a tuple of ByteWatch");
     return NULL;
@@ -93,7 +93,7 @@ static int has_changed(const sapwood_prepared_step *self) {
   return changed;
 }
 
-/* 1 where the step was prepared for these data; None stands for data that are gone */
+/* Returns 1 if the step was prepared for these data; None stands for data that are gone. */
 static int is_of(const sapwood_prepared_step *self, const PyObject *data) {
   return data != Py_None && ((const PyWeakReference *)self->data)->wr_object == data;
 }

@@ -3,7 +3,7 @@
 #include "python/errors.h"
 #include "python/geometry/py_geometry.h"
 
-/* shapes by geom, NULL where there is None; they belong to the capsules in the tuple */
+/* Returns shapes by geom, NULL for None; they belong to the capsules in the tuple. */
 static const geo_shape **read_shapes(PyObject *tuple) {
   const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
   const geo_shape **shapes = PyMem_Calloc((size_t)n + 1, sizeof *shapes);

@@ -8,7 +8,7 @@ typedef struct sapwood_memory {
   PyObject_HEAD
   sapwood_stepper *stepper; /* a reference */
   sap_friction_memory *core;
-  const sap_stepper *user; /* the core of the stepper that used it last */
+  const sap_stepper *user; /* core of the stepper that used it last */
 } sapwood_memory;
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static PyObject *memory_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return (PyObject *)self;
 }
 
-/* may a thread that this process does not have have been at work on it? */
+/* Returns 1 if a thread that this process does not have may have used it. */
 static int is_lost(const sapwood_memory *self) {
   return self->user != self->stepper->core || sapwood_lock_is_lost(&self->stepper->lock);
 }
@@ -50,7 +50,7 @@ static void memory_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* after sapwood_stepper_be_ready(): where that made the stepper anew, the memory too */
+/* Renews the memory if sapwood_stepper_be_ready(), which comes first, renewed the stepper. */
 static int be_ready(sapwood_memory *self) {
   sap_friction_memory *fresh;
   if (!is_lost(self)) {

@@ -69,7 +69,7 @@ static PyObject *log_array(PyObject *object, PyObject *Py_UNUSED(unused)) {
 
 /* ---- the arrays ----------------------------------------------------------------------------- */
 
-/* an array (steps, length) of the dict, NULL in *out for none; the dict keeps it */
+/* Finds an array (steps, length) of the dict, which keeps it; *out is NULL for none. */
 static int take_array(double **out, PyObject *dict, const char *name, Py_ssize_t steps,
                       int64_t length) {
   *out = NULL;
@@ -91,7 +91,7 @@ static int take_array(double **out, PyObject *dict, const char *name, Py_ssize_t
   return 0;
 }
 
-/* the integer of the dict, 0 for none */
+/* Reads the integer of the dict, 0 for none. */
 static int take_integer(int *out, PyObject *dict, const char *name) {
   PyObject *object;
   if (sapwood_item(dict, name, &object) < 0) {

@@ -1,6 +1,6 @@
-/* A table names the arrays to copy. It is written twice under the lock: for the lengths, so that
- * arrays can be allocated with the GIL held, and for the copy, which is refused when a step in
- * another thread changed the lengths in between. */
+/* Copies results by a table of arrays. The table is written twice under the lock: once for the
+ * lengths, so that arrays can be allocated with the GIL held, and once for the copy. The copy is
+ * refused if a step in another thread has changed the lengths in between. */
 #include "python/stepper/py_results.h"
 
 #include <string.h>
@@ -14,14 +14,14 @@
 typedef struct output {
   const char *name;
   int typenum;
-  npy_intp rows, columns; /* columns 0 for a vector */
+  npy_intp rows, columns; /* columns is 0 for a vector */
   const void *source;
-  size_t stride; /* bytes from row to row of the source */
+  size_t stride; /* distance of two rows of the source, bytes */
 } output;
 
 enum { MAX_OUTPUTS = 32 };
 
-/* writes the table and returns the number of arrays; called under the lock */
+/* Writes the table and returns the number of arrays; called under the lock. */
 typedef int describe(const sap_stepper *stepper, output *table);
 
 static output vector(const char *name, npy_intp rows, const double *source) {
@@ -48,7 +48,7 @@ static int describe_locked(sapwood_stepper *self, describe *write, output *table
   return n;
 }
 
-/* one table into the arrays; 0 when the lengths are no longer those of `table` */
+/* Copies one table into the arrays; returns 0 if the lengths differ from those of `table`. */
 static int copy_locked(sapwood_stepper *self, describe *write, const output *table,
                        PyArrayObject *const *arrays) {
   output now[MAX_OUTPUTS];
@@ -71,8 +71,8 @@ static int copy_locked(sapwood_stepper *self, describe *write, const output *tab
   return same;
 }
 
-/* arrays (MAX_OUTPUTS) with the values of the last step; the number of them, or -1 with an
- * exception */
+/* Finds arrays (MAX_OUTPUTS) with the values of the last step. Returns their number, or -1 with an
+ * exception. */
 static int copy_out(sapwood_stepper *self, describe *write, output *table, PyArrayObject **arrays) {
   if (sapwood_stepper_be_ready(self) < 0) {
     return -1;
@@ -166,7 +166,7 @@ static int describe_patches(const sap_stepper *stepper, output *table) {
   const npy_intp n = s->n_faces;
   int i = 0;
   table[i++] = integers("pair", s->n_pairs, list.pair);
-  /* one more than pairs and faces; none without any pair */
+  /* one more than pairs and faces; empty without any pair */
   table[i++] = integers("pair_start", s->n_pairs + (s->n_pairs > 0), s->pair_start);
   table[i++] = integers("face_start", n + (s->n_pairs > 0), s->face_start);
   table[i++] = integers("cell_a", n, s->cell_a);
@@ -202,7 +202,7 @@ static const char *const values[SAP_ELEMENT_VALUES] = {"value_0", "value_1", "va
 
 static int describe_groups(const sap_stepper *stepper, output *table) {
   const struct sap_element_gather *g = &stepper->gather.elements;
-  /* those of a step that was gathered to its end */
+  /* groups of a completely gathered step */
   const int there = stepper->gather.problem.n_groups > 0;
   const npy_intp groups = there ? g->n_groups : 0, rows = there ? g->n_rows : 0;
   const npy_intp n = there ? g->n_constraints : 0, solved = stepper->solved ? rows : 0;
@@ -268,7 +268,7 @@ enum {
   RESULT_SPIN_V_C,
   RESULT_LOWER,
   RESULT_UPPER,
-  RESULT_ENDS, /* rows up to the end of each group */
+  RESULT_ENDS, /* numbers of rows up to the end of each group */
   N_RESULTS
 };
 
@@ -295,7 +295,7 @@ static int describe_result(const sap_stepper *stepper, output *table) {
   return N_RESULTS;
 }
 
-/* what a result reads of its problem: the bounds of the rows of each group */
+/* Sets the part of the problem that a result reads: the bounds of the rows of each group. */
 static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *groups,
                             sap_problem *problem) {
   const int64_t *ends = (const int64_t *)PyArray_DATA(arrays[RESULT_ENDS]);
@@ -310,8 +310,8 @@ static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *group
   }
 }
 
-/* scalars of the solution and a copy of the history (from PyMem_RawMalloc); 0 when memory ran
- * out */
+/* Copies the scalars of the solution and the history (by PyMem_RawMalloc); returns 0 if memory ran
+ * out. */
 static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solved, double *seconds,
                         sap_iteration **records, int32_t *n_records) {
   int complete = 1;
@@ -337,7 +337,7 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
   return complete;
 }
 
-/* the array, or NULL in its place where there is nothing to tell; takes the reference */
+/* Returns the array if `told`, else NULL; takes the reference. */
 static PyArrayObject *take_if(int told, PyArrayObject *array) {
   if (!told) {
     Py_DECREF(array);

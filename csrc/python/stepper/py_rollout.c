@@ -6,7 +6,8 @@
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* `lengths` are those of the array: of its first axes 1 is allowed where it is only read */
+/* Finds a plane; `lengths` are those of the array. If the array is only read, its first axes may
+ * have the length 1. */
 static int take_plane(struct sap_plane *out, PyObject *object, const char *name, int ndim,
                       const npy_intp *lengths, int written) {
   *out = (struct sap_plane){0};
@@ -40,7 +41,7 @@ static int take_plane(struct sap_plane *out, PyObject *object, const char *name,
   return 0;
 }
 
-/* data of a vector (n); the caller's reference keeps it */
+/* Returns the data of a vector (n); the caller's reference keeps it. */
 static void *take_vector(PyObject *object, const char *name, int typenum, npy_intp n) {
   PyArrayObject *array =
       sapwood_in_place(object, name, typenum, 1, &n, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE);
@@ -51,7 +52,7 @@ static void *take_vector(PyObject *object, const char *name, int typenum, npy_in
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
-/* the arguments that follow from each other's lengths */
+/* The arguments with lengths that follow from each other. */
 struct given {
   Py_ssize_t first, last, steps;
   PyObject *neutral, *initial, *control, *state, *sensordata, *records, *taken, *stop;

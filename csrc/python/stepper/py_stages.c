@@ -3,7 +3,7 @@
 #include "mujoco/stages/step.h"
 #include "python/stepper/py_world.h"
 
-/* Opens the world of the arguments api, model and data. 0, or -1 with an exception. */
+/* Opens the world of the arguments api, model and data. Returns 0, or -1 with an exception. */
 static int open_world(sap_mujoco_world **world, sapwood_watch *watch, PyObject *stepper,
                       PyObject *const objects[3], PyObject *memory) {
   sapwood_place place;
@@ -93,7 +93,7 @@ PyObject *sapwood_stepper_finish(PyObject *self, PyObject *args) {
   return close_world(world, sapwood_world_ended(world, taken, notable));
 }
 
-/* ---- steps that are solved elsewhere --------------------------------------------------------- */
+/* ---- steps solved elsewhere ------------------------------------------------------------------ */
 
 const char sapwood_stepper_gather_doc[] =
     "gather($self, api, model, data, qvel=None, /)\n--\n\n"

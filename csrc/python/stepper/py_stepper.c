@@ -121,7 +121,7 @@ static void stepper_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* ---- what the last step left ---------------------------------------------------------------- */
+/* ---- results of the last step --------------------------------------------------------------- */
 
 PyDoc_STRVAR(fault_doc,
              "fault($self)\n--\n\n"

@@ -22,7 +22,7 @@ static void unlock(void *context) {
   sapwood_lock_leave(watch->lock);
 }
 
-/* sapwood_signals_interrupt() when the last look is some time ago */
+/* Calls sapwood_signals_interrupt() if the last look is some time ago. */
 static int look_for_signals(void *context, double now) {
   sapwood_watch *watch = context;
   if (now - watch->looked < SAPWOOD_SIGNAL_INTERVAL) {
@@ -73,9 +73,9 @@ int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sap
   return 0;
 }
 
-/* ---- telling -------------------------------------------------------------------------------- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
-/* the exception that is set, as an object, and cleared */
+/* Returns the present exception as an object, and clears it. */
 static PyObject *take_exception(void) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -137,7 +137,7 @@ sap_step_record *sapwood_take_records(PyObject *object, npy_intp n) {
   return (sap_step_record *)PyArray_DATA(array);
 }
 
-/* NumPy dtype with the memory layout of sap_step_record */
+/* Returns the NumPy dtype with the memory layout of sap_step_record. */
 static PyArray_Descr *record_dtype(void) {
 #define OFFSET(name) (Py_ssize_t) offsetof(sap_step_record, name)
   PyObject *layout = Py_BuildValue(
