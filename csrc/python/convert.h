@@ -1,7 +1,7 @@
 /* Every array that enters the extension module passes here.
  *
- * A conversion accepts anything NumPy can make an array of, checks dtype, number of dimensions,
- * shape and (on request) values, and returns a C-contiguous, aligned array in native byte order. An
+ * A conversion accepts anything NumPy can make an array of. It checks dtype, number of dimensions,
+ * shape and (on request) values. It returns a C-contiguous, aligned array in native byte order. An
  * array that is all of that already is used in place; anything else is converted once. Complex
  * numbers, booleans, objects, strings and dates are refused. Error texts name the argument, the
  * index and the rule:
@@ -11,8 +11,7 @@
  *     v_star must hold real numbers, not complex128
  *
  * Ownership: functions returning an array return a new reference, or NULL with TypeError or
- * ValueError set.
- */
+ * ValueError set. */
 #ifndef SAPWOOD_PYTHON_CONVERT_H
 #define SAPWOOD_PYTHON_CONVERT_H
 

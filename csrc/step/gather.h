@@ -26,9 +26,10 @@
 enum { SAP_FRICTIONS = 5 }; /* frictions of one contact: two sliding, one torsional, two rolling */
 
 /* Upper limit of the dissipation time of an open contact, phi0 > 0, in time steps. With v_hat_n =
- * -phi0/(dt + tau_d) a damper acts (dt + tau_d) |v_n| before there is an overlap. With this limit
- * the contact brakes only if its gap would close within the step, or just after. A fifth of the gap
- * remains, more than the near-rigid compliance yields: 1/(4 pi^2) of the braked motion. */
+ * -phi0/(dt + tau_d) a damper acts before there is an overlap, from the gap (dt + tau_d) |v_n| on.
+ * With this limit the contact brakes only if its gap would close within the step, or just after. A
+ * fifth of the gap remains, more than the near-rigid compliance yields: 1/(4 pi^2) of the braked
+ * motion. */
 #define SAP_OPEN_TIME 0.25
 
 struct sap_gather {
@@ -54,7 +55,7 @@ struct sap_gather {
   double *barrier_scale;          /* (n_contacts) output of the solver, if has_barriers */
   int has_barriers;               /* 1 if any geom has a core */
   double *friction_bound;         /* (n_contacts) bounds of lagged friction */
-  double *edge_friction;          /* (n_contacts, SAP_FRICTIONS) of pyramid edges, if any */
+  double *edge_friction;          /* (n_contacts, SAP_FRICTIONS) mu of pyramid edges, if any */
   double *row_motion;             /* (nv) workspace for the motion of a row, as in sap_release */
   const double *begin;            /* (nv) initial velocity of the last solve */
   double *guess;              /* (nv) initial velocity of a solve after one with fewer contacts */

@@ -14,7 +14,7 @@ struct sap_stepper {
   int constrained;       /* 1 if the model has constraints other than contacts */
   int lags;              /* 1 if a memory of the step before bounds the friction */
   int is_convex;         /* 1 if the friction law is the convex one */
-  int keeps_history;     /* 1 if the solver records every iteration */
+  int keeps_history;     /* 1 if the solver records every solve */
   int may_be_inactive;   /* 1 if open contacts may be inactive, see inactive.h */
   sap_step_settings settings;
   sap_allocator memory;

@@ -262,8 +262,8 @@ static int has_box(const struct sap_search *s, int32_t i) {
 }
 
 /* MuJoCo separates two boxes by planes along their faces and across their edges. The normals that
- * meet at a corner of their difference lie in one octant, where a sum of length 1 has weights of
- * sum sqrt(3) at most. So the best plane leaves at least this share of the distance. */
+ * meet at a corner of their difference lie in one octant, where the weights of a unit sum add up to
+ * sqrt(3) at most. So the best plane leaves at least this share of the distance. */
 static const double least_share = 0.577;
 
 /* Does the same if spheres around the bodies leave less than `clear`. For boxes it returns a lower

@@ -7,10 +7,10 @@
  *     v = |V| + |W| r
  *     g(v) = min(dt |g|, dt |g|/10 + 4 v)
  *
- * V is the velocity of the centre of the geom, W its angular velocity, and g(v) the share of
- * gravity. r is the largest distance from the centre of a point that a rotation can bring closer.
- * Geoms without a dof keep their own margin. Such margins ignore directions, and geoms that move
- * together are near to each other. So a contact that only the larger margins listed is removed
+ * V is the velocity of the centre of the geom, W its angular velocity, and g(v) the speed that
+ * gravity adds. r is the largest distance from the centre of a point that a rotation can bring
+ * closer. Geoms without a dof keep their own margin. Such margins ignore directions, and geoms that
+ * move together are near to each other. So a contact that only the larger margins listed is removed
  * again unless
  *
  *     dist < (1 + SAP_OPEN_TIME) dt (2 (|W_2 - W_1| r - v_n) + g_1 + g_2)

@@ -1,8 +1,9 @@
 /* Motion bounds: upper limits of the motion of geoms in a step, found on demand, because most geoms
  * are far from all others.
  *
- * V is the velocity of the centre of a geom, W its angular velocity, and g(v) the share of gravity.
- * r is the largest distance from the centre of a point that a rotation can bring closer:
+ * V is the velocity of the centre of a geom, W its angular velocity, and g(v) the speed that
+ * gravity adds. r is the largest distance from the centre of a point that a rotation can bring
+ * closer:
  *
  *     distance = (1 + SAP_OPEN_TIME) dt (v + g(v)),   v = |V| + |W| r
  *     g(v) = min(dt |g|, dt |g|/10 + 4 v)

@@ -67,7 +67,7 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
 
 struct pair {
   const struct sap_mover *a, *b;
-  double time, own, between[3]; /* from the centre of a to that of b */
+  double time, own, between[3]; /* vector between the centres, a to b */
   double *apart;                /* gap of the plane found */
 };
 

@@ -25,11 +25,11 @@ enum {
 static const double sap_slow_share = 0.005;
 
 /* A kept gap is measured again once the pair has moved by the first share of the sizes of both
- * geoms; it is measured up to the second share of them beyond what matters. */
+ * geoms; it is measured up to the second share of them beyond the required distance. */
 static const double sap_measured_again = 0.01, sap_measured_beyond = 0.5;
 
-/* A fast pair of one tree is measured again once it has moved by this multiple of the distance
- * that it must be clear, which takes some eight steps. */
+/* A fast pair of one tree is measured again once it has moved by this multiple of its required
+ * distance. That takes some eight steps. */
 static const double sap_lasting_moves = 4.0;
 
 #endif

@@ -68,8 +68,8 @@ static int adheres(const sap_mujoco_world *world) {
   return any;
 }
 
-/* Reads whether the last step read rows: limits violated at the end of a run mostly are so when the
- * next one starts. */
+/* Reads whether the last step read rows. Limits violated at the end of a run are mostly violated
+ * when the next one starts. */
 static void look_back(sap_mujoco_world *world) {
   const sap_step_hooks *hooks = &world->hooks;
   if (hooks->lock) {

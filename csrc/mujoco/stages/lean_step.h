@@ -14,7 +14,7 @@
 
 /* Prepares lean steps at the start of a run. Returns 0 if every step must be full: its values are
  * recorded; or a state depends on what lean steps leave out (plugins, histories of sensors,
- * flexes); or more than the contact part reads rows. */
+ * flexes); or other parts than the contact part read rows. */
 int sap_mujoco_begin_lean(sap_mujoco_world *world);
 
 /* Returns 1 if a callback is registered, which may read anything. */

@@ -1,6 +1,6 @@
-/* Calls in three parts. The first reads arguments and allocates results with the GIL, the second
- * runs without it, and the third makes objects of the results with it again. So one call may be
- * made, or many on several threads; the results do not depend on the number of threads. */
+/* Calls in three parts. The first reads arguments and allocates results with the GIL. The second
+ * runs without it. The third makes objects of the results with it again. So one call may be made,
+ * or many on several threads; the results do not depend on the number of threads. */
 #ifndef SAPWOOD_PYTHON_CALLS_H
 #define SAPWOOD_PYTHON_CALLS_H
 

@@ -148,7 +148,7 @@ static int run_alone(const sapwood_state *state, batch *all, PyObject *list) {
 /* Waits for problem i, and solves others meanwhile, until a signal interrupts it. */
 static void wait_for(sapwood_state *state, batch *all, struct sap_threads *threads, Py_ssize_t i) {
   struct sap_wait wait = {0};
-  double looked = 0; /* wait.lasted at the last look for signals */
+  double looked = 0; /* value of wait.lasted at the last look for signals */
   while (!all->interrupted && !atomic_load_explicit(&all->entries[i].done, memory_order_acquire)) {
     if (sap_threads_help(threads)) {
       wait = (struct sap_wait){0};

@@ -11,7 +11,7 @@ typedef struct field {
   const char *name;
   field_kind kind;
   size_t offset;              /* offset in sap_settings */
-  const char *const *choices; /* for CHOICE: names in the order of the enum, NULL ends */
+  const char *const *choices; /* names of a CHOICE in the order of the enum; NULL ends */
 } field;
 
 static const char *const line_searches[] = {"exact", "backtracking", NULL};

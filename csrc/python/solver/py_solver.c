@@ -71,7 +71,7 @@ static void solver_dealloc(PyObject *object) {
 }
 
 /* Prepares a call. If a thread that this process does not have was at work on the solver, a new
- * solver replaces it, and the old one stays where it is. Returns 0, or -1 with MemoryError. */
+ * solver replaces it. The old one stays where it is. Returns 0, or -1 with MemoryError. */
 static int be_ready(solver *self) {
   if (!sapwood_lock_is_lost(&self->lock)) {
     return sapwood_lock_check(&self->lock);

@@ -1,5 +1,5 @@
-/* _core.ByteWatch: tells whether bytes have changed. A stepper compares some 40 kB of a model
- * before each step, for changes by the user, as fast as the bytes come from the second cache. */
+/* _core.ByteWatch: tells whether bytes have changed. Before each step a stepper compares some 40 kB
+ * of a model for changes by the user. It is as fast as the bytes come from the second cache. */
 #ifndef SAPWOOD_PYTHON_STEPPER_BYTE_WATCH_H
 #define SAPWOOD_PYTHON_STEPPER_BYTE_WATCH_H
 

@@ -28,7 +28,7 @@ enum { SAP_MOST_BODY_PAIRS = 1 << 12 };
 struct sap_geom_body {
   int32_t id, first, end; /* range of its geoms */
   int contype, conaffinity;
-  double own; /* upper limit of what its geoms add to the listing distance, m */
+  double own; /* upper limit of its geoms' shares of the listing distance, m */
   double gap; /* largest gap of its geoms, m */
 };
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Entries up to here, m, have no lever arm, such as a point in the centre of a ball joint or on the
- * axis of a hinge. It would take 1e33 N to move their round-off. */
+/* Entries up to here, m, have no lever arm. An example is a point in the centre of a ball joint or
+ * on the axis of a hinge. It would take 1e33 N to move their round-off. */
 static const double NO_ARM = 1e-9;
 
 /* Adds one side of a contact: the block of its tree is set, or added to if the other side is in the

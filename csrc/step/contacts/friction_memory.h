@@ -30,7 +30,7 @@ struct sap_remembered_contact {
 
 /* The contacts begin <= i < end of two geoms. */
 struct sap_remembered_pair {
-  int64_t key; /* as from sap_pair_key */
+  int64_t key; /* result of sap_pair_key */
   int32_t begin, end;
   double extent; /* diagonal of the box around the contacts, m */
 };

@@ -1,6 +1,6 @@
 /* Contact Jacobians from the motion axes of the dofs.
  *
- * cdof holds per dof the spatial velocity (angular, linear) that it gives its body, seen at the
+ * cdof holds the spatial velocity (angular, linear) that each dof gives its body. It refers to the
  * subtree centre of mass c of the body's tree. The point p of a body then moves with
  *
  *     v(p) = sum_i (cdof_i[3:6] + cdof_i[0:3] x (p - c)) qdot_i

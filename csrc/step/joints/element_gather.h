@@ -25,7 +25,7 @@ struct sap_element_gather {
   int64_t first_row[SAP_ELEMENT_GROUPS + 1];  /* first row of each group in the arrays below */
   int64_t nJ[SAP_ELEMENT_GROUPS];
   sap_group_regularization regularization[SAP_ELEMENT_GROUPS];
-  const double *parameter[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES]; /* of each group, in `value` */
+  const double *parameter[SAP_ELEMENT_GROUPS][SAP_ELEMENT_VALUES]; /* pointers into `value` */
   int32_t n_groups;
   int32_t n_rows;
   int32_t n_constraints;

@@ -21,14 +21,14 @@
  *
  * Driven rows, those of a mocap body, pull as a hand does; the limits and contacts of the pulled
  * body are harder. Their u is the speed of the row in any direction, because the body's own speed
- * is unknown, and their V is larger by SAP_DRIVEN. The force is at most
+ * is unknown. Their V is larger by the factor SAP_DRIVEN. The force is at most
  *
  *     F = 4 pi^2 V/(w dt)    w = I/((1 - I) D)
  *
  * where w is the inverse mass by which the engine weighs the row, and I its impedance. A contact of
  * the same w carries as much at the depth V (dt + tau_d), and is free up to there. A released row
  * pulls with F at rest, and with F (1 - v_c/v_hat) at most. With all of F up to v_hat it would
- * fling an arm that is stretched along the jump, because its hand can hardly move that way.
+ * fling an arm that is stretched along the jump and can hardly move that way.
  *
  * Rows with implicit damping: their inverse mass is that of A = M + dt D, which goes to zero. To
  * move a lift with 1e7 N s/m they would push with meganewtons, and shake all that the lift carries.

@@ -7,7 +7,7 @@
 #include "constraints/laws/clamp.h"
 
 /* Limits of sweeps: their number, the rows swept in all, and the least number. After 20 sweeps the
- * error of the edges of cloth is less than half of that with MuJoCo's soft edges, and the next step
+ * error of the edges of cloth is less than half of that with MuJoCo's soft edges. The next step
  * goes on. */
 enum { MOST_SWEEPS = 100, LEAST_SWEEPS = 20, MOST_ROWS_SWEPT = 1 << 14 };
 
