@@ -20,8 +20,8 @@ enum {
   SAP_MOST_DISTANCES = 24
 };
 
-/* motion bound over bounding radius of a geom up to which it is slow: few meshes lie within its
- * margin then */
+/* Upper limit of motion bound over bounding radius for a slow geom: few meshes lie within its
+ * margin then. */
 static const double sap_slow_share = 0.005;
 
 /* A kept gap is measured again once the pair has moved by the first share of the sizes of both

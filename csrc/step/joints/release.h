@@ -49,7 +49,7 @@
 #include "step/dynamics/free_motion.h"
 #include "step/contacts/listed_contact.h"
 
-/* V of driven rows; full correction, in V, up to which damped rows become stronger. */
+/* In units of V: V of driven rows; full correction up to which damped rows become stronger. */
 #define SAP_DRIVEN 3.5
 #define SAP_HELD 5.0
 

@@ -34,7 +34,7 @@ struct sap_presolve_row {
   int64_t back; /* distance to the row of the normal, for friction of a contact; else 0 */
   double mu;
   int32_t engine_row; /* -1 for none */
-  int32_t is_edge;    /* 1 if it moves two trees out of three and is no friction */
+  int32_t is_edge;    /* 1 if it moves two trees of three dofs each and is no friction */
   int64_t part;       /* first of its parts */
   double w, inverse;  /* J A^-1 J^T, and its inverse; 0 if nothing moves */
   double impulse;
