@@ -3,10 +3,10 @@
  * A step leaves much in mjData that the next one computes anew: rows of constraints, values of
  * sensors, energies. A lean step computes of it what the state after it takes, which then is the
  * same to the bit: of the rows those of equality constraints and of dry friction of tendons, which
- * are gathered from (step/joints/constraints.h); of contacts, limits and dofs with friction they are
- * where forces are written to. Of contacts and limits they say besides how fast a deep violation
- * is released (step/joints/release.h): where the step before asked for that all rows are made, and where
- * it comes as a surprise the step is taken again. */
+ * are gathered from (step/joints/constraints.h); of contacts, limits and dofs with friction they
+ * are where forces are written to. Of contacts and limits they say besides how fast a deep
+ * violation is released (step/joints/release.h): where the step before asked for that all rows are
+ * made, and where it comes as a surprise the step is taken again. */
 #ifndef SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 
