@@ -1,7 +1,7 @@
 /* _core.PreparedStep: one step of one MjData, with all that is the same from step to step looked up
  * before, as a call from Python for each step should cost little more than the step. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PREPARED_STEP_H
-#define SAPWOOD_PYTHON_STEPPER_PREPARED_STEP_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PREPARED_STEP_H
+#define SAPWOOD_PYTHON_MUJOCO_PREPARED_STEP_H
 
 #include "python/stepper/object.h"
 

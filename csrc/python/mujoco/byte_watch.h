@@ -1,8 +1,8 @@
 /* _core.ByteWatch: whether bytes are what they were. A stepper compares some 40 kB of a model
  * before each step, for what its user may have changed, as fast as they come from the second
  * cache. */
-#ifndef SAPWOOD_PYTHON_STEPPER_BYTE_WATCH_H
-#define SAPWOOD_PYTHON_STEPPER_BYTE_WATCH_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_BYTE_WATCH_H
+#define SAPWOOD_PYTHON_MUJOCO_BYTE_WATCH_H
 
 #include "python/convert.h"
 

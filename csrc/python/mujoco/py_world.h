@@ -1,8 +1,8 @@
 /* A sap_mujoco_world for Python: opened from a MjModel and a MjData, its failures told. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PY_WORLD_H
-#define SAPWOOD_PYTHON_STEPPER_PY_WORLD_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PY_WORLD_H
+#define SAPWOOD_PYTHON_MUJOCO_PY_WORLD_H
 
-#include "python/stepper/engine.h"
+#include "python/mujoco/engine.h"
 #include "python/stepper/object.h"
 
 /* what steps are taken of, and by what; the objects are the caller's */
