@@ -1,12 +1,12 @@
-/* Lean steps: the steps of a run except the last one, whose data nobody reads.
+/* Lean steps: all steps of a run except the last one. Nobody reads the data that they leave.
  *
  * A step leaves much in mjData that the next one computes again: rows of constraints, values of
  * sensors, energies. A lean step computes only what the next state needs, and that state has the
  * same bits. It makes the rows of equality constraints and of dry friction of tendons, because
- * step/joints/constraints.h gathers from them. Rows of contacts, limits and dofs with friction only
- * receive forces. They also say how fast a deep violation is released (step/joints/release.h). If
- * the step before read them for that, all rows are made; if a step needs them unexpectedly, it is
- * taken again. */
+ * step/joints/constraints.h gathers from them. Rows of contacts, limits and dofs with friction
+ * merely receive forces. Those of contacts and limits also give the speed at which a deep violation
+ * is released (step/joints/release.h). If the step before read them for that, all rows are made; if
+ * a step needs them unexpectedly, it is taken again. */
 #ifndef SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 

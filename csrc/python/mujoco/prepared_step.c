@@ -1,11 +1,11 @@
-#include "python/stepper/prepared_step.h"
+#include "python/mujoco/prepared_step.h"
 
 #include <stddef.h>
 #include <structmember.h>
 
 #include "mujoco/engine/fields.h"
-#include "python/stepper/byte_watch.h"
-#include "python/stepper/py_world.h"
+#include "python/mujoco/byte_watch.h"
+#include "python/mujoco/py_world.h"
 
 typedef struct sapwood_prepared_step {
   PyObject_HEAD

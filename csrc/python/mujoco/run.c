@@ -1,11 +1,11 @@
 /* ModelStepper.run: the loop over steps of one MjData, without the GIL. */
-#include "python/stepper/run.h"
+#include "python/mujoco/run.h"
 
 #include "mujoco/engine/options.h"
 #include "mujoco/stages/step.h"
-#include "python/stepper/engine.h"
-#include "python/stepper/py_recording.h"
-#include "python/stepper/py_world.h"
+#include "python/mujoco/engine.h"
+#include "python/mujoco/py_recording.h"
+#include "python/mujoco/py_world.h"
 
 const char sapwood_stepper_accept_options_doc[] =
     "accept_options($self, api, model, /)\n--\n\n"

@@ -1,4 +1,4 @@
-#include "python/stepper/py_world.h"
+#include "python/mujoco/py_world.h"
 
 #include <stddef.h>
 #include <string.h>

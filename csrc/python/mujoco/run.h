@@ -1,6 +1,6 @@
 /* ModelStepper.run: whole steps of one MjData. */
-#ifndef SAPWOOD_PYTHON_STEPPER_RUN_H
-#define SAPWOOD_PYTHON_STEPPER_RUN_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_RUN_H
+#define SAPWOOD_PYTHON_MUJOCO_RUN_H
 
 #include "python/stepper/object.h"
 

@@ -1,4 +1,4 @@
-#include "python/stepper/py_recording.h"
+#include "python/mujoco/py_recording.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Parts of a step of one MjData, for steps composed in Python. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PY_STAGES_H
-#define SAPWOOD_PYTHON_STEPPER_PY_STAGES_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PY_STAGES_H
+#define SAPWOOD_PYTHON_MUJOCO_PY_STAGES_H
 
 #include "python/stepper/object.h"
 

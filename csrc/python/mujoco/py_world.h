@@ -1,9 +1,9 @@
 /* A sap_mujoco_world for Python: it opens one from a MjModel and a MjData, and reports its
  * failures. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PY_WORLD_H
-#define SAPWOOD_PYTHON_STEPPER_PY_WORLD_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PY_WORLD_H
+#define SAPWOOD_PYTHON_MUJOCO_PY_WORLD_H
 
-#include "python/stepper/engine.h"
+#include "python/mujoco/engine.h"
 #include "python/stepper/object.h"
 
 /* The objects of a step; they belong to the caller. */

@@ -1,4 +1,4 @@
-#include "python/stepper/engine.h"
+#include "python/mujoco/engine.h"
 
 #include <limits.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * from MuJoCo's own description of its structs, checked against a live model.
  *
  * Ownership: the capsule keeps the types of the model and the data alive; it never changes. */
-#ifndef SAPWOOD_PYTHON_STEPPER_ENGINE_H
-#define SAPWOOD_PYTHON_STEPPER_ENGINE_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_ENGINE_H
+#define SAPWOOD_PYTHON_MUJOCO_ENGINE_H
 
 #include "python/convert.h"
 #include "sapwood/mujoco.h"

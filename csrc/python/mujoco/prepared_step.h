@@ -1,7 +1,7 @@
 /* _core.PreparedStep: one step of one MjData. All that stays the same from step to step is looked
  * up before, so that a call from Python costs little more than the step. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PREPARED_STEP_H
-#define SAPWOOD_PYTHON_STEPPER_PREPARED_STEP_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PREPARED_STEP_H
+#define SAPWOOD_PYTHON_MUJOCO_PREPARED_STEP_H
 
 #include "python/stepper/object.h"
 

@@ -1,6 +1,6 @@
 /* The recording of ModelStepper.run: arrays given by name, and a ContactLog. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PY_RECORDING_H
-#define SAPWOOD_PYTHON_STEPPER_PY_RECORDING_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PY_RECORDING_H
+#define SAPWOOD_PYTHON_MUJOCO_PY_RECORDING_H
 
 #include "mujoco/stages/recording.h"
 #include "python/stepper/object.h"

@@ -1,6 +1,6 @@
 /* ModelStepper.rollout: many worlds on one MjData. */
-#ifndef SAPWOOD_PYTHON_STEPPER_PY_ROLLOUT_H
-#define SAPWOOD_PYTHON_STEPPER_PY_ROLLOUT_H
+#ifndef SAPWOOD_PYTHON_MUJOCO_PY_ROLLOUT_H
+#define SAPWOOD_PYTHON_MUJOCO_PY_ROLLOUT_H
 
 #include "python/stepper/object.h"
 

@@ -1,8 +1,8 @@
 /* ModelStepper.rollout: many worlds, one after the other, on one MjData, without the GIL. */
-#include "python/stepper/py_rollout.h"
+#include "python/mujoco/py_rollout.h"
 
 #include "mujoco/stages/rollout.h"
-#include "python/stepper/py_world.h"
+#include "python/mujoco/py_world.h"
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-#include "python/stepper/byte_watch.h"
+#include "python/mujoco/byte_watch.h"
 
 #include <string.h>
 

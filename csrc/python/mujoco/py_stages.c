@@ -1,7 +1,7 @@
-#include "python/stepper/py_stages.h"
+#include "python/mujoco/py_stages.h"
 
 #include "mujoco/stages/step.h"
-#include "python/stepper/py_world.h"
+#include "python/mujoco/py_world.h"
 
 /* Opens the world of the arguments api, model and data. Returns 0, or -1 with an exception. */
 static int open_world(sap_mujoco_world **world, sapwood_watch *watch, PyObject *stepper,
