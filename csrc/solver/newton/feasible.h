@@ -1,4 +1,4 @@
-/* Finds a start inside the domains of barriers (constraints/barrier.h).
+/* Finds a start inside the domains of barriers (constraints/laws/rigid_core.h).
  *
  * A guess outside is moved towards v = 0. There every contact is inside unless a surface moves, for
  * contacts that start too deep have been given a larger kappa. If a surface moves, the start is the
