@@ -5,12 +5,12 @@
  *
  *     v = v* + S^T Y^T gamma,   gamma: the law at v_hat - J v* - Y Y^T gamma
  *
- * which delassus_newton.h solves; S is there already, so that nothing is factored. It needs no
- * iterate: only the step from v* is taken, and it ends the solve or is not taken.
+ * which delassus_newton.h solves. S exists already, so that nothing is factored. There is no
+ * iterate: the step from v* ends the solve or is not taken.
  *
- * Where rows are many, most of them stay as they are at an iterate v, between their bounds or at
- * one. They are condensed into H = A + sum J_r^T J_r/R over those between:
- * with H = L L^T, Y = J L^-T and b what they and the momentum ask for
+ * With many rows, most keep their state at an iterate v, between their bounds or at one. The rows
+ * between their bounds are condensed into H = A + sum J_r^T J_r/R_r. With H = L L^T, Y = J L^-T and
+ * the right-hand side b of rows and momentum
  *
  *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
  *
