@@ -1,6 +1,6 @@
 #include "check.h"
 
-/* counts of the running test */
+/* Counts of the running test. */
 static struct {
   long checks;
   long failures;

@@ -1,4 +1,4 @@
-/* Branches of a tree: which entries of A and of its factor are zero. */
+/* Tests the branches of a tree: which entries of A and of its factor are zero. */
 #include "problem/graph/branches.h"
 
 #include <math.h>
@@ -105,7 +105,7 @@ static void check_inverse(const struct sap_vector_loops *loops, int32_t n, const
   uint64_t strips[2][MOST];
   for (int whole = 0; whole < 2; ++whole) {
     for (int32_t k = 0; k < n * n; ++k) {
-      S[whole][k] = NAN; /* what is not written is found */
+      S[whole][k] = NAN; /* entries that are not written show */
     }
     sap_branches_strips(n, whole ? NULL : parent, strips[whole]);
     REQUIRE(loops->invert(n, strips[whole], A, S[whole]));

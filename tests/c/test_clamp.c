@@ -1,5 +1,5 @@
-/* The loops over clamped rows on every instruction set: against sap_clamp() and the formulas of
- * solver/newton/direction.h. */
+/* Tests the loops over clamped rows on every instruction set, against sap_clamp() and the formulas
+ * of solver/newton/direction.h. */
 #include <math.h>
 
 #include "check.h"

@@ -1,6 +1,6 @@
-/* Rows that turn beside a factor that has them as free or as held: the step is that of the balance
- * of momentum with them as unknowns, by sums that share no code with it, on every instruction
- * set. */
+/* Tests rows that are activated beside a factor that has them as free or as fixed. The step must
+ * obey the balance of momentum with them as unknowns, by sums that share no code with the solver,
+ * on every instruction set. */
 #include "solver/dense/condensation.h"
 
 #include <math.h>
@@ -146,7 +146,7 @@ static void the_step_is_that_without_rows_that_turned(void) {
   sap_block_release(&block, &allocator);
 }
 
-/* of a row that is all that holds a velocity, next to nothing is left without it */
+/* A row that determines a velocity by itself leaves almost nothing of d, and is not activated. */
 static void rows_that_hide_all_else_stay_as_they_are(void) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   const struct sap_kernels *kernels = sap_kernels_best();

@@ -1,4 +1,4 @@
-/* The contact law: regions, derivatives, and differences of the cost. */
+/* Tests the contact law: regions, derivatives, and differences of the cost. */
 #include <math.h>
 #include <string.h>
 

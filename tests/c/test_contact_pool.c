@@ -1,5 +1,6 @@
-/* The loops over the contacts that follow the dual, on every instruction set: against the formulas
- * of solver/newton/direction.h written contact by contact, and what those formulas promise. */
+/* Tests the loops over contacts that follow the dual, on every instruction set, against the
+ * formulas of solver/newton/direction.h written contact by contact, and the properties of those
+ * formulas. */
 #include <math.h>
 
 #include "check.h"

@@ -1,6 +1,5 @@
-/* Whole solves with Coulomb's friction: what is found obeys its law, by formulas that share no code
- * with the solver; what is found is the same however it is asked for; and what happens where
- * nothing is found. */
+/* Tests whole solves with Coulomb's friction. Solutions obey the law, by formulas that share no
+ * code with the solver, and do not depend on the settings. Failures are reported. */
 #include <stdlib.h>
 
 #include "friction.h"
@@ -141,7 +140,7 @@ static void order_does_not_matter(void) {
   static double v[FRICTION_NV];
   sap_solution solution;
   const sap_settings settings = coulomb(1e-13);
-  for (int32_t number = 0; number < SCENES; number += 2) { /* those without groups */
+  for (int32_t number = 0; number < SCENES; number += 2) { /* scenes without groups */
     make(number);
     REQUIRE(solve(&settings, NULL, &outputs, &solution) == SAP_OK);
     memcpy(v, outputs.v, sizeof v);
@@ -290,7 +289,7 @@ static void any_guess_will_do(void) {
     CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
     friction_evaluate(&at, outputs.v, NULL);
     CHECK(at.error <= 1.01e-10L);
-    /* Where it has been found nothing is left to do; dense storage begins at v* all the same. */
+    /* From the solution no iteration is needed; dense storage begins at v* all the same. */
     memcpy(guess, outputs.v, sizeof guess);
     settings = coulomb(1e-9);
     settings.max_iterations = number % 2;

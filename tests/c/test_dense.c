@@ -1,4 +1,4 @@
-/* Problems without contacts in dense storage, beside supernodal storage. */
+/* Compares problems without contacts in dense storage with supernodal storage. */
 #include <math.h>
 #include <string.h>
 
@@ -147,8 +147,8 @@ static void room_grows_with_problems(void) {
   sap_solver_destroy(kept);
 }
 
-/* where stiff rows with bounds are in each other's way, full steps of Newton lead too far: what
- * turns is an unknown before the step is taken */
+/* Stiff rows with bounds can conflict, so that full Newton steps lead too far. Rows are therefore
+ * activated before the step is taken. */
 static void rows_that_turn_take_no_second_step(void) {
   static struct arrays here, there;
   uint64_t seed = 219;
@@ -158,7 +158,7 @@ static void rows_that_turn_take_no_second_step(void) {
     for (int32_t g = 0; g < GROUPS; ++g) {
       for (int i = 0; i < MOST_ROWS && (kinds[g] == SAP_LIMIT || kinds[g] == SAP_BILATERAL); ++i) {
         values[g][1][i] = 1e5; /* k */
-        values[g][3][i] *= 10; /* of bilaterals: force_lower, force_upper */
+        values[g][3][i] *= 10; /* force_lower, force_upper of bilaterals */
         values[g][4][i] *= 10;
       }
     }

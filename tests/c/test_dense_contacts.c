@@ -1,5 +1,5 @@
-/* Contacts under Coulomb's friction, of trees with the world and with each other, with dry friction
- * beside them, in dense storage, beside supernodal storage. */
+/* Compares contacts with Coulomb's friction in dense storage with supernodal storage: contacts of
+ * trees with the world and with each other, with dry friction beside them. */
 #include <math.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static void add_spin(uint64_t *seed) {
 }
 
 struct extras {
-  int32_t n_rows; /* of dry friction */
+  int32_t n_rows; /* rows of dry friction */
   int spins, joins, couples, branches, crowds;
 };
 
@@ -363,8 +363,8 @@ static void nor_where_rows_are_sparse(void) {
   CHECK(counts.touching > 100);
 }
 
-/* where the unknowns are all impulses the step is one from v*, from wherever the solve begins: from
- * rest, too, where it looks first whether nothing moves */
+/* If all impulses are unknowns, the step starts from v* for any guess. At rest the solve first
+ * checks whether nothing moves. */
 static void the_guess_does_not_matter(void) {
   double guess[SCENE_TREES * SCENE_MOST_NV];
   const sap_settings settings = settings_of();

@@ -1,5 +1,5 @@
-/* The law of friction with a bound of its own: what the solver asks of it, on every instruction set
- * where there are loops, against its formulas in long double. */
+/* Tests the law of friction with a given bound, on every instruction set where it has loops,
+ * against its formulas in long double. */
 #include <float.h>
 #include <math.h>
 
@@ -219,7 +219,7 @@ static void check_line(const struct sap_law_loops *loops, sap_friction friction,
                                            : 0;
         is_near(curvature, normal + tangential, 1e-12L * (normal + w_t2 / R_t));
       }
-      /* of the size of the step, however short */
+      /* in proportion to the step, however short */
       const long double force = fabsl(expected) + y_t;
       crossed += from.region != to.region;
       is_near(sap_law_disk.difference(&pool, i, i + 1, alphas[k]), to.cost - from.cost,
@@ -338,7 +338,7 @@ static void check_departure(const struct sap_law_loops *loops, sap_friction fric
 
 static void departures_are_those_of_coulombs_law(void) { for_all_sets(check_departure); }
 
-/* what the steps of coulomb.c pass through is the convex law, to the last bit */
+/* The convex solves of coulomb.c use the convex law, to the last bit. */
 static void convex_for_a_while_is_the_law_of_contacts(void) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     static double found[2][10][MOST], sums[2][4];
@@ -413,7 +413,7 @@ static void complementarity_adds_magnitudes(void) {
   fill(loops, SAP_FRICTION_LAGGED, 0, &seed);
   loops->evaluate(&pool, 0, MOST);
   double found = sap_law_disk.complementarity(&pool, 0, MOST);
-  CHECK(found <= 1e-13 * loops->evaluate(&pool, 0, MOST)); /* what is projected obeys it */
+  CHECK(found <= 1e-13 * loops->evaluate(&pool, 0, MOST)); /* the projection obeys the law */
   long double sum = 0;
   for (int32_t i = 0; i < MOST; ++i) {
     long double g[3];

@@ -1,4 +1,4 @@
-/* The nearest point of a polyhedron: what makes it the nearest one, and where the search begins. */
+/* Tests the nearest point of a polyhedron: its optimality, and the start of the search. */
 #include "check.h"
 #include "invdyn/distance.h"
 

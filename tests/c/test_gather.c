@@ -1,4 +1,4 @@
-/* Gathering from the model of model.h. */
+/* Tests gathering from the model of model.h. */
 #include "model.h"
 #include "step/contacts/material.h"
 #include "step/scatter.h"
@@ -110,7 +110,7 @@ static void drive_on(struct model *m) {
   m->qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
 }
 
-/* where A would not be positive definite a tree keeps the damping of its joints, and that alone */
+/* If A would not be positive definite, a tree keeps only the damping of its joints. */
 static void forces_that_drive_motion_on_are_explicit(void) {
   uint64_t seed = 11;
   struct model m;
@@ -436,7 +436,7 @@ static void faults(void) {
   }
 }
 
-/* which coefficient a contact has: that of the engine unless a material gives one on either side */
+/* A contact has the engine's coefficient unless a material on either side gives one. */
 static void friction_of_either_source(void) {
   static const struct {
     int32_t geom[2];

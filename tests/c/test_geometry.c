@@ -1,4 +1,4 @@
-/* Contact surfaces: polygons, the rules of shapes and pairs, memory. */
+/* Tests contact surfaces: polygons, the rules of shapes and pairs, memory. */
 #include "counter.h"
 #include "geometry/intersect.h"
 #include "octahedron.h"
@@ -53,7 +53,7 @@ static void cuts(void) {
   }
 }
 
-/* where s is zero at a whole face one of the cells at it has the polygon */
+/* If s is zero on a whole face, exactly one of its cells has the polygon. */
 static void cuts_along_a_face(void) {
   const struct geo_vec x[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const struct geo_four four = four_of(x);

@@ -1,4 +1,4 @@
-/* Which cells of a mesh are found: the sort behind the trees, boxes, planes, tetrahedra. */
+/* Tests the search for cells of a mesh: the sort behind the trees, boxes, planes, tetrahedra. */
 #include "geometry/cell_search.h"
 
 #include "geometry/intersect.h"
@@ -37,7 +37,7 @@ static struct {
   struct geo_tree tree;
 } side[2];
 
-/* what every instruction set finds: places in the order of a tree, how many */
+/* Finds places in the order of a tree, the same on every instruction set. Returns their number. */
 static int32_t find(const struct geo_tree *tree, const struct geo_probe *probe, int32_t *found) {
   const int32_t n = geo_search_of(0)->find(tree, probe, found);
   for (int32_t set = 1; set < GEO_SEARCH_SETS; ++set) {
@@ -208,7 +208,7 @@ static void cells_kept(void) {
   uint64_t seed = 6;
   int total = 0;
   for (int trial = 0; trial < 200; ++trial) {
-    const struct geo_frame frame = random_frame(&seed, 1.5); /* of the probe in the tree */
+    const struct geo_frame frame = random_frame(&seed, 1.5); /* frame of the probe in the tree */
     const struct geo_frame back = geo_relative(&frame, &identity);
     const struct geo_tetrahedron *cell = &ball->tetrahedra[trial % 8];
     struct geo_vec corner[4];

@@ -1,5 +1,5 @@
-/* The contact graph of random problems: what its lists promise to those who read them, and when it
- * is still that of another problem. */
+/* Tests the contact graph of random problems: the properties of its lists, and when it also fits
+ * another problem. */
 #include <string.h>
 
 #include "solver/solver_object.h"

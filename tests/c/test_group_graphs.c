@@ -1,5 +1,5 @@
-/* Groups and what a solver keeps from one solve to the next: the graph, and nothing that other
- * numbers or other constraints on the same trees would change. */
+/* Tests that a solver with groups keeps the graph from one solve to the next, and nothing that
+ * depends on numbers or on other constraints on the same trees. */
 #include <math.h>
 #include <string.h>
 
@@ -63,8 +63,7 @@ static void rows_are_counted_anew_where_the_graph_stays(void) {
   sap_solver_destroy(fresh);
 }
 
-/* What a solver knows of a graph must not be taken for what other constraints on the same trees
- * need. */
+/* A solver must not use its graph for other constraints on the same trees. */
 static void contacts_may_follow_rows_on_the_same_trees(void) {
   uint64_t seed = 84;
   static struct scene rows;

@@ -1,4 +1,4 @@
-/* Groups as they are given: from physical parameters within a solve, and every rule by its name. */
+/* Tests the input of groups: physical parameters within a solve, and every rule by its name. */
 #include <math.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
 }
 
-/* what a solve writes is what it reads, and it allocates nothing once it knows the graph */
+/* A solve reads the numbers that it writes, and allocates nothing once it has the graph. */
 static void groups_are_regularized_in_place(void) {
   uint64_t seed = 87;
   static struct scene_outputs out;

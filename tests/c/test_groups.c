@@ -1,5 +1,5 @@
-/* Constraints of all kinds beside contacts: the cost and its derivatives against plain dense sums,
- * and solutions against the conditions of a minimum. */
+/* Tests constraints of all kinds beside contacts: the cost and its derivatives against plain dense
+ * sums, and solutions against the conditions of a minimum. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Contacts and clamped rows by their impulses: what is found obeys the law of each, by formulas
- * that share no code with the search, on every instruction set. */
+/* Tests that solutions of the Delassus problem obey the laws of contacts and clamped rows, by
+ * formulas that share no code with the search, on every instruction set. */
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static void check_contact(int32_t i, int32_t *slides) {
   const double most = mu[i] * g[t], size = sqrt(dot(t, g, g)), slip = sqrt(dot(t, rest, rest));
   CHECK(g[t] >= -1e-12 && rest[t] <= 1e-9 && fabs(g[t] * rest[t]) <= 1e-9);
   CHECK(size <= most + 1e-9);
-  /* what is left of the velocity is along the friction, which is then as large as it may be */
+  /* the slip velocity is along the friction, which is then at its bound */
   CHECK(fabs(dot(t, rest, g) - slip * size) <= 1e-8);
   CHECK(slip <= 1e-8 || size >= most - 1e-9);
   *slides += slip > 1e-3 && most > 1e-3;

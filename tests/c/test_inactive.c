@@ -1,4 +1,4 @@
-/* Open contacts that wait outside of the problem: what is found is what all together give. */
+/* Tests the inactive set of open contacts: the solution equals that with all contacts. */
 #include "model.h"
 #include "step/stepper_object.h"
 

@@ -1,4 +1,4 @@
-/* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
+/* Tests inverse dynamics: a table on four legs in closed form, bad input, memory. */
 #include "check.h"
 #include "counter.h"
 #include "invdyn/invdyn_check.h"

@@ -1,5 +1,5 @@
-/* Islands: the same bits for any number of threads, whatever happens to the threads, processes and
- * memory. */
+/* Tests that islands give the same bits for any number of threads, with failing threads and memory
+ * and in forked processes. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct heap {
   double A[36 * BODIES], v_star[NV], J[36 * MOST_CONTACTS];
   double mu[MOST_CONTACTS], R_t[MOST_CONTACTS], R_n[MOST_CONTACTS], v_hat_n[MOST_CONTACTS];
 
-  /* of every other contact, where a problem points at it */
+  /* torsion of every other contact, if the problem points to it */
   sap_spin spin;
   int32_t spin_contact[MOST_CONTACTS];
   double spin_J[36 * MOST_CONTACTS], spin_mu[3 * MOST_CONTACTS];
@@ -229,14 +229,14 @@ static void statistics_are_those_of_all_islands(void) {
       trials += history[k].trials;
       last_of_all = history[k].iteration;
     }
-    CHECK(most > last_of_all); /* of an island that is not the last one */
+    CHECK(most > last_of_all); /* the largest number is not the last island's */
     CHECK_EQUAL(solution->iterations, most);
     CHECK_EQUAL(solution->total_iterations, total);
     CHECK_EQUAL(solution->line_search_trials, trials);
     CHECK_CLOSE(solution->cost, cost, 1e-12 * cost);
     CHECK_EQUAL(solution->outcome, SAP_CONVERGED);
     sap_solver_destroy(solver);
-    /* as many iterations as most islands need, but not all */
+    /* the limit is enough for most islands, not for all */
     sap_settings settings = sap_settings_default();
     settings.threads = threads;
     settings.max_iterations = most - 1;
@@ -426,7 +426,7 @@ static void an_interrupted_solver_works_on(void) {
   uint64_t seed = 77;
   sap_settings settings = sap_settings_default();
   settings.line_search = SAP_LINE_SEARCH_BACKTRACKING;
-  settings.armijo_rho = 1 - 1e-9; /* as good as endless */
+  settings.armijo_rho = 1 - 1e-9; /* practically endless */
   settings.line_search_max_trials = 1000000;
   for (settings.threads = 1; settings.threads <= 4; ++settings.threads) {
     make_heaps(&heap, 3, settings.threads % 2 ? 20 : 100, &seed);

@@ -1,5 +1,5 @@
-/* Rows that move a single velocity and have that entry alone in J, beside the same problem whose
- * rows are whole. */
+/* Compares rows that move a single velocity, with only that entry in J, with the same problem in
+ * whole rows. */
 #include <math.h>
 #include <string.h>
 
@@ -202,7 +202,7 @@ static void every_rule_has_its_error(void) {
   do {
     make(6, 4, 5, &seed);
   } while (joint.dof[of_limit][2] < 0 || group[of_bilateral].size[3] < 2);
-  int64_t entry = 0; /* of constraint 2 */
+  int64_t entry = 0; /* first entry of constraint 2 */
   for (int32_t i = 0; i < 2; ++i) {
     const int32_t b = group[of_limit].tree_b[i];
     entry += joint.dof[of_limit][i] >= 0
@@ -226,7 +226,7 @@ static void every_rule_has_its_error(void) {
     CHECK_EQUAL(error.index, cases[c].index);
     *dof = kept;
   }
-  /* of two trees */
+  /* a constraint of two trees */
   group[of_limit].tree_b[2] = (group[of_limit].tree_a[2] + 1) % 6;
   CHECK_EQUAL(sap_problem_check(&joint.problem, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "dof");

@@ -1,5 +1,5 @@
-/* Junction tree and supernodal factorization on random block-sparse matrices, against a dense
- * Cholesky. */
+/* Tests junction tree and supernodal factorization on random block-sparse matrices against a dense
+ * Cholesky factorization. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The dense kernels of every instruction set against plain loops, over all sizes that meet a
+/* Tests the dense kernels of every instruction set against plain loops, over all sizes with a
  * special path: below, at and beyond the register blocks and vector widths. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The table of kinds of clamped rows: parameters become R, v_hat and bounds by the formulas of
- * sapwood.h, and every kind obeys its cost. */
+/* Tests the table of kinds of clamped rows: parameters become R, v_hat and bounds by the formulas
+ * of sapwood.h, and every kind obeys its cost. */
 #include <math.h>
 #include <string.h>
 

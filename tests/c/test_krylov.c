@@ -1,4 +1,4 @@
-/* Directions with Coulomb's friction: (H + J^T U J) dv = -r by GMRES against the dense
+/* Tests directions with Coulomb's friction: (H + J^T U J) dv = -r by GMRES against the dense
  * matrix, with every instruction set, from factors in both precisions. */
 #include "dense.h"
 #include "solver/newton/direction.h"
@@ -96,7 +96,7 @@ static void through_factor(struct sap_workspace *w, double c, const double *x, d
   sap_factor_solve(&w->plan->factor, 0, y);
 }
 
-/* what is left of the equation */
+/* Returns the norm of the residual of the equation. */
 static double residual(struct sap_workspace *w, const double *x, double *left) {
   through_factor(w, 1, x, left);
   return norm(left);

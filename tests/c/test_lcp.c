@@ -1,5 +1,5 @@
-/* Complementarity problems: Lemke's method, the principal pivoting method, and what surrounds
- * them. */
+/* Tests complementarity problems: Lemke's method, the principal pivoting method, and their
+ * callers. */
 #include "check.h"
 #include "counter.h"
 #include "lcp/lemke.h"
@@ -237,7 +237,7 @@ static void the_larger_pivot_leaves_among_equal_ratios(void) {
   }
 }
 
-/* Where q >= 0, or as nearly so as counts, w = q is the solution and nothing is pivoted. */
+/* If q >= 0 to the tolerance, w = q is the solution without a pivot. */
 static void lemke_leaves_what_is_solved(void) {
   struct sap_block block = {0};
   struct lcp_tableau t = {.kernels = sap_kernels_best()};
@@ -351,7 +351,7 @@ static void regularized(void) {
     CHECK_CLOSE(solution.regularization, 1e-10, 1e-20);
     CHECK(solution.residual > 1e-9 && solution.residual < 1e-6);
 
-    /* where there is nothing near a solution none is invented */
+    /* a problem far from any solution has none */
     at.q[1] = -1;
     CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
   }

@@ -1,5 +1,5 @@
-/* Where numbers or patience run out: overflow, tiny regularization, exhausted line searches,
- * missing arrays. Each must be refused by name or reported as what it is. */
+/* Tests extreme input: overflow, tiny regularization, exhausted line searches, missing arrays. Each
+ * must be refused by name or have the right outcome. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Step lengths: what both searches promise of the step that they return, and how soon. */
+/* Tests step lengths: the properties of the step that both searches return, and their trials. */
 #include <string.h>
 
 #include "solver/newton/line_search.h"

@@ -1,5 +1,5 @@
-/* The problem linearized at a velocity: H against its dense self, the gradient against differences
- * of the cost, and an island whose H breaks down. */
+/* Tests the linearization at a velocity: H against a dense matrix, the gradient against differences
+ * of the cost, and an island with a singular H. */
 #include <math.h>
 
 #include "solver/derivatives/linearize.h"

@@ -1,4 +1,4 @@
-/* The loops over patches and scalars against plain sums, for every instruction set there is. */
+/* Tests the loops over patches and scalars against plain sums, for every instruction set. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -360,7 +360,7 @@ static void diagonal_blocks(void) {
         }
         A[k] = good;
       }
-      /* as blocks of one velocity each, of which the one in the middle is dense */
+      /* blocks of one velocity each; the one in the middle is dense */
       int32_t scalar[MOST + 1];
       const double *dense[MOST] = {NULL}, two = 2;
       double diagonal[MOST];

@@ -1,4 +1,4 @@
-/* Margins of contacts that are found ahead of time, by hand, and which of them leave the list. */
+/* Tests margins of speculative contacts by hand, and which of these contacts leave the list. */
 
 #include "engine.h"
 
@@ -33,7 +33,7 @@ static void margins_hold_what_geoms_travel(void) {
   memcpy(s.m.qvel, v, sizeof v);
   s.geom_xpos[3 * 4] = 0.3;
   s.geom_type[1] = 2;      /* a sphere */
-  s.geom_margin[2] = 7.0;  /* as it is the more */
+  s.geom_margin[2] = 7.0;  /* the larger margin counts */
   s.geom_margin[3] = -0.1; /* on purpose */
   s.geom_gap[4] = 0.01;
   s.body_margin[5] = 0.6;
@@ -141,7 +141,7 @@ static void the_far_end_of_what_turns_is_seen(void) {
   }
 }
 
-/* what is looked for ahead needs more room than the model's own contacts */
+/* Speculative contacts need more room than the model's own ones. */
 static void without_room_margins_are_the_models(void) {
   struct setting s;
   sap_mujoco_world world;

@@ -1,5 +1,5 @@
-/* Steps on an engine that looks like MuJoCo: in what order its stages are called, what an error of
- * it leaves, and every failure by its name. */
+/* Tests steps on an engine that imitates MuJoCo: the order of its stages, the state after an error,
+ * and every failure by its name. */
 
 #include "engine.h"
 

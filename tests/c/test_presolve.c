@@ -1,4 +1,4 @@
-/* Constraints ahead of contact, on a model whose numbers are known by hand.
+/* Tests the presolve of constraints, on a model with numbers by hand.
  *
  * Trees 0 and 1 are sliders (dofs 0, 1) of masses 1 and 2, tree 2 has two dofs (2, 3) and a full
  * block of A. Tendon 0 moves all of them, tendon 1 none but dof 0; equality constraint 0 is of no

@@ -1,4 +1,4 @@
-/* Quadratic programs: optimality, degenerate ones, and those without a solution. */
+/* Tests quadratic programs: optimality, degenerate programs, programs without a solution. */
 #include "check.h"
 #include "counter.h"
 #include "lcp/normal_equations.h"

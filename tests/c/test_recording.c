@@ -1,5 +1,5 @@
-/* What a run keeps of each step is what steps taken one by one show, and of a step that was not
- * taken it keeps nothing. */
+/* Tests that a run records the values of steps taken one by one, and nothing of a step that was not
+ * taken. */
 
 #include "counter.h"
 #include "engine.h"

@@ -1,5 +1,5 @@
-/* From physical parameters to R, v_hat and kappa: the formulas of section IX in long double, and
- * every rule by its name. */
+/* Tests R, v_hat and kappa from physical parameters against the formulas of section IX in long
+ * double, and every rule by its name. */
 #include <string.h>
 
 #include "scene.h"
@@ -213,7 +213,7 @@ static void contacts_are_stiffer_under_a_load(void) {
   CHECK(n_stiffer > 100 && n_same > 100);
 }
 
-/* what is rigid and violated comes out with `release`; all else is as without */
+/* Rigid violated constraints are released with `release`; others do not change. */
 static void violations_are_released(void) {
   uint64_t seed = 4;
   int32_t n_held = 0, n_deep = 0, n_free = 0;

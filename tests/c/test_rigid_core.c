@@ -1,5 +1,5 @@
-/* The barriers of a rigid core: their factors against long double, their limits, and the law they
- * make. */
+/* Tests the barriers of a rigid core: their factors against long double, their limits, and their
+ * law. */
 #include <math.h>
 
 #include "check.h"

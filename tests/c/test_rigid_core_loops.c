@@ -1,5 +1,5 @@
-/* The loops over contacts with cores, on every instruction set: against the law one by one, and
- * what its parts promise to the solver. */
+/* Tests the loops over contacts with cores, on every instruction set, against the law contact by
+ * contact, and the properties that the solver needs. */
 #include <math.h>
 
 #include "check.h"

@@ -1,19 +1,19 @@
-/* Bounds on the rounding errors of J^T gamma, for every instruction set there is: against their
- * formulas in long double, from both sides, and against errors that are made; with torsional and
- * rolling friction against these. */
+/* Tests the bounds on rounding errors of J^T gamma, for every instruction set, against their
+ * formulas in long double, from both sides, and against real errors; with torsional and rolling
+ * friction only against real errors. */
 #include <string.h>
 
 #include "dense.h"
 
 static const long double u = DBL_EPSILON;
 
-/* what is known of a patch: its trees, and the bounds on the errors of its velocities */
+/* A patch: its trees, and the bounds on the errors of its velocities. */
 struct patch {
   const struct sap_patch *at;
   int32_t n;             /* velocities of its trees; with the world, twice those of its one */
   int is_short;          /* are both of up to 8 velocities? */
-  long double roundings; /* of v and v_c, 2 for each step */
-  long double terms;     /* that are summed into one velocity */
+  long double roundings; /* roundings of v and v_c, 2 for each step */
+  long double terms;     /* terms of the sum for one velocity */
   long double r[NV];     /* |v_0| and the magnitudes of all steps since */
 };
 

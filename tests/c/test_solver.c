@@ -1,4 +1,4 @@
-/* The solver on small and random problems, with known answers or known identities. */
+/* Tests the solver on small and random problems, with known answers or known identities. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Problems with torsional and rolling friction: what must not change their solutions, physical
- * parameters, memory and bad input. */
+/* Tests problems with torsional and rolling friction: invariance of solutions, physical parameters,
+ * memory and bad input. */
 #include "counter.h"
 #include "spin_scene.h"
 

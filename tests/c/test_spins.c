@@ -1,4 +1,5 @@
-/* Torsional and rolling friction gathered from the model of model.h, and wrenches written back. */
+/* Tests torsional and rolling friction gathered from the model of model.h, and the wrenches that
+ * are written back. */
 #include "model.h"
 #include "step/scatter.h"
 #include "step/stepper_object.h"
@@ -74,7 +75,8 @@ static void spins_of_every_kind(void) {
   /* without sliding friction there is none */
   memset(m.friction, 0, sizeof m.friction);
   for (int32_t i = 0; i < l.list.count; ++i) {
-    l.contacts[i].friction[0] = l.contacts[i].friction[1] = 1e-5; /* of the explicit pair */
+    l.contacts[i].friction[0] = l.contacts[i].friction[1] =
+        1e-5; /* friction of the explicit pair */
   }
   REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, cone, &parameters) == SAP_OK);
   CHECK(g.problem.spin == NULL && g.problem.n_contacts == 6);

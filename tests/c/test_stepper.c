@@ -1,5 +1,5 @@
-/* The stepper on the model of model.h: a step is gather, regularize, solve and scatter, to the last
- * bit; what keeps it from being taken writes nothing. */
+/* Tests the stepper on the model of model.h: a step is gather, regularize, solve and scatter, to
+ * the last bit; a step that fails writes nothing. */
 #include "counter.h"
 #include "model.h"
 #include "step/scatter.h"

@@ -1,5 +1,5 @@
-/* Solutions of problems with torsional and rolling friction, beside contacts of three rows and
- * clamped rows, against the law in long double. */
+/* Tests solutions of problems with torsional and rolling friction, beside contacts of three rows
+ * and clamped rows, against the law in long double. */
 #include "solver/solver_object.h"
 #include "spin_scene.h"
 #include "torsional.h"
@@ -83,7 +83,7 @@ static void evaluate_contacts(const double *v, const sap_solution *solution) {
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* what contacts bring to cost, gradient and Hessian: all there is minus that without them */
+/* The part of contacts in cost, gradient and Hessian is the total minus that without contacts. */
 static void contacts_are_those_of_the_definition(void) {
   uint64_t seed = 81;
   static double v[NV], gradient[2][NV], hessian[2][NV * NV];
