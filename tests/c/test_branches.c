@@ -10,7 +10,7 @@
 
 enum { MOST = 40 };
 
-/* parents of n velocities, of one tree or of several, some of them with long branches */
+/* Makes parents of n velocities, in one tree or several, some with long branches. */
 static void grow(int32_t n, int32_t *parent, uint64_t *seed) {
   for (int32_t j = 0; j < n; ++j) {
     const double kind = check_random(seed, 0, 1);
@@ -71,7 +71,7 @@ static void entries_between_branches_are_filled_in(void) {
   CHECK_EQUAL(sap_branches_broken(5, found, A), -1);
 }
 
-/* parents are checked, and that A keeps to them */
+/* Parents are checked, and the entries of A against them. */
 static void broken_branches_are_refused(void) {
   const int32_t tree_nv[2] = {2, 3};
   int32_t parent[5] = {-1, 0, -1, 0, 0};

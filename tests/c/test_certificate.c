@@ -50,7 +50,7 @@ static double *make_rows(int32_t t, double *J, uint64_t *seed) {
   return J;
 }
 
-/* trees 0 to 4 in one island, 5 and 6 in another */
+/* Makes trees 0 to 4 in one island, 5 and 6 in another. */
 static void make_scene(uint64_t seed) {
   double *A = scene.A, *J = scene.J;
   for (int32_t t = 0, first = 0; t < TREES; first += sizes[t++]) {
@@ -87,13 +87,13 @@ static void make_scene(uint64_t seed) {
                                 .v_hat_n = scene.v_hat_n};
 }
 
-/* squares of |S g| and | |S| e | of one tree */
+/* The squares of |S g| and | |S| e | of one tree. */
 struct norms {
   long double value, bound;
 };
 
-/* adds those of one tree: in long double, of the Cholesky factorization L of A with its rows and
- * columns from the last to the first */
+/* Adds the norms of one tree in long double, from the Cholesky factor L of A with its rows and
+ * columns from the last to the first. */
 static void add_norms(int32_t n, const double *A, const long double *g, const long double *e,
                       struct norms *norms) {
   long double L[MOST_NV][MOST_NV], S[MOST_NV][MOST_NV] = {{0}};

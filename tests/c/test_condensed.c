@@ -29,7 +29,7 @@ static struct sap_dense_contact contact[CONTACTS];
 static struct sap_dense_row row[ROWS];
 static int32_t entry[ROWS];
 
-/* rows at v, between their bounds or at one of them: of one velocity, of all */
+/* Makes rows of one velocity or of all, at v between their bounds or at one of them. */
 static void make(uint64_t *seed) {
   double root[N][N];
   for (int i = 0; i < N; ++i) {
@@ -73,7 +73,7 @@ static void make(uint64_t *seed) {
   }
 }
 
-/* with all rows as they are at v */
+/* Begins with all rows in their state at v. */
 static void begin(const struct sap_kernels *kernels) {
   const struct sap_unknowns_sizes sizes = {N, CONTACTS, M, 0, 1};
   double b[N];
@@ -93,7 +93,8 @@ static void begin(const struct sap_kernels *kernels) {
   REQUIRE(sap_condensed_begin(&condensed, &unknowns, N, b, kernels));
 }
 
-/* the first `n_activated` rows are unknowns; returns how many of them are at a bound */
+/* Checks the step with the first `n_activated` rows as unknowns. Returns how many are at a
+ * bound. */
 static int check_step(int n_activated) {
   const struct sap_impulses *p = &unknowns.impulses;
   double left[N];

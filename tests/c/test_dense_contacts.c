@@ -28,7 +28,7 @@ struct arrays {
   sap_solution solution;
 };
 
-/* velocities of a constraint's trees */
+/* Returns the number of velocities of a constraint's trees. */
 static int32_t width_of(int32_t a, int32_t b) {
   return scene.tree_nv[a] + (b < 0 ? 0 : scene.tree_nv[b]);
 }
@@ -440,7 +440,7 @@ static void bounds_cover_impulses_that_are_rounded(void) {
   CHECK(e <= 2 * CONTACTS * 0x1p-52);
 }
 
-/* other friction, more than there is room for, numbers that break rules */
+/* The islands solve other friction, components above the limits, and numbers that break rules. */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 312;
   sap_settings settings = settings_of();
@@ -503,7 +503,7 @@ static void errors_are_those_of_supernodal_storage(void) {
   sap_solver_destroy(two);
 }
 
-/* to the last bit the same, whatever the solver has solved before */
+/* Results have the same bits, whatever the solver has solved before. */
 static void nothing_is_remembered(void) {
   static struct arrays used, fresh;
   uint64_t seed = 315;

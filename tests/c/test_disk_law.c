@@ -42,7 +42,8 @@ static void fill(const struct sap_law_loops *loops, sap_friction friction, doubl
   REQUIRE(loops->derive(&pool, 0, MOST));
 }
 
-/* test(loops, friction, soft norm) for every instruction set, with bounds held and following */
+/* Calls test(loops, friction, soft norm) for every instruction set, with fixed and following
+ * bounds. */
 static void for_all_sets(void (*test)(const struct sap_law_loops *, sap_friction, double)) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     for (int k = 0; k < 4 && sap_kernels_of(set); ++k) {
@@ -59,7 +60,7 @@ struct exact {
   long double cost, gamma[3], y_r, t[2];
 };
 
-/* at v_c + alpha dv_c, with bound b */
+/* Evaluates the law at v_c + alpha dv_c, with bound b. */
 static struct exact exact_at(int32_t i, long double alpha, long double b) {
   long double y[3];
   for (int r = 0; r < 3; ++r) {
@@ -83,7 +84,7 @@ static struct exact exact_at(int32_t i, long double alpha, long double b) {
   return at;
 }
 
-/* that of the friction at the iterate: held, or mu gamma_n */
+/* Returns the bound of friction at the iterate: fixed, or mu gamma_n. */
 static long double exact_bound(int32_t i) {
   const double y_n = (pool.v_hat[2][i] - pool.v_c[2][i]) / pool.contact.R_n[i];
   return pool.friction == SAP_FRICTION_LAGGED ? pool.contact.bound[i]
@@ -315,7 +316,7 @@ static void duals_are_their_formulas(void) { for_all_sets(check_dual); }
 
 /* ---- beside Newton's method ------------------------------------------------------------------ */
 
-/* Coulomb's impulses minus those of the bounds held */
+/* Coulomb's impulses minus the impulses with fixed bounds. */
 static void check_departure(const struct sap_law_loops *loops, sap_friction friction, double soft) {
   uint64_t seed = 95;
   static double x[3][MOST];
@@ -366,7 +367,7 @@ static void convex_for_a_while_is_the_law_of_contacts(void) {
   }
 }
 
-/* the impulse changes by no more than is said, whatever errors the velocity has within theirs */
+/* The impulse changes by no more than its bound, for any errors of the velocity within theirs. */
 static void bound_holds(void) {
   static const double errors[] = {1e-3, 1e-9};
   for (int k = 0; k < 4; ++k) {

@@ -35,7 +35,7 @@ static void load(int32_t d, int32_t pairs, int has_equality, uint64_t *seed) {
   }
 }
 
-/* x = x0 + A^T u, A x >= b, u >= 0, u (A x - b) = 0 */
+/* Checks x = x0 + A^T u, A x >= b, u >= 0, u (A x - b) = 0. */
 static void check_nearest(void) {
   double step[D] = {0};
   for (int32_t j = 0; j < distance.n; ++j) {

@@ -32,7 +32,7 @@ struct model {
   struct sap_element_state state;
 };
 
-/* one row of the engine with all five entries */
+/* Adds one row of the engine with all five entries. */
 static void add_row(struct model *m, int32_t type, int32_t id, double pos, double loss,
                     const double *J) {
   const int32_t i = m->state.n_rows++;

@@ -36,7 +36,7 @@ static void add(struct step *s, int32_t geom1, int32_t geom2, const double *p, d
   s->gamma[3 * i + 2] = s->gather.dt * force;
 }
 
-/* the corners of a square of 1 m about (x, y, 0) */
+/* Returns corner k of a square of 1 m about (x, y, 0). */
 static void corner(int k, double x, double y, double *p) {
   p[0] = x + (k % 2 ? 0.5 : -0.5);
   p[1] = y + (k / 2 ? 0.5 : -0.5);
@@ -300,7 +300,7 @@ static void steps_remember(void) {
   sap_friction_memory_destroy(NULL);
 }
 
-/* every allocation fails in turn; after a first step there is none */
+/* Every allocation fails in turn; later steps allocate nothing. */
 static void memory_is_given_back(void) {
   static struct step s;
   const double p[3] = {0, 0, 0}, q[2] = {1, 2};

@@ -180,7 +180,7 @@ static void trees_find_planes(void) {
   }
 }
 
-/* a point of n corners with random weights */
+/* Returns a point of n corners with random weights. */
 static struct geo_vec random_point(const struct geo_vec *corner, int n, uint64_t *seed) {
   struct geo_vec sum = {0, 0, 0};
   double weights = 0;
@@ -279,7 +279,7 @@ static geo_pose pose_of(const struct geo_frame *frame) {
   return pose;
 }
 
-/* every cell against every other one: how many faces there are, their area and the force on a */
+/* Tests all pairs of cells. Returns the number of faces, and adds their area and the force on a. */
 static int add_all_faces(const geo_shape *a, const geo_shape *b, const struct geo_view *view,
                          double *area, struct geo_vec *force) {
   int n = 0;
@@ -303,7 +303,7 @@ static int add_all_faces(const geo_shape *a, const geo_shape *b, const struct ge
   return n;
 }
 
-/* far apart, side by side, touching at most by a hair, one within the other */
+/* The pairs lie far apart, side by side, barely touching, or one within the other. */
 static void a_thousand_pairs_by_brute_force(void) {
   uint64_t seed = 7;
   geo_workspace *work;

@@ -5,7 +5,7 @@
 
 #include "groups.h"
 
-/* the graph is kept, numbers are not */
+/* A solver keeps the graph, but not the numbers. */
 static void numbers_may_change_while_the_graph_stays(void) {
   uint64_t seed = 84;
   static struct scene_outputs first, second, fresh;
@@ -37,7 +37,7 @@ static void numbers_may_change_while_the_graph_stays(void) {
   sap_solver_destroy(other);
 }
 
-/* one row or three make one triple: the graph is the same, the number of rows is not */
+/* One row and three rows make one triple: the graph is the same, the number of rows is not. */
 static void rows_are_counted_anew_where_the_graph_stays(void) {
   uint64_t seed = 87;
   static struct scene_outputs out;

@@ -13,7 +13,7 @@ static sap_status solve_physical(sap_solver *solver, const sap_parameters *param
                                    solution, error);
 }
 
-/* from physical parameters in the solve, and before it */
+/* Compares regularization in the solve with regularization before it. */
 static void a_solve_regularizes_contacts_and_groups(void) {
   uint64_t seed = 86;
   static struct scene_outputs first, second;
@@ -205,7 +205,7 @@ static void every_rule_has_its_error(void) {
   CHECK_EQUAL(error.group, -1);
 }
 
-/* parameters that are allowed one by one */
+/* The parameters are allowed one by one, but not together. */
 static void what_gives_no_row_is_refused(void) {
   uint64_t seed = 88;
   make_groups(3, 0, 1, &seed);

@@ -79,7 +79,7 @@ static void check_row(int32_t i, const double *g, const double *left, int32_t *b
   *bounded += fabs(left[i]) > 1e-3;
 }
 
-/* from gamma = 0 */
+/* Returns the problem with gamma = 0. */
 static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
   memset(gamma_, 0, sizeof gamma_);
   return (struct sap_impulses){.n_contacts = n_contacts,
@@ -175,7 +175,7 @@ static void on_from_what_is_near(void) {
   }
 }
 
-/* nothing to bring, nothing left */
+/* At rest the impulses are 0 without residual. */
 static void at_rest_there_is_none(void) {
   uint64_t seed = 3;
   make(2, 1, plain, &seed);

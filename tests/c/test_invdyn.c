@@ -242,7 +242,7 @@ static void impulses_that_count_are_smaller(void) {
   }
 }
 
-/* pivots of one more call, of contacts with such names */
+/* Returns the pivots of one more call, with contacts of these names. */
 static int32_t pivots_of(invdyn_solver *solver, const invdyn_settings *settings, int64_t first,
                          int64_t second) {
   table.ids[0] = first;

@@ -47,7 +47,7 @@ static void make_spin(struct heap *h, uint64_t *seed) {
   }
 }
 
-/* strips of some rows and `length` columns */
+/* Makes strips of some rows and `length` columns. */
 static void make_heaps(struct heap *h, int32_t rows, int32_t length, uint64_t *seed) {
   int32_t n = 0;
   int64_t nJ = 0;
@@ -126,7 +126,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem, int phys
                                    &r->solution, NULL);
 }
 
-/* every bit of two results, times left out */
+/* Are all bits of two results equal, except times? */
 static int equal_bits(const sap_problem *problem, const struct results *a,
                       const struct results *b) {
   const sap_solution *s = &a->solution, *t = &b->solution;

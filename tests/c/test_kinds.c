@@ -60,7 +60,7 @@ static void parameters_become_rows(void) {
       {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 2, 0.1, 0, INFINITY, 0.1, 3 / R_nr},
       {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 1.5, 0.1, 0, INFINITY, 0.1, 1.5 / R_nr},
       {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 1e-9},
-      /* but not what is open, what is slow, and what is compliant */
+      /* open, slow and compliant rows are not released */
       {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0.1, 0},
       {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 0},
       {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0.1, 0},

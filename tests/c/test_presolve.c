@@ -331,7 +331,7 @@ static void contacts_of_flexes_have_friction(void) {
     if (cases[i].sticks) {
       CHECK_CLOSE(m.v_star[3], 0.0, 1e-7);
     }
-    m.v_star[0] += 6.0; /* what check_forces() counts from */
+    m.v_star[0] += 6.0; /* reference of check_forces() */
     m.v_star[3] += 6.5;
     check_forces(&h, &m, rows);
     if (cases[i].sticks) {

@@ -225,7 +225,7 @@ static void unbounded_programs(void) {
   }
 }
 
-/* of a row 2 x beside r with multiplier l, where nothing else is left */
+/* Returns the optimality of a row 2 x beside r with multiplier l, without other terms. */
 static double of_row(int8_t equality, double x, double r, double l) {
   double g = 0, R = 2;
   struct qp_program p = {.n = 1, .ld = 1, .g = &g, .n_rows = 1, .n_dense = 1};

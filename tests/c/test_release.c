@@ -272,8 +272,8 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   CHECK(upper[2] == INFINITY && gather.n_released == 0);
 }
 
-/* What is damped implicitly: a limit of one entry and one of two, of the velocities with M =
- * (5, 1; 1, 3), where the forces change the velocities by dv */
+/* Tests limits with implicit damping: one with one entry and one with two, for velocities with M =
+ * (5, 1; 1, 3), if the forces change the velocities by dv. */
 static void what_is_damped_is_pressed_by_its_mass_or_its_load(void) {
   uint64_t seed = 73;
   struct model m;
@@ -330,7 +330,7 @@ static void what_is_damped_is_pressed_by_its_mass_or_its_load(void) {
   most[0] = most[1] = INFINITY;
   sap_release_elements(&release, &gather);
   CHECK_CLOSE(most[0], 2000, 1e-9);
-  CHECK_CLOSE(most[1], per_mass * yMy / (J_y * J_y), 1e-11); /* which pulls it out */
+  CHECK_CLOSE(most[1], per_mass * yMy / (J_y * J_y), 1e-11); /* the load pulls it out */
   change[3] *= -1;
   change[4] *= -1;
   sap_release_elements(&release, &gather);

@@ -163,7 +163,7 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   char expected[64];
   (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", loud, loud);
   CHECK_STRING(engine.stages, expected);
-  /* which the next step is expected to need as well, as long as one does */
+  /* the next step is expected to be full too, as long as one is */
   open_world(&s, &world);
   engine.n_stages = 0;
   memset(s.m.qvel, 0, sizeof s.m.qvel);

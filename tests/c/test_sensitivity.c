@@ -315,7 +315,7 @@ static void make_change(uint64_t *seed) {
   change.all.sigma = 3e-3;
 }
 
-/* Of most of some problems: a few have a region that changes within h. */
+/* The limit holds for most problems; in a few a region changes within h. */
 static void forward_mode_is_the_limit_of_differences(void) {
   static const double h = 1e-6;
   uint64_t seed = 77;
