@@ -209,7 +209,7 @@ static void same_bits_for_any_number_of_threads(void) {
   CHECK(shared > 0);
 }
 
-/* the largest number of iterations, sums of all others, the worst outcome */
+/* Statistics are the largest number of iterations, sums of all others, and the worst outcome. */
 static void statistics_are_those_of_all_islands(void) {
   uint64_t seed = 78;
   make_heaps(&heap, 1, 1, &seed);
@@ -409,7 +409,7 @@ struct impatience {
   const char *caller;  /* its here() */
 };
 
-/* a place that no other thread has */
+/* Returns an address that no other thread has. */
 static const char *here(void) {
   static _Thread_local char place;
   return &place;
@@ -421,7 +421,7 @@ static int lose_patience(void *context) {
   return ++i->asked >= i->patience;
 }
 
-/* wherever it ends, nobody but the caller is asked, and the next solve is as if there was none */
+/* An interrupted solve asks only the calling thread, and does not affect the next solve. */
 static void an_interrupted_solver_works_on(void) {
   uint64_t seed = 77;
   sap_settings settings = sap_settings_default();
@@ -452,7 +452,7 @@ static void an_interrupted_solver_works_on(void) {
   }
 }
 
-/* not before the interval is over, and never where the solve is shorter */
+/* The callback is not called before the interval is over, and never in a shorter solve. */
 static void nobody_is_asked_too_early(void) {
   uint64_t seed = 78;
   make_heaps(&heap, 3, 20, &seed);

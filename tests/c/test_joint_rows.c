@@ -9,7 +9,7 @@
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV, ROWS = MOST_ROWS * GROUPS };
 
-/* the groups of scene.problem, with one entry in place of a row of one velocity */
+/* The groups of scene.problem, with one entry instead of a row of one velocity. */
 static struct {
   int32_t dof[GROUPS][MOST_CONSTRAINTS];
   double J[GROUPS][MOST_ROWS * 2 * SCENE_MOST_NV];
@@ -104,7 +104,7 @@ static void cost_and_derivatives_are_those_of_whole_rows(void) {
   sap_solver_destroy(solver);
 }
 
-/* with contacts and without, where trees are reduced */
+/* Solutions equal those of whole rows, with contacts and without, in reduced trees. */
 static void solutions_are_those_of_whole_rows(void) {
   uint64_t seed = 92;
   static struct scene_outputs out[2];

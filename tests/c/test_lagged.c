@@ -158,7 +158,7 @@ static void cores_need_convex_friction(void) {
 
 /* ---- where nothing is solved ----------------------------------------------------------------- */
 
-/* bounds of contacts at v: as given, or else of Coulomb's law */
+/* Finds the bounds of contacts at v: the given ones, otherwise those of Coulomb's law. */
 static void find_bounds(const double *given, const double *v, double *b) {
   friction_evaluate(&from, v, NULL);
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {

@@ -22,7 +22,7 @@ static void make_crowd(struct setting *s) {
   s->api.model.pair_dim = -1;
 }
 
-/* by hand, at 5/4 of a step of 10 ms under a gravity of 5 m/s^2 */
+/* Margins are found by hand, for 5/4 of a step of 10 ms under a gravity of 5 m/s^2. */
 static void margins_hold_what_geoms_travel(void) {
   const double time = 0.0125, fall = 0.01 * 5.0;
   struct setting s;
@@ -85,7 +85,7 @@ static void what_meets_nothing_needs_no_margin(void) {
   }
 }
 
-/* a sphere that moves along the normal of its only contact, at 1 m/s */
+/* A sphere moves along the normal of its only contact, at 1 m/s. */
 static void what_cannot_close_leaves_the_list(void) {
   static const struct {
     double speed, dist, margin;

@@ -43,7 +43,7 @@ static void add_groups(void) {
   scene.problem.groups = rows.groups;
 }
 
-/* rigid cores on every other contact */
+/* Every other contact has a rigid core. */
 static struct {
   int8_t barrier[SCENE_CONTACTS];
   double kappa[SCENE_CONTACTS], lambda[SCENE_CONTACTS];
@@ -159,7 +159,7 @@ static void a_renewed_solver_is_like_a_new_one(void) {
   CHECK_EQUAL(counter.live, 0);
 }
 
-/* how many allocations there are to fail */
+/* Fails each allocation in turn. Returns their number. */
 static long fail_each_allocation(sap_friction friction, int without_dense) {
   sap_settings settings = sap_settings_default();
   settings.friction = friction;

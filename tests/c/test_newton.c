@@ -16,7 +16,7 @@ static sap_solver *make(const sap_settings *settings) {
 
 /* ---- (20) over several islands ---- */
 
-/* unit masses on a floor without friction, one island each */
+/* Unit masses lie on a floor without friction, one island each. */
 enum { MASSES = 9, MASSES_NV = 3 * MASSES };
 
 struct masses {

@@ -109,7 +109,7 @@ static void a_run_keeps_what_its_steps_show(void) {
   sap_stepper_destroy(other.stepper);
 }
 
-/* contacts are taken down before it is known that the step can end */
+/* Contacts are recorded before the end of the step is certain. */
 static void a_step_that_is_not_taken_counts_for_nothing(void) {
   struct setting s;
   sap_mujoco_world world;

@@ -307,7 +307,7 @@ static void rows_that_cancel_move_their_velocities(void) {
   }
 }
 
-/* the velocities of every tree in reverse order */
+/* Reverses the order of the velocities of every tree. */
 static void reverse(const struct robots *from, struct robots *to) {
   *to = *from;
   to->problem.A = to->A;

@@ -73,7 +73,7 @@ static struct sap_release release_of(const struct model *m, const double *v, con
                               .reads_rows = reads};
 }
 
-/* contacts of one tree and of two, with velocities that are found by hand */
+/* The contacts belong to one tree and to two, with velocities found by hand. */
 static void contacts_are_judged_by_their_normal_velocity(void) {
   uint64_t seed = 71;
   struct model m;

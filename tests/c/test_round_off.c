@@ -64,7 +64,7 @@ static void add_entry_by_entry(const struct sap_workspace *w, const struct patch
   }
 }
 
-/* e += p_t sum |dgamma_t| + p_n sum |dgamma_n|: certificate.h */
+/* Adds e += p_t sum |dgamma_t| + p_n sum |dgamma_n| (certificate.h). */
 static void add_by_peaks(const struct sap_workspace *w, const struct patch *patch,
                          long double e[NV]) {
   long double p[2][NV] = {{0}}, reach[2] = {0}, error[2] = {0};

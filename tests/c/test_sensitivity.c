@@ -268,7 +268,7 @@ static void reverse_is_the_transpose_of_forward(void) {
 
 /* ---- differences ---- */
 
-/* the problem moved by h along a change of masses, rows, stiffness and time */
+/* Moves the problem by h along a change of masses, rows, stiffness and time. */
 static void move(double h) {
   const struct {
     double *x;

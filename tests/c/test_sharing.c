@@ -13,7 +13,7 @@ struct room {
   int32_t order[MOST_RUNS], home[MOST_RUNS];
 };
 
-/* so many runs, the first ones expensive */
+/* Makes so many runs; the first ones are expensive. */
 static void make_room(struct room *room, int32_t n_threads, int32_t n_runs, int32_t n_expensive,
                       uint64_t *seed) {
   memset(room, 0, sizeof *room);
@@ -62,7 +62,7 @@ static void each_run_comes_to_one_thread(void) {
   }
 }
 
-/* cheap runs fill up what expensive ones leave */
+/* Cheap runs balance the queues after expensive ones. */
 static void threads_have_as_much_to_do(void) {
   uint64_t seed = 1;
   static struct room room;

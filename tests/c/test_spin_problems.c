@@ -27,7 +27,7 @@ static void without_lengths_nothing_changes(void) {
   }
 }
 
-/* the contacts in another order, with all that is theirs */
+/* Reverses the order of the contacts, with all their data. */
 static void reverse_contacts(void) {
   const int32_t n = scene.problem.n_contacts;
   static struct scene old;

@@ -4,7 +4,7 @@
 #include "step/scatter.h"
 #include "step/stepper_object.h"
 
-/* a contact of dimension 4 or 6, in a model without cores */
+/* Adds a contact of dimension 4 or 6, in a model without cores. */
 static struct engine_contact *add_spin(struct list *l, int32_t geom1, int32_t geom2, int32_t dim,
                                        enum sap_cone cone, uint64_t *seed) {
   const int32_t rows = cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
@@ -20,7 +20,7 @@ static void make_soft(struct model *m, uint64_t *seed) {
   m->forest.barrier = NULL;
 }
 
-/* angular velocity of a body about y */
+/* Returns the angular velocity of a body about y. */
 static double turn(const struct model *m, int32_t body) {
   const double own[BODIES] = {0, 0, m->qvel[3], m->qvel[3] + m->qvel[4], 0, 0};
   return own[m->body_weldid[body]];

@@ -43,7 +43,8 @@ static struct exact_law law_of(int32_t i, int32_t k, const sap_solution *solutio
   return law;
 }
 
-/* contacts alone, with convex friction or with the bounds that a solution's normal impulses give */
+/* Evaluates only contacts, with convex friction or with the bounds of a solution's normal
+ * impulses. */
 static void evaluate_contacts(const double *v, const sap_solution *solution) {
   static double rows[6][NV];
   const double *J = scene.J, *J_spin = spin_J;

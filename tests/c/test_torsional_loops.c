@@ -62,7 +62,7 @@ static struct exact_law law_of(int32_t i) {
   return law;
 }
 
-/* the six rows of a pair, or a place of each */
+/* Gathers the six rows of a pair. */
 static void gather(int32_t i, double *const x[3], double x_c[6]) {
   for (int r = 0; r < 6; ++r) {
     x_c[r] = x[r % 3][i + r / 3];
