@@ -1,5 +1,5 @@
-/* The cost and its derivatives at a velocity of the caller's choice, with the trees that no contact
- * touches. For tests, studies and tools: the solver itself works island by island. */
+/* Evaluates the cost and its derivatives at a given velocity, with the trees that no contact
+ * touches. It serves tests, studies and tools; the solver itself works island by island. */
 #include <math.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "solver/derivatives/linearize.h"
 #include "solver/solver_object.h"
 
-/* (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL for 0.
- * Where `row` (nv) is not NULL it gets A (y - y_0). */
+/* Returns (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL
+ * for 0. Writes A (y - y_0) to `row` (nv) unless it is NULL. */
 static double free_product(const struct sap_workspace *w, const sap_problem *problem,
                            const double *x, const double *x_0, const double *y, const double *y_0,
                            double *row) {
@@ -39,7 +39,7 @@ static double free_product(const struct sap_workspace *w, const sap_problem *pro
   return product;
 }
 
-/* direction v* - v of the same trees */
+/* Writes the direction v* - v of the same trees. */
 static void free_direction(const struct sap_workspace *w, const sap_problem *problem,
                            const double *v, double *direction) {
   const struct sap_graph *graph = &w->plan->graph;
@@ -51,7 +51,7 @@ static void free_direction(const struct sap_workspace *w, const sap_problem *pro
   }
 }
 
-/* copies the lower blocks of the assembled H into both triangles of a dense matrix (nv, nv) */
+/* Copies a lower block of the assembled H to both triangles of a dense matrix (nv, nv). */
 static void copy_block(const struct sap_workspace *w, struct sap_place place, int32_t row,
                        int32_t column, double *hessian) {
   const struct sap_graph *graph = &w->plan->graph;
@@ -91,7 +91,7 @@ static void copy_hessian(const struct sap_workspace *w, const sap_problem *probl
   }
 }
 
-/* dv = -H^-1 g of an island; NaN where H broke down */
+/* Finds dv = -H^-1 g of an island; NaN if H broke down. */
 static void find_direction(struct sap_workspace *w, const struct sap_island *island, int stands) {
   sap_newton_system(w, island);
   if (stands) {
@@ -135,7 +135,7 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
       sap_workspace_scatter(w, island, w->dv, direction);
     }
     if (hessian) {
-      sap_assemble(w, island, SAP_DOUBLE); /* in place of its factor */
+      sap_assemble(w, island, SAP_DOUBLE); /* H replaces its factor */
     }
   }
   if (cost) {

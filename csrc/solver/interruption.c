@@ -11,13 +11,13 @@ static void ask(struct sap_interruption *interruption) {
   const sap_interrupt *interrupt = &interruption->interrupt;
   const double now = sap_seconds();
   if (interruption->asked == 0) {
-    interruption->asked = now; /* a short solve does not come as far as this */
+    interruption->asked = now; /* a short solve never reaches this line */
   }
   if (now - interruption->asked >= interrupt->interval) {
     if (interrupt->wanted(interrupt->context)) {
       atomic_store_explicit(&interruption->wanted, 1, memory_order_relaxed);
     }
-    interruption->asked = sap_seconds(); /* to ask may take long */
+    interruption->asked = sap_seconds(); /* the callback may take long */
   }
 }
 
@@ -34,7 +34,7 @@ int sap_interrupted_waiting(struct sap_interrupt_check *interrupt_check) {
 }
 
 int sap_interrupted(struct sap_interrupt_check *interrupt_check, int32_t work) {
-  enum { ENOUGH = 4096 }; /* takes some 20 us */
+  enum { ENOUGH = 4096 }; /* about 20 us of work */
   interrupt_check->work += work;
   if (interrupt_check->work < ENOUGH) {
     return is_wanted(interrupt_check->interruption);

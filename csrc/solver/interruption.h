@@ -1,7 +1,7 @@
-/* Ends a solve early where its caller wants that, see sap_interrupt.
+/* Ends a solve early if its caller wants that, see sap_interrupt.
  *
- * The thread that called asks, between iterations and trials: when enough work has been done for a
- * look at the clock not to count, and the clock says that it is time. The others follow it. */
+ * The calling thread asks between iterations and trials, once the interval has passed. It reads the
+ * clock only after so much work that this costs nothing. The other threads follow it. */
 #ifndef SAPWOOD_SOLVER_INTERRUPTION_H
 #define SAPWOOD_SOLVER_INTERRUPTION_H
 
@@ -9,27 +9,27 @@
 
 #include "sapwood.h"
 
-/* of one solver */
+/* The state of one solver. */
 struct sap_interruption {
-  sap_interrupt interrupt; /* zeros where nobody is asked */
-  double asked;            /* the last time, or first time not, by sap_seconds(); 0 at the begin */
+  sap_interrupt interrupt; /* zeros without a callback */
+  double asked; /* time of the last call, or of the first check, sap_seconds(); 0 at first */
   atomic_int wanted;
 };
 
-/* of one thread */
+/* The state of one thread. */
 struct sap_interrupt_check {
   struct sap_interruption *interruption;
-  int asks;     /* is this the thread that called? */
-  int32_t work; /* since it last looked */
+  int asks;     /* 1: this is the calling thread */
+  int32_t work; /* work since the last check */
 };
 
-/* at the begin of a solve */
+/* Begins a solve. */
 void sap_interruption_begin(struct sap_interruption *interruption);
 
-/* Is the solve to end? After so much work more: velocities and triples that were gone through. */
+/* Should the solve end? `work`: velocities and triples visited since the last call. */
 int sap_interrupted(struct sap_interrupt_check *interrupt_check, int32_t work);
 
-/* The same for a thread that waits. */
+/* Should the solve end? For a thread that waits. */
 int sap_interrupted_waiting(struct sap_interrupt_check *interrupt_check);
 
 #endif

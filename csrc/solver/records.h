@@ -1,4 +1,4 @@
-/* The history of a solve: a record per iterate, in memory that its owner carves. */
+/* The history of a solve has one record per iterate, in memory that its owner carves. */
 #ifndef SAPWOOD_SOLVER_RECORDS_H
 #define SAPWOOD_SOLVER_RECORDS_H
 
@@ -7,7 +7,7 @@
 struct sap_records {
   sap_iteration *first;
   int32_t n, capacity;
-  int32_t before; /* iterations of an island in the parts of its solve before the present one */
+  int32_t before; /* iterations in earlier parts of an island's solve */
 };
 
 /* Appends a record where there is room. */

@@ -85,8 +85,7 @@ const sap_iteration *sap_solver_history(const sap_solver *solver, int32_t *n_rec
   return solver->history->first;
 }
 
-/* the threads that share the islands, woken; NULL where there is too little work for more than
- * one */
+/* Wakes and returns the threads that share the islands; NULL if there is too little work. */
 static struct sap_threads *wake_threads(const sap_solver *solver) {
   if (!solver->threads || !sap_sharing_pays(&solver->islands.sharing)) {
     return NULL;
@@ -103,7 +102,7 @@ struct masses {
   atomic_int wrong;
 };
 
-/* a thread's share of the trees */
+/* Inverts the masses of one thread's share of the trees. */
 static void invert_masses(void *context, int32_t task, int32_t thread) {
   struct masses *all = context;
   const struct sap_plan *plan = all->plan;
@@ -116,7 +115,8 @@ static void invert_masses(void *context, int32_t task, int32_t thread) {
   }
 }
 
-/* sap_invert_mass() of all trees with position >= 0; of several faults the first is named */
+/* Inverts the masses of all trees with position >= 0. The error names the first of several
+ * faults. */
 static sap_status invert_mass(sap_solver *solver, const sap_problem *problem,
                               const int32_t *position, sap_error *error) {
   const struct sap_plan *plan = &solver->plan;
@@ -152,8 +152,8 @@ sap_status sap_solver_fault(sap_solver *solver, const sap_problem *complete, con
                                      "must not change while it is read");
 }
 
-/* Islands look at the velocities they have: are others finite, of trees in no island, and those
- * that were eliminated? */
+/* Are the velocities finite that islands do not check: those of trees in no island and eliminated
+ * ones? */
 static int others_are_finite(const struct sap_plan *plan, const double *v) {
   const int any = plan->reduction.tree || plan->graph.n_nodes < plan->graph.n_trees;
   return !any || sap_first_non_finite(plan->graph.sizes.nv, v) < 0;
@@ -162,11 +162,11 @@ static int others_are_finite(const struct sap_plan *plan, const double *v) {
 /* A problem on its way to its islands. */
 struct task {
   const sap_problem *given;
-  const struct sap_regularization *physical; /* NULL where the problem is regularized already */
-  sap_problem complete;                      /* it, with what `physical` gave */
+  const struct sap_regularization *physical; /* NULL if the problem is regularized already */
+  sap_problem complete;                      /* `given` with the regularization of `physical` */
   sap_sizes sizes;
-  int has_contacts;   /* Does the graph of the plan have its contacts? */
-  int is_regularized; /* Are its masses there, and all that `physical` gives? */
+  int has_contacts;   /* 1: the graph of the plan has its contacts */
+  int is_regularized; /* 1: its masses and the regularization exist */
 };
 
 /* Finds the sizes of a problem and makes room for the masses of its trees. */
@@ -192,7 +192,7 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem,
   return status;
 }
 
-/* Finds the masses of all trees with position >= 0, and what `physical` gives. */
+/* Finds the masses of all trees with position >= 0, and the regularization of `physical`. */
 static sap_status regularize(sap_solver *solver, const int32_t *position, struct task *task,
                              sap_error *error) {
   const struct sap_plan *plan = &solver->plan;
@@ -208,8 +208,8 @@ static sap_status regularize(sap_solver *solver, const int32_t *position, struct
   return status;
 }
 
-/* Checks all but the numbers that solving an island checks, and makes plan and workspaces fit the
- * problem without the trees that are left out. */
+/* Checks the problem, except the numbers that solving an island checks. Fits plan and workspaces to
+ * the problem without the trees that are left out. */
 static sap_status prepare(sap_solver *solver, struct task *task, int reduce, const int8_t *left_out,
                           int32_t *reused, double *symbolic_seconds, sap_error *error) {
   struct sap_plan *plan = &solver->plan;
@@ -232,7 +232,7 @@ static sap_status prepare(sap_solver *solver, struct task *task, int reduce, con
   *reused = status == SAP_OK && task->has_contacts &&
             sap_plan_has_graph_of(plan, left_out, &solver->settings);
   if (*reused) {
-    plan->graph.sizes = task->sizes; /* rows in as many triples can be more or fewer */
+    plan->graph.sizes = task->sizes; /* the same triples may have other numbers of rows */
   } else if (status == SAP_OK) {
     const double start = sap_seconds();
     status = sap_plan_build(plan, problem, &task->sizes, left_out, &solver->settings);
@@ -285,8 +285,8 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
 
 /* ---- solving --------------------------------------------------------------------------------- */
 
-/* Do the numbers of constraints that no regularization makes keep their rules? Those of contacts
- * are looked at one by one. */
+/* Do the given numbers of constraints, which no regularization computes, keep their rules? Contacts
+ * are checked one by one elsewhere. */
 static int numbers_are_given(const struct task *task) {
   const struct sap_regularization *physical = task->physical;
   return sap_check_groups_given(task->given, NULL) == SAP_OK &&
@@ -295,8 +295,8 @@ static int numbers_are_given(const struct task *task) {
           sap_check_groups(task->given, NULL) == SAP_OK);
 }
 
-/* Solves the components that are for dense storage. The others, and all where a number breaks a
- * rule that is no component's own, are left to the islands, which find the error. */
+/* Solves the dense components. It leaves other components to the islands. If a number outside of a
+ * component breaks a rule, it leaves all to the islands, which find the error. */
 static sap_status solve_dense(sap_solver *solver, struct task *task, const double *v_guess,
                               struct sap_sums *sums) {
   struct sap_dense *dense = &solver->dense;
@@ -323,7 +323,7 @@ static sap_status solve_dense(sap_solver *solver, struct task *task, const doubl
   return SAP_OK;
 }
 
-/* Solves all that dense storage has left. */
+/* Solves all components that dense storage has left. */
 static sap_status solve_islands(sap_solver *solver, struct task *task,
                                 const struct sap_components *dense, const double *v_guess,
                                 struct sap_sums *sums, sap_solution *found, sap_error *error) {
@@ -347,7 +347,7 @@ static sap_status solve_islands(sap_solver *solver, struct task *task,
   return SAP_OK;
 }
 
-/* Trees that no constraint touches move freely. */
+/* Sets v = v* for trees that no constraint touches. */
 static void move_freely(const struct sap_plan *plan, const sap_problem *problem,
                         const int32_t *position, double *v) {
   for (int32_t t = 0; t < problem->n_trees; ++t) {
@@ -377,7 +377,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .spin_v_c = solution->spin_v_c,
                         .barrier_scale = solution->barrier_scale,
                         .islands = solution->islands,
-                        .symbolic_reused = 1}; /* where there is nothing symbolic */
+                        .symbolic_reused = 1}; /* unless something symbolic is done */
   struct task task;
   struct sap_sums sums = sap_sums_none();
   sap_status status = begin(solver, problem, physical, &task, error);
@@ -410,7 +410,7 @@ sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *p
                                         const struct sap_regularization *physical,
                                         const double *v_guess, sap_solution *solution,
                                         sap_error *error) {
-  /* the problem before tells whether helpers will be wanted: they wake while the graph is built */
+  /* the last problem tells whether helpers are useful: they wake while the graph is built */
   wake_threads(solver);
   sap_interruption_begin(&solver->interruption);
   const sap_status status = run(solver, problem, physical, v_guess, solution, error);

@@ -6,7 +6,7 @@
 #include "solver/newton/objective.h"
 
 void sap_sums_add(struct sap_sums *sums, const struct sap_sums *part) {
-  /* worse outcomes have larger numbers; the problem's is the worst of its islands */
+  /* worse outcomes have larger numbers; the problem has the worst one of its islands */
   if (part->outcome > sums->outcome) {
     sums->outcome = part->outcome;
     sums->tree = part->tree;
@@ -41,7 +41,7 @@ void sap_sums_conclude(const struct sap_sums *sums, int64_t n_constraints,
   solution->factor_seconds = sums->factor_seconds;
   solution->line_search_seconds = sums->line_search_seconds;
   const double gradient = sqrt(sums->gradient), scale = sqrt(fmax(sums->momentum, sums->impulse));
-  /* an island has come to the end of double precision, but the whole problem meets (20) */
+  /* an island has reached the limit of double precision, but the whole problem meets (20) */
   if (sums->outcome == SAP_STALLED &&
       gradient <= settings->absolute_tolerance + settings->relative_tolerance * scale) {
     solution->outcome = SAP_CONVERGED;
@@ -54,9 +54,9 @@ void sap_sums_conclude(const struct sap_sums *sums, int64_t n_constraints,
       sums->complementarity == 0 ? 0
                                  : sums->complementarity / (double)n_constraints / fabs(sums->cost);
   if (!isfinite(sums->gradient + sums->momentum + sums->impulse + sums->cost)) {
-    solution->outcome = SAP_NON_FINITE; /* islands that are finite may have sums that are not */
+    solution->outcome = SAP_NON_FINITE; /* sums may overflow although islands are finite */
   }
-  /* a bound that overflowed bounds nothing; one that underflowed gets what its squares lost */
+  /* NaN gives no bound; the term in DBL_MIN covers squares that underflowed */
   const double square = sums->bound + (double)sums->n_scalars * DBL_MIN;
   solution->velocity_error_bound = isnan(square) ? INFINITY : sqrt(square);
   solution->cost_gap_bound = isnan(square) ? INFINITY : 0.5 * square;

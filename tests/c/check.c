@@ -1,6 +1,6 @@
 #include "check.h"
 
-/* counts of the running test */
+/* Counts of the running test. */
 static struct {
   long checks;
   long failures;
@@ -68,7 +68,7 @@ static int is_selected(const char *name, int argc, char **argv) {
   return selected;
 }
 
-/* returns whether the test passes */
+/* Returns whether the test passes. */
 static int run_test(const check_test *test, const char *name) {
   counts.checks = 0;
   counts.failures = 0;

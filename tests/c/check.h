@@ -79,7 +79,7 @@ static inline uint64_t check_random_bits(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-/* uniform in [low, high) */
+/* Returns a random number, uniform in [low, high). */
 static inline double check_random(uint64_t *state, double low, double high) {
   return low + (high - low) * ((double)(check_random_bits(state) >> 11) * 0x1p-53);
 }

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* runs `child` in a process made by fork(): 1 where it returns 1 */
+/* Runs `child` in a process made by fork(). Returns 1 if it returns 1. */
 static inline int holds_in_child(int (*child)(void *), void *context) {
   fflush(stdout);
   const pid_t pid = fork();

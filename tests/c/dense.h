@@ -21,7 +21,7 @@ struct scene {
   double J[CONTACTS * 6 * MOST_NV];
   double mu[CONTACTS], R_t[CONTACTS], R_n[CONTACTS], v_hat_n[CONTACTS], v_hat_t[2 * CONTACTS];
 
-  /* of add_spin() */
+  /* arrays of add_spin() */
   sap_spin spin;
   int32_t spin_contact[CONTACTS];
   double spin_J[CONTACTS * 6 * MOST_NV], spin_mu[3 * CONTACTS];

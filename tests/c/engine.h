@@ -40,13 +40,13 @@ struct engine_data {
 };
 /* clang-format on */
 
-/* what the engine does, beside moving on */
+/* The behaviour and the records of the engine. */
 static struct {
   char stages[64]; /* first letters */
   int n_stages;
-  const char *error, *warning; /* of the collision stage */
-  const char *late_error;      /* of the sensors of accelerations */
-  const char *size_error;      /* where it is asked for the length of a state */
+  const char *error, *warning; /* error and warning of the collision stage */
+  const char *late_error;      /* error of the sensors of accelerations */
+  const char *size_error;      /* error of the length of a state */
   int full, full_of_margins;   /* it finds no room, with its own margins or with others */
   int found, n_rows;           /* contacts, and rows */
   int finds_energy;            /* while it finds the values of sensors */
@@ -59,10 +59,10 @@ static struct {
   } pair[16];
   int n_pairs, n_colliding;   /* bodies that may meet beside them */
   int is_nothing;             /* a model without bodies */
-  double distance, normal[3]; /* of any two geoms that it is asked for */
-  int n_distances;            /* that it was asked for */
-  int frames;                 /* of the stack that are open */
-  int warnings;               /* that came to the global handler */
+  double distance, normal[3]; /* distance and normal of any two geoms */
+  int n_distances;            /* calls for a distance */
+  int frames;                 /* open frames of the stack */
+  int warnings;               /* warnings of the global handler */
 } engine;
 
 struct message {

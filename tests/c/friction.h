@@ -79,7 +79,7 @@ static inline const double *friction_block(const double *J, int32_t rows, int32_
   return J + rows * n;
 }
 
-/* of contact i: y_n and |y_t| lead to gamma_n, the bound and what friction there is of y_t */
+/* Finds gamma_n of contact i from y_n, then the bound, then friction from y_t. */
 static inline void friction_contact(struct friction_balance *at, int32_t i, const double *bound) {
   const long double R_t = scene.R_t[i], R_n = scene.R_n[i], *v_c = at->v_c + 3 * (int64_t)i;
   long double *gamma = at->gamma + 3 * (int64_t)i;

@@ -19,12 +19,12 @@ struct points {
   int32_t tree_nv[POINTS], tree_a[POINTS], tree_b[POINTS], size[POINTS];
   double A[9 * POINTS], J[9 * POINTS], v_star[POINTS_NV], v[POINTS_NV];
 
-  /* of contacts, with or without barriers */
+  /* constants of contacts, with or without barriers */
   double mu[POINTS], R_t[POINTS], R_n[POINTS], v_hat_n[POINTS], v_hat_t[2 * POINTS];
   int8_t barrier[POINTS];
   double kappa[POINTS], barrier_lambda[POINTS];
 
-  /* of clamped rows */
+  /* constants of clamped rows */
   sap_constraints group;
   double R[POINTS_NV], v_hat[POINTS_NV], lower[POINTS_NV], upper[POINTS_NV];
 };
@@ -137,7 +137,7 @@ struct points_law {
   void (*impulse)(const struct points *p, int32_t i, const double v_c[3], double gamma[3]);
   void (*bound)(const struct points *p, int32_t i, const double gamma[3], const double reach[3],
                 double velocity_error, double impulse_error, long double bound[3]);
-  double roundings; /* of gamma that the code of the bound itself may make */
+  double roundings; /* roundings of gamma in the code of the bound itself */
 };
 
 /* the bound of one point against its formula, and against errors of the largest size allowed */

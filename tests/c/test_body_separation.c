@@ -1,4 +1,4 @@
-/* Gaps between bodies that are known from earlier steps. */
+/* Tests lower bounds of the gaps between bodies from earlier steps. */
 
 #include <math.h>
 #include <string.h>
@@ -159,7 +159,8 @@ static void far_ways_forget_all(void) {
   }
 }
 
-/* what stays may be listed after what moves, each geom of it as a body: there is room for all */
+/* Static geoms may be listed after moving ones, each as a body of its own: there is room for
+ * all. */
 static void there_is_room_for_pairs_of_all_geoms(void) {
   enum { MANY = 60 };
   const sap_allocator allocator = sap_allocator_or_default(NULL);

@@ -1,4 +1,4 @@
-/* Branches of a tree: which entries of A and of its factor are zero. */
+/* Tests the branches of a tree: which entries of A and of its factor are zero. */
 #include "problem/graph/branches.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 40 };
 
-/* parents of n velocities, of one tree or of several, some of them with long branches */
+/* Makes parents of n velocities, in one tree or several, some with long branches. */
 static void grow(int32_t n, int32_t *parent, uint64_t *seed) {
   for (int32_t j = 0; j < n; ++j) {
     const double kind = check_random(seed, 0, 1);
@@ -71,7 +71,7 @@ static void entries_between_branches_are_filled_in(void) {
   CHECK_EQUAL(sap_branches_broken(5, found, A), -1);
 }
 
-/* parents are checked, and that A keeps to them */
+/* Parents are checked, and the entries of A against them. */
 static void broken_branches_are_refused(void) {
   const int32_t tree_nv[2] = {2, 3};
   int32_t parent[5] = {-1, 0, -1, 0, 0};
@@ -105,7 +105,7 @@ static void check_inverse(const struct sap_vector_loops *loops, int32_t n, const
   uint64_t strips[2][MOST];
   for (int whole = 0; whole < 2; ++whole) {
     for (int32_t k = 0; k < n * n; ++k) {
-      S[whole][k] = NAN; /* what is not written is found */
+      S[whole][k] = NAN; /* entries that are not written show */
     }
     sap_branches_strips(n, whole ? NULL : parent, strips[whole]);
     REQUIRE(loops->invert(n, strips[whole], A, S[whole]));

@@ -1,4 +1,4 @@
-/* What the build was asked for is what the library has. */
+/* Checks that the library has the options of the build. */
 #include "check.h"
 #include "linalg/kernels.h"
 #include "sapwood.h"

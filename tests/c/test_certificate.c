@@ -1,4 +1,4 @@
-/* The proof of accuracy, at any velocity: |g|_{A^-1} and | |L^-1| e | of whole and of reduced
+/* Tests the certificate at any velocity: |g|_{A^-1} and | |L^-1| e | of whole and of reduced
  * trees, with dense and with diagonal blocks, against long double. */
 #include <float.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct scene {
   sap_problem problem;
   int32_t first[TREES], tree_a[CONTACTS], tree_b[CONTACTS];
   double A[TREES * MOST_NV * MOST_NV], v_star[NV], v[NV], J[CONTACTS * 6 * MOST_NV];
-  double *block[TREES]; /* of A */
+  double *block[TREES]; /* blocks of A */
   double mu[CONTACTS], R_t[CONTACTS], R_n[CONTACTS], v_hat_n[CONTACTS];
 };
 
@@ -50,7 +50,7 @@ static double *make_rows(int32_t t, double *J, uint64_t *seed) {
   return J;
 }
 
-/* trees 0 to 4 in one island, 5 and 6 in another */
+/* Makes trees 0 to 4 in one island, 5 and 6 in another. */
 static void make_scene(uint64_t seed) {
   double *A = scene.A, *J = scene.J;
   for (int32_t t = 0, first = 0; t < TREES; first += sizes[t++]) {
@@ -87,13 +87,13 @@ static void make_scene(uint64_t seed) {
                                 .v_hat_n = scene.v_hat_n};
 }
 
-/* squares of |S g| and | |S| e | of one tree */
+/* The squares of |S g| and | |S| e | of one tree. */
 struct norms {
   long double value, bound;
 };
 
-/* adds those of one tree: in long double, of the Cholesky factorization L of A with its rows and
- * columns from the last to the first */
+/* Adds the norms of one tree in long double, from the Cholesky factor L of A with its rows and
+ * columns from the last to the first. */
 static void add_norms(int32_t n, const double *A, const long double *g, const long double *e,
                       struct norms *norms) {
   long double L[MOST_NV][MOST_NV], S[MOST_NV][MOST_NV] = {{0}};
@@ -122,7 +122,7 @@ static void add_norms(int32_t n, const double *A, const long double *g, const lo
   }
 }
 
-/* of the tree at a position: g and e as the certificate takes them */
+/* Adds g and e of the tree at a position, as the certificate defines them. */
 static void add_tree(const struct sap_workspace *w, int32_t node, const double *impulse_error,
                      struct norms *norms) {
   const int32_t t = w->plan->graph.node_tree[node], n = sizes[t],
@@ -165,7 +165,7 @@ static void check_island(struct sap_workspace *w, const struct sap_island *islan
   sap_workspace_gather(w, island, scene.v, w->v);
   sap_verify(w, island, w->plan->friction);
   for (int32_t i = island->scalar_begin; at_minimum && i < island->scalar_end; ++i) {
-    w->gradient[i] = 0; /* what is left is the share of round-off */
+    w->gradient[i] = 0; /* the bound then contains only round-off */
   }
   w->plan->jacobian_loops->bound_impulse(&w->J, island, &w->pool, w->reach, w->n_steps,
                                          impulse_error);

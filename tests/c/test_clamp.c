@@ -1,5 +1,5 @@
-/* The loops over clamped rows on every instruction set: against sap_clamp() and the formulas of
- * solver/newton/direction.h. */
+/* Tests the loops over clamped rows on every instruction set, against sap_clamp() and the formulas
+ * of solver/newton/direction.h. */
 #include <math.h>
 
 #include "check.h"
@@ -38,7 +38,7 @@ static double y_of(int r, int32_t i, double alpha) {
   return (pool.v_hat[r][i] - v_c) / pool.clamp.R[r][i];
 }
 
-/* for all instruction sets there are */
+/* Runs the test for all instruction sets. */
 static void on_every_set(void (*test)(const struct sap_law_loops *loops, uint64_t *seed)) {
   uint64_t seed = 91;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {

@@ -1,6 +1,6 @@
-/* Rows that turn beside a factor that has them as free or as held: the step is that of the balance
- * of momentum with them as unknowns, by sums that share no code with it, on every instruction
- * set. */
+/* Tests rows that are activated beside a factor that has them as free or as fixed. The step must
+ * obey the balance of momentum with them as unknowns, by sums that share no code with the solver,
+ * on every instruction set. */
 #include "solver/dense/condensation.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static struct sap_dense_contact contact[CONTACTS];
 static struct sap_dense_row row[ROWS];
 static int32_t entry[ROWS];
 
-/* rows at v, between their bounds or at one of them: of one velocity, of all */
+/* Makes rows of one velocity or of all, at v between their bounds or at one of them. */
 static void make(uint64_t *seed) {
   double root[N][N];
   for (int i = 0; i < N; ++i) {
@@ -73,7 +73,7 @@ static void make(uint64_t *seed) {
   }
 }
 
-/* with all rows as they are at v */
+/* Begins with all rows in their state at v. */
 static void begin(const struct sap_kernels *kernels) {
   const struct sap_unknowns_sizes sizes = {N, CONTACTS, M, 0, 1};
   double b[N];
@@ -93,7 +93,8 @@ static void begin(const struct sap_kernels *kernels) {
   REQUIRE(sap_condensed_begin(&condensed, &unknowns, N, b, kernels));
 }
 
-/* the first `n_activated` rows are unknowns; returns how many of them are at a bound */
+/* Checks the step with the first `n_activated` rows as unknowns. Returns how many are at a
+ * bound. */
 static int check_step(int n_activated) {
   const struct sap_impulses *p = &unknowns.impulses;
   double left[N];
@@ -146,7 +147,7 @@ static void the_step_is_that_without_rows_that_turned(void) {
   sap_block_release(&block, &allocator);
 }
 
-/* of a row that is all that holds a velocity, next to nothing is left without it */
+/* A row that determines a velocity by itself leaves almost nothing of d, and is not activated. */
 static void rows_that_hide_all_else_stay_as_they_are(void) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   const struct sap_kernels *kernels = sap_kernels_best();

@@ -1,4 +1,4 @@
-/* The contact law: regions, derivatives, and differences of the cost. */
+/* Tests the contact law: regions, derivatives, and differences of the cost. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static void full_hessian(const struct sap_contact *c, const struct sap_contact_s
   memcpy(G, full, sizeof full);
 }
 
-/* cost difference of a change of velocity */
+/* Returns the change of cost between two velocities. */
 static double cost_difference(const struct sap_contact *c, const double v_a[3],
                               const double v_b[3]) {
   double dy[3];
@@ -44,7 +44,7 @@ static double cost_difference(const struct sap_contact *c, const double v_a[3],
   return sap_contact_cost_difference(c, &a, &b, dy);
 }
 
-/* distance to a region boundary, so that differences stay inside one region */
+/* Is the velocity so far from a region's boundary that differences stay inside the region? */
 static int far_from_boundaries(const struct sap_contact *c, const struct sap_contact_state *at) {
   const double y_n = at->y[2], scale = fabs(y_n) + at->y_r;
   return fabs(at->y_r - c->mu * y_n) > 1e-2 * scale &&

@@ -1,5 +1,5 @@
-/* What the law of contacts says about its own errors: the proved bound on those of its impulses,
- * and its share of e_mu, against their formulas in long double. */
+/* Tests the errors that the law of contacts reports, the proved bound on its impulses' errors and
+ * its part of e_mu, against their formulas in long double. */
 #include "points.h"
 
 static struct points points;

@@ -1,4 +1,4 @@
-/* A log of contacts: what it grows by, and what is left where it cannot grow. */
+/* Tests a log of contacts: its growth, and its contents if it cannot grow. */
 
 #include "check.h"
 #include "counter.h"

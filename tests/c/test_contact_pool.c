@@ -1,5 +1,6 @@
-/* The loops over the contacts that follow the dual, on every instruction set: against the formulas
- * of solver/newton/direction.h written contact by contact, and what those formulas promise. */
+/* Tests the loops over contacts that follow the dual, on every instruction set, against the
+ * formulas of solver/newton/direction.h written contact by contact, and the properties of those
+ * formulas. */
 #include <math.h>
 
 #include "check.h"
@@ -11,7 +12,7 @@ enum { MOST = 67 }; /* no multiple of a vector width */
 static struct sap_pool pool;
 static _Alignas(SAP_ALIGNMENT) unsigned char room[64 * 1024];
 
-/* contacts of all kinds at random velocities: y, slip, G and gamma as the solver has them */
+/* Makes contacts of all kinds at random velocities, with the solver's y, slip, G and gamma. */
 static void fill(const struct sap_law_loops *loops, double soft_norm, uint64_t *seed) {
   struct sap_arena arena = {room, 0};
   sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){0});
@@ -31,7 +32,7 @@ static void fill(const struct sap_law_loops *loops, double soft_norm, uint64_t *
   loops->evaluate(&pool, 0, MOST);
 }
 
-/* the symmetric matrix (a, b; b, c) is positive semidefinite to round-off */
+/* Is the symmetric matrix (a, b; b, c) positive semidefinite to round-off? */
 static int semidefinite(double a, double b, double c) {
   const double size = fabs(a) + fabs(b) + fabs(c);
   return a >= -1e-14 * size && c >= -1e-14 * size && a * c - b * b >= -1e-13 * size * size;

@@ -1,6 +1,5 @@
-/* Whole solves with Coulomb's friction: what is found obeys its law, by formulas that share no code
- * with the solver; what is found is the same however it is asked for; and what happens where
- * nothing is found. */
+/* Tests whole solves with Coulomb's friction. Solutions obey the law, by formulas that share no
+ * code with the solver, and do not depend on the settings. Failures are reported. */
 #include <stdlib.h>
 
 #include "friction.h"
@@ -18,13 +17,14 @@ static sap_settings coulomb(double tolerance) {
   return settings;
 }
 
-/* scene of this number: of some islands, and trees in none; every other one has groups */
+/* Makes the scene of this number, with some islands and trees in none; every other one has
+ * groups. */
 static void make(int32_t number) {
   uint64_t seed = 1000 + (uint64_t)number;
   friction_make(4 + number % 17, 3 + number % 29, number % 2 ? 1 + number % 4 : 0, &seed);
 }
 
-/* far from compliant, with large mu: many iterations, or no solution at all */
+/* Makes the scene stiff, with large mu: it takes many iterations, or has no solution. */
 static void stiffen(void) {
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
     scene.mu[i] *= 4;
@@ -33,7 +33,7 @@ static void stiffen(void) {
   }
 }
 
-/* one solve by a solver of its own */
+/* Solves once with a new solver. */
 static sap_status solve(const sap_settings *settings, const double *v_guess,
                         struct scene_outputs *o, sap_solution *solution) {
   sap_solver *solver = NULL;
@@ -93,7 +93,7 @@ static void solutions_obey_coulombs_law(void) {
   CHECK(3 * slides > 5 * tried && 12 * islands > tried && 12 * reduced > tried);
 }
 
-/* without friction all laws say the same */
+/* Without friction all laws agree. */
 static void without_friction_it_is_the_convex_solution(void) {
   sap_solution solution;
   for (int32_t number = 0; number < 8; ++number) {
@@ -111,7 +111,7 @@ static void without_friction_it_is_the_convex_solution(void) {
   }
 }
 
-/* v minimises the convex cost whose bounds are those it ended with, up to what is proved */
+/* v minimises the convex cost with its final bounds, up to the proved error. */
 static void the_certificate_is_of_the_bounds_it_ended_with(void) {
   static double bound[SCENE_CONTACTS];
   sap_solution solution, held;
@@ -141,7 +141,7 @@ static void order_does_not_matter(void) {
   static double v[FRICTION_NV];
   sap_solution solution;
   const sap_settings settings = coulomb(1e-13);
-  for (int32_t number = 0; number < SCENES; number += 2) { /* those without groups */
+  for (int32_t number = 0; number < SCENES; number += 2) { /* scenes without groups */
     make(number);
     REQUIRE(solve(&settings, NULL, &outputs, &solution) == SAP_OK);
     memcpy(v, outputs.v, sizeof v);
@@ -190,7 +190,7 @@ static void multiply(double *x, size_t n, double factor) {
   }
 }
 
-/* masses and speeds in other units, powers of four: the same numbers, bit by bit */
+/* Masses and speeds in other units, powers of four, give the same bits. */
 static void units_do_not_matter(void) {
   const double mass = 0x1p20, speed = 0x1p-14;
   sap_solution solution, scaled;
@@ -238,8 +238,8 @@ static int same(const sap_solution *a, const sap_solution *b) {
          a->velocity_error_bound == b->velocity_error_bound;
 }
 
-/* not what a solver solved before, nor what its memory held: where it converges, ends early,
- * overflows or was interrupted */
+/* No bit depends on earlier solves or on the memory, if a solve converges, ends early, overflows or
+ * is interrupted. */
 static void no_bit_depends_on_what_was_before(void) {
   const sap_allocator allocator = {allocate_filled, release, NULL};
   int32_t outcomes[SAP_NON_FINITE + 1] = {0};
@@ -290,7 +290,7 @@ static void any_guess_will_do(void) {
     CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
     friction_evaluate(&at, outputs.v, NULL);
     CHECK(at.error <= 1.01e-10L);
-    /* Where it has been found nothing is left to do; dense storage begins at v* all the same. */
+    /* From the solution no iteration is needed; dense storage begins at v* all the same. */
     memcpy(guess, outputs.v, sizeof guess);
     settings = coulomb(1e-9);
     settings.max_iterations = number % 2;
@@ -390,7 +390,7 @@ static void histories_count_all_parts(void) {
   CHECK(held > 0 && limited > 0);
 }
 
-/* asked this often, then it says stop */
+/* An interrupt callback that says stop after so many calls. */
 struct patience {
   int32_t left;
 };

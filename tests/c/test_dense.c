@@ -1,4 +1,4 @@
-/* Problems without contacts in dense storage, beside supernodal storage. */
+/* Compares problems without contacts in dense storage with supernodal storage. */
 #include <math.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ static double distance(const double *v, const double *w) {
   return sqrt(fmax(sum, 0));
 }
 
-/* the same minimum within what both prove, impulses and statistics too */
+/* Both storages find the same minimum within their proved errors, impulses and statistics too. */
 static void compare(int joins, uint64_t seed) {
   static struct arrays here, there;
   static const sap_friction frictions[] = {SAP_FRICTION_CONVEX, SAP_FRICTION_COULOMB};
@@ -130,7 +130,7 @@ static void what_it_finds_is_what_islands_find(void) { compare(0, 211); }
 
 static void of_trees_that_rows_join_too(void) { compare(1, 221); }
 
-/* a solver that is kept has room for every problem, and finds what a new one finds */
+/* A reused solver has room for every problem, and finds the results of a new one. */
 static void room_grows_with_problems(void) {
   static struct arrays here, there;
   uint64_t seed = 223;
@@ -147,8 +147,8 @@ static void room_grows_with_problems(void) {
   sap_solver_destroy(kept);
 }
 
-/* where stiff rows with bounds are in each other's way, full steps of Newton lead too far: what
- * turns is an unknown before the step is taken */
+/* Stiff rows with bounds can conflict, so that full Newton steps lead too far. Rows are therefore
+ * activated before the step is taken. */
 static void rows_that_turn_take_no_second_step(void) {
   static struct arrays here, there;
   uint64_t seed = 219;
@@ -158,7 +158,7 @@ static void rows_that_turn_take_no_second_step(void) {
     for (int32_t g = 0; g < GROUPS; ++g) {
       for (int i = 0; i < MOST_ROWS && (kinds[g] == SAP_LIMIT || kinds[g] == SAP_BILATERAL); ++i) {
         values[g][1][i] = 1e5; /* k */
-        values[g][3][i] *= 10; /* of bilaterals: force_lower, force_upper */
+        values[g][3][i] *= 10; /* force_lower, force_upper of bilaterals */
         values[g][4][i] *= 10;
       }
     }
@@ -178,7 +178,7 @@ static void rows_that_turn_take_no_second_step(void) {
   CHECK(several < 10); /* for the last digits */
 }
 
-/* with bilateral constraints alone the cost is quadratic, so that Newton's first step ends it */
+/* With only bilateral constraints the cost is quadratic, and Newton's first step ends the solve. */
 static void of_bilaterals_one_step_is_enough(void) {
   static struct arrays here;
   uint64_t seed = 215;
@@ -219,7 +219,7 @@ static int takes(const sap_settings *settings) {
   return took;
 }
 
-/* rows that join each of the first trees to the next one */
+/* Makes rows that join each of the first trees to the next one. */
 static void chain(int32_t n_trees) {
   int32_t a = 0;
   for (int32_t g = 0; g < GROUPS; ++g) {
@@ -232,7 +232,8 @@ static void chain(int32_t n_trees) {
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);
 }
 
-/* trees that are joined into a wide one, whole problems, numbers that break rules, no steps */
+/* The islands solve components that are too wide, whole problems, invalid numbers, and without
+ * steps. */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 212;
   sap_settings settings = sap_settings_default();

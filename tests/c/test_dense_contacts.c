@@ -1,5 +1,5 @@
-/* Contacts under Coulomb's friction, of trees with the world and with each other, with dry friction
- * beside them, in dense storage, beside supernodal storage. */
+/* Compares contacts with Coulomb's friction in dense storage with supernodal storage: contacts of
+ * trees with the world and with each other, with dry friction beside them. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ struct arrays {
   sap_solution solution;
 };
 
-/* velocities of a constraint's trees */
+/* Returns the number of velocities of a constraint's trees. */
 static int32_t width_of(int32_t a, int32_t b) {
   return scene.tree_nv[a] + (b < 0 ? 0 : scene.tree_nv[b]);
 }
@@ -54,7 +54,7 @@ static void add_spin(uint64_t *seed) {
 }
 
 struct extras {
-  int32_t n_rows; /* of dry friction */
+  int32_t n_rows; /* rows of dry friction */
   int spins, joins, couples, branches, crowds;
 };
 
@@ -363,8 +363,8 @@ static void nor_where_rows_are_sparse(void) {
   CHECK(counts.touching > 100);
 }
 
-/* where the unknowns are all impulses the step is one from v*, from wherever the solve begins: from
- * rest, too, where it looks first whether nothing moves */
+/* If all impulses are unknowns, the step starts from v* for any guess. At rest the solve first
+ * checks whether nothing moves. */
 static void the_guess_does_not_matter(void) {
   double guess[SCENE_TREES * SCENE_MOST_NV];
   const sap_settings settings = settings_of();
@@ -440,7 +440,7 @@ static void bounds_cover_impulses_that_are_rounded(void) {
   CHECK(e <= 2 * CONTACTS * 0x1p-52);
 }
 
-/* other friction, more than there is room for, numbers that break rules */
+/* The islands solve other friction, components above the limits, and numbers that break rules. */
 static void the_rest_is_left_to_the_islands(void) {
   uint64_t seed = 312;
   sap_settings settings = settings_of();
@@ -503,7 +503,7 @@ static void errors_are_those_of_supernodal_storage(void) {
   sap_solver_destroy(two);
 }
 
-/* to the last bit the same, whatever the solver has solved before */
+/* Results have the same bits, whatever the solver has solved before. */
 static void nothing_is_remembered(void) {
   static struct arrays used, fresh;
   uint64_t seed = 315;

@@ -1,5 +1,5 @@
-/* The law of friction with a bound of its own: what the solver asks of it, on every instruction set
- * where there are loops, against its formulas in long double. */
+/* Tests the law of friction with a given bound, on every instruction set where it has loops,
+ * against its formulas in long double. */
 #include <float.h>
 #include <math.h>
 
@@ -42,7 +42,8 @@ static void fill(const struct sap_law_loops *loops, sap_friction friction, doubl
   REQUIRE(loops->derive(&pool, 0, MOST));
 }
 
-/* test(loops, friction, soft norm) for every instruction set, with bounds held and following */
+/* Calls test(loops, friction, soft norm) for every instruction set, with fixed and following
+ * bounds. */
 static void for_all_sets(void (*test)(const struct sap_law_loops *, sap_friction, double)) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     for (int k = 0; k < 4 && sap_kernels_of(set); ++k) {
@@ -59,7 +60,7 @@ struct exact {
   long double cost, gamma[3], y_r, t[2];
 };
 
-/* at v_c + alpha dv_c, with bound b */
+/* Evaluates the law at v_c + alpha dv_c, with bound b. */
 static struct exact exact_at(int32_t i, long double alpha, long double b) {
   long double y[3];
   for (int r = 0; r < 3; ++r) {
@@ -83,7 +84,7 @@ static struct exact exact_at(int32_t i, long double alpha, long double b) {
   return at;
 }
 
-/* that of the friction at the iterate: held, or mu gamma_n */
+/* Returns the bound of friction at the iterate: fixed, or mu gamma_n. */
 static long double exact_bound(int32_t i) {
   const double y_n = (pool.v_hat[2][i] - pool.v_c[2][i]) / pool.contact.R_n[i];
   return pool.friction == SAP_FRICTION_LAGGED ? pool.contact.bound[i]
@@ -219,7 +220,7 @@ static void check_line(const struct sap_law_loops *loops, sap_friction friction,
                                            : 0;
         is_near(curvature, normal + tangential, 1e-12L * (normal + w_t2 / R_t));
       }
-      /* of the size of the step, however short */
+      /* in proportion to the step, however short */
       const long double force = fabsl(expected) + y_t;
       crossed += from.region != to.region;
       is_near(sap_law_disk.difference(&pool, i, i + 1, alphas[k]), to.cost - from.cost,
@@ -315,7 +316,7 @@ static void duals_are_their_formulas(void) { for_all_sets(check_dual); }
 
 /* ---- beside Newton's method ------------------------------------------------------------------ */
 
-/* Coulomb's impulses minus those of the bounds held */
+/* Coulomb's impulses minus the impulses with fixed bounds. */
 static void check_departure(const struct sap_law_loops *loops, sap_friction friction, double soft) {
   uint64_t seed = 95;
   static double x[3][MOST];
@@ -338,7 +339,7 @@ static void check_departure(const struct sap_law_loops *loops, sap_friction fric
 
 static void departures_are_those_of_coulombs_law(void) { for_all_sets(check_departure); }
 
-/* what the steps of coulomb.c pass through is the convex law, to the last bit */
+/* The convex solves of coulomb.c use the convex law, to the last bit. */
 static void convex_for_a_while_is_the_law_of_contacts(void) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     static double found[2][10][MOST], sums[2][4];
@@ -366,7 +367,7 @@ static void convex_for_a_while_is_the_law_of_contacts(void) {
   }
 }
 
-/* the impulse changes by no more than is said, whatever errors the velocity has within theirs */
+/* The impulse changes by no more than its bound, for any errors of the velocity within theirs. */
 static void bound_holds(void) {
   static const double errors[] = {1e-3, 1e-9};
   for (int k = 0; k < 4; ++k) {
@@ -413,7 +414,7 @@ static void complementarity_adds_magnitudes(void) {
   fill(loops, SAP_FRICTION_LAGGED, 0, &seed);
   loops->evaluate(&pool, 0, MOST);
   double found = sap_law_disk.complementarity(&pool, 0, MOST);
-  CHECK(found <= 1e-13 * loops->evaluate(&pool, 0, MOST)); /* what is projected obeys it */
+  CHECK(found <= 1e-13 * loops->evaluate(&pool, 0, MOST)); /* the projection obeys the law */
   long double sum = 0;
   for (int32_t i = 0; i < MOST; ++i) {
     long double g[3];

@@ -1,4 +1,4 @@
-/* The nearest point of a polyhedron: what makes it the nearest one, and where the search begins. */
+/* Tests the nearest point of a polyhedron: its optimality, and the start of the search. */
 #include "check.h"
 #include "invdyn/distance.h"
 
@@ -35,7 +35,7 @@ static void load(int32_t d, int32_t pairs, int has_equality, uint64_t *seed) {
   }
 }
 
-/* x = x0 + A^T u, A x >= b, u >= 0, u (A x - b) = 0 */
+/* Checks x = x0 + A^T u, A x >= b, u >= 0, u (A x - b) = 0. */
 static void check_nearest(void) {
   double step[D] = {0};
   for (int32_t j = 0; j < distance.n; ++j) {

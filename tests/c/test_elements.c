@@ -1,4 +1,4 @@
-/* Gathering of constraints other than contacts from a small model, rows by hand.
+/* Tests the gathering of constraints other than contacts from a small model, with rows by hand.
  *
  * Tree 0 is a chain of two hinges (dofs 0, 1; qpos 0, 1), tree 1 a ball joint (dofs 2 to 4; qpos 2
  * to 5). Masses are 2 and 4 on the diagonal of tree 0, and 1 on that of tree 1. */
@@ -32,7 +32,7 @@ struct model {
   struct sap_element_state state;
 };
 
-/* one row of the engine with all five entries */
+/* Adds one row of the engine with all five entries. */
 static void add_row(struct model *m, int32_t type, int32_t id, double pos, double loss,
                     const double *J) {
   const int32_t i = m->state.n_rows++;
@@ -208,7 +208,7 @@ static void rows_of_every_kind(void) {
     CHECK_ALL_CLOSE(g.value[0], residual, 6, 1e-15);
     CHECK_ALL_CLOSE(g.value[1], k, 6, 0);
 
-    /* of a dof the only entry */
+    /* only the entry of its dof */
     const double frictions[] = {1, 0, 3, 0, -2, 0};
     CHECK_EQUAL(g.nJ[1], 6);
     CHECK_ALL_CLOSE(g.groups[1].J, frictions, 6, 0);

@@ -1,5 +1,5 @@
-/* What lagged friction remembers: which contact takes after which, for how long, and in whose
- * memory. */
+/* Tests the memory of lagged friction: which contact inherits from which, for how long, and who
+ * owns the memory. */
 #include "counter.h"
 #include "model.h"
 #include "step/contacts/friction_memory.h"
@@ -9,7 +9,7 @@ enum { CONTACTS = 300, POINTS = 4 };
 
 /* ---- contacts of a step --------------------------------------------------------------------- */
 
-/* what a memory reads of a gather, and a list of contacts all of which were gathered */
+/* The arrays of a gather that a memory reads, and a list of contacts, all gathered. */
 struct step {
   struct sap_listed_contact contacts[CONTACTS];
   double position[3 * CONTACTS], mu[CONTACTS], bound[CONTACTS], gamma[3 * CONTACTS];
@@ -36,7 +36,7 @@ static void add(struct step *s, int32_t geom1, int32_t geom2, const double *p, d
   s->gamma[3 * i + 2] = s->gather.dt * force;
 }
 
-/* the corners of a square of 1 m about (x, y, 0) */
+/* Returns corner k of a square of 1 m about (x, y, 0). */
 static void corner(int k, double x, double y, double *p) {
   p[0] = x + (k % 2 ? 0.5 : -0.5);
   p[1] = y + (k / 2 ? 0.5 : -0.5);
@@ -134,7 +134,7 @@ static void contacts_of_a_pair_are_told_apart_by_position(void) {
   }
   CHECK(isnan(now.bound[POINTS]));
 
-  /* what is remembered serves one */
+  /* a remembered contact serves one new contact */
   begin(&now, 1);
   for (int k = 0; k < POINTS; ++k) {
     corner(k, 0, 0, p);
@@ -210,7 +210,7 @@ static void it_holds_for_the_state_that_it_was_marked_with(void) {
   const struct sap_state_part parts[] = {{&time, 1}, {NULL, 0}, {q, 3}};
   begin(&s, 1);
   add(&s, 1, 2, p, 8);
-  /* what is to be changed, and whether it is another state then */
+  /* the entry to change, and whether that makes another state */
   static const struct {
     int entry;
     double value;
@@ -300,7 +300,7 @@ static void steps_remember(void) {
   sap_friction_memory_destroy(NULL);
 }
 
-/* every allocation fails in turn; after a first step there is none */
+/* Every allocation fails in turn; later steps allocate nothing. */
 static void memory_is_given_back(void) {
   static struct step s;
   const double p[3] = {0, 0, 0}, q[2] = {1, 2};
@@ -322,7 +322,7 @@ static void memory_is_given_back(void) {
       }
     }
     if (status == SAP_OK) {
-      /* what has no room for a mark is forgotten */
+      /* states without room for a mark are forgotten */
       sap_friction_memory_mark(memory, &part, 1);
       done = counter.allocations <= fail_at;
       sap_friction_memory_check(memory, &part, 1);

@@ -1,10 +1,10 @@
-/* Gathering from the model of model.h. */
+/* Tests gathering from the model of model.h. */
 #include "model.h"
 #include "step/contacts/material.h"
 #include "step/scatter.h"
 #include "problem/problem_check.h"
 
-/* the branches that a problem has are those of the pattern of M, and of D where there is any */
+/* The branches of a problem follow the pattern of M, and of D if there is any. */
 static void check_branches(const struct sap_gather *g, const int32_t *parent) {
   CHECK(memcmp(g->problem.parent, parent, NV * sizeof *parent) == 0);
 }
@@ -94,7 +94,7 @@ static void smooth_forces_are_implicit(void) {
   sap_gather_release(&g);
 }
 
-/* a model with slopes, and damping of one joint, in a gather */
+/* Makes a model with slopes, and damping of one joint, in a gather. */
 static void make_damped(struct model *m, struct list *l, struct sap_gather *g, uint64_t *seed) {
   make_model(m, seed);
   make_list(l);
@@ -110,7 +110,7 @@ static void drive_on(struct model *m) {
   m->qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
 }
 
-/* where A would not be positive definite a tree keeps the damping of its joints, and that alone */
+/* If A would not be positive definite, a tree keeps only the damping of its joints. */
 static void forces_that_drive_motion_on_are_explicit(void) {
   uint64_t seed = 11;
   struct model m;
@@ -163,7 +163,7 @@ static void factors_are_known(void) {
   sap_gather_release(&g);
 }
 
-/* trees, Jacobians and materials of contacts of every kind */
+/* Contacts of every kind have the right trees, Jacobians and materials. */
 static void contacts_of_every_kind(void) {
   uint64_t seed = 2;
   struct model m;
@@ -243,7 +243,7 @@ static void contacts_of_every_kind(void) {
   sap_gather_release(&g);
 }
 
-/* an open contact dissipates within the time asked for at most, one that touches within its own */
+/* An open contact dissipates within the given time at most, a touching one within its own. */
 static void open_contacts_have_a_short_damper(void) {
   static const double dist[3] = {0.001, 0.0, -0.001}, most[3] = {0.0025, 0.02, INFINITY};
   uint64_t seed = 8;
@@ -328,7 +328,7 @@ static void forces_of_runs(void) {
   sap_gather_release(&g);
 }
 
-/* forces written by either cone are those of the solution, and J^T f */
+/* Both cones write the forces of the solution, and J^T f. */
 static void forces_of_either_cone(void) {
   uint64_t seed = 3;
   for (int cone = SAP_CONE_ELLIPTIC; cone <= SAP_CONE_PYRAMIDAL; ++cone) {
@@ -397,7 +397,7 @@ static void forces_of_either_cone(void) {
   }
 }
 
-/* every fault is found, named, and leaves a problem without contacts */
+/* Every fault has a name, and leaves a problem without contacts. */
 static void faults(void) {
   static const enum sap_fault expected[] = {
       SAP_FAULT_OVERFLOW, SAP_FAULT_DIMENSION, SAP_FAULT_GEOM,  SAP_FAULT_GEOM,
@@ -436,7 +436,7 @@ static void faults(void) {
   }
 }
 
-/* which coefficient a contact has: that of the engine unless a material gives one on either side */
+/* A contact has the engine's coefficient unless a material on either side gives one. */
 static void friction_of_either_source(void) {
   static const struct {
     int32_t geom[2];

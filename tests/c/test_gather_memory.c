@@ -1,4 +1,5 @@
-/* Memory of a sap_gather: kept from step to step, and clean errors where there is none. */
+/* Tests the memory of a sap_gather: it is kept from step to step, and running out is a clean
+ * error. */
 
 #include "counter.h"
 #include "model.h"

@@ -1,4 +1,4 @@
-/* Contact surfaces: polygons, the rules of shapes and pairs, memory. */
+/* Tests contact surfaces: polygons, the rules of shapes and pairs, memory. */
 #include "counter.h"
 #include "geometry/intersect.h"
 #include "octahedron.h"
@@ -53,7 +53,7 @@ static void cuts(void) {
   }
 }
 
-/* where s is zero at a whole face one of the cells at it has the polygon */
+/* If s is zero on a whole face, exactly one of its cells has the polygon. */
 static void cuts_along_a_face(void) {
   const struct geo_vec x[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const struct geo_four four = four_of(x);
@@ -127,7 +127,7 @@ static geo_pose raised(double z) {
   return pose;
 }
 
-/* a slice of the octahedron at height z: a square of area 2 (1 - z)^2 */
+/* A slice of the octahedron at height z is a square of area 2 (1 - z)^2. */
 static void slice_of_an_octahedron(void) {
   geo_shape *ball = shape_of(&soft);
   geo_shape *floor = shape_of(&ground);
@@ -216,7 +216,7 @@ static void edges_without_a_direction_clip_nothing(void) {
   }
 }
 
-/* room for faces grows by itself; nothing is allocated where there is enough */
+/* Room for faces grows by itself; nothing is allocated if there is enough. */
 static void memory_of_surfaces(void) {
   geo_shape *ball = shape_of(&soft);
   geo_shape *hard = shape_of(&rigid);

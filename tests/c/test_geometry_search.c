@@ -1,4 +1,4 @@
-/* Which cells of a mesh are found: the sort behind the trees, boxes, planes, tetrahedra. */
+/* Tests the search for cells of a mesh: the sort behind the trees, boxes, planes, tetrahedra. */
 #include "geometry/cell_search.h"
 
 #include "geometry/intersect.h"
@@ -37,7 +37,7 @@ static struct {
   struct geo_tree tree;
 } side[2];
 
-/* what every instruction set finds: places in the order of a tree, how many */
+/* Finds places in the order of a tree, the same on every instruction set. Returns their number. */
 static int32_t find(const struct geo_tree *tree, const struct geo_probe *probe, int32_t *found) {
   const int32_t n = geo_search_of(0)->find(tree, probe, found);
   for (int32_t set = 1; set < GEO_SEARCH_SETS; ++set) {
@@ -180,7 +180,7 @@ static void trees_find_planes(void) {
   }
 }
 
-/* a point of n corners with random weights */
+/* Returns a point of n corners with random weights. */
 static struct geo_vec random_point(const struct geo_vec *corner, int n, uint64_t *seed) {
   struct geo_vec sum = {0, 0, 0};
   double weights = 0;
@@ -208,7 +208,7 @@ static void cells_kept(void) {
   uint64_t seed = 6;
   int total = 0;
   for (int trial = 0; trial < 200; ++trial) {
-    const struct geo_frame frame = random_frame(&seed, 1.5); /* of the probe in the tree */
+    const struct geo_frame frame = random_frame(&seed, 1.5); /* frame of the probe in the tree */
     const struct geo_frame back = geo_relative(&frame, &identity);
     const struct geo_tetrahedron *cell = &ball->tetrahedra[trial % 8];
     struct geo_vec corner[4];
@@ -279,7 +279,7 @@ static geo_pose pose_of(const struct geo_frame *frame) {
   return pose;
 }
 
-/* every cell against every other one: how many faces there are, their area and the force on a */
+/* Tests all pairs of cells. Returns the number of faces, and adds their area and the force on a. */
 static int add_all_faces(const geo_shape *a, const geo_shape *b, const struct geo_view *view,
                          double *area, struct geo_vec *force) {
   int n = 0;
@@ -303,7 +303,7 @@ static int add_all_faces(const geo_shape *a, const geo_shape *b, const struct ge
   return n;
 }
 
-/* far apart, side by side, touching at most by a hair, one within the other */
+/* The pairs lie far apart, side by side, barely touching, or one within the other. */
 static void a_thousand_pairs_by_brute_force(void) {
   uint64_t seed = 7;
   geo_workspace *work;

@@ -1,5 +1,5 @@
-/* The contact graph of random problems: what its lists promise to those who read them, and when it
- * is still that of another problem. */
+/* Tests the contact graph of random problems: the properties of its lists, and when it also fits
+ * another problem. */
 #include <string.h>
 
 #include "solver/solver_object.h"
@@ -77,7 +77,8 @@ static int32_t law_of(const struct sap_triples *triples, int32_t i) {
   return clamped ? SAP_LAW_CLAMP : core ? SAP_LAW_RIGID_CORE : SAP_LAW_CONTACT;
 }
 
-/* places: each triple once, in a patch of its trees and law, in the order of the problem */
+/* Checks that each triple has one place, in a patch of its trees and law, in the problem's
+ * order. */
 static void check_patches(const struct sap_graph *graph, const struct sap_triples *triples) {
   int32_t seen[TRIPLES] = {0}, place = 0;
   for (int32_t p = 0; p < graph->n_patches; ++p) {
@@ -126,7 +127,7 @@ static void check_edges(const struct sap_graph *graph) {
   }
 }
 
-/* velocities, blocks and positions of the trees, and rows of the contacts in the problem's J */
+/* Checks velocities, blocks and positions of trees, and rows of contacts in the problem's J. */
 static void check_trees(const struct sap_graph *graph, const struct sap_triples *triples) {
   int64_t v = 0, A = 0, J = 0, J_of[TRIPLES];
   int32_t n_nodes = 0, touched[SCENE_TREES] = {0};
@@ -183,7 +184,7 @@ static void check_incidences(const struct sap_graph *graph) {
   CHECK_EQUAL(graph->max_node_triples, most);
 }
 
-/* the smallest tree that is connected to each */
+/* Finds the smallest tree that is connected to each tree. */
 static void find_components(const struct sap_triples *triples, int32_t *root) {
   for (int32_t t = 0; t < scene.problem.n_trees; ++t) {
     root[t] = t;

@@ -1,11 +1,11 @@
-/* Groups and what a solver keeps from one solve to the next: the graph, and nothing that other
- * numbers or other constraints on the same trees would change. */
+/* Tests that a solver with groups keeps the graph from one solve to the next, and nothing that
+ * depends on numbers or on other constraints on the same trees. */
 #include <math.h>
 #include <string.h>
 
 #include "groups.h"
 
-/* the graph is kept, numbers are not */
+/* A solver keeps the graph, but not the numbers. */
 static void numbers_may_change_while_the_graph_stays(void) {
   uint64_t seed = 84;
   static struct scene_outputs first, second, fresh;
@@ -37,7 +37,7 @@ static void numbers_may_change_while_the_graph_stays(void) {
   sap_solver_destroy(other);
 }
 
-/* one row or three make one triple: the graph is the same, the number of rows is not */
+/* One row and three rows make one triple: the graph is the same, the number of rows is not. */
 static void rows_are_counted_anew_where_the_graph_stays(void) {
   uint64_t seed = 87;
   static struct scene_outputs out;
@@ -63,8 +63,7 @@ static void rows_are_counted_anew_where_the_graph_stays(void) {
   sap_solver_destroy(fresh);
 }
 
-/* What a solver knows of a graph must not be taken for what other constraints on the same trees
- * need. */
+/* A solver must not use its graph for other constraints on the same trees. */
 static void contacts_may_follow_rows_on_the_same_trees(void) {
   uint64_t seed = 84;
   static struct scene rows;

@@ -1,4 +1,4 @@
-/* Groups as they are given: from physical parameters within a solve, and every rule by its name. */
+/* Tests the input of groups: physical parameters within a solve, and every rule by its name. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static sap_status solve_physical(sap_solver *solver, const sap_parameters *param
                                    solution, error);
 }
 
-/* from physical parameters in the solve, and before it */
+/* Compares regularization in the solve with regularization before it. */
 static void a_solve_regularizes_contacts_and_groups(void) {
   uint64_t seed = 86;
   static struct scene_outputs first, second;
@@ -79,7 +79,7 @@ static void a_solve_regularizes_contacts_and_groups(void) {
   }
 }
 
-/* what a solve writes is what it reads, and it allocates nothing once it knows the graph */
+/* A solve reads the numbers that it writes, and allocates nothing once it has the graph. */
 static void groups_are_regularized_in_place(void) {
   uint64_t seed = 87;
   static struct scene_outputs out;
@@ -205,7 +205,7 @@ static void every_rule_has_its_error(void) {
   CHECK_EQUAL(error.group, -1);
 }
 
-/* parameters that are allowed one by one */
+/* The parameters are allowed one by one, but not together. */
 static void what_gives_no_row_is_refused(void) {
   uint64_t seed = 88;
   make_groups(3, 0, 1, &seed);

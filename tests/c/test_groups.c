@@ -1,5 +1,5 @@
-/* Constraints of all kinds beside contacts: the cost and its derivatives against plain dense sums,
- * and solutions against the conditions of a minimum. */
+/* Tests constraints of all kinds beside contacts: the cost and its derivatives against plain dense
+ * sums, and solutions against the conditions of a minimum. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct dense {
 
 static struct dense dense;
 
-/* one row of J in all velocities */
+/* Writes one row of J over all velocities. */
 static void spread(const double *J_a, int32_t a, const double *J_b, int32_t b, double row[NV]) {
   memset(row, 0, NV * sizeof *row);
   memcpy(row + tree_first[a], J_a, (size_t)scene.tree_nv[a] * sizeof *row);

@@ -1,5 +1,5 @@
-/* Contacts and clamped rows by their impulses: what is found obeys the law of each, by formulas
- * that share no code with the search, on every instruction set. */
+/* Tests that solutions of the Delassus problem obey the laws of contacts and clamped rows, by
+ * formulas that share no code with the search, on every instruction set. */
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static void check_contact(int32_t i, int32_t *slides) {
   const double most = mu[i] * g[t], size = sqrt(dot(t, g, g)), slip = sqrt(dot(t, rest, rest));
   CHECK(g[t] >= -1e-12 && rest[t] <= 1e-9 && fabs(g[t] * rest[t]) <= 1e-9);
   CHECK(size <= most + 1e-9);
-  /* what is left of the velocity is along the friction, which is then as large as it may be */
+  /* the slip velocity is along the friction, which is then at its bound */
   CHECK(fabs(dot(t, rest, g) - slip * size) <= 1e-8);
   CHECK(slip <= 1e-8 || size >= most - 1e-9);
   *slides += slip > 1e-3 && most > 1e-3;
@@ -79,7 +79,7 @@ static void check_row(int32_t i, const double *g, const double *left, int32_t *b
   *bounded += fabs(left[i]) > 1e-3;
 }
 
-/* from gamma = 0 */
+/* Returns the problem with gamma = 0. */
 static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
   memset(gamma_, 0, sizeof gamma_);
   return (struct sap_impulses){.n_contacts = n_contacts,
@@ -175,7 +175,7 @@ static void on_from_what_is_near(void) {
   }
 }
 
-/* nothing to bring, nothing left */
+/* At rest the impulses are 0 without residual. */
 static void at_rest_there_is_none(void) {
   uint64_t seed = 3;
   make(2, 1, plain, &seed);

@@ -1,4 +1,4 @@
-/* Open contacts that wait outside of the problem: what is found is what all together give. */
+/* Tests the inactive set of open contacts: the solution equals that with all contacts. */
 #include "model.h"
 #include "step/stepper_object.h"
 
@@ -43,7 +43,7 @@ static sap_step_arrays arrays_of(const struct model *m, const struct list *l, st
                            .efc_force = o->efc_force};
 }
 
-/* the step of a problem that has every contact of the list; its number of contacts */
+/* Takes the step of a problem with every contact of the list, and counts its contacts. */
 static void with_all(const struct model *m, const struct list *l, double *v, int32_t *n,
                      sap_outcome *outcome) {
   struct outputs unused;
@@ -99,7 +99,7 @@ static void the_same_velocity(void) {
   CHECK(came > 10);
 }
 
-/* its force depends on what slides, so that a gap alone does not tell */
+/* Convex friction depends on sliding contacts, so that a gap is not enough to decide. */
 static void convex_friction_lets_none_wait(void) {
   uint64_t seed = 4;
   struct model m;

@@ -1,4 +1,4 @@
-/* Inverse dynamics: a table on four legs in closed form, what is refused, memory. */
+/* Tests inverse dynamics: a table on four legs in closed form, bad input, memory. */
 #include "check.h"
 #include "counter.h"
 #include "invdyn/invdyn_check.h"
@@ -242,7 +242,7 @@ static void impulses_that_count_are_smaller(void) {
   }
 }
 
-/* pivots of one more call, of contacts with such names */
+/* Returns the pivots of one more call, with contacts of these names. */
 static int32_t pivots_of(invdyn_solver *solver, const invdyn_settings *settings, int64_t first,
                          int64_t second) {
   table.ids[0] = first;

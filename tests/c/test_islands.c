@@ -1,5 +1,5 @@
-/* Islands: the same bits for any number of threads, whatever happens to the threads, processes and
- * memory. */
+/* Tests that islands give the same bits for any number of threads, with failing threads and memory
+ * and in forked processes. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <string.h>
@@ -27,7 +27,7 @@ struct heap {
   double A[36 * BODIES], v_star[NV], J[36 * MOST_CONTACTS];
   double mu[MOST_CONTACTS], R_t[MOST_CONTACTS], R_n[MOST_CONTACTS], v_hat_n[MOST_CONTACTS];
 
-  /* of every other contact, where a problem points at it */
+  /* torsion of every other contact, if the problem points to it */
   sap_spin spin;
   int32_t spin_contact[MOST_CONTACTS];
   double spin_J[36 * MOST_CONTACTS], spin_mu[3 * MOST_CONTACTS];
@@ -47,7 +47,7 @@ static void make_spin(struct heap *h, uint64_t *seed) {
   }
 }
 
-/* strips of some rows and `length` columns */
+/* Makes strips of some rows and `length` columns. */
 static void make_heaps(struct heap *h, int32_t rows, int32_t length, uint64_t *seed) {
   int32_t n = 0;
   int64_t nJ = 0;
@@ -126,7 +126,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem, int phys
                                    &r->solution, NULL);
 }
 
-/* every bit of two results, times left out */
+/* Are all bits of two results equal, except times? */
 static int equal_bits(const sap_problem *problem, const struct results *a,
                       const struct results *b) {
   const sap_solution *s = &a->solution, *t = &b->solution;
@@ -209,7 +209,7 @@ static void same_bits_for_any_number_of_threads(void) {
   CHECK(shared > 0);
 }
 
-/* the largest number of iterations, sums of all others, the worst outcome */
+/* Statistics are the largest number of iterations, sums of all others, and the worst outcome. */
 static void statistics_are_those_of_all_islands(void) {
   uint64_t seed = 78;
   make_heaps(&heap, 1, 1, &seed);
@@ -229,14 +229,14 @@ static void statistics_are_those_of_all_islands(void) {
       trials += history[k].trials;
       last_of_all = history[k].iteration;
     }
-    CHECK(most > last_of_all); /* of an island that is not the last one */
+    CHECK(most > last_of_all); /* the largest number is not the last island's */
     CHECK_EQUAL(solution->iterations, most);
     CHECK_EQUAL(solution->total_iterations, total);
     CHECK_EQUAL(solution->line_search_trials, trials);
     CHECK_CLOSE(solution->cost, cost, 1e-12 * cost);
     CHECK_EQUAL(solution->outcome, SAP_CONVERGED);
     sap_solver_destroy(solver);
-    /* as many iterations as most islands need, but not all */
+    /* the limit is enough for most islands, not for all */
     sap_settings settings = sap_settings_default();
     settings.threads = threads;
     settings.max_iterations = most - 1;
@@ -409,7 +409,7 @@ struct impatience {
   const char *caller;  /* its here() */
 };
 
-/* a place that no other thread has */
+/* Returns an address that no other thread has. */
 static const char *here(void) {
   static _Thread_local char place;
   return &place;
@@ -421,12 +421,12 @@ static int lose_patience(void *context) {
   return ++i->asked >= i->patience;
 }
 
-/* wherever it ends, nobody but the caller is asked, and the next solve is as if there was none */
+/* An interrupted solve asks only the calling thread, and does not affect the next solve. */
 static void an_interrupted_solver_works_on(void) {
   uint64_t seed = 77;
   sap_settings settings = sap_settings_default();
   settings.line_search = SAP_LINE_SEARCH_BACKTRACKING;
-  settings.armijo_rho = 1 - 1e-9; /* as good as endless */
+  settings.armijo_rho = 1 - 1e-9; /* practically endless */
   settings.line_search_max_trials = 1000000;
   for (settings.threads = 1; settings.threads <= 4; ++settings.threads) {
     make_heaps(&heap, 3, settings.threads % 2 ? 20 : 100, &seed);
@@ -452,7 +452,7 @@ static void an_interrupted_solver_works_on(void) {
   }
 }
 
-/* not before the interval is over, and never where the solve is shorter */
+/* The callback is not called before the interval is over, and never in a shorter solve. */
 static void nobody_is_asked_too_early(void) {
   uint64_t seed = 78;
   make_heaps(&heap, 3, 20, &seed);

@@ -1,5 +1,5 @@
-/* Rows that move a single velocity and have that entry alone in J, beside the same problem whose
- * rows are whole. */
+/* Compares rows that move a single velocity, with only that entry in J, with the same problem in
+ * whole rows. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV, ROWS = MOST_ROWS * GROUPS };
 
-/* the groups of scene.problem, with one entry in place of a row of one velocity */
+/* The groups of scene.problem, with one entry instead of a row of one velocity. */
 static struct {
   int32_t dof[GROUPS][MOST_CONSTRAINTS];
   double J[GROUPS][MOST_ROWS * 2 * SCENE_MOST_NV];
@@ -104,7 +104,7 @@ static void cost_and_derivatives_are_those_of_whole_rows(void) {
   sap_solver_destroy(solver);
 }
 
-/* with contacts and without, where trees are reduced */
+/* Solutions equal those of whole rows, with contacts and without, in reduced trees. */
 static void solutions_are_those_of_whole_rows(void) {
   uint64_t seed = 92;
   static struct scene_outputs out[2];
@@ -202,7 +202,7 @@ static void every_rule_has_its_error(void) {
   do {
     make(6, 4, 5, &seed);
   } while (joint.dof[of_limit][2] < 0 || group[of_bilateral].size[3] < 2);
-  int64_t entry = 0; /* of constraint 2 */
+  int64_t entry = 0; /* first entry of constraint 2 */
   for (int32_t i = 0; i < 2; ++i) {
     const int32_t b = group[of_limit].tree_b[i];
     entry += joint.dof[of_limit][i] >= 0
@@ -226,7 +226,7 @@ static void every_rule_has_its_error(void) {
     CHECK_EQUAL(error.index, cases[c].index);
     *dof = kept;
   }
-  /* of two trees */
+  /* a constraint of two trees */
   group[of_limit].tree_b[2] = (group[of_limit].tree_a[2] + 1) % 6;
   CHECK_EQUAL(sap_problem_check(&joint.problem, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "dof");

@@ -1,5 +1,5 @@
-/* Junction tree and supernodal factorization on random block-sparse matrices, against a dense
- * Cholesky. */
+/* Tests junction tree and supernodal factorization on random block-sparse matrices against a dense
+ * Cholesky factorization. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { NODES = 40, EDGES = 200, SCALARS = 400 };
 
-/* a random graph and everything that is built on it */
+/* A random graph, its junction tree and its factor. */
 struct fixture {
   int32_t n, n_edges;
   int32_t size[NODES], edge_a[EDGES], edge_b[EDGES];
@@ -23,7 +23,7 @@ struct fixture {
 
 static double dense[SCALARS * SCALARS];
 
-/* n nodes, about `degree` edges each; sizes from 1 to 9 */
+/* Makes n nodes with about `degree` edges each and sizes from 1 to 9. */
 static void make_graph(struct fixture *f, int32_t n, double degree, uint64_t *seed) {
   *f = (struct fixture){.n = n, .memory = sap_allocator_or_default(NULL)};
   for (int32_t i = 0; i < n; ++i) {
@@ -107,7 +107,7 @@ static void set_block(struct fixture *f, struct sap_place place, int32_t row, in
   }
 }
 
-/* random diagonally dominant values, in the factor's places and in `dense` */
+/* Sets random diagonally dominant values, in the factor's places and in `dense`. */
 static void set_values(struct fixture *f, uint64_t *seed) {
   memset(dense, 0, sizeof dense);
   memset(f->factor.values, 0xff, f->factor.n_values * sizeof(double)); /* NaN */
@@ -229,7 +229,7 @@ static void order_is_a_permutation_and_supernodes_cover_it(void) {
   }
 }
 
-/* components found by flooding must be those of the junction tree */
+/* The components of the junction tree equal the connected components found by flooding. */
 static void components_are_the_connected_ones(void) {
   uint64_t seed = 13;
   for (int trial = 0; trial < 60; ++trial) {

@@ -1,4 +1,4 @@
-/* The dense kernels of every instruction set against plain loops, over all sizes that meet a
+/* Tests the dense kernels of every instruction set against plain loops, over all sizes with a
  * special path: below, at and beyond the register blocks and vector widths. */
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void lower_product_updates_the_lower_triangle(void) {
   }
 }
 
-/* an SPD matrix of n rows in P, with `below` random rows under it */
+/* Makes an SPD matrix of n rows in P, with `below` random rows under it. */
 static void make_panel(int32_t n, int32_t below, double *P, uint64_t *seed) {
   fill(A, MOST * LD, seed);
   for (int32_t j = 0; j < n; ++j) {
@@ -118,7 +118,7 @@ static void factor_reproduces_the_panel(void) {
 
 enum { PAD = 104, PANEL = 20 * PAD + 2 * SAP_PANEL_STEP };
 
-/* every set of kernels of panels there is, and how exact it is */
+/* Returns set k of panel kernels, and its tolerance. */
 static const struct sap_panel_kernels *panels_of(int32_t k, double *tolerance) {
   const struct sap_kernels *kernels = sap_kernels_of(k / SAP_N_PRECISIONS);
   *tolerance = k % SAP_N_PRECISIONS == SAP_SINGLE ? 1e-4 : 1e-12;
@@ -126,7 +126,7 @@ static const struct sap_panel_kernels *panels_of(int32_t k, double *tolerance) {
 }
 enum { PANEL_SETS = SAP_KERNEL_SETS * SAP_N_PRECISIONS };
 
-/* numbers as kernels of this precision take them */
+/* Numbers in the precision of the kernels. */
 struct numbers {
   int single;
   float floats[PANEL];

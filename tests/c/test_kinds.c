@@ -1,12 +1,12 @@
-/* The table of kinds of clamped rows: parameters become R, v_hat and bounds by the formulas of
- * sapwood.h, and every kind obeys its cost. */
+/* Tests the table of kinds of clamped rows: parameters become R, v_hat and bounds by the formulas
+ * of sapwood.h, and every kind obeys its cost. */
 #include <math.h>
 #include <string.h>
 
 #include "check.h"
 #include "constraints/kinds/kinds.h"
 
-/* a mass of 2 kg on a line */
+/* The rows belong to a mass of 2 kg on a line. */
 static void parameters_become_rows(void) {
   const int32_t one = 1, zero = 0, world = -1;
   const double A = 2, J = 1, v_star = 0;
@@ -60,7 +60,7 @@ static void parameters_become_rows(void) {
       {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 2, 0.1, 0, INFINITY, 0.1, 3 / R_nr},
       {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 1.5, 0.1, 0, INFINITY, 0.1, 1.5 / R_nr},
       {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 1e-9},
-      /* but not what is open, what is slow, and what is compliant */
+      /* open, slow and compliant rows are not held back */
       {SAP_LIMIT, {0.02, INFINITY, 0}, R_nr, -2, 0, INFINITY, 0.1, 0},
       {SAP_LIMIT, {-0.0005, INFINITY, 0}, R_nr, 0.05, 0, INFINITY, 0.1, 0},
       {SAP_LIMIT, {-0.02, 100, 0.03}, 1 / (dt * 100 * 0.04), 0.5, 0, INFINITY, 0.1, 0},
@@ -91,7 +91,7 @@ static void parameters_become_rows(void) {
   CHECK_EQUAL(sap_kind_parameters(SAP_N_KINDS), 0);
 }
 
-/* parameters that obey their rules, for a kind of the table */
+/* Makes random parameters that obey the rules of a kind. */
 static void random_parameters(const struct sap_kind_entry *kind, double *parameter,
                               uint64_t *seed) {
   double bound = check_random(seed, -20, -10); /* the lower one comes first */
@@ -106,7 +106,7 @@ static void random_parameters(const struct sap_kind_entry *kind, double *paramet
   }
 }
 
-/* gamma = -dl/dv_c, G = -dgamma/dv_c and convexity, for every row of the table of kinds */
+/* Checks gamma = -dl/dv_c, G = -dgamma/dv_c and convexity for every kind of the table. */
 static void every_kind_obeys_its_cost(void) {
   const int32_t one = 1, zero = 0, world = -1;
   const double A = 2, J = 1, v_star = 0, dt = 0.01;

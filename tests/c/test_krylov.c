@@ -1,4 +1,4 @@
-/* Directions with Coulomb's friction: (H + J^T U J) dv = -r by GMRES against the dense
+/* Tests directions with Coulomb's friction: (H + J^T U J) dv = -r by GMRES against the dense
  * matrix, with every instruction set, from factors in both precisions. */
 #include "dense.h"
 #include "solver/newton/direction.h"
@@ -45,7 +45,7 @@ static double norm(const double *x) {
   return sqrt(sum);
 }
 
-/* dv = H^-1 b in w->dv, b the gradient's negative */
+/* Computes dv = H^-1 b in w->dv, with b the negative gradient. */
 static void solve_symmetric(struct sap_workspace *w, const struct sap_island *island,
                             enum sap_precision precision) {
   sap_newton_system(w, island);
@@ -53,7 +53,7 @@ static void solve_symmetric(struct sap_workspace *w, const struct sap_island *is
   CHECK_EQUAL(sap_factor_run(&w->plan->factor, island->index, w->dv), -1);
 }
 
-/* the scene with Coulomb's friction at scene.v, which every tree takes part in */
+/* Makes a scene with Coulomb's friction at scene.v, with contacts on every tree. */
 static sap_solver *make(uint64_t seed, int32_t set) {
   make_scene(seed);
   for (int32_t i = 0; i < CONTACTS; ++i) {
@@ -85,7 +85,7 @@ static sap_solver *make(uint64_t seed, int32_t set) {
   return solver;
 }
 
-/* y = H^-1 (c b - M x), as the factor of H has it */
+/* Computes y = H^-1 (c b - M x) with the factor of H. */
 static void through_factor(struct sap_workspace *w, double c, const double *x, double *y) {
   for (int32_t i = 0; i < NV; ++i) {
     y[i] = c * b[i];
@@ -96,7 +96,7 @@ static void through_factor(struct sap_workspace *w, double c, const double *x, d
   sap_factor_solve(&w->plan->factor, 0, y);
 }
 
-/* what is left of the equation */
+/* Returns the norm of the residual of the equation. */
 static double residual(struct sap_workspace *w, const double *x, double *left) {
   through_factor(w, 1, x, left);
   return norm(left);
@@ -148,7 +148,7 @@ static void directions_solve_the_dense_system(void) {
   CHECK(reached >= 6); /* that a few vectors find */
 }
 
-/* no contact touches, or none slides: the direction is H^-1 b, but for the last digits */
+/* If no contact touches or none slides, the direction is H^-1 b, except for the last digits. */
 static void without_coupling_the_direction_stays(void) {
   for (int k = 0; k < 2; ++k) {
     sap_solver *solver = make(7, 0);

@@ -1,5 +1,5 @@
-/* Friction whose bounds are held: those of the problem, those that a rough solution gives where
- * they are not known, and what is evaluated where nothing is solved. */
+/* Tests friction with fixed bounds: bounds of the problem, bounds of a rough solution if they are
+ * unknown, and evaluation without a solve. */
 #include "friction.h"
 #include "solver/solver_object.h"
 
@@ -80,8 +80,8 @@ static void bounds_of_coulombs_solution_lead_to_it(void) {
   }
 }
 
-/* Those that are not known are mu gamma_n of a rough solution: all known or none make the same of
- * those that are, and friction_bound NULL is no different from NaN everywhere. */
+/* Unknown bounds are mu gamma_n of a rough solution. Known bounds stay the same beside them, and
+ * friction_bound NULL equals NaN everywhere. */
 static void unknown_bounds_are_found(void) {
   static double some[SCENE_CONTACTS];
   double farthest = 0;
@@ -158,7 +158,7 @@ static void cores_need_convex_friction(void) {
 
 /* ---- where nothing is solved ----------------------------------------------------------------- */
 
-/* bounds of contacts at v: as given, or else of Coulomb's law */
+/* Finds the bounds of contacts at v: the given ones, otherwise those of Coulomb's law. */
 static void find_bounds(const double *given, const double *v, double *b) {
   friction_evaluate(&from, v, NULL);
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {

@@ -1,5 +1,5 @@
-/* Complementarity problems: Lemke's method, the principal pivoting method, and what surrounds
- * them. */
+/* Tests complementarity problems: Lemke's method, the principal pivoting method, and their
+ * callers. */
 #include "check.h"
 #include "counter.h"
 #include "lcp/lemke.h"
@@ -15,7 +15,7 @@ static struct {
 
 static const lcp_method methods[] = {LCP_LEMKE, LCP_PPM, LCP_AUTO};
 
-/* with a solver of its own; the outcome, or -1 for a status other than SAP_OK */
+/* Solves with a new solver. The outcome is -1 for a status other than SAP_OK. */
 static lcp_solution solve(int32_t n, const lcp_settings *settings, const int8_t *start) {
   lcp_solver *solver;
   sap_error error;
@@ -34,7 +34,7 @@ static lcp_settings by(lcp_method method) {
   return settings;
 }
 
-/* w = M z + q, both >= 0 and complementary */
+/* Checks w = M z + q, with w and z >= 0 and complementary. */
 static void check_solution(int32_t n, double tolerance) {
   for (int32_t i = 0; i < n; ++i) {
     double w = at.q[i];
@@ -47,7 +47,7 @@ static void check_solution(int32_t n, double tolerance) {
   }
 }
 
-/* unit lower triangle, 2 below the diagonal: Murty */
+/* Loads Murty's problem: a unit lower triangle with 2 below the diagonal. */
 static void load_murty(int32_t n) {
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j < n; ++j) {
@@ -237,7 +237,7 @@ static void the_larger_pivot_leaves_among_equal_ratios(void) {
   }
 }
 
-/* Where q >= 0, or as nearly so as counts, w = q is the solution and nothing is pivoted. */
+/* If q >= 0 to the tolerance, w = q is the solution without a pivot. */
 static void lemke_leaves_what_is_solved(void) {
   struct sap_block block = {0};
   struct lcp_tableau t = {.kernels = sap_kernels_best()};
@@ -351,7 +351,7 @@ static void regularized(void) {
     CHECK_CLOSE(solution.regularization, 1e-10, 1e-20);
     CHECK(solution.residual > 1e-9 && solution.residual < 1e-6);
 
-    /* where there is nothing near a solution none is invented */
+    /* a problem far from any solution has none */
     at.q[1] = -1;
     CHECK(solve(2, &settings, NULL).outcome != LCP_SOLVED);
   }

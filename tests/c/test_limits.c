@@ -1,5 +1,5 @@
-/* Where numbers or patience run out: overflow, tiny regularization, exhausted line searches,
- * missing arrays. Each must be refused by name or reported as what it is. */
+/* Tests extreme input: overflow, tiny regularization, exhausted line searches, missing arrays. Each
+ * must be refused by name or have the right outcome. */
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static sap_solver *make(sap_settings settings) {
   return solver;
 }
 
-/* n point masses of 1 kg, all on the ground */
+/* Makes n point masses of 1 kg on the ground. */
 static void make_masses(int32_t n, double R_t, double R_n, double mu) {
   static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   memset(&scene, 0, sizeof scene);
@@ -158,7 +158,7 @@ static void the_bound_holds_for_what_counts_as_symmetric(void) {
   CHECK_EQUAL(solve(sap_settings_default(), NULL, &solution, &error), SAP_OK);
 }
 
-/* the bounds against the minimiser found at a much tighter tolerance */
+/* The bounds hold against the minimiser at a much tighter tolerance. */
 static void certificates_are_bounds(void) {
   uint64_t seed = 52;
   static struct scene_outputs exact;

@@ -1,4 +1,4 @@
-/* Step lengths: what both searches promise of the step that they return, and how soon. */
+/* Tests step lengths: the properties of the step that both searches return, and their trials. */
 #include <string.h>
 
 #include "solver/newton/line_search.h"
@@ -11,7 +11,7 @@ static struct scene scene;
 static int8_t barrier[SCENE_CONTACTS];
 static double kappa[SCENE_CONTACTS];
 
-/* a solver that has the problem as one island, evaluated at v; NULL where that fails */
+/* Returns a solver with the problem as one island, evaluated at v; NULL if that fails. */
 static sap_solver *load(const sap_problem *problem, const double *v) {
   sap_settings settings = sap_settings_default();
   sap_solver *solver = NULL;
@@ -91,7 +91,7 @@ static void check_exact(const struct sap_line *line, const sap_settings *default
 
 static void exact_steps_are_flat_and_lower(void) { for_random_lines(check_exact); }
 
-/* trials run out, but not before the cost is lower */
+/* Trials run out, but not before the cost is lower. */
 static void check_trials(const struct sap_line *line, const sap_settings *defaults) {
   for (int32_t most = 1; most < 8; ++most) {
     sap_settings settings = *defaults;
@@ -129,7 +129,7 @@ static void backtracking_takes_the_first_that_will_do(void) {
 
 /* ---- one velocity ---- */
 
-/* a unit mass of one velocity, between contacts that push it up (J_n = 1) or down (-1) */
+/* A unit mass of one velocity, between contacts that push it up (J_n = 1) or down (-1). */
 struct bead {
   sap_problem problem;
   int32_t tree_nv[1], tree_a[2], tree_b[2];

@@ -1,5 +1,5 @@
-/* The problem linearized at a velocity: H against its dense self, the gradient against differences
- * of the cost, and an island whose H breaks down. */
+/* Tests the linearization at a velocity: H against a dense matrix, the gradient against differences
+ * of the cost, and an island with a singular H. */
 #include <math.h>
 
 #include "solver/derivatives/linearize.h"
@@ -10,7 +10,7 @@ enum { MOST_NV = SCENE_TREES * SCENE_MOST_NV };
 
 static struct scene scene;
 
-/* a solver with the scene laid out; islands are the caller's to linearize */
+/* Returns a solver with the scene laid out; the caller linearizes the islands. */
 static sap_solver *lay_out(const sap_problem *problem) {
   sap_solver *solver = NULL;
   if (sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK) {
@@ -19,7 +19,7 @@ static sap_solver *lay_out(const sap_problem *problem) {
   return solver;
 }
 
-/* scenes of many islands and trees in none, and of one */
+/* Checks scenes of many islands with trees in none, and of one island. */
 static void for_all_scenes(void (*check)(sap_solver *solver, const double *v, uint64_t *seed)) {
   uint64_t seed = 3;
   for (int trial = 0; trial < 10; ++trial) {
@@ -87,7 +87,7 @@ static void solves_are_those_of_the_dense_H(void) { for_all_scenes(check_solves)
 
 /* ---- cost and gradient ---- */
 
-/* cost of an island at v + h d, where d (nv) */
+/* Returns the cost of an island at v + h d, d (nv). */
 static double cost_at(sap_solver *solver, const struct sap_island *island, const double *v,
                       double h, const double *d) {
   double at[MOST_NV];

@@ -1,4 +1,4 @@
-/* The loops over patches and scalars against plain sums, for every instruction set there is. */
+/* Tests the loops over patches and scalars against plain sums, for every instruction set. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void products_with_J(void) {
   for_all_sets_with_spin(1, check_products);
 }
 
-/* entry (i, j), i of the later position, of the assembled H */
+/* Returns entry (i, j) of the assembled H, with i at the later position. */
 static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
   const struct sap_junction_tree *tree = &w->plan->graph.tree;
   const int32_t row = sap_node_of_scalar(tree, 0, i), column = sap_node_of_scalar(tree, 0, j);
@@ -206,7 +206,7 @@ static void vectors(void) {
   }
 }
 
-/* rows of J, three at once and what is left, with v and with impulses; and their magnitudes */
+/* Tests products of rows of J with v and with impulses, three rows at once and the remainder. */
 static void products_of_rows(void) {
   enum { MOST = 37, ROWS = 5 };
   uint64_t seed = 2;
@@ -360,7 +360,7 @@ static void diagonal_blocks(void) {
         }
         A[k] = good;
       }
-      /* as blocks of one velocity each, of which the one in the middle is dense */
+      /* blocks of one velocity each; the one in the middle is dense */
       int32_t scalar[MOST + 1];
       const double *dense[MOST] = {NULL}, two = 2;
       double diagonal[MOST];

@@ -1,4 +1,4 @@
-/* Margins of contacts that are found ahead of time, by hand, and which of them leave the list. */
+/* Tests margins of speculative contacts by hand, and which of these contacts leave the list. */
 
 #include "engine.h"
 
@@ -22,7 +22,7 @@ static void make_crowd(struct setting *s) {
   s->api.model.pair_dim = -1;
 }
 
-/* by hand, at 5/4 of a step of 10 ms under a gravity of 5 m/s^2 */
+/* Margins are found by hand, for 5/4 of a step of 10 ms under a gravity of 5 m/s^2. */
 static void margins_hold_what_geoms_travel(void) {
   const double time = 0.0125, fall = 0.01 * 5.0;
   struct setting s;
@@ -33,7 +33,7 @@ static void margins_hold_what_geoms_travel(void) {
   memcpy(s.m.qvel, v, sizeof v);
   s.geom_xpos[3 * 4] = 0.3;
   s.geom_type[1] = 2;      /* a sphere */
-  s.geom_margin[2] = 7.0;  /* as it is the more */
+  s.geom_margin[2] = 7.0;  /* the larger margin counts */
   s.geom_margin[3] = -0.1; /* on purpose */
   s.geom_gap[4] = 0.01;
   s.body_margin[5] = 0.6;
@@ -85,7 +85,7 @@ static void what_meets_nothing_needs_no_margin(void) {
   }
 }
 
-/* a sphere that moves along the normal of its only contact, at 1 m/s */
+/* A sphere moves along the normal of its only contact, at 1 m/s. */
 static void what_cannot_close_leaves_the_list(void) {
   static const struct {
     double speed, dist, margin;
@@ -141,7 +141,7 @@ static void the_far_end_of_what_turns_is_seen(void) {
   }
 }
 
-/* what is looked for ahead needs more room than the model's own contacts */
+/* Speculative contacts need more room than the model's own ones. */
 static void without_room_margins_are_the_models(void) {
   struct setting s;
   sap_mujoco_world world;

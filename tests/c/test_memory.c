@@ -1,5 +1,5 @@
-/* Memory: nothing is allocated once the workspace stands, every failure to allocate is a clean
- * error, and everything is given back. */
+/* Tests memory: nothing is allocated once the workspace exists, every failure to allocate is a
+ * clean error, and everything is released. */
 #include <string.h>
 
 #include "check.h"
@@ -43,7 +43,7 @@ static void add_groups(void) {
   scene.problem.groups = rows.groups;
 }
 
-/* rigid cores on every other contact */
+/* Every other contact has a rigid core. */
 static struct {
   int8_t barrier[SCENE_CONTACTS];
   double kappa[SCENE_CONTACTS], lambda[SCENE_CONTACTS];
@@ -76,7 +76,7 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
                                            : SAP_FRICTION_CONVEX;
     sap_solver *solver = NULL;
     REQUIRE(sap_solver_create(&solver, &settings, &allocator, NULL) == SAP_OK);
-    solver->without_dense = 1; /* which has memory of its own */
+    solver->without_dense = 1; /* dense storage has memory of its own */
     sap_solution solution = scene_solution(&outputs);
     scene_make(&scene, SCENE_TREES, SCENE_CONTACTS, &seed);
     if (with_groups) {
@@ -114,7 +114,7 @@ static void nothing_is_allocated_once_the_workspace_stands(void) {
   }
 }
 
-/* what it finds is what a new solver finds, in the memory of the old one */
+/* A reset solver finds the results of a new one, in the memory of the old one. */
 static void a_renewed_solver_is_like_a_new_one(void) {
   uint64_t seed = 44;
   struct counter counter = {0, 0, -1};
@@ -159,7 +159,7 @@ static void a_renewed_solver_is_like_a_new_one(void) {
   CHECK_EQUAL(counter.live, 0);
 }
 
-/* how many allocations there are to fail */
+/* Fails each allocation in turn. Returns their number. */
 static long fail_each_allocation(sap_friction friction, int without_dense) {
   sap_settings settings = sap_settings_default();
   settings.friction = friction;
@@ -243,7 +243,7 @@ static void failed_allocation_of_a_group_is_a_clean_error(void) {
   }
 }
 
-/* what no machine has is out of memory before it is asked for */
+/* Sizes beyond any machine are out of memory without a call of the allocator. */
 static void sizes_that_overflow_are_out_of_memory(void) {
   struct counter counter = {0, 0, -1};
   const sap_allocator allocator = {counting_allocate, counting_release, &counter};

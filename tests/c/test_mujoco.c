@@ -1,5 +1,5 @@
-/* Steps on an engine that looks like MuJoCo: in what order its stages are called, what an error of
- * it leaves, and every failure by its name. */
+/* Tests steps on an engine that imitates MuJoCo: the order of its stages, the state after an error,
+ * and every failure by its name. */
 
 #include "engine.h"
 
@@ -176,7 +176,7 @@ static void wrong_models_are_refused(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* by the functions of the public header alone */
+/* A world is opened and closed by the functions of the public header. */
 static void a_world_is_opened_and_closed(void) {
   struct setting s;
   sap_mujoco_world *world;
@@ -209,7 +209,7 @@ static void a_world_is_opened_and_closed(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* a series counts as one version */
+/* A series counts as one version. */
 static void tested_versions_are_known(void) {
   CHECK(sap_mujoco_is_tested(3012000) && sap_mujoco_is_tested(4000001));
   CHECK(sap_mujoco_is_tested(4000000) && sap_mujoco_is_tested(3017002));

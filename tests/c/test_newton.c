@@ -1,5 +1,5 @@
-/* The Newton iterations of islands: when they stop, what they return, and the detours that barriers
- * make them take. */
+/* Tests the Newton iterations of islands: when they stop, their results, and the detours that
+ * barriers cause. */
 #include <string.h>
 
 #include "solver/solver_object.h"
@@ -16,7 +16,7 @@ static sap_solver *make(const sap_settings *settings) {
 
 /* ---- (20) over several islands ---- */
 
-/* unit masses on a floor without friction, one island each */
+/* Unit masses lie on a floor without friction, one island each. */
 enum { MASSES = 9, MASSES_NV = 3 * MASSES };
 
 struct masses {
@@ -166,7 +166,7 @@ static void a_landing_takes_one_sticking_step(void) {
     masses.v_hat_n[i] = 1e-3;
     masses.R_t[i] = 1e-6;
     masses.v_star[3 * i] = 1;
-    masses.v_guess[3 * i] = 0.5; /* where the momentum is not 0 */
+    masses.v_guess[3 * i] = 0.5; /* a guess with momentum */
     masses.v_guess[3 * i + 2] = -0.2;
   }
   for (int way = 0; way < 4; ++way) {

@@ -1,5 +1,5 @@
-/* Problems without trees, contacts, unknowns or rows: inputs without entries may be NULL. The
- * sanitizers notice where one of them is used all the same. */
+/* Tests problems without trees, contacts, unknowns or rows: inputs without entries may be NULL. The
+ * sanitizers notice any use of them. */
 #include "check.h"
 #include "sapwood.h"
 

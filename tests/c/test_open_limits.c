@@ -1,4 +1,4 @@
-/* Limits that wait outside of the problem: which may, and which are called in. */
+/* Tests the inactive set of limits: which limits may enter it, and which become active. */
 #include <math.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Minimum degree order: against its definition, and against AMD's fill. */
+/* Tests the minimum degree order against its definition and against AMD's fill. */
 #include <amd.h>
 #include <stdlib.h>
 #include <string.h>

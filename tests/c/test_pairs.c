@@ -1,5 +1,5 @@
-/* Pairs that stay apart for a step: planes between boxes that move, by samples, and which pairs of
- * geoms the engine is handed, with what parameters. */
+/* Tests pairs that stay apart for a step: planes between moving boxes, by samples, and the pairs of
+ * geoms that the engine gets, with their parameters. */
 
 #include "engine.h"
 #include "mujoco/speculative/separation.h"
@@ -52,7 +52,7 @@ static void make_mover(struct moved *m, int kind, uint64_t *seed) {
   m->mover.axes = m->axes;
 }
 
-/* where a point of the box is after a time; in its axes before */
+/* Moves a point of the box, given in its axes, by a time. */
 static void place(const struct moved *m, const double *corner, double time, double *p) {
   double x[3], w[3];
   for (int j = 0; j < 3; ++j) {
@@ -199,7 +199,7 @@ static void nearest_points_tell_which_turns_close(void) {
   }
 }
 
-/* of MuJoCo's enums */
+/* a value of MuJoCo's enums */
 enum { NO_PARENT_FILTER = 1 << 10 };
 
 /* ---- a world -------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void what_the_model_leaves_out_stays_out(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* where no two geoms may meet the engine is handed a model of nothing, unless that is larger */
+/* If no two geoms may meet, the engine gets an empty model, unless that is larger. */
 static void without_pairs_there_is_no_model(void) {
   for (int large = 0; large < 2; ++large) {
     struct setting s;
@@ -368,7 +368,7 @@ static void what_is_carried_along_is_measured_once(void) {
   }
 }
 
-/* what MuJoCo makes of two geoms, by hand */
+/* Pairs have MuJoCo's parameters for two geoms, by hand. */
 static void pairs_have_the_parameters_of_their_geoms(void) {
   static const struct {
     int priority[2];

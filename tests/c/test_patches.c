@@ -1,5 +1,5 @@
-/* Geoms with pressure fields in steps of the model of model.h: faces become contacts, memory is
- * kept, wrong fields and poses are named. */
+/* Tests geoms with pressure fields in steps of the model of model.h: faces become contacts, memory
+ * is kept, wrong fields and poses are named. */
 #include "counter.h"
 #include "model.h"
 #include "step/stepper_object.h"
@@ -103,7 +103,7 @@ static void faces_are_contacts(void) {
   CHECK_EQUAL(records[0].face, -1);
   int32_t c = 1;
   double total[3] = {0, 0, 0};
-  int64_t offset = 3 * 2; /* of J: one contact of the pendulum */
+  int64_t offset = 3 * 2; /* offset in J: one contact of the pendulum */
   for (int32_t i = 0; i < found->n_pairs; ++i) {
     const int32_t *geom = patches.pair_geom + 2 * (size_t)patches.pair[i];
     for (int32_t f = found->pair_start[i]; f < found->pair_start[i + 1]; ++f) {
@@ -193,7 +193,7 @@ static void dissipation_follows_compliance(void) {
   release(&s);
 }
 
-/* where no material gives one, mu is that of the engine's pair; 0 in a pair without friction */
+/* Without a material mu is that of the engine's pair, or 0 in a pair without friction. */
 static void friction_is_that_of_the_engine_or_of_materials(void) {
   static struct scene s;
   static const double of_pairs[2 * PAIRS] = {0.4, 0.9, 0.25, 0.25, 0.7, 0.7};
@@ -315,7 +315,7 @@ static void wrong_fields_are_named(void) {
   check_refused(&s, stepper, "fields.pair_friction", 1);
   s.fields.pair_friction = NULL;
 
-  /* those of before are still there, until there are none */
+  /* the previous patches remain until a step has none */
   const sap_step_arrays arrays = arrays_of(&s);
   REQUIRE(sap_stepper_solve(stepper, &arrays, NULL) == SAP_OK);
   CHECK(sap_stepper_problem(stepper)->n_contacts > 0);

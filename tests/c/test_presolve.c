@@ -1,4 +1,4 @@
-/* Constraints ahead of contact, on a model whose numbers are known by hand.
+/* Tests the presolve of constraints, on a model with numbers by hand.
  *
  * Trees 0 and 1 are sliders (dofs 0, 1) of masses 1 and 2, tree 2 has two dofs (2, 3) and a full
  * block of A. Tendon 0 moves all of them, tendon 1 none but dof 0; equality constraint 0 is of no
@@ -331,7 +331,7 @@ static void contacts_of_flexes_have_friction(void) {
     if (cases[i].sticks) {
       CHECK_CLOSE(m.v_star[3], 0.0, 1e-7);
     }
-    m.v_star[0] += 6.0; /* what check_forces() counts from */
+    m.v_star[0] += 6.0; /* reference of check_forces() */
     m.v_star[3] += 6.5;
     check_forces(&h, &m, rows);
     if (cases[i].sticks) {

@@ -1,4 +1,4 @@
-/* Quadratic programs: optimality, degenerate ones, and those without a solution. */
+/* Tests quadratic programs: optimality, degenerate programs, programs without a solution. */
 #include "check.h"
 #include "counter.h"
 #include "lcp/normal_equations.h"
@@ -225,7 +225,7 @@ static void unbounded_programs(void) {
   }
 }
 
-/* of a row 2 x beside r with multiplier l, where nothing else is left */
+/* Returns the optimality of a row 2 x beside r with multiplier l, without other terms. */
 static double of_row(int8_t equality, double x, double r, double l) {
   double g = 0, R = 2;
   struct qp_program p = {.n = 1, .ld = 1, .g = &g, .n_rows = 1, .n_dense = 1};

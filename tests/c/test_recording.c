@@ -1,5 +1,5 @@
-/* What a run keeps of each step is what steps taken one by one show, and of a step that was not
- * taken it keeps nothing. */
+/* Tests that a run records the values of steps taken one by one, and nothing of a step that was not
+ * taken. */
 
 #include "counter.h"
 #include "engine.h"
@@ -109,7 +109,7 @@ static void a_run_keeps_what_its_steps_show(void) {
   sap_stepper_destroy(other.stepper);
 }
 
-/* contacts are taken down before it is known that the step can end */
+/* Contacts are recorded before the end of the step is certain. */
 static void a_step_that_is_not_taken_counts_for_nothing(void) {
   struct setting s;
   sap_mujoco_world world;

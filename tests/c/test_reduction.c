@@ -1,4 +1,4 @@
-/* Velocities that no contact moves: the reduced problem against the whole one. */
+/* Compares the problem without velocities that no contact moves with the whole one. */
 #include <math.h>
 #include <string.h>
 
@@ -307,7 +307,7 @@ static void rows_that_cancel_move_their_velocities(void) {
   }
 }
 
-/* the velocities of every tree in reverse order */
+/* Reverses the order of the velocities of every tree. */
 static void reverse(const struct robots *from, struct robots *to) {
   *to = *from;
   to->problem.A = to->A;
@@ -345,7 +345,7 @@ static void the_order_of_velocities_does_not_matter(void) {
     reverse(&robots, &others);
     sap_solver *solver = make(1e-12);
     const sap_solution one = solve(solver, &robots, &reduced), two = solve(solver, &others, &whole);
-    CHECK_EQUAL(two.symbolic_reused, 1); /* as many velocities stay, others than before */
+    CHECK_EQUAL(two.symbolic_reused, 1); /* as many other velocities remain */
     CHECK_CLOSE(one.momentum_error, two.momentum_error, 1e-12);
     int64_t v = 0;
     for (int32_t t = 0; t < 4; ++t) {
@@ -397,7 +397,7 @@ static void a_tree_that_no_contact_moves_stays_whole(void) {
   sap_solver_destroy(solver);
 }
 
-/* what is wrong is named as in a whole tree */
+/* Errors in a reduced tree have the names of those in a whole tree. */
 static void bad_reduced_trees_are_named(void) {
   sap_solver *solver = make(1e-6);
   sap_solution solution = {.v = reduced.v, .gamma = reduced.gamma};

@@ -1,5 +1,5 @@
-/* From physical parameters to R, v_hat and kappa: the formulas of section IX in long double, and
- * every rule by its name. */
+/* Tests R, v_hat and kappa from physical parameters against the formulas of section IX in long
+ * double, and every rule by its name. */
 #include <string.h>
 
 #include "scene.h"
@@ -10,7 +10,7 @@ static struct scene scene;
 static double phi0[N], k[N], tau_d[N], delta[N], R_t[N], R_n[N], v_hat_n[N], kappa[N];
 static int8_t barrier[N];
 
-/* contacts of all stiffnesses: some are near-rigid, some are not */
+/* Makes contacts of all stiffnesses: some are near-rigid, some are not. */
 static sap_parameters make(int32_t n_trees, int32_t n_contacts, sap_delassus delassus,
                            uint64_t *seed) {
   scene_make(&scene, n_trees, n_contacts, seed);
@@ -32,7 +32,7 @@ static sap_parameters make(int32_t n_trees, int32_t n_contacts, sap_delassus del
                           .delta = delta};
 }
 
-/* x = A^-1 b by Gaussian elimination */
+/* Solves x = A^-1 b by Gaussian elimination. */
 static void solve(int32_t n, const double *A, const double *b, long double *x) {
   long double M[SCENE_MOST_NV][SCENE_MOST_NV + 1];
   for (int32_t i = 0; i < n; ++i) {
@@ -73,7 +73,7 @@ static void add_block(int32_t t, const double *J, sap_delassus delassus, long do
   }
 }
 
-/* w = |W|_F/3 of every contact */
+/* Finds w = |W|_F/3 of every contact. */
 static void find_masses(sap_delassus delassus, long double w[N]) {
   const double *J = scene.J;
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
@@ -213,7 +213,7 @@ static void contacts_are_stiffer_under_a_load(void) {
   CHECK(n_stiffer > 100 && n_same > 100);
 }
 
-/* what is rigid and violated comes out with `release`; all else is as without */
+/* Rigid violated constraints are released with `release`; others do not change. */
 static void violations_are_released(void) {
   uint64_t seed = 4;
   int32_t n_held = 0, n_deep = 0, n_free = 0;

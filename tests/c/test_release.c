@@ -1,5 +1,5 @@
-/* How fast violations are released: the rule by itself, and the rows of contacts and elements that
- * it is asked for. */
+/* Tests the speed at which violations are released: the rule by itself, and its use for rows of
+ * contacts and elements. */
 #include <math.h>
 
 #include "check.h"
@@ -26,7 +26,7 @@ static void the_rule_follows_depth_and_growth(void) {
       {{.depth = 0.01, .full = 4, .KBIP = fast}, 1.0 / 3},
       {{.depth = 0.01, .full = 4, .growth = 1.99, .KBIP = fast}, 1.0 / 3},
       {{.depth = 0.3, .full = 4, .KBIP = slow}, 0.1},
-      /* what opens by itself is not pushed on, where nothing drives it */
+      /* a violation that opens by itself, without a drive, is not pushed */
       {{.depth = 0.01, .full = 4, .growth = -3, .KBIP = fast}, 1.0 / 3},
       {{.depth = 0.01, .full = 4, .growth = -3, .driven = 1, .KBIP = fast}, INFINITY},
       {{.depth = 0.01, .full = 0.35, .driven = 1, .KBIP = slow}, INFINITY},
@@ -73,7 +73,7 @@ static struct sap_release release_of(const struct model *m, const double *v, con
                               .reads_rows = reads};
 }
 
-/* contacts of one tree and of two, with velocities that are found by hand */
+/* The contacts belong to one tree and to two, with velocities found by hand. */
 static void contacts_are_judged_by_their_normal_velocity(void) {
   uint64_t seed = 71;
   struct model m;
@@ -118,7 +118,7 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
     CHECK_CLOSE(sap_release_contact(&release, &contact, trees, J, beyond, tau_d),
                 fmax(SAP_DRIVEN * 0.1 / 2, beyond / 0.03), 1e-12);
 
-    /* of tree 1 alone */
+    /* a row of tree 1 only */
     const int32_t one[2] = {1, -1};
     const double dense = -(J[4] * m.qvel[3] + J[5] * m.qvel[4]);
     m.forest.geom_driven = NULL;
@@ -237,7 +237,7 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   CHECK(released[0] < INFINITY && released[1] == INFINITY);
   k[1] = INFINITY;
 
-  /* what a mocap body drives has no sign */
+  /* an equality that a mocap body drives has no sign */
   const int32_t driven[1] = {1};
   elements.equality_driven = driven;
   for (int i = 0; i < ROWS; ++i) {
@@ -272,8 +272,8 @@ static void rows_of_elements_are_judged_one_by_one(void) {
   CHECK(upper[2] == INFINITY && gather.n_released == 0);
 }
 
-/* What is damped implicitly: a limit of one entry and one of two, of the velocities with M =
- * (5, 1; 1, 3), where the forces change the velocities by dv */
+/* Tests limits with implicit damping: one with one entry and one with two, for velocities with M =
+ * (5, 1; 1, 3), if the forces change the velocities by dv. */
 static void what_is_damped_is_pressed_by_its_mass_or_its_load(void) {
   uint64_t seed = 73;
   struct model m;
@@ -317,7 +317,7 @@ static void what_is_damped_is_pressed_by_its_mass_or_its_load(void) {
   const double per_mass = 39.478417604357434 * 0.5;
   CHECK_CLOSE(most[0], per_mass * 5, 1e-11);
   CHECK_CLOSE(most[1], per_mass * yMy / (J_y * J_y), 1e-11);
-  /* of less depth less, in proportion */
+  /* less depth gives less, in proportion */
   g[0] = -0.003;
   most[0] = INFINITY;
   sap_release_elements(&release, &gather);
@@ -330,7 +330,7 @@ static void what_is_damped_is_pressed_by_its_mass_or_its_load(void) {
   most[0] = most[1] = INFINITY;
   sap_release_elements(&release, &gather);
   CHECK_CLOSE(most[0], 2000, 1e-9);
-  CHECK_CLOSE(most[1], per_mass * yMy / (J_y * J_y), 1e-11); /* which pulls it out */
+  CHECK_CLOSE(most[1], per_mass * yMy / (J_y * J_y), 1e-11); /* the load pulls it out */
   change[3] *= -1;
   change[4] *= -1;
   sap_release_elements(&release, &gather);

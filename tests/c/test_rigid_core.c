@@ -1,11 +1,11 @@
-/* The barriers of a rigid core: their factors against long double, their limits, and the law they
- * make. */
+/* Tests the barriers of a rigid core: their factors against long double, their limits, and their
+ * law. */
 #include <math.h>
 
 #include "check.h"
 #include "constraints/laws/rigid_core.h"
 
-/* the formulas of rigid_core.h as they stand, in long double */
+/* Evaluates the formulas of rigid_core.h in long double. */
 static void exact_log(double s, long double factors[3]) {
   const long double x = s, rest = 1 - x, log_rest = log1pl(-x);
   factors[0] = -log_rest / x;
@@ -42,7 +42,7 @@ static void logarithm_is_accurate_to_round_off(void) {
   }
 }
 
-/* the series against the formulas for all s, as far as the loops use them */
+/* The series equal the formulas for all s that the loops use. */
 static void series_equal_the_formulas(void) {
   uint64_t seed = 74;
   for (int trial = 0; trial < 100000; ++trial) {

@@ -1,5 +1,5 @@
-/* What the law of contacts with rigid cores says about its own errors: the proved bound on those of
- * its impulses, and its share of e_mu, against their formulas in long double. */
+/* Tests the errors that the law of contacts with rigid cores reports, the proved bound on its
+ * impulses' errors and its part of e_mu, against their formulas in long double. */
 #include "points.h"
 
 static struct points points;
@@ -9,7 +9,7 @@ static struct sap_barrier_shape barrier_of(const struct points *p, int32_t i) {
                                     p->barrier_lambda[i]};
 }
 
-/* gamma_0 of the compliant law; returns s */
+/* Finds gamma_0 of the compliant law. Returns s. */
 static double compliant(const struct points *p, int32_t i, const double v_c[3], double gamma[3]) {
   const struct sap_contact c = points_contact(p, i);
   const struct sap_contact_state at = points_state(&c, v_c);
@@ -25,7 +25,7 @@ static void impulse(const struct points *p, int32_t i, const double v_c[3], doub
   }
 }
 
-/* phi + s phi', from the formulas of rigid_core.h as they stand */
+/* Returns phi + s phi' by the formulas of rigid_core.h. */
 static long double slope_of(const struct sap_barrier_shape *barrier, long double s) {
   const long double x = barrier->lambda * s, u = 1 / (1 - s);
   const long double L = s > 1e-4L ? -log1pl(-s) / s : 1 + s / 2 + s * s / 3 + s * s * s / 4;

@@ -1,5 +1,5 @@
-/* The loops over contacts with cores, on every instruction set: against the law one by one, and
- * what its parts promise to the solver. */
+/* Tests the loops over contacts with cores, on every instruction set, against the law contact by
+ * contact, and the properties that the solver needs. */
 #include <math.h>
 
 #include "check.h"
@@ -50,7 +50,7 @@ static struct sap_barrier_shape barrier_of(int32_t i) {
                                     pool.barrier.inverse_kappa[i], pool.barrier.lambda[i]};
 }
 
-/* calls test(loops, largest s, kinds) for every instruction set there is */
+/* Calls test(loops, largest s, kinds) for every instruction set. */
 static void for_all_sets(void (*test)(const struct sap_law_loops *, double, int)) {
   const double largest[] = {1e-4, 0.05, 0.9};
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
@@ -172,7 +172,7 @@ static void check_blend(const struct sap_law_loops *loops, double largest, int k
 
 static void blended_curvature_is_bounded(void) { for_all_sets(check_blend); }
 
-/* no step: the dual is the impulse itself, and G is the law's */
+/* Without a step the dual is the impulse itself, and G is the law's. */
 static void check_own_dual(const struct sap_law_loops *loops, double largest, int kinds) {
   uint64_t seed = 84;
   fill(loops, 0, largest, kinds, &seed);
@@ -196,7 +196,7 @@ static void check_own_dual(const struct sap_law_loops *loops, double largest, in
 
 static void own_dual_changes_nothing(void) { for_all_sets(check_own_dual); }
 
-/* the wall is found from outside in a few steps, and is where s reaches its limit */
+/* The wall is found from outside in a few steps. There s reaches its limit. */
 static void check_wall(const struct sap_law_loops *loops, double largest, int kinds) {
   uint64_t seed = 85;
   fill(loops, 0, largest, kinds, &seed);

@@ -1,19 +1,19 @@
-/* Bounds on the rounding errors of J^T gamma, for every instruction set there is: against their
- * formulas in long double, from both sides, and against errors that are made; with torsional and
- * rolling friction against these. */
+/* Tests the bounds on rounding errors of J^T gamma, for every instruction set, against their
+ * formulas in long double, from both sides, and against real errors; with torsional and rolling
+ * friction only against real errors. */
 #include <string.h>
 
 #include "dense.h"
 
 static const long double u = DBL_EPSILON;
 
-/* what is known of a patch: its trees, and the bounds on the errors of its velocities */
+/* A patch: its trees, and the bounds on the errors of its velocities. */
 struct patch {
   const struct sap_patch *at;
   int32_t n;             /* velocities of its trees; with the world, twice those of its one */
   int is_short;          /* are both of up to 8 velocities? */
-  long double roundings; /* of v and v_c, 2 for each step */
-  long double terms;     /* that are summed into one velocity */
+  long double roundings; /* roundings of v and v_c, 2 for each step */
+  long double terms;     /* terms of the sum for one velocity */
   long double r[NV];     /* |v_0| and the magnitudes of all steps since */
 };
 
@@ -64,7 +64,7 @@ static void add_entry_by_entry(const struct sap_workspace *w, const struct patch
   }
 }
 
-/* e += p_t sum |dgamma_t| + p_n sum |dgamma_n|: certificate.h */
+/* Adds e += p_t sum |dgamma_t| + p_n sum |dgamma_n| (certificate.h). */
 static void add_by_peaks(const struct sap_workspace *w, const struct patch *patch,
                          long double e[NV]) {
   long double p[2][NV] = {{0}}, reach[2] = {0}, error[2] = {0};

@@ -1,4 +1,4 @@
-/* Runs of many steps, and of many worlds. */
+/* Tests runs of many steps, and of many worlds. */
 
 #include "engine.h"
 #include "mujoco/stages/rollout.h"
@@ -129,7 +129,7 @@ static void what_needs_all_gets_it(void) {
   }
 }
 
-/* what fails is taken again, and leaves what a step does that fails */
+/* A lean step that fails is repeated in full, and leaves the state of a failing step. */
 static void a_quiet_step_that_fails_leaves_all(void) {
   struct setting s;
   sap_mujoco_world world;
@@ -163,7 +163,7 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   char expected[64];
   (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", loud, loud);
   CHECK_STRING(engine.stages, expected);
-  /* which the next step is expected to need as well, as long as one does */
+  /* the next step is expected to be full too, as long as one is */
   open_world(&s, &world);
   engine.n_stages = 0;
   memset(s.m.qvel, 0, sizeof s.m.qvel);

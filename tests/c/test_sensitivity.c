@@ -1,6 +1,6 @@
-/* Derivatives of solutions: reverse is the transpose of forward mode, forward mode the limit of
- * differences, for contacts and rows by physical parameters, rows of a single velocity among them;
- * memory that runs out, and arguments that are wrong. Every law has its tests in
+/* Tests derivatives of solutions: reverse is the transpose of forward mode, forward mode the limit
+ * of differences, for contacts and rows by physical parameters, rows of a single velocity among
+ * them; memory that runs out, and arguments that are wrong. Every law has its tests in
  * tests/solver/test_sensitivity.py. */
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum {
   MOST_A = MOST_NV * SCENE_MOST_NV,
   MOST_J = SCENE_CONTACTS * 6 * SCENE_MOST_NV,
   MOST_ALL_ROWS = MOST_ROWS * GROUPS,
-  PARAMETERS = 3, /* of a limit */
+  PARAMETERS = 3, /* parameters of a limit */
 };
 
 /* ---- a problem by physical parameters ---- */
@@ -141,7 +141,7 @@ static int list(struct numbers *x, struct piece pieces[MOST_PIECES]) {
     pieces[count++] = (struct piece){x->by_contact[k], n};
   }
   for (int g = 0; g < GROUPS; ++g) {
-    int64_t nJ = constraints[g].n; /* of rows of single velocities */
+    int64_t nJ = constraints[g].n; /* entries of rows with single velocities */
     for (int32_t i = 0; g > 0 && i < constraints[g].n; ++i) {
       const int32_t b = group[g].tree_b[i];
       nJ += group[g].size[i] * (scene.tree_nv[group[g].tree_a[i]] + (b < 0 ? 0 : scene.tree_nv[b]));
@@ -268,7 +268,7 @@ static void reverse_is_the_transpose_of_forward(void) {
 
 /* ---- differences ---- */
 
-/* the problem moved by h along a change of masses, rows, stiffness and time */
+/* Moves the problem by h along a change of masses, rows, stiffness and time. */
 static void move(double h) {
   const struct {
     double *x;
@@ -315,7 +315,7 @@ static void make_change(uint64_t *seed) {
   change.all.sigma = 3e-3;
 }
 
-/* Of most of some problems: a few have a region that changes within h. */
+/* The limit holds for most problems; in a few a region changes within h. */
 static void forward_mode_is_the_limit_of_differences(void) {
   static const double h = 1e-6;
   uint64_t seed = 77;

@@ -1,4 +1,4 @@
-/* Lower bounds of distances that are known from earlier steps. */
+/* Tests lower bounds of distances from earlier steps. */
 
 #include <math.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void nothing_is_nearer_than_its_bound(void) {
   }
 }
 
-/* what moves together loses nothing */
+/* Common motion does not reduce the bound. */
 static void common_motion_costs_nothing(void) {
   double R[2][9], turn[9], moved[2][9], p[2][3] = {{1, 2, 3}, {1.5, 2, 2.5}}, q[2][3];
   rotate_about(0, 0.7, R[0]);

@@ -1,5 +1,5 @@
-/* How runs are divided among threads: each comes to one of them, and all have about as much to
- * do. */
+/* Tests the division of runs among threads: each run goes to one thread, and all threads have about
+ * the same work. */
 #include "base/system.h"
 #include "check.h"
 #include "solver/islands/sharing.h"
@@ -13,7 +13,7 @@ struct room {
   int32_t order[MOST_RUNS], home[MOST_RUNS];
 };
 
-/* so many runs, the first ones expensive */
+/* Makes so many runs; the first ones are expensive. */
 static void make_room(struct room *room, int32_t n_threads, int32_t n_runs, int32_t n_expensive,
                       uint64_t *seed) {
   memset(room, 0, sizeof *room);
@@ -31,7 +31,7 @@ static void make_room(struct room *room, int32_t n_threads, int32_t n_runs, int3
   }
 }
 
-/* which of its runs a thread takes next, or -1 */
+/* Returns the run that a thread takes next, or -1. */
 static int32_t take(struct room *room, int32_t thread) {
   const struct sap_run *run = sap_sharing_take(&room->sharing, thread);
   return run ? run->begin : -1;
@@ -62,7 +62,7 @@ static void each_run_comes_to_one_thread(void) {
   }
 }
 
-/* cheap runs fill up what expensive ones leave */
+/* Cheap runs balance the queues after expensive ones. */
 static void threads_have_as_much_to_do(void) {
   uint64_t seed = 1;
   static struct room room;

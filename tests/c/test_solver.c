@@ -1,4 +1,4 @@
-/* The solver on small and random problems, with known answers or known identities. */
+/* Tests the solver on small and random problems, with known answers or known identities. */
 #include <math.h>
 #include <string.h>
 
@@ -132,7 +132,7 @@ static void free_trees_are_not_read(void) {
   sap_solver_destroy(solver);
 }
 
-/* momentum balance and contact law, recomputed here from the problem's own arrays */
+/* Recomputes momentum balance and contact law from the problem's arrays. */
 static double momentum_residual(const struct scene *s, const struct scene_outputs *o) {
   static double residual[SCENE_TREES * SCENE_MOST_NV];
   const double *A = s->A, *J = s->J;

@@ -1,5 +1,4 @@
-/* What the solver refuses, and how: every rule has an error that names the argument and the
- * index. */
+/* Tests the rules of the solver: each has an error that names the argument and the index. */
 #include <math.h>
 
 #include "scene.h"

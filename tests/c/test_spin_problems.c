@@ -1,5 +1,5 @@
-/* Problems with torsional and rolling friction: what must not change their solutions, physical
- * parameters, memory and bad input. */
+/* Tests problems with torsional and rolling friction: invariance of solutions, physical parameters,
+ * memory and bad input. */
 #include "counter.h"
 #include "spin_scene.h"
 
@@ -27,7 +27,7 @@ static void without_lengths_nothing_changes(void) {
   }
 }
 
-/* the contacts in another order, with all that is theirs */
+/* Reverses the order of the contacts, with all their data. */
 static void reverse_contacts(void) {
   const int32_t n = scene.problem.n_contacts;
   static struct scene old;

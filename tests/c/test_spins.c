@@ -1,9 +1,10 @@
-/* Torsional and rolling friction gathered from the model of model.h, and wrenches written back. */
+/* Tests torsional and rolling friction gathered from the model of model.h, and the wrenches that
+ * are written back. */
 #include "model.h"
 #include "step/scatter.h"
 #include "step/stepper_object.h"
 
-/* a contact of dimension 4 or 6, in a model without cores */
+/* Adds a contact of dimension 4 or 6, in a model without cores. */
 static struct engine_contact *add_spin(struct list *l, int32_t geom1, int32_t geom2, int32_t dim,
                                        enum sap_cone cone, uint64_t *seed) {
   const int32_t rows = cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
@@ -19,7 +20,7 @@ static void make_soft(struct model *m, uint64_t *seed) {
   m->forest.barrier = NULL;
 }
 
-/* angular velocity of a body about y */
+/* Returns the angular velocity of a body about y. */
 static double turn(const struct model *m, int32_t body) {
   const double own[BODIES] = {0, 0, m->qvel[3], m->qvel[3] + m->qvel[4], 0, 0};
   return own[m->body_weldid[body]];
@@ -74,7 +75,8 @@ static void spins_of_every_kind(void) {
   /* without sliding friction there is none */
   memset(m.friction, 0, sizeof m.friction);
   for (int32_t i = 0; i < l.list.count; ++i) {
-    l.contacts[i].friction[0] = l.contacts[i].friction[1] = 1e-5; /* of the explicit pair */
+    l.contacts[i].friction[0] = l.contacts[i].friction[1] =
+        1e-5; /* friction of the explicit pair */
   }
   REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, cone, &parameters) == SAP_OK);
   CHECK(g.problem.spin == NULL && g.problem.n_contacts == 6);

@@ -1,4 +1,4 @@
-/* Errors as one line of text, and the defaults to begin with. */
+/* Tests errors as one line of text, and the defaults. */
 #include <math.h>
 #include <string.h>
 

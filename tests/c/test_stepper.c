@@ -1,5 +1,5 @@
-/* The stepper on the model of model.h: a step is gather, regularize, solve and scatter, to the last
- * bit; what keeps it from being taken writes nothing. */
+/* Tests the stepper on the model of model.h: a step is gather, regularize, solve and scatter, to
+ * the last bit; a step that fails writes nothing. */
 #include "counter.h"
 #include "model.h"
 #include "step/scatter.h"
@@ -19,7 +19,7 @@ static sap_step_arrays arrays_of(const struct model *m, const struct list *l, st
                            .efc_force = o->efc_force};
 }
 
-/* a mass on the floor, two trees that touch */
+/* Makes a mass on the floor and two trees that touch. */
 static void make(struct model *m, struct list *l, uint64_t *seed) {
   make_model(m, seed);
   make_list(l);
@@ -34,7 +34,7 @@ static sap_stepper *stepper_of(const struct model *m, const sap_allocator *alloc
   return stepper;
 }
 
-/* the parts that a step is made of, one by one */
+/* Takes the parts of a step one by one. */
 static void step_by_hand(const struct model *m, const struct list *l, struct outputs *o) {
   struct sap_gather g;
   sap_solver *solver;
@@ -242,7 +242,7 @@ static void wrong_arguments_are_named(void) {
   sap_stepper_destroy(NULL);
 }
 
-/* every allocation fails in turn; after a first step there is none */
+/* Every allocation fails in turn; later steps allocate nothing. */
 static void memory_is_given_back(void) {
   uint64_t seed = 5;
   struct model m;

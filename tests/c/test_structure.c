@@ -1,4 +1,5 @@
-/* Where H and its factor have blocks: a star of trees, and what an allocation that fails leaves. */
+/* Tests the blocks of H and its factor: a star of trees, and the state after a failed
+ * allocation. */
 #include "problem/graph/structure.h"
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Threads: every task of a loop runs once, whoever is there to run it. */
+/* Tests threads: every task of a loop runs once, for any number of threads. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdatomic.h>
@@ -26,8 +26,9 @@ int __wrap_sap_thread_start(struct sap_thread *thread, void (*run)(void *), void
 enum { MOST_TASKS = 1000 };
 
 struct tally {
-  int32_t runs[MOST_TASKS]; /* of each task: plain numbers, each written by one thread at a time */
-  int32_t thread[MOST_TASKS]; /* that ran it last */
+  int32_t
+      runs[MOST_TASKS]; /* runs of each task: plain numbers, each written by one thread at a time */
+  int32_t thread[MOST_TASKS]; /* thread that ran the task last */
 };
 
 static void count_task(void *context, int32_t task, int32_t thread) {

@@ -1,5 +1,5 @@
-/* Solutions of problems with torsional and rolling friction, beside contacts of three rows and
- * clamped rows, against the law in long double. */
+/* Tests solutions of problems with torsional and rolling friction, beside contacts of three rows
+ * and clamped rows, against the law in long double. */
 #include "solver/solver_object.h"
 #include "spin_scene.h"
 #include "torsional.h"
@@ -43,7 +43,8 @@ static struct exact_law law_of(int32_t i, int32_t k, const sap_solution *solutio
   return law;
 }
 
-/* contacts alone, with convex friction or with the bounds that a solution's normal impulses give */
+/* Evaluates only contacts, with convex friction or with the bounds of a solution's normal
+ * impulses. */
 static void evaluate_contacts(const double *v, const sap_solution *solution) {
   static double rows[6][NV];
   const double *J = scene.J, *J_spin = spin_J;
@@ -83,7 +84,7 @@ static void evaluate_contacts(const double *v, const sap_solution *solution) {
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* what contacts bring to cost, gradient and Hessian: all there is minus that without them */
+/* The part of contacts in cost, gradient and Hessian is the total minus that without contacts. */
 static void contacts_are_those_of_the_definition(void) {
   uint64_t seed = 81;
   static double v[NV], gradient[2][NV], hessian[2][NV * NV];

@@ -1,5 +1,6 @@
-/* The law of torsional and rolling friction, on every instruction set, for the convex cone and with
- * bounds: against its definition in long double, and what its parts promise to the solver. */
+/* Tests the law of torsional and rolling friction, on every instruction set, for the convex cone
+ * and with bounds, against its definition in long double, and the properties that the solver
+ * needs. */
 #include <float.h>
 #include <math.h>
 
@@ -61,7 +62,7 @@ static struct exact_law law_of(int32_t i) {
   return law;
 }
 
-/* the six rows of a pair, or a place of each */
+/* Gathers the six rows of a pair. */
 static void gather(int32_t i, double *const x[3], double x_c[6]) {
   for (int r = 0; r < 6; ++r) {
     x_c[r] = x[r % 3][i + r / 3];
@@ -102,7 +103,7 @@ static void check_law(const struct sap_law_loops *loops, sap_friction friction) 
   const double sum = loops->evaluate(&pool, 0, PLACES);
   long double total = 0;
   for (int32_t i = 0; i < PLACES; i += 2) {
-    /* where the bound follows it is held while G is found */
+    /* G takes a bound that follows v as fixed */
     const struct exact_law law = law_of(i);
     double v_c[6], gamma[6], G[6][6];
     gather(i, pool.v_c, v_c);
@@ -297,7 +298,7 @@ static void check_blend(const struct sap_law_loops *loops, sap_friction friction
 
 static void blended_hessians_lie_between_zero_and_stiction(void) { for_all_sets(check_blend); }
 
-/* where the dual is what was found, nothing changes: gamma' = gamma at dv_c = 0 */
+/* The dual of the last evaluation changes nothing: gamma' = gamma at dv_c = 0. */
 static void check_fixed_point(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 95;
   fill(loops, friction, &seed);
@@ -479,7 +480,7 @@ static void check_complementarity(const struct sap_law_loops *loops, sap_frictio
 
 static void complementarity_adds_magnitudes(void) { for_all_sets(check_complementarity); }
 
-/* what derive() refuses are constants that sap_problem_check() refuses */
+/* derive() refuses the constants that sap_problem_check() refuses. */
 static void check_rules(const struct sap_law_loops *loops, sap_friction friction) {
   static const double wrong[] = {-1, NAN, INFINITY, 1e200};
   uint64_t seed = 99;

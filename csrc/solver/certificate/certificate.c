@@ -6,8 +6,8 @@
 #include "problem/problem_check.h"
 #include "problem/products/round_off.h"
 
-/* adds |S g|^2 and | |S| e |^2 of one tree, S = U^-1. |S| e from S itself: a recurrence over U with
- * signs dropped would be useless for long chains. */
+/* Adds |S g|^2 and | |S| e |^2 of one tree, S = U^-1. |S| e uses S itself: a recurrence over U
+ * without signs would be useless for long chains. */
 static void add_tree(const struct sap_vector_loops *loops, int32_t n, const double *A,
                      const uint64_t *strips, const double *S, const double *dw,
                      const double *gradient, double *e, struct sap_norms *norms) {
@@ -16,7 +16,7 @@ static void add_tree(const struct sap_vector_loops *loops, int32_t n, const doub
   loops->add_norms(n, strips, S, gradient, e, norms);
 }
 
-/* the same for all velocities of a reduced tree, from the part that stays */
+/* Does the same for all velocities of a reduced tree, from those that remain. */
 static void add_reduced(const struct sap_vector_loops *loops, const struct sap_reduced_tree *tree,
                         const uint64_t *strips, const double *S, const double *gradient,
                         const double *e, struct sap_norms *norms) {
@@ -41,7 +41,7 @@ double sap_bound_error(struct sap_workspace *w, const struct sap_island *island)
   return sqrt(w->norms.bound);
 }
 
-/* past the trees from `node` on whose blocks are diagonal */
+/* Returns the first node from `node` on with a block that is not diagonal. */
 static int32_t skip_diagonal(const struct sap_workspace *w, int32_t node, int32_t end) {
   while (node < end && !w->dense[node] && !w->reduced[node]) {
     ++node;
@@ -49,7 +49,7 @@ static int32_t skip_diagonal(const struct sap_workspace *w, int32_t node, int32_
   return node;
 }
 
-/* the norms over the tree at a position, whose block is not diagonal */
+/* Adds the norms of the tree at a position; its block is not diagonal. */
 static void add_node(const struct sap_workspace *w, int32_t node, struct sap_norms *norms) {
   const struct sap_vector_loops *loops = w->plan->vectors;
   const struct sap_graph *graph = &w->plan->graph;
@@ -67,7 +67,7 @@ static void add_node(const struct sap_workspace *w, int32_t node, struct sap_nor
 
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const int32_t *scalar = w->plan->graph.tree.node_scalar, end = island->node_end;
-  struct sap_norms norms = w->norms; /* where all blocks are diagonal */
+  struct sap_norms norms = w->norms; /* complete if all blocks are diagonal */
   if (skip_diagonal(w, island->node_begin, end) < end) {
     norms = (struct sap_norms){0, 0};
     for (int32_t i = island->node_begin; i < end;) {

@@ -9,7 +9,7 @@ void sap_arnoldi_begin(struct sap_arnoldi *k, const struct sap_island *island, d
   k->t[0] = length;
 }
 
-/* turns the plane of entries k and k + 1 of a column */
+/* Rotates the plane of two successive entries h of a column. */
 static void rotate(const double turn[2], double *h) {
   const double a = h[0], b = h[1];
   h[0] = turn[0] * a + turn[1] * b;

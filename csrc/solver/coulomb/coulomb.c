@@ -8,11 +8,11 @@
 #include "solver/coulomb/krylov.h"
 #include "solver/coulomb/part.h"
 
-/* Iterations without a decrease before a fixed-point step, a convex solve with the bounds of
- * friction held; and such steps in a row. */
+/* Iterations without a decrease before a fixed-point step (a convex solve with fixed bounds), and
+ * upper limit of such steps in a row. */
 enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
 
-/* Reasons for which the search ends. */
+/* Reasons for the end of the search. */
 enum search_end {
   GOES_ON,
   INTERRUPTED,     /* the caller asked for it */
@@ -41,15 +41,15 @@ static const sap_outcome outcome_of[N_ENDS] = {
 /* The memory of an iteration. */
 struct progress {
   struct sap_step step;
-  double best;           /* least e_c so far: that of w->kept */
-  double best_norm;      /* |D r| of w->kept */
-  double reference_norm; /* |D r| at its last decrease by a tenth */
+  double best;           /* least e_c so far, at the best iterate w->kept */
+  double best_norm;      /* |D r| at the best iterate, sqrt(J) */
+  double reference_norm; /* |D r| at its last decrease by a tenth, sqrt(J) */
   int stagnation;        /* iterations since then; STAGNATION after a direction that led up */
-  int fixed_point_steps; /* in a row */
-  int bounded;           /* 1 where the round-off of the last evaluation has a bound */
+  int fixed_point_steps; /* fixed-point steps in a row */
+  int bounded;           /* 1: the round-off of the last evaluation has a bound */
   int restarted;         /* 1 after the restart from convex friction */
-  int predicts;          /* 1 where the last direction tells of the next one */
-  double norm_before;    /* |D r| of the iterate before the last step */
+  int predicts;          /* 1: the last direction gives a prediction for the next one */
+  double norm_before;    /* |D r| before the last step, sqrt(J) */
   enum sap_precision precision;
 };
 
@@ -61,13 +61,13 @@ static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_
   return sap_evaluate(w, island, SAP_FRICTION_COULOMB);
 }
 
-/* Will the factorization of the iteration before do for the last step, as in newton.c? */
+/* Is the previous factorization enough for the last step, as in newton.c? */
 static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
   return before->predicts && before->step.alpha == 1 &&
          gradient * gradient <= 0.5 * tolerance * before->norm_before;
 }
 
-/* (H + J^T U J) dv = -r; -1, or the position of the node at which H broke down */
+/* Solves (H + J^T U J) dv = -r. Returns -1, or the position of the node at which H broke down. */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, struct progress *before,
                               struct sap_stopwatch *watch, struct sap_newton_result *result) {
@@ -91,8 +91,8 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   return node;
 }
 
-/* The full step where |D r| falls by a tenth or more; else to the minimum along dv of the cost with
- * the bounds held at those of the iterate. alpha is 0 where dv does not descend in it. */
+/* Takes the full step if |D r| falls by a tenth or more. Otherwise it minimises along dv the cost
+ * with the bounds fixed at those of the iterate; alpha is 0 if dv does not descend in it. */
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
                                const sap_settings *settings, struct sap_evaluation *now) {
   static const double share = 0.9;
@@ -116,9 +116,9 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   return step;
 }
 
-/* The first step, where the guess is poor: all the way to the minimiser of the quadratic in which
- * every touching contact sticks. 0 where it is not taken, or leads away from a guess that is
- * fair. */
+/* Takes the stick start as the first step if the guess is poor: the full step to the minimiser of
+ * the quadratic with every touching contact sticking. Returns 0 if it is not taken, or leads away
+ * from a fair guess. */
 static int start_from_stick(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, struct progress *before,
                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
@@ -134,7 +134,7 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   }
   const struct sap_evaluation guess = result->last;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
-  sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* what sticks is not coupled */
+  sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* sticking contacts are not coupled */
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
   if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
@@ -146,7 +146,7 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   return 1;
 }
 
-/* after an iteration that led to this |D r| */
+/* Updates the progress after an iteration that led to this |D r|. */
 static void note(struct progress *before, double gradient) {
   const int falls = gradient < 0.9 * before->reference_norm, leads_up = !(before->step.alpha > 0);
   before->reference_norm = falls ? gradient : before->reference_norm;
@@ -154,18 +154,18 @@ static void note(struct progress *before, double gradient) {
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
-/* A convex solve that the search falls back on. */
+/* A convex solve that serves as a fallback of the search. */
 struct detour {
-  sap_friction friction; /* its law */
-  uint8_t fallback;      /* its bit of enum sap_fallback */
+  sap_friction friction; /* law of friction */
+  uint8_t fallback;      /* bit of enum sap_fallback */
 };
 
 static const struct detour hold_bounds = {SAP_FRICTION_LAGGED, SAP_FALLBACK_BOUNDS_HELD};
 static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_RESTART};
 
-/* Where iterations bring too little: one convex solve with the bounds of the iterate or, where
- * these bring nothing, once, the minimiser with convex friction, as exact as the solution is
- * wanted. The search goes on from where it ends. */
+/* Runs a convex solve after iterations without progress. Its bounds are those of the iterate. If
+ * such solves bring nothing, it finds once the minimiser with convex friction, to the tolerance of
+ * the solution. The search continues from its result. */
 static void take_detour(struct sap_workspace *w, const struct sap_island *island,
                         const sap_settings *settings, struct progress *before,
                         struct sap_newton_result *result) {
@@ -184,7 +184,7 @@ static void take_detour(struct sap_workspace *w, const struct sap_island *island
   before->restarted |= restarts;
 }
 
-/* Keeps the iterate where it is the best, and says whether it is the last one. */
+/* Saves the iterate if it is the best, and returns whether it is the last one. */
 static enum search_end visit(struct sap_workspace *w, const struct sap_island *island,
                              const sap_settings *settings, struct progress *before,
                              struct sap_newton_result *result) {
@@ -215,7 +215,7 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
                                                                                   : GOES_ON;
 }
 
-/* away from convergence the best iterate counts, and nothing that steps have summed up */
+/* Concludes the search. Without convergence the result is the best iterate, evaluated anew. */
 static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      const sap_settings *settings, const struct progress *before,
                      enum search_end end, struct sap_newton_result *result) {
@@ -233,7 +233,7 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
   sap_bound_error(w, island);
 }
 
-/* Takes one iteration: the sticking start, or Newton's step. */
+/* Takes one iteration: the stick start, or Newton's step. */
 static enum search_end take_step(struct sap_workspace *w, const struct sap_island *island,
                                  const sap_settings *settings, struct progress *before,
                                  struct sap_stopwatch *watch, struct sap_newton_result *result) {
@@ -255,7 +255,7 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
   return GOES_ON;
 }
 
-/* A step, or a detour where the steps bring too little. */
+/* Takes a step, or a detour if the steps make too little progress. */
 static enum search_end go_on(struct sap_workspace *w, const struct sap_island *island,
                              const sap_settings *settings, struct progress *before,
                              struct sap_stopwatch *watch, struct sap_newton_result *result) {

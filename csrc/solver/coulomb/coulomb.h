@@ -1,38 +1,39 @@
-/* Coulomb's friction: b = mu gamma_n of the disk law (disk.h) at the velocity that is looked for.
+/* Solves an island with Coulomb's friction: the disk law (disk.h) with b = mu gamma_n at the
+ * solution.
  *
- * With the impulses gamma(v) of the disk law whose bounds follow from v, solves
+ * With the impulses gamma(v) of the disk law, at bounds that follow from v, it solves
  *
  *     r(v) = A (v - v*) - J^T gamma(v) = 0
  *
- * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on
- * the normal velocity and not the other way round, and the matrix H + J^T U J of krylov.h is
- * not symmetric. The full step is taken where |D r| falls; else the step goes to the minimum,
- * along the same direction, of the convex cost with the bounds held at those of the iterate. So
- * far from the solution costs are compared, which stiff contacts that come and go do not upset
- * as they do gradients; near to it the steps are full, and converge fast. Where eight
- * iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held for one convex
- * solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
- * nothing, once, from the minimiser with convex friction.
+ * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
+ * normal velocity and not the other way round, so that the matrix H + J^T U J of krylov.h is not
+ * symmetric. The step is full where |D r| falls. Otherwise it minimises, along the same direction,
+ * the convex cost with the bounds fixed at those of the iterate. So steps far from the solution
+ * compare costs, which are less sensitive than gradients to stiff contacts that open and close;
+ * steps near it are full and converge fast. If eight iterations do not lower |D r| by a tenth, or
+ * dv leads up, one convex solve with fixed bounds follows: a step of the fixed point
+ * b = mu gamma_n(b). After eight such steps without success the search restarts, once, from the
+ * minimiser with convex friction.
  *
- * The first step is the whole of Newton's sticking start (newton.c), unless the guess is close
- * already, or fair and that leads away: where contacts stick all laws of friction are one, and what
- * is predicted of friction there turns the next direction. Small components come here only where
- * the Delassus problem of their impulses (dense.h) leads nowhere. Nothing but
- * the velocity is remembered from one solve to the next. |D r| over the scale of (20) is e_c, and
- * (20) the criterion; short of it the iterate with the least e_c is the result.
+ * The first step is the full step of Newton's stick start (newton.c), unless the guess is close, or
+ * it is fair and that step leads away. Where contacts stick, all laws of friction agree, and the
+ * prediction of friction there improves the next direction. Small components come here only if
+ * their Delassus problem (dense.h) fails. Only the velocity passes from one solve to the next.
+ * e_c is |D r| over the scale of (20), and (20) is the criterion. If it is not met, the iterate
+ * with the least e_c is the result.
  *
- * A solution exists. The minimiser v(b) with bounds b held follows them continuously, and since
- * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n: b -> mu
- * gamma_n(v(b)) takes a box into itself, and has a fixed point (Brouwer). With R -> 0 gamma_n
- * may grow without bound: the rigid problem may have no solution (Painleve). There may be
- * several, and nothing is proved of the approach to one of them. What is proved of the result
- * is that it solves the convex problem with its bounds held, see certificate.h. */
+ * A solution exists. The minimiser v(b) with fixed bounds b depends on them continuously, and since
+ * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n. So
+ * b -> mu gamma_n(v(b)) maps a box into itself, and has a fixed point (Brouwer). With R -> 0
+ * gamma_n may grow without bound: the rigid problem may have no solution (Painleve). There may be
+ * several solutions, and no proof of convergence is known. The certificate proves that the result
+ * solves the convex problem with its bounds fixed, see certificate.h. */
 #ifndef SAPWOOD_SOLVER_COULOMB_COULOMB_H
 #define SAPWOOD_SOLVER_COULOMB_COULOMB_H
 
 #include "solver/newton/newton.h"
 
-/* as sap_newton() */
+/* Starts from w->v and leaves the result there, as sap_newton(). */
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings);
 

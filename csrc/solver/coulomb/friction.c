@@ -5,7 +5,7 @@
 #include "solver/coulomb/coulomb.h"
 #include "solver/coulomb/part.h"
 
-/* is there a contact whose bound the problem does not have? */
+/* Is there a contact without a bound in the problem? */
 static int has_unknown_bounds(const struct sap_workspace *w, int32_t i, int32_t end) {
   while (i < end && !isnan(w->pool.contact.given[i])) {
     ++i;
@@ -13,7 +13,7 @@ static int has_unknown_bounds(const struct sap_workspace *w, int32_t i, int32_t 
   return i < end;
 }
 
-/* places of contacts, which come before those of rows */
+/* Returns the end of the places of contacts, which come before those of rows. */
 static int32_t contacts_end(const struct sap_workspace *w, const struct sap_island *island) {
   int32_t end = island->triple_begin;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
@@ -22,7 +22,7 @@ static int32_t contacts_end(const struct sap_workspace *w, const struct sap_isla
   return end;
 }
 
-/* from bounds that follow v, to those of the problem where it has them */
+/* Replaces bounds that follow v by the bounds of the problem where it has them. */
 static void take_given(struct sap_workspace *w, int32_t begin, int32_t end) {
   const struct sap_contacts *contact = &w->pool.contact;
   for (int32_t i = begin; i < end; ++i) {
@@ -40,7 +40,7 @@ struct sap_evaluation sap_evaluate_bounded(struct sap_workspace *w,
   return sap_evaluate(w, island, w->plan->friction);
 }
 
-/* |D grad| with Coulomb's friction in place of that of the bounds held */
+/* Returns |D grad| with Coulomb's friction instead of fixed bounds. */
 static double coulomb_gradient(struct sap_workspace *w, const struct sap_island *island) {
   double *const *gamma = w->pool.dv_c;
   for (int r = 0; r < 3; ++r) {
@@ -72,7 +72,7 @@ static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap
     sap_settings rest = *settings;
     rest.friction = SAP_FRICTION_COULOMB;
     rest.relative_tolerance = fmax(settings->relative_tolerance, rough);
-    rest.max_iterations = sap_first_part(settings); /* the others for what will converge */
+    rest.max_iterations = sap_first_part(settings); /* leaves the others for the convex solve */
     result = sap_coulomb(w, island, &rest);
     take_given(w, island->triple_begin, end);
   }

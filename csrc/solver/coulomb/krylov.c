@@ -5,7 +5,7 @@
 
 #include "solver/coulomb/arnoldi.h"
 
-/* x_c <- U x_c; returns how many contacts slide and touch: of others, and of other laws, it is 0 */
+/* Computes x_c <- U x_c. Returns the number of contacts that slide and touch; U of others is 0. */
 static int32_t couple(struct sap_workspace *w, const struct sap_island *island,
                       double *const x_c[3]) {
   struct sap_pool view;
@@ -24,7 +24,7 @@ static int32_t couple(struct sap_workspace *w, const struct sap_island *island,
   return n;
 }
 
-/* y = H^-1 J^T U J x */
+/* Computes y = H^-1 J^T U J x. */
 static void apply(struct sap_workspace *w, const struct sap_island *island, const double *x,
                   double *y) {
   double *const *x_c = w->pool.dv_c;

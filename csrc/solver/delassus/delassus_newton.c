@@ -1,4 +1,4 @@
-/* compiled once per instruction set */
+/* This file is compiled once per instruction set. */
 #include "solver/delassus/delassus_newton.h"
 
 #include <math.h>
@@ -7,16 +7,16 @@
 #include "solver/delassus/delassus_step.h"
 #include "solver/delassus/natural_map.h"
 
-/* Rounds of Newton's steps, how many of them and of sweeps before them: none in the first round,
- * then twice as many in each. How often a step is halved, and by what it may miss before it is;
- * what may be left in the end. Sweeps bring more where there is torsion or rolling, and less from a
- * gamma that is near. */
+/* Limits of rounds, of sweeps in the second round (the first has none, later ones twice as many
+ * each), of Newton's steps per round, and of halvings of a step. `rises` is the growth of the
+ * residual that a step may have, `enough` the relative residual of the solution. Torsion needs
+ * fewer sweeps, and so does a gamma near the solution. */
 enum { ROUNDS = 5, SWEEPS = 4, TORSIONAL_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
 static const double rises = 5, enough = 1e-11;
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
-/* gamma += d for the entries from k on, and u with it */
+/* Adds d to the entries of gamma from k on, and updates u. */
 INLINE void change(const struct sap_impulses *p, int32_t k, const int32_t size, const double *d) {
   const double *column = p->W + (size_t)k * (size_t)p->ld;
   for (int32_t l = 0; l < size; ++l) {
@@ -38,7 +38,7 @@ static void move_to(const struct sap_impulses *p, int32_t k, double value) {
   }
 }
 
-/* W_tt + shift I as U^T D^-1 U, U with D as its diagonal */
+/* The factors of W_tt + shift I = U^T D^-1 U; U has D as its diagonal. */
 struct factor {
   double U[SAP_MOST_TANGENTIAL][SAP_MOST_TANGENTIAL], inverse[SAP_MOST_TANGENTIAL];
 };
@@ -61,7 +61,7 @@ INLINE void factor_tangential(const struct sap_impulses *p, const struct contact
   }
 }
 
-/* x = D U^-T x */
+/* Computes x = D U^-T x. */
 INLINE void solve_forward(const struct factor *f, const int32_t size, double *x) {
   for (int32_t k = 0; k < size; ++k) {
     const double share = f->inverse[k] * x[k];
@@ -71,7 +71,7 @@ INLINE void solve_forward(const struct factor *f, const int32_t size, double *x)
   }
 }
 
-/* x = U^-1 x */
+/* Computes x = U^-1 x. */
 INLINE void solve_backward(const struct factor *f, const int32_t size, double *x) {
   for (int32_t k = size; k-- > 0;) {
     for (int32_t j = k + 1; j < size; ++j) {
@@ -81,8 +81,8 @@ INLINE void solve_backward(const struct factor *f, const int32_t size, double *x
   }
 }
 
-/* the shift with which |(W_tt + shift I)^-1 b| would be the bound: a step of Newton's method on
- * 1/|z|, from z of no shift */
+/* Estimates the shift for which |(W_tt + shift I)^-1 b| is the bound, by a step of Newton's method
+ * on 1/|z| from z at shift 0. */
 INLINE double shift_of(const struct factor *f, const int32_t size, const double *z, double length,
                        double bound) {
   double x[SAP_MOST_TANGENTIAL], product = 0;
@@ -94,7 +94,8 @@ INLINE double shift_of(const struct factor *f, const int32_t size, const double 
   return length * length / product * (length - bound) / bound;
 }
 
-/* z = (W_tt + shift I)^-1 (W_tt gamma_t + u_t), the impulse that slides by u_t = shift z */
+/* Computes z = (W_tt + shift I)^-1 (W_tt gamma_t + u_t), the impulse that slides by u_t = shift
+ * z. */
 INLINE void slide_by(const struct sap_impulses *p, const struct contact *c, double shift,
                      double *z) {
   struct factor sliding;
@@ -110,9 +111,9 @@ INLINE void slide_by(const struct sap_impulses *p, const struct contact *c, doub
   solve_backward(&sliding, c->size, z);
 }
 
-/* The tangential impulse of a contact with all others held: that of sticking where it is small
- * enough, else one at the bound. Of slip alone, whose W_tt is about a multiple of I, that is a step
- * of the map; of torsion and rolling too, about the impulse that slides. */
+/* Finds the tangential impulse z of a contact with all others fixed. It is the sticking impulse if
+ * that is within the bound, otherwise an impulse at the bound. Without torsion W_tt is about a
+ * multiple of I, and a step of the natural map gives the latter; with torsion slide_by() does. */
 INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c, double bound,
                            double z[SAP_MOST_TANGENTIAL]) {
   const double *gamma = p->gamma + c->t, *u = p->u + c->t;
@@ -142,7 +143,7 @@ INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c
   }
 }
 
-/* the normal impulse of a contact with the others held, then the tangential one */
+/* Relaxes the normal impulse of a contact with the others fixed, then the tangential one. */
 INLINE void relax_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
   const double normal = p->gamma[c.n] + p->u[c.n] * c.inverse_n;
@@ -171,7 +172,7 @@ static void sweep(const struct sap_impulses *p) {
 
 /* ---- Newton's steps -------------------------------------------------------------------------- */
 
-/* gamma and u so much further along the step; what is left there */
+/* Moves gamma and u by alpha times the step. Returns the residual there. */
 static struct rest advance(const struct sap_impulses *p, double alpha) {
   const double *step = p->step, *du = p->step + p->ld;
   for (int32_t k = 0; k < p->ld; ++k) {
@@ -181,7 +182,7 @@ static struct rest advance(const struct sap_impulses *p, double alpha) {
   return find_rest(p);
 }
 
-/* The full step, unless it leaves much more than there was: then half of it or a quarter may be
+/* Takes the full step. If that increases the residual much, half of it or a quarter may be
  * better. */
 static struct rest take_step(const struct sap_impulses *p, double before) {
   struct rest best = advance(p, 1), now = best;
@@ -197,9 +198,9 @@ static struct rest take_step(const struct sap_impulses *p, double before) {
   return alpha == at ? now : advance(p, alpha - at);
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- the search ------------------------------------------------------------------------------ */
 
-/* u becomes that of gamma, and all is known that the map divides by; is there any gamma? */
+/* Sets u to its value at gamma, and prepares the map. Returns 1 if any gamma is not 0. */
 static int begin(struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p);
   int any = 0;
@@ -210,12 +211,12 @@ static int begin(struct sap_impulses *p) {
       any = 1;
     }
   }
-  p->factored[0] = -1; /* of no kind */
+  p->factored[0] = -1; /* no kind */
   return any;
 }
 
-/* Contacts that would slide, as all that touch do where there is no impulse yet, are taken as
- * sticking: most of those that a robot stands on do. */
+/* Makes all sliding contacts stick. Without impulses all touching contacts slide, but most contacts
+ * of a standing robot stick. */
 static void stick(const struct sap_impulses *p) {
   for (int32_t k = 0; k < p->first[p->n_contacts]; ++k) {
     if (p->kind[k] == SAP_KIND_SLIDES) {

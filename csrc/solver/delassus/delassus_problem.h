@@ -1,4 +1,5 @@
-/* Contacts with Coulomb's friction, and clamped rows, by their impulses alone:
+/* The Delassus problem states contacts with Coulomb's friction, and clamped rows, in their
+ * impulses:
  *
  *     u = u_0 - W gamma
  *     contacts   0 <= gamma_n perp -u_n >= 0;   |gamma_t| <= mu gamma_n, u_t = lambda gamma_t with
@@ -6,11 +7,11 @@
  *     rows       gamma = clamp(gamma + u, lower, upper)
  *
  * gamma_t has two components, or up to five where a contact resists torsion and rolling, in the
- * units of constraints/wide.h, in which the cone is circular.
+ * units of constraints/laws/torsional.h, which make the cone circular.
  *
- * W (m, m), symmetric and positive definite, has R on its diagonal: u is what the velocity lacks.
- * Both lines say that gamma is a fixed point of the natural map: with z = gamma + s^-1 u, s > 0
- * taken from the diagonal,
+ * The Delassus operator W (m, m) is symmetric and positive definite, and includes R on its
+ * diagonal. Both lines say that gamma is a fixed point of the natural map: with z = gamma + s^-1 u
+ * and s > 0 from the diagonal of W,
  *
  *     gamma_n = max(z_n, 0),   gamma_t = min(mu gamma_n/|z_t|, 1) z_t,   gamma = clamp(z, lower,
  *     upper) */
@@ -19,48 +20,49 @@
 
 #include <stdint.h>
 
-/* loops go over so many at once, and past m */
+/* Loops process so many entries at once, and run past m. */
 enum { SAP_IMPULSES_CHUNK = 8 };
 
-/* components of gamma_t */
+/* largest number of components of gamma_t */
 enum { SAP_MOST_TANGENTIAL = 5 };
 
-/* of a contact that slides: t = z_t/|z_t|, mu gamma_n/|z_t|, and dgamma along t less mu dgamma_n */
+/* A sliding contact: t = z_t/|z_t|, share = mu gamma_n/|z_t|, and e = t^T dgamma_t - mu
+ * dgamma_n. */
 struct sap_slide {
   double t[SAP_MOST_TANGENTIAL], share, e;
 };
 
 struct sap_impulses {
-  int32_t n_contacts, n_rows; /* unknowns: those of each contact, then one of each row */
-  int32_t *first;        /* (n_contacts + 1) of a contact: gamma_t from here on, last gamma_n */
-  int32_t ld;            /* of W, which is column-major: sap_impulses_stride(m) */
-  double *W;             /* (ld, m), finite behind row m too */
-  double *u;             /* (ld) u_0, on return u; anything finite behind m */
+  int32_t n_contacts, n_rows; /* unknowns of all contacts come first, then one per row */
+  int32_t *first;        /* (n_contacts + 1) first unknown of a contact: gamma_t, then gamma_n */
+  int32_t ld;            /* stride of W (column-major): sap_impulses_stride(m) */
+  double *W;             /* (ld, m) Delassus operator; finite behind row m too */
+  double *u;             /* (ld) in: u_0, out: u; finite behind m */
   double *mu;            /* (n_contacts) */
   double *lower, *upper; /* (n_rows) */
-  double *gamma;         /* (ld) in: 0, or what is near; out */
+  double *gamma;         /* (ld) in: 0 or an estimate, out: solution */
 
   /* scratch of the map and of sweeps (natural_map.h) */
-  double *diagonal, *inverse;    /* (ld) each: of W, and 1 over it */
-  double *trace, *inverse_trace; /* (n_contacts) each: of W_tt, and 1 over it */
+  double *diagonal, *inverse;    /* (ld) each: diagonal of W, reciprocals */
+  double *trace, *inverse_trace; /* (n_contacts) each: trace of W_tt, reciprocal */
   double *before;                /* (2, m) gamma and u before Newton's steps */
-  double *lack;                  /* (ld) what is left of the map */
-  struct sap_slide *slide;       /* (n_contacts) of those that slide */
+  double *lack;                  /* (ld) residual s (map(gamma) - gamma) */
+  struct sap_slide *slide;       /* (n_contacts) entries of sliding contacts */
 
   /* scratch of Newton's steps (delassus_step.h) */
-  int8_t *kind, *factored; /* (m) each: of unknowns, now and as they were factored */
+  int8_t *kind, *factored; /* (m) each: kind of an unknown, now and when it was factored */
   int32_t n_free, n_sliding;
-  int32_t *listed; /* (m + 1) the free unknowns, those that slide, those that are held */
-  double *panel;   /* (ld, m) at its own stride: the factor of the free ones, rows of both */
+  int32_t *listed; /* (m + 1) free unknowns, then sliding, then fixed ones */
+  double *panel;   /* (ld, m) at its own stride: factor of the free ones, rows of both */
   double *K;       /* (n_sliding, n_sliding) at its own stride */
-  int32_t *slides; /* (n_contacts) which ones do, as they were factored */
+  int32_t *slides; /* (n_contacts) sliding contacts, when they were factored */
   int32_t n_slides;
-  double *system;   /* the equations of those that slide, by row, with their right hand side */
-  double *solution; /* (m) in the order of the list */
-  double *step;     /* (2, ld) the step, and what it changes of u */
+  double *system;   /* equations of sliding contacts, by row, with right-hand side */
+  double *solution; /* (m) in the order of `listed` */
+  double *step;     /* (2, ld) step of gamma; change of u */
 };
 
-/* room for m unknowns and one more */
+/* Returns the stride for m unknowns and one more. */
 static inline int32_t sap_impulses_stride(int32_t m) {
   return (m + SAP_IMPULSES_CHUNK) & ~(SAP_IMPULSES_CHUNK - 1);
 }

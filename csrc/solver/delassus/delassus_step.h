@@ -1,22 +1,22 @@
-/* Newton's step on the natural map, for files that are compiled once per instruction set.
+/* Takes Newton's step on the natural map, for files that are compiled once per instruction set.
  *
- * Unknowns that are held change by what they lack. Those that are free, all of contacts that stick
- * among them, ask for W dgamma = lack, which is symmetric: Cholesky eliminates them. What is left
- * is the problem of the contacts that slide, with
+ * Fixed unknowns change by their residual. Free unknowns, among them all of sticking contacts, obey
+ * W dgamma = residual, which is symmetric: Cholesky eliminates them. The remaining problem of the
+ * sliding contacts has the Schur complement
  *
  *     K = W_ss - W_sf W_ff^-1 W_fs
  *
- * for W, whose equations are few and not symmetric. While the same unknowns are free, slide and are
- * held the factor and K stay. */
+ * in place of W. Its equations are few and not symmetric. The factor and K stay valid while the
+ * active set does: the free, the sliding and the fixed unknowns. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_DELASSUS_STEP_H
 #define SAPWOOD_SOLVER_DELASSUS_DELASSUS_STEP_H
 
 #include "solver/delassus/elimination.h"
 #include "solver/delassus/natural_map.h"
 
-/* ---- what is factored ------------------------------------------------------------------------ */
+/* ---- factorization --------------------------------------------------------------------------- */
 
-/* appends the unknowns of a kind to the n that are listed; returns how many there are then */
+/* Appends the unknowns of a kind to the n listed ones. Returns their new number. */
 static int32_t list_kind(const struct sap_impulses *p, int8_t kind, int32_t n) {
   for (int32_t k = 0, m = sap_impulses_size(p); k < m; ++k) {
     p->listed[n] = k;
@@ -36,12 +36,12 @@ static void list_unknowns(struct sap_impulses *p) {
   memcpy(p->factored, p->kind, (size_t)sap_impulses_size(p));
 }
 
-/* stride of the panel, whose last row is a right-hand side, and of K */
+/* Returns the stride of the panel, which ends with the row of a right-hand side. */
 static int32_t panel_stride(const struct sap_impulses *p) {
   return sap_impulses_stride(p->n_free + p->n_sliding);
 }
 
-/* W of what is free and, below, of what slides beside it, above x */
+/* Fills the panel with the columns of W for free unknowns: free rows, sliding rows, then x. */
 static void fill_panel(const struct sap_impulses *p, const double *x) {
   const int32_t m = sap_impulses_size(p), n_free = p->n_free, n = n_free + p->n_sliding;
   const int32_t ld = panel_stride(p);
@@ -60,8 +60,8 @@ static void fill_panel(const struct sap_impulses *p, const double *x) {
   }
 }
 
-/* Factors what is free and finds K. From what the free ones lack and the sliding ones are brought,
- * x, to L^-1 x and what is left for those that slide. */
+/* Factors W_ff and finds K. Replaces the right-hand side x of free and sliding unknowns by L^-1 x
+ * and the remainder for the sliding ones. */
 static int factor_free(struct sap_impulses *p, double *x) {
   const int32_t n_free = p->n_free, n_sliding = p->n_sliding, n = n_free + n_sliding;
   const int32_t ld = panel_stride(p), ld_K = sap_impulses_stride(n_sliding);
@@ -97,7 +97,7 @@ static int factor_free(struct sap_impulses *p, double *x) {
 
 /* ---- contacts that slide --------------------------------------------------------------------- */
 
-/* y -= a x, in whole vectors */
+/* Computes y -= a x, in whole vectors. */
 INLINE void subtract(int32_t n, double a, const double *restrict x, double *restrict y) {
   for (int32_t i = 0; i < n; i += SAP_IMPULSES_CHUNK) {
     for (int32_t j = i; j < i + SAP_IMPULSES_CHUNK; ++j) {
@@ -106,14 +106,15 @@ INLINE void subtract(int32_t n, double a, const double *restrict x, double *rest
   }
 }
 
-/* gamma_t = mu gamma_n t, t = z_t/|z_t|, times s: rows, with their right hand side, that were those
- * of sticking; the contact's own entries begin at column `first` */
+/* Turns the rows of a sticking contact, with their right-hand side, into those of a sliding one:
+ * gamma_t = mu gamma_n t, t = z_t/|z_t|, times s. The contact's own entries begin at column
+ * `first`. */
 INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, double *rows,
                   int32_t ld, int32_t first) {
   const struct contact c = contact_at(p, i, size);
   const double share = p->slide[i].share, *t = p->slide[i].t;
   double *along = p->step;
-  /* share (I - t t^T) of them */
+  /* rows <- share (I - t t^T) rows */
   memset(along, 0, (size_t)ld * sizeof *along);
   for (int32_t k = 0; k < size; ++k) {
     subtract(ld, -t[k], rows + (size_t)k * (size_t)ld, along);
@@ -133,9 +134,9 @@ INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, d
   }
 }
 
-/* Where friction has two components that along t follows from gamma_n alone, dgamma_t = t (mu
- * dgamma_n + e) + c dy with c across t: of the three equations, dy and dgamma_n are left. Writes
- * their two rows from those of K at `from`, with the right hand side behind n entries. */
+/* With two components of friction the one along t follows from gamma_n: dgamma_t = t (mu dgamma_n +
+ * e) + c dy with c across t. The unknowns dy and dgamma_n remain. Writes their two rows from those
+ * of K at `from`, with the right-hand side behind n entries. */
 INLINE void slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int32_t ld,
                          const double *from, int32_t first, double *rows) {
   const struct contact c = contact_at(p, i, SLIP);
@@ -154,8 +155,8 @@ INLINE void slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int
   slide->e = (t[0] * lack[0] + t[1] * lack[1]) * c.inverse_s;
 }
 
-/* the entries of a row for what is left as unknown of a contact that slides, in place of those for
- * all of it; returns what it has on the right hand side besides */
+/* Replaces a row's three entries of a sliding contact by two, for dy and dgamma_n. Returns the part
+ * to subtract from the right-hand side. */
 INLINE double reduce(const struct sap_slide *slide, double mu, const double *from, double *to) {
   const double along = slide->t[0] * from[0] + slide->t[1] * from[1];
   const double across = slide->t[0] * from[1] - slide->t[1] * from[0];
@@ -164,7 +165,7 @@ INLINE double reduce(const struct sap_slide *slide, double mu, const double *fro
   return along * slide->e;
 }
 
-/* rows of what is left as unknown, at its own stride; returns how many */
+/* Writes the reduced rows of all sliding contacts, at their own stride. Returns their number. */
 static int32_t reduce_sliding(const struct sap_impulses *p) {
   const int32_t n = p->n_sliding, ld = sap_impulses_stride(n);
   int32_t n_rows = 0;
@@ -205,7 +206,7 @@ static int32_t reduce_sliding(const struct sap_impulses *p) {
   return n_rows;
 }
 
-/* from what is left as unknown, in front of x, to all that slides */
+/* Expands the reduced unknowns at the front of x to all sliding unknowns. */
 static void expand_sliding(const struct sap_impulses *p, int32_t n_rows, double *x) {
   for (int32_t s = p->n_slides - 1, k = p->n_sliding; s >= 0; --s) {
     const int32_t i = p->slides[s], size = tangential(p, i);
@@ -224,7 +225,7 @@ static void expand_sliding(const struct sap_impulses *p, int32_t n_rows, double 
   }
 }
 
-/* x (n_sliding): from what the free ones and the held ones bring of W dgamma, to dgamma */
+/* Solves for the sliding unknowns: x (n_sliding) is their right-hand side, then their dgamma. */
 static int solve_sliding(const struct sap_impulses *p, double *x) {
   const int32_t n = p->n_sliding, ld = sap_impulses_stride(n);
   for (int32_t k = 0; k < n; ++k) {
@@ -240,12 +241,12 @@ static int solve_sliding(const struct sap_impulses *p, double *x) {
 
 /* ---- the step ------------------------------------------------------------------------------- */
 
-/* what an unknown that is held lacks, where it was found with s */
+/* Returns the step of a fixed unknown: its residual over s. */
 static double held_step(const struct sap_impulses *p, int32_t k) {
   return k < p->first[p->n_contacts] ? -p->gamma[k] : p->lack[k] * p->inverse[k];
 }
 
-/* V vectors of y from row i on, less so many times the columns of W that are listed */
+/* Subtracts W x, for the listed columns of W, from V vectors of y from row i on. */
 INLINE void subtract_vectors(const int V, const struct sap_impulses *p, int32_t n,
                              const int32_t *listed, const double *x, int32_t i, double *y) {
   simd sum[4];
@@ -267,7 +268,7 @@ INLINE void subtract_vectors(const int V, const struct sap_impulses *p, int32_t 
   }
 }
 
-/* y -= W x, for the n entries of x that are listed */
+/* Computes y -= W x, for the n listed entries of x. */
 static void subtract_listed(const struct sap_impulses *p, int32_t n, const int32_t *listed,
                             const double *x, double *y) {
   int32_t i = 0, vectors = p->ld / SIMD_WIDTH;
@@ -283,7 +284,7 @@ static void subtract_listed(const struct sap_impulses *p, int32_t n, const int32
   }
 }
 
-/* the step, and what it changes of u; 0 where there is none */
+/* Finds the step and its change of u. Returns 0 if there is none. */
 static int find_step(struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p), ld = p->ld;
   double *step = p->step, *du = p->step + ld, *x = p->solution;
@@ -291,7 +292,7 @@ static int find_step(struct sap_impulses *p) {
   if (!is_factored) {
     list_unknowns(p);
   }
-  /* those that are held and lack something are listed last */
+  /* the list ends with fixed unknowns that have a residual */
   const int32_t n_free = p->n_free, n = n_free + p->n_sliding;
   int32_t n_all = n;
   for (int32_t k = 0; k < m && n < m; ++k) {

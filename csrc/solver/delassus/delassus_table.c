@@ -1,5 +1,5 @@
-/* What delassus_newton.c, which is compiled once per instruction set, has once: room, and which
- * variant of it a solver uses. */
+/* Carves the memory of a Delassus problem, and selects the variant of delassus_newton.c, which is
+ * compiled once per instruction set. */
 #include <stddef.h>
 
 #include "solver/delassus/delassus_newton.h"

@@ -1,9 +1,9 @@
-/* Gaussian elimination of a few dozen equations, for files that are compiled once per instruction
- * set.
+/* Solves a few dozen equations by Gaussian elimination, for files that are compiled once per
+ * instruction set.
  *
  * Rows follow each other at a stride of whole vectors, with the right-hand side behind their m
- * coefficients, anything finite behind that. A pivot is looked for only where little is left of the
- * diagonal. */
+ * coefficients and finite numbers behind that. Rows are exchanged only if little of the diagonal
+ * remains. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_ELIMINATION_H
 #define SAPWOOD_SOLVER_DELASSUS_ELIMINATION_H
 
@@ -12,8 +12,8 @@
 #include "linalg/isa.h"
 #include "solver/delassus/delassus_problem.h"
 
-/* of `row` and the n rows after it, the one with the largest entry in a column changes places with
- * it */
+/* Exchanges `row` with the row that has the largest entry in a column, among it and the n rows
+ * after it. */
 static inline void exchange(double *row, int32_t n, int32_t ld, int32_t column) {
   double *pivot = row;
   for (int32_t i = 1; i <= n; ++i) {
@@ -27,7 +27,7 @@ static inline void exchange(double *row, int32_t n, int32_t ld, int32_t column) 
   }
 }
 
-/* V vectors of each of the n rows after `row`, less so many times those of `row` itself */
+/* Subtracts multiples of V vectors of `row` from each of the n rows after it. */
 INLINE void subtract_row(const int V, int32_t n, double *row, int32_t ld, const double *times) {
   simd top[4];
   UNROLL
@@ -45,7 +45,7 @@ INLINE void subtract_row(const int V, int32_t n, double *row, int32_t ld, const 
   }
 }
 
-/* entries [begin, ld) of the n rows after `row` */
+/* Does the same for entries [begin, ld) of the n rows after `row`. */
 INLINE void subtract_rest(int32_t n, double *row, int32_t ld, int32_t begin, const double *times) {
   int32_t vectors = (ld - begin) / SIMD_WIDTH;
   for (; vectors >= 4; vectors -= 4, begin += 4 * SIMD_WIDTH) {
@@ -60,12 +60,13 @@ INLINE void subtract_rest(int32_t n, double *row, int32_t ld, int32_t begin, con
   }
 }
 
-/* what is left of a diagonal before a pivot is looked for */
+/* the remaining share of a diagonal below which rows are exchanged */
 static const double little = 1e-4;
 
-/* Few equations, n of V vectors each, in registers: pivots are blocks of two, those of a contact
- * that slides, and rows above them change too: two divisions less, and no way back. Returns 0, with
- * the rows as they were, where a block is so small that a pivot had better be looked for. */
+/* Solves n equations of V vectors each in registers. Pivots are blocks of two, one per sliding
+ * contact, and rows above them change too (Gauss-Jordan). This saves divisions and the back
+ * substitution. Returns 0, with the rows unchanged, if a block is so small that rows should be
+ * exchanged. */
 INLINE int solve_pairs(const int V, const int n, const double *rows, double *x) {
   simd row[6][SAP_IMPULSES_CHUNK / SIMD_WIDTH];
   UNROLL
@@ -114,7 +115,7 @@ INLINE int solve_pairs(const int V, const int n, const double *rows, double *x) 
   return 1;
 }
 
-/* the same for any n; 0 where it is not two, four or six */
+/* Does the same for any n. Returns 0 unless n is two, four or six. */
 INLINE int solve_few(int32_t n, const double *rows, double *x) {
   enum { V = SAP_IMPULSES_CHUNK / SIMD_WIDTH };
   switch (n) {
@@ -125,8 +126,8 @@ INLINE int solve_few(int32_t n, const double *rows, double *x) {
   }
 }
 
-/* The x (m) with a x = b for the m rows [a b], which are used up; 0 where there is none. `times`
- * (m) is room. */
+/* Solves a x = b, x (m), for the m rows [a b], which are overwritten. Returns 0 if there is no
+ * solution. `times` (m) is scratch. */
 INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double *x) {
   if (solve_few(m, rows, x)) {
     return 1;
@@ -150,7 +151,7 @@ INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double
     subtract_rest(n, row, ld, k & ~(SIMD_WIDTH - 1), times);
     row[k] = inverse;
   }
-  /* what is known longest comes first: the last entry found is waited for once */
+  /* the entries found first are subtracted first, so that the sum waits only for the last one */
   for (int32_t k = m - 1; k >= 0; --k) {
     const double *row = rows + (int64_t)k * ld;
     double rest = row[m];

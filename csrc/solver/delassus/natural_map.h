@@ -1,5 +1,5 @@
-/* The natural map of delassus_problem.h at gamma, for files that are compiled once per instruction
- * set. */
+/* Evaluates the natural map of delassus_problem.h at gamma, for files that are compiled once per
+ * instruction set. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_NATURAL_MAP_H
 #define SAPWOOD_SOLVER_DELASSUS_NATURAL_MAP_H
 
@@ -9,27 +9,27 @@
 #include "linalg/isa.h"
 #include "solver/delassus/delassus_problem.h"
 
-/* of an unknown, in p->kind: W dgamma = lack, where it is free to change; part of a contact that
- * slides; or at a bound, or of a contact that does not touch */
+/* The kind of an unknown, in p->kind. A free one obeys W dgamma = residual; a sliding one belongs
+ * to a sliding contact; a fixed one is at a bound or belongs to an open contact. */
 enum { SAP_KIND_FREE, SAP_KIND_SLIDES, SAP_KIND_HELD };
 
 static double clamp(double x, double lower, double upper) {
   return x < lower ? lower : x > upper ? upper : x;
 }
 
-/* components of most friction, whose loops have a known length */
+/* components of friction without torsion, the usual case; its loops have a known length */
 enum { SLIP = 2 };
 
-/* a contact: its unknowns, and what W has on the diagonal of its block */
+/* A contact: its unknowns and the diagonal of its block of W. */
 struct contact {
-  int32_t t, n, size; /* gamma_t from t on, of so many components, and gamma_n */
+  int32_t t, n, size; /* first unknown of gamma_t, gamma_n, components of gamma_t */
   double mu, W_n, inverse_n;
-  double s, inverse_s; /* of the tangential part: the trace, no less than its largest eigenvalue */
+  double s, inverse_s; /* trace of W_tt, at least its largest eigenvalue */
 };
 
 static double diagonal(const struct sap_impulses *p, int32_t k) { return p->diagonal[k]; }
 
-/* components of the friction of a contact */
+/* Returns the components of the friction of a contact. */
 static int32_t tangential(const struct sap_impulses *p, int32_t i) {
   return p->first[i + 1] - p->first[i] - 1;
 }
@@ -46,8 +46,8 @@ INLINE struct contact contact_at(const struct sap_impulses *p, int32_t i, const 
                           .inverse_s = p->inverse_trace[i]};
 }
 
-/* The diagonal of W with its reciprocals, which all else divides by; the entries behind the m of
- * gamma and of what is left of it, which loops over whole vectors go past, become 0 */
+/* Finds the diagonal of W and its reciprocals. Sets the entries of gamma and of the residual behind
+ * m to 0, since loops over whole vectors read them. */
 static void begin_map(struct sap_impulses *p) {
   const int32_t m = sap_impulses_size(p), ld = p->ld;
   for (int32_t k = 0; k < ld; ++k) {
@@ -76,7 +76,7 @@ INLINE double squares(const int32_t n, const double *x) {
   return sum;
 }
 
-/* s (map(gamma) - gamma) of a contact, of which kind its unknowns are, and how it slides */
+/* Finds the residual s (map(gamma) - gamma) of a contact, the kind of its unknowns and its slip. */
 INLINE void find_residual(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
   const int touches = p->gamma[c.n] + p->u[c.n] * c.inverse_n > 0;
@@ -108,7 +108,7 @@ INLINE void find_residual(const struct sap_impulses *p, int32_t i, const int32_t
          (size_t)size + 1);
 }
 
-/* what is left of the map at gamma: the largest of p->lack, and that over the largest s |gamma| */
+/* The residual at gamma: the largest entry, and that over the largest s |gamma|. */
 struct rest {
   double largest, share;
 };

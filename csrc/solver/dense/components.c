@@ -4,8 +4,8 @@
 
 #include "constraints/kinds/kinds.h"
 
-/* Most velocities. Of wider components without contacts the islands eliminate what no row moves,
- * which pays more. */
+/* Upper limits of velocities. In wider components without contacts the islands eliminate velocities
+ * that no row moves, which saves more. */
 enum { WIDEST = 64, WIDEST_WITH_CONTACTS = 128 };
 
 static void carve(void *context, struct sap_arena *arena) {
@@ -23,7 +23,7 @@ static void carve(void *context, struct sap_arena *arena) {
 
 /* ---- components ------------------------------------------------------------------------------ */
 
-/* the first tree of what t has been joined with so far */
+/* Returns the first tree of the trees that t has been joined with so far. */
 static int32_t first_of(int32_t *first, int32_t t) {
   while (first[t] != t) {
     t = first[t] = first[first[t]];
@@ -31,7 +31,7 @@ static int32_t first_of(int32_t *first, int32_t t) {
   return t;
 }
 
-/* the trees of n constraints */
+/* Joins the trees of n constraints. */
 static void join(int32_t *first, int32_t n, const int32_t *tree_a, const int32_t *tree_b) {
   for (int32_t i = 0; i < n; ++i) {
     if (tree_b[i] >= 0) {
@@ -61,7 +61,7 @@ static void find_first(const struct sap_components *c, const sap_problem *proble
 
 /* ---- constraints ----------------------------------------------------------------------------- */
 
-/* rows and contacts of each component, one place late */
+/* Counts rows and contacts of each component, at the place after its own. */
 static void count_constraints(const struct sap_components *c, const sap_problem *problem) {
   int32_t *row = c->row_begin, *contact = c->contact_begin;
   const size_t n = (size_t)c->n_trees;
@@ -91,7 +91,7 @@ static void count_constraints(const struct sap_components *c, const sap_problem 
   }
 }
 
-/* Are the contacts such as dense_contacts.h is for, but for their numbers and cores? */
+/* Can dense_contacts.h solve the contacts, apart from their numbers and cores? */
 static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
   const sap_spin *spin = problem->spin;
   return settings->friction == SAP_FRICTION_COULOMB && settings->soft_norm == 0 &&
@@ -99,7 +99,7 @@ static int takes_contacts(const sap_problem *problem, const sap_settings *settin
          !(spin && spin->n > 0 && (!spin->J || !spin->mu));
 }
 
-/* Is component t, with so many rows and contacts, for dense storage? */
+/* Does component t, with so many rows and contacts, get dense storage? */
 static int is_dense(const struct sap_components *c, const sap_problem *problem, int32_t t,
                     int32_t n_rows, int32_t n_contacts, int takes_contacts) {
   const int32_t n = c->size[t], m = c->impulses[t];
@@ -111,7 +111,7 @@ static int is_dense(const struct sap_components *c, const sap_problem *problem, 
   return m <= SAP_DENSE_IMPULSES && (is_plain || m <= SAP_DENSE_FEWER_IMPULSES || m <= n);
 }
 
-/* From counts to the places of the dense components, which follow each other. */
+/* Chooses the dense components, and turns counts into their consecutive places. */
 static void choose(struct sap_components *c, const sap_problem *problem, int takes_contacts) {
   struct sap_component_counts *dense = &c->dense;
   int32_t *row = c->row_begin, *contact = c->contact_begin;

@@ -6,10 +6,10 @@
 #include "base/arithmetic.h"
 #include "linalg/junction_tree.h"
 
-/* d over R_r: with less, W without a row would have lost as many digits */
+/* least d/R_r: smaller values cost W without the row as many digits */
 static const double least = 1e-6;
 
-/* of what there is for each unknown */
+/* Returns the stride of arrays over all unknowns. */
 static int32_t most_unknowns(void) {
   return sap_impulses_stride(SAP_DENSE_IMPULSES + SAP_DENSE_UNKNOWN_ROWS);
 }
@@ -46,7 +46,7 @@ int sap_condensed_begin(struct sap_condensed *condensed, struct sap_dense_unknow
   return 1;
 }
 
-/* ---- one row more ---------------------------------------------------------------------------- */
+/* ---- activation of a row --------------------------------------------------------------------- */
 
 static double *column_of(const struct sap_impulses *p, int32_t k) {
   return p->W + (size_t)k * (size_t)p->ld;
@@ -56,7 +56,7 @@ static double *column_of_Z(const struct sap_condensed *c, int32_t i) {
   return c->Z + (size_t)i * (size_t)most_unknowns();
 }
 
-/* room in W for a column k; what lies behind row k stays finite */
+/* Makes room in W for column k; entries behind row k stay finite. */
 static void widen(struct sap_impulses *p, int32_t k) {
   const int32_t before = p->ld, ld = sap_impulses_stride(k + 1);
   for (int32_t j = k; ld > before && j-- > 0;) {
@@ -67,7 +67,7 @@ static void widen(struct sap_impulses *p, int32_t k) {
   p->ld = ld;
 }
 
-/* y = J L^-T of a row, whose entries before the returned one are zeros */
+/* Computes y = J L^-T of a row. Returns the first entry of y that may not be zero. */
 static int32_t solve_row(const struct sap_dense_unknowns *unknowns, int32_t n,
                          const struct sap_dense_row *row, const struct sap_kernels *kernels,
                          double *y) {
@@ -85,8 +85,8 @@ static int32_t solve_row(const struct sap_dense_unknowns *unknowns, int32_t n,
   return first;
 }
 
-/* column k of W from y, without the rows that were free and are unknowns already; returns what of
- * it J dv = q has */
+/* Fills column k of W from y, without the activated rows that were free. Returns q of the row in
+ * J dv = q. */
 static double fill_column(const struct sap_condensed *c, const struct sap_dense_unknowns *unknowns,
                           const double *y, int32_t first, const struct sap_kernels *kernels,
                           const struct sap_vector_loops *loops) {
@@ -113,7 +113,7 @@ static double fill_column(const struct sap_condensed *c, const struct sap_dense_
   return q;
 }
 
-/* W and what J dv = q leaves without the last row, number k of all unknowns, which was free */
+/* Removes the last row, unknown k, which was free, from W and from the right-hand side. */
 static void leave_out(const struct sap_condensed *c, const struct sap_impulses *p, int32_t k,
                       double q, double d) {
   struct sap_activated *activated = &c->activated[c->n_activated];
@@ -189,6 +189,6 @@ void sap_condensed_find(const struct sap_condensed *condensed, struct sap_dense_
   for (int32_t k = 0; k < m; ++k) {
     weight[k] = -p->gamma[k];
   }
-  weight[m] = -1; /* of b */
+  weight[m] = -1; /* weight of b */
   kernels->solve_backward(n + m + 1, n, unknowns->panel, unknowns->ld, dv, weight);
 }

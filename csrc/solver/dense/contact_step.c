@@ -9,7 +9,7 @@ static int is_bounded(const struct sap_dense_row *row) {
   return row->lower > -INFINITY || row->upper < INFINITY;
 }
 
-/* 1 where a row may meet a bound or leave it */
+/* May any row meet a bound or leave it? */
 static int may_turn(const struct sap_dense_component *tree) {
   for (const struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
     if (is_bounded(row)) {
@@ -19,8 +19,8 @@ static int may_turn(const struct sap_dense_component *tree) {
   return 0;
 }
 
-/* In a wide tree impulses of two thirds of n make a W that costs less than H and the rounds that
- * rows that turn ask for. */
+/* In a wide tree W of up to two thirds of n impulses costs less than H and the rounds of activated
+ * rows. */
 int sap_contact_step_condenses(const struct sap_dense_component *tree) {
   enum { WIDE = 24 };
   const int64_t n_rows = tree->end - tree->row;
@@ -30,7 +30,7 @@ int sap_contact_step_condenses(const struct sap_dense_component *tree) {
          (n_rows > SAP_DENSE_ROWS && !(are_few && may_turn(tree)));
 }
 
-/* unknowns of the contacts and of so many rows, which are to follow */
+/* Lists the unknowns of the contacts, and makes room for so many rows, which follow. */
 static void list_contacts(struct sap_dense *dense, const struct sap_dense_component *tree,
                           int32_t n_rows, int is_condensed) {
   const struct sap_unknowns_sizes sizes = {
@@ -54,7 +54,7 @@ static void solve_impulses(struct sap_dense *dense, const struct sap_dense_compo
 
 /* ---- condensed ------------------------------------------------------------------------------- */
 
-/* those of contacts begin as they were evaluated */
+/* Starts the impulses of contacts at their evaluated values. */
 static void begin_near(struct sap_dense *dense, const struct sap_dense_component *tree) {
   double *gamma = dense->unknowns.impulses.gamma;
   for (const struct sap_dense_contact *c = tree->contact; c < tree->contact_end; ++c) {
@@ -65,8 +65,8 @@ static void begin_near(struct sap_dense *dense, const struct sap_dense_component
   }
 }
 
-/* Rows that do not go on as the step took them become unknowns. Returns how many, -1 where they
- * cannot. */
+/* Activates the rows that change their state in the step. Returns their number, or -1 if one cannot
+ * be activated. */
 static int32_t add_activated(struct sap_dense *dense, const struct sap_dense_component *tree,
                              const double *dv) {
   const struct sap_vector_loops *loops = dense->masses.loops;

@@ -65,7 +65,8 @@ int sap_dense_fit(struct sap_dense *dense, const sap_sizes *sizes, const sap_set
 
 /* ---- rows and contacts by component ---------------------------------------------------------- */
 
-/* J (n) of a row as its entries where they are few; returns how many were packed */
+/* Packs the nonzero entries of J (n) of a row if they are few. Returns the number of packed
+ * ones. */
 static int32_t pack_entries(struct sap_dense_row *row, const struct sap_vector_loops *loops,
                             int32_t n, const double *J, int32_t *entry, double *few) {
   const int32_t count = loops->find_entries(1, n, J, SAP_FEW_ENTRIES, entry);
@@ -83,16 +84,16 @@ static int32_t pack_entries(struct sap_dense_row *row, const struct sap_vector_l
   return count;
 }
 
-/* velocities of the trees of a constraint */
+/* Returns the number of velocities of the trees of a constraint. */
 static int64_t width_of(const sap_problem *problem, int32_t a, int32_t b) {
   return (int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]);
 }
 
-/* the rows of each dense component, in the order of the groups */
+/* Lists the rows of each dense component, in the order of the groups. */
 static void list_rows(struct sap_dense *dense, const sap_problem *problem) {
   struct sap_joined_trees *joined = &dense->joined;
   const struct sap_components *c = &dense->components;
-  int32_t *end = c->row_begin; /* of the rows listed, until it is the next tree's begin */
+  int32_t *end = c->row_begin; /* end of the listed rows; finally the begin of the next tree */
   int32_t place = 0, packed = 0;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
@@ -139,7 +140,7 @@ static void list_rows(struct sap_dense *dense, const sap_problem *problem) {
 
 /* ---- one tree -------------------------------------------------------------------------------- */
 
-/* 1 where v is next to nothing beside what the free motion gains in the step, as of what lies */
+/* Is the tree at rest: is |v| small compared with |v* - v|, the gain of the free motion? */
 static int is_at_rest(const struct sap_dense_component *tree) {
   static const double little = 1e-3;
   double kept = 0, gained = 0;
@@ -151,7 +152,7 @@ static int is_at_rest(const struct sap_dense_component *tree) {
   return kept <= little * little * gained;
 }
 
-/* v*, where the step to all impulses begins; 0 where v is that already */
+/* Sets v = v*, where the step to all impulses begins. Returns 0 if v was v* already. */
 static int begin_at_star(const struct sap_dense_component *tree) {
   const size_t bytes = (size_t)tree->n * sizeof *tree->v;
   const int is_new = memcmp(tree->v, tree->v_star, bytes) != 0;
@@ -159,7 +160,7 @@ static int begin_at_star(const struct sap_dense_component *tree) {
   return is_new;
 }
 
-/* A step of a tree with contacts lowers no cost. */
+/* Records an iterate. A step of a tree with contacts has no decrease, since there is no cost. */
 static void record(struct sap_dense *dense, const struct sap_dense_component *tree,
                    double cost_before, double gradient, double scale,
                    const struct sap_tree_result *now) {
@@ -175,11 +176,11 @@ static void record(struct sap_dense *dense, const struct sap_dense_component *tr
   sap_records_add(&dense->records, &here);
 }
 
-/* 1 where (20) came to hold; 0 once a step leaves too much */
+/* Solves a tree. Returns 1 if (20) holds; 0 if a step reduces the gradient too little. */
 static int solve_tree(struct sap_dense *dense, const struct sap_dense_component *tree,
                       const sap_settings *settings, int32_t n_islands,
                       struct sap_tree_result *result) {
-  static const double share = 0.5; /* of the gradient before a step, where it leads to the end */
+  static const double share = 0.5; /* largest share of the gradient after a useful step */
   const int has_contacts = tree->contact < tree->contact_end;
   const int condensed = sap_contact_step_condenses(tree);
   const int32_t contact_steps = condensed ? MOST_CONTACT_STEPS : 1;
@@ -223,7 +224,7 @@ static int solve_tree(struct sap_dense *dense, const struct sap_dense_component 
   }
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the components -------------------------------------------------------------------------- */
 
 static struct sap_sums sums_of(const struct sap_dense_component *tree,
                                const struct sap_tree_result *result) {
@@ -241,7 +242,7 @@ static struct sap_sums sums_of(const struct sap_dense_component *tree,
                            .complementarity = result->complementarity};
 }
 
-/* Solves component t; 0 where it is left to others. */
+/* Solves component t. Returns 0 if it is left to the islands. */
 static int solve_component(struct sap_dense *dense, const sap_problem *problem, const double *guess,
                            const sap_settings *settings, int32_t t, struct sap_sums *sums) {
   const struct sap_components *c = &dense->components;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* H += J^T J/R in the lower triangle, of a row of few entries */
+/* Adds J^T J/R of a row with few entries to the lower triangle of H. */
 static void add_few(const struct sap_dense_row *row, double *H, int32_t ld) {
   for (int32_t b = 0; b < row->n_entries; ++b) {
     double *column = H + (int64_t)row->entry[b] * ld;

@@ -11,9 +11,10 @@
 #include "problem/products/round_off.h"
 #include "solver/dense/dense_torsion.h"
 
-/* ---- what there is --------------------------------------------------------------------------- */
+/* ---- contacts -------------------------------------------------------------------------------- */
 
-/* Do the numbers of a contact keep their rules, but for those of J, which break what follows? */
+/* Do the numbers of a contact keep their rules? J is not checked, since its faults show in
+ * results. */
 static int is_valid(const struct sap_contact *law) {
   return law->mu >= 0 && law->inverse_share < INFINITY && law->R_t > 0 && law->R_n > 0 &&
          law->inverse_R_t < INFINITY && law->inverse_R_n < INFINITY &&
@@ -24,7 +25,7 @@ void sap_dense_contacts_list(const sap_problem *problem, struct sap_joined_trees
                              struct sap_dense_contact *contact) {
   const struct sap_components *components = joined->components;
   const sap_spin *spin = problem->spin;
-  int32_t *end = components->contact_begin; /* of those listed, until it is the next tree's begin */
+  int32_t *end = components->contact_begin; /* end of the listed ones; finally the next begin */
   const double *J = problem->J, *J_spin = spin ? spin->J : NULL;
   int32_t n_spins = 0;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
@@ -58,11 +59,11 @@ void sap_dense_contacts_list(const sap_problem *problem, struct sap_joined_trees
 
 /* ---- the step -------------------------------------------------------------------------------- */
 
-/* columns of Y that are found together */
+/* columns of Y that one product finds */
 enum { STRIP = 8 };
 
-/* rows of the panel, in whole vectors; columns 512 bytes apart would share too few sets of the
- * cache */
+/* Returns the rows of the panel, in whole vectors. Columns at multiples of 512 bytes would share
+ * too few sets of the cache. */
 static int32_t panel_stride(int32_t n, int32_t m) {
   const int32_t rows = (n + m + 8) & ~7;
   return rows % 64 == 0 ? rows + 8 : rows;
@@ -92,7 +93,7 @@ int32_t sap_dense_contact_impulses(const struct sap_dense_contact *contact, doub
   return n;
 }
 
-/* row k of the unknowns, with its R and its v_hat - v_c */
+/* Writes row k of the unknowns, with its R and v_hat - v_c. */
 static void put_row(const struct sap_dense_unknowns *unknowns, int32_t n, int32_t k, double scale,
                     const double *J, double R, double lack) {
   const struct sap_impulses *p = &unknowns->impulses;
@@ -155,7 +156,7 @@ void sap_dense_unknowns_add(const struct sap_dense_unknowns *unknowns, int32_t n
   }
 }
 
-/* The end of the columns of J (m, n) that are not zero, in whole strips: those behind it are of
+/* Returns the end of the nonzero columns of J (m, n), in whole strips. Columns behind it belong to
  * branches that nothing touches. */
 static int32_t end_of_moved(int32_t n, int32_t m, const double *J,
                             const struct sap_vector_loops *loops) {
@@ -170,8 +171,8 @@ static int32_t end_of_moved(int32_t n, int32_t m, const double *J,
   return end;
 }
 
-/* The end of the entries of S in the strip of rows from `first` on, where it is not behind `end`:
- * those of other branches and trees are zeros. */
+/* Returns the end of the entries of S in the strip of rows from `first` on, at most `end`. Entries
+ * of other branches and trees are zeros. */
 static int32_t end_of_row(const uint64_t *strips, int32_t n, int32_t first, int32_t end) {
   const int32_t shift = sap_strip_shift(n);
   int32_t k = (end - 1) >> shift;
@@ -199,7 +200,7 @@ void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, int32_t n,
   }
   kernels->multiply(m, m, end, 1, unknowns->Y, m, unknowns->Y, m, p->W, p->ld, 0);
   find(p);
-  double *dv = unknowns->Y; /* which is not needed any more */
+  double *dv = unknowns->Y; /* Y is not needed any more */
   memset(unknowns->product + end, 0, (size_t)(n - end) * sizeof *unknowns->product);
   loops->multiply_rows(end, m, unknowns->Y, p->gamma, unknowns->product);
   loops->pull_inverse(n, inverse->strips, inverse->S, unknowns->product, dv);

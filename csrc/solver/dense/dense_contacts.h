@@ -1,21 +1,20 @@
-/* Contacts of one tree, under Coulomb's friction, and the clamped rows beside them: the step
- * of dense.h to what all of them ask for. So are most steps of a robot that stands.
+/* Finds the step of dense.h for contacts of one tree with Coulomb's friction and clamped rows
+ * beside them: the step that obeys all their laws. Most steps of a standing robot are of this kind.
  *
- * Where rows are few, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
+ * With few rows, all impulses are unknowns. With S^T S = A^-1, Y = J S^T
  *
  *     v = v* + S^T Y^T gamma,   gamma: the law at v_hat - J v* - Y Y^T gamma
  *
- * which delassus_newton.h solves; S is there already, so that nothing is factored. It needs no
- * iterate: only the step from v* is taken, and it ends the solve or is not taken.
+ * which delassus_newton.h solves. S exists already, so that nothing is factored. There is no
+ * iterate: the step from v* ends the solve or is not taken.
  *
- * Where rows are many, most of them stay as they are at an iterate v, between their bounds or at
- * one. They are condensed into H = A + sum J_r^T J_r/R over those between:
- * with H = L L^T, Y = J L^-T and b what they and the momentum ask for
+ * With many rows, most keep their state at an iterate v, between their bounds or at one. The rows
+ * between their bounds are condensed into H = A + sum J_r^T J_r/R_r. With H = L L^T, Y = J L^-T and
+ * the right-hand side b of rows and momentum
  *
  *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
  *
- * Rows that this would free or bring to a bound become unknowns of the same step (condensation.h).
- * */
+ * Rows that this step would free or bring to a bound are activated (condensation.h). */
 #ifndef SAPWOOD_SOLVER_DENSE_DENSE_CONTACTS_H
 #define SAPWOOD_SOLVER_DENSE_DENSE_CONTACTS_H
 
@@ -28,63 +27,62 @@
 
 struct sap_dense_unknowns {
   struct sap_impulses impulses;
-  double *panel;   /* (ld, n) column-major: J, or H above J above a row for b */
-  double *J;       /* its rows in the panel */
-  int32_t ld;      /* of the panel, whole vectors where it has H */
-  double *Y;       /* (m, n) column-major: J S^T; room for one row more */
+  double *panel;   /* (ld, n) column-major: J; with condensation H, J, then a row for b */
+  double *J;       /* rows of J in the panel */
+  int32_t ld;      /* stride of the panel, in whole vectors if it has H */
+  double *Y;       /* (m + 1, n) column-major: J S^T, and room for one row */
   double *product; /* (n) Y^T gamma */
 };
 
-/* room for one tree of so many velocities, with contacts or without any */
+/* Carves room for one tree of so many velocities; `any`: it may have contacts. */
 void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_arena *arena,
                               int32_t widest, int any);
 
-/* what there is of one tree */
+/* The sizes of the unknowns of one tree. */
 struct sap_unknowns_sizes {
   int32_t n; /* velocities */
   int32_t n_contacts, n_impulses, n_rows;
   int is_condensed;
 };
 
-/* impulses of a contact: tangential ones, those of torsion and rolling where it has any, the normal
- * one; as they were evaluated, in the units of delassus_newton.h. Returns how many. */
+/* Writes the evaluated impulses of a contact in the units of delassus_newton.h: tangential,
+ * torsional and rolling if it has any, normal. Returns their number. */
 int32_t sap_dense_contact_impulses(const struct sap_dense_contact *contact, double gamma[6]);
 
-/* Begins with the impulses of contacts, which were evaluated; those of rows are to follow. */
+/* Begins with the unknowns of contacts, which were evaluated. Rows follow. */
 void sap_dense_unknowns_begin(struct sap_dense_unknowns *unknowns,
                               const struct sap_unknowns_sizes *sizes,
                               const struct sap_dense_contact *contact);
 
-/* row i of them, which was evaluated */
+/* Adds row i, which was evaluated. */
 void sap_dense_unknowns_add(const struct sap_dense_unknowns *unknowns, int32_t n, int32_t i,
                             const struct sap_dense_row *row);
 
-/* S of a tree, as sap_invert_mass() writes it */
+/* The factor S of a tree, as sap_invert_mass() writes it. */
 struct sap_tree_inverse {
   const double *S;
   const uint64_t *strips;
 };
 
-/* from v* of the tree, at which its contacts and rows were evaluated, to v (n) */
+/* Moves v (n) from v* of the tree, where its contacts and rows were evaluated, to the solution. */
 void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, int32_t n,
                               const struct sap_tree_inverse *inverse,
                               const struct sap_kernels *kernels,
                               const struct sap_vector_loops *loops, sap_impulses_function *find,
                               double *v);
 
-/* Contacts of a problem, dense component by component and those of each in the order of the
- * problem, at contact_begin of the components. A component is unfit where a number breaks a rule.
- */
+/* Lists the contacts of all dense components at contact_begin, each component in the order of the
+ * problem. Marks a component unfit if a number breaks a rule. */
 void sap_dense_contacts_list(const sap_problem *problem, struct sap_joined_trees *joined,
                              struct sap_dense_contact *contact);
 
-/* v_c, gamma and all else of a contact at v; adds J^T gamma to the impulse, and returns its cost */
+/* Evaluates a contact at v. Adds J^T gamma to the impulse, and returns its cost. */
 double sap_dense_contact_evaluate(struct sap_dense_contact *contact,
                                   const struct sap_vector_loops *loops, int32_t n, const double *v,
                                   double *impulse);
 
-/* Adds to e what round-off may change of J^T gamma, as certificate.h has it, where so many terms
- * are summed into a velocity; returns its part of (25). */
+/* Adds the bound on the round-off of J^T gamma (certificate.h) to e, for so many terms per
+ * velocity. Returns the contact's part of (25). */
 double sap_dense_contact_certify(const struct sap_dense_contact *contact,
                                  const struct sap_vector_loops *loops, int32_t n, const double *v,
                                  double terms, double *e);

@@ -1,26 +1,25 @@
-/* One tree of dense.h at a velocity: its impulses, gradient and cost, and what is proved of
- * them. */
+/* Evaluates one tree of dense.h at a velocity: impulses, gradient, cost and certificate. */
 #ifndef SAPWOOD_SOLVER_DENSE_DENSE_EVALUATE_H
 #define SAPWOOD_SOLVER_DENSE_DENSE_EVALUATE_H
 
 #include "solver/dense/dense_component.h"
 
-/* norms of one tree, and what is proved of it */
+/* Norms, cost and certificate of one tree. */
 struct sap_tree_result {
-  struct sap_balance norms; /* squares */
+  struct sap_balance norms; /* squares of the norms, J */
   double cost, bound, complementarity;
   int32_t iterations;
 };
 
-/* y = A x */
+/* Computes y = A x. */
 void sap_tree_multiply(const struct sap_dense *dense, const struct sap_dense_component *tree,
                        const double *x, double *y);
 
-/* impulses at v, and the gradient; the cost of the tree and its norms */
+/* Finds the impulses and the gradient at v, and writes cost and norms to the result. */
 void sap_tree_evaluate(const struct sap_dense *dense, const struct sap_dense_component *tree,
                        struct sap_tree_result *result);
 
-/* The certificate and (25), as certificate.h has them, at the velocity that was evaluated */
+/* Finds the certificate and (25), as in certificate.h, at the velocity that was evaluated. */
 void sap_dense_certify(const struct sap_dense *dense, const struct sap_dense_component *tree,
                        struct sap_tree_result *result);
 

@@ -1,32 +1,31 @@
-/* A clamped row of dense.h, and products with its J. Rows of one joint and of those that a
- * tendon, an equality or a closed loop couples are zero but for a few entries, which stand for the
- * whole row. */
+/* A clamped row of dense.h, and products with its J. A row of one joint, a tendon, an equality or a
+ * closed loop has few nonzero entries, and only these are stored. */
 #ifndef SAPWOOD_SOLVER_DENSE_DENSE_ROW_H
 #define SAPWOOD_SOLVER_DENSE_DENSE_ROW_H
 
 #include "constraints/laws/clamp.h"
 #include "problem/products/vectors.h"
 
-/* what counts as few: a coupling of two joints has two, a loop of linkages some more */
+/* upper limit of few entries: a coupling of two joints has two, a loop of linkages some more */
 enum { SAP_FEW_ENTRIES = 8 };
 
 struct sap_dense_row {
   const double *J; /* (n_entries) */
   const int32_t
-      *entry; /* (n_entries >= 1) growing, velocities they are of; NULL: all of the tree */
+      *entry; /* (n_entries >= 1) velocity of each entry, ascending; NULL: all of the tree */
   int32_t n_entries;
-  int32_t place; /* in the order of the groups */
+  int32_t place; /* index in the order of the groups */
   double R, inverse_R, v_hat, lower, upper;
   double v_c, y, gamma;
   int8_t is_unknown;
 };
 
-/* does its impulse follow v, as that of no unknown and between its bounds? */
+/* Is the row no unknown, with its impulse between its bounds, so that it follows v? */
 static inline int sap_row_is_free(const struct sap_dense_row *row) {
   return !row->is_unknown && sap_clamp_is_free(row->y, row->gamma, row->lower, row->upper);
 }
 
-/* J x */
+/* Returns J x. */
 static inline double sap_row_multiply(const struct sap_dense_row *row,
                                       const struct sap_vector_loops *loops, const double *x) {
   double product;
@@ -41,7 +40,7 @@ static inline double sap_row_multiply(const struct sap_dense_row *row,
   return product;
 }
 
-/* |J| |x| */
+/* Returns |J| |x|. */
 static inline double sap_row_reach(const struct sap_dense_row *row,
                                    const struct sap_vector_loops *loops, const double *x) {
   double reach;
@@ -56,7 +55,7 @@ static inline double sap_row_reach(const struct sap_dense_row *row,
   return reach;
 }
 
-/* y += J^T x */
+/* Computes y += J^T x. */
 static inline void sap_row_add(const struct sap_dense_row *row,
                                const struct sap_vector_loops *loops, double x, double *y) {
   if (!row->entry) {
@@ -69,7 +68,7 @@ static inline void sap_row_add(const struct sap_dense_row *row,
   }
 }
 
-/* y += |J|^T x, x >= 0 */
+/* Computes y += |J|^T x, x >= 0. */
 static inline void sap_row_add_absolute(const struct sap_dense_row *row,
                                         const struct sap_vector_loops *loops, double x, double *y) {
   if (!row->entry) {

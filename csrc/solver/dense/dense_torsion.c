@@ -45,7 +45,7 @@ double sap_dense_torsion_evaluate(struct sap_dense_contact *contact,
   return sap_torsional_cost(&law, &at);
 }
 
-/* |dgamma|_R <= |dy|_R over all rows, as in torsional_law.c */
+/* Adds the errors by |dgamma|_R <= |dy|_R over all rows, as in torsional_law.c. */
 static void add_errors(const struct sap_dense_contact *contact,
                        const struct sap_vector_loops *loops, int32_t n, const double *v,
                        double terms, double *e) {

@@ -38,7 +38,7 @@ const double *sap_joined_trees_rows(struct sap_joined_trees *joined, const int32
   return rows;
 }
 
-/* a block (n_t, n_t) on the diagonal of (n, n), at column `offset` */
+/* Copies a block (n_t, n_t) to the diagonal of (n, n), at column `offset`. */
 static void put_block(const double *block, int32_t n_t, int32_t offset, int32_t n, double *to) {
   to += (int64_t)offset * (n + 1);
   for (int32_t j = 0; j < n_t; ++j) {

@@ -1,7 +1,7 @@
-/* The numbers of a component of several trees (components.h), taken as those of one tree: its A and
- * S have the blocks of its trees on their diagonal, its rows of J go over the velocities of all of
- * them. So contacts between the links of a hand and what it holds, and rows that couple fingers,
- * need no more than those of one tree do (dense.h). */
+/* Joins the trees of a component (components.h) to one tree: its A and S have the blocks of its
+ * trees on their diagonal, and its rows of J cover the velocities of all of them. So contacts
+ * between a hand and the object that it holds, and rows that couple fingers, need no special case
+ * in dense.h. */
 #ifndef SAPWOOD_SOLVER_DENSE_JOINED_TREES_H
 #define SAPWOOD_SOLVER_DENSE_JOINED_TREES_H
 
@@ -10,22 +10,22 @@
 
 struct sap_joined_trees {
   const struct sap_components *components;
-  double *J; /* (dense.n_joined_rows, widest) rows that were listed */
+  double *J; /* (dense.n_joined_rows, widest) rows listed so far */
   int64_t used;
-  double *A, *S, *v_star, *v; /* of the component at hand */
-  uint64_t *strips;           /* of S */
+  double *A, *S, *v_star, *v; /* arrays of the current component */
+  uint64_t *strips;           /* structure of S */
 };
 
-/* Room for components that have such counts. */
+/* Carves room for components with these counts. */
 void sap_joined_trees_carve(struct sap_joined_trees *joined, struct sap_arena *arena,
                             const struct sap_component_counts *counts);
 
-/* Rows (n_rows, size of the component) of a constraint of trees a and b, or a alone where b < 0,
- * whose own J lies at *J, behind which *J is on return. They are there until `used` is 0 again. */
+/* Returns the rows (n_rows, size of the component) of a constraint of trees a and b; b < 0: only a.
+ * Reads its own J at *J and moves *J behind it. The rows stay valid until `used` is reset to 0. */
 const double *sap_joined_trees_rows(struct sap_joined_trees *joined, const int32_t *tree_nv,
                                     int32_t a, int32_t b, int32_t n_rows, const double **J);
 
-/* Puts component t in hand, with its v from `guess`; and takes v back to the velocities of its
+/* Gathers component t, with its v from `guess`. Scattering copies v back to the velocities of its
  * trees. */
 void sap_joined_trees_gather(const struct sap_joined_trees *joined, const sap_problem *problem,
                              const struct sap_masses *masses, const double *guess, int32_t t);

@@ -1,12 +1,12 @@
-/* Forward mode: sapwood/sensitivity.h has the formulas. */
+/* Implements forward mode; sapwood/sensitivity.h has the formulas. */
 #include <string.h>
 
 #include "constraints/kinds/kinds.h"
 #include "solver/derivatives/sensitivity_object.h"
 
-/* ---- the change of what the laws read ---- */
+/* ---- the change of the constants of the laws ---- */
 
-/* x <- from (n), zeros where that is NULL; returns x */
+/* Copies `from` (n) to x, or zeros if it is NULL. Returns x. */
 static double *copy(const double *from, int64_t n, double *x) {
   if (from) {
     memcpy(x, from, sizeof *x * (size_t)n);
@@ -16,8 +16,8 @@ static double *copy(const double *from, int64_t n, double *x) {
   return x;
 }
 
-/* The change with what follows from physical parameters added to R, v_hat, kappa and bounds: in
- * room of the sensitivity. */
+/* Returns the change with the effect of physical parameters added to R, v_hat, kappa and bounds, in
+ * arrays of the sensitivity. */
 static sap_differential derive(struct sap_sensitivity *s, const sap_differential *change,
                                int frozen) {
   sap_differential all = *change;
@@ -54,7 +54,7 @@ static sap_differential derive(struct sap_sensitivity *s, const sap_differential
 
 /* ---- one island ---- */
 
-/* z = dv_hat - dJ v of the rows of a triple; b += dJ^T gamma */
+/* Computes z = dv_hat - dJ v of the rows of a triple, and b += dJ^T gamma. */
 static void push_rows(struct sap_sensitivity *s, int law, int32_t place,
                       const sap_differential *change, double *b) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
@@ -76,7 +76,7 @@ static void push_rows(struct sap_sensitivity *s, int law, int32_t place,
   }
 }
 
-/* x += (dgamma/dc) dc of the triple, or the pair, at a place */
+/* Computes x += (dgamma/dc) dc of the triple, or the pair, at a place. */
 static void push_constants(const struct sap_sensitivity *s, int law, int32_t place,
                            const sap_differential *change) {
   const int by_row = sap_laws[law]->takes_rows, pairs = sap_laws[law]->takes_pairs;
@@ -97,7 +97,7 @@ static void push_constants(const struct sap_sensitivity *s, int law, int32_t pla
   }
 }
 
-/* b -= dA (v - v*), by the symmetric part of dA */
+/* Computes b -= dA (v - v*), with the symmetric part of dA. */
 static void push_mass(const struct sap_workspace *w, const struct sap_island *island,
                       const double *dA, double *b) {
   const struct sap_graph *graph = &w->plan->graph;
@@ -113,7 +113,7 @@ static void push_mass(const struct sap_workspace *w, const struct sap_island *is
   }
 }
 
-/* dv, in dv of the workspace, and x = dgamma */
+/* Finds dv, in dv of the workspace, and x = dgamma. */
 static void push_island(struct sap_sensitivity *s, const struct sap_island *island,
                         const sap_differential *change) {
   struct sap_workspace *w = sap_sensitivity_work(s);
@@ -174,7 +174,7 @@ static void write_island(const struct sap_sensitivity *s, const struct sap_islan
   }
 }
 
-/* of trees that no constraint touches v is v* */
+/* Writes dv = dv* for trees that no constraint touches. */
 static void write_others(const struct sap_sensitivity *s, const double *dv_star, double *dv) {
   const struct sap_graph *graph = &s->solver->plan.graph;
   for (int32_t t = 0; dv && t < graph->n_trees; ++t) {

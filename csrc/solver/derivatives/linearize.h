@@ -1,16 +1,15 @@
-/* The problem linearized at a velocity of the caller's choice:
+/* Linearizes the problem at a given velocity:
  *
  *     l_p(v + dv) = l_p + g^T dv + 1/2 dv^T H dv + o(|dv|^2)
  *     g = A (v - v*) - J^T gamma,    H = A + J^T G J
  *
- * with H factored in double precision, whatever precision directions of the solver have. Then x =
- * H^-1 b is one back-substitution: a Newton step for b = -g, and at the minimum the derivative of v
- * with respect to whatever g depends on, for b = -dg.
+ * H is factored in double precision, independently of the precision of the solver's directions.
+ * Then x = H^-1 b is one back-substitution: a Newton step for b = -g, and at the minimum the
+ * derivative of v with respect to any quantity in g, for b = -dg.
  *
- * It works island by island in a workspace of the caller's choice. What belongs to v stands there
- * (v_c, gamma, G and the gradient), and the factor in the plan, until the island is linearized or
- * solved again. Velocities are those that take part: where trees are reduced, b and x are of the
- * ones that stay. */
+ * It works island by island in the caller's workspace. The workspace holds v_c, gamma, G and the
+ * gradient at v, and the plan holds the factor, until the island is linearized or solved again. In
+ * reduced trees b and x have only the velocities that remain. */
 #ifndef SAPWOOD_SOLVER_DERIVATIVES_LINEARIZE_H
 #define SAPWOOD_SOLVER_DERIVATIVES_LINEARIZE_H
 
@@ -18,17 +17,17 @@
 
 struct sap_linearization {
   struct sap_evaluation at; /* cost and gradient at v */
-  int32_t tree; /* of the problem, where H is not positive definite to round-off; else -1 */
+  int32_t tree;             /* tree at which H is not positive definite to round-off, or -1 */
 };
 
-/* Binds the island and linearizes it at v (nv), with cores as a solution's barrier_scale
- * (n_contacts) has them, where that is not NULL. 0 where one of its numbers breaks a rule of
- * sap_workspace_bind(): then there is nothing else. */
+/* Binds the island and linearizes it at v (nv), with the cores of a solution's barrier_scale
+ * (n_contacts), unless that is NULL. Returns 0, and no linearization, if a number breaks a rule of
+ * sap_workspace_bind(). */
 int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
                   const sap_problem *problem, const double *v, const double *barrier_scale,
                   struct sap_linearization *linearization);
 
-/* x <- H^-1 x by scalar, in place, for an island whose H has not broken down */
+/* Computes x <- H^-1 x by scalar, in place, for an island with a valid factor of H. */
 void sap_linearized_solve(const struct sap_workspace *w, const struct sap_island *island,
                           double *x);
 

@@ -1,4 +1,4 @@
-/* Reverse mode: sapwood/sensitivity.h has the formulas. */
+/* Implements reverse mode; sapwood/sensitivity.h has the formulas. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "constraints/kinds/kinds.h"
 #include "solver/derivatives/sensitivity_object.h"
 
-/* ---- what has to be there ---- */
+/* ---- checks of the arrays ---- */
 
 static sap_status check_bar(const struct sap_sensitivity *s, const sap_response *bar,
                             sap_error *error) {
@@ -30,7 +30,7 @@ static sap_status check_bar(const struct sap_sensitivity *s, const sap_response 
   return status;
 }
 
-/* an array of a gradient, which must be there where it has entries, and its zeros */
+/* Sets an array of the gradient to 0. Returns 0 if it is missing but has entries. */
 static int clear(double *x, int64_t n) {
   if (x && n > 0) {
     memset(x, 0, sizeof *x * (size_t)n);
@@ -84,7 +84,7 @@ static sap_status clear_all(const struct sap_sensitivity *s, sap_differential *t
 
 /* ---- one island ---- */
 
-/* z = gamma_bar; is any of it not 0? */
+/* Sets z = gamma_bar. Returns 1 if any entry is not 0. */
 static int load(struct sap_sensitivity *s, const struct sap_island *island,
                 const sap_response *bar) {
   int any = 0;
@@ -109,7 +109,7 @@ static int load(struct sap_sensitivity *s, const struct sap_island *island,
   return any;
 }
 
-/* lambda, in dv of the workspace, z and x = K^T z */
+/* Finds lambda, in dv of the workspace, z and x = K^T z. */
 static void solve(struct sap_sensitivity *s, const struct sap_island *island,
                   const sap_response *bar) {
   struct sap_workspace *w = sap_sensitivity_work(s);
@@ -137,7 +137,7 @@ static void solve(struct sap_sensitivity *s, const struct sap_island *island,
   sap_apply_slope(s, island, 1, s->z, s->x);
 }
 
-/* dL/dv* = A lambda, dL/dA = -(lambda dw^T + dw lambda^T)/2 */
+/* Writes dL/dv* = A lambda, dL/dA = -(lambda dw^T + dw lambda^T)/2. */
 static void write_mass(const struct sap_sensitivity *s, const struct sap_island *island,
                        const sap_differential *to) {
   struct sap_workspace *w = sap_sensitivity_work(s);
@@ -157,7 +157,7 @@ static void write_mass(const struct sap_sensitivity *s, const struct sap_island 
   }
 }
 
-/* row <- gamma lambda^T - x v^T */
+/* Computes row <- gamma lambda^T - x v^T. */
 static void write_row(int32_t n, double gamma, const double *restrict lambda, double x,
                       const double *restrict v, double *restrict row) {
   for (int32_t j = 0; j < n; ++j) {
@@ -165,7 +165,7 @@ static void write_row(int32_t n, double gamma, const double *restrict lambda, do
   }
 }
 
-/* dL/dJ of the rows of a triple */
+/* Writes dL/dJ of the rows of a triple. */
 static void write_rows(const struct sap_sensitivity *s, int32_t place, const sap_differential *to) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
   const struct sap_place_rows rows = sap_rows_at_place(s, place, to);
@@ -179,7 +179,7 @@ static void write_rows(const struct sap_sensitivity *s, int32_t place, const sap
   }
 }
 
-/* dL/dv_hat = x and dL/dc = (dgamma/dc)^T z of clamped rows */
+/* Writes dL/dv_hat = x and dL/dc = (dgamma/dc)^T z of clamped rows. */
 static void write_clamps(const struct sap_sensitivity *s, int law, int32_t place,
                          const sap_differential *to) {
   const int32_t n_rows = sap_rows_at_place(s, place, to).n_rows;
@@ -191,7 +191,7 @@ static void write_clamps(const struct sap_sensitivity *s, int law, int32_t place
   }
 }
 
-/* the same of a contact by the constants that not every law has */
+/* Adds dL/dc of a contact for the constants that only some laws have. */
 static void write_rest(const struct sap_sensitivity *s, int law, int32_t place,
                        const sap_differential *to) {
   const int places = 1 + sap_laws[law]->takes_pairs;
@@ -205,7 +205,7 @@ static void write_rest(const struct sap_sensitivity *s, int law, int32_t place,
   }
 }
 
-/* the same of the contacts of a law by one of the common constants */
+/* Writes dL/dc of the contacts of a law for one of the common constants. */
 static void write_constant(const struct sap_sensitivity *s, const int32_t range[2], int32_t places,
                            int c, double *restrict to) {
   const double *restrict by_1 = s->by[c][0], *restrict by_2 = s->by[c][1];
@@ -215,13 +215,13 @@ static void write_constant(const struct sap_sensitivity *s, const int32_t range[
   for (int32_t i = range[0]; i < range[1]; i += places) {
     to[contact[i]] = by_1[i] * z_1[i] + by_2[i] * z_2[i] + by_n[i] * z_n[i];
   }
-  /* the second triples of pairs */
+  /* adds the second triples of pairs */
   for (int32_t i = range[0] + 1; places == 2 && i < range[1]; i += 2) {
     to[contact[i - 1]] += by_1[i] * z_1[i] + by_2[i] * z_2[i] + by_n[i] * z_n[i];
   }
 }
 
-/* the same by all constants, and dL/dv_hat = x */
+/* Writes dL/dc of the contacts of a law for all constants, and dL/dv_hat = x. */
 static void write_contacts(const struct sap_sensitivity *s, int law, const int32_t range[2],
                            const sap_differential *to) {
   const int32_t places = 1 + sap_laws[law]->takes_pairs;
@@ -261,7 +261,7 @@ static void write_island(const struct sap_sensitivity *s, const struct sap_islan
   }
 }
 
-/* of trees that no constraint touches v is v* */
+/* Writes dL/dv* = dL/dv for trees that no constraint touches. */
 static void write_others(const struct sap_sensitivity *s, const double *v_bar, double *v_star) {
   const struct sap_graph *graph = &s->solver->plan.graph;
   for (int32_t t = 0; v_bar && t < graph->n_trees; ++t) {

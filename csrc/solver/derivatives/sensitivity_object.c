@@ -18,7 +18,7 @@ sap_status sap_sensitivity_create(sap_sensitivity **sensitivity, const sap_setti
   if (status != SAP_OK) {
     return status;
   }
-  /* of a solve count the laws alone: no bit of its own method is wanted */
+  /* only the laws of the settings matter; the solver always runs with islands on one thread */
   chosen.islands = chosen.threads = 1;
   chosen.record_history = 0;
   sap_solver *solver;
@@ -83,7 +83,7 @@ static void carve(void *context, struct sap_arena *arena) {
 
 /* ---- linearization ---- */
 
-/* friction that is lagged has bounds that are known */
+/* Checks that lagged friction has known bounds. */
 static sap_status check_bounds(const struct sap_sensitivity *s, sap_error *error) {
   const int lagged = s->solver->settings.friction == SAP_FRICTION_LAGGED;
   for (int32_t i = 0; lagged && i < s->problem.n_contacts; ++i) {
@@ -96,7 +96,7 @@ static sap_status check_bounds(const struct sap_sensitivity *s, sap_error *error
   return SAP_OK;
 }
 
-/* what is released, or stiffened by a load, follows from its parameters in another way */
+/* Checks that no row is released or stiffened by a load, which has other derivatives. */
 static sap_status check_release(const struct sap_sensitivity *s, sap_error *error) {
   if (s->parameters.free_change) {
     return sap_invalid(error, "free_change", -1, NAN, "must not be given where derivatives are");
@@ -111,7 +111,7 @@ static sap_status check_release(const struct sap_sensitivity *s, sap_error *erro
              : SAP_OK;
 }
 
-/* U e_n of every contact of an island */
+/* Finds U e_n of every contact of an island. */
 static void find_coupling(struct sap_sensitivity *s, const struct sap_island *island) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
   s->n_coupled[island->index] = 0;
@@ -128,7 +128,7 @@ static void find_coupling(struct sap_sensitivity *s, const struct sap_island *is
   }
 }
 
-/* the partials of every triple by the common constants */
+/* Finds the partials of every triple by the common constants. */
 static void find_partials(struct sap_sensitivity *s, const struct sap_island *island) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
@@ -258,7 +258,7 @@ struct sap_place_rows sap_rows_at_place(const struct sap_sensitivity *s, int32_t
   return rows;
 }
 
-/* of a triple that is none of a contact */
+/* Returns the rows of a triple that is no contact's own. */
 static const struct sap_triple_rows *rows_of(const struct sap_sensitivity *s, int32_t place) {
   const struct sap_origin origin =
       sap_graph_origin(&s->solver->plan.graph, &s->solver->plan.triples);

@@ -1,9 +1,8 @@
-/* K = G + U, and systems with A + J^T K J.
+/* Applies K = G + U, and solves systems with A + J^T K J.
  *
- * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. GMRES (Saad and
- * Schultz 1986), restarted, solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T,
- * where the factor is that of H_s = A + J^T G J. Without rounding it would take one vector more
- * than contacts slide. */
+ * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. Restarted GMRES (Saad
+ * and Schultz 1986) solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T, from the
+ * factor of H_s = A + J^T G J. Without rounding it takes one vector more than contacts slide. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 
 /* ---- K ---- */
 
-/* x_c and y_c are different arrays */
+/* Computes y_c = G x_c; the arrays are different. */
 static void apply_symmetric(const struct sap_pool *p, int32_t begin, int32_t end,
                             double *const x_c[3], double *const y_c[3]) {
   static const int entry[3][3] = {{SAP_G_11, SAP_G_12, SAP_G_1N},
@@ -30,7 +29,7 @@ static void apply_symmetric(const struct sap_pool *p, int32_t begin, int32_t end
   }
 }
 
-/* what the triples of pairs are to each other */
+/* Adds the products with the blocks of G between the two triples of each pair. */
 static void add_cross(const struct sap_pool *p, int32_t begin, int32_t end, double *const x_c[3],
                       double *const y_c[3]) {
   for (int32_t i = begin; i < end; i += 2) {
@@ -43,7 +42,7 @@ static void add_cross(const struct sap_pool *p, int32_t begin, int32_t end, doub
   }
 }
 
-/* y_c += U x_c, or U^T x_c, of laws whose contacts take so many places each */
+/* Computes y_c += U x_c, or U^T x_c, for contacts of so many places each. */
 static void add_coupling(const struct sap_sensitivity *s, int32_t begin, int32_t end,
                          int32_t places, int transposed, double *const x_c[3],
                          double *const y_c[3]) {
@@ -95,7 +94,7 @@ void sap_apply_coupling(const struct sap_sensitivity *s, const struct sap_island
 
 /* ---- GMRES ---- */
 
-/* y = x + H_s^-1 J^T U J x */
+/* Computes y = x + H_s^-1 J^T U J x. */
 static void apply(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
                   const double *x, double *y) {
   struct sap_workspace *w = sap_sensitivity_work(s);
@@ -107,7 +106,7 @@ static void apply(struct sap_sensitivity *s, const struct sap_island *island, in
   ++s->coupling.products;
 }
 
-/* one cycle from the residual in s->product, of this length: adds to s->solution */
+/* Runs one cycle from the residual in s->product, of norm `length`. Adds to s->solution. */
 static void cycle(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
                   double length, double enough) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
@@ -137,7 +136,7 @@ void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *i
   if (s->n_coupled[island->index] == 0 || whole == 0) {
     return;
   }
-  /* b - (I + H_s^-1 J^T U J) x, as long as cycles make it smaller */
+  /* cycles go on while the residual b - (I + H_s^-1 J^T U J) x halves */
   double last = INFINITY, length = whole;
   sap_island_scale(island, 1, b, s->target);
   sap_island_scale(island, 0, s->target, s->solution);

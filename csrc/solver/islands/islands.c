@@ -10,7 +10,7 @@
 #include "solver/coulomb/friction.h"
 #include "solver/write_results.h"
 
-/* Statistics are summed over so many neighbours, whoever solved them, then over all of these. */
+/* Statistics are summed over so many neighbours, whichever thread solved them, then over all. */
 enum { SUMMED = 16 };
 
 /* ---- memory ---- */
@@ -30,12 +30,11 @@ static void carve(void *context, struct sap_arena *arena) {
   }
 }
 
-/* how long a history may be */
+/* Returns the largest number of records of a history. */
 static int64_t count_records(const struct sap_plan *plan, const sap_settings *settings) {
   const int64_t n = settings->max_iterations;
-  /* any direction of coulomb.c may be followed by a convex solve, with a record before and after
-   * it, and the last of them by another one, from which it begins anew; lagged friction ends with
-   * one */
+  /* each direction of coulomb.c may precede a convex solve with a record before and after it, and
+   * the last of them another one for the restart; lagged friction ends with one */
   const int64_t guesses = plan->friction != SAP_FRICTION_CONVEX ? 2 * n + 4
                           : plan->triples.has_walls             ? SAP_MOST_STARTS
                                                                 : 1;
@@ -63,15 +62,15 @@ sap_status sap_islands_fit(struct sap_islands *islands, const sap_settings *sett
 
 /* ---- solving ---- */
 
-/* the share of one island of so many */
+/* Returns the part of the history of island i of n. */
 static struct sap_records records_of(const struct sap_islands *islands, int32_t i, int32_t n) {
   const int32_t capacity = islands->records.capacity / n;
   sap_iteration *first = islands->records.first + (int64_t)capacity * i;
   return (struct sap_records){.first = first, .capacity = capacity};
 }
 
-/* Were v* and the guess finite? The cost would not have been, so that a look at the outcome is
- * enough, unless the iteration began elsewhere because of a barrier. */
+/* Were v* and the guess finite? Otherwise the cost is not, so that checking the outcome is enough,
+ * unless the iteration began elsewhere because of a barrier. */
 static int began_finite(struct sap_workspace *w, const struct sap_island *island,
                         const double *v_guess, sap_outcome outcome) {
   if (outcome != SAP_NON_FINITE && !sap_has_rigid_core(island)) {
@@ -121,7 +120,7 @@ static struct sap_sums sums_of(const struct sap_island_result *result) {
                            .line_search_seconds = newton->line_search_seconds};
 }
 
-/* the sums whose first island is one of [begin, end) */
+/* Finds the sums that begin with an island in [begin, end). */
 static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_t end,
                         int32_t n_islands) {
   for (int32_t k = (begin + SUMMED - 1) / SUMMED; k * SUMMED < end; ++k) {
@@ -148,11 +147,11 @@ struct share {
   struct sap_islands *islands;
   const struct sap_graph *graph;
   const struct sap_job *job;
-  const sap_solution *solution; /* whose arrays are written */
+  const sap_solution *solution; /* the output arrays */
   _Atomic int32_t n_solved, n_wrong, n_deep;
 };
 
-/* returns how many of them break a rule */
+/* Solves islands [begin, end). Returns the number that break a rule. */
 static int32_t solve_islands(const struct share *share, struct sap_workspace *w, int32_t begin,
                              int32_t end) {
   struct sap_islands *islands = share->islands;
@@ -165,12 +164,12 @@ static int32_t solve_islands(const struct share *share, struct sap_workspace *w,
   return n_wrong;
 }
 
-/* The number of island i of the graph among those of the problem. */
+/* Returns the index in the problem of island i of the graph. */
 static int32_t number_of(const struct sap_graph *graph, const struct sap_job *job, int32_t i) {
   return job->dense ? job->dense->island[graph->node_tree[graph->island[i].node_begin]] : i;
 }
 
-/* How island i was solved. */
+/* Reports the algorithm, the storage and the fallbacks of island i. */
 static void report(const struct share *share, int32_t i) {
   const struct sap_job *job = share->job;
   const int32_t tree = share->graph->node_tree[share->graph->island[i].node_begin];
@@ -186,7 +185,7 @@ static void report(const struct share *share, int32_t i) {
   }
 }
 
-/* returns how many contacts began too deep */
+/* Writes islands [begin, end). Returns the number of contacts that began too deep. */
 static int32_t write_islands(const struct share *share, const struct sap_workspace *w,
                              int32_t begin, int32_t end) {
   int32_t deep = 0;
@@ -199,7 +198,7 @@ static int32_t write_islands(const struct share *share, const struct sap_workspa
 }
 
 static double spent_on(const struct sap_islands *islands, const struct sap_run *run) {
-  static const double beside = 2; /* iterations that all else takes as long as */
+  static const double beside = 2; /* cost of all other work, in iterations */
   double work = 0;
   for (int32_t i = run->begin; i < run->end; ++i) {
     work += islands->sharing.work[i] * (beside + islands->result[i].newton.iterations);
@@ -207,8 +206,8 @@ static double spent_on(const struct sap_islands *islands, const struct sap_run *
   return work;
 }
 
-/* Are all islands solved, so that results may be written? The caller waits for it, helpers not for
- * long; what is not solved yet is with other threads at work. */
+/* Are all islands solved, so that results may be written? The calling thread waits for that,
+ * helpers only a short time; other threads are solving the remaining islands. */
 static int all_solved(struct share *share, int32_t thread) {
   struct sap_interrupt_check *interrupt_check = &share->islands->work[thread].interrupt_check;
   static const double patience = 1e-3; /* s */
@@ -223,7 +222,7 @@ static int all_solved(struct share *share, int32_t thread) {
   return share->n_solved == share->graph->n_islands;
 }
 
-/* What a thread has solved, where all islands keep the rules. */
+/* Writes the islands that a thread has solved, if all islands keep the rules. */
 static void write_solved(struct share *share, int32_t thread) {
   struct sap_queue *queue = &share->islands->sharing.queue[thread];
   int32_t n_deep = 0;
@@ -234,8 +233,8 @@ static void write_solved(struct share *share, int32_t thread) {
   share->n_deep += n_deep;
 }
 
-/* What a task does: as many runs as it comes to. Once all islands are solved it writes what its
- * thread has found. */
+/* The task of a thread: it solves runs until none is left. Once all islands are solved, it writes
+ * the results of its runs. */
 static void solve_runs(void *context, int32_t task, int32_t thread) {
   struct share *share = context;
   struct sap_islands *islands = share->islands;
@@ -261,18 +260,18 @@ static void solve_runs(void *context, int32_t task, int32_t thread) {
   }
 }
 
-/* the same as solving and writing on one thread */
+/* Solves and writes all islands on several threads, with the results of one thread. */
 static void solve_on_threads(struct share *share, struct sap_threads *threads) {
   struct sap_sharing *sharing = &share->islands->sharing;
   const struct sap_loop loop = {solve_runs, share, sharing->n_threads};
   sap_sharing_divide(sharing);
   sap_threads_run(threads, &loop);
   for (int32_t k = 0; k < sharing->n_threads; ++k) {
-    write_solved(share, k); /* of those that left before all were solved */
+    write_solved(share, k); /* results of threads that left before all were solved */
   }
 }
 
-/* Closes the gaps between the records of the islands, */
+/* Closes the gaps between the records of the islands. */
 static void gather_records(struct sap_islands *islands, const struct sap_job *job,
                            const struct sap_graph *graph) {
   struct sap_records *records = &islands->records;
@@ -288,7 +287,7 @@ static void gather_records(struct sap_islands *islands, const struct sap_job *jo
   }
 }
 
-/* and puts those of islands in dense storage between them. */
+/* Merges the records of dense components into them, in the order of the islands. */
 static void merge_records(struct sap_records *records, const struct sap_records *dense) {
   int32_t i = records->n, k = dense->n;
   records->n += dense->n;

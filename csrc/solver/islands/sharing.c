@@ -15,8 +15,8 @@ void sap_sharing_carve(struct sap_sharing *sharing, struct sap_arena *arena, int
 
 /* ---- runs ---- */
 
-/* what an iteration costs, in multiply-adds: those of the factorization, and what a triple's law,
- * products and blocks take the time of */
+/* Estimates the cost of an iteration, in multiply-adds: the factorization, and an equivalent for
+ * the law, products and blocks of each triple. */
 static double estimate(const struct sap_graph *graph, int32_t i) {
   static const double per_triple = 3000;
   const struct sap_component *component = &graph->tree.component[i];
@@ -29,7 +29,8 @@ static double estimate(const struct sap_graph *graph, int32_t i) {
   return work;
 }
 
-/* the run that begins with `first`: neighbours that cost less than `most` together, or that one */
+/* Returns the run that begins with `first`: neighbours that cost less than `most` together, or
+ * one. */
 static struct sap_run find_run(const double *work, int32_t n_islands, double most, int32_t first) {
   struct sap_run run = {.begin = first, .end = first + 1, .work = work[first]};
   while (run.end < n_islands && run.work + work[run.end] < most) {
@@ -76,14 +77,14 @@ void sap_sharing_plan(struct sap_sharing *sharing, const struct sap_graph *graph
 }
 
 int sap_sharing_pays(const struct sap_sharing *sharing) {
-  static const double least = 6e5; /* some 20 us for each iteration */
+  static const double least = 6e5; /* about 20 us for each iteration */
   const double time = fmax(sharing->longest, sharing->total / sharing->n_threads);
   return sharing->total - time > fmax(least, 0.05 * sharing->total);
 }
 
 /* ---- queues ---- */
 
-/* each expensive run to the thread that has the least so far */
+/* Gives each expensive run to the thread with the least work so far. */
 static void divide_expensive(struct sap_sharing *sharing) {
   struct sap_queue *queue = sharing->queue;
   for (int32_t k = 0; k < sharing->n_threads; ++k) {
@@ -102,7 +103,7 @@ static void divide_expensive(struct sap_sharing *sharing) {
   }
 }
 
-/* How high cheap runs fill up the queues: some may be above it already. */
+/* Finds the level to which cheap runs fill the queues; some queues may be above it already. */
 static double find_level(const struct sap_sharing *sharing) {
   double cheap = 0;
   for (int32_t r = sharing->n_expensive; r < sharing->n_runs; ++r) {
@@ -126,7 +127,7 @@ static double find_level(const struct sap_sharing *sharing) {
 void sap_sharing_divide(struct sap_sharing *sharing) {
   divide_expensive(sharing);
   const double level = find_level(sharing);
-  double due = 0, given = 0; /* of cheap runs, to the queues so far */
+  double due = 0, given = 0; /* work of cheap runs for the queues so far */
   int32_t place = 0, next = sharing->n_expensive;
   for (int32_t k = 0; k < sharing->n_threads; ++k) {
     struct sap_queue *queue = &sharing->queue[k];
@@ -147,7 +148,7 @@ void sap_sharing_divide(struct sap_sharing *sharing) {
   }
 }
 
-/* the first or the last run of a queue */
+/* Takes the first or the last run of a queue. */
 static struct sap_run *take(const struct sap_sharing *sharing, struct sap_queue *queue, int last) {
   uint64_t left = atomic_load_explicit(&queue->left, memory_order_relaxed);
   for (;;) {

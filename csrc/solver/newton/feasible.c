@@ -15,7 +15,7 @@ int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *islan
   return raised;
 }
 
-/* a step along the line that stays clear of the wall; 0 after overflow */
+/* Returns a step along the line that stays clear of the wall; 0 after overflow. */
 static double step_inside(const struct sap_line *line) {
   enum { MOST_TRIALS = 100 };
   double alpha = 1;
@@ -28,7 +28,7 @@ static double step_inside(const struct sap_line *line) {
   return 0;
 }
 
-/* to where contacts stick to their surfaces, however these move; stays where H breaks down */
+/* Moves v to where contacts stick to their moving surfaces. v stays if H breaks down. */
 static void follow_surfaces(struct sap_workspace *w, const struct sap_island *island,
                             sap_friction friction) {
   sap_stick_system(w, island);

@@ -74,7 +74,7 @@ int32_t sap_solve_system(struct sap_workspace *w, const struct sap_island *islan
                          enum sap_precision *precision, struct sap_stopwatch *watch,
                          struct sap_newton_result *result) {
   if (*precision == SAP_SINGLE) {
-    double *b = w->dp; /* not in use yet */
+    double *b = w->dp; /* dp is still unused */
     sap_copy(b, w->dv, island);
     if (factor_and_solve(w, island, SAP_SINGLE, watch, result) < 0 &&
         sap_is_usable(sap_dot(island, b, w->dv))) {

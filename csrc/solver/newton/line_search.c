@@ -3,10 +3,10 @@
 #include <float.h>
 #include <math.h>
 
-/* Short of the minimum l has fallen all the way, and a looser tolerance will do; beyond it l may
- * have risen again, however small its slope. It has not where dl/dalpha <= alpha q/2, q = dv^T A
- * dv: then dl/dalpha at a shorter step t is at most dl/dalpha(alpha) - q (alpha - t), whose
- * integral is not positive. */
+/* Is the slope small enough to end the search? Short of the minimum l has fallen all the way, and a
+ * looser tolerance suffices; beyond it l may have risen again, however small its slope. It has not
+ * if dl/dalpha <= alpha q/2, q = dv^T A dv: then dl/dalpha at a shorter step t is at most
+ * dl/dalpha(alpha) - q (alpha - t), and the integral of this bound is not positive. */
 static int is_flat(const struct sap_line *line, const struct sap_line_point *at,
                    const sap_settings *settings) {
   const double short_of = settings->line_search_tolerance;
@@ -16,10 +16,10 @@ static int is_flat(const struct sap_line *line, const struct sap_line_point *at,
   return -short_of <= slope && slope <= beyond;
 }
 
-/* what the search knows: slope(left) < 0 < slope(right) */
+/* The bracket of the search: slope(left) < 0 < slope(right). */
 struct bracket {
   double left, right;
-  double wall; /* bound on the domain of barriers, infinite as long as none was met */
+  double wall; /* bound on the domain of barriers; infinite until a wall is met */
   int32_t trials;
 };
 
@@ -28,7 +28,7 @@ static int is_interrupted(const struct sap_line *line) {
                          line->island->triple_end - line->island->triple_begin);
 }
 
-/* one evaluation more; beyond a wall its slope is infinite */
+/* Evaluates at alpha. The slope beyond a wall is infinite. */
 static struct sap_line_point evaluate(const struct sap_line *line, double alpha,
                                       struct bracket *bracket) {
   const struct sap_line_point at = sap_line_at(line, alpha);
@@ -39,9 +39,9 @@ static struct sap_line_point evaluate(const struct sap_line *line, double alpha,
   return at;
 }
 
-/* The next step where a wall is near. Inside, the root of -a + c/(wall - alpha) with the value and
- * slope of dl/dalpha at `at`: near its wall dl/dalpha of a log barrier is such a function. Outside,
- * well back from the wall. */
+/* Returns the next step near a wall. Inside it is the root of -a + c/(wall - alpha) with the value
+ * and slope of dl/dalpha at `at`: near its wall dl/dalpha of a log barrier is such a function.
+ * Outside it lies well back from the wall. */
 static double step_to_wall(const struct bracket *bracket, const struct sap_line_point *at) {
   if (at->slope == INFINITY) {
     const double room = bracket->wall - bracket->left;
@@ -53,13 +53,13 @@ static double step_to_wall(const struct bracket *bracket, const struct sap_line_
 
 struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings *settings) {
   struct bracket bracket = {0, 1, INFINITY, 0};
-  /* at alpha = 1 first: Newton's full step is where the search ends most often */
+  /* the search tries alpha = 1 first, since it mostly ends at Newton's full step */
   struct sap_line_point at = evaluate(line, 1, &bracket);
   if (is_flat(line, &at, settings)) {
     return (struct sap_step){1, bracket.trials};
   }
   if (at.slope < 0) {
-    /* beyond 1: Newton once, then as far as allowed */
+    /* beyond 1 the search takes one Newton step, then the longest allowed step */
     bracket.left = 1;
     bracket.right = settings->max_step;
     const double newton = 1 - at.slope / at.curvature;
@@ -78,12 +78,12 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
     }
   }
   double step_before = bracket.right - bracket.left;
-  /* past the limit only until there is a point with a lower cost, any with slope < 0, or a step
-   * that moves nothing, where slopes are round-off */
+  /* past the limit the search goes on only until a point has a lower cost (any with slope < 0), or
+   * the step moves nothing, so that slopes are round-off */
   while ((bracket.trials < settings->line_search_max_trials ||
           (bracket.left == 0 && sap_line_moves(line, bracket.right))) &&
          !is_interrupted(line)) {
-    /* Newton from the last point; bisection when that leaves the bracket or converges slowly */
+    /* takes Newton's step from the last point, or bisects if that leaves the bracket or is slow */
     const double right = fmin(bracket.right, bracket.wall);
     const double next =
         bracket.wall < INFINITY ? step_to_wall(&bracket, &at) : at.alpha - at.slope / at.curvature;
@@ -109,8 +109,8 @@ struct sap_step sap_search_backtracking(const struct sap_line *line, const sap_s
   double alpha = settings->max_step;
   double difference = sap_line_difference(line, alpha);
   int32_t trials = 1;
-  /* past the limit only until the cost is lower at all, and in halves, however close rho is to 1;
-   * below DBL_MIN rho alpha may be alpha again */
+  /* past the limit the search goes on only until the cost is lower at all, and at least halves the
+   * step, however close rho is to 1; below DBL_MIN rho alpha may equal alpha */
   while ((trials < settings->line_search_max_trials || !(difference < 0)) && alpha > DBL_MIN &&
          !is_interrupted(line)) {
     const int within = trials < settings->line_search_max_trials;

@@ -42,25 +42,25 @@ static const sap_outcome outcome_of[N_ENDS] = {
 struct descent {
   struct sap_workspace *w;
   const struct sap_island *island;
-  const sap_settings *settings; /* their friction is convex or lagged */
+  const sap_settings *settings; /* friction is convex or lagged */
   struct sap_newton_result result;
   struct sap_stopwatch watch;
 
   struct sap_line line;         /* along the last direction */
-  struct sap_step step;         /* that was taken along it */
+  struct sap_step step;         /* the step along it */
   double previous_gradient;     /* |D grad| before it, sqrt(J); 0 at the guess */
   double previous_cost;         /* l_p before it, J */
-  double predicted_decrease;    /* of l_p by Newton's model, J */
-  double decrease;              /* of l_p, J; 0 without a history */
-  enum sap_precision precision; /* of the next factorization */
+  double predicted_decrease;    /* decrease of l_p by Newton's model, J */
+  double decrease;              /* decrease of l_p, J; 0 without a history */
+  enum sap_precision precision; /* precision of the next factorization */
 
   double least_gradient; /* least |D grad| so far, sqrt(J) */
   double least_error;    /* e_m of w->best, the least so far */
   int stagnation;        /* iterations at round-off that did not reduce the gradient */
   int blocked;           /* consecutive steps that were cut short, as walls do */
-  int moved;             /* 1 where the velocities are other than formed from v */
-  int bounded;           /* 1 where the round-off of the last evaluation has a bound */
-  int32_t raised;        /* contacts whose kappa the start needed larger than it should be */
+  int moved;             /* 1: the first evaluation did not use the whole v */
+  int bounded;           /* 1: the round-off of the last evaluation has a bound */
+  int32_t raised;        /* contacts for which the start needed a larger kappa */
 };
 
 static struct descent begin(struct sap_workspace *w, const struct sap_island *island,
@@ -98,8 +98,8 @@ static int is_newtons_turn(const struct sap_evaluation *now) {
 
 /* ---- an iterate ------------------------------------------------------------------------------ */
 
-/* Back along the line where the round-off of v_c has carried a step out of the domain of a
- * barrier */
+/* Moves back along the line if the round-off of v_c has carried a step out of the domain of a
+ * barrier. */
 static struct sap_evaluation retreat(const struct descent *d) {
   struct sap_evaluation now = {.cost = INFINITY};
   for (int power = -30; power < 0 && !isfinite(now.cost); power += 6) {
@@ -191,19 +191,20 @@ static enum newton_end visit(struct descent *d, int patience) {
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* gradient^T dv < 0? The sticking quadratic is not l_p: its minimiser may lie uphill. */
+/* Is gradient^T dv < 0? The stick quadratic is not l_p, and its minimiser may lie uphill. */
 static int descends(const struct descent *d) {
   return sap_dot(d->island, d->w->gradient, d->w->dv) < 0;
 }
 
-/* H dv = right side, by a new factorization; -1, or the position of the node at which H broke
- * down */
+/* Solves H dv = right side by a new factorization. Returns -1, or the position of the node at which
+ * H broke down. */
 static int32_t solve_system(struct descent *d) {
   return sap_solve_system(d->w, d->island, &d->precision, &d->watch, &d->result);
 }
 
-/* The last step, by the factorization of the iteration before; 0 where that will not do. After a
- * full step another one by the same H leaves about the same share of the gradient. */
+/* Finds the last step with the factorization of the previous iteration. Returns 0 if that is not
+ * enough. After a full step another one with the same H leaves about the same share of the
+ * gradient. */
 static int reuse_factor(struct descent *d) {
   const struct sap_evaluation *now = &d->result.last;
   if (!(d->settings->turning && fabs(d->step.alpha - 1) < 0.1 &&
@@ -222,7 +223,8 @@ static int reuse_factor(struct descent *d) {
   return 0;
 }
 
-/* The first step, where the guess is poor: that of the sticking start. 0 where it leads uphill. */
+/* Takes the stick start as the first direction if the guess is poor. Returns 0 otherwise, or if it
+ * leads uphill. */
 static int start_from_stick(struct descent *d) {
   const struct sap_evaluation *now = &d->result.last;
   if (d->settings->start != SAP_START_STICKING || d->result.iterations > 0 ||
@@ -237,8 +239,8 @@ static int start_from_stick(struct descent *d) {
   return 0;
 }
 
-/* H dv = -grad, with primal-dual friction, the factorization of before or the sticking start where
- * they help; -1, or the position of the node at which H broke down */
+/* Solves H dv = -grad, with primal-dual friction, the previous factorization or the stick start
+ * where they help. Returns -1, or the position of the node at which H broke down. */
 static int32_t find_direction(struct descent *d) {
   if (reuse_factor(d)) {
     return -1;
@@ -253,7 +255,8 @@ static int32_t find_direction(struct descent *d) {
   return solve_system(d);
 }
 
-/* alpha = argmin l(v + alpha dv); below round-off costs cannot be compared, slopes still can */
+/* Finds alpha = argmin l(v + alpha dv). Below round-off costs cannot be compared, but slopes
+ * can. */
 static struct sap_step search(const struct descent *d) {
   const int below_roundoff = d->predicted_decrease <= 10 * DBL_EPSILON * fabs(d->previous_cost);
   if (d->settings->line_search == SAP_LINE_SEARCH_EXACT) {
@@ -296,8 +299,8 @@ static enum newton_end take_step(struct descent *d) {
 
 /* ---- the iterations -------------------------------------------------------------------------- */
 
-/* Away from convergence the best iterate counts, not the last, and nothing that steps have summed
- * up. */
+/* Concludes the minimisation. Without convergence the result is the best iterate, evaluated without
+ * sums of steps. */
 static void conclude(struct descent *d, enum newton_end end) {
   d->result.outcome = outcome_of[end];
   if (d->result.outcome != SAP_CONVERGED) {
@@ -313,8 +316,8 @@ static void conclude(struct descent *d, enum newton_end end) {
   }
 }
 
-/* The minimiser with the present kappa; *raised: how many of them the start needed larger than they
- * should be. Gives up after `patience` steps without a break that were cut short. */
+/* Finds the minimiser with the present kappa. *raised is the number of contacts for which the start
+ * needed a larger kappa. Gives up after `patience` consecutive steps that walls cut short. */
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
                                          const sap_settings *settings, int patience,
                                          int32_t *raised) {
@@ -331,7 +334,7 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
 
 /* ---- barriers -------------------------------------------------------------------------------- */
 
-/* a later part of the same iterations, with the present kappa */
+/* Continues the same iterations with the present kappa, as a later part. */
 static void go_on(struct sap_workspace *w, const struct sap_island *island,
                   const sap_settings *settings, struct sap_newton_result *sum) {
   int32_t raised;
@@ -355,14 +358,14 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   sap_settings rest = *settings;
   rest.max_iterations = sap_first_part(settings);
   struct sap_newton_result result = minimize(w, island, &rest, PATIENCE, &raised);
-  /* near the end it is round-off that stops an iteration, and would with thicker layers too */
+  /* near the end round-off stops an iteration, and would do so with thicker layers too */
   const int at_end = result.outcome == SAP_CONVERGED ||
                      (result.outcome == SAP_STALLED && is_newtons_turn(&result.last));
   if ((raised == 0 && at_end) || result.iterations == settings->max_iterations) {
     return result;
   }
-  /* a surface that moves, or walls so close that there is no way between them: on with thicker
-   * layers, which are made as thin as each rough minimiser allows */
+  /* a surface moves, or walls leave no way between them: the search continues with thicker layers,
+   * as thin as each rough minimiser allows */
   raised = sap_fit_barriers(w, island, raised > 0 ? 1 : DETOUR);
   for (int k = 0; raised > 0 && k < SAP_MOST_ROUNDS; ++k) {
     rest.max_iterations = settings->max_iterations - result.iterations;

@@ -1,4 +1,4 @@
-/* Algorithm 1: the Newton iterations of one island. */
+/* Minimises the cost of one island by Newton's iterations (Algorithm 1). */
 #ifndef SAPWOOD_SOLVER_NEWTON_NEWTON_H
 #define SAPWOOD_SOLVER_NEWTON_NEWTON_H
 

@@ -43,7 +43,7 @@ void sap_refresh(struct sap_workspace *w, const struct sap_island *island) {
   refresh_contacts(w, island);
 }
 
-/* gamma and J^T gamma from v_c; returns sum l_i */
+/* Finds gamma and J^T gamma from v_c. Returns sum l_i. */
 static double evaluate_contacts(struct sap_workspace *w, const struct sap_island *island,
                                 sap_friction friction) {
   struct sap_pool view, *pool = sap_pool_with(&w->pool, friction, &view);
@@ -78,8 +78,8 @@ struct sap_evaluation sap_evaluate(struct sap_workspace *w, const struct sap_isl
   return balance(w, island, evaluate_contacts(w, island, friction));
 }
 
-/* the whole velocities of the reduced trees, and momentum from the whole A; |D grad|^2 of the
- * velocities that were eliminated */
+/* Restores all velocities of reduced trees, and their momentum from the whole A. Returns
+ * |D grad|^2 of the eliminated velocities. */
 static double restore(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_plan *plan = w->plan;
   double sum = 0;

@@ -32,7 +32,7 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
 
 /* ---- binding ---- */
 
-/* 0 where a block of A breaks a rule */
+/* Binds the trees of an island. Returns 0 if a block of A breaks a rule. */
 static int bind_trees(struct sap_workspace *w, const struct sap_island *island,
                       const sap_problem *problem) {
   const struct sap_plan *plan = w->plan;
