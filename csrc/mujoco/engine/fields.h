@@ -41,6 +41,10 @@ typedef char *sap_mjdata_CONTACTS;
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
+/* Names of fields and types cannot stand in parentheses, and MuJoCo's data are written in place
+ * through pointers that readers of a world hold as const.
+ * NOLINTBEGIN(bugprone-macro-parentheses, performance-no-int-to-ptr) */
+
 /* A number, or the pointer to an array, is copied. */
 #define SAP_VALUE(prefix, owner, name, type)                                                \
   static inline prefix##_##type prefix##_##name(const sap_mujoco *api, const void *owner) { \
@@ -87,6 +91,7 @@ SAP_MUJOCO_DATA(SAP_OF_DATA)
 SAP_MUJOCO_WARNINGS(SAP_OF_WARNING)
 SAP_MUJOCO_CONTACT(SAP_OF_CONTACT)
 /* clang-format on */
+/* NOLINTEND(bugprone-macro-parentheses, performance-no-int-to-ptr) */
 
 /* Returns 0 if explicit pairs may have arrays that are not in the table. */
 static inline int sap_mujoco_knows_pairs(const sap_mujoco *api) { return api->model.pair_dim >= 0; }

@@ -26,8 +26,10 @@ struct row {
 };
 
 enum { IN_PYTHON = -1 };
+/* offsetof() takes no parentheses: NOLINTBEGIN(bugprone-macro-parentheses) */
 #define PLACE_CORE(owner, name) offsetof(sap_mujoco, owner.name)
 #define PLACE_BOTH(owner, name) offsetof(sap_mujoco, owner.name)
+/* NOLINTEND(bugprone-macro-parentheses) */
 #define PLACE_PYTHON(owner, name) (size_t)IN_PYTHON
 #define ROW(structure, owner, name, type, shape, versions, readers, change, again) \
   {structure, #owner,   #name,   #type,  #shape,                                   \

@@ -329,7 +329,8 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   }
   conclude(&d, end);
   *raised = d.raised;
-  return d.result;
+  const struct sap_newton_result result = d.result;
+  return result;
 }
 
 /* ---- barriers -------------------------------------------------------------------------------- */
