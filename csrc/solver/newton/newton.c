@@ -43,7 +43,7 @@ struct descent {
   struct sap_workspace *w;
   const struct sap_island *island;
   const sap_settings *settings; /* friction is convex or lagged */
-  struct sap_newton_result result;
+  struct sap_newton_result *result;
   struct sap_stopwatch watch;
 
   struct sap_line line;         /* along the last direction */
@@ -64,11 +64,11 @@ struct descent {
 };
 
 static struct descent begin(struct sap_workspace *w, const struct sap_island *island,
-                            const sap_settings *settings) {
+                            const sap_settings *settings, struct sap_newton_result *result) {
   const struct descent d = {.w = w,
                             .island = island,
                             .settings = settings,
-                            .result = {.tree = -1},
+                            .result = result,
                             .watch = sap_stopwatch_start(settings->record_history),
                             .step = {1, 0},
                             .previous_cost = INFINITY,
@@ -87,7 +87,7 @@ static struct sap_evaluation evaluate(const struct descent *d) {
 }
 
 static int meets_tolerance(const struct descent *d) {
-  const struct sap_evaluation *now = &d->result.last;
+  const struct sap_evaluation *now = &d->result->last;
   return now->gradient <= sap_tolerance(d->w, d->settings, now);
 }
 
@@ -111,25 +111,25 @@ static struct sap_evaluation retreat(const struct descent *d) {
 
 /* Leads an iterate outside of the domain of a barrier back inside. */
 static void enter_domain(struct descent *d) {
-  if (isfinite(d->result.last.cost) || !sap_has_rigid_core(d->island)) {
+  if (isfinite(d->result->last.cost) || !sap_has_rigid_core(d->island)) {
     return;
   }
-  if (d->result.iterations > 0) {
-    d->result.last = retreat(d);
+  if (d->result->iterations > 0) {
+    d->result->last = retreat(d);
     return;
   }
   d->raised = sap_start_inside(d->w, d->island, d->settings->friction);
   d->moved = 1;
   sap_copy(d->w->best, d->w->v, d->island);
-  d->result.last = evaluate(d);
+  d->result->last = evaluate(d);
 }
 
 /* Evaluates without the round-off of the steps where the iterate may be the last one. */
 static void verify_last(struct descent *d) {
-  const int at_end = d->predicted_decrease <= 1e-13 * fabs(d->result.last.cost) ||
-                     meets_tolerance(d) || sap_is_faint(&d->result.last);
-  if (at_end && (d->result.iterations > 0 || d->moved)) {
-    d->bounded = sap_conclude(d->w, d->island, d->settings, &d->result.last);
+  const int at_end = d->predicted_decrease <= 1e-13 * fabs(d->result->last.cost) ||
+                     meets_tolerance(d) || sap_is_faint(&d->result->last);
+  if (at_end && (d->result->iterations > 0 || d->moved)) {
+    d->bounded = sap_conclude(d->w, d->island, d->settings, &d->result->last);
   }
 }
 
@@ -139,7 +139,7 @@ static int is_finite(const struct sap_evaluation *now) {
 
 /* Has the iteration come to the end of double precision? */
 static int is_exhausted(struct descent *d) {
-  const struct sap_evaluation *now = &d->result.last;
+  const struct sap_evaluation *now = &d->result->last;
   const int at_round_off = d->predicted_decrease <= DBL_EPSILON * fabs(now->cost) ||
                            now->gradient <= DBL_EPSILON * now->scale ||
                            now->cost >= d->previous_cost;
@@ -148,7 +148,7 @@ static int is_exhausted(struct descent *d) {
 }
 
 static void keep_best(struct descent *d) {
-  const struct sap_evaluation *now = &d->result.last;
+  const struct sap_evaluation *now = &d->result->last;
   const double error = sap_momentum_error(now->gradient, now->scale);
   d->least_gradient = fmin(d->least_gradient, now->gradient);
   if (error < d->least_error) {
@@ -162,15 +162,15 @@ static enum newton_end visit(struct descent *d, int patience) {
   const struct sap_island *island = d->island;
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
-  struct sap_evaluation *now = &d->result.last;
+  struct sap_evaluation *now = &d->result->last;
   *now = evaluate(d);
   if (sap_interrupted(&d->w->interrupt_check, work)) {
     return INTERRUPTED;
   }
   enter_domain(d);
   verify_last(d);
-  sap_record(d->w, island, d->result.iterations, &d->step, d->decrease, now);
-  sap_lap(&d->watch, &d->result.assembly_seconds);
+  sap_record(d->w, island, d->result->iterations, &d->step, d->decrease, now);
+  sap_lap(&d->watch, &d->result->assembly_seconds);
   if (!is_finite(now)) {
     return NOT_FINITE;
   }
@@ -183,10 +183,10 @@ static enum newton_end visit(struct descent *d, int patience) {
     d->bounded = 1;
     return IS_ROUND_OFF;
   }
-  return exhausted                                             ? NO_PROGRESS
-         : d->result.iterations == d->settings->max_iterations ? ITERATION_LIMIT
-         : d->blocked >= patience                              ? BLOCKED
-                                                               : GOES_ON;
+  return exhausted                                              ? NO_PROGRESS
+         : d->result->iterations == d->settings->max_iterations ? ITERATION_LIMIT
+         : d->blocked >= patience                               ? BLOCKED
+                                                                : GOES_ON;
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -199,14 +199,14 @@ static int descends(const struct descent *d) {
 /* Solves H dv = right side by a new factorization. Returns -1, or the position of the node at which
  * H broke down. */
 static int32_t solve_system(struct descent *d) {
-  return sap_solve_system(d->w, d->island, &d->precision, &d->watch, &d->result);
+  return sap_solve_system(d->w, d->island, &d->precision, &d->watch, d->result);
 }
 
 /* Finds the last step with the factorization of the previous iteration. Returns 0 if that is not
  * enough. After a full step another one with the same H leaves about the same share of the
  * gradient. */
 static int reuse_factor(struct descent *d) {
-  const struct sap_evaluation *now = &d->result.last;
+  const struct sap_evaluation *now = &d->result->last;
   if (!(d->settings->turning && fabs(d->step.alpha - 1) < 0.1 &&
         now->gradient * now->gradient <=
             0.5 * sap_tolerance(d->w, d->settings, now) * d->previous_gradient)) {
@@ -214,20 +214,20 @@ static int reuse_factor(struct descent *d) {
   }
   sap_newton_system(d->w, d->island);
   sap_factor_solve(&d->w->plan->factor, d->island->index, d->w->dv);
-  sap_lap(&d->watch, &d->result.factor_seconds);
+  sap_lap(&d->watch, &d->result->factor_seconds);
   if (d->precision == SAP_DOUBLE || sap_is_usable(-sap_dot(d->island, d->w->gradient, d->w->dv))) {
     return 1;
   }
   d->precision = SAP_DOUBLE;
-  d->result.fallbacks |= SAP_FALLBACK_DOUBLE;
+  d->result->fallbacks |= SAP_FALLBACK_DOUBLE;
   return 0;
 }
 
 /* Takes the stick start as the first direction if the guess is poor. Returns 0 otherwise, or if it
  * leads uphill. */
 static int start_from_stick(struct descent *d) {
-  const struct sap_evaluation *now = &d->result.last;
-  if (d->settings->start != SAP_START_STICKING || d->result.iterations > 0 ||
+  const struct sap_evaluation *now = &d->result->last;
+  if (d->settings->start != SAP_START_STICKING || d->result->iterations > 0 ||
       !(sap_momentum_error(now->gradient, now->scale) > d->settings->start_threshold)) {
     return 0;
   }
@@ -245,7 +245,7 @@ static int32_t find_direction(struct descent *d) {
   if (reuse_factor(d)) {
     return -1;
   }
-  if (d->settings->turning && d->result.iterations > 0 && !is_newtons_turn(&d->result.last)) {
+  if (d->settings->turning && d->result->iterations > 0 && !is_newtons_turn(&d->result->last)) {
     sap_dual_blend(d->w, d->island, d->settings->friction);
   }
   if (start_from_stick(d)) {
@@ -273,7 +273,7 @@ static enum newton_end take_step(struct descent *d) {
   static const double short_step = 0.05;
   const int32_t node = find_direction(d);
   if (node >= 0) {
-    d->result.tree = d->w->plan->graph.node_tree[node];
+    d->result->tree = d->w->plan->graph.node_tree[node];
     return BREAKDOWN;
   }
   d->line = sap_line_make(d->w, d->island, d->settings->friction);
@@ -285,15 +285,15 @@ static enum newton_end take_step(struct descent *d) {
     sap_dual_predict(d->w, d->island, d->settings->friction);
   }
   d->predicted_decrease = -0.5 * slope;
-  d->previous_gradient = d->result.last.gradient;
-  d->previous_cost = d->result.last.cost;
+  d->previous_gradient = d->result->last.gradient;
+  d->previous_cost = d->result->last.cost;
   d->step = search(d);
   d->decrease = d->w->records.capacity > 0 ? -sap_line_difference(&d->line, d->step.alpha) : 0;
   d->blocked = d->step.alpha < short_step ? d->blocked + 1 : 0;
-  d->result.trials += d->step.trials;
+  d->result->trials += d->step.trials;
   sap_line_advance(&d->line, d->step.alpha);
-  sap_lap(&d->watch, &d->result.line_search_seconds);
-  ++d->result.iterations;
+  sap_lap(&d->watch, &d->result->line_search_seconds);
+  ++d->result->iterations;
   return GOES_ON;
 }
 
@@ -302,13 +302,13 @@ static enum newton_end take_step(struct descent *d) {
 /* Concludes the minimisation. Without convergence the result is the best iterate, evaluated without
  * sums of steps. */
 static void conclude(struct descent *d, enum newton_end end) {
-  d->result.outcome = outcome_of[end];
-  if (d->result.outcome != SAP_CONVERGED) {
+  d->result->outcome = outcome_of[end];
+  if (d->result->outcome != SAP_CONVERGED) {
     sap_copy(d->w->v, d->w->best, d->island);
-    d->result.last = sap_verify(d->w, d->island, d->settings->friction);
+    d->result->last = sap_verify(d->w, d->island, d->settings->friction);
     d->bounded = 0;
-    if (d->result.outcome == SAP_STALLED && meets_tolerance(d)) {
-      d->result.outcome = SAP_CONVERGED;
+    if (d->result->outcome == SAP_STALLED && meets_tolerance(d)) {
+      d->result->outcome = SAP_CONVERGED;
     }
   }
   if (!d->bounded) {
@@ -321,7 +321,8 @@ static void conclude(struct descent *d, enum newton_end end) {
 static struct sap_newton_result minimize(struct sap_workspace *w, const struct sap_island *island,
                                          const sap_settings *settings, int patience,
                                          int32_t *raised) {
-  struct descent d = begin(w, island, settings);
+  struct sap_newton_result result = {.tree = -1};
+  struct descent d = begin(w, island, settings, &result);
   enum newton_end end = visit(&d, patience);
   while (end == GOES_ON) {
     end = take_step(&d);
@@ -329,7 +330,6 @@ static struct sap_newton_result minimize(struct sap_workspace *w, const struct s
   }
   conclude(&d, end);
   *raised = d.raised;
-  const struct sap_newton_result result = d.result;
   return result;
 }
 
