@@ -35,8 +35,10 @@ void sap_dense_contacts_list(const sap_problem *problem, struct sap_joined_trees
     if (!components->is_dense[first]) {
       const int64_t n = 3 * ((int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]));
       J += n;
-      J_spin += has_spin ? n : 0;
-      n_spins += has_spin;
+      if (has_spin) {
+        J_spin += n;
+        ++n_spins;
+      }
       continue;
     }
     struct sap_dense_contact *c = &contact[end[first]++];
