@@ -147,7 +147,7 @@ int sap_components_find(struct sap_components *components, const sap_problem *pr
   const int has_contacts = takes_contacts(problem, settings);
   components->n_trees = problem->n_trees;
   components->dense = (struct sap_component_counts){0};
-  if (!has_contacts && problem->n_groups == 0) {
+  if (components->n_trees == 0 || (!has_contacts && problem->n_groups == 0)) {
     return 1;
   }
   if (components->n_trees > components->room) {
