@@ -42,7 +42,7 @@ class Piece:
     name: str
     what: str
     files: tuple[str, ...]
-    """those that would go with it"""
+    """Files that go if the piece goes."""
     edits: tuple[Edit, ...]
 
     @property

@@ -9,10 +9,11 @@ from typing import Any
 
 from benchmarks.arguments import (
     CommandError,
+    add_models,
     begin,
     carry_out,
+    models_of,
     new_question,
-    positive,
     print_facts,
     whole,
     write_table,
@@ -30,39 +31,22 @@ def add(commands: Any) -> None:
         "times steps of models beside the whole. Writes ablation.txt (the table), a CSV file per "
         "piece and ablation.json (the machine).",
     )
-    question.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        metavar="FOLDER",
-        help="folder of models; by default models in the one that SAPWOOD_DATA names",
-    )
+    add_models(question, steps=200)
     question.add_argument(
         "--piece", action="append", default=[], metavar="NAME", help="this one; may be repeated"
     )
-    question.add_argument("--match", default="", metavar="TEXT", help="models with it in the name")
-    question.add_argument("--steps", type=whole, default=200, help="steps of a simulation")
     question.add_argument("--blocks", type=whole, default=3, help="of two visits each")
-    question.add_argument(
-        "--limit", type=positive, default=60.0, metavar="SECONDS", help="time for one simulation"
-    )
     question.set_defaults(command=_ablation)
 
 
 def _ablation(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import ablation
-        from benchmarks.models import files
     except ImportError as error:
         raise CommandError(f"{error}: {install_command('mujoco')}") from error
     from benchmarks.revisions import SideError
 
-    folder = arguments.folder or files.default_folder()
-    if folder is None:
-        raise CommandError("no FOLDER is given, and SAPWOOD_DATA names none that holds models")
-    found = [path for path in files.find(folder) if arguments.match in files.name_of(path)]
-    if not found:
-        raise CommandError(f"{folder} holds no models of such a name")
+    found = models_of(arguments)
     try:
         chosen = ablation.pieces(arguments.piece)
     except ValueError as error:

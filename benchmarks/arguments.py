@@ -83,6 +83,35 @@ def files_of(arguments: argparse.Namespace) -> list[Path]:
     return files
 
 
+def add_models(question: argparse.ArgumentParser, steps: int) -> None:
+    """The folder of models, which of them, and how long each is simulated."""
+    question.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="folder of models; by default models in the one that SAPWOOD_DATA names",
+    )
+    question.add_argument("--match", default="", metavar="TEXT", help="models with it in the name")
+    question.add_argument("--steps", type=whole, default=steps, help="steps of a simulation")
+    question.add_argument(
+        "--limit", type=positive, default=60.0, metavar="SECONDS", help="time for one simulation"
+    )
+
+
+def models_of(arguments: argparse.Namespace) -> list[Path]:
+    """The models of the folder; there is at least one. Needs MuJoCo."""
+    from benchmarks.models import files
+
+    folder = arguments.folder or files.default_folder()
+    if folder is None:
+        raise CommandError("no FOLDER is given, and SAPWOOD_DATA names none that holds models")
+    found = [path for path in files.find(folder) if arguments.match in files.name_of(path)]
+    if not found:
+        raise CommandError(f"{folder} holds no models of such a name")
+    return found
+
+
 def print_facts(facts: dict[str, str]) -> None:
     """Print where and how a question runs."""
     for name, value in facts.items():

@@ -11,11 +11,12 @@ from benchmarks import pages, revisions
 from benchmarks.arguments import (
     RESULTS,
     CommandError,
+    add_models,
     begin,
     carry_out,
     draw,
+    models_of,
     new_question,
-    positive,
     print_facts,
     whole,
     write_table,
@@ -37,24 +38,13 @@ def add(commands: Any) -> None:
         "docs/reference/models.md. With --speed and --against REV or --builds: "
         "models_against.csv, .txt and .json.",
     )
-    question.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        metavar="FOLDER",
-        help="folder of models; by default models in the one that SAPWOOD_DATA names",
-    )
+    add_models(question, steps=500)
     question.add_argument("--speed", action="store_true", help="time steps, in place of quality")
     revisions.add_arguments(
         question, "with --speed: times this build and that one in turn, in place of mj_step"
     )
     question.add_argument(
         "--blocks", type=whole, default=5, help="of two visits each, with --against or --builds"
-    )
-    question.add_argument("--match", default="", metavar="TEXT", help="models with it in the name")
-    question.add_argument("--steps", type=whole, default=500, help="steps of a simulation")
-    question.add_argument(
-        "--limit", type=positive, default=60.0, metavar="SECONDS", help="time for one simulation"
     )
     question.add_argument(
         "--resume", action="store_true", help="keep what an earlier run has finished"
@@ -65,15 +55,10 @@ def add(commands: Any) -> None:
 def _models(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import rows
-        from benchmarks.models import files, quality, report, speed, survey
+        from benchmarks.models import quality, report, speed, survey
     except ImportError as error:
         raise CommandError(f"{error}: {install_command('mujoco')}") from error
-    folder = arguments.folder or files.default_folder()
-    if folder is None:
-        raise CommandError("no FOLDER is given, and SAPWOOD_DATA names none that holds models")
-    found = [path for path in files.find(folder) if arguments.match in files.name_of(path)]
-    if not found:
-        raise CommandError(f"{folder} holds no models of such a name")
+    found = models_of(arguments)
     if arguments.quick:
         found, arguments.steps, arguments.blocks = found[:2], 20, 1
     if arguments.against or arguments.builds:

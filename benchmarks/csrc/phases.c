@@ -42,7 +42,7 @@ static int iterate(struct sap_workspace *w, const struct sap_island *island, str
   begin(laps);
   w->plan->laws[SAP_LAW_CONTACT]->evaluate(&w->pool, island->triple_begin, island->triple_end);
   lap(laps, LAW);
-  sap_evaluate(w, island);
+  sap_evaluate(w, island, w->pool.friction);
   lap(laps, GRADIENT);
   sap_newton_system(w, island);
   begin(laps);
@@ -54,7 +54,7 @@ static int iterate(struct sap_workspace *w, const struct sap_island *island, str
   lap(laps, FACTORIZATION);
   sap_factor_solve(&w->plan->factor, island->index, w->dv);
   lap(laps, SOLVES);
-  const struct sap_line line = sap_line_make(w, island);
+  const struct sap_line line = sap_line_make(w, island, w->pool.friction);
   sap_line_advance(&line, 0);
   lap(laps, DIRECTION);
   sap_line_at(&line, 1);

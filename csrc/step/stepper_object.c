@@ -110,8 +110,9 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
 
 sap_status sap_stepper_renew(sap_stepper **fresh, const sap_stepper *old,
                              const sap_settings *settings) {
-  const sap_status status = sap_stepper_create(fresh, &old->forest, sap_stepper_elements(old),
-                                               &old->settings, settings, &old->memory, NULL);
+  const sap_elements *elements = old->constrained ? &old->elements : NULL;
+  const sap_status status = sap_stepper_create(fresh, &old->forest, elements, &old->settings,
+                                               settings, &old->memory, NULL);
   if (status == SAP_OK) {
     memcpy((*fresh)->counts, old->counts, sizeof old->counts);
   }
@@ -391,10 +392,6 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
 /* ---- the last step -------------------------------------------------------------------------- */
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper) { return &stepper->forest; }
-
-const sap_elements *sap_stepper_elements(const sap_stepper *stepper) {
-  return stepper->constrained ? &stepper->elements : NULL;
-}
 
 double sap_stepper_overlap(const sap_stepper *stepper) { return stepper->overlap; }
 

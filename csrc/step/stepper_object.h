@@ -41,7 +41,6 @@ void sap_stepper_set_release(sap_stepper *stepper, double speed, double rate);
 /* ---- access without the struct -------------------------------------------------------------- */
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper);
-const sap_elements *sap_stepper_elements(const sap_stepper *stepper); /* NULL: only contacts */
 
 /* Returns the largest overlap of the last step, as in sap_step_record; 0 if it was not taken. */
 double sap_stepper_overlap(const sap_stepper *stepper);

@@ -205,7 +205,7 @@ def test_changes_of_the_model_are_seen(hopper):
     assert patched.stepper is first
     assert first.model.geom_friction[0, 0] == 0.123
     assert first.model.opt.gravity[2] == -1.62
-    # what belongs to a stepper takes another one
+    # a new time step needs another stepper
     model.opt.timestep = 0.001
     second = patched.stepper
     assert second is not first

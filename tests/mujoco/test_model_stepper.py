@@ -216,7 +216,7 @@ def test_a_watch_sees_every_byte(rng):
     watch.accept()
     assert not watch.changed()
     assert [watch.before(i) for i in range(4)] == [span.tobytes() for span in spans]
-    # what lies far from all places is not looked at
+    # bytes far from all places are not compared
     owner[1900] += 1
     assert not watch.changed()
 

@@ -57,7 +57,7 @@ FLEX = """
 </worldbody></mujoco>
 """
 
-# what to write where, for what is no floating-point number
+# index and new value for arrays without floating-point numbers
 VALUES = {
     "actuator_biastype": (0, int(mujoco.mjtBias.mjBIAS_NONE)),
     "actuator_forcelimited": (0, 0),

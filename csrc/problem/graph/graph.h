@@ -69,7 +69,7 @@ struct sap_graph {
   int32_t *tree_position; /* (n_trees) position, or -1 for a tree outside of the graph */
 
   int32_t n_nodes, n_patches, n_edges, n_islands;
-  int32_t n_places;        /* of triples: as many as are not left out */
+  int32_t n_places;        /* number of triples in the graph */
   struct sap_patch *patch; /* (n_patches) */
   /* (incidence_start[n_nodes]) patches of each position, in order */
   struct sap_incidence *incidence;

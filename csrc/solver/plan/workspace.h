@@ -56,7 +56,7 @@ struct sap_workspace {
   double *krylov;  /* (SAP_KRYLOV + 1, n_scalars) vectors of krylov.h */
   double *reach;   /* |v_0| + sum |alpha dv| over the steps since v_c was formed from v_0 */
 
-  /* of the current island */
+  /* The next three belong to the current island. */
   int32_t n_steps;            /* steps summed in v_c, see certificate.h */
   struct sap_norms norms;     /* |D gradient|^2 and |D error|^2 */
   struct sap_records records; /* its part of the history */
