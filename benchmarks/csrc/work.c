@@ -190,7 +190,8 @@ int benchmark_work(const sap_problem *problem, const int8_t *regions, int32_t n,
                                        .n_contacts = problem->n_contacts,
                                        .tree_a = problem->tree_a,
                                        .tree_b = problem->tree_b};
-  sap_graph_build(&s.graph, problem, &contacts, &sizes, problem->tree_nv, NULL, n_islands == 1);
+  sap_graph_build(&s.graph, problem, &contacts, &sizes, problem->tree_nv, NULL, n_islands == 1,
+                  NULL);
   const int fits = s.graph.n_islands == n_islands;
   if (fits) {
     count_events(n, island, trials, n_islands, islands);

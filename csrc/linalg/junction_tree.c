@@ -346,6 +346,14 @@ static void size_supernodes(struct sap_junction_tree *tree, int whole) {
   }
 }
 
+static void place_scalars(struct sap_junction_tree *tree, const int32_t *size) {
+  tree->node_scalar[0] = 0;
+  for (int32_t k = 0; k < tree->n_nodes; ++k) {
+    tree->node_scalar[k + 1] = tree->node_scalar[k] + size[tree->order[k]];
+  }
+  tree->n_scalars = tree->node_scalar[tree->n_nodes];
+}
+
 void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size,
                              const int32_t *edge_a, const int32_t *edge_b, int whole) {
   const int32_t n = tree->n_nodes;
@@ -359,12 +367,7 @@ void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size
   set_positions(tree);
   list_lower_neighbours(tree, edge_a, edge_b);
   find_elimination_tree(tree);
-  tree->node_scalar[0] = 0;
-  for (int32_t k = 0; k < n; ++k) {
-    tree->node_scalar[k + 1] = tree->node_scalar[k] + size[tree->order[k]];
-  }
-  tree->n_scalars = tree->node_scalar[n];
-
+  place_scalars(tree, size);
   count_column_rows(tree, tree->scratch);
   find_supernodes(tree, tree->scratch);
   size_supernodes(tree, whole);
@@ -376,6 +379,36 @@ void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size
     const int32_t rows = node->row_end;
     node->row_begin = tree->n_row_nodes;
     tree->n_row_nodes += rows;
+  }
+}
+
+void sap_junction_tree_group(struct sap_junction_tree *tree, const int32_t *size,
+                             const int32_t *first) {
+  const int32_t n = tree->n_nodes;
+  int32_t *place = tree->scratch, sum = 0;
+  memset(place, 0, (size_t)n * sizeof *place);
+  for (int32_t i = 0; i < n; ++i) {
+    place[first[i]]++;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t count = place[i];
+    place[i] = sum;
+    sum += count;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    tree->order[place[first[i]]++] = i;
+  }
+  set_positions(tree);
+  place_scalars(tree, size);
+  tree->n_components = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    if (first[tree->order[k]] == tree->order[k]) {
+      tree->component[tree->n_components++] =
+          (struct sap_component){.node_begin = k, .scalar_begin = tree->node_scalar[k]};
+    }
+    struct sap_component *component = &tree->component[tree->n_components - 1];
+    component->node_end = k + 1;
+    component->scalar_end = tree->node_scalar[k + 1];
   }
 }
 

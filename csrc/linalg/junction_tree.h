@@ -97,6 +97,10 @@ void sap_junction_tree_carve_updates(struct sap_junction_tree *tree, struct sap_
  * once. With `whole` the whole forest counts as one component. */
 void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size,
                              const int32_t *edge_a, const int32_t *edge_b, int whole);
+/* Only groups the nodes by component, without an order of elimination or supernodes: for matrices
+ * that are factored as a whole. first (n_nodes) is the lowest node of each node's component. */
+void sap_junction_tree_group(struct sap_junction_tree *tree, const int32_t *size,
+                             const int32_t *first);
 void sap_junction_tree_list_rows(struct sap_junction_tree *tree);
 void sap_junction_tree_list_updates(struct sap_junction_tree *tree);
 

@@ -16,7 +16,7 @@
 static double free_product(const struct sap_workspace *w, const sap_problem *problem,
                            const double *x, const double *x_0, const double *y, const double *y_0,
                            double *row) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   double product = 0;
   for (int32_t t = 0; t < graph->n_trees; ++t) {
     if (graph->tree_position[t] >= 0) {
@@ -42,7 +42,7 @@ static double free_product(const struct sap_workspace *w, const sap_problem *pro
 /* Writes the direction v* - v of the same trees. */
 static void free_direction(const struct sap_workspace *w, const sap_problem *problem,
                            const double *v, double *direction) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   for (int32_t t = 0; t < graph->n_trees; ++t) {
     const int64_t end = graph->tree_v[t] + graph->tree_nv[t];
     for (int64_t i = graph->tree_v[t]; graph->tree_position[t] < 0 && i < end; ++i) {
@@ -54,7 +54,7 @@ static void free_direction(const struct sap_workspace *w, const sap_problem *pro
 /* Copies a lower block of the assembled H to both triangles of a dense matrix (nv, nv). */
 static void copy_block(const struct sap_workspace *w, struct sap_place place, int32_t row,
                        int32_t column, double *hessian) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   const int32_t row_tree = graph->node_tree[row], column_tree = graph->node_tree[column];
   const int64_t nv = graph->sizes.nv;
   for (int32_t j = 0; j < graph->tree_nv[column_tree]; ++j) {
@@ -70,7 +70,7 @@ static void copy_block(const struct sap_workspace *w, struct sap_place place, in
 
 static void copy_hessian(const struct sap_workspace *w, const sap_problem *problem,
                          double *hessian) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   const int64_t nv = graph->sizes.nv;
   for (int64_t i = 0; i < nv * nv; ++i) {
     hessian[i] = 0;
@@ -109,12 +109,12 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   /* every island keeps the rules before anything is written */
   sap_status status = sap_solver_load(solver, problem, error);
   if (status == SAP_OK) {
-    status = sap_check_finite("v", w->plan->graph.sizes.nv, v, error);
+    status = sap_check_finite("v", w->graph->sizes.nv, v, error);
   }
   if (status != SAP_OK) {
     return status;
   }
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   const double *v_star = problem->v_star;
   double sum = 0.5 * free_product(w, problem, v, v_star, v, v_star, gradient);
   if (direction) {
@@ -157,8 +157,7 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
     const char *name;
     int64_t n;
     const double *x;
-  } arrays[] = {
-      {"v", w->plan->graph.sizes.nv, v}, {"dv", w->plan->graph.sizes.nv, dv}, {"alpha", n, alpha}};
+  } arrays[] = {{"v", w->graph->sizes.nv, v}, {"dv", w->graph->sizes.nv, dv}, {"alpha", n, alpha}};
   for (int a = 0; a < 3 && status == SAP_OK; ++a) {
     status = sap_check_finite(arrays[a].name, arrays[a].n, arrays[a].x, error);
   }
@@ -172,8 +171,8 @@ sap_status sap_solver_along_line(sap_solver *solver, const sap_problem *problem,
     slope[k] = linear + alpha[k] * quadratic;
     curvature[k] = quadratic;
   }
-  for (int32_t i = 0; i < w->plan->graph.n_islands; ++i) {
-    const struct sap_island *island = &w->plan->graph.island[i];
+  for (int32_t i = 0; i < w->graph->n_islands; ++i) {
+    const struct sap_island *island = &w->graph->island[i];
     sap_workspace_gather(w, island, v, w->v);
     sap_workspace_gather(w, island, dv, w->dv);
     sap_refresh(w, island);

@@ -34,6 +34,7 @@ sap_status sap_solver_create(sap_solver **solver, const sap_settings *settings,
   sap_plan_take_loops(&made->plan, sap_kernels_best_set());
   for (int32_t k = 0; k < n_threads; ++k) {
     made->work[k] = (struct sap_workspace){.plan = &made->plan,
+                                           .graph = &made->plan.graph,
                                            .interrupt_check = {&made->interruption, k == 0, 0}};
   }
   if (n_threads > 1) {
@@ -52,6 +53,7 @@ sap_status sap_solver_reset(sap_solver *solver, const sap_settings *settings, sa
   if (status == SAP_OK) {
     solver->settings = *settings;
     solver->plan.has_graph = 0;
+    solver->dense.has_graph = 0;
     solver->islands.records.n = 0;
     solver->history = &solver->islands.records;
     sap_solver_set_interrupt(solver, NULL);
@@ -169,7 +171,7 @@ struct task {
   int is_regularized; /* 1: its masses and the regularization exist */
 };
 
-/* Finds the sizes of a problem and makes room for the masses of its trees. */
+/* Finds the sizes of a problem and its triples, and makes room for the masses of its trees. */
 static sap_status begin(sap_solver *solver, const sap_problem *problem,
                         const struct sap_regularization *physical, struct task *task,
                         sap_error *error) {
@@ -178,7 +180,7 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem,
   *task = (struct task){.given = problem, .physical = physical, .complete = *problem};
   task->has_contacts = plan->has_graph && sap_graph_has_contacts(graph, problem);
   solver->islands.records.n = 0;
-  plan->n_elsewhere = 0;
+  plan->friction = solver->settings.friction;
   sap_status status = SAP_OK;
   if (task->has_contacts && problem->n_contacts == graph->n_triples && graph->sizes.n_rows == 0 &&
       problem->n_groups == 0 && !problem->spin) {
@@ -188,6 +190,17 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem,
   }
   if (status == SAP_OK && !sap_plan_fit_masses(plan, problem, &task->sizes)) {
     status = SAP_OUT_OF_MEMORY;
+  }
+  if (status == SAP_OK) {
+    status = sap_check_groups_given(problem, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_laws_given(problem, solver->settings.friction,
+                                  physical ? physical->parameters : NULL, error);
+  }
+  if (status == SAP_OK) {
+    sap_reduction_clear(&plan->reduction, problem);
+    status = sap_triples_list(&plan->triples, problem, solver->settings.friction, &plan->memory);
   }
   return status;
 }
@@ -215,16 +228,8 @@ static sap_status prepare(sap_solver *solver, struct task *task, int reduce, con
   struct sap_plan *plan = &solver->plan;
   const sap_problem *problem = task->given;
   const struct sap_regularization *physical = task->physical;
-  sap_reduction_clear(&plan->reduction, problem);
-  sap_status status = sap_check_groups_given(problem, error);
-  if (status == SAP_OK) {
-    status = sap_check_laws_given(problem, solver->settings.friction,
-                                  physical ? physical->parameters : NULL, error);
-  }
-  if (status == SAP_OK) {
-    status = sap_triples_list(&plan->triples, problem, solver->settings.friction, &plan->memory);
-  }
-  if (status == SAP_OK && reduce) {
+  sap_status status = SAP_OK;
+  if (reduce) {
     status = sap_reduction_find(&plan->reduction, problem, &plan->triples, left_out, plan->kernels,
                                 plan->vectors, &plan->memory);
   }
@@ -242,6 +247,7 @@ static sap_status prepare(sap_solver *solver, struct task *task, int reduce, con
     }
     *symbolic_seconds = sap_seconds() - start;
   }
+  plan->n_islands = left_out ? plan->n_islands : plan->graph.n_islands;
   plan->has_masses = task->is_regularized || physical || plan->reduction.tree;
   if (status == SAP_OK && plan->has_masses && !task->is_regularized) {
     status = regularize(solver, plan->graph.tree_position, task, error);
@@ -289,36 +295,36 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
  * are checked one by one elsewhere. */
 static int numbers_are_given(const struct task *task) {
   const struct sap_regularization *physical = task->physical;
-  return sap_check_groups_given(task->given, NULL) == SAP_OK &&
-         (physical || sap_check_given(task->given, NULL) == SAP_OK) &&
+  return (physical || sap_check_given(task->given, NULL) == SAP_OK) &&
          ((physical && physical->parameters->groups) ||
           sap_check_groups(task->given, NULL) == SAP_OK);
 }
 
-/* Solves the dense components. It leaves other components to the islands. If a number outside of a
- * component breaks a rule, it leaves all to the islands, which find the error. */
+/* Solves the dense components, and counts those it has solved. It leaves other components to the
+ * islands. If a number outside of a component breaks a rule, it leaves all to the islands, which
+ * find the error. */
 static sap_status solve_dense(sap_solver *solver, struct task *task, const double *v_guess,
-                              struct sap_sums *sums) {
+                              struct sap_sums *sums, int32_t *n_solved) {
   struct sap_dense *dense = &solver->dense;
-  const struct sap_components *components = &dense->components;
-  const struct sap_plan *plan = &solver->plan;
+  struct sap_components *components = &dense->components;
+  struct sap_plan *plan = &solver->plan;
   const sap_problem *problem = task->given;
-  if (!sap_components_find(&dense->components, problem, &solver->settings, &plan->memory)) {
+  const sap_settings *settings = &solver->settings;
+  if (!sap_components_find(components, problem, &plan->triples, settings, &plan->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  if (components->dense.n_components == 0 || !problem->A || !problem->v_star ||
-      !numbers_are_given(task) || sap_first_non_finite(task->sizes.nv, problem->v_star) >= 0 ||
+  plan->n_islands = components->n_all;
+  if (components->n_dense == 0 || !problem->A || !problem->v_star || !numbers_are_given(task) ||
+      sap_first_non_finite(task->sizes.nv, problem->v_star) >= 0 ||
       (v_guess && sap_first_non_finite(task->sizes.nv, v_guess) >= 0)) {
     return SAP_OK;
   }
-  if (!sap_dense_fit(dense, &task->sizes, &solver->settings, &plan->memory)) {
+  if (!sap_dense_fit(dense, plan, problem, &task->sizes, settings)) {
     return SAP_OUT_OF_MEMORY;
   }
   if (regularize(solver, components->touched, task, NULL) == SAP_OK) {
-    dense->masses = plan->masses;
-    dense->find_impulses = plan->find_impulses;
-    solver->plan.n_elsewhere =
-        sap_dense_solve(dense, &task->complete, v_guess, &solver->settings, sums);
+    plan->has_masses = 1;
+    *n_solved = sap_dense_solve(dense, &task->complete, v_guess, settings, sums);
   }
   return SAP_OK;
 }
@@ -383,13 +389,13 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   sap_status status = begin(solver, problem, physical, &task, error);
   solver->history = &solver->islands.records;
   solver->dense.records.n = 0;
-  components->dense.n_components = 0;
+  components->n_dense = 0;
   if (status == SAP_OK && solver->settings.islands && !solver->without_dense) {
-    status = solve_dense(solver, &task, v_guess, &sums);
+    status = solve_dense(solver, &task, v_guess, &sums, &found.n_islands);
   }
-  const int tried = components->dense.n_components > 0;
-  found.n_islands = plan->n_elsewhere;
-  if (tried && plan->n_elsewhere == components->n_all) {
+  const int tried = components->n_dense > 0;
+  const int32_t n_dense = found.n_islands;
+  if (tried && found.n_islands == components->n_all) {
     solver->history = &solver->dense.records;
   } else if (status == SAP_OK) {
     status = solve_islands(solver, &task, tried ? components : NULL, v_guess, &sums, &found, error);
@@ -398,8 +404,8 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
     return status;
   }
   sap_sums_conclude(&sums, problem->n_contacts + task.sizes.n_rows, &solver->settings, &found);
-  if (tried) {
-    sap_dense_write(&solver->dense, problem, &found);
+  if (n_dense > 0) {
+    sap_dense_write(&solver->dense, &found);
   }
   move_freely(plan, problem, tried ? components->touched : plan->graph.tree_position, found.v);
   *solution = found;

@@ -3,8 +3,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "solver/newton/objective.h"
-
 void sap_sums_add(struct sap_sums *sums, const struct sap_sums *part) {
   /* worse outcomes have larger numbers; the problem has the worst one of its islands */
   if (part->outcome > sums->outcome) {
@@ -27,6 +25,27 @@ void sap_sums_add(struct sap_sums *sums, const struct sap_sums *part) {
   sums->assembly_seconds += part->assembly_seconds;
   sums->factor_seconds += part->factor_seconds;
   sums->line_search_seconds += part->line_search_seconds;
+}
+
+void sap_sums_add_island(struct sap_sums *sums, const struct sap_island_result *result) {
+  const struct sap_newton_result *newton = &result->newton;
+  const struct sap_evaluation *last = &newton->last;
+  const struct sap_sums part = {.outcome = newton->outcome,
+                                .tree = newton->tree,
+                                .iterations = newton->iterations,
+                                .total_iterations = newton->iterations,
+                                .trials = newton->trials,
+                                .cost = last->cost,
+                                .gradient = last->gradient * last->gradient,
+                                .momentum = last->momentum * last->momentum,
+                                .impulse = last->impulse * last->impulse,
+                                .coulomb = newton->coulomb_gradient * newton->coulomb_gradient,
+                                .bound = result->bound,
+                                .complementarity = result->complementarity,
+                                .assembly_seconds = newton->assembly_seconds,
+                                .factor_seconds = newton->factor_seconds,
+                                .line_search_seconds = newton->line_search_seconds};
+  sap_sums_add(sums, &part);
 }
 
 void sap_sums_conclude(const struct sap_sums *sums, int64_t n_constraints,

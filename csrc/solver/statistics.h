@@ -2,8 +2,7 @@
 #ifndef SAPWOOD_SOLVER_STATISTICS_H
 #define SAPWOOD_SOLVER_STATISTICS_H
 
-#include "base/memory.h"
-#include "sapwood.h"
+#include "solver/newton/iterate.h"
 
 /* No two objects share a cache line. */
 struct sap_sums {
@@ -25,6 +24,17 @@ static inline struct sap_sums sap_sums_none(void) {
 }
 
 void sap_sums_add(struct sap_sums *sums, const struct sap_sums *part);
+
+struct sap_island_result {
+  int valid; /* 1: solved, and the numbers keep all rules; 0: the rest is undefined */
+  struct sap_newton_result newton;
+  double bound;           /* sap_certificate() */
+  double complementarity; /* sap_complementarity() */
+  int32_t n_records;
+};
+
+/* Adds an island; n_scalars stays as it is. */
+void sap_sums_add_island(struct sap_sums *sums, const struct sap_island_result *result);
 
 /* Fills the statistics of a solution with so many contacts and rows. */
 void sap_sums_conclude(const struct sap_sums *sums, int64_t n_constraints,

@@ -2,7 +2,7 @@
 
 int32_t sap_results_write(const struct sap_workspace *w, const struct sap_island *island,
                           const sap_solution *solution) {
-  const struct sap_origin origin = sap_graph_origin(&w->plan->graph, &w->plan->triples);
+  const struct sap_origin origin = sap_graph_origin(w->graph, &w->plan->triples);
   int32_t deep = 0;
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];

@@ -25,9 +25,41 @@ static void carve(void *context, struct sap_arena *arena) {
 }
 
 static double A[N][N], momentum[N], J[ROWS][N], J_c[M][N], dv[N];
-static struct sap_dense_contact contact[CONTACTS];
-static struct sap_dense_row row[ROWS];
-static int32_t entry[ROWS];
+static struct sap_contact contact[CONTACTS];
+static struct sap_condensed_row row[ROWS];
+static double y_of[ROWS];
+
+/* Sets row i, with bounds -1 and 1, and its first entry. */
+static void set_row(int i, int32_t first, double R, double y) {
+  y_of[i] = y;
+  row[i] = (struct sap_condensed_row){.J = J[i],
+                                      .first = first,
+                                      .was_free = fabs(y) <= 1,
+                                      .R = R,
+                                      .gamma = sap_clamp_impulse(y, -1, 1),
+                                      .lack = R * y,
+                                      .lower = -1,
+                                      .upper = 1};
+}
+
+/* Lists the unknowns of the contacts. */
+static void list_contacts(void) {
+  struct sap_impulses *p = &unknowns.impulses;
+  sap_dense_unknowns_clear(&unknowns, N, M, 1);
+  p->n_contacts = CONTACTS;
+  for (int i = 0; i < CONTACTS; ++i) {
+    p->mu[i] = contact[i].mu;
+    p->first[i + 1] = 3 * (i + 1);
+  }
+  for (int k = 0; k < M; ++k) {
+    const struct sap_contact *law = &contact[k / 3];
+    p->W[k * (p->ld + 1)] = k % 3 < 2 ? law->R_t : law->R_n;
+    p->u[k] = law->v_hat[k % 3];
+    for (int j = 0; j < N; ++j) {
+      unknowns.J[(size_t)j * (size_t)unknowns.ld + (size_t)k] = J_c[k][j];
+    }
+  }
+}
 
 /* Makes rows of one velocity or of all, at v between their bounds or at one of them. */
 static void make(uint64_t *seed) {
@@ -49,9 +81,7 @@ static void make(uint64_t *seed) {
     }
   }
   for (int i = 0; i < CONTACTS; ++i) {
-    contact[i] = (struct sap_dense_contact){
-        .law = sap_contact_make(0.5, 1e-2, 1e-3, 0, 0, 0, check_random(seed, 0, 1)),
-        .J = J_c[3 * i]};
+    contact[i] = sap_contact_make(0.5, 1e-2, 1e-3, 0, 0, 0, check_random(seed, 0, 1));
   }
   for (int i = 0; i < ROWS; ++i) {
     const int dof = i % 3 ? (int)(check_random_bits(seed) % N) : -1;
@@ -60,24 +90,14 @@ static void make(uint64_t *seed) {
     for (int j = 0; j < N; ++j) {
       J[i][j] = dof < 0 || j == dof ? check_random(seed, 0.5, 1) : 0;
     }
-    entry[i] = dof;
-    row[i] = (struct sap_dense_row){.J = dof < 0 ? J[i] : &J[i][dof],
-                                    .entry = dof < 0 ? NULL : &entry[i],
-                                    .n_entries = dof < 0 ? N : 1,
-                                    .R = R,
-                                    .v_hat = R * y,
-                                    .lower = -1,
-                                    .upper = 1,
-                                    .y = y,
-                                    .gamma = sap_clamp_impulse(y, -1, 1)};
+    set_row(i, dof < 0 ? 0 : dof, R, y);
   }
 }
 
 /* Begins with all rows in their state at v. */
 static void begin(const struct sap_kernels *kernels) {
-  const struct sap_unknowns_sizes sizes = {N, CONTACTS, M, 0, 1};
   double b[N];
-  sap_dense_unknowns_begin(&unknowns, &sizes, contact);
+  list_contacts();
   for (int j = 0; j < N; ++j) {
     b[j] = -momentum[j];
     for (int i = 0; i < N; ++i) {
@@ -85,7 +105,7 @@ static void begin(const struct sap_kernels *kernels) {
     }
     for (int k = 0; k < ROWS; ++k) {
       b[j] += J[k][j] * row[k].gamma;
-      for (int i = 0; i < N && sap_row_is_free(&row[k]); ++i) {
+      for (int i = 0; i < N && row[k].was_free; ++i) {
         unknowns.panel[(size_t)j * (size_t)unknowns.ld + (size_t)i] += J[k][j] * J[k][i] / row[k].R;
       }
     }
@@ -103,14 +123,14 @@ static int check_step(int n_activated) {
     left[j] = momentum[j] + sap_vector_dot(N, A[j], dv);
   }
   for (int k = 0; k < M; ++k) {
-    const struct sap_contact *law = &contact[k / 3].law;
+    const struct sap_contact *law = &contact[k / 3];
     const double lack = law->v_hat[k % 3] - sap_vector_dot(N, J_c[k], dv);
     CHECK_CLOSE(p->u[k], lack - (k % 3 < 2 ? law->R_t : law->R_n) * p->gamma[k], 1e-10);
     sap_vector_add(N, -p->gamma[k], J_c[k], left);
   }
   for (int i = 0; i < ROWS; ++i) {
-    const double y = (row[i].v_hat - sap_vector_dot(N, J[i], dv)) / row[i].R;
-    const double as_before = sap_row_is_free(&row[i]) ? y : row[i].gamma;
+    const double y = y_of[i] - sap_vector_dot(N, J[i], dv) / row[i].R;
+    const double as_before = row[i].was_free ? y : row[i].gamma;
     const double gamma = i < n_activated ? p->gamma[M + i] : as_before;
     if (i < n_activated) {
       CHECK_CLOSE(gamma, sap_clamp_impulse(y, -1, 1), 1e-7);
@@ -155,9 +175,7 @@ static void rows_that_hide_all_else_stay_as_they_are(void) {
   REQUIRE(sap_block_carve(&block, carve, NULL, &allocator));
   for (int stiff = 0; stiff < 2; ++stiff) {
     make(&seed);
-    row[0].R = stiff ? 1e-9 : 1e-3;
-    row[0].y = row[0].gamma = 0.5;
-    row[0].v_hat = row[0].R * row[0].y;
+    set_row(0, 0, stiff ? 1e-9 : 1e-3, 0.5);
     begin(kernels);
     CHECK_EQUAL(sap_condensed_add(&condensed, &unknowns, &row[0], row[0].gamma, kernels,
                                   sap_vector_loops_of(sap_kernels_best_set())),

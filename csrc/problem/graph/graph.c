@@ -62,6 +62,7 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n
   graph->node_of_tree = sap_arena_take(arena, trees, sizeof(int32_t));
   graph->tree_of_node = sap_arena_take(arena, nodes, sizeof(int32_t));
   graph->node_size = sap_arena_take(arena, nodes, sizeof(int32_t));
+  graph->first_node = sap_arena_take(arena, nodes, sizeof(int32_t));
   graph->low_node = sap_arena_take(arena, triples, sizeof(int32_t));
   graph->high_node = sap_arena_take(arena, triples, sizeof(int32_t));
   graph->sorted = sap_arena_take(arena, triples, sizeof(int32_t));
@@ -362,9 +363,18 @@ static void copy(void *to, const void *from, int32_t n, size_t size) {
   }
 }
 
+/* Groups the nodes by component instead of ordering them. */
+static void group_nodes(struct sap_graph *graph, const int32_t *first) {
+  for (int32_t k = 0; k < graph->n_nodes; ++k) {
+    graph->first_node[k] = graph->node_of_tree[first[graph->tree_of_node[k]]];
+  }
+  sap_junction_tree_group(&graph->tree, graph->node_size, graph->first_node);
+}
+
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
                      const struct sap_triples *triples, const sap_sizes *sizes,
-                     const int32_t *tree_size, const int8_t *left_out, int whole) {
+                     const int32_t *tree_size, const int8_t *left_out, int whole,
+                     const int32_t *first) {
   graph->n_trees = problem->n_trees;
   graph->n_triples = triples->n;
   graph->whole = whole;
@@ -382,7 +392,11 @@ void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
   find_patches(graph);
   graph->tree.n_nodes = graph->n_nodes;
   graph->tree.n_edges = graph->n_edges;
-  sap_junction_tree_order(&graph->tree, graph->node_size, graph->edge_a, graph->edge_b, whole);
+  if (first) {
+    group_nodes(graph, first);
+  } else {
+    sap_junction_tree_order(&graph->tree, graph->node_size, graph->edge_a, graph->edge_b, whole);
+  }
   for (int32_t k = 0; k < graph->n_nodes; ++k) {
     graph->node_tree[k] = graph->tree_of_node[graph->tree.order[k]];
   }

@@ -85,7 +85,8 @@ struct sap_graph {
   struct sap_junction_tree tree;
 
   /* scratch */
-  int32_t *node_of_tree, *tree_of_node, *node_size, *low_node, *high_node, *sorted, *bucket;
+  int32_t *node_of_tree, *tree_of_node, *node_size, *first_node, *low_node, *high_node, *sorted,
+      *bucket;
   int32_t *run, *run_begin;
   int64_t *offset;
   int32_t *edge_a, *edge_b;
@@ -110,9 +111,11 @@ void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n
                      int32_t n_triples);
 
 /* Builds everything except the rows and updates of the junction tree. left_out (n_trees) may be
- * NULL: then no tree is left out. */
+ * NULL: then no tree is left out. With `first` (n_trees), the first tree of each tree's component,
+ * the nodes are only grouped by component: the junction tree has no supernodes. */
 void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
                      const struct sap_triples *triples, const sap_sizes *sizes,
-                     const int32_t *tree_size, const int8_t *left_out, int whole);
+                     const int32_t *tree_size, const int8_t *left_out, int whole,
+                     const int32_t *first);
 
 #endif

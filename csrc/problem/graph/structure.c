@@ -28,7 +28,7 @@ sap_status sap_structure_find(struct sap_structure *structure, const sap_problem
   if (!sap_block_carve(&structure->graph_block, carve_graph, structure, &memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  sap_graph_build(graph, problem, &structure->triples, &sizes, problem->tree_nv, NULL, 0);
+  sap_graph_build(graph, problem, &structure->triples, &sizes, problem->tree_nv, NULL, 0, NULL);
   if (!sap_block_carve(&structure->row_block, carve_rows, structure, &memory)) {
     return SAP_OUT_OF_MEMORY;
   }

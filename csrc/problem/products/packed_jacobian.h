@@ -51,6 +51,24 @@ static inline void sap_jacobian_carve(struct sap_jacobian *J, struct sap_arena *
 /* Returns the number of columns of a chunk; 64 chunks hold a row of any length. */
 static inline int32_t sap_chunk(int32_t n) { return 8 * ((n + 511) / 512); }
 
+/* A row of one side of a triple: n entries, of which only those in its chunks may not be 0. */
+struct sap_packed_row {
+  const double *J;
+  int32_t n;
+  uint64_t chunks;
+};
+
+/* Returns row r of the lower or higher side of the triple at a place of a patch. */
+static inline struct sap_packed_row sap_packed_row(const struct sap_jacobian *J,
+                                                   const struct sap_patch *patch, int high,
+                                                   int32_t place, int r) {
+  const int32_t n = sap_node_size(&J->graph->tree, high ? patch->high : patch->low);
+  const int64_t row = 3 * (int64_t)(place - patch->begin) + r;
+  return (struct sap_packed_row){
+      J->values + (high ? patch->J_high : patch->J_low) + row * sap_stride(n), n,
+      J->chunks[high][place]};
+}
+
 /* Term of a run of acting triples of the same links: rows of G J, columns of J, and their
  * chunks. */
 struct sap_term {

@@ -52,7 +52,7 @@ static int32_t skip_diagonal(const struct sap_workspace *w, int32_t node, int32_
 /* Adds the norms of the tree at a position; its block is not diagonal. */
 static void add_node(const struct sap_workspace *w, int32_t node, struct sap_norms *norms) {
   const struct sap_vector_loops *loops = w->plan->vectors;
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   const int32_t s = graph->tree.node_scalar[node];
   const int32_t t = graph->node_tree[node];
   const uint64_t *strips = w->plan->masses.strips + graph->tree_v[t];
@@ -66,7 +66,7 @@ static void add_node(const struct sap_workspace *w, int32_t node, struct sap_nor
 }
 
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
-  const int32_t *scalar = w->plan->graph.tree.node_scalar, end = island->node_end;
+  const int32_t *scalar = w->graph->tree.node_scalar, end = island->node_end;
   struct sap_norms norms = w->norms; /* complete if all blocks are diagonal */
   if (skip_diagonal(w, island->node_begin, end) < end) {
     norms = (struct sap_norms){0, 0};

@@ -241,7 +241,7 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
   if (!start_from_stick(w, island, settings, before, watch, result)) {
     const int32_t node = find_direction(w, island, settings, before, watch, result);
     if (node >= 0) {
-      result->tree = w->plan->graph.node_tree[node];
+      result->tree = w->graph->node_tree[node];
       return BREAKDOWN;
     }
     before->step = advance(w, island, settings, &result->last);

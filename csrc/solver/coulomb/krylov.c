@@ -42,7 +42,7 @@ void sap_couple_direction(struct sap_workspace *w, const struct sap_island *isla
   struct sap_arnoldi k;
   double *q[SAP_KRYLOV + 1], y[SAP_KRYLOV];
   for (int i = 0; i <= SAP_KRYLOV; ++i) {
-    q[i] = w->krylov + (size_t)i * (size_t)w->plan->graph.tree.n_scalars;
+    q[i] = w->krylov + (size_t)i * (size_t)w->graph->tree.n_scalars;
   }
   const double length = sqrt(sap_island_inner(w, island, w->dv, w->dv));
   if (!(length > 0 && length < INFINITY)) {

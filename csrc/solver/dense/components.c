@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "constraints/kinds/kinds.h"
-
 /* Upper limits of velocities. In wider components without contacts the islands eliminate velocities
  * that no row moves, which saves more. */
 enum { WIDEST = 64, WIDEST_WITH_CONTACTS = 128 };
@@ -11,14 +9,15 @@ enum { WIDEST = 64, WIDEST_WITH_CONTACTS = 128 };
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_components *c = context;
   const size_t n = (size_t)c->room;
-  int32_t **const arrays[] = {&c->first,     &c->size,          &c->offset,   &c->touched,
-                              &c->row_begin, &c->contact_begin, &c->impulses, &c->island};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
-    *arrays[k] = sap_arena_take(arena, n + 1, sizeof(int32_t));
+  int32_t **const numbers[] = {&c->first,      &c->size,     &c->touched, &c->n_rows,
+                               &c->n_contacts, &c->impulses, &c->island};
+  int8_t **const marks[] = {&c->has_core, &c->is_dense, &c->is_other, &c->is_solved};
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; ++k) {
+    *numbers[k] = sap_arena_take(arena, n, sizeof(int32_t));
   }
-  c->is_unfit = sap_arena_take(arena, n, sizeof(int8_t));
-  c->is_dense = sap_arena_take(arena, n, sizeof(int8_t));
-  c->is_solved = sap_arena_take(arena, n, sizeof(int8_t));
+  for (size_t k = 0; k < sizeof marks / sizeof *marks; ++k) {
+    *marks[k] = sap_arena_take(arena, n, sizeof(int8_t));
+  }
 }
 
 /* ---- components ------------------------------------------------------------------------------ */
@@ -31,122 +30,93 @@ static int32_t first_of(int32_t *first, int32_t t) {
   return t;
 }
 
-/* Joins the trees of n constraints. */
-static void join(int32_t *first, int32_t n, const int32_t *tree_a, const int32_t *tree_b) {
-  for (int32_t i = 0; i < n; ++i) {
-    if (tree_b[i] >= 0) {
-      const int32_t a = first_of(first, tree_a[i]), b = first_of(first, tree_b[i]);
+static void find_first(const struct sap_components *c, const sap_problem *problem,
+                       const struct sap_triples *triples) {
+  int32_t *first = c->first;
+  for (int32_t t = 0; t < c->n_trees; ++t) {
+    first[t] = t;
+  }
+  for (int32_t i = 0; i < triples->n; ++i) {
+    if (triples->tree_b[i] >= 0) {
+      const int32_t a = first_of(first, triples->tree_a[i]);
+      const int32_t b = first_of(first, triples->tree_b[i]);
       first[a > b ? a : b] = a > b ? b : a;
     }
   }
-}
-
-static void find_first(const struct sap_components *c, const sap_problem *problem) {
   for (int32_t t = 0; t < c->n_trees; ++t) {
-    c->first[t] = t;
-  }
-  join(c->first, problem->n_contacts, problem->tree_a, problem->tree_b);
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_constraints *group = &problem->groups[g];
-    join(c->first, group->n, group->tree_a, group->tree_b);
-  }
-  for (int32_t t = 0; t < c->n_trees; ++t) {
-    /* first[t] <= t is final where its own is */
-    const int32_t first = c->first[t] = c->first[c->first[t]];
-    c->offset[t] = first < t ? c->size[first] : 0;
+    first[t] = first[first[t]]; /* first[t] <= t is final where its own is */
     c->size[t] = 0;
-    c->size[first] += problem->tree_nv[t];
+    c->size[first[t]] += problem->tree_nv[t];
   }
 }
 
 /* ---- constraints ----------------------------------------------------------------------------- */
 
-/* Counts rows and contacts of each component, at the place after its own. */
-static void count_constraints(const struct sap_components *c, const sap_problem *problem) {
-  int32_t *row = c->row_begin, *contact = c->contact_begin;
-  const size_t n = (size_t)c->n_trees;
-  const sap_spin *spin = problem->spin;
-  memset(row, 0, (n + 1) * sizeof *row);
-  memset(contact, 0, (n + 1) * sizeof *contact);
-  memset(c->impulses, 0, n * sizeof *c->impulses);
-  memset(c->is_unfit, 0, n);
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_constraints *group = &problem->groups[g];
-    for (int32_t i = 0; i < group->n; ++i) {
-      row[c->first[group->tree_a[i]] + 1] += sap_rows_of(group, i);
-    }
-  }
-  for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const int32_t t = c->first[problem->tree_a[i]];
-    contact[t + 1]++;
+/* Counts rows, contacts and impulses of each component. */
+static void count_constraints(const struct sap_components *c, const sap_problem *problem,
+                              const struct sap_triples *triples) {
+  const size_t bytes = (size_t)c->n_trees * sizeof(int32_t);
+  memset(c->n_rows, 0, bytes);
+  memset(c->n_contacts, 0, bytes);
+  memset(c->impulses, 0, bytes);
+  memset(c->has_core, 0, (size_t)c->n_trees);
+  for (int32_t i = 0; i < triples->n_contacts; ++i) {
+    const int32_t t = c->first[triples->tree_a[i]];
+    c->n_contacts[t]++;
     c->impulses[t] += 3;
-    c->is_unfit[t] |= problem->barrier && problem->barrier[i] != SAP_BARRIER_NONE;
+    c->has_core[t] |= triples->law && triples->law[i] == SAP_LAW_RIGID_CORE;
   }
-  for (int32_t k = 0; spin && problem->mu && spin->mu && k < spin->n; ++k) {
-    const int32_t i = spin->contact[k];
-    for (int r = 0; r < 3; ++r) {
-      c->impulses[c->first[problem->tree_a[i]]] +=
-          spin->mu[3 * (int64_t)k + r] / problem->mu[i] > 0;
+  for (int32_t i = triples->n_contacts; i < triples->n; ++i) {
+    const struct sap_triple_rows *rows = &triples->rows[i - triples->n_contacts];
+    const int32_t t = c->first[triples->tree_a[i]];
+    c->n_rows[t] += rows->group ? rows->n : 0;
+    for (int r = 0; !rows->group && r < 3; ++r) {
+      c->impulses[t] += problem->spin->mu[3 * rows->row + r] > 0;
     }
   }
 }
 
-/* Can dense_contacts.h solve the contacts, apart from their numbers and cores? */
+/* Can contact_step.h solve the contacts, apart from their cores? */
 static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
-  const sap_spin *spin = problem->spin;
   return settings->friction == SAP_FRICTION_COULOMB && settings->soft_norm == 0 &&
-         settings->start == SAP_START_STICKING && problem->J && problem->mu &&
-         !(spin && spin->n > 0 && (!spin->J || !spin->mu));
+         settings->start == SAP_START_STICKING && problem->J && problem->mu;
 }
 
-/* Does component t, with so many rows and contacts, get dense storage? */
+/* Does component t get dense storage? */
 static int is_dense(const struct sap_components *c, const sap_problem *problem, int32_t t,
-                    int32_t n_rows, int32_t n_contacts, int takes_contacts) {
+                    int takes_contacts) {
   const int32_t n = c->size[t], m = c->impulses[t];
+  const int32_t n_rows = c->n_rows[t], n_contacts = c->n_contacts[t];
   if (n > (n_contacts > 0 ? WIDEST_WITH_CONTACTS : WIDEST) || n_rows + n_contacts == 0 ||
-      (n_contacts > 0 && !takes_contacts) || c->is_unfit[t]) {
+      (n_contacts > 0 && !takes_contacts) || c->has_core[t]) {
     return 0;
   }
   const int is_plain = m == 3 * n_contacts && n_rows <= SAP_DENSE_ROWS && n <= problem->tree_nv[t];
   return m <= SAP_DENSE_IMPULSES && (is_plain || m <= SAP_DENSE_FEWER_IMPULSES || m <= n);
 }
 
-/* Chooses the dense components, and turns counts into their consecutive places. */
 static void choose(struct sap_components *c, const sap_problem *problem, int takes_contacts) {
-  struct sap_component_counts *dense = &c->dense;
-  int32_t *row = c->row_begin, *contact = c->contact_begin;
-  *dense = (struct sap_component_counts){0};
-  c->n_all = 0;
+  c->n_all = c->n_dense = 0;
   for (int32_t t = 0; t < c->n_trees; ++t) {
-    const int32_t first = c->first[t], n_rows = row[t + 1], n_contacts = contact[t + 1];
-    const int is_touched = first < t || n_rows + n_contacts > 0;
+    const int32_t first = c->first[t];
+    const int is_touched = first < t || c->n_rows[t] + c->n_contacts[t] > 0;
     c->touched[t] = is_touched ? 0 : -1;
-    c->is_dense[t] = first < t && c->is_dense[first];
+    c->is_dense[t] =
+        (int8_t)(first < t ? c->is_dense[first] : is_dense(c, problem, t, takes_contacts));
+    c->is_other[t] = !c->is_dense[t];
     c->is_solved[t] = 0;
     c->island[t] = first < t ? c->island[first] : c->n_all;
     c->n_all += first == t && is_touched;
-    row[t + 1] = row[t];
-    contact[t + 1] = contact[t];
-    if (first == t && is_dense(c, problem, t, n_rows, n_contacts, takes_contacts)) {
-      c->is_dense[t] = 1;
-      row[t + 1] += n_rows;
-      contact[t + 1] += n_contacts;
-      dense->n_components++;
-      dense->widest = c->size[t] > dense->widest ? c->size[t] : dense->widest;
-      if (c->size[t] > problem->tree_nv[t]) {
-        dense->n_joined_rows += n_rows + (problem->spin ? 6 : 3) * n_contacts;
-      }
-    }
+    c->n_dense += first == t && c->is_dense[t];
   }
-  dense->n_rows = row[c->n_trees];
-  dense->n_contacts = contact[c->n_trees];
 }
 
 int sap_components_find(struct sap_components *components, const sap_problem *problem,
-                        const sap_settings *settings, const sap_allocator *allocator) {
+                        const struct sap_triples *triples, const sap_settings *settings,
+                        const sap_allocator *allocator) {
   const int has_contacts = takes_contacts(problem, settings);
   components->n_trees = problem->n_trees;
-  components->dense = (struct sap_component_counts){0};
+  components->n_dense = 0;
   if (components->n_trees == 0 || (!has_contacts && problem->n_groups == 0)) {
     return 1;
   }
@@ -157,8 +127,8 @@ int sap_components_find(struct sap_components *components, const sap_problem *pr
       return 0;
     }
   }
-  find_first(components, problem);
-  count_constraints(components, problem);
+  find_first(components, problem, triples);
+  count_constraints(components, problem, triples);
   choose(components, problem, has_contacts);
   return 1;
 }

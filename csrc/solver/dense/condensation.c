@@ -67,24 +67,6 @@ static void widen(struct sap_impulses *p, int32_t k) {
   p->ld = ld;
 }
 
-/* Computes y = J L^-T of a row. Returns the first entry of y that may not be zero. */
-static int32_t solve_row(const struct sap_dense_unknowns *unknowns, int32_t n,
-                         const struct sap_dense_row *row, const struct sap_kernels *kernels,
-                         double *y) {
-  const int32_t first = row->entry ? *row->entry : 0, ld = unknowns->ld;
-  if (row->entry) {
-    memset(y, 0, (size_t)n * sizeof *y);
-    for (int32_t e = 0; e < row->n_entries; ++e) {
-      y[row->entry[e]] = row->J[e];
-    }
-  } else {
-    memcpy(y, row->J, (size_t)n * sizeof *y);
-  }
-  kernels->solve_forward(n - first, n - first, unknowns->panel + (size_t)first * (size_t)(ld + 1),
-                         ld, y + first, NULL);
-  return first;
-}
-
 /* Fills column k of W from y, without the activated rows that were free. Returns q of the row in
  * J dv = q. */
 static double fill_column(const struct sap_condensed *c, const struct sap_dense_unknowns *unknowns,
@@ -131,17 +113,19 @@ static void leave_out(const struct sap_condensed *c, const struct sap_impulses *
 }
 
 int sap_condensed_add(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
-                      const struct sap_dense_row *row, double gamma,
+                      const struct sap_condensed_row *row, double gamma,
                       const struct sap_kernels *kernels, const struct sap_vector_loops *loops) {
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t n = condensed->n, i = condensed->n_activated, k = condensed->n_impulses + i;
-  const int was_free = sap_row_is_free(row);
+  const int32_t first = row->first, ld = unknowns->ld, was_free = row->was_free;
   if (i == SAP_DENSE_UNKNOWN_ROWS) {
     return 0;
   }
   double *y = condensed->Y + (size_t)i * (size_t)n;
   widen(p, k);
-  const int32_t first = solve_row(unknowns, n, row, kernels, y);
+  memcpy(y, row->J, (size_t)n * sizeof *y); /* y = J L^-T */
+  kernels->solve_forward(n - first, n - first, unknowns->panel + (size_t)first * (size_t)(ld + 1),
+                         ld, y + first, NULL);
   const double q = fill_column(condensed, unknowns, y, first, kernels, loops);
   double *diagonal = column_of(p, k) + k;
   const double d = row->R - *diagonal;
@@ -149,7 +133,7 @@ int sap_condensed_add(struct sap_condensed *condensed, struct sap_dense_unknowns
     return 0;
   }
   condensed->activated[i] = (struct sap_activated){was_free, row->R, row->gamma, 0, 0};
-  condensed->lack[k] = row->v_hat - row->v_c - q;
+  condensed->lack[k] = row->lack - q;
   if (was_free) {
     leave_out(condensed, p, k, q, d);
   }

@@ -1,4 +1,4 @@
-/* Finds the step of dense_contacts.h with the free rows condensed into H = A + sum J_r^T J_r/R_r.
+/* Finds the step of contact_step.h with the free rows condensed into H = A + sum J_r^T J_r/R_r.
  * Rows are activated if the step changes their state: free rows that it brings to a bound, and
  * others that it frees. They become unknowns beside the contacts, and L of H = L L^T stays.
  *
@@ -24,8 +24,17 @@
 #include "base/memory.h"
 #include "linalg/kernels.h"
 #include "problem/products/vectors.h"
-#include "solver/dense/dense_contacts.h"
-#include "solver/dense/dense_row.h"
+#include "solver/dense/unknowns.h"
+
+/* A row at the iterate. */
+struct sap_condensed_row {
+  const double *J; /* (n), zero before entry `first` */
+  int32_t first;
+  int was_free;    /* 1: H contains the row */
+  double R, gamma; /* impulse at the iterate */
+  double lack;     /* v_hat - v_c */
+  double lower, upper;
+};
 
 /* A row that became an unknown. */
 struct sap_activated {
@@ -49,10 +58,10 @@ void sap_condensed_carve(struct sap_condensed *condensed, struct sap_arena *aren
 int sap_condensed_begin(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
                         int32_t n, const double *b, const struct sap_kernels *kernels);
 
-/* Activates a row that was evaluated: it becomes an unknown, with an estimate of its impulse.
- * Returns 0, without change, if there is no room for it or d is lost in round-off. */
+/* Activates a row: it becomes an unknown, with an estimate of its impulse. Returns 0, without
+ * change, if there is no room for it or d is lost in round-off. */
 int sap_condensed_add(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
-                      const struct sap_dense_row *row, double gamma,
+                      const struct sap_condensed_row *row, double gamma,
                       const struct sap_kernels *kernels, const struct sap_vector_loops *loops);
 
 /* Finds dv (n). The search begins with the gamma of the unknowns. */

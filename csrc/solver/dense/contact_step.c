@@ -4,15 +4,24 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "constraints/laws/clamp.h"
 
-static int is_bounded(const struct sap_dense_row *row) {
-  return row->lower > -INFINITY || row->upper < INFINITY;
+static int is_bounded(const struct sap_pool *pool, const struct sap_dense_row *row) {
+  return pool->clamp.lower[row->r][row->place] > -INFINITY ||
+         pool->clamp.upper[row->r][row->place] < INFINITY;
+}
+
+/* Is the row no unknown, with its impulse between its bounds, so that it follows v? */
+static int is_free(const struct sap_pool *pool, const struct sap_dense_row *row) {
+  return sap_clamp_is_free(pool->y[row->r][row->place], pool->gamma[row->r][row->place],
+                           pool->clamp.lower[row->r][row->place],
+                           pool->clamp.upper[row->r][row->place]);
 }
 
 /* May any row meet a bound or leave it? */
-static int may_turn(const struct sap_dense_component *tree) {
-  for (const struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
-    if (is_bounded(row)) {
+static int may_turn(const struct sap_dense_island *d) {
+  for (int32_t i = 0; i < d->n_rows; ++i) {
+    if (is_bounded(&d->w->pool, &d->row[i])) {
       return 1;
     }
   }
@@ -21,108 +30,163 @@ static int may_turn(const struct sap_dense_component *tree) {
 
 /* In a wide tree W of up to two thirds of n impulses costs less than H and the rounds of activated
  * rows. */
-int sap_contact_step_condenses(const struct sap_dense_component *tree) {
+int sap_contact_step_condenses(const struct sap_dense_island *d) {
   enum { WIDE = 24 };
-  const int64_t n_rows = tree->end - tree->row;
-  const int are_few = n_rows <= SAP_DENSE_UNKNOWN_ROWS &&
-                      3 * (tree->n_impulses + n_rows) <= 2 * tree->n && tree->n > WIDE;
-  return tree->contact == tree->contact_end ||
-         (n_rows > SAP_DENSE_ROWS && !(are_few && may_turn(tree)));
-}
-
-/* Lists the unknowns of the contacts, and makes room for so many rows, which follow. */
-static void list_contacts(struct sap_dense *dense, const struct sap_dense_component *tree,
-                          int32_t n_rows, int is_condensed) {
-  const struct sap_unknowns_sizes sizes = {
-      .n = tree->n,
-      .n_contacts = (int32_t)(tree->contact_end - tree->contact),
-      .n_impulses = tree->n_impulses,
-      .n_rows = n_rows,
-      .is_condensed = is_condensed};
-  sap_dense_unknowns_begin(&dense->unknowns, &sizes, tree->contact);
-}
-
-static void solve_impulses(struct sap_dense *dense, const struct sap_dense_component *tree) {
-  int32_t k = 0;
-  list_contacts(dense, tree, (int32_t)(tree->end - tree->row), 0);
-  for (const struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
-    sap_dense_unknowns_add(&dense->unknowns, tree->n, k++, row);
-  }
-  sap_dense_unknowns_solve(&dense->unknowns, tree->n, &tree->inverse, dense->masses.kernels,
-                           dense->masses.loops, dense->find_impulses, tree->v);
+  const int are_few = d->n_rows <= SAP_DENSE_UNKNOWN_ROWS &&
+                      3 * (d->n_impulses + d->n_rows) <= 2 * d->n && d->n > WIDE;
+  return d->n_contacts == 0 || (d->n_rows > SAP_DENSE_ROWS && !(are_few && may_turn(d)));
 }
 
 /* ---- condensed ------------------------------------------------------------------------------- */
 
-/* Starts the impulses of contacts at their evaluated values. */
-static void begin_near(struct sap_dense *dense, const struct sap_dense_component *tree) {
-  double *gamma = dense->unknowns.impulses.gamma;
-  for (const struct sap_dense_contact *c = tree->contact; c < tree->contact_end; ++c) {
-    double of_contact[6];
-    const int32_t n = sap_dense_contact_impulses(c, of_contact);
-    memcpy(gamma, of_contact, (size_t)n * sizeof *gamma);
-    gamma += n;
+/* Writes J (n) of a row. Returns the first entry that may not be 0. */
+static int32_t copy_row(const struct sap_dense_island *d, const struct sap_dense_row *row,
+                        double *to) {
+  const struct sap_jacobian *J = &d->w->J;
+  const struct sap_patch *patch = row->patch;
+  const int32_t *scalar = d->w->graph->tree.node_scalar, first = d->island->scalar_begin;
+  memset(to, 0, (size_t)d->n * sizeof *to);
+  if (patch->is_diagonal) {
+    const int32_t j = J->scalar[row->r][row->place] - first;
+    to[j] = J->entry[row->r][row->place];
+    return j;
+  }
+  for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
+    const struct sap_packed_row side = sap_packed_row(J, patch, high, row->place, row->r);
+    memcpy(to + (scalar[high ? patch->high : patch->low] - first), side.J,
+           (size_t)side.n * sizeof *to);
+  }
+  return scalar[patch->low] - first;
+}
+
+/* Adds J^T J/R of a row with J = x to the lower triangle of H. */
+static void add_square(double *H, int32_t ld, int32_t n, const double *x, int32_t first,
+                       double inverse_R) {
+  for (int32_t j = first; j < n; ++j) {
+    if (x[j] != 0) {
+      sap_vector_add(n - j, inverse_R * x[j], x + j, H + (int64_t)j * (ld + 1));
+    }
   }
 }
 
-/* Activates the rows that change their state in the step. Returns their number, or -1 if one cannot
- * be activated. */
-static int32_t add_activated(struct sap_dense *dense, const struct sap_dense_component *tree,
-                             const double *dv) {
-  const struct sap_vector_loops *loops = dense->masses.loops;
+/* Writes the lower triangle of H = A + sum J^T J/R over the free rows to the panel. */
+static void assemble(const struct sap_dense_island *d) {
+  const struct sap_workspace *w = d->w;
+  const struct sap_pool *pool = &w->pool;
+  const int32_t *scalar = w->graph->tree.node_scalar, ld = d->unknowns->ld;
+  double *H = d->unknowns->panel, *x = d->unknowns->product;
+  for (int32_t node = d->island->node_begin; node < d->island->node_end; ++node) {
+    const int32_t s = scalar[node] - d->island->scalar_begin, n = scalar[node + 1] - scalar[node];
+    for (int32_t j = 0; j < n; ++j) {
+      double *column = H + (int64_t)(s + j) * (ld + 1);
+      memcpy(column, w->A[node] + (int64_t)j * (n + 1), (size_t)(n - j) * sizeof *H);
+      memset(column + (n - j), 0, (size_t)(d->n - s - n) * sizeof *H);
+    }
+  }
+  for (int32_t i = 0; i < d->n_rows; ++i) {
+    const struct sap_dense_row *row = &d->row[i];
+    if (is_free(pool, row)) {
+      const double inverse_R = pool->clamp.inverse_R[row->r][row->place];
+      if (row->patch->is_diagonal) {
+        const int32_t j = w->J.scalar[row->r][row->place] - d->island->scalar_begin;
+        const double entry = w->J.entry[row->r][row->place];
+        H[(int64_t)j * (ld + 1)] += entry * entry * inverse_R;
+      } else {
+        const int32_t first = copy_row(d, row, x);
+        add_square(H, ld, d->n, x, first, inverse_R);
+      }
+    }
+  }
+}
+
+/* Sets b = J^T gamma of the rows - A (v - v*). */
+static void find_right_side(const struct sap_dense_island *d, double *b) {
+  struct sap_workspace *w = d->w;
+  const struct sap_island *island = d->island;
+  double *const *gamma = w->pool.dv_c;
+  const int32_t begin = island->triple_begin, rows = island->law_begin[SAP_LAW_CLAMP];
+  for (int r = 0; r < 3; ++r) {
+    memset(gamma[r] + begin, 0, (size_t)(rows - begin) * sizeof **gamma);
+    memcpy(gamma[r] + rows, w->pool.gamma[r] + rows,
+           (size_t)(island->triple_end - rows) * sizeof **gamma);
+  }
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, gamma, b);
+  sap_vector_add(d->n, -1, w->momentum + island->scalar_begin, b + island->scalar_begin);
+}
+
+/* Activates a row, with an estimate of its impulse. Returns 0 if it cannot be activated. */
+static int activate(const struct sap_dense_island *d, struct sap_dense_row *row, double gamma) {
+  const struct sap_pool *pool = &d->w->pool;
+  const int32_t i = row->place, r = row->r;
+  double *J = d->unknowns->product;
+  const int32_t first = copy_row(d, row, J);
+  const struct sap_condensed_row added = {.J = J,
+                                          .first = first,
+                                          .was_free = is_free(pool, row),
+                                          .R = pool->clamp.R[r][i],
+                                          .gamma = pool->gamma[r][i],
+                                          .lack = pool->v_hat[r][i] - pool->v_c[r][i],
+                                          .lower = pool->clamp.lower[r][i],
+                                          .upper = pool->clamp.upper[r][i]};
+  return row->is_unknown = (int8_t)sap_condensed_add(d->condensed, d->unknowns, &added, gamma,
+                                                     d->w->plan->kernels, d->w->plan->vectors);
+}
+
+/* Activates the rows that change their state in the step dv. Returns their number, or -1 if one
+ * cannot be activated. */
+static int32_t add_activated(const struct sap_dense_island *d) {
+  struct sap_workspace *w = d->w;
+  const struct sap_pool *pool = &w->pool;
   int32_t n_activated = 0;
-  for (struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
-    if (row->is_unknown || !is_bounded(row)) {
+  if (d->n_rows > 0) {
+    w->plan->jacobian_loops->multiply(&w->J, d->island, w->dv, pool->dv_c);
+  }
+  for (int32_t k = 0; k < d->n_rows; ++k) {
+    struct sap_dense_row *row = &d->row[k];
+    if (row->is_unknown || !is_bounded(pool, row)) {
       continue;
     }
-    const double y = row->y - sap_row_multiply(row, loops, dv) * row->inverse_R;
-    const double gamma = sap_clamp_impulse(y, row->lower, row->upper);
-    if (gamma == (sap_row_is_free(row) ? y : row->gamma)) {
+    const int32_t i = row->place, r = row->r;
+    const double y = pool->y[r][i] - pool->dv_c[r][i] * pool->clamp.inverse_R[r][i];
+    const double gamma = sap_clamp_impulse(y, pool->clamp.lower[r][i], pool->clamp.upper[r][i]);
+    if (gamma == (is_free(pool, row) ? y : pool->gamma[r][i])) {
       continue;
     }
-    if (!sap_condensed_add(&dense->condensed, &dense->unknowns, row, gamma, dense->masses.kernels,
-                           loops)) {
+    if (!activate(d, row, gamma)) {
       return -1;
     }
-    row->is_unknown = 1;
     ++n_activated;
   }
   return n_activated;
 }
 
-static enum sap_contact_step solve_condensed(struct sap_dense *dense,
-                                             const struct sap_dense_component *tree, int is_first) {
-  const int32_t n = tree->n;
-  double *b = dense->dv, *dv = dense->dv;
-  for (int32_t i = 0; i < n; ++i) {
-    b[i] = dense->of_rows[i] - dense->momentum[i];
+static enum sap_contact_step solve_condensed(const struct sap_dense_island *d, int is_first) {
+  struct sap_workspace *w = d->w;
+  const struct sap_plan *plan = w->plan;
+  double *dv = w->dv + d->island->scalar_begin;
+  for (int32_t i = 0; i < d->n_rows; ++i) {
+    d->row[i].is_unknown = 0;
   }
-  for (struct sap_dense_row *row = tree->row; row < tree->end; ++row) {
-    row->is_unknown = 0;
-  }
-  list_contacts(dense, tree, 0, 1);
-  if (!is_first) {
-    begin_near(dense, tree);
-  }
-  sap_dense_component_assemble(dense, tree, dense->unknowns.panel, dense->unknowns.ld);
-  if (!sap_condensed_begin(&dense->condensed, &dense->unknowns, n, b, dense->masses.kernels)) {
+  sap_dense_unknowns_list(d->unknowns, w, d->island, 1, !is_first, 0, NULL);
+  find_right_side(d, w->dv);
+  assemble(d);
+  if (!sap_condensed_begin(d->condensed, d->unknowns, d->n, dv, plan->kernels)) {
     return SAP_CONTACT_STEP_FAILS;
   }
   int32_t n_activated;
   do {
-    sap_condensed_find(&dense->condensed, &dense->unknowns, dense->masses.kernels,
-                       dense->find_impulses, dv);
-    n_activated = add_activated(dense, tree, dv);
+    sap_condensed_find(d->condensed, d->unknowns, plan->kernels, plan->find_impulses, dv);
+    n_activated = add_activated(d);
   } while (n_activated > 0);
-  sap_vector_add(n, 1, dv, tree->v);
+  sap_vector_add(d->n, 1, dv, w->v + d->island->scalar_begin);
   return n_activated == 0 ? SAP_CONTACT_STEP_SETTLES : SAP_CONTACT_STEP_LEAVES_ROWS;
 }
 
-enum sap_contact_step sap_contact_step_take(struct sap_dense *dense,
-                                            const struct sap_dense_component *tree, int is_first) {
-  if (sap_contact_step_condenses(tree)) {
-    return solve_condensed(dense, tree, is_first);
+enum sap_contact_step sap_contact_step_take(const struct sap_dense_island *d, int is_first) {
+  if (sap_contact_step_condenses(d)) {
+    return solve_condensed(d, is_first);
   }
-  solve_impulses(dense, tree);
+  sap_dense_unknowns_list(d->unknowns, d->w, d->island, 0, 0, d->n_rows, d->row);
+  sap_dense_unknowns_solve(d->unknowns, d->w, d->island);
   return SAP_CONTACT_STEP_SETTLES;
 }

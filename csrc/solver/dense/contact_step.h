@@ -1,12 +1,32 @@
-/* Takes steps of a component with contacts (dense_contacts.h) from a velocity that was
- * evaluated. */
+/* Takes steps of a component in dense storage from a velocity that was evaluated: steps that obey
+ * the laws of all contacts and of all clamped rows beside them. Most steps of a standing robot are
+ * of this kind.
+ *
+ * With few rows, all impulses are unknowns (unknowns.h). With many rows, most keep their state at
+ * an iterate v, between their bounds or at one. The rows between their bounds are condensed into
+ * H = A + sum J_r^T J_r/R_r. With H = L L^T, Y = J L^-T and the right-hand side b of rows and
+ * momentum
+ *
+ *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
+ *
+ * Rows that this step would free or bring to a bound are activated (condensation.h). */
 #ifndef SAPWOOD_SOLVER_DENSE_CONTACT_STEP_H
 #define SAPWOOD_SOLVER_DENSE_CONTACT_STEP_H
 
-#include "solver/dense/dense_component.h"
+#include "solver/dense/condensation.h"
 
-/* Are rows of the tree condensed, instead of all impulses being unknowns? */
-int sap_contact_step_condenses(const struct sap_dense_component *tree);
+/* A component in dense storage: an island of a graph without order, and its clamped rows. */
+struct sap_dense_island {
+  struct sap_workspace *w;
+  const struct sap_island *island;
+  int32_t n, n_contacts, n_impulses, n_rows; /* velocities, contacts, their impulses, rows */
+  struct sap_dense_row *row;                 /* (n_rows) */
+  struct sap_dense_unknowns *unknowns;
+  struct sap_condensed *condensed;
+};
+
+/* Are rows condensed, instead of all impulses being unknowns? */
+int sap_contact_step_condenses(const struct sap_dense_island *d);
 
 /* The result of a step. It fails if H is not positive definite to round-off. It settles if it obeys
  * the laws of all contacts and rows. It leaves rows if some could not be activated. */
@@ -18,7 +38,6 @@ enum sap_contact_step {
 
 /* Moves v by the impulses of the contacts and of all rows or, with condensation, of the activated
  * rows. */
-enum sap_contact_step sap_contact_step_take(struct sap_dense *dense,
-                                            const struct sap_dense_component *tree, int is_first);
+enum sap_contact_step sap_contact_step_take(const struct sap_dense_island *d, int is_first);
 
 #endif

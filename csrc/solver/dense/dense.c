@@ -3,351 +3,244 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arithmetic.h"
 #include "constraints/kinds/kinds.h"
-#include "problem/problem_check.h"
-#include "solver/dense/contact_step.h"
-#include "solver/newton/iterate.h"
-#include "solver/dense/dense_evaluate.h"
+#include "solver/certificate/certificate.h"
+#include "solver/write_results.h"
 
 enum { MOST_CONTACT_STEPS = SAP_DENSE_RECORDS - 1 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+static void carve_graph(void *context, struct sap_arena *arena) {
+  struct sap_dense *dense = context;
+  sap_graph_carve(&dense->graph, arena, dense->graph.n_trees, dense->graph.n_triples);
+}
+
 static void carve(void *context, struct sap_arena *arena) {
-  struct sap_dense *a = context;
-  const struct sap_component_counts *counts = &a->components.dense;
-  const size_t n_rows = (size_t)counts->n_rows, widest = (size_t)counts->widest;
-  a->row = sap_arena_take(arena, n_rows, sizeof *a->row);
-  a->entry = sap_arena_take(arena, n_rows * SAP_FEW_ENTRIES, sizeof(int32_t));
-  a->few = sap_arena_take(arena, n_rows * SAP_FEW_ENTRIES, sizeof(double));
-  a->contact = sap_arena_take(arena, (size_t)counts->n_contacts, sizeof *a->contact);
-  sap_dense_unknowns_carve(&a->unknowns, arena, counts->widest, counts->n_contacts > 0);
-  sap_condensed_carve(&a->condensed, arena, counts->widest);
-  sap_joined_trees_carve(&a->joined, arena, counts);
-  a->v = sap_arena_take(arena, (size_t)a->room.nv, sizeof(double));
-  a->records.first = sap_arena_take(arena, (size_t)a->records.capacity, sizeof *a->records.first);
-  double **const of_tree[] = {&a->dw,      &a->momentum, &a->momentum_star,
-                              &a->impulse, &a->gradient, &a->scale,
-                              &a->error,   &a->dv,       &a->of_rows};
-  for (size_t k = 0; k < sizeof of_tree / sizeof *of_tree; ++k) {
-    *of_tree[k] = sap_arena_take(arena, widest, sizeof(double));
-  }
-  a->root = sap_arena_take(arena, widest * SAP_ROWS_AT_ONCE, sizeof(double));
-}
-
-static int fits(const struct sap_rows_room *needed, const struct sap_rows_room *room) {
-  return needed->nv <= room->nv && needed->n_rows <= room->n_rows &&
-         needed->n_joined_rows <= room->n_joined_rows && needed->n_contacts <= room->n_contacts &&
-         needed->widest <= room->widest && needed->n_records <= room->n_records;
-}
-
-int sap_dense_fit(struct sap_dense *dense, const sap_sizes *sizes, const sap_settings *settings,
-                  const sap_allocator *allocator) {
-  const struct sap_component_counts *counts = &dense->components.dense;
-  const int32_t n_records = settings->record_history ? SAP_DENSE_RECORDS * counts->n_components : 0;
-  dense->records = (struct sap_records){.first = dense->records.first, .capacity = n_records};
-  const struct sap_rows_room needed = {.nv = sizes->nv,
-                                       .n_rows = counts->n_rows,
-                                       .n_joined_rows = counts->n_joined_rows,
-                                       .n_contacts = counts->n_contacts,
-                                       .widest = counts->widest,
-                                       .n_records = n_records};
-  if (!fits(&needed, &dense->room)) {
-    dense->room = needed;
-    if (!sap_block_carve(&dense->block, carve, dense, allocator)) {
-      dense->room = (struct sap_rows_room){0};
-      return 0;
+  struct sap_dense *dense = context;
+  const struct sap_components *c = &dense->components;
+  int32_t widest = 0, n_contacts = 0, n_rows = 0;
+  for (int32_t t = 0; t < c->n_trees; ++t) {
+    if (c->is_dense[t]) {
+      widest = c->size[t] > widest ? c->size[t] : widest;
+      n_contacts += c->n_contacts[t];
+      n_rows = c->n_rows[t] > n_rows ? c->n_rows[t] : n_rows;
     }
   }
-  return 1;
+  sap_workspace_carve(&dense->work, arena);
+  sap_dense_unknowns_carve(&dense->unknowns, arena, widest, n_contacts > 0);
+  sap_condensed_carve(&dense->condensed, arena, widest);
+  dense->row = sap_arena_take(arena, (size_t)n_rows, sizeof *dense->row);
+  dense->records.first =
+      sap_arena_take(arena, (size_t)dense->records.capacity, sizeof *dense->records.first);
 }
 
-/* ---- rows and contacts by component ---------------------------------------------------------- */
-
-/* Packs the nonzero entries of J (n) of a row if they are few. Returns the number of packed
- * ones. */
-static int32_t pack_entries(struct sap_dense_row *row, const struct sap_vector_loops *loops,
-                            int32_t n, const double *J, int32_t *entry, double *few) {
-  const int32_t count = loops->find_entries(1, n, J, SAP_FEW_ENTRIES, entry);
-  if (count <= 0) {
-    row->n_entries = n;
-    row->J = J;
+/* Builds the graph of the dense components, and makes room for their islands. */
+static int build(struct sap_dense *dense, const struct sap_plan *plan, const sap_problem *problem,
+                 const sap_sizes *sizes, const sap_settings *settings) {
+  const struct sap_components *c = &dense->components;
+  struct sap_graph *graph = &dense->graph;
+  dense->work.plan = plan;
+  dense->work.graph = graph;
+  dense->records.capacity = settings->record_history ? SAP_DENSE_RECORDS * c->n_dense : 0;
+  graph->n_trees = problem->n_trees;
+  graph->n_triples = plan->triples.n;
+  if (!sap_block_carve(&dense->graph_block, carve_graph, dense, &plan->memory)) {
     return 0;
   }
-  row->n_entries = count;
-  row->entry = entry;
-  row->J = few;
-  for (int32_t k = 0; k < count; ++k) {
-    few[k] = J[entry[k]];
+  sap_graph_build(graph, problem, &plan->triples, sizes, problem->tree_nv, c->is_other, 0,
+                  c->first);
+  return sap_block_carve(&dense->block, carve, dense, &plan->memory);
+}
+
+int sap_dense_fit(struct sap_dense *dense, const struct sap_plan *plan, const sap_problem *problem,
+                  const sap_sizes *sizes, const sap_settings *settings) {
+  if (!dense->has_graph || !sap_graph_has_contacts(&dense->graph, problem) ||
+      !sap_graph_has_triples(&dense->graph, &plan->triples, problem->tree_nv,
+                             dense->components.is_other, 0)) {
+    dense->has_graph = build(dense, plan, problem, sizes, settings);
   }
-  return count;
+  dense->records.n = 0;
+  return dense->has_graph;
 }
 
-/* Returns the number of velocities of the trees of a constraint. */
-static int64_t width_of(const sap_problem *problem, int32_t a, int32_t b) {
-  return (int64_t)problem->tree_nv[a] + (b < 0 ? 0 : problem->tree_nv[b]);
-}
+/* ---- one component --------------------------------------------------------------------------- */
 
-/* Lists the rows of each dense component, in the order of the groups. */
-static void list_rows(struct sap_dense *dense, const sap_problem *problem) {
-  struct sap_joined_trees *joined = &dense->joined;
+/* Lists the rows of the clamped triples of an island. */
+static struct sap_dense_island bind_island(struct sap_dense *dense,
+                                           const struct sap_island *island) {
   const struct sap_components *c = &dense->components;
-  int32_t *end = c->row_begin; /* end of the listed rows; finally the begin of the next tree */
-  int32_t place = 0, packed = 0;
-  for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_constraints *group = &problem->groups[g];
-    const double *J = group->J;
-    for (int32_t i = 0, k = 0; i < group->n; ++i) {
-      const int32_t a = group->tree_a[i], tree = c->first[a], dof = sap_dof_of(group, i);
-      const int32_t n_rows = sap_rows_of(group, i);
-      const double *J_i = J;
-      if (!c->is_dense[tree]) {
-        J += dof >= 0 ? 1 : n_rows * width_of(problem, a, group->tree_b[i]);
-        k += n_rows;
-        place += n_rows;
-        continue;
-      }
-      if (dof >= 0) {
-        ++J;
-      } else {
-        J_i = sap_joined_trees_rows(joined, problem->tree_nv, a, group->tree_b[i], n_rows, &J);
-      }
-      for (const int32_t last = k + n_rows; k < last; ++k, ++place) {
-        struct sap_dense_row *row = &dense->row[end[tree]++];
-        *row = (struct sap_dense_row){.J = J_i,
-                                      .n_entries = 1,
-                                      .place = place,
-                                      .R = group->R[k],
-                                      .inverse_R = 1 / group->R[k],
-                                      .v_hat = group->v_hat[k],
-                                      .lower = group->lower[k],
-                                      .upper = group->upper[k]};
-        if (dof < 0) {
-          packed += pack_entries(row, dense->masses.loops, c->size[tree], J_i,
-                                 dense->entry + packed, dense->few + packed);
-        } else {
-          row->entry = &dense->entry[packed];
-          dense->entry[packed++] = dof + c->offset[a];
-        }
-        J_i += c->size[tree];
+  const struct sap_graph *graph = &dense->graph;
+  const struct sap_origin origin = sap_graph_origin(graph, &dense->work.plan->triples);
+  const int32_t t = c->first[graph->node_tree[island->node_begin]];
+  struct sap_dense_row *row = dense->row;
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    const struct sap_patch *patch = &graph->patch[p];
+    for (int32_t i = patch->begin; sap_laws[patch->law]->takes_rows && i < patch->end; ++i) {
+      for (int r = 0; r < sap_rows_at(&origin, i)->n; ++r) {
+        *row++ = (struct sap_dense_row){.patch = patch, .place = i, .r = (int8_t)r};
       }
     }
   }
-  memmove(end + 1, end, (size_t)problem->n_trees * sizeof *end);
-  end[0] = 0;
+  return (struct sap_dense_island){.w = &dense->work,
+                                   .island = island,
+                                   .n = island->scalar_end - island->scalar_begin,
+                                   .n_contacts = c->n_contacts[t],
+                                   .n_impulses = c->impulses[t],
+                                   .n_rows = (int32_t)(row - dense->row),
+                                   .row = dense->row,
+                                   .unknowns = &dense->unknowns,
+                                   .condensed = &dense->condensed};
 }
 
-/* ---- one tree -------------------------------------------------------------------------------- */
-
-/* Is the tree at rest: is |v| small compared with |v* - v|, the gain of the free motion? */
-static int is_at_rest(const struct sap_dense_component *tree) {
+/* Is the island at rest: is |v| small compared with |v* - v|, the gain of the free motion? */
+static int is_at_rest(const struct sap_workspace *w, const struct sap_island *island) {
   static const double little = 1e-3;
   double kept = 0, gained = 0;
-  for (int32_t i = 0; i < tree->n; ++i) {
-    const double mass = tree->A[(int64_t)i * (tree->n + 1)], gain = tree->v_star[i] - tree->v[i];
-    kept += mass * tree->v[i] * tree->v[i];
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    const double mass = w->diagonal[i], gain = w->v_star[i] - w->v[i];
+    kept += mass * w->v[i] * w->v[i];
     gained += mass * gain * gain;
   }
   return kept <= little * little * gained;
 }
 
 /* Sets v = v*, where the step to all impulses begins. Returns 0 if v was v* already. */
-static int begin_at_star(const struct sap_dense_component *tree) {
-  const size_t bytes = (size_t)tree->n * sizeof *tree->v;
-  const int is_new = memcmp(tree->v, tree->v_star, bytes) != 0;
-  memcpy(tree->v, tree->v_star, bytes);
+static int begin_at_star(struct sap_workspace *w, const struct sap_island *island) {
+  const size_t bytes = (size_t)(island->scalar_end - island->scalar_begin) * sizeof *w->v;
+  double *v = w->v + island->scalar_begin;
+  const int is_new = memcmp(v, w->v_star + island->scalar_begin, bytes) != 0;
+  memcpy(v, w->v_star + island->scalar_begin, bytes);
   return is_new;
 }
 
-/* Records an iterate. A step of a tree with contacts has no decrease, since there is no cost. */
-static void record(struct sap_dense *dense, const struct sap_dense_component *tree,
-                   double cost_before, double gradient, double scale,
-                   const struct sap_tree_result *now) {
-  const int32_t any = now->iterations > 0;
-  const sap_iteration here = {
-      .island = tree->island,
-      .iteration = now->iterations,
-      .trials = any,
-      .step = any,
-      .cost = now->cost,
-      .decrease = any && tree->contact == tree->contact_end ? cost_before - now->cost : 0,
-      .momentum_error = sap_momentum_error(gradient, scale)};
-  sap_records_add(&dense->records, &here);
+static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_island *island,
+                                      const sap_settings *settings) {
+  sap_refresh(w, island);
+  return sap_evaluate(w, island, settings->friction);
 }
 
-/* Solves a tree. Returns 1 if (20) holds; 0 if a step reduces the gradient too little. */
-static int solve_tree(struct sap_dense *dense, const struct sap_dense_component *tree,
-                      const sap_settings *settings, int32_t n_islands,
-                      struct sap_tree_result *result) {
+/* Iterates from w->v. Returns 1 if (20) holds; 0 if a step reduces the gradient too little. */
+static int iterate(const struct sap_dense_island *d, const sap_settings *settings,
+                   struct sap_newton_result *result) {
   static const double share = 0.5; /* largest share of the gradient after a useful step */
-  const int has_contacts = tree->contact < tree->contact_end;
-  const int condensed = sap_contact_step_condenses(tree);
-  const int32_t contact_steps = condensed ? MOST_CONTACT_STEPS : 1;
+  struct sap_workspace *w = d->w;
+  const struct sap_island *island = d->island;
+  const int condenses = sap_contact_step_condenses(d);
+  const int32_t contact_steps = condenses ? MOST_CONTACT_STEPS : 1;
   const int32_t most =
       settings->max_iterations < contact_steps ? settings->max_iterations : contact_steps;
-  for (int32_t i = 0; i < tree->n; ++i) {
-    dense->error[i] = tree->A[(int64_t)i * (tree->n + 1)];
-  }
-  dense->masses.loops->inverse_roots(0, tree->n, dense->error, dense->scale);
-  sap_tree_multiply(dense, tree, tree->v_star, dense->momentum_star);
+  const int from_star = d->n_contacts > 0 && !condenses;
   double before = INFINITY, cost = 0;
   enum sap_contact_step step = SAP_CONTACT_STEP_LEAVES_ROWS;
-  const int from_star = has_contacts && !condensed;
-  if (from_star && !is_at_rest(tree)) {
-    begin_at_star(tree);
+  if (from_star && !is_at_rest(w, island)) {
+    begin_at_star(w, island);
   }
   for (result->iterations = 0;; ++result->iterations) {
-    sap_tree_evaluate(dense, tree, result);
-    const double scale = sqrt(fmax(result->norms.momentum, result->norms.impulse));
-    const double gradient = sqrt(result->norms.gradient);
-    record(dense, tree, cost, gradient, scale, result);
-    cost = result->cost;
-    if (gradient <= sap_share_of_tolerance(settings, n_islands, scale) && result->cost < INFINITY) {
-      sap_dense_certify(dense, tree, result);
+    const int is_first = result->iterations == 0;
+    const struct sap_evaluation now = result->last = evaluate(w, island, settings);
+    const struct sap_step taken = {.alpha = 1, .trials = !is_first};
+    /* a step with contacts has no decrease, since there is no cost */
+    sap_record(w, island, result->iterations, &taken,
+               is_first || d->n_contacts > 0 ? 0 : cost - now.cost, &now);
+    cost = now.cost;
+    if (now.gradient <= sap_tolerance(w, settings, &now) && now.cost < INFINITY) {
       return 1;
     }
-    const int is_first = result->iterations == 0;
-    const int falls = gradient < share * before;
-    if (result->iterations == most || !(gradient < INFINITY) ||
+    const int falls = now.gradient < share * before;
+    if (result->iterations == most || !(now.gradient < INFINITY) ||
         (!falls && step == SAP_CONTACT_STEP_SETTLES)) {
       return 0;
     }
-    if (from_star && begin_at_star(tree)) {
-      sap_tree_evaluate(dense, tree, result);
+    before = now.gradient;
+    if (from_star && begin_at_star(w, island)) {
+      before = evaluate(w, island, settings).gradient;
     }
-    step = sap_contact_step_take(dense, tree, is_first);
+    step = sap_contact_step_take(d, is_first);
     if (step == SAP_CONTACT_STEP_FAILS) {
       return 0;
     }
-    before = sqrt(result->norms.gradient);
   }
+}
+
+/* Solves an island. Returns 0 if it is left to supernodal storage. */
+static int solve_island(struct sap_dense *dense, const struct sap_island *island,
+                        const sap_problem *problem, const double *guess,
+                        const sap_settings *settings, struct sap_sums *sums) {
+  struct sap_workspace *w = &dense->work;
+  struct sap_island_result result = {.valid = sap_workspace_bind(w, island, problem),
+                                     .newton = {.outcome = SAP_CONVERGED, .tree = -1}};
+  if (!result.valid) {
+    return 0;
+  }
+  const struct sap_dense_island d = bind_island(dense, island);
+  sap_workspace_gather(w, island, guess, w->v);
+  if (!iterate(&d, settings, &result.newton)) {
+    return 0;
+  }
+  const struct sap_evaluation *last = &result.newton.last;
+  sap_bound_error(w, island);
+  result.bound = sap_certificate(w, island);
+  result.complementarity = sap_complementarity(w, island);
+  result.newton.coulomb_gradient = last->gradient;
+  if (!isfinite(last->scale + last->cost + result.bound)) {
+    return 0;
+  }
+  sap_sums_add_island(sums, &result);
+  sums->n_scalars += d.n;
+  return 1;
 }
 
 /* ---- the components -------------------------------------------------------------------------- */
 
-static struct sap_sums sums_of(const struct sap_dense_component *tree,
-                               const struct sap_tree_result *result) {
-  return (struct sap_sums){.outcome = SAP_CONVERGED,
-                           .tree = -1,
-                           .iterations = result->iterations,
-                           .total_iterations = result->iterations,
-                           .n_scalars = tree->n,
-                           .cost = result->cost,
-                           .gradient = result->norms.gradient,
-                           .momentum = result->norms.momentum,
-                           .impulse = result->norms.impulse,
-                           .coulomb = result->norms.gradient,
-                           .bound = result->bound,
-                           .complementarity = result->complementarity};
-}
-
-/* Solves component t. Returns 0 if it is left to the islands. */
-static int solve_component(struct sap_dense *dense, const sap_problem *problem, const double *guess,
-                           const sap_settings *settings, int32_t t, struct sap_sums *sums) {
-  const struct sap_components *c = &dense->components;
-  const struct sap_masses *masses = &dense->masses;
-  const int64_t v = masses->tree_v[t], block = masses->tree_A[t];
-  const int is_joined = c->size[t] > problem->tree_nv[t];
-  const int32_t n_records = dense->records.n;
-  struct sap_dense_component tree = {.island = c->island[t],
-                                     .n = c->size[t],
-                                     .A = problem->A + block,
-                                     .inverse = {masses->S + block, masses->strips + v},
-                                     .v_star = problem->v_star + v,
-                                     .v = dense->v + v,
-                                     .row = dense->row + c->row_begin[t],
-                                     .end = dense->row + c->row_begin[t + 1],
-                                     .contact = dense->contact + c->contact_begin[t],
-                                     .contact_end = dense->contact + c->contact_begin[t + 1],
-                                     .n_impulses = c->impulses[t]};
-  struct sap_tree_result result;
-  if (is_joined) {
-    const struct sap_joined_trees *joined = &dense->joined;
-    sap_joined_trees_gather(joined, problem, masses, guess, t);
-    tree.A = joined->A;
-    tree.inverse = (struct sap_tree_inverse){joined->S, joined->strips};
-    tree.v_star = joined->v_star;
-    tree.v = joined->v;
-  } else {
-    memcpy(tree.v, guess + v, (size_t)tree.n * sizeof *tree.v);
-  }
-  if (!solve_tree(dense, &tree, settings, c->n_all, &result) ||
-      !isfinite(result.norms.momentum + result.norms.impulse + result.cost + result.bound)) {
-    dense->records.n = n_records;
-    return 0;
-  }
-  if (is_joined) {
-    sap_joined_trees_scatter(&dense->joined, problem, masses, t, dense->v);
-  }
-  const struct sap_sums part = sums_of(&tree, &result);
-  sap_sums_add(sums, &part);
-  return 1;
-}
-
 int32_t sap_dense_solve(struct sap_dense *dense, const sap_problem *problem, const double *v_guess,
                         const sap_settings *settings, struct sap_sums *sums) {
   struct sap_components *c = &dense->components;
-  const double *guess = v_guess ? v_guess : problem->v_star;
+  const struct sap_graph *graph = &dense->graph;
+  struct sap_records *records = &dense->work.records;
   int32_t n_solved = 0;
-  dense->joined.components = c;
-  dense->joined.used = 0;
-  sap_dense_contacts_list(problem, &dense->joined, dense->contact);
-  list_rows(dense, problem);
-  for (int32_t t = 0; t < c->n_trees; ++t) {
-    if (c->first[t] < t) {
-      c->is_solved[t] = c->is_solved[c->first[t]];
-    } else if (c->is_dense[t] && !c->is_unfit[t]) {
-      c->is_solved[t] = (int8_t)solve_component(dense, problem, guess, settings, t, sums);
-      n_solved += c->is_solved[t];
+  *records = dense->records;
+  for (int32_t k = 0; k < graph->n_islands; ++k) {
+    const struct sap_island *island = &graph->island[k];
+    const int32_t first = records->n, t = graph->node_tree[island->node_begin];
+    const int is_solved =
+        solve_island(dense, island, problem, v_guess ? v_guess : problem->v_star, settings, sums);
+    records->n = is_solved ? records->n : first;
+    for (int32_t i = first; i < records->n; ++i) {
+      records->first[i].island = c->island[t];
     }
+    for (int32_t i = island->node_begin; i < island->node_end; ++i) {
+      c->is_solved[graph->node_tree[i]] = (int8_t)is_solved;
+    }
+    n_solved += is_solved;
   }
+  dense->records = *records;
   return n_solved;
 }
 
-static void write_rows(const struct sap_dense *dense, int32_t begin, int32_t end,
-                       const sap_solution *solution) {
-  for (int32_t i = begin; i < end; ++i) {
-    const struct sap_dense_row *row = &dense->row[i];
-    if (solution->group_gamma) {
-      solution->group_gamma[row->place] = row->gamma;
-    }
-    if (solution->group_v_c) {
-      solution->group_v_c[row->place] = row->v_c;
-    }
-  }
-}
-
-void sap_dense_write(const struct sap_dense *dense, const sap_problem *problem,
-                     const sap_solution *solution) {
+void sap_dense_write(const struct sap_dense *dense, const sap_solution *solution) {
   const struct sap_components *c = &dense->components;
-  for (int32_t t = 0; t < c->n_trees; ++t) {
-    if (!c->is_solved[t]) {
-      continue;
-    }
-    const int64_t v = dense->masses.tree_v[t];
-    memcpy(solution->v + v, dense->v + v, (size_t)problem->tree_nv[t] * sizeof *dense->v);
-    if (c->first[t] < t) {
-      continue;
-    }
-    write_rows(dense, c->row_begin[t], c->row_begin[t + 1], solution);
-    for (int32_t i = c->contact_begin[t]; i < c->contact_begin[t + 1]; ++i) {
-      sap_dense_contact_write(&dense->contact[i], solution);
-    }
-    if (solution->islands) {
-      solution->islands[c->island[t]] =
-          (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0};
+  for (int32_t k = 0; k < dense->graph.n_islands; ++k) {
+    const struct sap_island *island = &dense->graph.island[k];
+    const int32_t t = dense->graph.node_tree[island->node_begin];
+    if (c->is_solved[t]) {
+      sap_results_write(&dense->work, island, solution);
+      if (solution->islands) {
+        solution->islands[c->island[t]] =
+            (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0};
+      }
     }
   }
 }
 
 size_t sap_dense_memory(const struct sap_dense *dense) {
-  return dense->block.capacity + dense->components.block.capacity;
+  return dense->graph_block.capacity + dense->block.capacity + dense->components.block.capacity;
 }
 
 void sap_dense_release(struct sap_dense *dense, const sap_allocator *allocator) {
+  sap_block_release(&dense->graph_block, allocator);
   sap_block_release(&dense->block, allocator);
   sap_block_release(&dense->components.block, allocator);
-  dense->room = (struct sap_rows_room){0};
+  dense->has_graph = 0;
   dense->components.room = 0;
 }

@@ -100,7 +100,7 @@ static void push_constants(const struct sap_sensitivity *s, int law, int32_t pla
 /* Computes b -= dA (v - v*), with the symmetric part of dA. */
 static void push_mass(const struct sap_workspace *w, const struct sap_island *island,
                       const double *dA, double *b) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   for (int32_t node = island->node_begin; dA && node < island->node_end; ++node) {
     const int32_t scalar = graph->tree.node_scalar[node], n = sap_node_size(&graph->tree, node);
     const double *block = dA + graph->tree_A[graph->node_tree[node]];
@@ -125,7 +125,7 @@ static void push_island(struct sap_sensitivity *s, const struct sap_island *isla
   if (change->v_star) {
     sap_workspace_gather(w, island, change->v_star, dv);
     w->plan->vectors->multiply_mass(island->node_begin, island->node_end,
-                                    w->plan->graph.tree.node_scalar, w->dense, w->diagonal, dv, b);
+                                    w->graph->tree.node_scalar, w->dense, w->diagonal, dv, b);
   }
   push_mass(w, island, change->A, b);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {

@@ -8,7 +8,7 @@ int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
   if (!sap_workspace_bind(w, island, problem)) {
     return 0;
   }
-  const struct sap_origin origin = sap_graph_origin(&w->plan->graph, &w->plan->triples);
+  const struct sap_origin origin = sap_graph_origin(w->graph, &w->plan->triples);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     if (barrier_scale && sap_laws[law]->recall) {
@@ -20,7 +20,7 @@ int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
   linearization->at = sap_evaluate_bounded(w, island);
   sap_assemble(w, island, SAP_DOUBLE);
   const int32_t node = sap_factor_run(&w->plan->factor, island->index, NULL);
-  linearization->tree = node < 0 ? -1 : w->plan->graph.node_tree[node];
+  linearization->tree = node < 0 ? -1 : w->graph->node_tree[node];
   return 1;
 }
 

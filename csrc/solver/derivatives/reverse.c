@@ -141,7 +141,7 @@ static void solve(struct sap_sensitivity *s, const struct sap_island *island,
 static void write_mass(const struct sap_sensitivity *s, const struct sap_island *island,
                        const sap_differential *to) {
   struct sap_workspace *w = sap_sensitivity_work(s);
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   w->plan->vectors->multiply_mass(island->node_begin, island->node_end, graph->tree.node_scalar,
                                   w->dense, w->diagonal, w->dv, w->dp);
   sap_workspace_scatter(w, island, w->dp, to->v_star);

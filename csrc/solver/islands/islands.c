@@ -100,34 +100,13 @@ static void solve_island(struct sap_workspace *w, const struct sap_island *islan
 
 /* ---- sums ---- */
 
-static struct sap_sums sums_of(const struct sap_island_result *result) {
-  const struct sap_newton_result *newton = &result->newton;
-  const struct sap_evaluation *last = &newton->last;
-  return (struct sap_sums){.outcome = newton->outcome,
-                           .tree = newton->tree,
-                           .iterations = newton->iterations,
-                           .total_iterations = newton->iterations,
-                           .trials = newton->trials,
-                           .cost = last->cost,
-                           .gradient = last->gradient * last->gradient,
-                           .momentum = last->momentum * last->momentum,
-                           .impulse = last->impulse * last->impulse,
-                           .coulomb = newton->coulomb_gradient * newton->coulomb_gradient,
-                           .bound = result->bound,
-                           .complementarity = result->complementarity,
-                           .assembly_seconds = newton->assembly_seconds,
-                           .factor_seconds = newton->factor_seconds,
-                           .line_search_seconds = newton->line_search_seconds};
-}
-
 /* Finds the sums that begin with an island in [begin, end). */
 static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_t end,
                         int32_t n_islands) {
   for (int32_t k = (begin + SUMMED - 1) / SUMMED; k * SUMMED < end; ++k) {
-    struct sap_sums sums = {.outcome = SAP_CONVERGED, .tree = -1};
+    struct sap_sums sums = sap_sums_none();
     for (int32_t i = k * SUMMED; i < (k + 1) * SUMMED && i < n_islands; ++i) {
-      const struct sap_sums part = sums_of(&islands->result[i]);
-      sap_sums_add(&sums, &part);
+      sap_sums_add_island(&sums, &islands->result[i]);
     }
     islands->sums[k] = sums;
   }

@@ -13,14 +13,6 @@
 #include "solver/islands/sharing.h"
 #include "solver/statistics.h"
 
-struct sap_island_result {
-  int valid; /* 1: solved, and the numbers keep all rules; 0: the rest is undefined */
-  struct sap_newton_result newton;
-  double bound;           /* sap_certificate() */
-  double complementarity; /* sap_complementarity() */
-  int32_t n_records;
-};
-
 /* The islands of a plan: workspaces, results and the division among threads. */
 struct sap_islands {
   struct sap_workspace *work; /* (sharing.n_threads) owned by the caller */

@@ -44,8 +44,7 @@ double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, d
 
 double sap_tolerance(const struct sap_workspace *w, const sap_settings *settings,
                      const struct sap_evaluation *now) {
-  const struct sap_plan *plan = w->plan;
-  return sap_share_of_tolerance(settings, plan->graph.n_islands + plan->n_elsewhere, now->scale);
+  return sap_share_of_tolerance(settings, w->plan->n_islands, now->scale);
 }
 
 void sap_record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,

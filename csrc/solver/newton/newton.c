@@ -273,7 +273,7 @@ static enum newton_end take_step(struct descent *d) {
   static const double short_step = 0.05;
   const int32_t node = find_direction(d);
   if (node >= 0) {
-    d->result->tree = d->w->plan->graph.node_tree[node];
+    d->result->tree = d->w->graph->node_tree[node];
     return BREAKDOWN;
   }
   d->line = sap_line_make(d->w, d->island, d->settings->friction);

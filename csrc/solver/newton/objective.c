@@ -4,9 +4,8 @@
 
 static void multiply_mass(const struct sap_workspace *w, const struct sap_island *island,
                           const double *x, double *y) {
-  const struct sap_plan *plan = w->plan;
-  plan->vectors->multiply_mass(island->node_begin, island->node_end, plan->graph.tree.node_scalar,
-                               w->dense, w->diagonal, x, y);
+  w->plan->vectors->multiply_mass(island->node_begin, island->node_end, w->graph->tree.node_scalar,
+                                  w->dense, w->diagonal, x, y);
 }
 
 int sap_has_rigid_core(const struct sap_island *island) {
@@ -84,7 +83,7 @@ static double restore(struct sap_workspace *w, const struct sap_island *island) 
   const struct sap_plan *plan = w->plan;
   double sum = 0;
   for (int32_t i = island->node_begin; plan->reduction.tree && i < island->node_end; ++i) {
-    const int32_t s = plan->graph.tree.node_scalar[i];
+    const int32_t s = w->graph->tree.node_scalar[i];
     if (w->reduced[i]) {
       sum += sap_reduced_restore(w->reduced[i], plan->kernels, plan->vectors, w->v + s, w->dw + s,
                                  w->momentum + s);

@@ -81,14 +81,13 @@ sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, con
                           const int8_t *left_out, const sap_settings *settings) {
   struct sap_graph *graph = &plan->graph;
   plan->has_graph = 0;
-  plan->friction = settings->friction;
   graph->n_trees = problem->n_trees;
   graph->n_triples = plan->triples.n;
   if (!sap_block_carve(&plan->graph_block, carve_graph, plan, &plan->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   sap_graph_build(graph, problem, &plan->triples, sizes, plan->reduction.size, left_out,
-                  !settings->islands);
+                  !settings->islands, NULL);
 
   plan->factor.kernels = plan->kernels;
   plan->factor.tree = &graph->tree;

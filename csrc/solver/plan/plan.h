@@ -45,7 +45,7 @@ struct sap_plan {
   int has_masses;
   double *kappa; /* (n_contacts) kappa of physical parameters, if any contact has a rigid core */
 
-  int32_t n_elsewhere; /* islands that dense storage has solved, outside the graph */
+  int32_t n_islands; /* islands of the problem, in either storage */
 
   struct sap_block mass_block;
   sap_sizes mass_room; /* largest sizes that mass_block has room for, with mass_trees */

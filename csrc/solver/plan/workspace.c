@@ -6,7 +6,7 @@
 
 void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   const struct sap_triples *all = &w->plan->triples;
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   const size_t nodes = (size_t)graph->n_nodes, scalars = (size_t)graph->tree.n_scalars;
   w->A = sap_arena_take(arena, nodes, sizeof *w->A);
   w->dense = sap_arena_take(arena, nodes, sizeof *w->dense);
@@ -36,7 +36,7 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
 static int bind_trees(struct sap_workspace *w, const struct sap_island *island,
                       const sap_problem *problem) {
   const struct sap_plan *plan = w->plan;
-  const struct sap_graph *graph = &plan->graph;
+  const struct sap_graph *graph = w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i], n = sap_node_size(&graph->tree, i);
     const int32_t scalar = graph->tree.node_scalar[i];
@@ -77,7 +77,7 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
   const struct sap_plan *plan = w->plan;
   const struct sap_jacobian_loops *loops = plan->jacobian_loops;
   int valid = (plan->reduction.tree ? loops->pack_reduced : loops->pack)(&w->J, island, problem->J);
-  const struct sap_origin origin = sap_graph_origin(&plan->graph, &plan->triples);
+  const struct sap_origin origin = sap_graph_origin(w->graph, &plan->triples);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sap_laws[law]->bind(&w->pool, range[0], range[1], &origin, problem);
@@ -88,7 +88,7 @@ int sap_workspace_bind(struct sap_workspace *w, const struct sap_island *island,
 
 void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island *island,
                           const double *by_tree, double *by_scalar) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i];
     const struct sap_reduced_tree *reduced = w->reduced[i];
@@ -105,7 +105,7 @@ void sap_workspace_gather(const struct sap_workspace *w, const struct sap_island
 
 void sap_workspace_scatter(const struct sap_workspace *w, const struct sap_island *island,
                            const double *by_scalar, double *by_tree) {
-  const struct sap_graph *graph = &w->plan->graph;
+  const struct sap_graph *graph = w->graph;
   for (int32_t i = island->node_begin; i < island->node_end; ++i) {
     const int32_t t = graph->node_tree[i];
     const struct sap_reduced_tree *reduced = w->reduced[i];

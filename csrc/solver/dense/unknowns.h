@@ -1,0 +1,52 @@
+/* Lists the impulses that a step of contact_step.h has as unknowns, from the pool, and solves for
+ * them where all constraints of a component are unknowns.
+ *
+ * With S^T S = A^-1 and Y = J S^T
+ *
+ *     v = v* + S^T Y^T gamma,   gamma: the law at v_hat - J v* - Y Y^T gamma
+ *
+ * which delassus_newton.h solves. S exists already, so that nothing is factored. There is no
+ * iterate: the step from v* ends the solve or is not taken. */
+#ifndef SAPWOOD_SOLVER_DENSE_UNKNOWNS_H
+#define SAPWOOD_SOLVER_DENSE_UNKNOWNS_H
+
+#include "solver/delassus/delassus_newton.h"
+#include "solver/dense/components.h"
+#include "solver/plan/workspace.h"
+
+/* A clamped row of a component: row r of the triple at a place of its patch. */
+struct sap_dense_row {
+  const struct sap_patch *patch;
+  int32_t place;
+  int8_t r;
+  int8_t is_unknown;
+};
+
+struct sap_dense_unknowns {
+  struct sap_impulses impulses;
+  double *panel;   /* (ld, n) column-major: J; with condensation H, J, then a row for b */
+  double *J;       /* rows of J in the panel */
+  int32_t ld;      /* stride of the panel, in whole vectors if it has H */
+  double *Y;       /* (m + 1, n) column-major: J S^T, and room for one row */
+  double *product; /* (n) Y^T gamma */
+};
+
+/* Carves room for one component of so many velocities; `any`: it may have contacts. */
+void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_arena *arena,
+                              int32_t widest, int any);
+
+/* Makes room for m unknowns of a component of n velocities, with W = 0 and J = 0. */
+void sap_dense_unknowns_clear(struct sap_dense_unknowns *unknowns, int32_t n, int32_t m,
+                              int is_condensed);
+
+/* Lists the unknowns of the contacts of an island, which was evaluated, and of n_rows rows. With
+ * condensation the impulses begin at their evaluated values if `near`. */
+void sap_dense_unknowns_list(struct sap_dense_unknowns *unknowns, const struct sap_workspace *w,
+                             const struct sap_island *island, int is_condensed, int near,
+                             int32_t n_rows, const struct sap_dense_row *row);
+
+/* Moves v from v*, where the island was evaluated, to the solution. */
+void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, struct sap_workspace *w,
+                              const struct sap_island *island);
+
+#endif
