@@ -14,7 +14,6 @@ static int32_t count_singles(const sap_constraints *group, int32_t i) {
   return n;
 }
 
-/* Arrays of the list; NULL if triples are only counted. */
 struct list {
   int32_t *tree_a, *tree_b;
   int32_t *law;
@@ -24,13 +23,10 @@ struct list {
 
 static void add(struct list *list, int32_t n_contacts, int32_t tree_a, int32_t tree_b, int32_t law,
                 struct sap_triple_rows rows) {
-  if (list->rows) {
-    list->tree_a[n_contacts + list->n] = tree_a;
-    list->tree_b[n_contacts + list->n] = tree_b;
-    list->law[n_contacts + list->n] = law;
-    list->rows[list->n] = rows;
-  }
-  ++list->n;
+  list->tree_a[n_contacts + list->n] = tree_a;
+  list->tree_b[n_contacts + list->n] = tree_b;
+  list->law[n_contacts + list->n] = law;
+  list->rows[list->n++] = rows;
 }
 
 static void add_contacts(const struct list *list, const sap_problem *problem,
@@ -47,14 +43,13 @@ static void add_contacts(const struct list *list, const sap_problem *problem,
   }
 }
 
-/* Adds the second triples, in the order of their contacts; `law` (n_contacts) may be NULL if
- * triples are only counted. */
-static void add_spin(struct list *list, const sap_problem *problem, const int32_t *law) {
+/* Adds the second triples, in the order of their contacts. */
+static void add_spin(struct list *list, const sap_problem *problem) {
   const double *J = problem->spin ? problem->spin->J : NULL;
   for (int32_t k = 0; problem->spin && k < problem->spin->n; ++k) {
     const int32_t i = problem->spin->contact[k], a = problem->tree_a[i], b = problem->tree_b[i];
     const int64_t n_a = problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
-    add(list, problem->n_contacts, a, b, law ? law[i] : 0,
+    add(list, problem->n_contacts, a, b, list->law[i],
         (struct sap_triple_rows){
             .J = J, .a_step = n_a, .b = 3 * n_a, .b_step = n_b, .row = k, .n = 3});
     J += 3 * (n_a + n_b);
@@ -120,8 +115,8 @@ static void find_laws(struct sap_triples *triples, const sap_problem *problem,
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
     triples->present[sap_kinds[group->kind]->law] |= group->n > 0;
-    for (int32_t i = 0; group->dof && i < group->n; ++i) {
-      triples->present[SAP_LAW_JOINT] |= group->dof[i] >= 0;
+    for (int32_t i = 0; group->dof && !triples->present[SAP_LAW_JOINT] && i < group->n; ++i) {
+      triples->present[SAP_LAW_JOINT] = group->dof[i] >= 0;
     }
   }
   triples->has_laws = triples->has_walls = 0;
@@ -131,15 +126,23 @@ static void find_laws(struct sap_triples *triples, const sap_problem *problem,
   }
 }
 
+/* Returns the largest number of triples after the contacts: one for each row. */
+static size_t count_most(const sap_problem *problem) {
+  size_t most = problem->spin ? (size_t)problem->spin->n : 0;
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *group = &problem->groups[g];
+    for (int32_t i = 0; i < group->n; ++i) {
+      most += (size_t)sap_rows_of(group, i);
+    }
+  }
+  return most;
+}
+
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
                             sap_friction friction, const sap_allocator *memory) {
   const int32_t n_contacts = problem->n_contacts;
-  struct list list = {0};
   find_laws(triples, problem, friction);
-  add_spin(&list, problem, NULL);
-  add_groups(&list, problem);
-  triples->n = n_contacts + list.n;
-  triples->n_contacts = n_contacts;
+  triples->n = triples->n_contacts = n_contacts;
   triples->tree_a = problem->tree_a;
   triples->tree_b = problem->tree_b;
   triples->law = NULL;
@@ -147,20 +150,21 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   if (!triples->has_laws) {
     return SAP_OK;
   }
-  const size_t n = (size_t)triples->n, n_rows = (size_t)list.n;
+  const size_t n_rows = count_most(problem), n = (size_t)n_contacts + n_rows;
   struct sap_arena arena = {NULL, 0};
   carve(&arena, n, n_rows);
   if (!sap_block_reserve(&triples->block, arena.used, memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   arena = (struct sap_arena){triples->block.base, 0};
-  list = carve(&arena, n, n_rows);
+  struct list list = carve(&arena, n, n_rows);
   if (!list.tree_a || !list.tree_b || !list.law) {
     return SAP_OUT_OF_MEMORY; /* only the analyzer needs this: there is room */
   }
   add_contacts(&list, problem, friction);
-  add_spin(&list, problem, list.law);
+  add_spin(&list, problem);
   add_groups(&list, problem);
+  triples->n += list.n;
   triples->tree_a = list.tree_a;
   triples->tree_b = list.tree_b;
   triples->law = list.law;

@@ -320,12 +320,14 @@ static void list_incidences(struct sap_graph *graph) {
   graph->node_J[graph->n_nodes] = J;
 }
 
-/* Finds law_begin of an island, whose patches are sorted by law. */
+/* Finds law_begin of an island, whose patches are sorted by law. The first of the laws that share
+ * their loops has the triples of all. */
 static void find_laws(const struct sap_graph *graph, struct sap_island *island) {
   int32_t p = island->patch_begin;
   for (int32_t law = 0; law < SAP_N_LAWS; ++law) {
     island->law_begin[law] = p < island->patch_end ? graph->patch[p].begin : island->triple_end;
-    while (p < island->patch_end && graph->patch[p].law == law) {
+    while (p < island->patch_end &&
+           sap_laws[graph->patch[p].law]->loops[0] == sap_laws[law]->loops[0]) {
       ++p;
     }
   }

@@ -44,7 +44,7 @@ struct sap_island {
   int32_t scalar_begin, scalar_end;
   int32_t patch_begin, patch_end;
   int32_t triple_begin, triple_end;
-  int32_t law_begin[SAP_N_LAWS + 1]; /* its triples by law */
+  int32_t law_begin[SAP_N_LAWS + 1]; /* its triples by law; joints' count as clamped */
 };
 
 /* Returns the first law from `law` on that has triples in the island, else SAP_N_LAWS. */

@@ -42,27 +42,32 @@ int sap_contact_step_condenses(const struct sap_dense_island *d) {
 /* Writes J (n) of a row. Returns the first entry that may not be 0. */
 static int32_t copy_row(const struct sap_dense_island *d, const struct sap_dense_row *row,
                         double *to) {
-  const struct sap_jacobian *J = &d->w->J;
-  const struct sap_patch *patch = row->patch;
-  const int32_t *scalar = d->w->graph->tree.node_scalar, first = d->island->scalar_begin;
   memset(to, 0, (size_t)d->n * sizeof *to);
-  if (patch->is_diagonal) {
-    const int32_t j = J->scalar[row->r][row->place] - first;
-    to[j] = J->entry[row->r][row->place];
-    return j;
+  for (int k = 0; k < row->n_runs; ++k) {
+    const struct sap_dense_run *run = &row->run[k];
+    memcpy(to + run->scalar, run->J, (size_t)run->n * sizeof *to);
   }
-  for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
-    const struct sap_packed_row side = sap_packed_row(J, patch, high, row->place, row->r);
-    memcpy(to + (scalar[high ? patch->high : patch->low] - first), side.J,
-           (size_t)side.n * sizeof *to);
-  }
-  return scalar[patch->low] - first;
+  return row->run->scalar;
 }
 
-/* Adds J^T J/R of a row with J = x to the lower triangle of H. */
-static void add_square(double *H, int32_t ld, int32_t n, const double *x, int32_t first,
-                       double inverse_R) {
-  for (int32_t j = first; j < n; ++j) {
+/* Returns J x of a row, for x (n) of the island. */
+static double multiply_row(const struct sap_dense_island *d, const struct sap_dense_row *row,
+                           const double *x) {
+  double sum = 0;
+  for (int k = 0; k < row->n_runs; ++k) {
+    const struct sap_dense_run *run = &row->run[k];
+    double part = *run->J * x[run->scalar];
+    if (run->n > 1) {
+      d->w->plan->vectors->multiply_rows(1, run->n, run->J, x + run->scalar, &part);
+    }
+    sum += part;
+  }
+  return sum;
+}
+
+/* Adds x x^T/R to the lower triangle of H (ld, n). */
+static void add_square(double *H, int32_t ld, int32_t n, const double *x, double inverse_R) {
+  for (int32_t j = 0; j < n; ++j) {
     if (x[j] != 0) {
       sap_vector_add(n - j, inverse_R * x[j], x + j, H + (int64_t)j * (ld + 1));
     }
@@ -87,31 +92,30 @@ static void assemble(const struct sap_dense_island *d) {
     const struct sap_dense_row *row = &d->row[i];
     if (is_free(pool, row)) {
       const double inverse_R = pool->clamp.inverse_R[row->r][row->place];
-      if (row->patch->is_diagonal) {
-        const int32_t j = w->J.scalar[row->r][row->place] - d->island->scalar_begin;
-        const double entry = w->J.entry[row->r][row->place];
-        H[(int64_t)j * (ld + 1)] += entry * entry * inverse_R;
+      const struct sap_dense_run *run = row->run;
+      if (row->n_runs == 1) {
+        add_square(H + (int64_t)run->scalar * (ld + 1), ld, run->n, run->J, inverse_R);
       } else {
         const int32_t first = copy_row(d, row, x);
-        add_square(H, ld, d->n, x, first, inverse_R);
+        add_square(H + (int64_t)first * (ld + 1), ld, d->n - first, x + first, inverse_R);
       }
     }
   }
 }
 
-/* Sets b = J^T gamma of the rows - A (v - v*). */
+/* Sets b (n) = J^T gamma of the rows - A (v - v*). */
 static void find_right_side(const struct sap_dense_island *d, double *b) {
-  struct sap_workspace *w = d->w;
-  const struct sap_island *island = d->island;
-  double *const *gamma = w->pool.dv_c;
-  const int32_t begin = island->triple_begin, rows = island->law_begin[SAP_LAW_CLAMP];
-  for (int r = 0; r < 3; ++r) {
-    memset(gamma[r] + begin, 0, (size_t)(rows - begin) * sizeof **gamma);
-    memcpy(gamma[r] + rows, w->pool.gamma[r] + rows,
-           (size_t)(island->triple_end - rows) * sizeof **gamma);
+  const double *momentum = d->w->momentum + d->island->scalar_begin;
+  for (int32_t j = 0; j < d->n; ++j) {
+    b[j] = -momentum[j];
   }
-  w->plan->jacobian_loops->multiply_transposed(&w->J, island, gamma, b);
-  sap_vector_add(d->n, -1, w->momentum + island->scalar_begin, b + island->scalar_begin);
+  for (int32_t i = 0; i < d->n_rows; ++i) {
+    const struct sap_dense_row *row = &d->row[i];
+    const double gamma = d->w->pool.gamma[row->r][row->place];
+    for (int k = 0; gamma != 0 && k < row->n_runs; ++k) {
+      sap_vector_add(row->run[k].n, gamma, row->run[k].J, b + row->run[k].scalar);
+    }
+  }
 }
 
 /* Activates a row, with an estimate of its impulse. Returns 0 if it cannot be activated. */
@@ -134,20 +138,16 @@ static int activate(const struct sap_dense_island *d, struct sap_dense_row *row,
 
 /* Activates the rows that change their state in the step dv. Returns their number, or -1 if one
  * cannot be activated. */
-static int32_t add_activated(const struct sap_dense_island *d) {
-  struct sap_workspace *w = d->w;
-  const struct sap_pool *pool = &w->pool;
+static int32_t add_activated(const struct sap_dense_island *d, const double *dv) {
+  const struct sap_pool *pool = &d->w->pool;
   int32_t n_activated = 0;
-  if (d->n_rows > 0) {
-    w->plan->jacobian_loops->multiply(&w->J, d->island, w->dv, pool->dv_c);
-  }
   for (int32_t k = 0; k < d->n_rows; ++k) {
     struct sap_dense_row *row = &d->row[k];
     if (row->is_unknown || !is_bounded(pool, row)) {
       continue;
     }
     const int32_t i = row->place, r = row->r;
-    const double y = pool->y[r][i] - pool->dv_c[r][i] * pool->clamp.inverse_R[r][i];
+    const double y = pool->y[r][i] - multiply_row(d, row, dv) * pool->clamp.inverse_R[r][i];
     const double gamma = sap_clamp_impulse(y, pool->clamp.lower[r][i], pool->clamp.upper[r][i]);
     if (gamma == (is_free(pool, row) ? y : pool->gamma[r][i])) {
       continue;
@@ -168,7 +168,7 @@ static enum sap_contact_step solve_condensed(const struct sap_dense_island *d, i
     d->row[i].is_unknown = 0;
   }
   sap_dense_unknowns_list(d->unknowns, w, d->island, 1, !is_first, 0, NULL);
-  find_right_side(d, w->dv);
+  find_right_side(d, dv);
   assemble(d);
   if (!sap_condensed_begin(d->condensed, d->unknowns, d->n, dv, plan->kernels)) {
     return SAP_CONTACT_STEP_FAILS;
@@ -176,7 +176,7 @@ static enum sap_contact_step solve_condensed(const struct sap_dense_island *d, i
   int32_t n_activated;
   do {
     sap_condensed_find(d->condensed, d->unknowns, plan->kernels, plan->find_impulses, dv);
-    n_activated = add_activated(d);
+    n_activated = add_activated(d, dv);
   } while (n_activated > 0);
   sap_vector_add(d->n, 1, dv, w->v + d->island->scalar_begin);
   return n_activated == 0 ? SAP_CONTACT_STEP_SETTLES : SAP_CONTACT_STEP_LEAVES_ROWS;

@@ -66,6 +66,33 @@ int sap_dense_fit(struct sap_dense *dense, const struct sap_plan *plan, const sa
 
 /* ---- one component --------------------------------------------------------------------------- */
 
+/* Finds the run of a row in one of its trees: from its first to its last chunk. */
+static struct sap_dense_run find_run(const struct sap_jacobian *J, const struct sap_dense_row *row,
+                                     int high, int32_t first_scalar) {
+  const struct sap_patch *patch = row->patch;
+  const struct sap_packed_row side = sap_packed_row(J, patch, high, row->place, row->r);
+  const int32_t chunk = sap_chunk(side.n), node = high ? patch->high : patch->low;
+  const int32_t begin = side.chunks ? chunk * __builtin_ctzll(side.chunks) : 0;
+  const int32_t end = side.chunks ? chunk * (64 - __builtin_clzll(side.chunks)) : 1;
+  return (struct sap_dense_run){side.J + begin,
+                                J->graph->tree.node_scalar[node] - first_scalar + begin,
+                                (end < side.n ? end : side.n) - begin};
+}
+
+static struct sap_dense_row make_row(const struct sap_jacobian *J, const struct sap_patch *patch,
+                                     int32_t place, int r, int32_t first_scalar) {
+  struct sap_dense_row row = {.patch = patch, .place = place, .r = (int8_t)r, .n_runs = 1};
+  if (patch->is_diagonal) {
+    row.run[0] = (struct sap_dense_run){&J->entry[r][place], J->scalar[r][place] - first_scalar, 1};
+    return row;
+  }
+  row.run[0] = find_run(J, &row, 0, first_scalar);
+  if (patch->high >= 0) {
+    row.run[row.n_runs++] = find_run(J, &row, 1, first_scalar);
+  }
+  return row;
+}
+
 /* Lists the rows of the clamped triples of an island. */
 static struct sap_dense_island bind_island(struct sap_dense *dense,
                                            const struct sap_island *island) {
@@ -78,7 +105,7 @@ static struct sap_dense_island bind_island(struct sap_dense *dense,
     const struct sap_patch *patch = &graph->patch[p];
     for (int32_t i = patch->begin; sap_laws[patch->law]->takes_rows && i < patch->end; ++i) {
       for (int r = 0; r < sap_rows_at(&origin, i)->n; ++r) {
-        *row++ = (struct sap_dense_row){.patch = patch, .place = i, .r = (int8_t)r};
+        *row++ = make_row(&dense->work.J, patch, i, r, island->scalar_begin);
       }
     }
   }

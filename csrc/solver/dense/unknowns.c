@@ -37,9 +37,6 @@ void sap_dense_unknowns_clear(struct sap_dense_unknowns *unknowns, int32_t n, in
   memset(p->gamma, 0, (size_t)m * sizeof *p->gamma);
   unknowns->J = unknowns->panel + (is_condensed ? n : 0);
   unknowns->ld = is_condensed ? panel_stride(n, m) : m;
-  for (int32_t j = 0; j < n; ++j) {
-    memset(unknowns->J + (size_t)j * (size_t)unknowns->ld, 0, (size_t)m * sizeof *unknowns->J);
-  }
 }
 
 /* ---- the unknowns ---------------------------------------------------------------------------- */
@@ -59,19 +56,20 @@ static void put_J(const struct list *list, const struct sap_patch *patch, int32_
   const int32_t *scalar = list->w->graph->tree.node_scalar, first = list->island->scalar_begin;
   const size_t ld = (size_t)list->to->ld;
   double *to = list->to->J + list->k;
+  if (patch->is_diagonal || list->island->node_end - list->island->node_begin > 1) {
+    for (int32_t j = first; j < list->island->scalar_end; ++j) {
+      to[(size_t)(j - first) * ld] = 0;
+    }
+  }
   if (patch->is_diagonal) {
     to[(size_t)(J->scalar[r][place] - first) * ld] = scale * J->entry[r][place];
     return;
   }
   for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
     const struct sap_packed_row row = sap_packed_row(J, patch, high, place, r);
-    const int32_t s = scalar[high ? patch->high : patch->low] - first, chunk = sap_chunk(row.n);
-    for (uint64_t left = row.chunks; left != 0; left &= left - 1) {
-      const int32_t begin = chunk * __builtin_ctzll(left);
-      const int32_t end = row.n - begin < chunk ? row.n : begin + chunk;
-      for (int32_t j = begin; j < end; ++j) {
-        to[(size_t)(s + j) * ld] = scale * row.J[j];
-      }
+    const int32_t s = scalar[high ? patch->high : patch->low] - first;
+    for (int32_t j = 0; j < row.n; ++j) {
+      to[(size_t)(s + j) * ld] = scale * row.J[j];
     }
   }
 }

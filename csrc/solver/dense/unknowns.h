@@ -14,12 +14,19 @@
 #include "solver/dense/components.h"
 #include "solver/plan/workspace.h"
 
-/* A clamped row of a component: row r of the triple at a place of its patch. */
+/* Entries of a row of J: n of them, for the scalars of the island from `scalar` on. */
+struct sap_dense_run {
+  const double *J;
+  int32_t scalar, n;
+};
+
+/* A clamped row of a component: row r of the triple at a place of its patch, and its only entry, or
+ * the part of each of its trees that may not be 0. */
 struct sap_dense_row {
   const struct sap_patch *patch;
   int32_t place;
-  int8_t r;
-  int8_t is_unknown;
+  int8_t r, is_unknown, n_runs;
+  struct sap_dense_run run[2];
 };
 
 struct sap_dense_unknowns {
@@ -35,7 +42,7 @@ struct sap_dense_unknowns {
 void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_arena *arena,
                               int32_t widest, int any);
 
-/* Makes room for m unknowns of a component of n velocities, with W = 0 and J = 0. */
+/* Makes room for m unknowns of a component of n velocities, with W = 0 and without J. */
 void sap_dense_unknowns_clear(struct sap_dense_unknowns *unknowns, int32_t n, int32_t m,
                               int is_condensed);
 
