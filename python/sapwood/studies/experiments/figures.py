@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.studies.experiments.sweep import Sweep, SweepResult, run_sweep
-from sapwood.studies.rendering import RenderingError
+from sapwood.rendering import RenderingError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
