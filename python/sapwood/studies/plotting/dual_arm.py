@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.rendering import render_scene
 from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import rows_of
-from sapwood.rendering import render_scene
 
 if TYPE_CHECKING:
     import mujoco
