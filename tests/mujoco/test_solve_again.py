@@ -18,9 +18,9 @@ MODELS = {"mixed": mixed, "elements": elements, "boxes": lambda: boxes_on_floor(
 
 
 def assert_solved_alike(stepper, data):
-    """The step and its problem, to the last bit.
+    """The step and its problem, up to the order of sums.
 
-    Over the junction tree sums of a wide tree have another order, since a step knows its branches.
+    A step knows which rows move one joint. Over the junction tree it also knows the branches.
     """
     problem = stepper.problem(data, as_solved=True)
     stepper.step(data)
@@ -28,11 +28,11 @@ def assert_solved_alike(stepper, data):
     assert len(stepped.gamma) == problem.n_contacts
     assert again.algorithm == stepped.algorithm
     assert again.status == stepped.status
-    if any(island.storage == "supernodal" for island in again.algorithm):
-        np.testing.assert_allclose(again.v, stepped.v, rtol=1e-6, atol=1e-6)
-    else:
-        assert np.array_equal(again.v, stepped.v)
-        assert np.array_equal(again.gamma, stepped.gamma)
+    supernodal = any(island.storage == "supernodal" for island in again.algorithm)
+    tolerance = 1e-6 if supernodal else 1e-10
+    np.testing.assert_allclose(again.v, stepped.v, rtol=tolerance, atol=tolerance)
+    if not supernodal:
+        np.testing.assert_allclose(again.gamma, stepped.gamma, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -2,10 +2,10 @@
  * Most steps of an arm, of a robot in the air or on its feet, and of a hand are of this kind, with
  * limits, dry friction, controllers and loops.
  *
- * A component is an island like those of supernodal storage: the same pool, packed J, laws,
+ * A component is an island like those of supernodal storage, with the same pool, packed J, laws,
  * objective, certificate and results. Its graph only lists it, without an order of elimination, and
- * H is one dense matrix. The trees of a constraint are the sides of a patch, of which the loops
- * over J have one or two; nothing here depends on their number.
+ * H is one dense matrix. The trees of a constraint are the sides of its patch, one or two so far.
+ * More of them would lengthen that list and the runs of a row, and change nothing else here.
  *
  * Without contacts the cost of a component is quadratic between bounds in few velocities. With
  * contacts their Delassus problem is solved (contact_step.h). Either way a step activates rows
