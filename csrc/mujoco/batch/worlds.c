@@ -35,6 +35,11 @@ static int call_engine(struct visit *visit, void (*body)(void *)) {
 
 /* Copies the rows of a world to the worker. */
 static void load_fields(const struct visit *visit) {
+  const double *release = visit->call->release;
+  if (release) {
+    sap_stepper_set_release(visit->world->stepper, release[2 * visit->row],
+                            release[2 * visit->row + 1]);
+  }
   for (int64_t i = 0; i < visit->batch->n_fields; ++i) {
     const sap_batch_field *field = &visit->batch->fields[i];
     if (field->way == SAP_BATCH_IN || field->way == SAP_BATCH_BOTH) {

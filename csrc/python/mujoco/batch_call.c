@@ -13,7 +13,7 @@
 /* The arguments as objects. */
 struct given {
   PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
-  PyObject *last_records, *body_forces, *status, *memories, *failed;
+  PyObject *last_records, *body_forces, *status, *memories, *release, *failed;
   Py_ssize_t n_worlds, chunk, steps;
   int state_spec, overlay_spec, control_spec, stage, signals;
 };
@@ -246,6 +246,7 @@ static int take_outputs(const sapwood_world_batch *self, const struct given *g, 
   call->status = take_array(g->status, "status", NPY_UINT8, 1, &rows, 1);
   call->body_forces =
       take_array(g->body_forces, "body_forces", NPY_DOUBLE, 3, (npy_intp[]){rows, bodies, 3}, 1);
+  call->release = take_array(g->release, "release", NPY_DOUBLE, 2, (npy_intp[]){rows, 2}, 0);
   if (PyErr_Occurred() ||
       (g->step_records != Py_None &&
        (call->step_records = sapwood_take_records(g->step_records, worlds * g->steps)) == NULL) ||
@@ -396,7 +397,7 @@ const char sapwood_world_batch_run_doc[] =
     "run($self, /, *, n_worlds, state_spec, state=None, start=None, keys=None, overlay=None,\n"
     "    overlay_spec=0, ids=None, steps=0, control=None, control_spec=0, stage=0, records=(),\n"
     "    step_records=None, taken=None, last_records=None, body_forces=None, status=None,\n"
-    "    memories=None, chunk=1, signals=False, failed=None)\n--\n\n"
+    "    memories=None, release=None, chunk=1, signals=False, failed=None)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
     "that are to be told of. records: tuples (arrays of the workers or None, spec, array (worlds,\n"
     "steps, ...)); signals: whether to let signals in, which only the main thread can;\n"
@@ -404,24 +405,24 @@ const char sapwood_world_batch_run_doc[] =
     "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
 
 PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"n_worlds",     "state_spec",   "state",   "start",        "keys",
-                          "overlay",      "overlay_spec", "ids",     "steps",        "control",
-                          "control_spec", "stage",        "records", "step_records", "taken",
-                          "last_records", "body_forces",  "status",  "memories",     "chunk",
-                          "signals",      "failed",       NULL};
+  static char *names[] = {
+      "n_worlds",     "state_spec",   "state", "start",        "keys",         "overlay",
+      "overlay_spec", "ids",          "steps", "control",      "control_spec", "stage",
+      "records",      "step_records", "taken", "last_records", "body_forces",  "status",
+      "memories",     "release",      "chunk", "signals",      "failed",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
-  struct given g = {none, none, none, none, none, none, empty, none,
+  struct given g = {none, none, none, none, none, none, empty, none, none,
                     none, none, none, none, none, none, -1,    1};
   struct room room = {0};
   sap_batch_call call = {0};
   PyObject *answer = NULL;
   if (empty != NULL &&
       PyArg_ParseTupleAndKeywords(
-          args, keywords, "|$niOOOOiOnOiiOOOOOOOnpO:run", names, &g.n_worlds, &g.state_spec,
+          args, keywords, "|$niOOOOiOnOiiOOOOOOOOnpO:run", names, &g.n_worlds, &g.state_spec,
           &g.state, &g.start, &g.keys, &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
           &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken, &g.last_records,
-          &g.body_forces, &g.status, &g.memories, &g.chunk, &g.signals, &g.failed) &&
+          &g.body_forces, &g.status, &g.memories, &g.release, &g.chunk, &g.signals, &g.failed) &&
       take_arguments(self, &g, &room, &call) == 0) {
     answer = run(self, &call, &g);
   }

@@ -208,6 +208,16 @@ static PyObject *stepper_set_release(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(
+    constants_doc,
+    "constants($self)\n--\n\n"
+    "The private arrays of doubles of `forest` and `elements`, by name, where the core reads\n"
+    "them: whoever writes to them keeps their rules.");
+
+static PyObject *stepper_constants(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  return sapwood_double_constants((sapwood_stepper *)object);
+}
+
 /* ---- type ----------------------------------------------------------------------------------- */
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function
@@ -225,6 +235,7 @@ static PyMethodDef methods[] = {
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
     {"set_release", stepper_set_release, METH_VARARGS, set_release_doc},
+    {"constants", stepper_constants, METH_NOARGS, constants_doc},
     {"counts", stepper_counts, METH_NOARGS, counts_doc},
     {"overlap", stepper_overlap, METH_NOARGS, overlap_doc},
     {"fault", stepper_fault, METH_NOARGS, fault_doc},

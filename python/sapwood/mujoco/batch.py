@@ -5,21 +5,23 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained
 from sapwood.base.processors import usable_processors
 from sapwood.mujoco.batches.errors import SimulationError
-from sapwood.mujoco.batches.fields import STATE_FIELDS, WHOLE_STATE, data_fields, hint_of
+from sapwood.mujoco.batches.fields import STATE_FIELDS, WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
-from sapwood.mujoco.batches.model_fields import model_fields
+from sapwood.mujoco.batches.models import BatchModels
 from sapwood.mujoco.batches.outputs import Outputs
+from sapwood.mujoco.batches.parameters import WorldParameters
+from sapwood.mujoco.batches.queries import Places, broadcast, cast_rays, jacobians
 from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
@@ -35,10 +37,10 @@ _NONE, _ACC = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_ACC
 _CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
 _USER = int(mujoco.mjtState.mjSTATE_USER)
 
-RecordItem = str | int | mujoco.mjtState
+RecordItem: TypeAlias = Any  # str, int or mujoco.mjtState
 
 
-class Batch:
+class Batch(BatchModels):
     """Simulations of one model that step together on all cores, as ``mujoco.batch.Batch``.
 
     Each simulation, or world, is a row of :attr:`state`: a call loads the row, runs, copies the
@@ -119,7 +121,7 @@ class Batch:
         self._nthread = integer(nthread, "nthread", 0) or usable_processors()
         self._on_error = on_error
         # a copy of a stepper follows its own model only
-        stepper = copy.copy(model) if isinstance(model, Stepper) else Stepper(model, **options)
+        stepper = copy.deepcopy(model) if isinstance(model, Stepper) else Stepper(model, **options)
         given = stepper.model if isinstance(model, Stepper) else model
         self._start(copy.copy(given), stepper)
 
@@ -136,6 +138,7 @@ class Batch:
         self._workers = Workers(parameters, engine(), own_models=True)
         self._core = self._workers.loop(self._nthread)
         self._outputs = Outputs(model, self._workers, self._n)
+        self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
         self._status = np.zeros(self._n, np.uint8)
         self._errors: dict[int, str] = {}
         self._lock, self._holder = threading.Lock(), 0
@@ -151,143 +154,6 @@ class Batch:
             self._core = self._workers.loop(self._nthread)
             self._rebind()
             self.state[:], self._status[:] = state, status
-
-    def _rebind(self) -> None:
-        self._core.bind(self._n, self._outputs.core_fields())
-
-    # ---- arrays ---------------------------------------------------------------------------------
-
-    @property
-    def nsim(self) -> int:
-        """Number of worlds."""
-        return self._n
-
-    @property
-    def nthread(self) -> int:
-        """Number of threads."""
-        return self._nthread
-
-    @property
-    def nstate(self) -> int:
-        """Number of values in the state of a world."""
-        return int(self.state.shape[1])
-
-    @property
-    def state(self) -> NDArray[np.float64]:
-        """State of each world (nsim, nstate)."""
-        return self._outputs.state
-
-    @property
-    def warning(self) -> NDArray[np.int32]:
-        """MuJoCo's counters of warnings (nsim, mjNWARNING, 2): last information, number."""
-        return self._outputs.warning
-
-    @property
-    def records(self) -> NDArray[np.void]:
-        """Record of the last substep of each world (nsim,), read-only."""
-        return _read_only(self._outputs.records)
-
-    @property
-    def status(self) -> NDArray[np.uint8]:
-        """0, or a number > 0 for each world that failed in its last call (nsim,), read-only."""
-        return _read_only(self._status)
-
-    def error(self, sim: int) -> str:
-        """Tell why a world failed in its last call.
-
-        Parameters
-        ----------
-        sim : int
-            The world.
-
-        Returns
-        -------
-        str
-            The text of its error; empty if it did not fail.
-        """
-        return self._errors.get(self._world(sim), "")
-
-    def _world(self, sim: int) -> int:
-        index = integer(sim, "sim")
-        if not 0 <= index < self._n:
-            raise IndexError(f"sim must be in [0, {self._n}), got {index}")
-        return index
-
-    def bind(self, name: str, dtype: DTypeLike | None = None) -> _Array:
-        """Return the live array of a field of MjData.
-
-        Parameters
-        ----------
-        name : str
-            Name of a field of MjData, outside of the arena; or "contact_force", the sum of the
-            contact forces on each body (nbody, 3) in N; or "momentum_error", "coulomb_error" or
-            "solver_status" of the last substep.
-        dtype : dtype, optional
-            float32 for a rounded copy that each call writes; by default the type of MjData, but for
-            fields of the state, whose rows are float64.
-
-        Returns
-        -------
-        ndarray (nsim, ...)
-            A view of :attr:`state` for fields of the state; otherwise a read-only array.
-
-        Raises
-        ------
-        ValueError
-            For a wrong name or type; the text names it.
-        """
-        array, is_new = self._outputs.bind(name, dtype)
-        if is_new:
-            self._rebind()
-        return array
-
-    def observe(self, names: Sequence[str], out: DTypeLike = np.float64) -> _Array:
-        """Return one live array with several fields side by side, packed by the threads.
-
-        Parameters
-        ----------
-        names : sequence of str
-            Fields of MjData with numbers of float64, also of the state.
-        out : dtype
-            float64 or float32.
-
-        Returns
-        -------
-        ndarray (nsim, n)
-            A read-only contiguous array that each call writes.
-
-        Raises
-        ------
-        ValueError
-            For a wrong name or type; the text names it.
-        """
-        if isinstance(names, str):
-            raise TypeError("names must be a sequence of names, not a string")
-        array, is_new = self._outputs.observe(names, out)
-        if is_new:
-            self._rebind()
-        return array
-
-    def __getattr__(self, name: str) -> _Array:
-        # fields of MjData, where the batch has no attribute of that name
-        if not name.startswith("_"):
-            if name in data_fields():
-                return self.bind(name)
-            hint = (
-                f"; {name} is a field of the model: use expand({name!r})"
-                if name in model_fields()
-                else hint_of(name, data_fields(), model_fields())
-            )
-            raise AttributeError(f"'Batch' object has no attribute {name!r}{hint}")
-        raise AttributeError(f"'Batch' object has no attribute {name!r}")
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name in data_fields():
-            if name not in STATE_FIELDS:
-                raise output_error(name)
-            self.bind(name)[...] = value
-        else:
-            object.__setattr__(self, name, value)
 
     # ---- calls ----------------------------------------------------------------------------------
 
@@ -492,6 +358,8 @@ class Batch:
         with self._lock:
             self._holder = threading.get_ident()
             try:
+                if self._worlds.refresh():
+                    self._rebind()
                 self._core.run(
                     n_worlds=n,
                     state=self.state,
@@ -501,6 +369,7 @@ class Batch:
                     status=self._status,
                     last_records=self._outputs.records,
                     body_forces=self._outputs.body_forces,
+                    release=self._worlds.release,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),
                     failed=tell,
@@ -512,14 +381,6 @@ class Batch:
         if failed and self._on_error == "raise":
             worlds = np.array(sorted(failed))
             raise SimulationError(worlds, failed[int(worlds[0])], n)
-
-    def _keep_errors(self, ids: NDArray[np.int32] | None, failed: dict[int, str]) -> None:
-        if ids is None:
-            self._errors = failed
-        elif self._errors or failed:
-            for world in ids.tolist():
-                self._errors.pop(world, None)
-            self._errors.update(failed)
 
     # ---- states ---------------------------------------------------------------------------------
 
@@ -578,16 +439,104 @@ class Batch:
         mujoco.mj_setState(self.model, data, row, WHOLE_STATE)
         return data
 
+    # ---- queries --------------------------------------------------------------------------------
+
+    def _places(self, ids: NDArray[np.int32] | None) -> Places:
+        """The worlds of a query, one after the other, with their models and states."""
+        model = copy.copy(self.model)
+        data = mujoco.MjData(model)
+        for i, world in enumerate(range(self._n) if ids is None else ids.tolist()):
+            self._worlds.write_to(model, world)
+            mujoco.mj_setState(model, data, self.state[world], WHOLE_STATE)
+            yield i, model, data
+
+    def jac(
+        self, body: ArrayLike, point: ArrayLike, ids: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compute Jacobians of a point on a body of each world, as ``mj_jac``.
+
+        Parameters
+        ----------
+        body : int or array_like (n,)
+            Index of the body, or one per world of the call.
+        point : array_like (3,) or (n, 3)
+            Point in the frame of the world, m.
+        ids : array_like, optional
+            As for :meth:`step`.
+
+        Returns
+        -------
+        tuple of ndarray (n, 3, nv)
+            Translational and rotational Jacobians; states and bound fields stay.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        bodies = bounded(body, (n,), 0, self.model.nbody, "body")
+        points = broadcast(point, (n, 3), "point")
+        return jacobians(self._places(chosen), bodies, points, self.model.nv)
+
+    def ray(
+        self,
+        pnt: ArrayLike,
+        vec: ArrayLike,
+        geomgroup: ArrayLike | None = None,
+        flg_static: bool = True,
+        bodyexclude: ArrayLike = -1,
+        ids: ArrayLike | None = None,
+        normal: bool = False,
+    ) -> tuple[_Array, ...]:
+        """Intersect rays with the geoms of each world, as ``mj_ray``.
+
+        Parameters
+        ----------
+        pnt, vec : array_like (3,), (nray, 3) or (n, nray, 3)
+            Origins, m, and directions, for one ray, for the same rays in all worlds of the call, or
+            for each world.
+        geomgroup : array_like (mjNGROUP,), optional
+            Which geom groups are hit; None is all.
+        flg_static : bool
+            Whether static geoms are hit.
+        bodyexclude : int or array_like (n, nray)
+            Body that a ray misses; -1 is none.
+        ids : array_like, optional
+            As for :meth:`step`.
+        normal : bool
+            Whether to return normals of the surfaces too; MuJoCo 3.15 or later has them.
+
+        Returns
+        -------
+        tuple of ndarray
+            Distances (n, nray) in units of the direction, -1 where nothing is hit; geoms (n, nray);
+            and normals (n, nray, 3) if asked for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        shapes = [np.shape(pnt), np.shape(vec)]
+        n_rays = max([shape[-2] for shape in shapes if len(shape) > 1], default=1)
+        points = broadcast(pnt, (n, n_rays, 3), "pnt")
+        directions = broadcast(vec, (n, n_rays, 3), "vec")
+        excluded = bounded(bodyexclude, (n, n_rays), -1, self.model.nbody, "bodyexclude")
+        groups = None if geomgroup is None else np.asarray(geomgroup, np.uint8)
+        if groups is not None and groups.shape != (mujoco.mjNGROUP,):
+            raise ValueError(f"geomgroup has shape {groups.shape}, expected ({mujoco.mjNGROUP},)")
+        normals = np.zeros((n, n_rays, 3)) if normal else None
+        distance, geoms = cast_rays(
+            self._places(chosen), points, directions, groups, bool(flg_static), excluded, normals
+        )
+        return (distance, geoms) if normals is None else (distance, geoms, normals)
+
     def __repr__(self) -> str:
         return f"Batch(nsim={self._n}, nthread={self._nthread}, nv={self.model.nv})"
-
-
-def output_error(name: str) -> ValueError:
-    """The error for a write to a field that every call computes."""
-    return ValueError(
-        f"{name} is computed by every call and cannot be written; write fields of the state (qpos, "
-        "ctrl, ...) or expand fields of the model"
-    )
 
 
 def _stage(stage: int) -> int:
@@ -605,9 +554,3 @@ def _is_room(array: object, shape: tuple[int, ...], kind: np.dtype[Any]) -> bool
         and array.flags.c_contiguous
         and array.flags.writeable
     )
-
-
-def _read_only(array: _Array) -> _Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view

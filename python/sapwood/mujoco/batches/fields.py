@@ -124,6 +124,24 @@ def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> _Array:
     return memory[begin : begin + size].view(kind).reshape(shape)
 
 
+def read_only(array: _Array) -> _Array:
+    """A view of an array that cannot be written.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+
+    Returns
+    -------
+    ndarray
+        The view.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def hint_of(name: str, known: Collection[str], options: Collection[str] = ()) -> str:
     """Where a wrong name belongs, or the known name nearest to it, as the end of a message."""
     if f"opt.{name}" in options:

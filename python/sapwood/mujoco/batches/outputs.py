@@ -17,6 +17,7 @@ from sapwood.mujoco.batches.fields import (
     data_fields,
     field_of,
     not_bindable,
+    read_only,
     warnings_of,
 )
 from sapwood.mujoco.batches.model_fields import model_fields
@@ -85,6 +86,10 @@ class Outputs:
         """Bind an array of each thread to rows (n_worlds, n)."""
         self._fields.append((get, rows, way))
 
+    def remove_inputs(self) -> None:
+        """Unbind the rows that C loads."""
+        self._fields = [field for field in self._fields if field[2] != "in"]
+
     # ---- states -----------------------------------------------------------------------------
 
     def part_of_state(self, name: str) -> _Array:
@@ -116,13 +121,13 @@ class Outputs:
         if name in STATE_FIELDS and kind in (None, np.dtype(np.float64)):
             return self.part_of_state(name), False
         if name in RECORDED and kind is None:
-            return _read_only(self.records[RECORDED[name]]), False
+            return read_only(self.records[RECORDED[name]]), False
         key = (name, "" if kind is None else kind.str)
         if key in self._bound:
             return self._bound[key], False
         if name == "contact_force" and kind is None:
             self.body_forces = aligned((self._n, self._model.nbody, 3), np.float64)
-            self._bound[key] = _read_only(self.body_forces)
+            self._bound[key] = read_only(self.body_forces)
             return self._bound[key], False
         template = self.template(name)
         rounds = kind not in (None, template.dtype)
@@ -134,7 +139,7 @@ class Outputs:
         if template.size:
             way = "float" if rounds else "out"
             self.add(_getter(name), as_rows(rows, self._n), way)
-        self._bound[key] = _read_only(rows)
+        self._bound[key] = read_only(rows)
         return self._bound[key], bool(template.size)
 
     def observe(self, names: Sequence[str], dtype: DTypeLike) -> tuple[_Array, bool]:
@@ -156,12 +161,5 @@ class Outputs:
             if template.size:
                 self.add(_getter(name), rows[:, begin : begin + template.size], way)
             begin += template.size
-        self._bound[key] = _read_only(rows)
+        self._bound[key] = read_only(rows)
         return self._bound[key], True
-
-
-def _read_only(array: _Array) -> _Array:
-    """A view that cannot be written: the next call would overwrite it."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
