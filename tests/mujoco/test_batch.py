@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -511,3 +512,48 @@ def test_a_forked_process_has_the_batch(rng):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     batch.step(nstep=10)
     np.testing.assert_array_equal(batch.state, expected)
+
+
+def test_half_of_the_worlds_step_behind(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    batch, other = Batch(model, N, 2), Batch(model, N, 2)
+    scatter(model, batch, rng)
+    other.set_state(batch.state)
+    half = np.arange(N) < N // 2
+    for _ in range(5):
+        batch.step_async(half, nstep=2)
+        with pytest.raises(RuntimeError, match="wait"):
+            batch.step_async(~half)
+        batch.wait()
+        batch.step_async(~half, nstep=2)
+        batch.wait()
+        other.step(nstep=2)
+        np.testing.assert_array_equal(batch.state, other.state)
+    with pytest.raises(RuntimeError, match="no step to wait for"):
+        batch.wait()
+    batch.qpos[1, 0] = np.nan
+    batch.step_async()
+    with pytest.raises(SimulationError, match=r"\(1\)"):
+        batch.wait()
+    with pytest.raises(ValueError, match="got 6"):
+        batch.step_async([6])
+
+
+def test_a_copy_goes_on_with_the_same_bits(rng):
+    model = mixed()
+    batch = Batch(model, N, 2, contact=MATERIAL)
+    scatter(model, batch, rng)
+    batch.expand("geom_friction")[:, :, 0] *= 1.0 + 0.1 * np.arange(N)[:, None]
+    batch.expand("body_mass")[:, 1] *= 1.0 + 0.1 * np.arange(N)
+    batch.expand("sapwood.dissipation_time")[1] *= 2.0
+    batch.set_const()
+    batch.step(nstep=5)
+    for other in (copy.deepcopy(batch), pickle.loads(pickle.dumps(batch))):
+        np.testing.assert_array_equal(other.state, batch.state)
+        np.testing.assert_array_equal(other.expand("body_mass"), batch.expand("body_mass"))
+        assert other.is_expanded("geom_friction")
+        other.step(nstep=10)
+        assert not np.shares_memory(other.state, batch.state)
+        copies = other.get_state()
+    batch.step(nstep=10)
+    np.testing.assert_array_equal(copies, batch.state)

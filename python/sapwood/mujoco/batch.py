@@ -125,6 +125,24 @@ class Batch(BatchModels):
         given = stepper.model if isinstance(model, Stepper) else model
         self._start(copy.copy(given), stepper)
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._refuse_while_async()
+        return {
+            "model": self.model,
+            "stepper": self._stepper,
+            "n": (self._n, self._nthread, self._on_error),
+            "state": self.state,
+            "warning": self.warning,
+            "worlds": self._worlds.snapshot(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._n, self._nthread, self._on_error = state["n"]
+        self._start(state["model"], state["stepper"])
+        self.state[:], self.warning[:] = state["state"], state["warning"]
+        self._worlds.restore(state["worlds"])
+        self._rebind()
+
     def _start(self, model: mujoco.MjModel, stepper: Stepper) -> None:
         parameters = stepper.parameters
         if parameters.scheme != SYMPLECTIC_EULER:
@@ -134,7 +152,7 @@ class Batch(BatchModels):
                 "friction = 'lagged': its forces of the last step are in no state of a batch; "
                 "Stepper and rollout know it"
             )
-        self.model, self._parameters = model, parameters
+        self.model, self._stepper = model, stepper
         self._workers = Workers(parameters, engine(), own_models=True)
         self._core = self._workers.loop(self._nthread)
         self._outputs = Outputs(model, self._workers, self._n)
@@ -142,6 +160,8 @@ class Batch(BatchModels):
         self._status = np.zeros(self._n, np.uint8)
         self._errors: dict[int, str] = {}
         self._lock, self._holder = threading.Lock(), 0
+        self._behind: threading.Thread | None = None
+        self._raised: list[BaseException] = []
         self._rebind()
         free_in_children(self, Batch._free)
 
@@ -179,6 +199,57 @@ class Batch(BatchModels):
         """
         chosen = world_ids(ids, self._n)
         self._run(chosen, steps=integer(nstep, "nstep", 0), stage=_stage(stage))
+
+    def step_async(self, ids: ArrayLike | None = None, nstep: int = 1, stage: int = _NONE) -> None:
+        """Begin a :meth:`step` on the threads of the batch, and return; :meth:`wait` ends it.
+
+        Until then the rows of these worlds must be left alone, and other calls wait.
+
+        Parameters
+        ----------
+        ids, nstep, stage
+            Arguments of :meth:`step`.
+
+        Raises
+        ------
+        RuntimeError
+            If another such step has not been waited for.
+        TypeError, ValueError
+            As for :meth:`step`.
+        """
+        self._refuse_while_async()
+        chosen, steps = world_ids(ids, self._n), integer(nstep, "nstep", 0)
+        last = _stage(stage)
+
+        def work() -> None:
+            try:
+                self._run(chosen, steps=steps, stage=last)
+            except BaseException as error:
+                self._raised.append(error)
+
+        self._behind = threading.Thread(target=work, name="sapwood batch")
+        self._behind.start()
+
+    def wait(self) -> None:
+        """End the step that :meth:`step_async` began.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        SimulationError
+            As for :meth:`step`.
+        """
+        if self._behind is None:
+            raise RuntimeError("there is no step to wait for: step_async begins one")
+        self._behind.join()
+        self._behind = None
+        if self._raised:
+            raise self._raised.pop()
+
+    def _refuse_while_async(self) -> None:
+        if self._behind is not None:
+            raise RuntimeError("a step of step_async is under way: wait() ends it")
 
     def forward(self, ids: ArrayLike | None = None, stage: int = _ACC) -> None:
         """Compute the stages of a step up to one, without integration; states stay.

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.mujoco.batches.fields import STATE_FIELDS, data_fields, hint_of, read_only
-from sapwood.mujoco.batches.model_fields import model_fields
+from sapwood.mujoco.batches.model_fields import fixed_fields, model_fields
 from sapwood.mujoco.batches.outputs import Outputs
 from sapwood.mujoco.batches.parameters import WorldParameters
 from sapwood.mujoco.batches.workers import Workers
@@ -159,7 +159,7 @@ class BatchArrays:
             hint = (
                 f"; {name} is a field of the model: use expand({name!r})"
                 if name in model_fields()
-                else hint_of(name, data_fields(), model_fields())
+                else hint_of(name, data_fields(), model_fields() | fixed_fields())
             )
             raise AttributeError(f"'Batch' object has no attribute {name!r}{hint}")
         raise AttributeError(f"'Batch' object has no attribute {name!r}")

@@ -20,7 +20,7 @@ from sapwood.mujoco.batches.fields import (
     read_only,
     warnings_of,
 )
-from sapwood.mujoco.batches.model_fields import model_fields
+from sapwood.mujoco.batches.model_fields import fixed_fields, model_fields
 from sapwood.mujoco.batches.workers import Worker, Workers, as_rows
 
 _Array = NDArray[Any]
@@ -108,7 +108,7 @@ class Outputs:
     def template(self, name: str) -> _Array:
         """The field of some data, for its shape and type; ValueError for a wrong name."""
         if name not in data_fields():
-            raise not_bindable(name, model_fields())
+            raise not_bindable(name, model_fields() | fixed_fields())
         return np.asarray(self.data.time) if name == "time" else field_of(self.data, name)
 
     def places(self, name: str) -> tuple[_Array, ...]:
@@ -135,7 +135,7 @@ class Outputs:
             raise ValueError(
                 f"dtype = {kind}: {name} is {template.dtype}; float64 may become float32"
             )
-        rows = aligned((self._n, *template.shape), kind if rounds else template.dtype)
+        rows = aligned((self._n, *template.shape), np.float32 if rounds else template.dtype)
         if template.size:
             way = "float" if rounds else "out"
             self.add(_getter(name), as_rows(rows, self._n), way)

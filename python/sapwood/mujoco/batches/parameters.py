@@ -86,15 +86,20 @@ def not_expandable(model: mujoco.MjModel, name: str) -> ValueError:
         )
     return ValueError(
         f"{name} is no field of MjModel that can be expanded"
-        f"{hint_of(name, model_fields(), model_fields())}"
+        f"{hint_of(name, model_fields(), model_fields() | fixed_fields())}"
     )
 
 
 class Reader(Protocol):
     """A stepper, which reads the parameters of a model."""
 
-    model: mujoco.MjModel
-    parameters: StepParameters
+    @property
+    def model(self) -> mujoco.MjModel:
+        """Its private copy of the model."""
+
+    @property
+    def parameters(self) -> StepParameters:
+        """The parameters that it has read."""
 
     def follow(self) -> None:
         """Read the model again where it has changed."""
@@ -140,7 +145,8 @@ class WorldParameters:
         self._followed = frozenset(read)
         fixed = () if self._base.fields is None else ("FIXED_WITH_FIELDS", "READ_OR_FIXED",
                                                       "CHECKED_OR_FIXED")  # fmt: skip
-        self._fixed = frozenset(fields_of("mjModel", *fixed)) | frozenset(self._base.released)
+        bounded = frozenset(self._base.released) if self._base.controlled else frozenset()
+        self._fixed = frozenset(fields_of("mjModel", *fixed)) | bounded
         self.clear()
 
     def clear(self) -> None:
@@ -288,6 +294,30 @@ class WorldParameters:
                 raise ValueError(f"changes {key}, the layout of its constraints")
             if key not in self._arrays:
                 self._rows_of_array(key, base)[world] = values
+
+    # ---- copies -----------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """Values of all worlds, for :meth:`restore`."""
+        return {
+            "values": dict(self._values),
+            "materials": dict(self._materials),
+            "expanded": tuple(self.expanded),
+            "sizes": self._sizes,
+            "models": self.models,
+            "release": self.release,
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Take over the values of another batch of the same model and number of worlds."""
+        for name, values in snapshot["values"].items():
+            self._rows_of(name)[:] = values
+        for name in snapshot["expanded"]:
+            self.expand(name)
+        for name, values in snapshot["materials"].items():
+            self._materials[name][:] = values
+        self._sizes[:] = snapshot["sizes"]
+        self.release, self.models = snapshot["release"], snapshot["models"]
 
     # ---- models -----------------------------------------------------------------------------
 
