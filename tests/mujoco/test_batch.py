@@ -132,6 +132,18 @@ def test_what_is_bound_changes_no_bits(rng):
     np.testing.assert_array_equal(bare.state, full.state)
 
 
+def test_an_integrator_that_has_nothing_to_do(rng):
+    model = scenes.sphere_on_floor(1.0).compile()
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    stepper, batch = Stepper(model), Batch(model, 3, 2)
+    scatter(model, batch, rng)
+    data = worlds_of(batch)
+    batch.step(nstep=4)
+    for i, d in enumerate(data):
+        stepper.run(d, 4)
+        np.testing.assert_array_equal(batch.qpos[i], d.qpos)
+
+
 # ---- arrays -------------------------------------------------------------------------------------
 
 

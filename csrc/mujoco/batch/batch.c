@@ -9,13 +9,14 @@
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+/* Opens a world for each worker, without accepted options. */
 static sap_status open_worlds(struct sap_batch *batch, const sap_batch_worker *workers,
                               sap_error *error) {
   sap_status status = SAP_OK;
   for (int32_t i = 0; i < batch->n_workers && status == SAP_OK; ++i) {
     struct sap_worker *own = &batch->workers[i];
-    status = sap_mujoco_open(&own->world, batch->api, workers[i].stepper, workers[i].model,
-                             workers[i].data, error);
+    status = sap_mujoco_open_with(&own->world, batch->api, workers[i].stepper, workers[i].model,
+                                  workers[i].data, NULL, error);
     if (status == SAP_OK) {
       sap_mujoco_set_memory(own->world, workers[i].memory);
     }
@@ -39,8 +40,8 @@ static sap_status fill(struct sap_batch *batch, const sap_batch_worker *workers,
   return open_worlds(batch, workers, error);
 }
 
-sap_status sap_batch_open(sap_batch **batch, const sap_mujoco *api, const sap_batch_worker *workers,
-                          int32_t n_workers, sap_error *error) {
+static sap_status open_batch(sap_batch **batch, const sap_mujoco *api,
+                             const sap_batch_worker *workers, int32_t n_workers, sap_error *error) {
   *batch = NULL;
   if (n_workers < 1 || n_workers > SAP_MOST_THREADS) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, "n_workers", -1, n_workers,
@@ -60,6 +61,29 @@ sap_status sap_batch_open(sap_batch **batch, const sap_mujoco *api, const sap_ba
     *batch = made;
   } else {
     sap_batch_close(made);
+  }
+  return status;
+}
+
+sap_status sap_batch_open_checked(sap_batch **batch, const sap_mujoco *api,
+                                  const sap_batch_worker *workers, int32_t n_workers,
+                                  sap_error *error) {
+  const sap_status status = open_batch(batch, api, workers, n_workers, error);
+  if (status == SAP_OK) {
+    sap_batch_take_options(*batch);
+  }
+  return status;
+}
+
+sap_status sap_batch_open(sap_batch **batch, const sap_mujoco *api, const sap_batch_worker *workers,
+                          int32_t n_workers, sap_error *error) {
+  sap_status status = open_batch(batch, api, workers, n_workers, error);
+  if (status == SAP_OK) {
+    status = sap_batch_accept_options(*batch, error);
+    if (status != SAP_OK) {
+      sap_batch_close(*batch);
+      *batch = NULL;
+    }
   }
   return status;
 }
@@ -84,6 +108,14 @@ sap_status sap_batch_accept_options(sap_batch *batch, sap_error *error) {
     status = sap_mujoco_accept_options(batch->workers[i].world, error);
   }
   return status;
+}
+
+void sap_batch_take_options(sap_batch *batch) {
+  for (int32_t i = 0; i < batch->n_workers; ++i) {
+    sap_mujoco_world *world = batch->workers[i].world;
+    world->options = sap_mujoco_read_options(batch->api, world->model);
+    world->options_known = 1;
+  }
 }
 
 /* ---- bound fields --------------------------------------------------------------------------- */

@@ -34,6 +34,14 @@ struct sap_batch {
   _Atomic int32_t chunks_done;
 };
 
+/* Opens a batch as sap_batch_open() does, for a caller that has checked the options of the models. */
+sap_status sap_batch_open_checked(sap_batch **batch, const sap_mujoco *api,
+                                  const sap_batch_worker *workers, int32_t n_workers,
+                                  sap_error *error);
+
+/* Takes the present options of the models for checked. */
+void sap_batch_take_options(sap_batch *batch);
+
 /* Runs the present call on the world at one position of its list. Returns 0 if the call ends. */
 int sap_batch_run_world(struct sap_batch *batch, int32_t worker, int64_t position);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "mujoco/batch/batch_object.h"
 #include "python/errors.h"
 #include "python/stepper/py_memory.h"
 #include "python/stepper/ready.h"
@@ -50,8 +51,8 @@ static int open_batch(sapwood_world_batch *self, PyObject *api, PyObject *worker
   sap_error error = {0};
   self->n_workers = (int32_t)n;
   self->n_bodies = read[0].stepper->forest.n_bodies;
-  return sapwood_raise(sap_batch_open(&self->core, self->api, read, self->n_workers, &error),
-                       &error);
+  return sapwood_raise(
+      sap_batch_open_checked(&self->core, self->api, read, self->n_workers, &error), &error);
 }
 
 static PyObject *batch_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
@@ -206,9 +207,8 @@ PyDoc_STRVAR(accept_doc,
              "Take the options of the models as they are now for being in order.");
 
 static PyObject *batch_accept(PyObject *object, PyObject *Py_UNUSED(unused)) {
-  sap_error error = {0};
-  const sap_status status = sap_batch_accept_options(((sapwood_world_batch *)object)->core, &error);
-  return sapwood_raise(status, &error) < 0 ? NULL : Py_NewRef(Py_None);
+  sap_batch_take_options(((sapwood_world_batch *)object)->core);
+  Py_RETURN_NONE;
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */

@@ -159,7 +159,7 @@ class Batch(BatchModels):
         self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
         self._status = np.zeros(self._n, np.uint8)
         self._errors: dict[int, str] = {}
-        self._lock, self._holder = threading.Lock(), 0
+        self._lock, self._holder = threading.Lock(), [0]
         self._behind: threading.Thread | None = None
         self._raised: list[BaseException] = []
         self._rebind()
@@ -168,7 +168,7 @@ class Batch(BatchModels):
     def _free(self) -> None:
         """Replace, in a child process, what a thread of the parent was using."""
         if self._lock.locked():
-            self._lock, self._holder = threading.Lock(), 0
+            self._lock, self._holder = threading.Lock(), [0]
             state, status = self.state.copy(), self._status.copy()
             self._workers.forget()
             self._core = self._workers.loop(self._nthread)
@@ -424,10 +424,10 @@ class Batch(BatchModels):
                 raise failure
             failed[world] = str(self._workers.error_of(worker, failure, step, None))
 
-        if self._holder == threading.get_ident():
+        if self._holder[0] == threading.get_ident():
             raise RuntimeError("this batch is in a call of this thread already")
         with self._lock:
-            self._holder = threading.get_ident()
+            self._holder[0] = threading.get_ident()
             try:
                 if self._worlds.refresh():
                     self._rebind()
@@ -447,7 +447,7 @@ class Batch(BatchModels):
                     **arguments,
                 )
             finally:
-                self._holder = 0
+                self._holder[0] = 0
                 self._keep_errors(ids, failed)
         if failed and self._on_error == "raise":
             worlds = np.array(sorted(failed))
@@ -611,6 +611,8 @@ class Batch(BatchModels):
 
 
 def _stage(stage: int) -> int:
+    if type(stage) is int and stage in _STAGES:
+        return stage
     number = integer(int(stage) if isinstance(stage, mujoco.mjtStage) else stage, "stage")
     if number not in _STAGES:
         raise ValueError(f"stage = {number}: must be of mujoco.mjtStage")

@@ -232,6 +232,8 @@ class WorldParameters:
         NotSupported, ValueError
             If a stepper refuses the parameters of a world; the text names both.
         """
+        if not self._seen and not self._materials:
+            return False
         for name, rows in self._materials.items():
             if not (rows > 0.0).all():
                 world, geom = np.argwhere(~(rows > 0.0))[0]
