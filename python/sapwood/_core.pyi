@@ -485,6 +485,7 @@ class WorldBatch:
         status: NDArray[np.uint8] | None = None,
         memories: tuple[FrictionMemory, ...] | None = None,
         release: _Float | None = None,
+        contacts: tuple[ContactLog, ...] | None = None,
         chunk: int = 1,
         signals: bool = False,
         failed: Callable[[int, int, int, Any], object] | None = None,

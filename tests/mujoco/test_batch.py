@@ -95,6 +95,60 @@ def test_contact_forces_are_those_of_a_run(rng):
     assert np.abs(force).max() > 0.0
 
 
+@pytest.mark.parametrize("nthread", [1, 3])
+def test_contacts_and_readers(nthread, rng):
+    model = scenes.clutter(5, seed=1).compile()
+    batch, stepper = Batch(model, 3, nthread), Stepper(model)
+    scatter(model, batch, rng)
+    geoms = [model.ngeom - 1, model.ngeom - 2]
+    reader, near = batch.touching(geoms), batch.touching(geoms, [model.ngeom - 2])
+    offsets, contacts = batch.contacts
+    assert len(contacts) == 0 == offsets[-1]
+    data, touched = worlds_of(batch), 0
+    for _ in range(60):
+        batch.step([0, 2], nstep=2)
+        for i in (0, 2):
+            stepper.run(data[i], 2)
+            expected = stepper.contacts
+            found = batch.contacts_of(i)
+            np.testing.assert_array_equal(found.records, expected.records)
+            reader.read()
+            near.read()
+            for k, geom in enumerate(geoms):
+                total = expected.force_on_geom(geom)
+                np.testing.assert_allclose(reader.force[i, k], total, rtol=1e-12, atol=1e-9)
+                assert reader.acting[i, k] == bool(np.abs(total).sum() > 0.0)
+                touched += reader.acting[i, k]
+        assert not near.acting[:, 1].any()  # a geom does not touch itself
+        offsets, contacts = batch.contacts
+        assert offsets[-1] == len(contacts) == len(batch.contacts_of(0)) + len(batch.contacts_of(2))
+    assert touched > 0
+    assert not reader.acting[1].any()
+    assert (reader.air_time[reader.acting] == 0.0).all()
+    with pytest.raises(ValueError, match="no geom of this name"):
+        batch.touching(["nope"])
+    with pytest.raises(TypeError, match="sequences of names"):
+        batch.touching("nope")
+    with pytest.raises(ValueError, match="different ones"):
+        batch.touching([1, 1])
+
+
+def test_air_time_counts_from_the_last_touch():
+    model = scenes.sphere_on_floor(1.0).compile()
+    batch = Batch(model, 2)
+    batch.qpos[1, 2] += 1.0
+    reader = batch.touching([model.ngeom - 1])
+    for _ in range(10):
+        batch.step()
+        reader.read()
+    # without a touch so far it counts from the beginning
+    assert reader.air_time[1, 0] == pytest.approx(batch.time[1])
+    assert reader.air_time[1, 0] > 0.0
+    batch.reset([1], stage=STAGE.mjSTAGE_NONE)
+    reader.read()
+    assert reader.air_time[1, 0] == 0.0
+
+
 def test_states_repeat_in_any_order_and_after_failures(rng):
     model = scenes.clutter(6, seed=2).compile()
     batch = Batch(model, N, 2, on_error="keep")

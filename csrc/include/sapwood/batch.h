@@ -135,6 +135,9 @@ typedef struct sap_batch_hooks {
   /* called between steps, and while worker 0 waits for the others, with `now` of a steady clock in
    * s: any value except 0 ends the call */
   int (*stop)(void *context, int32_t worker, double now);
+  /* called after a world without a failure that solved for its contacts, whose stepper is that of
+   * the worker; `world` is its index in the batch */
+  void (*solved)(void *context, int32_t worker, int64_t world);
   /* called if the world at a position of the call fails after `step` steps, with the data of the
    * worker as the step left them; any value except 0 ends the call */
   int (*failed)(void *context, int32_t worker, int64_t position, int64_t step,

@@ -148,6 +148,10 @@ static void save(const struct visit *visit) {
   if (call->last_records && call->steps > 0) {
     call->last_records[visit->row] = world->record;
   }
+  const sap_batch_hooks *hooks = visit->batch->hooks;
+  if (hooks->solved && solved) {
+    hooks->solved(hooks->context, visit->worker, visit->row);
+  }
   if (call->body_forces && solved) {
     const int64_t n = 3 * (int64_t)world->stepper->forest.n_bodies;
     sap_stepper_body_forces(world->stepper, call->body_forces + visit->row * n);

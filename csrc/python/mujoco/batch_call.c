@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "mujoco/batch/batch_object.h"
 #include "mujoco/stages/lean_step.h"
+#include "python/mujoco/py_recording.h"
 #include "python/mujoco/py_worlds.h"
 #include "python/signals.h"
 #include "python/stepper/py_memory.h"
@@ -13,7 +14,7 @@
 /* The arguments as objects. */
 struct given {
   PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
-  PyObject *last_records, *body_forces, *status, *memories, *release, *failed;
+  PyObject *last_records, *body_forces, *status, *memories, *release, *contacts, *failed;
   Py_ssize_t n_worlds, chunk, steps;
   int state_spec, overlay_spec, control_spec, stage, signals;
 };
@@ -23,6 +24,7 @@ struct room {
   sap_batch_record *records;
   void **places;
   sap_friction_memory **memories;
+  struct sap_contact_log **logs; /* (worlds of the batch) or NULL */
 };
 
 /* Returns the data of an array (lengths), which the caller keeps; NULL without an exception for
@@ -156,6 +158,30 @@ static int take_memories(const sapwood_world_batch *self, const struct given *g,
   return 0;
 }
 
+/* Reads the logs of the worlds, a tuple of ContactLog, or None. */
+static int take_logs(const sapwood_world_batch *self, const struct given *g, npy_intp rows,
+                     struct room *room) {
+  if (g->contacts == Py_None) {
+    return 0;
+  }
+  if (!PyTuple_Check(g->contacts) || PyTuple_GET_SIZE(g->contacts) != rows) {
+    PyErr_Format(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
+    return -1;
+  }
+  room->logs = PyMem_Calloc((size_t)rows + 1, sizeof *room->logs);
+  if (room->logs == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (npy_intp i = 0; i < rows; i++) {
+    room->logs[i] = sapwood_contact_log_of(PyTuple_GET_ITEM(g->contacts, i), self->state);
+    if (room->logs[i] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 /* Reads the ids, which must be sorted and within the rows. */
 static int take_ids(const struct given *g, npy_intp rows, sap_batch_call *call) {
   const npy_intp n = g->n_worlds;
@@ -262,7 +288,8 @@ static int take_arguments(const sapwood_world_batch *self, const struct given *g
   npy_intp rows;
   if (check_numbers(g) < 0 || take_states(self, g, &rows, call) < 0 ||
       take_ids(g, rows, call) < 0 || take_outputs(self, g, rows, call) < 0 ||
-      take_records(self, g, room, call) < 0 || take_memories(self, g, rows, room, call) < 0) {
+      take_records(self, g, room, call) < 0 || take_memories(self, g, rows, room, call) < 0 ||
+      take_logs(self, g, rows, room) < 0) {
     return -1;
   }
   call->n_worlds = g->n_worlds;
@@ -285,7 +312,10 @@ struct report {
   PyObject *failed;  /* callable or None */
   PyObject *raised;  /* exception that ends the call, or NULL; guarded by the GIL */
   struct held *held; /* (n_workers) */
-  double looked;     /* time of the last look for signals, s */
+  const sapwood_world_batch *batch;
+  struct sap_contact_log **logs; /* (worlds of the batch) or NULL; a thread writes to its own */
+  atomic_int no_memory;          /* 1: a log could not grow */
+  double looked;                 /* time of the last look for signals, s */
 };
 
 /* Keeps the present exception if it is the first one. Needs the GIL. */
@@ -353,6 +383,22 @@ static int tell(void *context, int32_t worker, int64_t position, int64_t step,
   return ends;
 }
 
+/* Writes the contacts of a world to its log. */
+static void keep_contacts(void *context, int32_t worker, int64_t world) {
+  struct report *report = context;
+  const sap_stepper *stepper = report->batch->steppers[worker];
+  struct sap_contact_log *log = report->logs[world];
+  const int64_t n = stepper->gather.problem.n_contacts;
+  log->n = 0;
+  sap_contact_record *room = sap_contact_log_room(log, n);
+  if (room == NULL) {
+    atomic_store(&report->no_memory, 1);
+  } else {
+    sap_stepper_contacts(stepper, room);
+    log->n = n;
+  }
+}
+
 /* Returns 1 if a callback is registered with the engine, which may be Python's. */
 static int has_callbacks(const sap_mujoco *api) {
   int any = 0;
@@ -365,8 +411,12 @@ static int has_callbacks(const sap_mujoco *api) {
 /* ---- the call ------------------------------------------------------------------------------- */
 
 static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call,
-                     const struct given *g) {
-  struct report report = {.state = self->state, .failed = g->failed, .looked = sap_seconds()};
+                     const struct given *g, const struct room *room) {
+  struct report report = {.state = self->state,
+                          .failed = g->failed,
+                          .batch = self,
+                          .logs = room->logs,
+                          .looked = sap_seconds()};
   report.held = PyMem_Calloc((size_t)self->n_workers, sizeof *report.held);
   if (report.held == NULL) {
     return PyErr_NoMemory();
@@ -376,6 +426,7 @@ static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call
                                  .enter = calls_python ? enter : NULL,
                                  .leave = calls_python ? leave : NULL,
                                  .stop = g->signals ? look_for_signals : NULL,
+                                 .solved = room->logs != NULL ? keep_contacts : NULL,
                                  .failed = tell};
   sap_batch_end end;
   Py_BEGIN_ALLOW_THREADS
@@ -384,6 +435,9 @@ static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call
   PyMem_Free(report.held);
   if (PyErr_Occurred()) {
     keep_exception(&report);
+  }
+  if (report.raised == NULL && atomic_load(&report.no_memory)) {
+    return PyErr_NoMemory();
   }
   if (report.raised != NULL) {
     PyErr_SetObject((PyObject *)Py_TYPE(report.raised), report.raised);
@@ -397,7 +451,8 @@ const char sapwood_world_batch_run_doc[] =
     "run($self, /, *, n_worlds, state_spec, state=None, start=None, keys=None, overlay=None,\n"
     "    overlay_spec=0, ids=None, steps=0, control=None, control_spec=0, stage=0, records=(),\n"
     "    step_records=None, taken=None, last_records=None, body_forces=None, status=None,\n"
-    "    memories=None, release=None, chunk=1, signals=False, failed=None)\n--\n\n"
+    "    memories=None, release=None, contacts=None,\n"
+    "    chunk=1, signals=False, failed=None)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
     "that are to be told of. records: tuples (arrays of the workers or None, spec, array (worlds,\n"
     "steps, ...)); signals: whether to let signals in, which only the main thread can;\n"
@@ -405,30 +460,32 @@ const char sapwood_world_batch_run_doc[] =
     "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
 
 PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {
-      "n_worlds",     "state_spec",   "state", "start",        "keys",         "overlay",
-      "overlay_spec", "ids",          "steps", "control",      "control_spec", "stage",
-      "records",      "step_records", "taken", "last_records", "body_forces",  "status",
-      "memories",     "release",      "chunk", "signals",      "failed",       NULL};
+  static char *names[] = {"n_worlds",     "state_spec",   "state",   "start",        "keys",
+                          "overlay",      "overlay_spec", "ids",     "steps",        "control",
+                          "control_spec", "stage",        "records", "step_records", "taken",
+                          "last_records", "body_forces",  "status",  "memories",     "release",
+                          "contacts",     "chunk",        "signals", "failed",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
   struct given g = {none, none, none, none, none, none, empty, none, none,
-                    none, none, none, none, none, none, -1,    1};
+                    none, none, none, none, none, none, none,  -1,   1};
   struct room room = {0};
   sap_batch_call call = {0};
   PyObject *answer = NULL;
   if (empty != NULL &&
-      PyArg_ParseTupleAndKeywords(
-          args, keywords, "|$niOOOOiOnOiiOOOOOOOOnpO:run", names, &g.n_worlds, &g.state_spec,
-          &g.state, &g.start, &g.keys, &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
-          &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken, &g.last_records,
-          &g.body_forces, &g.status, &g.memories, &g.release, &g.chunk, &g.signals, &g.failed) &&
+      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOOOiOnOiiOOOOOOOOOnpO:run", names,
+                                  &g.n_worlds, &g.state_spec, &g.state, &g.start, &g.keys,
+                                  &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
+                                  &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken,
+                                  &g.last_records, &g.body_forces, &g.status, &g.memories,
+                                  &g.release, &g.contacts, &g.chunk, &g.signals, &g.failed) &&
       take_arguments(self, &g, &room, &call) == 0) {
-    answer = run(self, &call, &g);
+    answer = run(self, &call, &g, &room);
   }
   PyMem_Free(room.records);
   PyMem_Free(room.places);
   PyMem_Free(room.memories);
+  PyMem_Free(room.logs);
   Py_XDECREF(empty);
   return answer;
 }

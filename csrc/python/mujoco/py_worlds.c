@@ -36,7 +36,7 @@ static int read_worker(const sapwood_world_batch *self, PyObject *api, PyObject 
 }
 
 static int open_batch(sapwood_world_batch *self, PyObject *api, PyObject *workers) {
-  enum { MOST = 256 };
+  enum { MOST = SAP_MOST_THREADS };
   sap_batch_worker read[MOST] = {0};
   const Py_ssize_t n = PyList_GET_SIZE(workers);
   if (n < 1 || n > MOST) {
@@ -47,6 +47,9 @@ static int open_batch(sapwood_world_batch *self, PyObject *api, PyObject *worker
     if (read_worker(self, api, PyList_GET_ITEM(workers, i), &read[i]) < 0) {
       return -1;
     }
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    self->steppers[i] = read[i].stepper;
   }
   sap_error error = {0};
   self->n_workers = (int32_t)n;

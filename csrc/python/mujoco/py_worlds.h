@@ -6,6 +6,7 @@
 #define SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
 
 #include "python/mujoco/py_world.h"
+#include "base/threads.h"
 #include "sapwood/batch.h"
 
 typedef struct sapwood_world_batch {
@@ -13,6 +14,7 @@ typedef struct sapwood_world_batch {
   sap_batch *core; /* NULL until its workers are known */
   int32_t n_workers;
   int64_t n_bodies;
+  const sap_stepper *steppers[SAP_MOST_THREADS]; /* (n_workers) steppers of the workers */
   sapwood_state *state;
   const sap_mujoco *api;
   PyObject *kept;      /* list of references to the workers and the engine */

@@ -15,6 +15,7 @@ from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained
 from sapwood.base.processors import usable_processors
+from sapwood.mujoco.batches.contacts import ContactLists, ContactReader
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.batches.fields import STATE_FIELDS, WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
@@ -25,6 +26,7 @@ from sapwood.mujoco.batches.queries import Places, broadcast, cast_rays, jacobia
 from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.faults import Failure
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.stepping.forks import free_in_children
@@ -160,6 +162,7 @@ class Batch(BatchModels):
         self._status = np.zeros(self._n, np.uint8)
         self._errors: dict[int, str] = {}
         self._lock, self._holder = threading.Lock(), [0]
+        self._lists: ContactLists | None = None
         self._behind: threading.Thread | None = None
         self._raised: list[BaseException] = []
         self._rebind()
@@ -441,6 +444,7 @@ class Batch(BatchModels):
                     last_records=self._outputs.records,
                     body_forces=self._outputs.body_forces,
                     release=self._worlds.release,
+                    contacts=None if self._lists is None else self._lists.logs,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),
                     failed=tell,
@@ -509,6 +513,70 @@ class Batch(BatchModels):
             raise ValueError("data belongs to another model than that of the batch")
         mujoco.mj_setState(self.model, data, row, WHOLE_STATE)
         return data
+
+    # ---- contacts -------------------------------------------------------------------------------
+
+    def _contact_lists(self) -> ContactLists:
+        if self._lists is None:
+            self._lists = ContactLists(self._n)
+        return self._lists
+
+    @property
+    def contacts(self) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+        """Contacts of the last substep of all worlds: offsets (nsim + 1), and one array of records.
+
+        Contacts of world i are the records ``offsets[i]`` to ``offsets[i + 1] - 1``, with the
+        fields of :attr:`StepContacts.records`. They are kept from the first use of this property,
+        :meth:`contacts_of` or :meth:`touching` on; until the next call there are none.
+        """
+        return self._contact_lists().gathered()
+
+    def contacts_of(self, sim: int) -> StepContacts:
+        """Return the contacts of one world, as ``Stepper.contacts`` has them.
+
+        Parameters
+        ----------
+        sim : int
+            The world.
+
+        Returns
+        -------
+        StepContacts
+            Contacts of its last substep, see :attr:`contacts`.
+
+        Raises
+        ------
+        IndexError
+            For another world.
+        """
+        log = self._contact_lists().logs[self._world(sim)]
+        return StepContacts(log.array(), self._stepper.parameters.geom_names)
+
+    def touching(
+        self, geoms: Sequence[str | int], others: Sequence[str | int] | None = None
+    ) -> ContactReader:
+        """Prepare a reader of the contact forces on geoms; a geom touches by force alone.
+
+        Parameters
+        ----------
+        geoms : sequence of str or int
+            Names or indices of geoms, such as feet.
+        others : sequence of str or int, optional
+            Geoms that they touch, such as the floor; None is all.
+
+        Returns
+        -------
+        ContactReader
+            Its ``read()`` sets ``acting``, ``force`` and ``air_time`` of all worlds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such geom; the text names it.
+        """
+        self._contact_lists()
+        names = self._stepper.parameters.geom_names
+        return ContactReader(self, names, geoms, others)
 
     # ---- queries --------------------------------------------------------------------------------
 
