@@ -12,7 +12,7 @@ struct bench {
   double state[WORLDS][NV];
   uint8_t status[WORLDS];
   sap_batch_call call;
-  int entered, left, stops, n_failed;
+  int entered, left, stops, n_failed, solved;
   int64_t position, step;
 };
 
@@ -65,8 +65,14 @@ static int fail(void *context, int32_t worker, int64_t position, int64_t step,
   return ++b->n_failed == 2;
 }
 
+static void note_solved(void *context, int32_t worker, int64_t world) {
+  struct bench *b = context;
+  CHECK_EQUAL(worker, 0);
+  b->solved |= 1 << world;
+}
+
 static sap_batch_hooks hooks_of(struct bench *b) {
-  return (sap_batch_hooks){b, enter, leave, stop, fail};
+  return (sap_batch_hooks){b, enter, leave, stop, note_solved, fail};
 }
 
 /* every world starts from its own state, whatever the one before it left */
@@ -122,7 +128,7 @@ static void failures_stay_with_their_worlds(void) {
   b.call.steps = 2;
   const sap_batch_end end = sap_batch_run(b.batch, &b.call, &hooks);
   CHECK(end.failed == 1 && !end.stopped && b.n_failed == 1 && b.position == 1 && b.step == 0);
-  CHECK(b.entered == 2 && b.left == 2);
+  CHECK(b.entered == 2 && b.left == 2 && b.solved == 5);
   CHECK(b.status[0] == 0 && b.status[1] == SAP_STEP_STATE && b.status[2] == 0);
   CHECK(memcmp(b.state[1], before[1], sizeof before[1]) == 0 && rows[1][0] == 0.0);
   CHECK(memcmp(b.state[2], before[2], sizeof before[2]) != 0);

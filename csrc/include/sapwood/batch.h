@@ -1,8 +1,8 @@
 /* This module steps many worlds of one MuJoCo model on a few threads.
  *
  * A world is a row of numbers, its state as mj_getState() has it with mjSTATE_INTEGRATION. Each
- * thread has a worker: a stepper, an mjModel and an mjData of its own. For each world a worker loads
- * the row, takes the steps, copies out the bound fields and saves the row:
+ * thread has a worker: a stepper, an mjModel and an mjData of its own. For each world a worker
+ * loads the row, takes the steps, copies out the bound fields and saves the row:
  *
  *     [copy rows of model fields to the worker,] mj_setState or mj_resetDataKeyframe, [overlay,]
  *     steps of sapwood/mujoco.h, [stages of mj_forward,] [copy fields of the data to rows,]

@@ -34,7 +34,7 @@ struct sap_batch {
   _Atomic int32_t chunks_done;
 };
 
-/* Opens a batch as sap_batch_open() does, for a caller that has checked the options of the models. */
+/* Opens a batch as sap_batch_open() does; the caller has checked the options of the models. */
 sap_status sap_batch_open_checked(sap_batch **batch, const sap_mujoco *api,
                                   const sap_batch_worker *workers, int32_t n_workers,
                                   sap_error *error);

@@ -1,7 +1,7 @@
 /* _core.WorldBatch: many worlds on a few threads, without the GIL; see sapwood/batch.h.
  *
- * Ownership: it keeps its workers and its bound arrays alive. The caller runs one call at a time and
- * keeps the arrays of a call. */
+ * Ownership: it keeps its workers and its bound arrays alive. The caller runs one call at a time
+ * and keeps the arrays of a call. */
 #ifndef SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
 #define SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
 
