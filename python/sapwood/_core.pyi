@@ -465,8 +465,8 @@ class WorldBatch:
     def run(
         self,
         *,
-        n_worlds: int = ...,
-        state_spec: int = ...,
+        n_worlds: int,
+        state_spec: int,
         state: _Float | None = None,
         start: _Float | None = None,
         keys: NDArray[np.int32] | None = None,
