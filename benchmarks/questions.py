@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks import (
     ablation_questions,
+    batch_questions,
     complementarity_questions,
     derivative_questions,
     engine_questions,
@@ -59,6 +60,7 @@ def add(commands: Any) -> None:
     invdyn_questions.add(commands)
     engine_questions.add(commands)
     environment_questions.add(commands)
+    batch_questions.add(commands)
     complementarity_questions.add(commands)
     derivative_questions.add(commands)
     surface_questions.add(commands)

@@ -22,6 +22,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->contact_log_type);
   Py_VISIT(state->byte_watch_type);
   Py_VISIT(state->prepared_step_type);
+  Py_VISIT(state->world_batch_type);
   Py_VISIT(state->iteration_dtype);
   Py_VISIT(state->contact_dtype);
   Py_VISIT(state->values_type);
@@ -44,6 +45,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->contact_log_type);
   Py_CLEAR(state->byte_watch_type);
   Py_CLEAR(state->prepared_step_type);
+  Py_CLEAR(state->world_batch_type);
   Py_CLEAR(state->iteration_dtype);
   Py_CLEAR(state->contact_dtype);
   Py_CLEAR(state->values_type);

@@ -26,6 +26,7 @@ typedef struct sapwood_state {
   PyTypeObject *contact_log_type;           /* _core.ContactLog, py_recording.c */
   PyTypeObject *byte_watch_type;            /* _core.ByteWatch, byte_watch.c */
   PyTypeObject *prepared_step_type;         /* _core.PreparedStep, prepared_step.c */
+  PyTypeObject *world_batch_type;           /* _core.WorldBatch, py_worlds.c */
   PyArray_Descr *iteration_dtype;           /* layout of sap_iteration */
   PyArray_Descr *contact_dtype;             /* layout of sap_contact_record */
   PyTypeObject *values_type;                /* _core.SolutionValues, solution.c */

@@ -439,29 +439,8 @@ class ModelStepper:
         forget: Callable[[object], object],
         /,
     ) -> PreparedStep: ...
-    def rollout(
-        self,
-        api: object,
-        model: object,
-        data: object,
-        first: int,
-        last: int,
-        steps: int,
-        neutral_spec: int,
-        state_spec: int,
-        control_spec: int,
-        neutral: _Float,
-        initial_state: _Float,
-        control: _Float | None,
-        state: _Float | None,
-        sensordata: _Float | None,
-        records: NDArray[np.void] | None,
-        taken: NDArray[np.int64],
-        stop: NDArray[np.uint8],
-        signals: bool,
-        memory: FrictionMemory | None = None,
-    ) -> _Ended: ...
     def set_release(self, speed: float, rate: float, /) -> None: ...
+    def constants(self) -> dict[str, _Float]: ...
     def counts(self) -> tuple[int, int, int, int]: ...
     def overlap(self) -> float: ...
     def fault(self) -> tuple[int, int]: ...
@@ -470,6 +449,47 @@ class ModelStepper:
     def contacts(self) -> NDArray[np.void]: ...
     def patches(self) -> dict[str, NDArray[Any]]: ...
     def result(self) -> Solution | None: ...
+
+_Worker = tuple[ModelStepper, object, object, FrictionMemory | None]
+
+@final
+class WorldBatch:
+    def __new__(cls, api: object, workers: list[_Worker]) -> Self: ...
+    def bind(
+        self,
+        n_worlds: int,
+        fields: tuple[tuple[tuple[NDArray[Any], ...], NDArray[Any], str], ...],
+        /,
+    ) -> None: ...
+    def accept_options(self) -> None: ...
+    def run(
+        self,
+        *,
+        n_worlds: int,
+        state_spec: int,
+        state: _Float | None = None,
+        start: _Float | None = None,
+        keys: NDArray[np.int32] | None = None,
+        overlay: _Float | None = None,
+        overlay_spec: int = 0,
+        ids: NDArray[np.int32] | None = None,
+        steps: int = 0,
+        control: _Float | None = None,
+        control_spec: int = 0,
+        stage: int = 0,
+        records: tuple[tuple[tuple[NDArray[Any], ...] | None, int, NDArray[Any]], ...] = (),
+        step_records: NDArray[np.void] | None = None,
+        taken: NDArray[np.int64] | None = None,
+        last_records: NDArray[np.void] | None = None,
+        body_forces: _Float | None = None,
+        status: NDArray[np.uint8] | None = None,
+        memories: tuple[FrictionMemory, ...] | None = None,
+        release: _Float | None = None,
+        contacts: tuple[ContactLog, ...] | None = None,
+        chunk: int = 1,
+        signals: bool = False,
+        failed: Callable[[int, int, int, Any], object] | None = None,
+    ) -> tuple[int, int]: ...
 
 @final
 class ContactLog:

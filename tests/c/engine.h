@@ -274,6 +274,15 @@ static inline void set_state(const void *model, void *data, const double *state,
   memcpy(((struct engine_data *)data)->qvel, state, sizeof(double) * NV);
 }
 
+/* all speeds of a world that is reset are its keyframe */
+static inline void reset(const void *model, void *data, int key) {
+  (void)model;
+  note('R');
+  for (int i = 0; i < NV; ++i) {
+    ((struct engine_data *)data)->qvel[i] = key;
+  }
+}
+
 static inline sap_mujoco table(void) {
   sap_mujoco api = {.mj_fwdKinematics = kinematics,
                     .mj_makeM = make_mass,
@@ -306,6 +315,7 @@ static inline sap_mujoco table(void) {
                     .mj_stateSize = state_size,
                     .mj_getState = get_state,
                     .mj_setState = set_state,
+                    .mj_resetDataKeyframe = reset,
                     .mju_error = engine_error,
                     ._mjPRIVATE_setTlsLogHandler = set_local,
                     ._mjPRIVATE_getGlobalLogHandler = get_global};

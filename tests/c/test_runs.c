@@ -1,7 +1,6 @@
-/* Tests runs of many steps, and of many worlds. */
+/* Tests runs of many steps. */
 
 #include "engine.h"
-#include "mujoco/stages/rollout.h"
 
 /* locked, left, and how often it was asked whether to stop */
 struct watch {
@@ -179,57 +178,10 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* every world starts from its own state, whatever the one before it left */
-static void worlds_do_not_know_each_other(void) {
-  enum { WORLDS = 3, STEPS = 4 };
-  struct setting s;
-  sap_mujoco_world world;
-  struct sap_rollout r = {.world = &world, .neutral_spec = 1, .state_spec = 2, .control_spec = 4};
-  make(&s);
-  open_world(&s, &world);
-  double initial[WORLDS][NV], state[WORLDS][STEPS][NV], once[WORLDS][STEPS][NV];
-  int64_t taken[WORLDS] = {0};
-  volatile uint8_t stopped = 0;
-  for (int w = 0; w < WORLDS; ++w) {
-    for (int i = 0; i < NV; ++i) {
-      initial[w][i] = (w == 2 ? 0 : w) + 0.1 * i;
-    }
-  }
-  struct sap_rollout_lengths lengths;
-  CHECK_EQUAL(sap_rollout_find_lengths(&r, &lengths), 0);
-  CHECK(lengths.neutral == NV && lengths.state == NV && lengths.control == NV);
-  CHECK_EQUAL(lengths.sensordata, 0);
-  r.neutral = s.qpos;
-  r.initial = (struct sap_plane){initial[0], NV, 0};
-  r.state = (struct sap_plane){state[0][0], STEPS * NV, NV};
-  r.taken = taken;
-  r.stop = &stopped;
-  r.last = WORLDS;
-  r.steps = STEPS;
-  CHECK(sap_rollout_run(&r) && r.current == WORLDS);
-  CHECK(taken[0] == STEPS && taken[1] == STEPS && taken[2] == STEPS);
-  CHECK(memcmp(state[0], state[2], sizeof state[0]) == 0);
-  CHECK(memcmp(state[0], state[1], sizeof state[0]) != 0);
-
-  /* one world at a time, and a failure says which */
-  r.state.base = once[0][0];
-  r.first = 1;
-  r.last = 2;
-  CHECK(sap_rollout_run(&r));
-  CHECK(memcmp(once[1], state[1], sizeof once[1]) == 0);
-  initial[1][4] = INFINITY;
-  CHECK(!sap_rollout_run(&r));
-  CHECK(r.current == 1 && world.end.failure == SAP_STEP_STATE && world.end.index == 4);
-  stopped = 1;
-  CHECK(sap_rollout_run(&r) && r.current == 1);
-  sap_stepper_destroy(s.stepper);
-}
-
 static const check_test tests[] = {
     CHECK_TEST(a_run_is_its_steps),
     CHECK_TEST(only_the_last_step_leaves_all),
     CHECK_TEST(what_needs_all_gets_it),
     CHECK_TEST(a_quiet_step_that_fails_leaves_all),
-    CHECK_TEST(worlds_do_not_know_each_other),
 };
 CHECK_FILE(test_runs, tests);

@@ -16,7 +16,7 @@ import numpy as np
 from leaks import leaks_of
 
 from sapwood import PressureField, SapSettings, _core
-from sapwood.mujoco import Rollout, StepError, Stepper, rollout
+from sapwood.mujoco import Batch, Rollout, SimulationError, StepError, Stepper, rollout
 from sapwood.mujoco.reading import engine as mujoco_engine
 from sapwood.mujoco.results.recording import NAMES
 from sapwood.studies import scenes
@@ -213,10 +213,35 @@ def roll_out_wrongly() -> None:
     fails(ValueError, POOL.rollout, worlds, state=np.zeros((3, 2, 1)))
 
 
+def batch() -> None:
+    """A batch with parameters of its worlds, stepped, reset and rolled out."""
+    made = Batch(MODEL, 3, 2)
+    made.observe(("qpos", "qvel"), np.float32)
+    made.expand("geom_friction")[1] *= 2.0
+    made.set_const()
+    made.step(nstep=2)
+    made.reset([1])
+    made.rollout(2, record=("qpos", "sensordata"))
+
+
+def batch_wrongly() -> None:
+    """Calls of a batch that fail in every way."""
+    made = Batch(MODEL, 3, 2)
+    made.qpos[1, 0] = np.nan
+    fails(SimulationError, made.step)
+    fails(ValueError, made.step, [5])
+    fails(ValueError, made.bind, "qpso")
+    fails(ValueError, made.rollout, 1, record=("qpso",))
+    mujoco.set_mjcb_control(stop)
+    fails(Stop, made.step, [0], 3)
+    mujoco.set_mjcb_control(None)
+
+
 def main() -> int:
     """Run all scenarios."""
     warnings.simplefilter("ignore")
     scenarios = [construct, bind, step, step_wrongly, roll_out, roll_out_wrongly]
+    scenarios += [batch, batch_wrongly]
     scenarios += [step_held, step_held_wrongly, record, step_in_patches, step_in_patches_wrongly]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # MuJoCo leaves a log file

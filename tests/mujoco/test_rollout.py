@@ -15,10 +15,9 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 from mujoco import rollout as mujocos
 
-from mujoco_models import FLAGS, full_state, mixed, set_controls
-from sapwood import SapSettings, _core
+from mujoco_models import FLAGS, mixed, set_controls
+from sapwood import SapSettings
 from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
-from sapwood.mujoco.reading.engine import engine
 from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
@@ -368,26 +367,6 @@ def test_a_pool_serves_several_threads_in_turn(rng):
         np.testing.assert_array_equal(state, expected)
 
 
-def test_a_thread_that_cannot_start_ends_those_that_did(rng, monkeypatch):
-    """Else they would go on in memory that the next rollout uses."""
-    model = scenes.clutter(4, seed=1).compile()
-    pool = Rollout(model, nthread=3)
-    before = threading.active_count()
-    start, started = threading.Thread.start, []
-
-    def start_one(thread):
-        if started:
-            raise RuntimeError("can't start new thread")
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", start_one)
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        pool.rollout(worlds_of(model, 6, rng), nstep=20_000)
-    assert len(started) == 1
-    assert threading.active_count() == before
-
-
 @pytest.mark.parametrize("nthread", [1, 2])
 @pytest.mark.undisturbed
 def test_ctrl_c_ends_a_rollout(nthread):
@@ -412,60 +391,3 @@ def test_ctrl_c_ends_a_rollout(nthread):
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[0] == "interrupted\n"
     assert process.returncode == 0
-
-
-# ---- the C side ---------------------------------------------------------------------------------
-
-
-def test_the_c_side_refuses_garbage():
-    model = scenes.sphere_on_floor(1.0).compile()
-    stepper, data, api = Stepper(model), mujoco.MjData(model), engine()
-    start = state_of(model, data)
-    good = {
-        "api": api,
-        "model": stepper.model,
-        "data": data,
-        "first": 0,
-        "last": 2,
-        "steps": 3,
-        "neutral_spec": int(mujoco.mjtState.mjSTATE_INTEGRATION),
-        "state_spec": int(SPEC),
-        "control_spec": int(mujoco.mjtState.mjSTATE_CTRL),
-        "neutral": full_state(stepper.model, data),
-        "initial_state": start[None],
-        "control": np.zeros((1, 1, 0)),
-        "state": np.zeros((2, 3, start.size)),
-        "sensordata": np.zeros((2, 3, 0)),
-        "records": np.zeros((2, 3), _core.STEP_RECORD),
-        "taken": np.zeros(2, np.int64),
-        "stop": np.zeros(1, np.uint8),
-        "signals": False,
-    }
-    core = stepper.parameters.make_core()
-    assert core.rollout(**good) == (0, 0, ("options", 0, -1, ""))
-    core.accept_options(api, stepper.model)
-    assert core.rollout(**good) == (2, 0, None)
-    assert good["taken"].tolist() == [3, 3]
-    for name, value in (
-        ("api", 1), ("model", data), ("data", stepper.model), ("first", -1), ("first", 3),
-        ("first", "0"), ("last", 3), ("steps", -1), ("steps", 4), ("steps", 2**62),
-        ("state_spec", -1), ("control_spec", 1 << 29), ("neutral", start), ("neutral", None),
-        ("initial_state", None), ("initial_state", start), ("initial_state", start[None, :-1]),
-        ("initial_state", np.tile(start, (3, 1))), ("control", np.zeros((1, 2, 0))),
-        ("control", np.zeros((1, 1, 1))), ("state", np.zeros((1, 3, start.size))),
-        ("state", np.zeros((2, 3, start.size), np.float32)), ("state", 1.0),
-        ("sensordata", np.zeros((2, 3, 1))), ("records", np.zeros(5, _core.STEP_RECORD)),
-        ("records", np.zeros(6)), ("taken", np.zeros(2)), ("taken", 1), ("stop", np.zeros(1)),
-        ("stop", np.zeros(2, np.uint8)),
-    ):  # fmt: skip
-        with pytest.raises((TypeError, ValueError)):
-            core.rollout(**(good | {name: value}))
-    without = good | dict.fromkeys(("control", "state", "sensordata", "records"))
-    assert core.rollout(**without) == (2, 0, None)
-    with pytest.raises(TypeError):
-        core.rollout(**{name: value for name, value in good.items() if name != "data"})
-    # a raised flag stops all
-    good["stop"][0] = 1
-    good["taken"][:] = 0
-    assert core.rollout(**good) == (0, 0, None)
-    assert good["taken"].tolist() == [0, 0]

@@ -12,6 +12,7 @@ import venv
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sapwood
@@ -116,13 +117,13 @@ def test_pkg_config_follows_an_installation_elsewhere(prefix, tmp_path):
 
 
 @pytest.mark.parametrize("language", ["c", "c++"])
-@pytest.mark.parametrize("example", ["push", "step"])
+@pytest.mark.parametrize("example", ["push", "step", "batch"])
 def test_examples_compile_without_warnings(prefix, tmp_path, example, language):
     compiler = shutil.which("cc" if language == "c" else "c++")
     if compiler is None:
         pytest.skip(f"no compiler of {language}")
     include = [f"-I{prefix / 'include'}"]
-    if example == "step":
+    if example != "push":
         mujoco = pytest.importorskip("mujoco")
         include += ["-isystem", Path(mujoco.__file__).parent / "include"]
     run(
@@ -185,6 +186,18 @@ def test_step_example_takes_the_steps_of_python(prefix, tmp_path):
     assert state == [*data.qpos, *data.qvel]
     assert records["contacts"].max() == 4
     assert abs(data.qvel).max() < 1e-6
+
+    # the batch of C and that of Python
+    output = run(tmp_path / "batch", env={"LD_LIBRARY_PATH": str(folder)})
+    source = (ROOT / "examples/c/batch.c").read_text()
+    lines = re.search(r"description\[\] =(.*?);\n", source, re.S)[1]
+    model = mujoco.MjModel.from_xml_string("".join(re.findall(r'"(.*)"', lines)))
+    rows = np.array([[float(number) for number in line.split()] for line in output.splitlines()])
+    batch = sapwood.mujoco.Batch(model, len(rows), 2, contact=contact)
+    batch.qvel[:, 0] = rows[:, 0]
+    batch.step(nstep=200)
+    assert rows[:, 1].tolist() == batch.qpos[:, 0].tolist()
+    assert rows[-1, 1] > rows[1, 1] > 0.0
 
 
 def test_other_minor_version_is_refused(prefix, tmp_path):

@@ -43,6 +43,7 @@ extern "C" {
   X(mj_stateSize)                \
   X(mj_getState)                 \
   X(mj_setState)                 \
+  X(mj_resetDataKeyframe)        \
   X(mjd_smooth_vel)              \
   X(mj_geomDistance)             \
   X(mju_error)                   \
@@ -79,6 +80,7 @@ typedef struct sap_mujoco {
   int (*mj_stateSize)(const void *model, int spec);
   void (*mj_getState)(const void *model, const void *data, double *state, int spec);
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
+  void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
   double (*mj_geomDistance)(const void *model, void *data, int geom1, int geom2, double most,
                             double *ends);

@@ -297,20 +297,26 @@ static void find_smooth_forces(void *context) {
   }
 }
 
-/* Runs the contact part, and all stages after it. */
-static void end_step(sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  const void *m = world->model;
-  void *d = world->data;
+/* Runs the contact part and the sensors of accelerations; returns 0 with the failure in the
+ * world. */
+static int find_accelerations(sap_mujoco_world *world) {
   if (!take_contact_part(world)) {
-    return;
+    return 0;
   }
   if (!world->lean) {
     /* sensors have to see the new forces, not those computed before */
     SAP_SET_DATA(world, flg_rnepost, 0);
-    a->mj_sensorAcc(m, d);
+    world->api->mj_sensorAcc(world->model, world->data);
   }
-  a->mj_Euler(m, d);
+  return 1;
+}
+
+/* Runs the contact part, and all stages after it. */
+static void end_step(sap_mujoco_world *world) {
+  if (!find_accelerations(world)) {
+    return;
+  }
+  world->api->mj_Euler(world->model, world->data);
   world->record.time = SAP_DATA(world, time);
   mark_memory(world);
 }
@@ -373,6 +379,37 @@ static void evaluate(void *context) {
 
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
   guarded(world, evaluate);
+  return world->end.failure;
+}
+
+static void evaluate_positions(void *context) {
+  sap_mujoco_world *world = context;
+  const struct shortage before = shortage_of(world);
+  if (check_state(world)) {
+    find_positions(world);
+    find_position_values(world);
+    if (is_short(world, &before)) {
+      sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+    }
+  }
+}
+
+static void evaluate_accelerations(void *context) {
+  sap_mujoco_world *world = context;
+  find_smooth_forces(world);
+  if (world->end.failure == SAP_STEP_TAKEN) {
+    find_accelerations(world);
+  }
+}
+
+sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_stage stage) {
+  static void (*const bodies[])(void *) = {evaluate_positions, take_first_half,
+                                           evaluate_accelerations};
+  sap_friction_memory *memory = world->memory;
+  world->lean = 0;
+  world->memory = NULL;
+  guarded(world, bodies[stage]);
+  world->memory = memory;
   return world->end.failure;
 }
 

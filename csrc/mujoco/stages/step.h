@@ -24,6 +24,12 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
  * positions and velocities, energies and the control callback. */
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
 
+enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORWARD_FORCES };
+
+/* Runs the stages of a full step up to the given one, with all sensors of these stages, and leaves
+ * the state. A friction memory stays as it is; friction has no bound of a step before. */
+sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_stage stage);
+
 /* Takes the contact part alone, sap_stepper_solve(). A solve without a velocity is no failure. */
 sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
 

@@ -102,6 +102,14 @@ static int take_integer(int *out, PyObject *dict, const char *name) {
   return value == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+struct sap_contact_log *sapwood_contact_log_of(PyObject *object, const sapwood_state *state) {
+  if (!PyObject_TypeCheck(object, state->contact_log_type)) {
+    PyErr_SetString(PyExc_TypeError, "contacts must be a ContactLog");
+    return NULL;
+  }
+  return &((sapwood_contact_log *)object)->log;
+}
+
 static int take_log(struct sap_contact_log **out, PyObject *dict, const sapwood_state *state) {
   PyObject *object;
   *out = NULL;
@@ -111,12 +119,8 @@ static int take_log(struct sap_contact_log **out, PyObject *dict, const sapwood_
   if (object == NULL) {
     return 0;
   }
-  if (!PyObject_TypeCheck(object, state->contact_log_type)) {
-    PyErr_SetString(PyExc_TypeError, "contacts must be a ContactLog");
-    return -1;
-  }
-  *out = &((sapwood_contact_log *)object)->log;
-  return 0;
+  *out = sapwood_contact_log_of(object, state);
+  return *out == NULL ? -1 : 0;
 }
 
 #define NAME(name) #name,

@@ -199,3 +199,24 @@ int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
   elements->n_controllers = (int32_t)lengths[CONTROLLERS];
   return 0;
 }
+
+/* Adds the arrays of doubles of a table to a dict. */
+static int add_doubles(PyObject *dict, const constant *table, int n, PyArrayObject *const *arrays) {
+  for (int i = 0; i < n; i++) {
+    if (arrays[i] != NULL && table[i].typenum == NPY_DOUBLE &&
+        PyDict_SetItemString(dict, table[i].name, (PyObject *)arrays[i]) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+PyObject *sapwood_double_constants(const sapwood_stepper *self) {
+  PyObject *dict = PyDict_New();
+  if (dict != NULL &&
+      (add_doubles(dict, forest_constants, N_FOREST, self->arrays) < 0 ||
+       add_doubles(dict, element_constants, N_ELEMENT, self->arrays + N_FOREST) < 0)) {
+    Py_CLEAR(dict);
+  }
+  return dict;
+}

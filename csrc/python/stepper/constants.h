@@ -9,4 +9,8 @@
 int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
                            PyObject *elements_object, sap_forest *forest, sap_elements *elements);
 
+/* Returns a dict of the copies that hold doubles, by name. Writers must keep the rules of
+ * sap_forest_check() and sap_elements_check(), which are not checked again. */
+PyObject *sapwood_double_constants(const sapwood_stepper *self);
+
 #endif

@@ -19,13 +19,13 @@
 #include "python/stepper/constants.h"
 #include "python/stepper/contacts.h"
 #include "python/mujoco/engine.h"
+#include "python/mujoco/py_worlds.h"
 #include "python/stepper/py_fields.h"
 #include "python/stepper/py_memory.h"
 #include "python/mujoco/prepared_step.h"
 #include "python/stepper/ready.h"
 #include "python/mujoco/py_recording.h"
 #include "python/stepper/py_results.h"
-#include "python/mujoco/py_rollout.h"
 #include "python/mujoco/run.h"
 #include "python/mujoco/py_stages.h"
 #include "python/mujoco/py_world.h"
@@ -208,6 +208,16 @@ static PyObject *stepper_set_release(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(
+    constants_doc,
+    "constants($self)\n--\n\n"
+    "The private arrays of doubles of `forest` and `elements`, by name, where the core reads\n"
+    "them: whoever writes to them keeps their rules.");
+
+static PyObject *stepper_constants(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  return sapwood_double_constants((sapwood_stepper *)object);
+}
+
 /* ---- type ----------------------------------------------------------------------------------- */
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function
@@ -224,9 +234,8 @@ static PyMethodDef methods[] = {
     {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
-    {"rollout", (PyCFunction)(void (*)(void))sapwood_stepper_rollout, METH_VARARGS | METH_KEYWORDS,
-     sapwood_stepper_rollout_doc},
     {"set_release", stepper_set_release, METH_VARARGS, set_release_doc},
+    {"constants", stepper_constants, METH_NOARGS, constants_doc},
     {"counts", stepper_counts, METH_NOARGS, counts_doc},
     {"overlap", stepper_overlap, METH_NOARGS, overlap_doc},
     {"fault", stepper_fault, METH_NOARGS, fault_doc},
@@ -296,7 +305,7 @@ int sapwood_add_stepper(PyObject *module) {
       sapwood_add_contact_record(module) < 0 || sapwood_add_engine(module) < 0 ||
       sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
       sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
-      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      sapwood_add_world_batch(module) < 0 || add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
       add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }

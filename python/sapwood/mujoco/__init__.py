@@ -22,6 +22,8 @@ with imported_for("sapwood.mujoco", "mujoco"):
 
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
+from sapwood.mujoco.batch import Batch
+from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.reading.support import NotSupported
@@ -39,6 +41,7 @@ from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.torques import actuated_dofs, inverse_dynamics
 
 __all__ = [
+    "Batch",
     "ConstraintMaterial",
     "ContactMaterial",
     "DifferentiableModel",
@@ -47,6 +50,7 @@ __all__ = [
     "Rollout",
     "RolloutResult",
     "RunResult",
+    "SimulationError",
     "StepConstraints",
     "StepContacts",
     "StepError",

@@ -9,16 +9,16 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained, warn_caller
 from sapwood.base.processors import usable_processors
+from sapwood.mujoco.batches.workers import Workers, chunk_of
+from sapwood.mujoco.batches.worlds import CONTROL, ORDER, WHOLE_STATE, Worlds
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.results import RolloutResult
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.stepping.forks import free_in_children
-from sapwood.mujoco.stepping.worlds import CONTROL, ORDER, WHOLE_STATE, Worker, Worlds
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 _Float = NDArray[np.float64]
@@ -57,20 +57,22 @@ class Rollout:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
         self._engine = engine()
         self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
-        self._workers: list[Worker] = []
+        self._workers = Workers(self._parameters, self._engine)
         self._lock = threading.Lock()
         free_in_children(self, Rollout._free)
 
     def _free(self) -> None:
         """Release, in a child process, the work of threads that stayed behind in the parent."""
         if self._lock.locked():
-            self._lock, self._workers = threading.Lock(), []
+            self._lock = threading.Lock()
+            self._workers.forget()
 
     def _follow(self) -> None:
         """Follow changes of the model."""
         self._stepper.follow()
         if self._stepper.parameters is not self._parameters:
-            self._parameters, self._workers = self._stepper.parameters, []
+            self._parameters = self._stepper.parameters
+            self._workers = Workers(self._parameters, self._engine)
 
     @property
     def nthread(self) -> int:
@@ -118,26 +120,17 @@ class Rollout:
     def _run(self, worlds: Worlds, chunk_size: int | None) -> RolloutResult:
         n_worlds, model = worlds.n_worlds, self._parameters.model
         if chunk_size is None:
-            chunk_size = max(1, n_worlds // (10 * self._nthread))
+            chunk_size = chunk_of(n_worlds, self._nthread)
         chunk_size = integer(chunk_size, "chunk_size", 1)
         n_threads = max(1, min(self._nthread, -(-n_worlds // chunk_size)))
         with self._lock:
             self._follow()
             self._parameters.check_options()
-            while len(self._workers) < n_threads:
-                core = self._parameters.make_core()
-                lags = self._parameters.settings.friction == "lagged"
-                memory = _core.FrictionMemory(core) if lags else None
-                self._workers.append((core, mujoco.MjData(model), memory))
-            workers = self._workers[:n_threads]
             # the start of a world in all that its initial state does not give
-            data = workers[0][1]
-            mujoco.mj_resetData(model, data)
+            data = mujoco.MjData(model)
             neutral = np.empty(mujoco.mj_stateSize(model, WHOLE_STATE))
             mujoco.mj_getState(model, data, neutral, WHOLE_STATE)
-            for core, *_ in workers:
-                core.accept_options(self._engine, model)
-            failures = worlds.run(self._engine, model, neutral, workers, chunk_size)
+            failures = worlds.run(self._workers, neutral, n_threads, chunk_size)
         if failures:
             warn_caller(
                 f"{len(failures)} of {n_worlds} worlds failed, first {failures[0]}",

@@ -191,18 +191,53 @@ def options_in_memory(opt: mujoco.MjOption, names: Collection[str]) -> dict[str,
     """
     struct = _option_struct()
     begin = opt.gravity.ctypes.data - struct.offsets["gravity"]
+    return _numbers_at(opt, begin, struct, names, "opt")
+
+
+def _numbers_at(
+    owner: Any, begin: int, struct: _Struct, names: Collection[str], label: str
+) -> dict[str, NDArray[Any]]:
+    """Numbers of a struct of MuJoCo that begins at an address."""
     found = {}
     for name in names:
-        described, value = struct.types.get(name), getattr(opt, name)
+        described, value = struct.types.get(name), getattr(owner, name)
         if described not in _SCALARS:
-            raise EngineError(f"opt.{name} is {described}, which is not known")
+            raise EngineError(f"{label}.{name} is {described}, which is not known")
         kind: Any = _SCALARS[described]
         place = (kind * 1).from_address(begin + struct.offsets[name])
         number = np.ctypeslib.as_array(place)
         if number[0] != value == value:
-            raise EngineError(f"opt.{name} does not lie where MuJoCo's own description puts it")
+            raise EngineError(f"{label}.{name} does not lie where MuJoCo's own description puts it")
         found[name] = number
     return found
+
+
+@functools.cache
+def _data_struct() -> _Struct:
+    return _read_struct("mjData")
+
+
+def numbers_in_data(data: mujoco.MjData, names: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Numbers of the data where they lie in memory, as arrays of one entry.
+
+    Parameters
+    ----------
+    data : mujoco.MjData
+        The data, which must outlive the result.
+    names : collection of str
+        Its fields that are numbers.
+
+    Returns
+    -------
+    dict
+        Arrays by name.
+
+    Raises
+    ------
+    EngineError
+        If a field does not lie where MuJoCo's own description puts it.
+    """
+    return _numbers_at(data, data._address, _data_struct(), names, "data")
 
 
 # ---- trial --------------------------------------------------------------------------------------

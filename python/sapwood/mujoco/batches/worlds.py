@@ -1,10 +1,8 @@
-"""The worlds of one rollout: their arrays, and the work on them by several threads."""
+"""The worlds of one rollout: their arrays, and the call of the C loop that fills them."""
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import mujoco
@@ -13,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
-from sapwood.mujoco.results.faults import failure_text
+from sapwood.mujoco.batches.workers import Workers
+from sapwood.mujoco.results.faults import Failure
 from sapwood.mujoco.results.results import StepError
 
 _Float = NDArray[np.float64]
 
-Worker = tuple[_core.ModelStepper, mujoco.MjData, _core.FrictionMemory | None]
-"""The stepper of a thread, its data, and its friction of the step before."""
+_Failures = tuple[StepError, ...]
 
 WHOLE_STATE = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
@@ -71,45 +69,6 @@ def _length(axis: int, name: str, given: int | None, arrays: dict[str, _Float | 
             raise ValueError(f"{other} has length {array.shape[axis]} along axis {axis}, {of} has "
                              f"{length}")  # fmt: skip
     return length
-
-
-# ---- threads ------------------------------------------------------------------------------------
-
-
-def _on_threads(
-    work: Callable[[Worker, bool], None], workers: Sequence[Worker], stop: Callable[[], None]
-) -> None:
-    """Call `work` with each worker; all but the first run on a thread of their own.
-
-    The second argument tells `work` whether to handle signals. An exception of one worker stops the
-    others and is raised here after all threads have ended.
-    """
-    raised: list[BaseException] = []
-    started: list[threading.Thread] = []
-
-    def help_out(worker: Worker) -> None:
-        try:
-            work(worker, False)
-        except BaseException as error:
-            raised.append(error)
-            stop()
-
-    try:
-        for worker in workers[1:]:
-            helper = threading.Thread(target=help_out, args=(worker,))
-            helper.start()
-            started.append(helper)
-        work(workers[0], threading.current_thread() is threading.main_thread())
-        for helper in started:
-            helper.join()
-    except BaseException:
-        stop()
-        raise
-    finally:
-        for helper in started:
-            helper.join()
-    if raised:
-        raise raised[0]
 
 
 # ---- one rollout --------------------------------------------------------------------------------
@@ -169,41 +128,47 @@ class Worlds:
         self.state, self.sensordata = state, sensordata
         self.records = np.empty(shape, dtype=_core.STEP_RECORD)
         self.taken = np.zeros(self.n_worlds, dtype=np.int64)
-        self._stop = np.zeros(1, dtype=np.uint8)
         self._arguments: dict[str, Any] = {
+            "n_worlds": self.n_worlds,
             "steps": self.n_steps,
-            "neutral_spec": WHOLE_STATE,
-            "state_spec": _STATE,
-            "control_spec": spec,
-            "initial_state": initial,
+            "state_spec": WHOLE_STATE,
+            "overlay": initial[:, None],
+            "overlay_spec": _STATE,
             "control": matrix,
-            "state": self.state,
-            "sensordata": self.sensordata,
-            "records": self.records,
+            "control_spec": spec,
+            "step_records": self.records,
             "taken": self.taken,
-            "stop": self._stop,
         }
+        self._check(model, matrix, spec)
 
-    def run(
-        self,
-        engine: object,
-        model: mujoco.MjModel,
-        neutral: _Float,
-        workers: Sequence[Worker],
-        chunk: int,
-    ) -> tuple[StepError, ...]:
+    def _check(self, model: mujoco.MjModel, control: _Float | None, spec: int) -> None:
+        """Raise where an array has another shape or type than the C loop writes or reads."""
+        shape, columns = (self.n_worlds, self.n_steps), mujoco.mj_stateSize(model, spec)
+        if control is not None and control.shape[2] != columns:
+            raise ValueError(f"control has shape {control.shape}, expected (any, any, {columns})")
+        for name, size in (
+            ("state", mujoco.mj_stateSize(model, _STATE)),
+            ("sensordata", model.nsensordata),
+        ):
+            array = getattr(self, name)
+            if array.dtype != np.float64:
+                raise TypeError(f"{name} must have dtype float64, not {array.dtype}")
+            if array.shape != (*shape, size):
+                raise ValueError(f"{name} has shape {array.shape}, expected {(*shape, size)}")
+            if not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
+                raise ValueError(f"{name} must be C-contiguous, aligned and writeable")
+
+    def run(self, workers: Workers, neutral: _Float, n_threads: int, chunk: int) -> _Failures:
         """Roll out all worlds.
 
         Parameters
         ----------
-        engine : object
-            The loaded MuJoCo.
-        model : mujoco.MjModel
-            The model of all worlds.
+        workers : Workers
+            The threads.
         neutral : ndarray
             The state that a world starts from where its initial state says nothing.
-        workers : sequence of Worker
-            One worker for each thread.
+        n_threads : int
+            Number of threads to use.
         chunk : int
             Worlds that a thread takes at a time.
 
@@ -212,37 +177,33 @@ class Worlds:
         tuple of StepError
             One error for each world that failed, in their order.
         """
-        starts = itertools.count(0, chunk)
         failed: list[StepError] = []
 
-        def work(worker: Worker, signals: bool) -> None:
-            core, data, memory = worker
-            while (world := next(starts)) < self.n_worlds and not self._stop[0]:
-                last = min(world + chunk, self.n_worlds)
-                while world < last:
-                    world, _, failure = core.rollout(
-                        api=engine,
-                        model=model,
-                        data=data,
-                        first=world,
-                        last=last,
-                        neutral=neutral,
-                        signals=signals,
-                        memory=memory,
-                        **self._arguments,
-                    )
-                    if failure is None:
-                        break
-                    step = int(self.taken[world])
-                    if isinstance(failure, BaseException):
-                        failure.add_note(f"in world {world}, step {step}")
-                        raise failure
-                    text = failure_text(failure, model, data)
-                    failed.append(StepError(text, data.time, step, world))
-                    self._blank(world, step)
-                    world += 1
+        def tell(worker: int, world: int, step: int, failure: Failure | BaseException) -> None:
+            if isinstance(failure, BaseException):
+                failure.add_note(f"in world {world}, step {step}")
+                raise failure
+            failed.append(workers.error_of(worker, failure, step, world))
 
-        _on_threads(work, workers, lambda: self._stop.fill(1))
+        loop = workers.loop(n_threads)
+        loop.accept_options()
+        records: list[Any] = []
+        if self.state.size:
+            records.append((None, _STATE, self.state))
+        if self.sensordata.size:
+            records.append(
+                (workers.arrays(lambda worker: worker[2].sensordata), 0, self.sensordata)
+            )
+        loop.run(
+            **self._arguments,
+            start=neutral,
+            records=tuple(records),
+            chunk=chunk,
+            signals=threading.current_thread() is threading.main_thread(),
+            failed=tell,
+        )
+        for error in failed:
+            self._blank(error.world or 0, error.step or 0)
         return tuple(sorted(failed, key=lambda error: error.world or 0))
 
     def _blank(self, world: int, step: int) -> None:

@@ -1,0 +1,491 @@
+/* The method WorldBatch.run: arguments, hooks and the report of a call. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "mujoco/batch/batch_object.h"
+#include "mujoco/stages/lean_step.h"
+#include "python/mujoco/py_recording.h"
+#include "python/mujoco/py_worlds.h"
+#include "python/signals.h"
+#include "python/stepper/py_memory.h"
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* The arguments as objects. */
+struct given {
+  PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
+  PyObject *last_records, *body_forces, *status, *memories, *release, *contacts, *failed;
+  Py_ssize_t n_worlds, chunk, steps;
+  int state_spec, overlay_spec, control_spec, stage, signals;
+};
+
+/* Memory of a call for its records and memories. */
+struct room {
+  sap_batch_record *records;
+  void **places;
+  sap_friction_memory **memories;
+  struct sap_contact_log **logs; /* (worlds of the batch) or NULL */
+};
+
+/* Returns the data of an array (lengths), which the caller keeps; NULL without an exception for
+ * None. */
+static void *take_array(PyObject *object, const char *name, int typenum, int ndim,
+                        const npy_intp *lengths, int written) {
+  if (object == Py_None) {
+    return NULL;
+  }
+  PyArrayObject *array =
+      sapwood_in_place(object, name, typenum, ndim, lengths,
+                       NPY_ARRAY_C_CONTIGUOUS | (written ? NPY_ARRAY_WRITEABLE : 0));
+  void *data = array == NULL ? NULL : PyArray_DATA(array);
+  Py_XDECREF(array);
+  return data;
+}
+
+/* Finds a plane (worlds, steps, columns); its first axes may have the length 1. */
+static int take_plane(sap_plane *plane, PyObject *object, const char *name,
+                      const npy_intp *lengths) {
+  *plane = (sap_plane){0};
+  if (object == Py_None) {
+    return 0;
+  }
+  PyArrayObject *array = sapwood_in_place(object, name, NPY_DOUBLE, 3,
+                                          (npy_intp[]){-1, -1, lengths[2]}, NPY_ARRAY_C_CONTIGUOUS);
+  if (array == NULL) {
+    return -1;
+  }
+  const npy_intp *dims = PyArray_DIMS(array);
+  int wrong = -1;
+  for (int axis = 0; axis < 2; axis++) {
+    wrong = dims[axis] != lengths[axis] && dims[axis] != 1 ? axis : wrong;
+  }
+  if (wrong >= 0) {
+    PyErr_Format(PyExc_ValueError, "%s has length %zd along axis %d, expected %zd or 1", name,
+                 (Py_ssize_t)dims[wrong], wrong, (Py_ssize_t)lengths[wrong]);
+  } else {
+    *plane = (sap_plane){sapwood_doubles(array), dims[0] == 1 ? 0 : dims[1] * dims[2],
+                         dims[1] == 1 ? 0 : dims[2]};
+  }
+  Py_DECREF(array);
+  return wrong >= 0 ? -1 : 0;
+}
+
+/* Returns the length of a state, or -1 with an exception. */
+static npy_intp find_length(const sapwood_world_batch *self, int spec, const char *name) {
+  const int size = sap_batch_state_size(self->core, spec);
+  if (size < 0) {
+    PyErr_Format(PyExc_ValueError, "%s = %d: no state has these bits", name, spec);
+  }
+  return size;
+}
+
+/* Reads a record, a tuple (arrays of the workers or None, spec, array). */
+static int take_record(const sapwood_world_batch *self, PyObject *object, const struct given *g,
+                       void **places, sap_batch_record *record) {
+  PyObject *arrays, *to;
+  int spec, typenum = NPY_DOUBLE;
+  if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OiO:record", &arrays, &spec, &to)) {
+    PyErr_SetString(PyExc_TypeError, "a record must be a tuple (arrays, spec, array)");
+    return -1;
+  }
+  const npy_intp length = arrays == Py_None ? find_length(self, spec, "spec") : 0;
+  record->bytes = sizeof(double) * (size_t)length;
+  if (length < 0 ||
+      (arrays != Py_None &&
+       sapwood_world_batch_places(self, arrays, "arrays", places, &record->bytes, &typenum) < 0)) {
+    return -1;
+  }
+  PyArrayObject *array = PyArray_Check(to) ? (PyArrayObject *)to : NULL;
+  if (array == NULL || PyArray_TYPE(array) != typenum || !PyArray_ISCARRAY(array)) {
+    PyErr_SetString(PyExc_TypeError, "record must be a contiguous array of the type of the field");
+    return -1;
+  }
+  if (PyArray_NDIM(array) < 2 || PyArray_DIM(array, 0) != g->n_worlds ||
+      PyArray_DIM(array, 1) != g->steps ||
+      (size_t)PyArray_NBYTES(array) != record->bytes * (size_t)g->n_worlds * (size_t)g->steps) {
+    PyErr_SetString(PyExc_ValueError, "record has another shape than (worlds, steps, ...)");
+    return -1;
+  }
+  record->places = arrays == Py_None ? NULL : places;
+  record->spec = spec;
+  record->base = PyArray_DATA(array);
+  return 0;
+}
+
+static int take_records(const sapwood_world_batch *self, const struct given *g, struct room *room,
+                        sap_batch_call *call) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(g->records);
+  room->records = PyMem_Calloc((size_t)n + 1, sizeof *room->records);
+  room->places = PyMem_Calloc((size_t)n + 1, sizeof *room->places * (size_t)self->n_workers);
+  if (room->records == NULL || room->places == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (take_record(self, PyTuple_GET_ITEM(g->records, i), g, room->places + i * self->n_workers,
+                    &room->records[i]) < 0) {
+      return -1;
+    }
+  }
+  call->records = room->records;
+  call->n_records = n;
+  return 0;
+}
+
+/* Reads the memories of the worlds, a tuple of FrictionMemory of the first worker, or None. */
+static int take_memories(const sapwood_world_batch *self, const struct given *g, npy_intp rows,
+                         struct room *room, sap_batch_call *call) {
+  if (g->memories == Py_None) {
+    return 0;
+  }
+  if (!PyTuple_Check(g->memories) || PyTuple_GET_SIZE(g->memories) != rows) {
+    PyErr_Format(PyExc_ValueError, "memories must be a tuple of %zd", (Py_ssize_t)rows);
+    return -1;
+  }
+  room->memories = PyMem_Calloc((size_t)rows + 1, sizeof *room->memories);
+  if (room->memories == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  PyObject *worker = PyTuple_GET_ITEM(PyTuple_GET_ITEM(self->kept, 1), 0);
+  sapwood_stepper *stepper = (sapwood_stepper *)PyTuple_GET_ITEM(worker, 0);
+  for (npy_intp i = 0; i < rows; i++) {
+    if (sapwood_memory_of(stepper, PyTuple_GET_ITEM(g->memories, i), &room->memories[i]) < 0) {
+      return -1;
+    }
+  }
+  call->memories = room->memories;
+  return 0;
+}
+
+/* Reads the logs of the worlds, a tuple of ContactLog, or None. */
+static int take_logs(const sapwood_world_batch *self, const struct given *g, npy_intp rows,
+                     struct room *room) {
+  if (g->contacts == Py_None) {
+    return 0;
+  }
+  if (!PyTuple_Check(g->contacts) || PyTuple_GET_SIZE(g->contacts) != rows) {
+    PyErr_Format(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
+    return -1;
+  }
+  room->logs = PyMem_Calloc((size_t)rows + 1, sizeof *room->logs);
+  if (room->logs == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (npy_intp i = 0; i < rows; i++) {
+    room->logs[i] = sapwood_contact_log_of(PyTuple_GET_ITEM(g->contacts, i), self->state);
+    if (room->logs[i] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+/* Reads the ids, which must be sorted and within the rows. */
+static int take_ids(const struct given *g, npy_intp rows, sap_batch_call *call) {
+  const npy_intp n = g->n_worlds;
+  call->ids = take_array(g->ids, "ids", NPY_INT32, 1, &n, 0);
+  if (PyErr_Occurred()) {
+    return -1;
+  }
+  if (call->ids == NULL) {
+    if (n > rows) {
+      PyErr_Format(PyExc_ValueError, "n_worlds = %zd: there are %zd rows", (Py_ssize_t)n,
+                   (Py_ssize_t)rows);
+      return -1;
+    }
+    return 0;
+  }
+  for (npy_intp i = 0; i < n; i++) {
+    if (call->ids[i] < 0 || call->ids[i] >= rows || (i > 0 && call->ids[i] <= call->ids[i - 1])) {
+      PyErr_Format(PyExc_ValueError, "ids[%zd] = %d: must be sorted and in [0, %zd)", (Py_ssize_t)i,
+                   (int)call->ids[i], (Py_ssize_t)rows);
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int check_numbers(const struct given *g) {
+  if (g->n_worlds < 0 || g->n_worlds > INT32_MAX || g->chunk < 1 || g->chunk > INT32_MAX ||
+      g->steps < 0 || g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
+      g->stage > SAP_STAGE_ACC) {
+    PyErr_SetString(PyExc_ValueError, "n_worlds, chunk, steps or stage is out of range");
+    return -1;
+  }
+  if (!PyTuple_Check(g->records)) {
+    PyErr_SetString(PyExc_TypeError, "records must be a tuple");
+    return -1;
+  }
+  if (g->failed != Py_None && !PyCallable_Check(g->failed)) {
+    PyErr_SetString(PyExc_TypeError, "failed must be callable");
+    return -1;
+  }
+  return 0;
+}
+
+/* Reads the states that worlds start from. */
+static int take_states(const sapwood_world_batch *self, const struct given *g, npy_intp *rows,
+                       sap_batch_call *call) {
+  const npy_intp whole = find_length(self, g->state_spec, "state_spec");
+  const npy_intp part = whole < 0 ? -1 : find_length(self, g->overlay_spec, "overlay_spec");
+  const npy_intp control = part < 0 ? -1 : find_length(self, g->control_spec, "control_spec");
+  if (control < 0) {
+    return -1;
+  }
+  *rows = g->n_worlds;
+  if (PyArray_Check(g->state) && PyArray_NDIM((PyArrayObject *)g->state) > 0) {
+    *rows = PyArray_DIM((PyArrayObject *)g->state, 0);
+  } else if (self->n_worlds >= 0) {
+    *rows = self->n_worlds;
+  }
+  const npy_intp worlds = g->n_worlds, steps = g->steps;
+  call->state = take_array(g->state, "state", NPY_DOUBLE, 2, (npy_intp[]){*rows, whole}, 1);
+  call->state_stride = whole;
+  call->start = take_array(g->start, "start", NPY_DOUBLE, 1, &whole, 0);
+  call->keys = take_array(g->keys, "keys", NPY_INT32, 1, &worlds, 0);
+  if (PyErr_Occurred() ||
+      take_plane(&call->overlay, g->overlay, "overlay", (npy_intp[]){worlds, 1, part}) < 0 ||
+      take_plane(&call->control, g->control, "control", (npy_intp[]){worlds, steps, control}) < 0) {
+    return -1;
+  }
+  if (call->state == NULL && call->start == NULL && call->keys == NULL) {
+    PyErr_SetString(PyExc_TypeError, "one of state, start and keys must be an array");
+    return -1;
+  }
+  if (self->n_worlds >= 0 && self->n_worlds != *rows) {
+    PyErr_Format(PyExc_ValueError, "state has %zd rows, the bound fields have %lld",
+                 (Py_ssize_t)*rows, (long long)self->n_worlds);
+    return -1;
+  }
+  call->state_spec = g->state_spec;
+  call->overlay_spec = g->overlay_spec;
+  call->control_spec = g->control_spec;
+  return 0;
+}
+
+static int take_outputs(const sapwood_world_batch *self, const struct given *g, npy_intp rows,
+                        sap_batch_call *call) {
+  const npy_intp worlds = g->n_worlds, bodies = self->n_bodies;
+  call->taken = take_array(g->taken, "taken", NPY_INT64, 1, &worlds, 1);
+  call->status = take_array(g->status, "status", NPY_UINT8, 1, &rows, 1);
+  call->body_forces =
+      take_array(g->body_forces, "body_forces", NPY_DOUBLE, 3, (npy_intp[]){rows, bodies, 3}, 1);
+  call->release = take_array(g->release, "release", NPY_DOUBLE, 2, (npy_intp[]){rows, 2}, 0);
+  if (PyErr_Occurred() ||
+      (g->step_records != Py_None &&
+       (call->step_records = sapwood_take_records(g->step_records, worlds * g->steps)) == NULL) ||
+      (g->last_records != Py_None &&
+       (call->last_records = sapwood_take_records(g->last_records, rows)) == NULL)) {
+    return -1;
+  }
+  return 0;
+}
+
+static int take_arguments(const sapwood_world_batch *self, const struct given *g, struct room *room,
+                          sap_batch_call *call) {
+  npy_intp rows;
+  if (check_numbers(g) < 0 || take_states(self, g, &rows, call) < 0 ||
+      take_ids(g, rows, call) < 0 || take_outputs(self, g, rows, call) < 0 ||
+      take_records(self, g, room, call) < 0 || take_memories(self, g, rows, room, call) < 0 ||
+      take_logs(self, g, rows, room) < 0) {
+    return -1;
+  }
+  call->n_worlds = g->n_worlds;
+  call->chunk = g->chunk;
+  call->steps = g->steps;
+  call->stage = (sap_batch_stage)g->stage;
+  return 0;
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------- */
+
+/* A thread of a call in which callbacks of the engine may run Python. */
+struct held {
+  PyGILState_STATE gil;
+  PyThreadState *thread;
+};
+
+struct report {
+  sapwood_state *state;
+  PyObject *failed;  /* callable or None */
+  PyObject *raised;  /* exception that ends the call, or NULL; guarded by the GIL */
+  struct held *held; /* (n_workers) */
+  const sapwood_world_batch *batch;
+  struct sap_contact_log **logs; /* (worlds of the batch) or NULL; a thread writes to its own */
+  atomic_int no_memory;          /* 1: a log could not grow */
+  double looked;                 /* time of the last look for signals, s */
+};
+
+/* Keeps the present exception if it is the first one. Needs the GIL. */
+static void keep_exception(struct report *report) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (report->raised == NULL && value != NULL) {
+    if (traceback != NULL) {
+      PyException_SetTraceback(value, traceback);
+    }
+    report->raised = Py_NewRef(value);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+}
+
+/* Gives a helper a thread state, so that an exception of a callback outlives the callback. */
+static void enter(void *context, int32_t worker) {
+  struct report *report = context;
+  if (worker > 0) {
+    report->held[worker].gil = PyGILState_Ensure();
+    report->held[worker].thread = PyEval_SaveThread();
+  }
+}
+
+static void leave(void *context, int32_t worker) {
+  struct report *report = context;
+  if (worker > 0) {
+    PyEval_RestoreThread(report->held[worker].thread);
+    if (PyErr_Occurred()) {
+      keep_exception(report);
+    }
+    PyGILState_Release(report->held[worker].gil);
+  }
+}
+
+static int look_for_signals(void *context, int32_t worker, double now) {
+  struct report *report = context;
+  if (worker > 0 || now - report->looked < SAPWOOD_SIGNAL_INTERVAL) {
+    return 0;
+  }
+  report->looked = now;
+  return sapwood_signals_interrupt(report->state);
+}
+
+/* Tells of a world that failed; an exception ends the call. */
+static int tell(void *context, int32_t worker, int64_t position, int64_t step,
+                const sap_mujoco_world *world) {
+  struct report *report = context;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *failure = sapwood_world_failure(world);
+  PyObject *answer = failure == NULL || report->failed == Py_None
+                         ? Py_XNewRef(failure)
+                         : PyObject_CallFunction(report->failed, "iLLO", (int)worker,
+                                                 (long long)position, (long long)step, failure);
+  Py_XDECREF(failure);
+  if (answer == NULL) {
+    keep_exception(report);
+  }
+  const int ends = answer == NULL;
+  Py_XDECREF(answer);
+  PyGILState_Release(gil);
+  return ends;
+}
+
+/* Writes the contacts of a world to its log. */
+static void keep_contacts(void *context, int32_t worker, int64_t world) {
+  struct report *report = context;
+  const sap_stepper *stepper = report->batch->steppers[worker];
+  struct sap_contact_log *log = report->logs[world];
+  const int64_t n = stepper->gather.problem.n_contacts;
+  log->n = 0;
+  sap_contact_record *room = sap_contact_log_room(log, n);
+  if (room == NULL) {
+    atomic_store(&report->no_memory, 1);
+  } else {
+    sap_stepper_contacts(stepper, room);
+    log->n = n;
+  }
+}
+
+/* Returns 1 if a callback is registered with the engine, which may be Python's. */
+static int has_callbacks(const sap_mujoco *api) {
+  int any = 0;
+#define LOOK_AT(name) any |= *api->name != NULL;
+  SAP_MUJOCO_CALLBACKS(LOOK_AT)
+#undef LOOK_AT
+  return any;
+}
+
+/* ---- the call ------------------------------------------------------------------------------- */
+
+static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call,
+                     const struct given *g, const struct room *room) {
+  struct report report = {.state = self->state,
+                          .failed = g->failed,
+                          .batch = self,
+                          .logs = room->logs,
+                          .looked = sap_seconds()};
+  report.held = PyMem_Calloc((size_t)self->n_workers, sizeof *report.held);
+  if (report.held == NULL) {
+    return PyErr_NoMemory();
+  }
+  const int calls_python = self->n_workers > 1 && has_callbacks(self->api);
+  const sap_batch_hooks hooks = {.context = &report,
+                                 .enter = calls_python ? enter : NULL,
+                                 .leave = calls_python ? leave : NULL,
+                                 .stop = g->signals ? look_for_signals : NULL,
+                                 .solved = room->logs != NULL ? keep_contacts : NULL,
+                                 .failed = tell};
+  sap_batch_end end;
+  Py_BEGIN_ALLOW_THREADS
+  end = sap_batch_run(self->core, call, &hooks);
+  Py_END_ALLOW_THREADS
+  PyMem_Free(report.held);
+  if (PyErr_Occurred()) {
+    keep_exception(&report);
+  }
+  if (report.raised == NULL && atomic_load(&report.no_memory)) {
+    return PyErr_NoMemory();
+  }
+  if (report.raised != NULL) {
+    PyErr_SetObject((PyObject *)Py_TYPE(report.raised), report.raised);
+    Py_DECREF(report.raised);
+    return NULL;
+  }
+  return Py_BuildValue("LL", (long long)end.failed, (long long)end.notable);
+}
+
+const char sapwood_world_batch_run_doc[] =
+    "run($self, /, *, n_worlds, state_spec, state=None, start=None, keys=None, overlay=None,\n"
+    "    overlay_spec=0, ids=None, steps=0, control=None, control_spec=0, stage=0, records=(),\n"
+    "    step_records=None, taken=None, last_records=None, body_forces=None, status=None,\n"
+    "    memories=None, release=None, contacts=None,\n"
+    "    chunk=1, signals=False, failed=None)\n--\n\n"
+    "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
+    "that are to be told of. records: tuples (arrays of the workers or None, spec, array (worlds,\n"
+    "steps, ...)); signals: whether to let signals in, which only the main thread can;\n"
+    "failed(worker, position, step, failure): called for each world that fails, with a failure as\n"
+    "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
+
+PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {"n_worlds",     "state_spec",   "state",   "start",        "keys",
+                          "overlay",      "overlay_spec", "ids",     "steps",        "control",
+                          "control_spec", "stage",        "records", "step_records", "taken",
+                          "last_records", "body_forces",  "status",  "memories",     "release",
+                          "contacts",     "chunk",        "signals", "failed",       NULL};
+  const sapwood_world_batch *self = (sapwood_world_batch *)object;
+  PyObject *none = Py_None, *empty = PyTuple_New(0);
+  struct given g = {none, none, none, none, none, none, empty, none, none,
+                    none, none, none, none, none, none, none,  -1,   1};
+  struct room room = {0};
+  sap_batch_call call = {0};
+  PyObject *answer = NULL;
+  if (empty != NULL &&
+      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOOOiOnOiiOOOOOOOOOnpO:run", names,
+                                  &g.n_worlds, &g.state_spec, &g.state, &g.start, &g.keys,
+                                  &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
+                                  &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken,
+                                  &g.last_records, &g.body_forces, &g.status, &g.memories,
+                                  &g.release, &g.contacts, &g.chunk, &g.signals, &g.failed) &&
+      take_arguments(self, &g, &room, &call) == 0) {
+    answer = run(self, &call, &g, &room);
+  }
+  PyMem_Free(room.records);
+  PyMem_Free(room.places);
+  PyMem_Free(room.memories);
+  PyMem_Free(room.logs);
+  Py_XDECREF(empty);
+  return answer;
+}

@@ -1,0 +1,697 @@
+"""Many worlds of one model, stepped together: live arrays, partial resets, failures per world."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.base.checks import integer
+from sapwood.base.hints import explained
+from sapwood.base.processors import usable_processors
+from sapwood.mujoco.batches.contacts import ContactLists, ContactReader
+from sapwood.mujoco.batches.errors import SimulationError
+from sapwood.mujoco.batches.fields import STATE_FIELDS, WHOLE_STATE
+from sapwood.mujoco.batches.ids import bounded, world_ids
+from sapwood.mujoco.batches.models import BatchModels
+from sapwood.mujoco.batches.outputs import Outputs
+from sapwood.mujoco.batches.parameters import WorldParameters
+from sapwood.mujoco.batches.queries import Places, broadcast, cast_rays, jacobians
+from sapwood.mujoco.batches.workers import Workers, chunk_of
+from sapwood.mujoco.reading.engine import engine
+from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.contacts import StepContacts
+from sapwood.mujoco.results.faults import Failure
+from sapwood.mujoco.stepper import Stepper
+from sapwood.mujoco.stepping.forks import free_in_children
+from sapwood.stepping.schemes import SYMPLECTIC_EULER
+
+_Array = NDArray[Any]
+
+_STAGES = {int(stage) for stage in mujoco.mjtStage.__members__.values()}
+_NONE, _ACC = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_ACC)
+_CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
+_USER = int(mujoco.mjtState.mjSTATE_USER)
+
+RecordItem: TypeAlias = Any  # str, int or mujoco.mjtState
+
+
+class Batch(BatchModels):
+    """Simulations of one model that step together on all cores, as ``mujoco.batch.Batch``.
+
+    Each simulation, or world, is a row of :attr:`state`: a call loads the row, runs, copies the
+    bound fields out and saves the row. The bits are those of :meth:`Stepper.step` for each world
+    alone, for any number of threads, any selection of worlds, and any failures of others.
+
+    :meth:`bind` returns live arrays (nsim, ...). Fields of the state (``qpos``, ``qvel``, ``ctrl``,
+    ...) are views of the rows: a write is the input of the next call, and stays from call to call.
+    Other fields (``xpos``, ``sensordata``, ...) are read-only and refreshed by each call; after
+    :meth:`step` they describe the state before the last substep, as after ``mj_step``. A field that
+    is bound between calls is zero until the next one; unbound fields are not computed if nothing
+    needs them. Fields are attributes too: ``batch.xpos`` binds, ``batch.ctrl = u`` writes.
+
+    A world that fails keeps its row and its outputs, and the other worlds go on.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel or Stepper
+        The model, or a stepper with its parameters. The batch works on a copy and follows no later
+        change.
+    nsim : int
+        Number of worlds.
+    nthread : int
+        Threads, that of the caller among them; 0 is one per core that this process may run on.
+    on_error : {"raise", "keep"}
+        Whether a call in which worlds failed raises :class:`SimulationError` at its end, or only
+        sets :attr:`status`.
+    **options
+        Options of :class:`Stepper`, for a model.
+
+    Attributes
+    ----------
+    model : mujoco.MjModel
+        A copy of the model.
+    state : ndarray (nsim, nstate)
+        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``.
+    status : ndarray of uint8 (nsim,)
+        0, or a number > 0 for worlds that failed in their last call. Read-only.
+    records : ndarray (nsim,)
+        Record of the last substep of each world, with the fields of :attr:`RunResult.records`.
+        Read-only.
+    warning : ndarray of int32 (nsim, mjNWARNING, 2)
+        MuJoCo's counters of warnings: last information, number.
+
+    Raises
+    ------
+    NotSupported
+        As for :class:`Stepper`, and for schemes other than the default or lagged friction.
+    TypeError, ValueError
+        For wrong arguments; the text names the argument.
+
+    Examples
+    --------
+    >>> import numpy as np, sapwood.mujoco
+    >>> model = sapwood.studies.scenes.sphere_on_floor(1.0).compile()
+    >>> batch = sapwood.mujoco.Batch(model, nsim=8, nthread=2)
+    >>> batch.qvel[:, 0] = np.arange(8)
+    >>> batch.step(nstep=10)
+    >>> batch.qpos.shape, bool(batch.status.any())
+    ((8, 7), False)
+    """
+
+    @explained(Stepper.__init__)
+    def __init__(
+        self,
+        model: mujoco.MjModel | Stepper,
+        nsim: int,
+        nthread: int = 0,
+        *,
+        on_error: Literal["raise", "keep"] = "raise",
+        **options: Any,
+    ) -> None:
+        if isinstance(model, Stepper) and options:
+            raise TypeError(f"{next(iter(options))}: a stepper has its options already")
+        if on_error not in ("raise", "keep"):
+            raise ValueError(f"on_error = {on_error!r}: must be 'raise' or 'keep'")
+        self._n = integer(nsim, "nsim", 1)
+        self._nthread = integer(nthread, "nthread", 0) or usable_processors()
+        self._on_error = on_error
+        # a copy of a stepper follows its own model only
+        stepper = copy.deepcopy(model) if isinstance(model, Stepper) else Stepper(model, **options)
+        given = stepper.model if isinstance(model, Stepper) else model
+        self._start(copy.copy(given), stepper)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._refuse_while_async()
+        return {
+            "model": self.model,
+            "stepper": self._stepper,
+            "n": (self._n, self._nthread, self._on_error),
+            "state": self.state,
+            "warning": self.warning,
+            "worlds": self._worlds.snapshot(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._n, self._nthread, self._on_error = state["n"]
+        self._start(state["model"], state["stepper"])
+        self.state[:], self.warning[:] = state["state"], state["warning"]
+        self._worlds.restore(state["worlds"])
+        self._rebind()
+
+    def _start(self, model: mujoco.MjModel, stepper: Stepper) -> None:
+        parameters = stepper.parameters
+        if parameters.scheme != SYMPLECTIC_EULER:
+            raise NotSupported("batches are by symplectic_euler, other schemes by Stepper.run")
+        if parameters.settings.friction == "lagged":
+            raise NotSupported(
+                "friction = 'lagged': its forces of the last step are in no state of a batch; "
+                "Stepper and rollout know it"
+            )
+        self.model, self._stepper = model, stepper
+        self._workers = Workers(parameters, engine(), own_models=True)
+        self._core = self._workers.loop(self._nthread)
+        self._outputs = Outputs(model, self._workers, self._n)
+        self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
+        self._status = np.zeros(self._n, np.uint8)
+        self._errors: dict[int, str] = {}
+        self._lock, self._holder = threading.Lock(), [0]
+        self._lists: ContactLists | None = None
+        self._behind: threading.Thread | None = None
+        self._raised: list[BaseException] = []
+        self._rebind()
+        free_in_children(self, Batch._free)
+
+    def _free(self) -> None:
+        """Replace, in a child process, what a thread of the parent was using."""
+        if self._lock.locked():
+            self._lock, self._holder = threading.Lock(), [0]
+            state, status = self.state.copy(), self._status.copy()
+            self._workers.forget()
+            self._core = self._workers.loop(self._nthread)
+            self._rebind()
+            self.state[:], self._status[:] = state, status
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    def step(self, ids: ArrayLike | None = None, nstep: int = 1, stage: int = _NONE) -> None:
+        """Advance worlds by some substeps, then compute stages.
+
+        Parameters
+        ----------
+        ids : array_like, optional
+            Sorted indices of worlds, or a mask (nsim,); None is all.
+        nstep : int
+            Number of substeps, at least 0.
+        stage : int
+            Stage of ``mujoco.mjtStage`` to compute at the new state; see :meth:`forward`. With none
+            derived fields describe the state before the last substep.
+
+        Raises
+        ------
+        SimulationError
+            If worlds failed, with ``on_error="raise"``.
+        TypeError, ValueError
+            For wrong arguments; no world has moved.
+        """
+        chosen = world_ids(ids, self._n)
+        self._run(chosen, steps=integer(nstep, "nstep", 0), stage=_stage(stage))
+
+    def step_async(self, ids: ArrayLike | None = None, nstep: int = 1, stage: int = _NONE) -> None:
+        """Begin a :meth:`step` on the threads of the batch, and return; :meth:`wait` ends it.
+
+        Until then the rows of these worlds must be left alone, and other calls wait.
+
+        Parameters
+        ----------
+        ids, nstep, stage
+            Arguments of :meth:`step`.
+
+        Raises
+        ------
+        RuntimeError
+            If another such step has not been waited for.
+        TypeError, ValueError
+            As for :meth:`step`.
+        """
+        self._refuse_while_async()
+        chosen, steps = world_ids(ids, self._n), integer(nstep, "nstep", 0)
+        last = _stage(stage)
+
+        def work() -> None:
+            try:
+                self._run(chosen, steps=steps, stage=last)
+            except BaseException as error:
+                self._raised.append(error)
+
+        self._behind = threading.Thread(target=work, name="sapwood batch")
+        self._behind.start()
+
+    def wait(self) -> None:
+        """End the step that :meth:`step_async` began.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        SimulationError
+            As for :meth:`step`.
+        """
+        if self._behind is None:
+            raise RuntimeError("there is no step to wait for: step_async begins one")
+        self._behind.join()
+        self._behind = None
+        if self._raised:
+            raise self._raised.pop()
+
+    def _refuse_while_async(self) -> None:
+        if self._behind is not None:
+            raise RuntimeError("a step of step_async is under way: wait() ends it")
+
+    def forward(self, ids: ArrayLike | None = None, stage: int = _ACC) -> None:
+        """Compute the stages of a step up to one, without integration; states stay.
+
+        Parameters
+        ----------
+        ids : array_like, optional
+            As for :meth:`step`.
+        stage : int
+            Stage of ``mujoco.mjtStage``: positions, velocities, or accelerations, with the contact
+            forces that a step from this state has.
+
+        Raises
+        ------
+        SimulationError, TypeError, ValueError
+            As for :meth:`step`.
+        """
+        self._run(world_ids(ids, self._n), stage=_stage(stage))
+
+    def reset(
+        self,
+        ids: ArrayLike | None = None,
+        keyframe: ArrayLike = -1,
+        stage: int = _ACC,
+        *,
+        state: ArrayLike | None = None,
+    ) -> None:
+        """Set worlds back, then compute stages.
+
+        Parameters
+        ----------
+        ids : array_like, optional
+            As for :meth:`step`.
+        keyframe : int or array_like (n,)
+            Keyframe for all worlds of the call, or for each; -1 is the start of the model.
+        stage : int
+            As for :meth:`forward`; none is cheapest, for states that are written next.
+        state : array_like (n, nstate) or (nstate,), optional
+            States for the n worlds of the call, or one for all, in place of a keyframe, in the
+            layout of :attr:`state`.
+
+        Raises
+        ------
+        SimulationError, TypeError, ValueError
+            As for :meth:`step`.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        keys = bounded(keyframe, (n,), -1, self.model.nkey, "keyframe")
+        if state is None:
+            self._run(chosen, keys=keys, stage=_stage(stage))
+            return
+        if (keys >= 0).any():
+            raise ValueError("keyframe and state: only one of them says where worlds start")
+        rows = np.atleast_2d(_core.as_float64(state, "state"))
+        if rows.shape not in ((n, self.nstate), (1, self.nstate)):
+            raise ValueError(f"state has shape {np.shape(state)}, expected ({n}, {self.nstate})")
+        self._run(chosen, overlay=rows[:, None], overlay_spec=WHOLE_STATE, stage=_stage(stage))
+
+    def rollout(
+        self,
+        nstep: int,
+        control: ArrayLike | None = None,
+        control_spec: int = _CONTROL,
+        record: Sequence[RecordItem] = ("qpos",),
+        ids: ArrayLike | None = None,
+        out: Mapping[RecordItem, _Array] | None = None,
+    ) -> dict[RecordItem, _Array]:
+        """Advance worlds with a control for each substep, and record each substep.
+
+        Parameters
+        ----------
+        nstep : int
+            Number of substeps.
+        control : array_like (n, nstep, ncontrol), optional
+            Values set before each substep, of length 1 along an axis whose entries share them; None
+            leaves the inputs as they are.
+        control_spec : int
+            Fields in ``control``: bits of ``mujoco.mjtState`` within ``mjSTATE_USER``.
+        record : sequence of str or int
+            Names of fields of MjData, or bits of ``mujoco.mjtState`` for states.
+        ids : array_like, optional
+            As for :meth:`step`.
+        out : mapping, optional
+            Arrays to record into, by items of ``record``.
+
+        Returns
+        -------
+        dict
+            For each item of ``record`` an array (n, nstep, ...); of a world that failed, substeps
+            from there on are NaN, or 0 for integers.
+
+        Raises
+        ------
+        SimulationError, TypeError, ValueError
+            As for :meth:`step`.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        steps, spec = integer(nstep, "nstep", 0), integer(control_spec, "control_spec", 0)
+        if spec & ~_USER:
+            raise ValueError(f"control_spec = {spec}: must be of bits in mjSTATE_USER")
+        arrays, records = self._records(record, (n, steps), out or {})
+        plane = None if control is None else self._control(control, spec, (n, steps))
+        taken = np.zeros(n, np.int64)
+        try:
+            self._run(
+                chosen, steps=steps, control=plane, control_spec=spec, records=records, taken=taken
+            )
+        finally:
+            for world in np.flatnonzero(taken < steps):
+                for array in arrays.values():
+                    array[world, taken[world] :] = np.nan if array.dtype.kind == "f" else 0
+        return arrays
+
+    def _control(self, control: ArrayLike, spec: int, shape: tuple[int, int]) -> _Array:
+        array = _core.as_float64(control, "control")
+        expected = (*shape, mujoco.mj_stateSize(self.model, spec))
+        try:
+            np.broadcast_to(array, expected)
+        except ValueError:
+            raise ValueError(f"control has shape {array.shape}, expected {expected}") from None
+        array = array.reshape((1,) * (3 - array.ndim) + array.shape)
+        columns = np.broadcast_to(array, (*array.shape[:2], expected[2]))
+        return np.ascontiguousarray(columns)
+
+    def _records(
+        self,
+        record: Sequence[RecordItem],
+        shape: tuple[int, int],
+        out: Mapping[RecordItem, _Array],
+    ) -> tuple[dict[RecordItem, _Array], tuple[Any, ...]]:
+        """The arrays of a rollout, and how the C core fills them."""
+        arrays: dict[RecordItem, _Array] = {}
+        records: list[tuple[Any, int, _Array]] = []
+        for item in record:
+            if isinstance(item, str):
+                template = self._outputs.template(item)
+                tail, kind = template.shape, template.dtype
+            else:
+                spec = integer(int(item), "record", 0)
+                tail = (mujoco.mj_stateSize(self.model, spec),)
+                kind = np.dtype(np.float64)
+            array = out.get(item)
+            if array is None:
+                array = np.empty((*shape, *tail), kind)
+            elif not _is_room(array, (*shape, *tail), kind):
+                raise ValueError(
+                    f"out[{item!r}] must be a writable C-contiguous {kind} array of shape "
+                    f"{(*shape, *tail)}"
+                )
+            arrays[item] = array
+            if array.size == 0:
+                continue
+            if not isinstance(item, str):
+                records.append((None, int(item), array))
+            elif item == "time":
+                records.append((None, STATE_FIELDS["time"], array[..., None]))
+            else:
+                records.append((self._outputs.places(item), 0, array))
+        return arrays, tuple(records)
+
+    def _run(self, ids: NDArray[np.int32] | None, *, steps: int = 0, **arguments: Any) -> None:
+        """Run a call in C, and tell of worlds that failed."""
+        n = self._n if ids is None else len(ids)
+        failed: dict[int, str] = {}
+
+        def tell(worker: int, position: int, step: int, failure: Failure | BaseException) -> None:
+            world = position if ids is None else int(ids[position])
+            if isinstance(failure, BaseException):
+                failure.add_note(f"in simulation {world}, substep {step}")
+                raise failure
+            failed[world] = str(self._workers.error_of(worker, failure, step, None))
+
+        if self._holder[0] == threading.get_ident():
+            raise RuntimeError("this batch is in a call of this thread already")
+        with self._lock:
+            self._holder[0] = threading.get_ident()
+            try:
+                if self._worlds.refresh():
+                    self._rebind()
+                self._core.run(
+                    n_worlds=n,
+                    state=self.state,
+                    state_spec=WHOLE_STATE,
+                    ids=ids,
+                    steps=steps,
+                    status=self._status,
+                    last_records=self._outputs.records,
+                    body_forces=self._outputs.body_forces,
+                    release=self._worlds.release,
+                    contacts=None if self._lists is None else self._lists.logs,
+                    chunk=chunk_of(n, self._nthread),
+                    signals=threading.current_thread() is threading.main_thread(),
+                    failed=tell,
+                    **arguments,
+                )
+            finally:
+                self._holder[0] = 0
+                self._keep_errors(ids, failed)
+        if failed and self._on_error == "raise":
+            worlds = np.array(sorted(failed))
+            raise SimulationError(worlds, failed[int(worlds[0])], n)
+
+    # ---- states ---------------------------------------------------------------------------------
+
+    def get_state(self) -> NDArray[np.float64]:
+        """Return a copy of all states.
+
+        Returns
+        -------
+        ndarray (nsim, nstate)
+            The states, for :meth:`set_state` and :meth:`reset`.
+        """
+        return self.state.copy()
+
+    def set_state(self, state: ArrayLike) -> None:
+        """Set all states.
+
+        Parameters
+        ----------
+        state : array_like (nsim, nstate)
+            States, as :meth:`get_state` returns them.
+
+        Raises
+        ------
+        ValueError
+            If the shape is another one.
+        """
+        self.state[:] = _core.as_float64(state, "state", (self._n, self.nstate))
+
+    def get_data(self, sim: int, data: mujoco.MjData | None = None) -> mujoco.MjData:
+        """Return the state of one world in an MjData, for any function of MuJoCo.
+
+        Parameters
+        ----------
+        sim : int
+            The world.
+        data : mujoco.MjData, optional
+            Data of the model to write to; new ones by default.
+
+        Returns
+        -------
+        mujoco.MjData
+            Data with the state; derived fields follow from ``mj_forward`` or a stepper.
+
+        Raises
+        ------
+        IndexError, TypeError, ValueError
+            For another world or data of another model.
+        """
+        row = self.state[self._world(sim)]
+        if data is None:
+            data = mujoco.MjData(self.model)
+        elif not isinstance(data, mujoco.MjData):
+            raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
+        elif (data.qpos.size, data.qvel.size) != (self.model.nq, self.model.nv):
+            raise ValueError("data belongs to another model than that of the batch")
+        mujoco.mj_setState(self.model, data, row, WHOLE_STATE)
+        return data
+
+    # ---- contacts -------------------------------------------------------------------------------
+
+    def _contact_lists(self) -> ContactLists:
+        if self._lists is None:
+            self._lists = ContactLists(self._n)
+        return self._lists
+
+    @property
+    def contacts(self) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+        """Contacts of the last substep of all worlds: offsets (nsim + 1), and one array of records.
+
+        Contacts of world i are the records ``offsets[i]`` to ``offsets[i + 1] - 1``, with the
+        fields of :attr:`StepContacts.records`. They are kept from the first use of this property,
+        :meth:`contacts_of` or :meth:`touching` on; until the next call there are none.
+        """
+        return self._contact_lists().gathered()
+
+    def contacts_of(self, sim: int) -> StepContacts:
+        """Return the contacts of one world, as ``Stepper.contacts`` has them.
+
+        Parameters
+        ----------
+        sim : int
+            The world.
+
+        Returns
+        -------
+        StepContacts
+            Contacts of its last substep, see :attr:`contacts`.
+
+        Raises
+        ------
+        IndexError
+            For another world.
+        """
+        log = self._contact_lists().logs[self._world(sim)]
+        return StepContacts(log.array(), self._stepper.parameters.geom_names)
+
+    def touching(
+        self, geoms: Sequence[str | int], others: Sequence[str | int] | None = None
+    ) -> ContactReader:
+        """Prepare a reader of the contact forces on geoms; a geom touches by force alone.
+
+        Parameters
+        ----------
+        geoms : sequence of str or int
+            Names or indices of geoms, such as feet.
+        others : sequence of str or int, optional
+            Geoms that they touch, such as the floor; None is all.
+
+        Returns
+        -------
+        ContactReader
+            Its ``read()`` sets ``acting``, ``force`` and ``air_time`` of all worlds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such geom; the text names it.
+        """
+        self._contact_lists()
+        names = self._stepper.parameters.geom_names
+        return ContactReader(self, names, geoms, others)
+
+    # ---- queries --------------------------------------------------------------------------------
+
+    def _places(self, ids: NDArray[np.int32] | None) -> Places:
+        """The worlds of a query, one after the other, with their models and states."""
+        model = copy.copy(self.model)
+        data = mujoco.MjData(model)
+        for i, world in enumerate(range(self._n) if ids is None else ids.tolist()):
+            self._worlds.write_to(model, world)
+            mujoco.mj_setState(model, data, self.state[world], WHOLE_STATE)
+            yield i, model, data
+
+    def jac(
+        self, body: ArrayLike, point: ArrayLike, ids: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compute Jacobians of a point on a body of each world, as ``mj_jac``.
+
+        Parameters
+        ----------
+        body : int or array_like (n,)
+            Index of the body, or one per world of the call.
+        point : array_like (3,) or (n, 3)
+            Point in the frame of the world, m.
+        ids : array_like, optional
+            As for :meth:`step`.
+
+        Returns
+        -------
+        tuple of ndarray (n, 3, nv)
+            Translational and rotational Jacobians; states and bound fields stay.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        bodies = bounded(body, (n,), 0, self.model.nbody, "body")
+        points = broadcast(point, (n, 3), "point")
+        return jacobians(self._places(chosen), bodies, points, self.model.nv)
+
+    def ray(
+        self,
+        pnt: ArrayLike,
+        vec: ArrayLike,
+        geomgroup: ArrayLike | None = None,
+        flg_static: bool = True,
+        bodyexclude: ArrayLike = -1,
+        ids: ArrayLike | None = None,
+        normal: bool = False,
+    ) -> tuple[_Array, ...]:
+        """Intersect rays with the geoms of each world, as ``mj_ray``.
+
+        Parameters
+        ----------
+        pnt, vec : array_like (3,), (nray, 3) or (n, nray, 3)
+            Origins, m, and directions, for one ray, for the same rays in all worlds of the call, or
+            for each world.
+        geomgroup : array_like (mjNGROUP,), optional
+            Which geom groups are hit; None is all.
+        flg_static : bool
+            Whether static geoms are hit.
+        bodyexclude : int or array_like (n, nray)
+            Body that a ray misses; -1 is none.
+        ids : array_like, optional
+            As for :meth:`step`.
+        normal : bool
+            Whether to return normals of the surfaces too; MuJoCo 3.15 or later has them.
+
+        Returns
+        -------
+        tuple of ndarray
+            Distances (n, nray) in units of the direction, -1 where nothing is hit; geoms (n, nray);
+            and normals (n, nray, 3) if asked for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        shapes = [np.shape(pnt), np.shape(vec)]
+        n_rays = max([shape[-2] for shape in shapes if len(shape) > 1], default=1)
+        points = broadcast(pnt, (n, n_rays, 3), "pnt")
+        directions = broadcast(vec, (n, n_rays, 3), "vec")
+        excluded = bounded(bodyexclude, (n, n_rays), -1, self.model.nbody, "bodyexclude")
+        groups = None if geomgroup is None else np.asarray(geomgroup, np.uint8)
+        if groups is not None and groups.shape != (mujoco.mjNGROUP,):
+            raise ValueError(f"geomgroup has shape {groups.shape}, expected ({mujoco.mjNGROUP},)")
+        normals = np.zeros((n, n_rays, 3)) if normal else None
+        distance, geoms = cast_rays(
+            self._places(chosen), points, directions, groups, bool(flg_static), excluded, normals
+        )
+        return (distance, geoms) if normals is None else (distance, geoms, normals)
+
+    def __repr__(self) -> str:
+        return f"Batch(nsim={self._n}, nthread={self._nthread}, nv={self.model.nv})"
+
+
+def _stage(stage: int) -> int:
+    if type(stage) is int and stage in _STAGES:
+        return stage
+    number = integer(int(stage) if isinstance(stage, mujoco.mjtStage) else stage, "stage")
+    if number not in _STAGES:
+        raise ValueError(f"stage = {number}: must be of mujoco.mjtStage")
+    return number
+
+
+def _is_room(array: object, shape: tuple[int, ...], kind: np.dtype[Any]) -> bool:
+    return (
+        isinstance(array, np.ndarray)
+        and array.shape == shape
+        and array.dtype == kind
+        and array.flags.c_contiguous
+        and array.flags.writeable
+    )

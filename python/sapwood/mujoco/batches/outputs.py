@@ -1,0 +1,165 @@
+"""The live arrays of a batch: views of its states, and fields that each call copies out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sapwood import _core
+from sapwood.mujoco.batches.fields import (
+    STATE_FIELDS,
+    WHOLE_STATE,
+    aligned,
+    data_fields,
+    field_of,
+    not_bindable,
+    read_only,
+    warnings_of,
+)
+from sapwood.mujoco.batches.model_fields import fixed_fields, model_fields
+from sapwood.mujoco.batches.workers import Worker, Workers, as_rows
+
+_Array = NDArray[Any]
+
+# where the array of a thread lies, the rows of the worlds, and which way C copies
+Field = tuple[Callable[[Worker], _Array], _Array, str]
+
+# fields of the records of the last steps, by the names of `bind`
+RECORDED = {
+    "momentum_error": "momentum_error",
+    "coulomb_error": "coulomb_error",
+    "solver_status": "status",
+}
+
+
+def _getter(name: str) -> Callable[[Worker], _Array]:
+    return lambda worker: field_of(worker[2], name)
+
+
+class Outputs:
+    """The live arrays of a batch.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model of the batch.
+    workers : Workers
+        Its threads, all of them made.
+    n_worlds : int
+        Number of worlds.
+
+    Attributes
+    ----------
+    state : ndarray (n_worlds, n_state)
+        State of each world.
+    records : ndarray (n_worlds,)
+        Record of the last step of each world.
+    warning : ndarray (n_worlds, mjNWARNING, 2)
+        Counters of MuJoCo's warnings: last information, number.
+    body_forces : ndarray (n_worlds, nbody, 3) or None
+        Contact forces, N; None until they are bound.
+    """
+
+    def __init__(self, model: mujoco.MjModel, workers: Workers, n_worlds: int) -> None:
+        self._model, self._workers, self._n = model, workers, n_worlds
+        self.data = mujoco.MjData(model)
+        self.state = aligned((n_worlds, mujoco.mj_stateSize(model, WHOLE_STATE)), np.float64)
+        mujoco.mj_getState(model, self.data, self.state[0], WHOLE_STATE)
+        self.state[1:] = self.state[0]
+        self.records = aligned((n_worlds,), _core.STEP_RECORD)
+        self.body_forces: _Array | None = None
+        self._bound: dict[tuple[str, str], _Array] = {}
+        first = warnings_of(self.data)
+        self.warning = aligned((n_worlds, *first.shape), first.dtype)
+        rows = as_rows(self.warning, n_worlds)
+        self._fields: list[Field] = [(lambda worker: warnings_of(worker[2]), rows, "both")]
+
+    def core_fields(self) -> tuple[Any, ...]:
+        """The bound fields, as the C loop takes them."""
+        return tuple((self._workers.arrays(get), rows, way) for get, rows, way in self._fields)
+
+    def add(self, get: Callable[[Worker], _Array], rows: _Array, way: str) -> None:
+        """Bind an array of each thread to rows (n_worlds, n)."""
+        self._fields.append((get, rows, way))
+
+    def remove_inputs(self) -> None:
+        """Unbind the rows that C loads."""
+        self._fields = [field for field in self._fields if field[2] != "in"]
+
+    # ---- states -----------------------------------------------------------------------------
+
+    def part_of_state(self, name: str) -> _Array:
+        """The view of a field of the state, (n_worlds, ...)."""
+        bit = STATE_FIELDS[name]
+        size = mujoco.mj_stateSize(self._model, bit)
+        # components lie in the order of their bits
+        before = mujoco.mj_stateSize(self._model, WHOLE_STATE & (bit - 1))
+        view = self.state[:, before : before + size]
+        if name == "time":
+            return view[:, 0]
+        return view.reshape(self._n, *getattr(self.data, name).shape)
+
+    # ---- other fields -----------------------------------------------------------------------
+
+    def template(self, name: str) -> _Array:
+        """The field of some data, for its shape and type; ValueError for a wrong name."""
+        if name not in data_fields():
+            raise not_bindable(name, model_fields() | fixed_fields())
+        return np.asarray(self.data.time) if name == "time" else field_of(self.data, name)
+
+    def places(self, name: str) -> tuple[_Array, ...]:
+        """The field of the data of each thread."""
+        return self._workers.arrays(_getter(name))
+
+    def bind(self, name: str, dtype: DTypeLike | None) -> tuple[_Array, bool]:
+        """The live array of a field, and whether it is new; see :meth:`Batch.bind`."""
+        kind = None if dtype is None else np.dtype(dtype)
+        if name in STATE_FIELDS and kind in (None, np.dtype(np.float64)):
+            return self.part_of_state(name), False
+        if name in RECORDED and kind is None:
+            return read_only(self.records[RECORDED[name]]), False
+        key = (name, "" if kind is None else kind.str)
+        if key in self._bound:
+            return self._bound[key], False
+        if name == "contact_force" and kind is None:
+            self.body_forces = aligned((self._n, self._model.nbody, 3), np.float64)
+            self._bound[key] = read_only(self.body_forces)
+            return self._bound[key], False
+        template = self.template(name)
+        rounds = kind not in (None, template.dtype)
+        if rounds and (kind != np.float32 or template.dtype != np.float64 or name == "time"):
+            raise ValueError(
+                f"dtype = {kind}: {name} is {template.dtype}; float64 may become float32"
+            )
+        rows = aligned((self._n, *template.shape), np.float32 if rounds else template.dtype)
+        if template.size:
+            way = "float" if rounds else "out"
+            self.add(_getter(name), as_rows(rows, self._n), way)
+        self._bound[key] = read_only(rows)
+        return self._bound[key], bool(template.size)
+
+    def observe(self, names: Sequence[str], dtype: DTypeLike) -> tuple[_Array, bool]:
+        """One live array of several fields side by side; see :meth:`Batch.observe`."""
+        kind = np.dtype(dtype)
+        if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
+            raise ValueError(f"out = {kind}: must be float32 or float64")
+        key = ("\0".join(names), kind.str)
+        if key in self._bound:
+            return self._bound[key], False
+        templates = [self.template(name) for name in names]
+        for name, template in zip(names, templates, strict=True):
+            if template.dtype != np.float64 or name == "time":
+                raise ValueError(f"{name} is no array of float64, which alone can be observed")
+        rows = aligned((self._n, sum(template.size for template in templates)), kind)
+        begin = 0
+        way = "float" if kind == np.float32 else "out"
+        for name, template in zip(names, templates, strict=True):
+            if template.size:
+                self.add(_getter(name), rows[:, begin : begin + template.size], way)
+            begin += template.size
+        self._bound[key] = read_only(rows)
+        return self._bound[key], True
