@@ -337,19 +337,19 @@ static void forces_of_either_cone(void) {
 
 /* Gathers two contacts after a change, of the second one, c, or of the model. Checks the fault, and
  * that the problem has no contacts then. */
-#define FAULT(change, code, at)                              \
-  do {                                                       \
-    begin(4);                                                \
-    add_contact(&l, 0, 1, 3, 3, &seed);                      \
-    c = add_contact(&l, 1, 2, 3, 3, &seed);                  \
-    m.damping[4 * SAP_DAMPING_TERMS] = 1.0;                  \
+#define FAULT(change, code, at)                                      \
+  do {                                                               \
+    begin(4);                                                        \
+    add_contact(&l, 0, 1, 3, 3, &seed);                              \
+    c = add_contact(&l, 1, 2, 3, 3, &seed);                          \
+    m.damping[4 * SAP_DAMPING_TERMS] = 1.0;                          \
     REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK); \
-    change;                                                  \
-    REQUIRE(run(SAP_CONE_ELLIPTIC));                         \
-    CHECK_EQUAL(g.fault, code);                              \
-    CHECK_EQUAL(g.fault_index, at);                          \
-    CHECK(g.problem.n_contacts == 0 && g.nJ == 0);           \
-    sap_gather_release(&g);                                  \
+    change;                                                          \
+    REQUIRE(run(SAP_CONE_ELLIPTIC));                                 \
+    CHECK_EQUAL(g.fault, code);                                      \
+    CHECK_EQUAL(g.fault_index, at);                                  \
+    CHECK(g.problem.n_contacts == 0 && g.nJ == 0);                   \
+    sap_gather_release(&g);                                          \
   } while (0)
 
 static void faults(void) {
@@ -404,16 +404,16 @@ static void friction_of_either_source(void) {
   sap_gather_release(&g);
 }
 
-#define WRONG(change, name)                                                \
-  do {                                                                     \
-    sap_error error = {0};                                                 \
-    begin(5);                                                              \
-    give_slopes(&m);                                                       \
-    REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);                \
-    change;                                                                \
+#define WRONG(change, name)                                                 \
+  do {                                                                      \
+    sap_error error = {0};                                                  \
+    begin(5);                                                               \
+    give_slopes(&m);                                                        \
+    REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);                 \
+    change;                                                                 \
     CHECK_EQUAL(sap_forest_check(&m.forest, &error), SAP_INVALID_ARGUMENT); \
-    CHECK_STRING(error.argument, name);                                    \
-    CHECK(error.index >= 0);                                               \
+    CHECK_STRING(error.argument, name);                                     \
+    CHECK(error.index >= 0);                                                \
   } while (0)
 
 /* Every array of a forest with one wrong entry is refused by its name. */
