@@ -48,7 +48,7 @@ static void fill_slopes(void) {
   }
 }
 
-/* A = M - dt sym(D) and A a* = f, whatever an earlier step left in A */
+/* The forces give A = M - dt sym(D) and A a* = f, whatever an earlier step left in A. */
 static void smooth_forces_are_implicit(void) {
   begin_damped(10);
   for (int step = 0; step < 3; ++step) {
@@ -107,7 +107,8 @@ static void forces_that_drive_motion_on_are_explicit(void) {
   sap_gather_release(&g);
 }
 
-/* S of a problem with the factors that the gather knows, and of A alone: the same bits */
+/* Checks that S of a problem with the factors that the gather knows has the bits of that of A
+ * alone. */
 static void check_factors(const int *known) {
   sap_problem plain = g.problem;
   double S[2][13];
@@ -122,7 +123,7 @@ static void check_factors(const int *known) {
   CHECK(memcmp(S[0], S[1], sizeof S[0]) == 0);
 }
 
-/* the factors that the free motion took are of the A of this step, and of no tree that took none */
+/* The factors of the free motion are those of this A; a tree that took none has none. */
 static void factors_are_known(void) {
   begin_damped(12);
   for (int trial = 0; trial < 20; ++trial) {
@@ -226,7 +227,7 @@ static void open_contacts_have_a_short_damper(void) {
   sap_gather_release(&g);
 }
 
-/* a contact that moves nothing is left out, and those behind it keep their bodies */
+/* A contact that moves nothing is left out, and those behind it keep their bodies. */
 static void contacts_behind_one_left_out(void) {
   begin(7);
   add_contact(&l, 0, 1, 3, 3, &seed); /* world, mass */
@@ -246,7 +247,7 @@ static void contacts_behind_one_left_out(void) {
   sap_gather_release(&g);
 }
 
-/* J^T f of contacts of one tree, of two, and of one again */
+/* The forces are J^T f of contacts of one tree, of two, and of one again. */
 static void forces_of_runs(void) {
   begin(5);
   for (int i = 0; i < 5; ++i) {

@@ -4,7 +4,7 @@
 #include "counter.h"
 #include "gathering.h"
 
-/* a step allocates nothing of its own once the largest list has been seen */
+/* A step allocates nothing of its own once the largest list has been seen. */
 static void memory_is_kept(void) {
   struct counter counter = {0, 0, -1};
   const sap_allocator allocator = {counting_allocate, counting_release, &counter};

@@ -13,7 +13,7 @@ enum { NV = 4, TREES = 3 };
 
 static const double dt = 0.01;
 static const double J[NV] = {1, -2, 1, 0};
-/* A^-1 J^T of the tendon and J A^-1 J^T */
+/* These are A^-1 J^T of the tendon and J A^-1 J^T. */
 static const double U[NV] = {1, -1, 0.4, -0.2}, w = 3.4;
 
 /* The model, one contact, and the free motion. */
@@ -76,7 +76,7 @@ static void add_moving_row(struct scene *s, int32_t type, double pos, double los
   add_row(&s->m, type, 0, pos, loss, J);
 }
 
-/* both parts of the gathering of a model, with an allocator of one's own */
+/* Both parts of the gathering of a model may have an allocator of their own. */
 struct held {
   struct sap_element_gather elements;
   struct sap_presolve presolve;
@@ -117,7 +117,7 @@ static double speed(const struct scene *s) {
   return sum;
 }
 
-/* v* after an impulse of row 0, a* as it follows, forces of that impulse */
+/* Checks v* after an impulse of row 0, the a* that follows, and the forces of that impulse. */
 static void check_impulse(const struct held *h, const struct scene *s, double impulse, int row) {
   const double before[NV] = {2, 0, 1, 7};
   double force[NV] = {0.5, 0, 0, 0}, rows[ROWS] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
@@ -190,7 +190,7 @@ static void friction_brakes_and_holds(void) {
   }
 }
 
-/* A (v* - v) of the forces that are told */
+/* Checks A (v* - v) against the forces that are told. */
 static void check_forces(const struct held *h, const struct scene *s, double *rows) {
   double force[NV] = {0};
   sap_presolve_scatter(&h->presolve, dt, force, rows);
@@ -221,7 +221,7 @@ static void equalities_hold_together(void) {
   release(&h);
 }
 
-/* rows of trees 0; 0 and 1; 2; 1; 2 */
+/* The rows are of trees 0; 0 and 1; 2; 1; 2. */
 static void levels_keep_the_order_of_rows_that_share_a_tree(void) {
   const int moves[5][NV] = {{1, 0, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 0}, {0, 1, 0, 0}, {0, 0, 0, 1}};
   const int64_t level[] = {0, 1, 0, 2, 1}, order[] = {0, 2, 1, 4, 3};
@@ -246,7 +246,7 @@ static void levels_keep_the_order_of_rows_that_share_a_tree(void) {
   release(&h);
 }
 
-/* a contact of a flex over all trees, with a tangent along dof 3 */
+/* Adds a contact of a flex over all trees, with a tangent along dof 3. */
 static void add_contact(struct scene *s, double dist, double mu, enum sap_cone cone) {
   const int edges = cone == SAP_CONE_PYRAMIDAL;
   s->m.elements.n_flexes = 1;

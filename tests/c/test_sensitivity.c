@@ -74,7 +74,7 @@ static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
   REQUIRE(sap_problem_sizes(&physical.problem, &scene.sizes, NULL) == SAP_OK);
 }
 
-/* R, v_hat and bounds; those of the groups but the first are numbers of their own */
+/* Finds R, v_hat and bounds; those of the groups but the first are numbers of their own. */
 static void regularize(void) {
   sap_problem contacts = physical.problem;
   contacts.n_groups = 0;
@@ -119,7 +119,7 @@ static void point(struct numbers *x) {
   x->all.groups = x->groups;
 }
 
-/* arrays of numbers, one after the other: how many entries count of each */
+/* A piece has the number of entries that count of an array. */
 struct piece {
   double *x;
   int64_t n;

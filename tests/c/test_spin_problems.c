@@ -3,7 +3,7 @@
 #include "counter.h"
 #include "spin_scene.h"
 
-/* contacts without any length are contacts of three rows */
+/* Contacts without any length are contacts of three rows. */
 static void without_lengths_nothing_changes(void) {
   uint64_t seed = 85;
   for (int trial = 0; trial < 24; ++trial) {
@@ -84,7 +84,7 @@ static void order_of_contacts_does_not_matter(void) {
   }
 }
 
-/* masses four times as large, and angles counted in half radians: bit for bit */
+/* Masses four times as large, and angles in half radians, give the same bits. */
 static void units_do_not_matter(void) {
   uint64_t seed = 87;
   for (int trial = 0; trial < 12; ++trial) {
@@ -117,7 +117,7 @@ static void units_do_not_matter(void) {
   }
 }
 
-/* with physical parameters in one call, and in two */
+/* Physical parameters act alike in one call and in two. */
 static void physical_parameters_are_those_of_contacts(void) {
   uint64_t seed = 93;
   make(12, 20, 0, &seed);
@@ -143,7 +143,7 @@ static void physical_parameters_are_those_of_contacts(void) {
   sap_solver_destroy(solver);
 }
 
-/* one solver for problems that differ in which contacts have spin alone */
+/* One solver serves problems that differ in which contacts have spin alone. */
 static void graphs_are_kept_while_the_same_contacts_have_spin(void) {
   uint64_t seed = 89;
   struct counter counter = {0, 0, -1};

@@ -76,7 +76,7 @@ static void spins_of_every_kind(void) {
   sap_gather_release(&g);
 }
 
-/* wrench (n, t1, t2, torques about them) that rows of the engine stand for */
+/* Finds the wrench (n, t1, t2, torques about them) that rows of the engine stand for. */
 static void wrench_of(const struct engine_contact *c, enum sap_cone cone, const double *rows,
                       double *wrench) {
   const double *row = rows + c->row;
@@ -153,7 +153,8 @@ static void wrenches_of_either_cone(void) {
   }
 }
 
-/* a friction cone larger than the pyramid: negative edges, and still the same force */
+/* The friction cone is larger than the pyramid: there are negative edges, and still the same
+ * force. */
 static void edges_beyond_the_pyramid(void) {
   begin_soft(13);
   const struct engine_contact *c = add_spin(0, 3, 4, SAP_CONE_PYRAMIDAL);
@@ -203,7 +204,7 @@ static void faults(void) {
   FAULT(c->row += 1, SAP_FAULT_ROWS);
 }
 
-/* a solution from elsewhere is written where its spins are as many as those of the problem */
+/* A solution from elsewhere is written where its spins are as many as those of the problem. */
 static void writing_needs_the_spins(void) {
   begin_soft(15);
   add_spin(0, 3, 4, SAP_CONE_ELLIPTIC);

@@ -77,7 +77,7 @@ static void a_step_is_its_parts(void) {
   }
 }
 
-/* the same for a solution that is handed over, and only for one that fits */
+/* A solution that is handed over is written alike, and only one that fits. */
 static void writing_is_the_end_of_a_step(void) {
   uint64_t seed = 2;
   struct model m;
@@ -114,8 +114,8 @@ static void writing_is_the_end_of_a_step(void) {
   sap_stepper_destroy(second);
 }
 
-/* places from the list, forces as in the rows of the engine; of a problem that was not solved
- * none */
+/* Places come from the list, forces are those in the rows of the engine; a problem that was not
+ * solved has none. */
 static void contacts_are_told(void) {
   uint64_t seed = 6;
   struct model m;
