@@ -1,11 +1,11 @@
 #include "python/mujoco/py_world.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "mujoco/engine/options.h"
 #include "python/errors.h"
+#include "python/record.h"
 #include "python/signals.h"
 #include "python/stepper/py_memory.h"
 #include "python/stepper/ready.h"
@@ -137,31 +137,28 @@ sap_step_record *sapwood_take_records(PyObject *object, npy_intp n) {
   return (sap_step_record *)PyArray_DATA(array);
 }
 
-/* Returns the NumPy dtype with the memory layout of sap_step_record. */
-static PyArray_Descr *record_dtype(void) {
-#define OFFSET(name) (Py_ssize_t) offsetof(sap_step_record, name)
-  PyObject *layout = Py_BuildValue(
-      "{s:(ssssssssssssssss),s:(ssssssssssssssss),s:(nnnnnnnnnnnnnnnn),s:n}", "names", "time",
-      "momentum_error", "velocity_error_bound", "coulomb_error", "overlap", "solver_seconds",
-      "seconds", "contacts", "iterations", "total_iterations", "line_search_trials", "status",
-      "islands", "deep_contacts", "dense_islands", "fallbacks", "formats", "f8", "f8", "f8", "f8",
-      "f8", "f8", "f8", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "i4", "offsets",
-      OFFSET(time), OFFSET(momentum_error), OFFSET(velocity_error_bound), OFFSET(coulomb_error),
-      OFFSET(overlap), OFFSET(solver_seconds), OFFSET(seconds), OFFSET(contacts),
-      OFFSET(iterations), OFFSET(total_iterations), OFFSET(line_search_trials), OFFSET(status),
-      OFFSET(islands), OFFSET(deep_contacts), OFFSET(dense_islands), OFFSET(fallbacks), "itemsize",
-      (Py_ssize_t)sizeof(sap_step_record));
-#undef OFFSET
-  PyArray_Descr *dtype = NULL;
-  if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {
-    dtype = NULL;
-  }
-  Py_XDECREF(layout);
-  return dtype;
-}
+/* Fields of the dtype with the memory layout of sap_step_record. */
+static const sapwood_field step_fields[] = {
+    SAPWOOD_FIELD(sap_step_record, time, "f8"),
+    SAPWOOD_FIELD(sap_step_record, momentum_error, "f8"),
+    SAPWOOD_FIELD(sap_step_record, velocity_error_bound, "f8"),
+    SAPWOOD_FIELD(sap_step_record, coulomb_error, "f8"),
+    SAPWOOD_FIELD(sap_step_record, overlap, "f8"),
+    SAPWOOD_FIELD(sap_step_record, solver_seconds, "f8"),
+    SAPWOOD_FIELD(sap_step_record, seconds, "f8"),
+    SAPWOOD_FIELD(sap_step_record, contacts, "i4"),
+    SAPWOOD_FIELD(sap_step_record, iterations, "i4"),
+    SAPWOOD_FIELD(sap_step_record, total_iterations, "i4"),
+    SAPWOOD_FIELD(sap_step_record, line_search_trials, "i4"),
+    SAPWOOD_FIELD(sap_step_record, status, "i4"),
+    SAPWOOD_FIELD(sap_step_record, islands, "i4"),
+    SAPWOOD_FIELD(sap_step_record, deep_contacts, "i4"),
+    SAPWOOD_FIELD(sap_step_record, dense_islands, "i4"),
+    SAPWOOD_FIELD(sap_step_record, fallbacks, "i4"),
+};
 
 int sapwood_add_step_record(PyObject *module) {
-  PyArray_Descr *dtype = record_dtype();
+  PyArray_Descr *dtype = SAPWOOD_RECORD(sap_step_record, step_fields);
   const int failed =
       dtype == NULL || PyModule_AddObjectRef(module, "STEP_RECORD", (PyObject *)dtype) < 0;
   Py_XDECREF(dtype);

@@ -1,4 +1,5 @@
 /* NumPy arrays for a sap_solution, and the records of its iterations. */
+#include "python/record.h"
 #include "python/solver/py_result.h"
 
 #include <stddef.h>
@@ -73,22 +74,16 @@ void sapwood_result_clear(sapwood_result *result) {
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* Returns the NumPy dtype with the memory layout of sap_iteration. */
-static PyArray_Descr *iteration_dtype(void) {
-#define OFFSET(name) (Py_ssize_t) offsetof(sap_iteration, name)
-  PyObject *layout = Py_BuildValue(
-      "{s:(sssssss),s:(sssssss),s:(nnnnnnn),s:n}", "names", "island", "iteration", "trials", "step",
-      "cost", "decrease", "momentum_error", "formats", "i4", "i4", "i4", "f8", "f8", "f8", "f8",
-      "offsets", OFFSET(island), OFFSET(iteration), OFFSET(trials), OFFSET(step), OFFSET(cost),
-      OFFSET(decrease), OFFSET(momentum_error), "itemsize", (Py_ssize_t)sizeof(sap_iteration));
-#undef OFFSET
-  PyArray_Descr *dtype = NULL;
-  if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {
-    dtype = NULL;
-  }
-  Py_XDECREF(layout);
-  return dtype;
-}
+/* Fields of the dtype with the memory layout of sap_iteration. */
+static const sapwood_field iteration_fields[] = {
+    SAPWOOD_FIELD(sap_iteration, island, "i4"),
+    SAPWOOD_FIELD(sap_iteration, iteration, "i4"),
+    SAPWOOD_FIELD(sap_iteration, trials, "i4"),
+    SAPWOOD_FIELD(sap_iteration, step, "f8"),
+    SAPWOOD_FIELD(sap_iteration, cost, "f8"),
+    SAPWOOD_FIELD(sap_iteration, decrease, "f8"),
+    SAPWOOD_FIELD(sap_iteration, momentum_error, "f8"),
+};
 
 PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *records, int32_t n) {
   npy_intp length = n;
@@ -149,6 +144,6 @@ static PyMethodDef methods[] = {
 
 int sapwood_add_results(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
-  state->iteration_dtype = iteration_dtype();
+  state->iteration_dtype = SAPWOOD_RECORD(sap_iteration, iteration_fields);
   return state->iteration_dtype == NULL ? -1 : PyModule_AddFunctions(module, methods);
 }

@@ -1,34 +1,30 @@
 #include "python/stepper/contacts.h"
 
-#include <stddef.h>
-
+#include "python/record.h"
 #include "python/stepper/ready.h"
 
 /* ---- the dtype ------------------------------------------------------------------------------ */
 
-/* Returns the NumPy dtype with the memory layout of sap_contact_record. */
-static PyArray_Descr *contact_dtype(void) {
-#define OFFSET(name) (Py_ssize_t) offsetof(sap_contact_record, name)
-  PyObject *layout = Py_BuildValue(
-      "{s:(sssssssssssss),s:(sssssssssssss),s:(nnnnnnnnnnnnn),s:n}", "names", "index", "face",
-      "geom", "dim", "region", "position", "frame", "distance", "force", "torque", "slip_speed",
-      "friction", "core_scale", "formats", "i4", "i4", "(2,)i4", "i4", "i4", "(3,)f8", "(3,3)f8",
-      "f8", "(3,)f8", "(3,)f8", "f8", "f8", "f8", "offsets", OFFSET(index), OFFSET(face),
-      OFFSET(geom), OFFSET(dim), OFFSET(region), OFFSET(position), OFFSET(frame), OFFSET(distance),
-      OFFSET(force), OFFSET(torque), OFFSET(slip_speed), OFFSET(friction), OFFSET(core_scale),
-      "itemsize", (Py_ssize_t)sizeof(sap_contact_record));
-#undef OFFSET
-  PyArray_Descr *dtype = NULL;
-  if (layout != NULL && !PyArray_DescrConverter(layout, &dtype)) {
-    dtype = NULL;
-  }
-  Py_XDECREF(layout);
-  return dtype;
-}
+/* Fields of the dtype with the memory layout of sap_contact_record. */
+static const sapwood_field contact_fields[] = {
+    SAPWOOD_FIELD(sap_contact_record, index, "i4"),
+    SAPWOOD_FIELD(sap_contact_record, face, "i4"),
+    SAPWOOD_FIELD(sap_contact_record, geom, "(2,)i4"),
+    SAPWOOD_FIELD(sap_contact_record, dim, "i4"),
+    SAPWOOD_FIELD(sap_contact_record, region, "i4"),
+    SAPWOOD_FIELD(sap_contact_record, position, "(3,)f8"),
+    SAPWOOD_FIELD(sap_contact_record, frame, "(3,3)f8"),
+    SAPWOOD_FIELD(sap_contact_record, distance, "f8"),
+    SAPWOOD_FIELD(sap_contact_record, force, "(3,)f8"),
+    SAPWOOD_FIELD(sap_contact_record, torque, "(3,)f8"),
+    SAPWOOD_FIELD(sap_contact_record, slip_speed, "f8"),
+    SAPWOOD_FIELD(sap_contact_record, friction, "f8"),
+    SAPWOOD_FIELD(sap_contact_record, core_scale, "f8"),
+};
 
 int sapwood_add_contact_record(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
-  state->contact_dtype = contact_dtype();
+  state->contact_dtype = SAPWOOD_RECORD(sap_contact_record, contact_fields);
   return state->contact_dtype == NULL
              ? -1
              : PyModule_AddObjectRef(module, "CONTACT_RECORD", (PyObject *)state->contact_dtype);
