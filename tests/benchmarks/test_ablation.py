@@ -27,11 +27,6 @@ def test_a_piece_can_be_switched_off(piece, tmp_path):
         ablation.apply(piece, tmp_path)
 
 
-def test_an_unknown_piece_is_named():
-    with pytest.raises(ValueError, match="no piece 'wings'"):
-        ablation.pieces(["wings"])
-
-
 def test_what_brings_much_stays():
     ratios = {"reduced trees": [1.04] * 9, "hinges": [1.0] * 9, "lean step": [1.0] * 9 + [1.2] * 6}
     empty = against._empty(revisions.ROOT / "a.xml", "zero", "ran", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,8 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 import sapwood
-from benchmarks import command, revisions, rows, step_pair
+from benchmarks import revisions, rows, step_pair
 from benchmarks.models import against
 from sapwood import _core
 
@@ -80,18 +76,15 @@ def test_a_process_that_dies_is_said_with_its_side(tmp_path):
 
 @pytest.mark.slow
 @installed
-def test_quick_run_of_the_same_build(tmp_path, capsys):
+def test_quick_run_of_the_same_build(tmp_path, quick):
     (tmp_path / "ball.xml").write_text(BALL)
     (tmp_path / "other.xml").write_text(BALL)
-    line = ["models", str(tmp_path), "--speed", "--quick", "--builds", str(SITE), str(SITE)]
-    assert command.main([*line, "--out", str(tmp_path / "out")]) == 0
-    measured = rows.read(tmp_path / "out" / "models_against.csv", against.Row)
+    out, printed = quick("models", tmp_path, "--speed", "--builds", SITE, SITE, pictures=0)
+    measured = rows.read(out / "models_against.csv", against.Row)
     assert [(row.file, row.controls) for row in measured] == [
         (name, controls) for name in ("ball", "other") for controls in ("zero", "random")
     ]
     for row in measured:
         assert (row.status, row.changed) == ("ran", 0)
         assert 0.5 < row.ratio < 2.0
-    text = (tmp_path / "out" / "models_against.txt").read_text(encoding="utf-8")
-    assert "4 timed, 0 of them" in text
-    assert text in capsys.readouterr().out
+    assert "4 timed, 0 of them" in printed.out

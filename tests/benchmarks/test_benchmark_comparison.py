@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from benchmarks import solvers_comparison
 from benchmarks.solvers import MISSED, REACHED, Row
 

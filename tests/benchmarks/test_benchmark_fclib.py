@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,7 @@ import pytest
 pytest.importorskip("h5py")
 sparse = pytest.importorskip("scipy.sparse")
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks import command, fclib, rows
+from benchmarks import fclib, rows
 from sapwood.studies.fclib import LocalProblem, pose, relative_residual, solve
 from sapwood.studies.fclib.siconos_process import SOLVERS, Siconos
 
@@ -86,13 +82,8 @@ def test_solvers_of_siconos_agree(solver):
     assert relative_residual(floor(), answer.r) <= 1e-8
 
 
-def test_quick_run(tmp_path, capsys, folder):
-    line = ["fclib", str(folder), "--quick", "--out", str(tmp_path), "--siconos", "/no/python"]
-    assert command.main(line) == 0
-    (row,) = rows.read(tmp_path / "fclib.csv", fclib.Row)
+def test_quick_run(quick, folder):
+    out, printed = quick("fclib", folder, "--siconos", "/no/python")
+    (row,) = rows.read(out / "fclib.csv", fclib.Row)
     assert (row.solver, row.status) == ("sapwood", "reached")
-    captured = capsys.readouterr()
-    assert "skipped: Siconos is not installed for /no/python" in captured.err
-    assert (tmp_path / "fclib.txt").read_text(encoding="utf-8") in captured.out
-    if sys.modules.get("matplotlib"):
-        assert (tmp_path / "fclib.png").stat().st_size > 1000
+    assert "skipped: Siconos is not installed for /no/python" in printed.err

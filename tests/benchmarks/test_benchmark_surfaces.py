@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
+import pytest
 
 from benchmarks import surface_cases, surface_questions
-from benchmarks.command import main
 from pressure_fields import small_cases, surface_of
 from sapwood.geometry import contact_surface
-
-
-def small_folder():
-    return small_cases()[0].parent
 
 
 def test_pairs_are_those_of_the_files():
@@ -39,18 +30,14 @@ def test_growing_meshes_grow():
         assert len(contact_surface(pair.a.shape, None, pair.b.shape, pair.b.pose)) > 0
 
 
-def test_command(tmp_path, monkeypatch):
+def test_quick_run(quick, monkeypatch):
     pytest.importorskip("mujoco")
     monkeypatch.setitem(sys.modules, "benchmarks.slip_drake", None)
     monkeypatch.setattr(surface_questions, "_drake", lambda _folder: None)
-    assert main(["surfaces", str(small_folder()), "--quick", "--out", str(tmp_path)]) == 0
-    text = (tmp_path / "surfaces.txt").read_text()
-    assert "growth" not in text
-    assert "time grows as cells^" in text
-    assert "Geometric mean" not in text
-    assert "Slip control, 0.1 s" in text
-    assert (tmp_path / "surfaces.csv").exists()
-    assert (tmp_path / "surfaces_slip.csv").exists()
+    out, printed = quick("surfaces", small_cases()[0].parent, pictures=0)
+    assert "time grows as cells^" in printed.out
+    assert (out / "surfaces.csv").exists()
+    assert (out / "surfaces_slip.csv").exists()
 
 
 def test_drake_moves_the_spatula_as_we_do():

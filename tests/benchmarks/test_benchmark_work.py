@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import helpers
 import sapwood
-from sapwood import Region, SapSettings
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
 from benchmarks.native import Native
 from benchmarks.work import PHASES, Work, count_work
+from sapwood import Region, SapSettings
 
 pytestmark = pytest.mark.slow
 

@@ -45,7 +45,7 @@ int check_run(const check_file *const *files, size_t n, int argc, char **argv);
 /* Each check counts as one of the running test, and returns whether it holds. */
 int check_true(int ok, const char *text, const char *file, int line);
 
-/* |a - b| <= tolerance; NaN is close to nothing */
+/* Checks |a - b| <= tolerance; NaN is close to nothing. */
 int check_close(double a, double b, double tolerance, const char *text, const char *file, int line);
 
 int check_equal(int64_t a, int64_t b, const char *text, const char *file, int line);
@@ -71,7 +71,7 @@ int check_all_close(const double *a, const double *b, int64_t n, double toleranc
 
 /* ---- random numbers -------------------------------------------------------------------------- */
 
-/* SplitMix64: the same numbers on every machine for one seed */
+/* SplitMix64 gives the same numbers on every machine for one seed. */
 static inline uint64_t check_random_bits(uint64_t *state) {
   uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);

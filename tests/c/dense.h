@@ -10,7 +10,8 @@
 #include "solver/newton/objective.h"
 #include "solver/solver_object.h"
 
-/* free bodies, which have loops of their own, and trees of up to six chunks of eight columns */
+/* The trees are free bodies, which have loops of their own, and trees of up to six chunks of eight
+ * columns. */
 static const int32_t sizes_of_trees[] = {6, 6, 1, 9, 6, 18, 8, 41, 6};
 enum { TREES = 9, CONTACTS = 40, NV = 101, MOST_NV = 41 };
 
@@ -31,8 +32,8 @@ struct scene {
 
 static struct scene scene;
 
-/* rows of one side of triple i: chunks of columns are zero at random, and now and then the first or
- * the last ones */
+/* Makes the rows of one side of triple i. Chunks of columns are zero at random, and now and then
+ * the first or the last ones. */
 static inline double *make_rows(double *J, int32_t i, int32_t t, uint64_t *seed) {
   const int32_t n = sizes_of_trees[t];
   const uint64_t zeros = n > 8 ? check_random_bits(seed) & check_random_bits(seed) : 0;
@@ -99,7 +100,8 @@ static inline void make_scene(uint64_t seed) {
                                 .v_hat_t = scene.v_hat_t};
 }
 
-/* torsional and rolling friction of two contacts of three, some of it about one axis alone */
+/* Adds torsional and rolling friction to two contacts of three, now and then about one axis
+ * alone. */
 static inline void add_spin(uint64_t seed) {
   int32_t n = 0;
   double *J = scene.spin_J;
@@ -118,8 +120,8 @@ static inline void add_spin(uint64_t seed) {
   scene.problem.spin = &scene.spin;
 }
 
-/* a solver of one instruction set, with the scene loaded and its velocity set; NULL without the
- * set */
+/* Returns a solver of one instruction set with the scene and its velocity loaded, or NULL without
+ * the set. */
 static inline sap_solver *load(int32_t set) {
   sap_solver *solver = NULL;
   sap_settings settings = sap_settings_default();
@@ -137,7 +139,7 @@ static inline sap_solver *load(int32_t set) {
 
 typedef void scene_check(struct sap_workspace *w, const struct sap_island *island);
 
-/* the check on the scene as it is, with each instruction set */
+/* Calls the check on the scene as it is, with each instruction set. */
 static inline void for_sets(scene_check *check) {
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     sap_solver *solver = load(set);
@@ -148,7 +150,7 @@ static inline void for_sets(scene_check *check) {
   }
 }
 
-/* on a scene that is made for it */
+/* Calls the check on a scene that is made for it. */
 static inline void for_all_sets(uint64_t seed, scene_check *check) {
   make_scene(seed);
   for_sets(check);
@@ -160,7 +162,7 @@ static inline void for_all_sets_with_spin(uint64_t seed, scene_check *check) {
   for_sets(check);
 }
 
-/* scalar of a velocity of the problem, or -1 where its tree takes no part */
+/* Returns the scalar of a velocity of the problem, or -1 where its tree takes no part. */
 static inline int32_t scalar_of(const struct sap_workspace *w, int32_t i) {
   int32_t t = TREES - 1;
   while (scene.first[t] > i) {

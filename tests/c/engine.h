@@ -115,7 +115,7 @@ static inline void find_contacts(struct engine_data *d) {
   d->contacts_full += engine.full;
 }
 
-/* with margins in a copy of the model, or with the model itself */
+/* Lists contacts with the margins of the model, which may be a copy. */
 static inline void collision(const void *model, void *data) {
   const struct engine_model *m = model;
   struct engine_data *d = data;
@@ -171,7 +171,7 @@ static inline void make_rows(const void *model, void *data) {
   ((struct engine_data *)data)->nefc = engine.n_rows;
 }
 
-/* sensors of energy find it */
+/* Counts the calls; sensors of energy find it. */
 static inline void position_sensors(const void *model, void *data) {
   struct engine_data *d = data;
   CHECK(model == engine.model && !d->flg_energypos);
@@ -237,7 +237,7 @@ static inline void slopes(const void *model, void *data, int with_bias) {
   note('d');
 }
 
-/* from the lower geom to the higher one */
+/* Returns the distance, with the segment from the lower geom to the higher one. */
 static inline double geom_distance(const void *model, void *data, int geom1, int geom2, double most,
                                    double *ends) {
   (void)data;
@@ -255,7 +255,7 @@ static inline int is_sparse(const void *model) {
   return 0;
 }
 
-/* a state is qvel, and spec times as long as it seems */
+/* Returns the size of a state, which is qvel, and spec times as long as it seems. */
 static inline int state_size(const void *model, int spec) {
   (void)model, (void)spec;
   if (engine.size_error) {
@@ -374,7 +374,7 @@ struct setting {
   sap_stepper *stepper;
 };
 
-/* joints and geoms of the model of model.h; q is 0 */
+/* Makes the constants for joints and geoms of the model of model.h; q is 0. */
 static inline void make_constants(struct setting *s) {
   static const int parents[BODIES] = {0, 0, 0, 2, 3, 0}, capsule = 3;
   memcpy(s->body_parentid, parents, sizeof parents);
@@ -465,7 +465,7 @@ static inline sap_status open_with_options(struct setting *s, sap_mujoco_world *
   return status == SAP_OK ? sap_mujoco_accept_options(world, error) : status;
 }
 
-/* in memory of the test, as sap_mujoco_open() does it elsewhere */
+/* Opens the world in memory of the test, as sap_mujoco_open() does it elsewhere. */
 static inline void open_world(struct setting *s, sap_mujoco_world *world) {
   sap_error error;
   CHECK_EQUAL(open_with_options(s, world, &error), SAP_OK);

@@ -11,7 +11,8 @@ enum { FRICTION_NV = SCENE_TREES * SCENE_MOST_NV };
 
 /* ---- scenes ---------------------------------------------------------------------------------- */
 
-/* every third velocity of wide trees is moved by no constraint: J and trees as of one group */
+/* Makes every third velocity of wide trees one that no constraint moves. J and trees are those of
+ * one group. */
 static inline void friction_thin(double *J, int32_t n, const int32_t *size, const int32_t *tree_a,
                                  const int32_t *tree_b) {
   for (int32_t i = 0; i < n; ++i) {
@@ -25,7 +26,8 @@ static inline void friction_thin(double *J, int32_t n, const int32_t *size, cons
   }
 }
 
-/* n constraints of each kind, 0 for contacts alone, between trees of which some are reduced */
+/* Makes n constraints of each kind, 0 for contacts alone, between trees of which some are
+ * reduced. */
 static inline void friction_make(int32_t n_trees, int32_t n_contacts, int32_t n, uint64_t *seed) {
   int32_t three[SCENE_CONTACTS];
   make_groups(n_trees, n_contacts, n, seed);
@@ -61,7 +63,8 @@ static inline int64_t friction_first(int32_t t) {
   return first;
 }
 
-/* v_c += J v of one block of rows, or with gamma x += J^T gamma; returns what follows the block */
+/* Adds J v of one block of rows to v_c, or with gamma J^T gamma to x. Returns what follows the
+ * block. */
 static inline const double *friction_block(const double *J, int32_t rows, int32_t t,
                                            const double *v, long double *v_c,
                                            const long double *gamma, long double *x) {
@@ -94,7 +97,7 @@ static inline void friction_contact(struct friction_balance *at, int32_t i, cons
   at->cost += R_n * gamma[2] * gamma[2] / 2 + R_t * share * y_r * (y_r - share * y_r / 2);
 }
 
-/* rows of group g, all of whose impulses go to the sums at once */
+/* Adds the rows of group g, whose impulses go to the sums at once. */
 static inline void friction_group(struct friction_balance *at, int32_t g, const double *v) {
   const sap_constraints *c = &constraints[g];
   const double *J = c->J;
@@ -113,7 +116,7 @@ static inline void friction_group(struct friction_balance *at, int32_t g, const 
   }
 }
 
-/* is any constraint at tree t? */
+/* Returns whether any constraint is at tree t. */
 static inline int friction_touches(int32_t t) {
   int touches = 0;
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
@@ -127,8 +130,8 @@ static inline int friction_touches(int32_t t) {
   return touches;
 }
 
-/* with these bounds (n_contacts), or Coulomb's where it is NULL; norms over the trees that a
- * constraint touches */
+/* Evaluates with these bounds (n_contacts), or Coulomb's where it is NULL. The norms count the
+ * trees that a constraint touches. */
 static inline void friction_evaluate(struct friction_balance *at, const double *v,
                                      const double *bound) {
   memset(at, 0, sizeof *at);
@@ -169,7 +172,7 @@ static inline void friction_evaluate(struct friction_balance *at, const double *
   at->error = at->residual > 0 ? at->residual / fmaxl(at->momentum, at->impulse) : 0;
 }
 
-/* |v - w|_A */
+/* Returns |v - w|_A. */
 static inline double friction_distance(const double *v, const double *w) {
   const double *A = scene.A;
   long double sum = 0;

@@ -8,7 +8,7 @@
 
 enum { GROUPS = 6, MOST_CONSTRAINTS = 12, MOST_ROWS = 6 * MOST_CONSTRAINTS };
 
-/* one group of each kind, a second one of bilaterals, and an empty one */
+/* There is one group of each kind, a second one of bilaterals, and an empty one. */
 static const sap_kind kinds[GROUPS] = {SAP_LIMIT,        SAP_BILATERAL, SAP_CONTROLLER,
                                        SAP_DRY_FRICTION, SAP_BILATERAL, SAP_LIMIT};
 

@@ -20,7 +20,7 @@ struct meeting {
   int32_t n, present, most;
 };
 
-/* a task that others must run too: it waits until all have met, or for ten seconds */
+/* Waits until all threads have met, or for ten seconds: a task that others must run too. */
 static inline void meet(void *context, int32_t task, int32_t thread) {
   struct meeting *meeting = context;
   (void)task;
@@ -38,7 +38,8 @@ static inline void meet(void *context, int32_t task, int32_t thread) {
   }
 }
 
-/* how many run tasks at the same time: the caller and all helpers, if all goes well */
+/* Returns how many threads run tasks at the same time: the caller and all helpers, if all goes
+ * well. */
 static inline int32_t threads_that_meet(struct sap_threads *threads) {
   struct meeting meeting = {.n = 1 + sap_threads_helpers(threads)};
   sap_monitor_init(&meeting.monitor);

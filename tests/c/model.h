@@ -31,7 +31,7 @@ struct model {
   struct sap_model_state state;
 };
 
-/* gives the forest the pattern of D, all of both trees */
+/* Gives the forest the pattern of D, which has all of both trees. */
 static inline void give_slopes(struct model *m) {
   m->forest.nD = ND;
   m->forest.D_rownnz = m->D_rownnz;
@@ -39,7 +39,7 @@ static inline void give_slopes(struct model *m) {
   m->forest.D_colind = m->D_colind;
 }
 
-/* one entry of the engine's list, with fields in an order of their own */
+/* This is one entry of the engine's list, with fields in an order of their own. */
 struct engine_contact {
   int32_t exclude, row;
   double frame[9], pos[3], unused, dist, friction[5], surface_velocity[3];
@@ -162,7 +162,7 @@ static inline void make_list(struct list *l) {
                                       .row = FIELD(row)};
 }
 
-/* adds a contact with `rows` rows at a random place, with a random frame */
+/* Adds a contact with `rows` rows at a random place, with a random frame. */
 static inline struct engine_contact *add_contact(struct list *l, int32_t geom1, int32_t geom2,
                                                  int32_t dim, int32_t rows, uint64_t *seed) {
   struct engine_contact *c = &l->contacts[l->list.count++];
@@ -194,7 +194,7 @@ static inline struct engine_contact *add_contact(struct list *l, int32_t geom1, 
   return c;
 }
 
-/* velocity of the point p of a body, by hand */
+/* Finds the velocity of the point p of a body by hand. */
 static inline void velocity(const struct model *m, int32_t body, const double *p, double *v) {
   const double y[3] = {0, 1, 0};
   v[0] = v[1] = v[2] = 0;

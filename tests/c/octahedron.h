@@ -12,7 +12,7 @@ static inline struct geo_vec random_vec(uint64_t *seed) {
   return (struct geo_vec){x, y, check_random(seed, -1, 1)};
 }
 
-/* a rotation by a random unit quaternion */
+/* Makes a rotation of a random unit quaternion. */
 static inline struct geo_frame random_frame(uint64_t *seed, double reach) {
   double q[4];
   double norm = 0;
@@ -30,7 +30,7 @@ static inline struct geo_frame random_frame(uint64_t *seed, double reach) {
 
 static const struct geo_frame identity = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {0, 0, 0}};
 
-/* an octahedron of eight tetrahedra about its centre */
+/* The octahedron consists of eight tetrahedra about its centre. */
 static const double points[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1};
 static const double pressure[] = {1e5, 0, 0, 0, 0, 0, 0};
 static const int32_t cells[] = {0, 1, 2, 3, 0, 2, 4, 3, 0, 4, 5, 3, 0, 5, 1, 3,

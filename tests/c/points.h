@@ -34,7 +34,7 @@ static inline struct sap_contact points_contact(const struct points *p, int32_t 
                           p->v_hat_t[2 * i + 1], p->v_hat_n[i]);
 }
 
-/* (v_hat - v_c)/R */
+/* Finds (v_hat - v_c)/R. */
 static inline struct sap_contact_state points_state(const struct sap_contact *c,
                                                     const double v_c[3]) {
   return sap_contact_at_impulse(c, (c->v_hat[0] - v_c[0]) * c->inverse_R_t,
@@ -42,7 +42,7 @@ static inline struct sap_contact_state points_state(const struct sap_contact *c,
                                 (c->v_hat[2] - v_c[2]) * c->inverse_R_n);
 }
 
-/* s of every contact is spread up to 0.9, and no contact starts too deep */
+/* Spreads s of every contact up to 0.9; no contact starts too deep. */
 static inline void points_add_barrier(struct points *p, int32_t i, uint64_t *seed) {
   const struct sap_contact c = points_contact(p, i);
   const struct sap_contact_state at = points_state(&c, p->v + 3 * i);
@@ -105,7 +105,7 @@ static inline void points_make(struct points *p, enum sap_law_name law, uint64_t
                              .groups = &p->group};
 }
 
-/* loads the points as one island and evaluates them at v; 0 where that fails */
+/* Loads the points as one island and evaluates them at v. Returns 0 where that fails. */
 static inline int points_load(struct points *p) {
   sap_settings settings = sap_settings_default();
   settings.islands = 0;
@@ -120,7 +120,7 @@ static inline int points_load(struct points *p) {
   return CHECK(isfinite(sap_evaluate(w, p->island, SAP_FRICTION_CONVEX).cost));
 }
 
-/* a bound that shrinks is no bound, one that grows says less */
+/* Returns whether two bounds agree: one that shrinks is no bound, one that grows says less. */
 static inline int points_agree(double found, long double expected, long double tolerance) {
   const int ok = CHECK(fabsl(found - expected) <= tolerance);
   if (!ok) {
@@ -140,7 +140,8 @@ struct points_law {
   double roundings; /* roundings of gamma in the code of the bound itself */
 };
 
-/* the bound of one point against its formula, and against errors of the largest size allowed */
+/* Checks the bound of one point against its formula, and against errors of the largest size
+ * allowed. */
 static inline void points_check_bound_of(const struct points *p, const struct points_law *law,
                                          int32_t i, const double found[3], const double reach[3],
                                          const double errors[2]) {
@@ -165,7 +166,7 @@ static inline void points_check_bound_of(const struct points *p, const struct po
   }
 }
 
-/* with errors as large as those of round-off, larger ones, and none */
+/* Checks bounds with errors as large as those of round-off, larger ones, and none. */
 static inline void points_check_bound(struct points *p, const struct points_law *law) {
   static const double errors[][2] = {
       {30 * DBL_EPSILON, 100 * DBL_EPSILON}, {1e-3, 1e-4}, {0, 100 * DBL_EPSILON}, {0, 0}};

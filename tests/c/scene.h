@@ -76,7 +76,7 @@ static inline sap_parameters scene_parameters(const double *phi0, const double *
   return parameters;
 }
 
-/* room for the outputs of any scene */
+/* This has room for the outputs of any scene. */
 struct scene_outputs {
   double v[SCENE_TREES * SCENE_MOST_NV], gamma[3 * SCENE_CONTACTS], v_c[3 * SCENE_CONTACTS];
   int8_t regions[SCENE_CONTACTS];

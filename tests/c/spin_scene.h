@@ -21,7 +21,7 @@ static inline int32_t width_of(int32_t i) {
          (scene.tree_b[i] < 0 ? 0 : scene.tree_nv[scene.tree_b[i]]);
 }
 
-/* two contacts of three have it, now and then about no axis or one alone */
+/* Gives spin to two contacts of three, now and then about no axis or one alone. */
 static inline void add_spin(uint64_t *seed) {
   double *J = spin_J;
   spin = (sap_spin){0, contact, spin_J, spin_mu};

@@ -18,7 +18,7 @@ static void carve(void *context, struct sap_arena *arena) {
   sap_body_separation_carve(context, arena);
 }
 
-/* a geom that stays, a body of two and one of one; all of them 0.1 m thick */
+/* Makes a geom that stays, a body of two and one of one; all of them are 0.1 m thick. */
 static void make(struct scene *s) {
   const sap_allocator allocator = sap_allocator_or_default(NULL);
   memset(s, 0, sizeof *s);
@@ -67,7 +67,7 @@ static void nothing_is_known_at_first(void) {
   destroy(&s);
 }
 
-/* no point of a geom moves farther than is counted, whichever of the geoms of its body moves */
+/* No point of a geom moves farther than is counted, whichever of the geoms of its body moves. */
 static void points_move_less_than_is_counted(void) {
   uint64_t seed = 3;
   for (int trial = 0; trial < 200; ++trial) {
@@ -112,7 +112,7 @@ static void points_move_less_than_is_counted(void) {
   }
 }
 
-/* the pair of bodies 1 and 2, 0.5 m apart, of which both come nearer */
+/* The bodies 1 and 2 are 0.5 m apart, and both come nearer. */
 static void what_both_have_moved_is_lost(void) {
   struct scene s;
   make(&s);
@@ -144,7 +144,7 @@ static void what_both_have_moved_is_lost(void) {
   destroy(&s);
 }
 
-/* sums that grow too large, and what is no number, forget all */
+/* Sums that grow too large, and those that are no number, forget all. */
 static void far_ways_forget_all(void) {
   const double far[] = {1e3, INFINITY, NAN};
   for (int i = 0; i < 3; ++i) {

@@ -25,7 +25,7 @@ static int is_above(const int32_t *parent, int32_t i, int32_t j) {
   return j == i;
 }
 
-/* A (n, n) of a tree with all entries that it may have, dominated by its diagonal */
+/* Makes A (n, n) of a tree with all entries that it may have, dominated by its diagonal. */
 static void fill(int32_t n, const int32_t *parent, double *A, uint64_t *seed) {
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t j = 0; j < i; ++j) {
@@ -35,8 +35,8 @@ static void fill(int32_t n, const int32_t *parent, double *A, uint64_t *seed) {
   }
 }
 
-/* the tree is found from all of A, and from the entries of each velocity with its parent and its
- * root, whatever those lack */
+/* The tree is found from all of A, and from the entries of each velocity with its parent and its
+ * root, whatever those lack. */
 static void trees_are_found_again(void) {
   uint64_t seed = 1;
   double A[MOST * MOST];
@@ -56,7 +56,7 @@ static void trees_are_found_again(void) {
   }
 }
 
-/* an entry between two branches makes one depend on the other: it is broken, and joins them */
+/* An entry between two branches makes one depend on the other: it breaks it, and joins them. */
 static void entries_between_branches_are_filled_in(void) {
   const int32_t parent[5] = {-1, 0, 0, 1, 2};
   int32_t found[5];
@@ -98,7 +98,8 @@ static void broken_branches_are_refused(void) {
   CHECK_EQUAL(sap_problem_check(&problem, NULL, &error), SAP_OK);
 }
 
-/* S^T S A = 1, S is zero but where i is above j, and that of a whole block is the same */
+/* Checks that S^T S A = 1, that S is zero but where i is above j, and that a whole block has the
+ * same one. */
 static void check_inverse(const struct sap_vector_loops *loops, int32_t n, const int32_t *parent,
                           const double *A) {
   double S[2][MOST * MOST], tolerance = 1e-12 * n;
@@ -128,7 +129,7 @@ static void check_inverse(const struct sap_vector_loops *loops, int32_t n, const
   }
 }
 
-/* A at any scale, whose pivots may be beyond the range in which products of two are taken */
+/* The scale of A is any: its pivots may be beyond the range in which products of two are taken. */
 static void inverses_keep_to_the_branches(void) {
   static const int exponents[] = {0, 505, -505};
   uint64_t seed = 3;
@@ -166,8 +167,8 @@ static void inverses_keep_to_the_branches(void) {
   }
 }
 
-/* a block so wide that strips are of more than 8 rows, where most of it are branches of one: a
- * trunk, and chains that hang on it */
+/* The block is so wide that strips have more than 8 rows. Most of it are chains that hang on one
+ * trunk. */
 static void wide_blocks_have_taller_strips(void) {
   enum { WIDE = 1100 };
   static double A[WIDE * WIDE], S[WIDE * WIDE];
@@ -197,7 +198,7 @@ static void wide_blocks_have_taller_strips(void) {
   CHECK_ALL_CLOSE(b, x, WIDE, 1e-12);
 }
 
-/* products with S, squares of its columns and blocks of rows are those without branches */
+/* Products with S, squares of its columns and blocks of rows are those without branches. */
 static void products_keep_to_the_branches(void) {
   uint64_t seed = 5;
   double A[MOST * MOST], S[MOST * MOST], J[3 * MOST], x[MOST], e[MOST];

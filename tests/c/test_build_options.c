@@ -3,7 +3,7 @@
 #include "linalg/kernels.h"
 #include "sapwood.h"
 
-/* the kernels for a machine without vector extensions are always there */
+/* The kernels for a machine without vector extensions are always there. */
 static void kernel_sets(void) {
   CHECK(sap_kernels_of(0) != NULL);
   CHECK(sap_kernels_best() != NULL);

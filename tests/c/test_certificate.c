@@ -12,7 +12,7 @@ enum { TREES = 7, MOST_NV = 20, CONTACTS = 24, NV = 71 };
 
 static const int32_t sizes[TREES] = {6, 3, 20, 12, 9, 15, 6};
 
-/* blocks: dense or diagonal; of wide trees the contacts move some velocities or all */
+/* Blocks are dense or diagonal. The contacts move some velocities of wide trees, or all. */
 static const int is_diagonal[TREES] = {0, 1, 0, 1, 0, 1, 1};
 static const int is_reduced[TREES] = {0, 0, 1, 1, 0, 0, 0};
 
@@ -26,7 +26,7 @@ struct scene {
 
 static struct scene scene;
 
-/* A = B B^T + I, or its diagonal */
+/* Makes A = B B^T + I, or its diagonal. */
 static void make_mass(int32_t n, int diagonal, double *A, uint64_t *seed) {
   double B[MOST_NV * MOST_NV];
   for (int32_t i = 0; i < n * n; ++i) {
@@ -147,7 +147,7 @@ static void add_tree(const struct sap_workspace *w, int32_t node, const double *
   add_norms(n, scene.block[t], g, e, norms);
 }
 
-/* |D error| with what is known before the trees are looked at */
+/* Returns |D error| with what is known before the trees are looked at. */
 static long double scaled_error(const struct sap_workspace *w, const struct sap_island *island,
                                 const double *impulse_error) {
   long double sum = 0;
@@ -181,7 +181,8 @@ static void check_island(struct sap_workspace *w, const struct sap_island *islan
   }
 }
 
-/* both norms, and that of the errors alone, which are far below the gradient elsewhere */
+/* Both norms are compared, and that of the errors alone, which are far below the gradient
+ * elsewhere. */
 static void bound_is_its_formula(void) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     make_scene(seed);
@@ -201,7 +202,7 @@ static void bound_is_its_formula(void) {
   }
 }
 
-/* |x - y|_A */
+/* Returns |x - y|_A. */
 static double distance(const double *x, const double *y) {
   double sum = 0;
   for (int32_t t = 0; t < TREES; ++t) {
@@ -213,7 +214,7 @@ static double distance(const double *x, const double *y) {
   return sqrt(fmax(sum, 0));
 }
 
-/* the bounds of rough solutions hold, and say little more than they must */
+/* The bounds of rough solutions hold, and say little more than they must. */
 static void bounds_hold_for_rough_solutions(void) {
   make_scene(3);
   double v[2][NV], gamma[3 * CONTACTS], cost = 0, error = 0;

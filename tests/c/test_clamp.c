@@ -172,8 +172,8 @@ static void impulse(const struct points *p, int32_t i, const double v_c[3], doub
   }
 }
 
-/* the further of clamp(y + e) and clamp(y - e) from gamma, where y is known to e: to the errors of
- * v_c, and its own roundings */
+/* Returns how far clamp(y + e) or clamp(y - e) is from gamma, where e covers the errors of v_c and
+ * of y itself. */
 static void bound(const struct points *p, int32_t i, const double gamma[3], const double reach[3],
                   double velocity_error, double impulse_error, long double bound[3]) {
   for (int32_t r = 0, row = 3 * i; r < 3; ++r, ++row) {
@@ -192,7 +192,7 @@ static void bound_is_its_formula_and_holds(void) {
   points_check_bound(&points, &law);
 }
 
-/* |g| times the distance of gamma from its bounds, or from 0 */
+/* Returns |g| times the distance of gamma from its bounds, or from 0. */
 static long double term(const struct points *p, int32_t i, const double v_c[3],
                         const double gamma[3]) {
   long double sum = 0;

@@ -22,7 +22,7 @@ static void random_velocity(uint64_t *seed, double v_c[3]) {
   }
 }
 
-/* G (3, 3) */
+/* Finds G (3, 3). */
 static void full_hessian(const struct sap_contact *c, const struct sap_contact_state *at,
                          double G[9]) {
   double g[SAP_G_ENTRIES];
@@ -124,7 +124,7 @@ static void cost_difference_is_the_difference_of_costs(void) {
   }
 }
 
-/* a tiny move: the plain difference of costs would be all round-off */
+/* The move is so tiny that the plain difference of costs would be all round-off. */
 static void cost_difference_does_not_cancel(void) {
   uint64_t seed = 24;
   for (int trial = 0; trial < 1000; ++trial) {

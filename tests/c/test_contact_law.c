@@ -10,8 +10,8 @@ static void impulse(const struct points *p, int32_t i, const double v_c[3], doub
   sap_contact_impulse(&c, &at, gamma);
 }
 
-/* |dgamma|_R <= |dy|_R, so |dgamma_r| <= |dy|_R/sqrt(R_r); y has the errors of v_c, and four
- * roundings of its own */
+/* As |dgamma|_R <= |dy|_R, |dgamma_r| <= |dy|_R/sqrt(R_r). y has the errors of v_c and four
+ * roundings of its own. */
 static void bound(const struct points *p, int32_t i, const double gamma[3], const double reach[3],
                   double velocity_error, double impulse_error, long double bound[3]) {
   const struct sap_contact c = points_contact(p, i);
@@ -32,7 +32,7 @@ static void bound_is_its_formula_and_holds(void) {
   points_check_bound(&points, &law);
 }
 
-/* |g . gamma|, g = v_c - v_hat + R gamma */
+/* Returns |g . gamma| with g = v_c - v_hat + R gamma. */
 static long double term(const struct points *p, int32_t i, const double v_c[3],
                         const double gamma[3]) {
   const struct sap_contact c = points_contact(p, i);

@@ -4,7 +4,7 @@
 #include "counter.h"
 #include "step/contact_log.h"
 
-/* tells n more, numbered on from those that are there; 0 where there is no room */
+/* Tells n more contacts, numbered on from those that are there. Returns 0 without room. */
 static int tell(struct sap_contact_log *log, int64_t n) {
   sap_contact_record *room = sap_contact_log_room(log, n);
   for (int64_t i = 0; room && i < n; ++i) {

@@ -70,7 +70,7 @@ static void dual_is_the_linearized_law_in_the_cone(void) {
   }
 }
 
-/* no step: w = t and gamma_n' = gamma_n where a contact slides, and G is the law's */
+/* Without a step w = t and gamma_n' = gamma_n where a contact slides, and G is the law's. */
 static void own_dual_changes_nothing(void) {
   uint64_t seed = 62;
   int slides = 0;
@@ -99,8 +99,7 @@ static void own_dual_changes_nothing(void) {
   CHECK(slides > MOST / 4);
 }
 
-/* whatever the step, G is positive semidefinite and no stiffer than stiction plus the law's own
- * part */
+/* For any step, G is positive semidefinite and no stiffer than stiction plus the law's own part. */
 static void blended_curvature_is_bounded(void) {
   uint64_t seed = 63;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {

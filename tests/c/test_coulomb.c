@@ -48,8 +48,8 @@ static sap_status solve(const sap_settings *settings, const double *v_guess,
 
 /* ---- what is found --------------------------------------------------------------------------- */
 
-/* 0 <= gamma_n perp R_n gamma_n + v_n - v_hat_n >= 0; |gamma_t| <= mu gamma_n; and where friction
- * is as large as it may be the slip v_t - v_hat_t + R_t gamma_t is opposite to it, else 0 */
+/* Checks the normal law, the cone, and that slip v_t - v_hat_t + R_t gamma_t is opposite to
+ * friction of the largest size, else 0. */
 static void check_contact(int32_t i, int32_t *slides) {
   const double *gamma = outputs.gamma + 3 * (int64_t)i;
   const long double *v_c = at.v_c + 3 * (int64_t)i;
@@ -111,7 +111,7 @@ static void without_friction_it_is_the_convex_solution(void) {
   }
 }
 
-/* v minimises the convex cost with its final bounds, up to the proved error. */
+/* The velocity v minimises the convex cost with its final bounds, up to the proved error. */
 static void the_certificate_is_of_the_bounds_it_ended_with(void) {
   static double bound[SCENE_CONTACTS];
   sap_solution solution, held;
@@ -215,7 +215,7 @@ static void units_do_not_matter(void) {
   }
 }
 
-/* memory that was never written has bytes of its own */
+/* Memory that was never written has these bytes. */
 static unsigned char fill;
 
 static void *allocate_filled(size_t bytes, void *context) {
@@ -427,8 +427,7 @@ static void interrupted_solves_leave_the_solver_whole(void) {
   CHECK(interrupted > 10);
 }
 
-/* numbers that overflow somewhere: an outcome that says so, an error, or a result of finite numbers
- */
+/* Numbers that overflow give an outcome that says so, an error, or a result of finite numbers. */
 static void overflow_is_an_outcome(void) {
   static const double sizes[] = {1e80, 1e155, 1e200, 1e300, DBL_MAX};
   double *const arrays[] = {scene.v_star, scene.v_hat_n, scene.v_hat_t, scene.mu,

@@ -20,8 +20,8 @@ struct arrays {
   sap_solution solution;
 };
 
-/* rows of one tree, some of one velocity, or of two where trees are joined; none of them on the
- * last tree; limits start near enough to act */
+/* Makes rows of one tree, of one velocity, or of two trees that are joined, none on the last tree.
+ * Limits start near enough to act. */
 static void make_with(int joins, int32_t n_trees, int32_t n, uint64_t *seed) {
   make_groups(n_trees, 0, n, seed);
   for (int32_t g = 0; g < GROUPS; ++g) {
@@ -81,7 +81,7 @@ static sap_solver *solver_of(sap_friction friction, int supernodal, double toler
   return solver;
 }
 
-/* |v - w|_A */
+/* Returns |v - w|_A. */
 static double distance(const double *v, const double *w) {
   const double *A = scene.problem.A;
   double sum = 0;

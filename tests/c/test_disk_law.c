@@ -133,7 +133,7 @@ static void check_law(const struct sap_law_loops *loops, sap_friction friction, 
 
 static void law_is_its_formulas(void) { for_all_sets(check_law); }
 
-/* G + U is the derivative of -gamma, bounds that follow v_n included */
+/* The matrix G + U is the derivative of -gamma, bounds that follow v_n included. */
 static void check_derivative(const struct sap_law_loops *loops, sap_friction friction,
                              double soft) {
   uint64_t seed = 92;
@@ -407,7 +407,7 @@ static void bound_holds(void) {
   }
 }
 
-/* |g_n gamma_n| + |g_t . gamma_t + b |g_t||, g = v_c - v_hat + R gamma */
+/* The sum is |g_n gamma_n| + |g_t . gamma_t + b |g_t|| with g = v_c - v_hat + R gamma. */
 static void complementarity_adds_magnitudes(void) {
   uint64_t seed = 98;
   const struct sap_law_loops *loops = sap_laws[SAP_LAW_DISK]->loops[0];

@@ -1,30 +1,23 @@
 /* Tests gathering from the model of model.h. */
-#include "model.h"
+#include "gathering.h"
 #include "step/contacts/material.h"
 #include "step/scatter.h"
 #include "problem/problem_check.h"
 
 /* The branches of a problem follow the pattern of M, and of D if there is any. */
-static void check_branches(const struct sap_gather *g, const int32_t *parent) {
-  CHECK(memcmp(g->problem.parent, parent, NV * sizeof *parent) == 0);
+static void check_branches(const int32_t *parent) {
+  CHECK(memcmp(g.problem.parent, parent, NV * sizeof *parent) == 0);
 }
 
 static void mass_and_free_motion(void) {
-  uint64_t seed = 1;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
   sap_error error;
-  make_model(&m, &seed);
-  make_list(&l);
+  begin(1);
   const double c[3] = {0.5, 0.25, 2.0};
   memcpy(m.damping + 4 * SAP_DAMPING_TERMS, c, sizeof c);
   REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-  CHECK_EQUAL(g.fault, SAP_FAULT_NONE);
+  REQUIRE(gather(SAP_CONE_ELLIPTIC));
   CHECK_EQUAL(g.problem.n_contacts, 0);
-  check_branches(&g, (const int32_t[]){-1, -1, -1, -1, 0});
+  check_branches((const int32_t[]){-1, -1, -1, -1, 0});
 
   /* slope of (c0 + c1 |v| + c2 v^2) v */
   const double v = m.qvel[4], slope = c[0] + 2 * c[1] * fabs(v) + 3 * c[2] * v * v;
@@ -40,28 +33,27 @@ static void mass_and_free_motion(void) {
   sap_gather_release(&g);
 }
 
-static void fill_slopes(struct model *m, double from, double to, uint64_t *seed) {
+/* Begins with a model with slopes, and damping of one joint, which D has. */
+static void begin_damped(uint64_t first) {
+  begin(first);
+  give_slopes(&m);
+  m.damping[4 * SAP_DAMPING_TERMS] = 7.0;
+  REQUIRE(sap_forest_check(&m.forest, NULL) == SAP_OK);
+  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+}
+
+static void fill_slopes(void) {
   for (int i = 0; i < ND; ++i) {
-    m->qDeriv[i] = check_random(seed, from, to);
+    m.qDeriv[i] = check_random(&seed, -9, 9);
   }
 }
 
-/* A = M - dt sym(D) and A a* = f, whatever an earlier step left in A */
+/* The forces give A = M - dt sym(D) and A a* = f, whatever an earlier step left in A. */
 static void smooth_forces_are_implicit(void) {
-  uint64_t seed = 10;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
-  give_slopes(&m);
-  m.damping[4 * SAP_DAMPING_TERMS] = 7.0; /* D has it */
-  REQUIRE(sap_forest_check(&m.forest, NULL) == SAP_OK);
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
+  begin_damped(10);
   for (int step = 0; step < 3; ++step) {
-    fill_slopes(&m, -9.0, 9.0, &seed);
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-    REQUIRE(g.fault == SAP_FAULT_NONE);
+    fill_slopes();
+    REQUIRE(run(SAP_CONE_ELLIPTIC) && g.fault == SAP_FAULT_NONE);
     const double *D = m.qDeriv, *E = D + 9, *f = m.qfrc_smooth;
     const double M[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2}, N[4] = {5, 1, 1, 3};
     double A[13];
@@ -83,44 +75,30 @@ static void smooth_forces_are_implicit(void) {
     }
   }
 
-  check_branches(&g, (const int32_t[]){-1, 0, 1, -1, 0});
+  check_branches((const int32_t[]){-1, 0, 1, -1, 0});
 
   /* without any force that depends on the velocity the engine's a* is taken */
   memset(m.qDeriv, 0, sizeof(double) * 9);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+  REQUIRE(run(SAP_CONE_ELLIPTIC));
   const double mass[9] = {2, 0, 0, 0, 2, 0, 0, 0, 2};
   CHECK_ALL_CLOSE(g.problem.A, mass, 9, 0.0);
   CHECK_ALL_CLOSE(g.free_motion.a_star, m.qacc_smooth, 3, 0.0);
   sap_gather_release(&g);
 }
 
-/* Makes a model with slopes, and damping of one joint, in a gather. */
-static void make_damped(struct model *m, struct list *l, struct sap_gather *g, uint64_t *seed) {
-  make_model(m, seed);
-  make_list(l);
-  give_slopes(m);
-  m->damping[4 * SAP_DAMPING_TERMS] = 7.0;
-  REQUIRE(sap_gather_create(g, &m->forest, NULL, NULL) == SAP_OK);
-}
-
-/* slopes with which A is not positive definite in the first tree, and in the second by damping
- * alone */
-static void drive_on(struct model *m) {
-  m->qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0: the engine's a* */
-  m->qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
+/* Sets slopes with which A is not positive definite in the first tree, and in the second by damping
+ * alone. */
+static void drive_on(void) {
+  m.qDeriv[4] = 250.0;  /* 2 - 0.01 250 < 0: the engine's a* */
+  m.qDeriv[12] = 400.0; /* 3 - 0.01 400 < 0: damping alone */
 }
 
 /* If A would not be positive definite, a tree keeps only the damping of its joints. */
 static void forces_that_drive_motion_on_are_explicit(void) {
-  uint64_t seed = 11;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_damped(&m, &l, &g, &seed);
-  fill_slopes(&m, -9.0, 9.0, &seed);
-  drive_on(&m);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-  REQUIRE(g.fault == SAP_FAULT_NONE);
+  begin_damped(11);
+  fill_slopes();
+  drive_on();
+  REQUIRE(run(SAP_CONE_ELLIPTIC) && g.fault == SAP_FAULT_NONE);
   const double A[13] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3.07};
   CHECK_ALL_CLOSE(g.problem.A, A, 13, 1e-15);
   CHECK_ALL_CLOSE(g.free_motion.a_star, m.qacc_smooth, 3, 0.0);
@@ -129,49 +107,40 @@ static void forces_that_drive_motion_on_are_explicit(void) {
   sap_gather_release(&g);
 }
 
-/* S of a problem with the factors that the gather knows, and of A alone: the same bits */
-static void check_factors(const struct sap_gather *g, const int *known) {
-  sap_problem plain = g->problem;
+/* Checks that S of a problem with the factors that the gather knows has the bits of that of A
+ * alone. */
+static void check_factors(const int *known) {
+  sap_problem plain = g.problem;
   double S[2][13];
   uint64_t strips[NV];
   plain.A_inverse_factor = NULL;
-  for (int t = 0; t < g->forest->n_trees; ++t) {
-    CHECK_EQUAL(g->problem.A_inverse_factor[t] != NULL, known[t]);
+  for (int t = 0; t < g.forest->n_trees; ++t) {
+    CHECK_EQUAL(g.problem.A_inverse_factor[t] != NULL, known[t]);
   }
-  REQUIRE(sap_invert_mass(&g->problem, 0, g->forest->n_trees, NULL, S[0], strips, NULL, NULL) ==
+  REQUIRE(sap_invert_mass(&g.problem, 0, g.forest->n_trees, NULL, S[0], strips, NULL, NULL) ==
           SAP_OK);
-  REQUIRE(sap_invert_mass(&plain, 0, g->forest->n_trees, NULL, S[1], strips, NULL, NULL) == SAP_OK);
+  REQUIRE(sap_invert_mass(&plain, 0, g.forest->n_trees, NULL, S[1], strips, NULL, NULL) == SAP_OK);
   CHECK(memcmp(S[0], S[1], sizeof S[0]) == 0);
 }
 
-/* the factors that the free motion took are of the A of this step, and of no tree that took none */
+/* The factors of the free motion are those of this A; a tree that took none has none. */
 static void factors_are_known(void) {
-  uint64_t seed = 12;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_damped(&m, &l, &g, &seed);
+  begin_damped(12);
   for (int trial = 0; trial < 20; ++trial) {
-    fill_slopes(&m, -9.0, 9.0, &seed);
+    fill_slopes();
     if (trial % 2 == 1) {
-      drive_on(&m);
+      drive_on();
     }
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-    REQUIRE(g.fault == SAP_FAULT_NONE);
-    check_factors(&g, (const int[]){trial % 2 == 0, 1});
+    REQUIRE(run(SAP_CONE_ELLIPTIC) && g.fault == SAP_FAULT_NONE);
+    check_factors((const int[]){trial % 2 == 0, 1});
   }
   sap_gather_release(&g);
 }
 
 /* Contacts of every kind have the right trees, Jacobians and materials. */
 static void contacts_of_every_kind(void) {
-  uint64_t seed = 2;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
   sap_error error;
-  make_model(&m, &seed);
-  make_list(&l);
+  begin(2);
   add_contact(&l, 0, 1, 3, 3, &seed);                         /* world, mass */
   add_contact(&l, 2, 5, 3, 3, &seed);                         /* pendulum, static body */
   add_contact(&l, 0, 1, 3, 0, &seed)->exclude = 1;            /* in the gap */
@@ -182,9 +151,7 @@ static void contacts_of_every_kind(void) {
   add_contact(&l, 0, 5, 3, 3, &seed); /* nothing moves */
   struct engine_contact *still = add_contact(&l, 2, 0, 3, 3, &seed);
   memcpy(still->pos, m.q1, sizeof still->pos); /* on the only axis */
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-  REQUIRE(g.fault == SAP_FAULT_NONE);
+  REQUIRE(gather(SAP_CONE_ELLIPTIC));
   REQUIRE(sap_regularize(&g.problem, &g.parameters, g.R_t, g.R_n, g.v_hat_n, NULL, &error) ==
           SAP_OK);
 
@@ -246,43 +213,30 @@ static void contacts_of_every_kind(void) {
 /* An open contact dissipates within the given time at most, a touching one within its own. */
 static void open_contacts_have_a_short_damper(void) {
   static const double dist[3] = {0.001, 0.0, -0.001}, most[3] = {0.0025, 0.02, INFINITY};
-  uint64_t seed = 8;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
+  begin(8);
   for (int i = 0; i < 3; ++i) {
     add_contact(&l, 0, 1, 3, 3, &seed)->dist = dist[i];
   }
   REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
   for (int trial = 0; trial < 3; ++trial) {
     g.open_tau_d = most[trial];
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-    REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 3);
+    REQUIRE(run(SAP_CONE_ELLIPTIC) && g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 3);
     const double tau_d[3] = {fmin(0.01, most[trial]), 0.01, 0.01};
     CHECK_ALL_CLOSE(g.tau_d, tau_d, 3, 0.0);
   }
   sap_gather_release(&g);
 }
 
-/* a contact that moves nothing is left out, and those behind it keep their bodies */
+/* A contact that moves nothing is left out, and those behind it keep their bodies. */
 static void contacts_behind_one_left_out(void) {
-  uint64_t seed = 7;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
+  begin(7);
   add_contact(&l, 0, 1, 3, 3, &seed); /* world, mass */
   struct engine_contact *still = add_contact(&l, 2, 0, 3, 3, &seed);
   memcpy(still->pos, m.q1, sizeof still->pos); /* on the only axis */
   add_contact(&l, 1, 4, 3, 3, &seed);          /* mass, pendulum */
   add_contact(&l, 4, 0, 3, 3, &seed);          /* pendulum, world */
   add_contact(&l, 3, 1, 3, 3, &seed);          /* pendulum, mass */
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 4);
+  REQUIRE(gather(SAP_CONE_ELLIPTIC) && g.problem.n_contacts == 4);
   const int32_t index[4] = {0, 2, 3, 4}, tree_a[4] = {0, 0, 1, 1}, tree_b[4] = {-1, 1, -1, 0};
   for (int32_t i = 0; i < 4; ++i) {
     CHECK_EQUAL(g.contacts[i].index, index[i]);
@@ -293,20 +247,13 @@ static void contacts_behind_one_left_out(void) {
   sap_gather_release(&g);
 }
 
-/* J^T f of contacts of one tree, of two, and of one again */
+/* The forces are J^T f of contacts of one tree, of two, and of one again. */
 static void forces_of_runs(void) {
-  uint64_t seed = 5;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
+  begin(5);
   for (int i = 0; i < 5; ++i) {
     add_contact(&l, i == 2, i == 2 ? 4 : 1 + 3 * (i == 4), 1, 1, &seed);
   }
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 5);
+  REQUIRE(gather(SAP_CONE_ELLIPTIC) && g.problem.n_contacts == 5);
   double qacc[NV], force[NV], rows[5], expected[NV] = {0};
   const double *J = g.problem.J;
   memset(g.v, 0, sizeof qacc);
@@ -330,21 +277,13 @@ static void forces_of_runs(void) {
 
 /* Both cones write the forces of the solution, and J^T f. */
 static void forces_of_either_cone(void) {
-  uint64_t seed = 3;
   for (int cone = SAP_CONE_ELLIPTIC; cone <= SAP_CONE_PYRAMIDAL; ++cone) {
-    struct model m;
-    struct list l;
-    struct sap_gather g;
-    make_model(&m, &seed);
-    make_list(&l);
+    begin(3);
     const int32_t full = cone == SAP_CONE_ELLIPTIC ? 3 : 4;
     add_contact(&l, 0, 5, 3, full, &seed); /* nothing moves: its rows become 0 */
     add_contact(&l, 1, 4, 3, full, &seed);
     add_contact(&l, 0, 1, 1, 1, &seed);
-    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, (enum sap_cone)cone, &parameters) ==
-            SAP_OK);
-    REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 2);
+    REQUIRE(gather((enum sap_cone)cone) && g.problem.n_contacts == 2);
     for (int i = 0; i < 6; ++i) {
       g.gamma[i] = check_random(&seed, -1, 1);
     }
@@ -397,43 +336,35 @@ static void forces_of_either_cone(void) {
   }
 }
 
-/* Every fault has a name, and leaves a problem without contacts. */
+/* Gathers two contacts after a change, of the second one, c, or of the model. Checks the fault, and
+ * that the problem has no contacts then. */
+#define FAULT(change, code, at)                                      \
+  do {                                                               \
+    begin(4);                                                        \
+    add_contact(&l, 0, 1, 3, 3, &seed);                              \
+    c = add_contact(&l, 1, 2, 3, 3, &seed);                          \
+    m.damping[4 * SAP_DAMPING_TERMS] = 1.0;                          \
+    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK); \
+    change;                                                          \
+    REQUIRE(run(SAP_CONE_ELLIPTIC));                                 \
+    CHECK_EQUAL(g.fault, code);                                      \
+    CHECK_EQUAL(g.fault_index, at);                                  \
+    CHECK(g.problem.n_contacts == 0 && g.nJ == 0);                   \
+    sap_gather_release(&g);                                          \
+  } while (0)
+
 static void faults(void) {
-  static const enum sap_fault expected[] = {
-      SAP_FAULT_OVERFLOW, SAP_FAULT_DIMENSION, SAP_FAULT_GEOM,  SAP_FAULT_GEOM,
-      SAP_FAULT_ROWS,     SAP_FAULT_ROWS,      SAP_FAULT_FORCE, SAP_FAULT_MASS,
-      SAP_FAULT_CONTACT,  SAP_FAULT_CONTACT};
-  static const int64_t where[] = {1, 1, 1, 1, 1, -1, 2, 1, 1, 1};
-  uint64_t seed = 4;
-  for (size_t kind = 0; kind < CHECK_COUNT(expected); ++kind) {
-    struct model m;
-    struct list l;
-    struct sap_gather g;
-    make_model(&m, &seed);
-    make_list(&l);
-    add_contact(&l, 0, 1, 3, 3, &seed);
-    struct engine_contact *c = add_contact(&l, 1, 2, 3, 3, &seed);
-    m.damping[4 * SAP_DAMPING_TERMS] = 1.0;
-    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-    switch (kind) {
-      case 0: c->row = -1; break;
-      case 1: c->dim = 2; break;
-      case 2: c->geom[0] = -1; break;
-      case 3: c->geom[1] = GEOMS; break;
-      case 4: c->row = 4; break;
-      case 5: l.list.n_rows += 2; break;
-      case 6: m.qacc_smooth[2] = INFINITY; break;
-      case 7: m.M[3] = -5.0; break;
-      case 8: c->pos[1] = NAN; break;
-      default: c->frame[8] = INFINITY; break;
-    }
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-    CHECK_EQUAL(g.fault, expected[kind]);
-    CHECK_EQUAL(g.fault_index, where[kind]);
-    CHECK_EQUAL(g.problem.n_contacts, 0);
-    CHECK_EQUAL(g.nJ, 0);
-    sap_gather_release(&g);
-  }
+  struct engine_contact *c;
+  FAULT(c->row = -1, SAP_FAULT_OVERFLOW, 1);
+  FAULT(c->dim = 2, SAP_FAULT_DIMENSION, 1);
+  FAULT(c->geom[0] = -1, SAP_FAULT_GEOM, 1);
+  FAULT(c->geom[1] = GEOMS, SAP_FAULT_GEOM, 1);
+  FAULT(c->row = 4, SAP_FAULT_ROWS, 1);
+  FAULT(l.list.n_rows += 2, SAP_FAULT_ROWS, -1);
+  FAULT(m.qacc_smooth[2] = INFINITY, SAP_FAULT_FORCE, 2);
+  FAULT(m.M[3] = -5.0, SAP_FAULT_MASS, 1);
+  FAULT(c->pos[1] = NAN, SAP_FAULT_CONTACT, 1);
+  FAULT(c->frame[8] = INFINITY, SAP_FAULT_CONTACT, 1);
 }
 
 /* A contact has the engine's coefficient unless a material on either side gives one. */
@@ -451,21 +382,14 @@ static void friction_of_either_source(void) {
                {{1, 4}, 3, {0.77, 0.77}, 0.77},         /* a pair that is listed, one side given */
                {{1, 0}, 3, {NAN, NAN}, 2 * 0.5 / 1.5}}; /* not read */
   const int8_t given[GEOMS] = {0, 1, 0, 0, 0, 0};
-  uint64_t seed = 14;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_model(&m, &seed);
-  make_list(&l);
+  begin(14);
   m.forest.friction_given = given;
   for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
     const int32_t *geom = cases[i].geom, dim = cases[i].dim;
     memcpy(add_contact(&l, geom[0], geom[1], dim, dim, &seed)->friction, cases[i].engine,
            sizeof cases[i].engine);
   }
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == (int32_t)CHECK_COUNT(cases));
+  REQUIRE(gather(SAP_CONE_ELLIPTIC) && g.problem.n_contacts == (int32_t)CHECK_COUNT(cases));
   for (size_t i = 0; i < CHECK_COUNT(cases); ++i) {
     CHECK_CLOSE(g.problem.mu[i], cases[i].mu, 1e-15);
   }
@@ -474,74 +398,61 @@ static void friction_of_either_source(void) {
   static const double wrong[][2] = {{NAN, NAN}, {-0.5, 0.5}, {INFINITY, INFINITY}};
   for (size_t i = 0; i < CHECK_COUNT(wrong); ++i) {
     memcpy(l.contacts[3].friction, wrong[i], sizeof wrong[i]);
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
+    REQUIRE(run(SAP_CONE_ELLIPTIC));
     CHECK_EQUAL(g.fault, SAP_FAULT_CONTACT);
     CHECK_EQUAL(g.fault_index, 3);
   }
   sap_gather_release(&g);
 }
 
-/* every array of a forest with one wrong entry is refused by its name */
+#define WRONG(change, name)                                                 \
+  do {                                                                      \
+    sap_error error = {0};                                                  \
+    begin(5);                                                               \
+    give_slopes(&m);                                                        \
+    REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);                 \
+    change;                                                                 \
+    CHECK_EQUAL(sap_forest_check(&m.forest, &error), SAP_INVALID_ARGUMENT); \
+    CHECK_STRING(error.argument, name);                                     \
+    CHECK(error.index >= 0);                                                \
+  } while (0)
+
+/* Every array of a forest with one wrong entry is refused by its name. */
 static void wrong_forests(void) {
-  static const char *const names[] = {
-      "tree_dofadr", "tree_dofnum", "tree_dofnum", "dof_parentid",   "dof_parentid",
-      "damping",     "M_rowadr",    "M_rownnz",    "M_rownnz",       "M_colind",
-      "M_colind",    "body_weldid", "body_rootid", "body_dofadr",    "body_dofnum",
-      "body_treeid", "geom_bodyid", "stiffness",   "stiffness",      "dissipation_time",
-      "friction",    "barrier",     "delta",       "barrier_lambda", "D_rowadr",
-      "D_rowadr",    "D_rownnz",    "D_rownnz",    "D_colind",       "D_colind",
-      "pair_key"};
-  uint64_t seed = 5;
-  for (size_t kind = 0; kind < CHECK_COUNT(names); ++kind) {
-    struct model m;
-    sap_error error = {0};
-    make_model(&m, &seed);
-    give_slopes(&m);
-    REQUIRE(sap_forest_check(&m.forest, &error) == SAP_OK);
-    int64_t keys[2] = {7, 7};
-    switch (kind) {
-      case 0: m.tree_dofadr[1] = 2; break;
-      case 1: m.tree_dofnum[1] = 3; break;
-      case 2: m.tree_dofnum[0] = 0; break;
-      case 3: m.dof_parentid[4] = 4; break;
-      case 4: m.dof_parentid[4] = 2; break;
-      case 5: m.damping[7] = NAN; break;
-      case 6: m.M_rowadr[0] = -1; break;
-      case 7: m.M_rownnz[4] = 3; break;
-      case 8: m.M_rownnz[2] = 0; break;
-      case 9: m.M_colind[4] = 2; break;
-      case 10: m.M_colind[0] = 1; break;
-      case 11: m.body_weldid[2] = BODIES; break;
-      case 12: m.body_rootid[3] = -1; break;
-      case 13: m.body_dofadr[2] = 2; break;
-      case 14: m.body_dofnum[1] = -1; break;
-      case 15: m.body_treeid[1] = 2; break;
-      case 16: m.geom_bodyid[5] = -1; break;
-      case 17: m.stiffness[1] = 0; break;
-      case 18: m.stiffness[1] = NAN; break;
-      case 19: m.dissipation_time[2] = INFINITY; break;
-      case 20: m.friction[0] = -1; break;
-      case 21: m.barrier[3] = 3; break;
-      case 22: m.delta[1] = 0; break;
-      case 23: m.barrier_lambda[2] = NAN; break;
-      case 24: m.D_rowadr[2] = -1; break;
-      case 25: m.D_rowadr[1] = ND + 1; break;
-      case 26: m.D_rownnz[3] = -1; break;
-      case 27: m.D_rownnz[4] = 3; break;
-      case 28: m.D_colind[2] = 3; break;
-      case 29: m.D_colind[9] = 2; break;
-      default:
-        m.forest.n_pairs = 2;
-        m.forest.pair_key = keys;
-        break;
-    }
-    CHECK_EQUAL(sap_forest_check(&m.forest, &error), SAP_INVALID_ARGUMENT);
-    CHECK_STRING(error.argument, names[kind]);
-    CHECK(error.index >= 0);
-  }
-  struct model m;
+  WRONG(m.tree_dofadr[1] = 2, "tree_dofadr");
+  WRONG(m.tree_dofnum[1] = 3, "tree_dofnum");
+  WRONG(m.tree_dofnum[0] = 0, "tree_dofnum");
+  WRONG(m.dof_parentid[4] = 4, "dof_parentid");
+  WRONG(m.dof_parentid[4] = 2, "dof_parentid");
+  WRONG(m.damping[7] = NAN, "damping");
+  WRONG(m.M_rowadr[0] = -1, "M_rowadr");
+  WRONG(m.M_rownnz[4] = 3, "M_rownnz");
+  WRONG(m.M_rownnz[2] = 0, "M_rownnz");
+  WRONG(m.M_colind[4] = 2, "M_colind");
+  WRONG(m.M_colind[0] = 1, "M_colind");
+  WRONG(m.body_weldid[2] = BODIES, "body_weldid");
+  WRONG(m.body_rootid[3] = -1, "body_rootid");
+  WRONG(m.body_dofadr[2] = 2, "body_dofadr");
+  WRONG(m.body_dofnum[1] = -1, "body_dofnum");
+  WRONG(m.body_treeid[1] = 2, "body_treeid");
+  WRONG(m.geom_bodyid[5] = -1, "geom_bodyid");
+  WRONG(m.stiffness[1] = 0, "stiffness");
+  WRONG(m.stiffness[1] = NAN, "stiffness");
+  WRONG(m.dissipation_time[2] = INFINITY, "dissipation_time");
+  WRONG(m.friction[0] = -1, "friction");
+  WRONG(m.barrier[3] = 3, "barrier");
+  WRONG(m.delta[1] = 0, "delta");
+  WRONG(m.barrier_lambda[2] = NAN, "barrier_lambda");
+  WRONG(m.D_rowadr[2] = -1, "D_rowadr");
+  WRONG(m.D_rowadr[1] = ND + 1, "D_rowadr");
+  WRONG(m.D_rownnz[3] = -1, "D_rownnz");
+  WRONG(m.D_rownnz[4] = 3, "D_rownnz");
+  WRONG(m.D_colind[2] = 3, "D_colind");
+  WRONG(m.D_colind[9] = 2, "D_colind");
+  int64_t keys[2] = {7, 7};
+  WRONG((m.forest.n_pairs = 2, m.forest.pair_key = keys), "pair_key");
   sap_error error = {0};
-  make_model(&m, &seed);
+  begin(5);
   m.forest.n_trees = 1;
   CHECK_EQUAL(sap_forest_check(&m.forest, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "tree_dofnum");
@@ -561,9 +472,7 @@ static void arrays_that_are_missing_are_named(void) {
       MEMBER(geom_bodyid), MEMBER(stiffness),   MEMBER(dissipation_time), MEMBER(friction),
       MEMBER(pair_key),    MEMBER(delta),       MEMBER(barrier_lambda),   MEMBER(D_rownnz),
       MEMBER(D_rowadr),    MEMBER(D_colind)};
-  uint64_t seed = 9;
-  struct model m;
-  make_model(&m, &seed);
+  begin(9);
   give_slopes(&m);
   m.forest.barrier = m.barrier;
   m.forest.delta = m.delta;

@@ -71,7 +71,7 @@ static struct geo_polygon square(void) {
   return (struct geo_polygon){4, {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}};
 }
 
-/* both sides of a line add up to the square */
+/* Both sides of a line add up to the square. */
 static void clips(void) {
   const struct geo_vec up = {0, 0, 1};
   uint64_t seed = 2;
@@ -276,7 +276,7 @@ static void memory_of_shapes(void) {
   }
 }
 
-/* a field without slope makes no contact */
+/* A field without slope makes no contact. */
 static void constant_fields(void) {
   static const double flat[] = {1e5, 1e5, 1e5, 1e5, 1e5, 1e5, 1e5};
   geo_arrays arrays = soft;

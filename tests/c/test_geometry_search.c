@@ -69,7 +69,7 @@ static int inside(const struct geo_bounds *b, struct geo_vec x) {
          x.z >= b->low.z && x.z <= b->high.z;
 }
 
-/* boxes with a point in common, and pressures too, are found once; few others are */
+/* Boxes with a point in common, and pressures too, are found once; few others are. */
 static void trees_find_boxes(void) {
   uint64_t seed = 4;
   for (int trial = 0; trial < 20; ++trial) {
@@ -125,7 +125,7 @@ static void a_tree_of_one_cell(void) {
   CHECK_EQUAL(order, 0);
 }
 
-/* children that are not there are not found, though NaN and inf are apart from nothing */
+/* Children that are not there are not found, though NaN and inf are apart from nothing. */
 static void numbers_that_overflow_find_each_cell_once(void) {
   const struct geo_vec here = {0, 0, 0}, wide = {INFINITY, INFINITY, INFINITY};
   const struct geo_vec nowhere = {NAN, NAN, NAN};
@@ -200,8 +200,7 @@ static int is_within(const struct geo_tetrahedron *t, struct geo_vec x) {
   return within;
 }
 
-/* cells with a point in common are kept, by every instruction set the same ones; most of the others
- * are not */
+/* Every instruction set keeps the same cells: those with a point in common, and few others. */
 static void cells_kept(void) {
   geo_shape *ball = shape_of(&soft);
   geo_shape *hard = shape_of(&rigid);
@@ -253,7 +252,8 @@ static void cells_kept(void) {
 
 /* ---- surfaces by brute force ---- */
 
-/* an octahedron stretched and squeezed, with its centre anywhere and its field up to there */
+/* Makes an octahedron, stretched and squeezed, with its centre anywhere and its field up to
+ * there. */
 static geo_shape *random_shape(int is_soft, uint64_t *seed) {
   double moved[21];
   double field[7] = {check_random(seed, 1e4, 1e6), 0, 0, 0, 0, 0, 0};

@@ -108,7 +108,7 @@ static void check_patches(const struct sap_graph *graph, const struct sap_triple
   }
 }
 
-/* all but one patch of an edge share it, which belongs to their trees */
+/* All but one patch of an edge share it, and it belongs to their trees. */
 static void check_edges(const struct sap_graph *graph) {
   int32_t owners[TRIPLES] = {0};
   for (int32_t p = 0; p < graph->n_patches; ++p) {
@@ -156,7 +156,7 @@ static void check_trees(const struct sap_graph *graph, const struct sap_triples 
   }
 }
 
-/* each position sees its patches in order, and its packed rows follow each other */
+/* Each position sees its patches in order, and its packed rows follow each other. */
 static void check_incidences(const struct sap_graph *graph) {
   int64_t J = 0, widest = 0;
   int32_t most = 0;
@@ -265,7 +265,7 @@ static int32_t reused(sap_solver *solver) {
   return solution.symbolic_reused;
 }
 
-/* any tree, constraint or law that changes asks for another graph; numbers do not */
+/* Any tree, constraint or law that changes asks for another graph; numbers do not. */
 static void any_change_of_the_graph_is_noticed(void) {
   uint64_t seed = 5;
   do {

@@ -42,7 +42,7 @@ static double dot(const double *x, const double *y, int64_t n) {
   return sum;
 }
 
-/* J^T gamma and J^T G J of n rows */
+/* Finds J^T gamma and J^T G J of n rows. */
 static void add_rows(int32_t n, double rows[][NV], const double *gamma, const double *G) {
   const int64_t nv = scene.sizes.nv;
   for (int32_t r = 0; r < n; ++r) {
@@ -189,7 +189,7 @@ static void differences_along_a_line_are_those_of_the_cost(void) {
   sap_solver_destroy(solver);
 }
 
-/* |x|_A^2 */
+/* Returns |x|_A^2. */
 static double energy(const double *x) {
   const double *A = scene.A;
   double sum = 0;

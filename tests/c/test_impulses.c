@@ -20,8 +20,8 @@ static struct sap_slide slide[CONTACTS];
 static int32_t slides_[CONTACTS];
 static int32_t first[CONTACTS + 1];
 
-/* Contacts with friction alone, or with torsion, or with rolling too. W = Y Y^T + R: fewer
- * velocities than rows, as of a foot with many contacts */
+/* Makes contacts with friction alone, with torsion, or with rolling too. W = Y Y^T + R has fewer
+ * velocities than rows, as a foot with many contacts has. */
 static void make(int32_t n_contacts, int32_t n_rows, const int32_t sizes[3], uint64_t *seed) {
   static double Y[M][N];
   for (int32_t i = 0; i < n_contacts; ++i) {
@@ -199,8 +199,8 @@ static void what_is_not_finite_ends(void) {
   CHECK(!(sap_impulses_of(0)(&p) <= 1e-6));
 }
 
-/* the n rows [a b] where a (n, n) is random, but almost singular in its first two rows and columns
- * where so asked for */
+/* Makes n rows [a b] with a random a (n, n), which is almost singular in its first two rows and
+ * columns where asked. */
 static void make_equations(int32_t n, int is_singular, uint64_t *seed, double rows[]) {
   const int32_t ld = sap_impulses_stride(n);
   for (int32_t i = 0; i < n; ++i) {

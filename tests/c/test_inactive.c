@@ -10,8 +10,8 @@ struct outputs {
 
 static const int32_t pairs[][2] = {{0, 1}, {1, 4}, {0, 3}, {1, 3}, {0, 2}, {4, 5}};
 
-/* contacts that are open, but for some, and a mass fast enough to push what is at rest into
- * others */
+/* Makes contacts that are open, but for some, and a mass fast enough to push what is at rest into
+ * others. */
 static void make(struct model *m, struct list *l, uint64_t *seed) {
   make_model(m, seed);
   m->forest.barrier = NULL;

@@ -98,7 +98,8 @@ static void every_controller_carries_the_weight(void) {
   }
 }
 
-/* feet whose tangents may squeeze the ground with any force: the second stage leaves them alone */
+/* The tangents of these feet may squeeze the ground with any force: the second stage leaves them
+ * alone. */
 static void least_torques_squeeze_nothing(void) {
   set_table(&table);
   const invdyn_settings settings = invdyn_settings_default();
@@ -107,7 +108,7 @@ static void least_torques_squeeze_nothing(void) {
   CHECK_CLOSE(table.tau[3], 0.0, 1e-6);
 }
 
-/* feet that slide apart, as far as friction lets the horizontal sliders */
+/* The feet slide apart, as far as friction lets the horizontal sliders. */
 static void sliding_feet_feel_friction(void) {
   set_table(&table);
   table.qdd[1] = -1.0;
@@ -128,7 +129,7 @@ static void sliding_feet_feel_friction(void) {
   }
 }
 
-/* its leg shortens faster than the base falls on it, and slides meanwhile */
+/* The leg shortens faster than the base falls on it, and its foot slides meanwhile. */
 static void a_lifted_foot_holds_nothing(void) {
   set_table(&table);
   table.qdd[0] = -50.0;
@@ -214,7 +215,7 @@ static void limits_are_held_without_slip(void) {
   }
 }
 
-/* feet that slide apart, which contacts that hold cannot do however weak the motors are */
+/* The feet slide apart, which contacts that hold cannot do however weak the motors are. */
 static void limits_hide_no_inconsistent_accelerations(void) {
   set_table(&table);
   table.qdd[1] = -1.0;

@@ -147,7 +147,8 @@ static int equal_bits(const sap_problem *problem, const struct results *a,
 
 static struct heap heap;
 static struct results results[2];
-/* rows, columns: few large islands, many small ones, one that others are done long before */
+/* Rows and columns make few large islands, many small ones, and one that others are done long
+ * before. */
 static const int32_t shapes[][2] = {{3, 20}, {7, 12}, {6, 1}, {1, 1}, {3, 100}};
 
 static sap_solver *make_solver_of(int32_t threads, sap_friction friction) {
@@ -248,8 +249,8 @@ static void statistics_are_those_of_all_islands(void) {
   }
 }
 
-/* contacts with cores, of which every third starts too deep: counted once, by whatever thread has
- * solved them, in every solve */
+/* Every third contact with a core starts too deep. It counts once, whatever thread solves it, in
+ * every solve. */
 static void deep_contacts_are_counted_once(void) {
   static int8_t barrier[MOST_CONTACTS];
   static double kappa[MOST_CONTACTS], scale[MOST_CONTACTS];

@@ -125,8 +125,8 @@ static void set_values(struct fixture *f, uint64_t *seed) {
   }
 }
 
-/* b - H x is zero for the solution that comes with the factorization and for one by what that has
- * left */
+/* The residual b - H x is zero for the solution of the factorization and for one by what that has
+ * left. */
 static void check_solution(struct fixture *f, double tolerance, uint64_t *seed) {
   double x[SCALARS], again[SCALARS], b[SCALARS];
   const int32_t n = f->tree.n_scalars;
@@ -161,14 +161,14 @@ static void solves_what_a_dense_matrix_solves(void) {
   }
 }
 
-/* numbers below those of normal size count again once single precision is done with */
+/* Numbers below those of normal size count again once single precision is done with. */
 static double tiny(void) {
   volatile double x = DBL_MIN;
   return x / 4;
 }
 
-/* every other component in single precision, all of them the second time; the others keep their
- * values */
+/* Every other component is in single precision, all of them the second time; the others keep their
+ * values. */
 static void components_have_a_precision_each(void) {
   uint64_t seed = 21;
   for (int trial = 0; trial < 120; ++trial) {

@@ -82,7 +82,8 @@ static void make_panel(int32_t n, int32_t below, double *P, uint64_t *seed) {
   }
 }
 
-/* (L L^T)_ij of a factored panel, 1/L_jj on the diagonal; row i may lie below the square */
+/* Returns (L L^T)_ij of a factored panel with 1/L_jj on the diagonal; row i may lie below the
+ * square. */
 static double product_of_factors(const double *P, int32_t n, int32_t i, int32_t j) {
   double sum = 0;
   for (int32_t k = 0; k <= j && k < n; ++k) {
@@ -149,7 +150,7 @@ static void take(const struct numbers *from, int32_t n) {
   }
 }
 
-/* P = 2^exponent B, with zeros around it */
+/* Makes P = 2^exponent B, with zeros around it. */
 static void pad_panel(const struct sap_supernode *s, int exponent, double *P) {
   memset(P, 0, PANEL * sizeof *P);
   for (int32_t j = 0; j < s->n_cols; ++j) {
@@ -159,7 +160,7 @@ static void pad_panel(const struct sap_supernode *s, int exponent, double *P) {
   }
 }
 
-/* a padded panel gives the same factor, and leaves the padding zero */
+/* A padded panel gives the same factor, and leaves the padding zero. */
 static void padded_panels_are_factored_alike(void) {
   static double P[PANEL];
   static struct numbers values;
@@ -210,7 +211,8 @@ static void factor_names_the_first_bad_pivot(void) {
   }
 }
 
-/* H x = b for a panel whose rows below lie in two segments of x, one before it and one behind it */
+/* Solutions have H x = b for a panel whose rows below lie in two segments of x, before it and
+ * behind it. */
 static void solves_invert_the_factor(void) {
   static struct numbers values, vector;
   uint64_t seed = 5;
@@ -273,8 +275,8 @@ static void solves_invert_the_factor(void) {
   }
 }
 
-/* C - B_r B_c^T for rows r and c of a panel: blocks beside the diagonal, and the lower part of one
- * on it */
+/* The update is C - B_r B_c^T for rows r and c of a panel, in blocks beside the diagonal and the
+ * lower part of one on it. */
 static void updates_are_products_of_rows(void) {
   enum { N = 5, ROWS = 80, UP = 88 };
   static double values[PANEL], expected_values[PANEL];
@@ -309,8 +311,8 @@ static void updates_are_products_of_rows(void) {
   }
 }
 
-/* pivots that no vector path takes: L(s^2 H) = s L(H), as far as the numbers go, and where a
- * product of two pivots is a number still, but has lost its digits */
+/* No vector path takes these pivots: L(s^2 H) = s L(H) holds also where a product of two pivots
+ * has lost its digits. */
 static void panels_take_any_scale(void) {
   enum { SCALES = 11 };
   static const int exponents[][SCALES] = {
@@ -341,7 +343,7 @@ static void panels_take_any_scale(void) {
   }
 }
 
-/* the same on an array that ends with the last entry of the panel: L L^T x = b - L B^T t */
+/* The array ends with the last entry of the panel, and L L^T x = b - L B^T t. */
 static void plain_solves_stay_inside_the_panel(void) {
   uint64_t seed = 8;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
@@ -385,7 +387,7 @@ static void plain_solves_stay_inside_the_panel(void) {
   }
 }
 
-/* L(s^2 H) = s L(H), also where products of two entries overflow or underflow */
+/* The factor has L(s^2 H) = s L(H), also where products of two entries overflow or underflow. */
 static void factor_takes_any_scale(void) {
   static const int exponents[] = {-480, -300, -270, -268, -266, -264, -200, 0, 200, 300, 480};
   uint64_t seed = 9;

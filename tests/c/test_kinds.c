@@ -148,7 +148,7 @@ static void every_kind_obeys_its_cost(void) {
   }
 }
 
-/* values that a rule lets through, by its text, of those below */
+/* A rule lets some of these values through, by its text. */
 static const double samples[] = {NAN, -INFINITY, -1, 0, 1, INFINITY};
 static const struct {
   const char *rule, *allowed;
@@ -168,7 +168,7 @@ static const char *allowed_by(const char *rule) {
   return "a rule that this test does not know";
 }
 
-/* every parameter of every kind is refused by name where it breaks its rule, and nowhere else */
+/* Every parameter of every kind is refused by name where it breaks its rule, and nowhere else. */
 static void every_parameter_obeys_its_rule(void) {
   const int32_t one = 1, zero = 0, world = -1;
   const double A = 2, J = 1, v_star = 0;

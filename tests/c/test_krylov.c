@@ -4,7 +4,8 @@
 #include "solver/newton/direction.h"
 #include "solver/coulomb/krylov.h"
 
-/* H + J^T U J by scalar, U from its formula, and b; returns how many contacts are in U */
+/* Finds H + J^T U J by scalar, with U from its formula, and b. Returns how many contacts are
+ * coupled. */
 static double M[NV][NV], b[NV], D[NV];
 
 static int32_t make_system(const struct sap_workspace *w) {
@@ -171,7 +172,7 @@ static void without_coupling_the_direction_stays(void) {
   }
 }
 
-/* a direction that is no number, or is 0, stays; one that overflows on the way does no harm */
+/* A direction that is no number, or is 0, stays; one that overflows on the way does no harm. */
 static void overflow_leaves_the_direction(void) {
   static const double sizes[] = {0, 1e300, INFINITY, NAN};
   for (size_t k = 0; k < CHECK_COUNT(sizes); ++k) {

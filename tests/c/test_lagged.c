@@ -16,7 +16,7 @@ static sap_settings lagged(double tolerance) {
   return settings;
 }
 
-/* every other scene has groups; bounds are random, in the size of impulses */
+/* Makes a scene; every other one has groups. Bounds are random, in the size of impulses. */
 static void make(int32_t number) {
   uint64_t seed = 2000 + (uint64_t)number;
   friction_make(4 + number % 17, 3 + number % 29, number % 2 ? 1 + number % 4 : 0, &seed);
@@ -63,7 +63,7 @@ static void solutions_balance_with_the_bounds_given(void) {
   CHECK(slides > 2 * SCENES);
 }
 
-/* with the bounds that Coulomb's law leads to, lagged friction is Coulomb's */
+/* With the bounds that Coulomb's law leads to, lagged friction is Coulomb's. */
 static void bounds_of_coulombs_solution_lead_to_it(void) {
   for (int32_t number = 0; number < SCENES; ++number) {
     make(number);

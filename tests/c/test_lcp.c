@@ -57,7 +57,7 @@ static void load_murty(int32_t n) {
   }
 }
 
-/* M = G G^T of rank r, q = G u + s, s >= 0: a solution exists */
+/* Loads M = G G^T of rank r and q = G u + s with s >= 0, for which a solution exists. */
 static void load_solvable(int32_t n, int32_t r, uint64_t *seed) {
   static double G[MOST * MOST];
   double u[MOST];
@@ -111,7 +111,7 @@ static void semidefinite_problems(void) {
   }
 }
 
-/* from the basis of its own solution a problem takes no more than the pivots that enter it */
+/* A problem takes no more than the pivots that enter the basis of its own solution. */
 static void starts(void) {
   uint64_t seed = 2;
   for (int trial = 0; trial < 100; ++trial) {
@@ -131,7 +131,8 @@ static void starts(void) {
   }
 }
 
-/* costs of two players, positive: only from a strategy and its answer leads a path to a solution */
+/* These are positive costs of two players: only from a strategy and its answer leads a path to a
+ * solution. */
 static void games_of_two(void) {
   static const double costs[4][4] = {
       {0, 0, 10, 30}, {0, 0, 20, 15}, {10, 30, 0, 0}, {20, 15, 0, 0}};
@@ -149,8 +150,8 @@ static void games_of_two(void) {
 
 static int32_t random_digit(uint64_t *seed) { return (int32_t)(check_random_bits(seed) % 3) - 1; }
 
-/* contacts of a point in space, each with two edges of friction: z = (f_n; f_1, f_2 each; lambda);
- * returns n */
+/* Loads contacts of a point in space, with two edges of friction each. z is (f_n; f_1, f_2 each;
+ * lambda). Returns n. */
 static int32_t load_friction(int32_t contacts, uint64_t *seed) {
   double J[9][3], c[3];
   const int32_t lambda = 3 * contacts, n = 4 * contacts;
@@ -206,7 +207,7 @@ static void carve_two(void *context, struct sap_arena *arena) {
   lcp_tableau_carve(context, arena, 2);
 }
 
-/* z_i = d_i (w_0 + w_1 - 1) + d_i z_a: the ratios of both rows are equal whatever w is. The
+/* The ratios of both rows are equal for any w in z_i = d_i (w_0 + w_1 - 1) + d_i z_a. The
  * artificial variable z_a enters at the row of the larger pivot. */
 static void the_larger_pivot_leaves_among_equal_ratios(void) {
   for (int32_t cover = 1; cover <= 2; ++cover) {
@@ -273,7 +274,7 @@ static void scales(void) {
   CHECK_CLOSE(lcp_scale(n, M, zeros, D, scaled, q_scaled), 1, 0);
 }
 
-/* -z_0 >= 1 has no solution */
+/* The row -z_0 >= 1 has no solution. */
 static void problems_without_solution(void) {
   const lcp_outcome outcome[] = {LCP_RAY, LCP_INFEASIBLE, LCP_INFEASIBLE};
   for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
@@ -286,7 +287,7 @@ static void problems_without_solution(void) {
   }
 }
 
-/* z_i = 1/M_ii, however far apart they are; and a row of its own that nothing makes >= 0 */
+/* The solution is z_i = 1/M_ii, however far apart. Nothing makes the row of zeros >= 0. */
 static void rows_of_every_size(void) {
   for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
     const lcp_settings settings = by(methods[k]);
@@ -336,7 +337,8 @@ static void badly_scaled_rows_are_not_infeasible(void) {
   CHECK(solved > 150);
 }
 
-/* w_0 + w_1 = q_0 + q_1 < 0 by little: a regularization makes up for it, and is told */
+/* The sum w_0 + w_1 = q_0 + q_1 is negative by little: a regularization makes up for it, and is
+ * told. */
 static void regularized(void) {
   for (size_t k = 0; k < CHECK_COUNT(methods); ++k) {
     const double M[] = {1, -1, -1, 1};
@@ -414,31 +416,26 @@ static void rules(void) {
   CHECK_STRING(error.argument, "tolerance");
 }
 
-/* two allocations when it is made, none in a solve; each may fail */
-static void memory(void) {
-  for (long fail_at = -1; fail_at < 2; ++fail_at) {
-    struct counter counter = {.fail_at = fail_at};
-    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
-    lcp_solver *solver;
-    sap_error error;
-    const sap_status status = lcp_create(&solver, MOST, &allocator, &error);
-    if (fail_at >= 0) {
-      CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
-      CHECK(solver == NULL);
-    } else {
-      uint64_t seed = 3;
-      load_solvable(MOST, 6, &seed);
-      lcp_solution solution = {.z = at.z, .w = at.w};
-      const lcp_settings settings = lcp_settings_default();
-      CHECK_EQUAL(
-          lcp_solve(solver, &settings, &(lcp_problem){MOST, at.M, at.q}, NULL, &solution, &error),
-          SAP_OK);
-      CHECK_EQUAL(counter.allocations, 2);
-    }
-    lcp_destroy(solver);
-    CHECK_EQUAL(counter.live, 0);
+static sap_status make_and_solve(const sap_allocator *allocator, struct counter *counter) {
+  const lcp_settings settings = lcp_settings_default();
+  const lcp_problem problem = {MOST, at.M, at.q};
+  lcp_solver *solver;
+  uint64_t seed = 3;
+  const sap_status status = lcp_create(&solver, MOST, allocator, NULL);
+  CHECK((status == SAP_OK) == (solver != NULL));
+  if (solver) {
+    const long before = counter->allocations;
+    load_solvable(MOST, 6, &seed);
+    lcp_solution solution = {.z = at.z, .w = at.w};
+    CHECK_EQUAL(lcp_solve(solver, &settings, &problem, NULL, &solution, NULL), SAP_OK);
+    CHECK_EQUAL(counter->allocations, before);
   }
+  lcp_destroy(solver);
+  return status;
 }
+
+/* A solver makes two allocations, either of which may fail, and none in a solve. */
+static void memory(void) { CHECK_EQUAL(fail_allocations(make_and_solve), 2); }
 
 static const check_test tests[] = {
     CHECK_TEST(solutions_of_murty),

@@ -109,7 +109,7 @@ static void momentum_error_without_anything_to_measure_by(void) {
   CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
 }
 
-/* the cost never rises, however few trials a line search has */
+/* The cost never rises, however few trials a line search has. */
 static void costs_fall_with_exhausted_line_searches(void) {
   uint64_t seed = 51;
   for (int trial = 0; trial < 40; ++trial) {

@@ -35,8 +35,8 @@ static struct sap_line line_along(sap_solver *solver, const double *dv) {
 
 /* ---- random lines ---- */
 
-/* Newton directions, times a factor, from v = 0 of contacts that stick together: half of them with
- * log barriers, which v = 0 is inside of, and trees that move fast */
+/* Checks Newton directions, times a factor, from v = 0 of contacts that stick together. Half of
+ * them have log barriers, which v = 0 is inside of, and trees that move fast. */
 static void for_random_lines(void (*check)(const struct sap_line *line, const sap_settings *)) {
   static const double zero[NV];
   double dv[NV];
@@ -72,8 +72,7 @@ static void for_random_lines(void (*check)(const struct sap_line *line, const sa
   }
 }
 
-/* the slope is flat at the step, short of it or beyond, or falls still at the longest one; the cost
- * has fallen */
+/* At the step the slope is flat, or falls still at the longest one; the cost has fallen. */
 static void check_exact(const struct sap_line *line, const sap_settings *defaults) {
   const double tolerances[] = {0.3, 0.01, 1e-6};
   for (size_t k = 0; k < CHECK_COUNT(tolerances); ++k) {
@@ -106,8 +105,8 @@ static void check_trials(const struct sap_line *line, const sap_settings *defaul
 
 static void trials_run_out_after_a_descent(void) { for_random_lines(check_trials); }
 
-/* the first of alpha_max, rho alpha_max, ... that has Armijo's decrease and is followed by one that
- * is not lower */
+/* The step is the first of alpha_max, rho alpha_max, ... that has Armijo's decrease and is
+ * followed by one that is not lower. */
 static void check_backtracking(const struct sap_line *line, const sap_settings *settings) {
   const struct sap_step step = sap_search_backtracking(line, settings);
   double alpha = settings->max_step;

@@ -38,7 +38,7 @@ static void for_all_scenes(void (*check)(sap_solver *solver, const double *v, ui
 
 /* ---- H ---- */
 
-/* |H x - b| of an island, H (nv, nv); x and b (nv) are zero elsewhere */
+/* Returns |H x - b| of an island, H (nv, nv); x and b (nv) are zero elsewhere. */
 static double residual(const double *H, const double *x, const double *b) {
   const int64_t nv = scene.sizes.nv;
   double sum = 0;

@@ -64,7 +64,7 @@ static double entry(const struct sap_workspace *w, int32_t i, int32_t j) {
                                                     : ((const double *)values)[index];
 }
 
-/* H += J^T G J of the rows of two triples, with the part of G between them */
+/* Adds J^T G J of the rows of two triples to H, with the part of G between them. */
 static void add_block(double H[NV][NV], int32_t a, int32_t b, const double G[3][3]) {
   for (int32_t k = 0; k < 9 * NV * NV; ++k) {
     const int32_t r = k / (3 * NV * NV), c = k / (NV * NV) % 3, i = k / NV % NV, j = k % NV;
@@ -254,7 +254,7 @@ static void products_of_rows(void) {
   }
 }
 
-/* columns of rows that are not zero, and J S^T S J^T from those of S */
+/* Columns of rows that are not zero are found, and J S^T S J^T from those of S. */
 static void grams_of_entries(void) {
   enum { MOST = 37 };
   uint64_t seed = 3;
@@ -305,7 +305,7 @@ static void grams_of_entries(void) {
   }
 }
 
-/* the one entry that is too large is found wherever it lies; a multiple ends where x does */
+/* The one entry that is too large is found wherever it lies; a multiple ends where x does. */
 static void peaks_and_multiples(void) {
   enum { MOST = 37 };
   double x[MOST], y[MOST + 1];

@@ -16,7 +16,7 @@ static void margins_stay_where_they_are_not_asked_for(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* a setting whose pairs are too many to be looked at one by one, or so it says */
+/* Makes a setting that says that its pairs are too many to be looked at one by one. */
 static void make_crowd(struct setting *s) {
   make(s);
   s->api.model.pair_dim = -1;
@@ -67,7 +67,7 @@ static void margins_hold_what_geoms_travel(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* geoms that meet no other have none, unless there are explicit pairs */
+/* Geoms that meet no other have none, unless there are explicit pairs. */
 static void what_meets_nothing_needs_no_margin(void) {
   for (int n_pairs = 0; n_pairs < 2; ++n_pairs) {
     struct setting s;

@@ -10,8 +10,8 @@
 static struct scene scene;
 static struct scene_outputs outputs;
 
-/* groups beside the contacts: a friction on the first velocity of each tree alone, and a bilateral
- * constraint of one row between each tree and the next */
+/* Beside the contacts are a friction on the first velocity of each tree, and a bilateral row
+ * between each tree and the next. */
 static struct {
   int32_t first[SCENE_TREES], second[SCENE_TREES], world[SCENE_TREES], dof[SCENE_TREES];
   double one[SCENE_TREES], zero[SCENE_TREES], minus[SCENE_TREES];

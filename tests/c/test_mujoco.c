@@ -11,7 +11,7 @@ static void errors_come_back(void) {
   sap_stepper_destroy(s.stepper);
 }
 
-/* a step is the step of the stepper between the stages of the engine */
+/* A step is the step of the stepper between the stages of the engine. */
 static void a_step_is_that_of_the_stepper(void) {
   struct setting s, other;
   sap_mujoco_world world;
@@ -40,7 +40,8 @@ static void a_step_is_that_of_the_stepper(void) {
   sap_stepper_destroy(other.stepper);
 }
 
-/* energy where it is asked for and no sensor has found it, the callback unless actuation is off */
+/* Energy is found where it is asked for and no sensor has found it. The callback is called unless
+ * actuation is off. */
 static void stages_are_those_of_step1(void) {
   static const struct {
     int enable, disable, found, control;
@@ -71,7 +72,7 @@ static void stages_are_those_of_step1(void) {
   }
 }
 
-/* the derivative is found after the accelerations, where the forest has its pattern */
+/* The derivative is found after the accelerations, where the forest has its pattern. */
 static void smooth_forces_of_implicit_integrators(void) {
   static const int implicit[] = {2, 3}, explicit[] = {0, 1, 4};
   struct setting s;
@@ -217,7 +218,6 @@ static void tested_versions_are_known(void) {
   CHECK(!sap_mujoco_is_tested(0));
 }
 
-/* rows are asked for where something may make one, and not where nothing can */
 static void rows_are_asked_for_where_something_makes_them(void) {
   enum {
     NOTHING,

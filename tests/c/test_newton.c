@@ -60,7 +60,8 @@ static void make_masses(struct masses *m, int32_t n, int32_t n_down, double grad
                              .v_hat_n = m->v_hat_n};
 }
 
-/* iterations from the guess, with these tolerances; *gradient: |D grad| at the end, D = 1 */
+/* Returns the iterations from the guess with these tolerances. *gradient becomes |D grad| at the
+ * end, D = 1. */
 static int32_t iterations_of(const struct masses *m, double absolute, double relative,
                              double *gradient, double *momentum_error) {
   double v[MASSES_NV], gamma[MASSES_NV], g[MASSES_NV];
@@ -82,7 +83,7 @@ static int32_t iterations_of(const struct masses *m, double absolute, double rel
   return solution.iterations;
 }
 
-/* islands that meet the tolerance by themselves may miss it together */
+/* Islands that meet the tolerance by themselves may miss it together. */
 static void absolute_tolerance_is_that_of_all_islands(void) {
   const double eps = 1e-3;
   static struct masses masses;
@@ -98,7 +99,7 @@ static void absolute_tolerance_is_that_of_all_islands(void) {
   }
 }
 
-/* one island has impulse alone, the other momentum alone: their scales do not add up */
+/* One island has impulse alone, the other momentum alone: their scales do not add up. */
 static void relative_tolerance_is_that_of_all_islands(void) {
   const double eps = 1e-3;
   static struct masses masses;
@@ -115,7 +116,7 @@ static void relative_tolerance_is_that_of_all_islands(void) {
 
 /* ---- what is returned ---- */
 
-/* cost falls in every step, e_m does not: a longer run returns no worse an iterate */
+/* The cost falls in every step, e_m does not: a longer run returns no worse an iterate. */
 static void the_best_iterate_is_returned(void) {
   enum { MOST = 9 };
   int kept = 0;
@@ -243,7 +244,7 @@ static void make_walls(uint64_t trial) {
   scene.problem.v_hat_t = trial % 2 > 0 ? scene.v_hat_t : NULL;
 }
 
-/* the detour begins after five short steps in a row: fewer do not count, however many they are */
+/* The detour begins after five short steps in a row: fewer do not count, however many they are. */
 static void only_short_steps_in_a_row_end_a_try(void) {
   enum { PATIENCE = 5 };
   int32_t direct = 0, detours = 0;
@@ -271,7 +272,7 @@ static void only_short_steps_in_a_row_end_a_try(void) {
   CHECK(detours > 5);
 }
 
-/* all tries together keep the limit, and use it up */
+/* All tries together keep the limit, and use it up. */
 static void the_limit_is_that_of_all_tries(void) {
   int32_t reached = 0;
   for (uint64_t trial = 1; trial <= 60; ++trial) {

@@ -43,7 +43,7 @@ static void contact_problem_of_nothing(void) {
   }
 }
 
-/* free trees: without contacts they keep their velocities, and impulses have no arrays */
+/* Free trees keep their velocities, and impulses have no arrays. */
 static void trees_without_contacts(void) {
   const int32_t tree_nv[2] = {1, 2};
   const double A[5] = {2, 1, 0, 0, 1}, v_star[3] = {1, -2, 3};

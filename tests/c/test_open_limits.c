@@ -24,7 +24,7 @@ static struct sap_open_limits make(void) {
 static const int32_t columns[DOFS] = {0, 1, 2};
 static const double entries[DOFS] = {1, 1, 1};
 
-/* by its row, as the gathering of limits does */
+/* Takes a limit by its row, as the gathering of limits does. */
 static int take(struct sap_open_limits *open, const struct sap_limit_side *side) {
   const double rate = sap_engine_product(&side->row, v_0);
   struct sap_limit_side *taken =
@@ -46,7 +46,8 @@ static struct sap_limit_side side_of(int32_t dof, double sign, double phi0) {
                                  .h = 0.2};
 }
 
-/* within twice 0.2 s at -1, or at -1 + 0.1 (-10), m/s; or 0.22 s ago at 1 m/s */
+/* A limit closes within twice 0.2 s at -1 or -1 + 0.1 (-10) m/s, or was closed 0.22 s ago at 1
+ * m/s. */
 static void those_that_are_far_from_closing_wait(void) {
   struct sap_open_limits open = make();
   const struct {
@@ -97,7 +98,7 @@ static void those_that_close_at_the_velocity_found_must_act(void) {
   CHECK_EQUAL(take(&open, &lower), 1);
 }
 
-/* phi grows by 2 v_0 - v_2 */
+/* The distance phi grows by 2 v_0 - v_2. */
 static void limits_of_tendons_wait_by_their_rows(void) {
   struct sap_open_limits open = make();
   const int32_t column[] = {0, 2};

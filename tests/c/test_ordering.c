@@ -20,8 +20,8 @@ static void link_nodes(struct graph *g, int32_t a, int32_t b) {
   g->edge_b[g->n_edges++] = b;
 }
 
-/* about `degree` edges for each of the nodes [begin, n), which form the last component or
- * components */
+/* Adds about `degree` edges for each of the nodes [begin, n), which form the last component or
+ * components. */
 static void add_random(struct graph *g, int32_t begin, double degree, uint64_t *seed) {
   for (int32_t i = begin; i < g->n; ++i) {
     for (int32_t j = begin; j < i; ++j) {
@@ -62,7 +62,7 @@ static int32_t degree_of(int32_t n, int32_t i) {
   return degree;
 }
 
-/* takes node i out of `linked`; returns its degree, the entries of its column of L */
+/* Takes node i out of `linked`. Returns its degree, the entries of its column of L. */
 static int32_t eliminate(int32_t n, int32_t i) {
   const int32_t degree = degree_of(n, i);
   for (int32_t a = 0; a < n; ++a) {
@@ -76,7 +76,7 @@ static int32_t eliminate(int32_t n, int32_t i) {
   return degree;
 }
 
-/* entries of L; a node that is listed twice or left out fails */
+/* Returns the entries of L. A node that is listed twice or left out fails. */
 static int64_t entries_of(const struct graph *g, const int32_t *order) {
   int32_t seen[NODES] = {0};
   int64_t entries = 0;
@@ -88,7 +88,7 @@ static int64_t entries_of(const struct graph *g, const int32_t *order) {
   return entries;
 }
 
-/* lets the label of the first node of a component spread over it */
+/* Lets the label of the first node of a component spread over it. */
 static void label_components(const struct graph *g, int32_t *label) {
   for (int32_t i = 0; i < g->n; ++i) {
     label[i] = i;
@@ -103,7 +103,7 @@ static void label_components(const struct graph *g, int32_t *label) {
   }
 }
 
-/* each node is the first of least degree in what is left of its component */
+/* Each node is the first of least degree in what is left of its component. */
 static void check_definition(const struct graph *g) {
   int32_t label[NODES], gone[NODES] = {0};
   label_components(g, label);
@@ -134,7 +134,7 @@ static void small_components_follow_the_definition(void) {
   }
 }
 
-/* sizes about a whole number of words, and the largest that is small */
+/* The sizes are about a whole number of words; one is the largest that is small. */
 static void sets_of_any_number_of_words(void) {
   static struct graph g;
   uint64_t seed = 22;
@@ -182,7 +182,7 @@ static void fill_is_about_that_of_amd(void) {
   CHECK((double)ours <= 1.02 * (double)amd);
 }
 
-/* beside small ones, in the numbers of the nodes and in those of the edges */
+/* They lie beside small ones, in the numbers of the nodes and in those of the edges. */
 static void large_components_are_left_to_amd(void) {
   static struct graph g;
   uint64_t seed = 24;

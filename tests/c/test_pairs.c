@@ -6,7 +6,7 @@
 
 /* ---- two movers ----------------------------------------------------------------------------- */
 
-/* a rotation by the vector w: Rodrigues' formula */
+/* Rotates by the vector w with Rodrigues' formula. */
 static void rotate(const double *w, const double *x, double *y) {
   const double angle = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
   const double s = angle > 0.0 ? sin(angle) / angle : 1.0;
@@ -24,7 +24,7 @@ struct moved {
   double turn[3], axes[9];
 };
 
-/* a box, a capsule or a sphere somewhere, that moves and turns */
+/* Makes a box, a capsule or a sphere somewhere that moves and turns. */
 static void make_mover(struct moved *m, int kind, uint64_t *seed) {
   double w[3];
   memset(m, 0, sizeof *m);
@@ -66,7 +66,7 @@ static void place(const struct moved *m, const double *corner, double time, doub
   }
 }
 
-/* how far a place is from the box of another at that time, less what is around it */
+/* Returns how far a place is from the box of another at that time, less what is around it. */
 static double clearance(const struct moved *m, double time, const double *p) {
   double middle[3], out = 0.0;
   place(m, (double[3]){0, 0, 0}, time, middle);
@@ -82,8 +82,7 @@ static double clearance(const struct moved *m, double time, const double *p) {
   return sqrt(out) - m->mover.round;
 }
 
-/* nothing of what stays apart meets at any time, and where nothing moves what is apart by a face is
- * seen */
+/* What stays apart meets at no time. Where nothing moves, what is apart by a face is seen. */
 static void what_stays_apart_does_not_meet(void) {
   const double time = 0.05;
   uint64_t seed = 11;
@@ -113,7 +112,7 @@ static void what_stays_apart_does_not_meet(void) {
   CHECK(apart > 300 && apart < 2700);
 }
 
-/* two boxes 0.1 apart along x: by hand */
+/* Two boxes are 0.1 apart along x. */
 static void planes_move_with_what_moves(void) {
   static const struct {
     double vx, vy, turn, own, gain, motion_bound;
@@ -179,8 +178,8 @@ static void what_moves_as_one_falls_as_one(void) {
   }
 }
 
-/* the same boxes, where the plane is that of the nearest points: their far ends are 0.5 from the
- * centre across the axis, and a turn about the normal closes nothing */
+/* The far ends of the boxes are 0.5 from the centre across the axis, and a turn about the normal
+ * closes nothing. */
 static void nearest_points_tell_which_turns_close(void) {
   static const struct {
     double turn[3];
@@ -199,13 +198,13 @@ static void nearest_points_tell_which_turns_close(void) {
   }
 }
 
-/* a value of MuJoCo's enums */
+/* This is a value of MuJoCo's enums. */
 enum { NO_PARENT_FILTER = 1 << 10 };
 
 /* ---- a world -------------------------------------------------------------------------------- */
 
-/* cubes of 0.2 at the origin, but for that of the point mass at x = 0.25, which moves; masks are
- * those of odd and even geoms */
+/* Makes cubes of 0.2 at the origin, and one at x = 0.25 that moves. Masks are those of odd and
+ * even geoms. */
 static void make_cubes(struct setting *s, sap_mujoco_world *world, double vx) {
   make(s);
   open_world(s, world);
@@ -231,8 +230,8 @@ static int is_looked_at(int g1, int g2) {
   return found;
 }
 
-/* of the masks (0, 1) (0, 3) (0, 5) (1, 2) (1, 4) (2, 3) (2, 5) (3, 4) (4, 5) meet, but for welded
- * ones, (0, 5), and parents, (2, 3) and (3, 4) */
+/* By their masks (0, 1) (0, 3) (1, 2) (1, 4) (2, 5) (4, 5) meet, and the welded (0, 5) and parents
+ * (2, 3) (3, 4) do not. */
 static void bodies_that_stay_apart_are_left_out(void) {
   static const struct {
     double vx, own;
@@ -290,7 +289,7 @@ static void without_pairs_there_is_no_model(void) {
   }
 }
 
-/* an explicit pair is looked at whatever its masks are, once, and keeps its parameters */
+/* An explicit pair is looked at whatever its masks are, once, and keeps its parameters. */
 static void explicit_pairs_are_looked_at(void) {
   for (int toward = 0; toward < 2; ++toward) {
     struct setting s;
@@ -314,7 +313,7 @@ static void explicit_pairs_are_looked_at(void) {
   }
 }
 
-/* boxes of meshes that overlap: their distance tells, 5 cm along x */
+/* Boxes of the meshes overlap, but their distance is 5 cm along x. */
 static void meshes_are_apart_by_their_distance(void) {
   static const struct {
     double vx, distance;

@@ -15,7 +15,7 @@ static struct {
   qp_solution solution;
 } at;
 
-/* H of this rank, random rows; x_0 is feasible, and multipliers exist */
+/* Loads H of this rank and random rows. The point x_0 is feasible, and multipliers exist. */
 static void load(int32_t n, int32_t rank, int32_t n_equalities, int32_t n_inequalities,
                  int has_bounds, uint64_t *seed) {
   static double G[MOST * MOST];
@@ -85,7 +85,7 @@ static double row(const double *matrix, int32_t i) {
   return sum;
 }
 
-/* the conditions of Karush, Kuhn and Tucker */
+/* Checks the conditions of Karush, Kuhn and Tucker. */
 static void check_optimal(double tolerance) {
   const qp_problem *p = &at.problem;
   for (int32_t i = 0; i < p->n; ++i) {
@@ -113,6 +113,12 @@ static void check_optimal(double tolerance) {
   }
 }
 
+static void solve_to_the_optimum(void) {
+  solve();
+  CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
+  check_optimal(1e-6);
+}
+
 static void optimal_points(void) {
   uint64_t seed = 1;
   for (int trial = 0; trial < 400; ++trial) {
@@ -121,9 +127,7 @@ static void optimal_points(void) {
     const int32_t n_equalities = (int32_t)(check_random_bits(&seed) % (uint64_t)n) / 3;
     const int32_t n_inequalities = (int32_t)(check_random_bits(&seed) % ROWS);
     load(n, rank, n_equalities, n_inequalities, trial % 2, &seed);
-    solve();
-    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
-    check_optimal(1e-6);
+    solve_to_the_optimum();
   }
 }
 
@@ -140,13 +144,11 @@ static void rows_of_few_entries(void) {
       }
     }
     at.b[0] = at.b[1] = 0;
-    solve();
-    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
-    check_optimal(1e-6);
+    solve_to_the_optimum();
   }
 }
 
-/* each row twice, and bounds that leave no room */
+/* Each row is there twice, and bounds leave no room. */
 static void dependent_rows(void) {
   uint64_t seed = 2;
   for (int trial = 0; trial < 100; ++trial) {
@@ -158,70 +160,11 @@ static void dependent_rows(void) {
     memcpy(at.d + 8, at.d, 8 * sizeof(double));
     at.problem.n_equalities = 6;
     at.problem.n_inequalities = 16;
-    solve();
-    CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
-    check_optimal(1e-6);
+    solve_to_the_optimum();
     at.lower[1] = at.upper[1] = at.x[1];
     solve();
     CHECK_EQUAL(at.solution.outcome, QP_SOLVED);
     CHECK_CLOSE(at.x[1], at.lower[1], 1e-8);
-  }
-}
-
-/* C x >= d and -C x >= 1 - d: multipliers prove that there is none */
-static void infeasible_programs(void) {
-  uint64_t seed = 3;
-  for (int trial = 0; trial < 100; ++trial) {
-    const int32_t n = 10;
-    load(n, 4, 2, 6, 0, &seed);
-    for (int32_t j = 0; j < n; ++j) {
-      at.C[6 * n + j] = -at.C[3 * n + j];
-    }
-    at.d[6] = 1 - at.d[3];
-    at.problem.n_inequalities = 7;
-    solve();
-    CHECK_EQUAL(at.solution.outcome, QP_INFEASIBLE);
-    double value = at.b[0] * at.y[0] + at.b[1] * at.y[1];
-    for (int32_t k = 0; k < 7; ++k) {
-      value += at.d[k] * at.lambda[k];
-      CHECK(at.lambda[k] >= 0);
-    }
-    CHECK_CLOSE(value, 1, 1e-9);
-    for (int32_t j = 0; j < n; ++j) {
-      double sum = at.A[j] * at.y[0] + at.A[n + j] * at.y[1];
-      for (int32_t k = 0; k < 7; ++k) {
-        sum += at.C[k * n + j] * at.lambda[k];
-      }
-      CHECK_CLOSE(sum, 0, 1e-6);
-    }
-  }
-}
-
-/* a variable without cost but for its slope, and with no bound on that side */
-static void unbounded_programs(void) {
-  uint64_t seed = 4;
-  for (int trial = 0; trial < 100; ++trial) {
-    const int32_t n = 10;
-    load(n, 4, 2, 6, 0, &seed);
-    for (int32_t j = 0; j < n; ++j) {
-      at.H[j] = at.H[j * n] = 0;
-    }
-    at.A[0] = at.A[n] = 0;
-    for (int32_t k = 0; k < 6; ++k) {
-      at.C[k * n] = fabs(at.C[k * n]);
-    }
-    at.g[0] = -1;
-    solve();
-    CHECK_EQUAL(at.solution.outcome, QP_UNBOUNDED);
-    double slope = 0;
-    for (int32_t j = 0; j < n; ++j) {
-      slope += at.g[j] * at.x[j];
-      CHECK_CLOSE(row(at.H, j), 0, 1e-6);
-    }
-    CHECK_CLOSE(slope, -1, 1e-9);
-    for (int32_t k = 0; k < 6; ++k) {
-      CHECK(row(at.C, k) >= -1e-6);
-    }
   }
 }
 
@@ -236,7 +179,7 @@ static double of_row(int8_t equality, double x, double r, double l) {
   return qp_optimality(&p, &x, &l, &Hx, &Rl, &rows);
 }
 
-/* over |r| + |2 x|, of which no more than |r| counts, and all where r is 0 */
+/* The sum is over |r| + |2 x|, of which no more than |r| counts, and all where r is 0. */
 static void rows_that_do_not_hold_are_told(void) {
   CHECK_CLOSE(of_row(1, 1, 2, 7), 0, 0);
   CHECK_CLOSE(of_row(1, 1, 5, 0), 3.0 / 7, 1e-13);
@@ -249,7 +192,7 @@ static void rows_that_do_not_hold_are_told(void) {
   CHECK(isinf(of_row(1, 1, NAN, 0)));
 }
 
-/* g - R^T l over |g| + |R^T l|, of which no more than |g| counts */
+/* The sum g - R^T l is over |g| + |R^T l|, of which no more than |g| counts. */
 static void gradients_that_are_left_are_told(void) {
   const struct {
     double g, Rl, expected;
@@ -262,8 +205,8 @@ static void gradients_that_are_left_are_told(void) {
   }
 }
 
-/* x >= 1 and x <= -1, beside a cost from one that is quadratic to one that is all but linear; then
- * with x from 1 to -1 + 2, which is solved by 1 */
+/* The rows x >= 1 and x <= -1 stand beside a cost from a quadratic one to one that is all but
+ * linear; then 1 solves x <= 1. */
 static void a_linear_cost_hides_no_rows(void) {
   for (int e = 0; e <= 15; ++e) {
     for (int feasible = 0; feasible < 2; ++feasible) {
@@ -325,7 +268,7 @@ static void proofs_with_bounds(void) {
   }
 }
 
-/* x^T H x is that of (H + H^T)/2 = [2, 1; 1, 2] */
+/* The cost x^T H x is that of (H + H^T)/2 = [2, 1; 1, 2]. */
 static void of_H_the_symmetric_part_counts(void) {
   const double H[] = {2, 3, -1, 2}, g[] = {-2, -5};
   at.problem = (qp_problem){.n = 2, .H = H, .g = g};
@@ -336,16 +279,7 @@ static void of_H_the_symmetric_part_counts(void) {
   CHECK_CLOSE(at.solution.objective, -19.0 / 3, 1e-12);
 }
 
-static void programs_that_are_not_convex(void) {
-  uint64_t seed = 5;
-  load(8, 8, 0, 4, 1, &seed);
-  at.H[0] = -1;
-  solve();
-  CHECK_EQUAL(at.solution.outcome, QP_NOT_CONVEX);
-  CHECK_CLOSE(at.x[0], 0, 0);
-}
-
-/* without variables, and without anything else */
+/* There are no variables, and nothing else. */
 static void empty_programs(void) {
   at.problem = (qp_problem){0};
   solve();
@@ -397,8 +331,6 @@ static void rules(void) {
   CHECK_STRING(error.argument, "tolerance");
 }
 
-/* what solves a program is found again without an iteration; garbage, and no polishing, changes
- * nothing */
 static void carve_program(void *context, struct sap_arena *arena) {
   const struct qp_sizes most = {MOST, ROWS, ROWS};
   qp_program_carve(context, arena, &most);
@@ -535,43 +467,36 @@ static void starts(void) {
   qp_destroy(solver);
 }
 
-/* two allocations when it is made, none in a solve; each may fail */
-static void memory(void) {
-  for (long fail_at = -1; fail_at < 2; ++fail_at) {
-    struct counter counter = {.fail_at = fail_at};
-    const sap_allocator allocator = {counting_allocate, counting_release, &counter};
-    qp_solver *solver;
-    sap_error error;
-    const sap_status status = qp_create(&solver, MOST, ROWS, ROWS, &allocator, &error);
-    if (fail_at >= 0) {
-      CHECK_EQUAL(status, SAP_OUT_OF_MEMORY);
-      CHECK(solver == NULL);
-    } else {
-      uint64_t seed = 6;
-      load(MOST, 6, 2, ROWS, 1, &seed);
-      const qp_settings settings = qp_settings_default();
-      qp_solution solution = {.x = at.x};
-      CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &solution, &error), SAP_OK);
-      CHECK_EQUAL(counter.allocations, 2);
-    }
-    qp_destroy(solver);
-    CHECK_EQUAL(counter.live, 0);
+static sap_status make_and_solve(const sap_allocator *allocator, struct counter *counter) {
+  const qp_settings settings = qp_settings_default();
+  qp_solver *solver;
+  uint64_t seed = 6;
+  const sap_status status = qp_create(&solver, MOST, ROWS, ROWS, allocator, NULL);
+  CHECK((status == SAP_OK) == (solver != NULL));
+  if (solver) {
+    const long before = counter->allocations;
+    load(MOST, 6, 2, ROWS, 1, &seed);
+    qp_solution solution = {.x = at.x};
+    CHECK_EQUAL(qp_solve(solver, &settings, &at.problem, NULL, &solution, NULL), SAP_OK);
+    CHECK_EQUAL(counter->allocations, before);
   }
+  qp_destroy(solver);
+  return status;
 }
+
+/* A solver makes two allocations, either of which may fail, and none in a solve. */
+static void memory(void) { CHECK_EQUAL(fail_allocations(make_and_solve), 2); }
 
 static const check_test tests[] = {
     CHECK_TEST(optimal_points),
     CHECK_TEST(rows_of_few_entries),
     CHECK_TEST(dependent_rows),
-    CHECK_TEST(infeasible_programs),
-    CHECK_TEST(unbounded_programs),
     CHECK_TEST(empty_programs),
     CHECK_TEST(rows_that_do_not_hold_are_told),
     CHECK_TEST(gradients_that_are_left_are_told),
     CHECK_TEST(a_linear_cost_hides_no_rows),
     CHECK_TEST(proofs_with_bounds),
     CHECK_TEST(of_H_the_symmetric_part_counts),
-    CHECK_TEST(programs_that_are_not_convex),
     CHECK_TEST(rules),
     CHECK_TEST(unknowns_are_scaled),
     CHECK_TEST(diagonals_grow_until_there_is_a_factor),

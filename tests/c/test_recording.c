@@ -141,7 +141,7 @@ static void without_memory_a_step_fails(void) {
   release(&s, &k);
 }
 
-/* nothing that is not asked for is written */
+/* Nothing that is not asked for is written. */
 static void arrays_may_be_missing(void) {
   struct setting s;
   sap_mujoco_world world;

@@ -8,7 +8,7 @@
 
 enum { TREES = 8, MOST_NV = 20, CONTACTS = 16, MOST = TREES * MOST_NV };
 
-/* trees of many velocities, most contacts far down the tree: many columns of J are zero */
+/* Trees have many velocities and most contacts far down the tree: many columns of J are zero. */
 struct robots {
   sap_problem problem;
   sap_sizes sizes;
@@ -25,7 +25,7 @@ struct outputs {
 static struct robots robots, others;
 static struct outputs reduced, whole;
 
-/* A = B B^T + n I, scaled by rows and columns: inertias differ by orders of magnitude */
+/* Makes A = B B^T + n I, scaled by rows and columns: inertias differ by orders of magnitude. */
 static void make_mass(int32_t n, double *A, uint64_t *seed) {
   double B[MOST_NV * MOST_NV], scale[MOST_NV];
   for (int32_t i = 0; i < n * n; ++i) {
@@ -45,13 +45,14 @@ static void make_mass(int32_t n, double *A, uint64_t *seed) {
   }
 }
 
-/* 0 where no contact moves velocity j of tree t: the same in every problem of one share */
+/* Returns 0 where no contact moves velocity j of tree t, which is the same in every problem of one
+ * share. */
 static int moves(int32_t t, int32_t j, double share) {
   uint64_t state = (uint64_t)(1000 * t + j);
   return check_random(&state, 0, 1) < share;
 }
 
-/* `share` of the columns of J are not zero */
+/* A `share` of the columns of J are not zero. */
 static void make_robots(struct robots *r, int32_t n_trees, int32_t n_contacts, double share,
                         uint64_t *seed) {
   double *A = r->A;
@@ -97,7 +98,7 @@ static void make_robots(struct robots *r, int32_t n_trees, int32_t n_contacts, d
   }
 }
 
-/* entries too small to matter, and not zero: nothing is eliminated */
+/* Puts entries in their place that are too small to matter, and not zero: nothing is eliminated. */
 static void fill_zeros(struct robots *r) {
   for (int64_t i = 0; i < r->sizes.nJ; ++i) {
     r->J[i] = r->J[i] == 0 ? 1e-300 : r->J[i];
@@ -120,7 +121,7 @@ static sap_solution solve(sap_solver *solver, const struct robots *r, struct out
 
 static int32_t n_scalars(const sap_solver *solver) { return solver->plan.graph.tree.n_scalars; }
 
-/* |x - y|_A over all trees */
+/* Returns |x - y|_A over all trees. */
 static double distance(const struct robots *r, const double *x, const double *y) {
   const double *A = r->A;
   double sum = 0;
@@ -136,7 +137,8 @@ static double distance(const struct robots *r, const double *x, const double *y)
   return sqrt(fmax(sum, 0));
 }
 
-/* e_m (24) of the outputs over the trees that a contact touches, from the arrays of the problem */
+/* Returns e_m (24) of the outputs over the trees that a contact touches, from the arrays of the
+ * problem. */
 static double momentum_error(const struct robots *r, const struct outputs *o) {
   double impulse[MOST] = {0}, gradient = 0, momenta = 0, impulses = 0;
   int64_t first[TREES + 1] = {0};
@@ -173,7 +175,8 @@ static double momentum_error(const struct robots *r, const struct outputs *o) {
   return sqrt(gradient / fmax(momenta, impulses));
 }
 
-/* the same v, impulses and e_m with and without reduction; the bound of a rough solution holds */
+/* Results have the same v, impulses and e_m with and without reduction; the bound of a rough
+ * solution holds. */
 static void reduced_and_whole_problems_agree(void) {
   uint64_t seed = 70;
   int32_t n_eliminated = 0;
@@ -210,7 +213,7 @@ static void reduced_and_whole_problems_agree(void) {
   CHECK(n_eliminated > 500);
 }
 
-/* A' (A^-1)_tt = I, and dw_u makes A dw vanish where no contact acts */
+/* The complement has A' (A^-1)_tt = I, and dw_u makes A dw vanish where no contact acts. */
 static void the_complement_inverts_a_block_of_the_inverse(void) {
   uint64_t seed = 71;
   const struct sap_vector_loops *loops = sap_vector_loops_of(sap_kernels_best_set());
@@ -359,7 +362,7 @@ static void the_order_of_velocities_does_not_matter(void) {
   }
 }
 
-/* the guess of a velocity that is eliminated is not read; evaluating in between changes nothing */
+/* The guess of a velocity that is eliminated is not read; evaluating in between changes nothing. */
 static void a_solve_repeats_bit_by_bit(void) {
   uint64_t seed = 73;
   make_robots(&robots, 6, 12, 0.4, &seed);

@@ -54,7 +54,7 @@ static void solve(int32_t n, const double *A, const double *b, long double *x) {
   }
 }
 
-/* W += J A^-1 J^T, or with the diagonal of A alone */
+/* Adds J A^-1 J^T to W, or that with the diagonal of A alone. */
 static void add_block(int32_t t, const double *J, sap_delassus delassus, long double W[3][3]) {
   const double *A = scene.A;
   for (int32_t other = 0; other < t; ++other) {
@@ -114,7 +114,7 @@ static void contacts_follow_section_ix(void) {
   CHECK(n_rigid > 50 && n_soft > 50);
 }
 
-/* P_i of every contact, for a change of the velocity */
+/* Finds P_i of every contact for a change of the velocity. */
 static void find_own_loads(const sap_parameters *p, long double load[N]) {
   const double *J = scene.J;
   for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
@@ -253,7 +253,7 @@ static void violations_are_released(void) {
   CHECK(n_held > 10 && n_deep > 10 && n_free > 10);
 }
 
-/* kappa = (delta/(dt + tau_d))^2/R_n: the distance delta is s = 1 */
+/* As kappa = (delta/(dt + tau_d))^2/R_n, the distance delta is s = 1. */
 static void energies_are_those_of_the_depth(void) {
   uint64_t seed = 2;
   const sap_parameters p = make(5, 30, SAP_DELASSUS_BLOCK, &seed);

@@ -8,9 +8,9 @@
 
 enum { ROWS = 7 };
 
-/* K = 1/s^2 and B = 2/s: T = B/K + 1/sqrt(K) = 3 s */
+/* With K = 1/s^2 and B = 2/s, T = B/K + 1/sqrt(K) = 3 s. */
 static const double slow[] = {1, 2, NAN, NAN};
-/* the same 100 times as fast: T = 30 ms */
+/* These constants are 100 times as fast: T = 30 ms. */
 static const double fast[] = {1e4, 200, NAN, NAN};
 
 static void the_rule_follows_depth_and_growth(void) {
@@ -45,19 +45,20 @@ static void the_rule_follows_depth_and_growth(void) {
   CHECK_CLOSE(sap_release_of(&driven, 0.2), 0.35, 1e-15);
 }
 
-/* V = 0.1 m/s of the mass 1/w in a step, over the near-rigid R = w/(4 pi^2) of a contact */
+/* The speed V = 0.1 m/s is that of the mass 1/w in a step, over the near-rigid R = w/(4 pi^2) of
+ * a contact. */
 static void a_driven_row_carries_what_a_contact_does(void) {
   const double w = 0.25, dt = 0.002, tau_d = 0.003, I = 0.9, V = 0.1;
   const double depth = V * (dt + tau_d), R = w / 39.478417604357434;
   CHECK_CLOSE(sap_driven_force(dt, V, I / ((1 - I) * w), I), depth / (dt + tau_d) / R / dt, 1e-9);
 }
 
-/* blocks of A that are M, and no forces */
+/* The blocks of A are those of M, and there are no forces. */
 static const double A_of_M[9 + 4] = {2, 0, 0, 0, 2, 0, 0, 0, 2, 5, 1, 1, 3};
 static const double no_change[NV];
 static double row_motion[NV];
 
-/* a release of V = 0.1 m/s and rad/s in steps of 10 ms */
+/* Returns a release of V = 0.1 m/s and rad/s in steps of 10 ms. */
 static struct sap_release release_of(const struct model *m, const double *v, const double *KBIP,
                                      int *reads) {
   return (struct sap_release){.forest = &m->forest,

@@ -73,7 +73,8 @@ static void exponential_is_accurate_to_round_off(void) {
   }
 }
 
-/* phi = 1 + 3s/4 + 2s^2/3, s phi' = 3s/4 + 4s^2/3; phi = 1 + 3x/2, s phi' = 3x/2 + 2x^2 */
+/* The series are phi = 1 + 3s/4 + 2s^2/3, s phi' = 3s/4 + 4s^2/3, and phi = 1 + 3x/2, s phi' =
+ * 3x/2 + 2x^2. */
 static void series_at_small_s(void) {
   for (double s = 1e-300; s < 1e-5; s *= 10) {
     const struct sap_barrier_factors f = sap_barrier_log(s), g = sap_barrier_exp(s);
@@ -89,7 +90,7 @@ static void series_at_small_s(void) {
   CHECK(g.beta == 1 && g.phi == 1 && g.rise == 0);
 }
 
-/* phi -> 1/(2 (1-s)) and s phi' -> 1/(2 (1-s)^2) */
+/* The factors go to phi = 1/(2 (1-s)) and s phi' = 1/(2 (1-s)^2). */
 static void logarithm_near_its_wall(void) {
   for (int k = 5; k <= 36; ++k) {
     const double rest = ldexp(1, -k);
@@ -135,7 +136,7 @@ static void cost_difference_is_that_of_the_costs(void) {
   }
 }
 
-/* a deep contact gets the delta that makes rest feasible, any other one keeps its own */
+/* A deep contact gets the delta that makes rest feasible, any other one keeps its own. */
 static void deep_contacts_become_feasible_at_rest(void) {
   const double delta = 1e-3, t = 0.02, R_n = 0.3, kappa = delta * delta / (t * t) / R_n;
   const struct sap_barrier_shape barrier = {SAP_BARRIER_LOG, 1 / kappa, 0};

@@ -33,7 +33,7 @@ static long double slope_of(const struct sap_barrier_shape *barrier, long double
                                           : (L + u) / 2 + (u - L + s * u * u) / 2;
 }
 
-/* the bound of the compliant law, times b'' at the largest s that its errors allow */
+/* Returns the bound of the compliant law, times b'' at the largest s that its errors allow. */
 static void bound(const struct points *p, int32_t i, const double gamma[3], const double reach[3],
                   double velocity_error, double impulse_error, long double bound[3]) {
   const struct sap_contact c = points_contact(p, i);
@@ -59,8 +59,8 @@ static void bound_is_its_formula_and_holds(void) {
   points_check_bound(&points, &law);
 }
 
-/* |g . gamma|, g = v_c - v_hat + R gamma_0 with the impulse of the compliant law at the evaluated
- * velocity */
+/* Returns |g . gamma| with g = v_c - v_hat + R gamma_0 and the impulse gamma_0 of the compliant
+ * law at the evaluated velocity. */
 static long double term(const struct points *p, int32_t i, const double v_c[3],
                         const double gamma[3]) {
   const struct sap_contact c = points_contact(p, i);

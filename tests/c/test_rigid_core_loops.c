@@ -12,8 +12,8 @@ enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */
 static struct sap_pool pool;
 static _Alignas(SAP_ALIGNMENT) unsigned char room[256 * 1024];
 
-/* contacts at random velocities whose s is spread up to `largest`; every third has an exp barrier,
- * unless all or none have */
+/* Fills contacts at random velocities whose s is spread up to `largest`. Every third has an exp
+ * barrier, unless all or none have. */
 static void fill(const struct sap_law_loops *loops, double soft_norm, double largest, int kinds,
                  uint64_t *seed) {
   struct sap_arena arena = {room, 0};
@@ -111,8 +111,8 @@ static void check_line(const struct sap_law_loops *loops, double largest, int ki
 
 static void slope_is_that_of_the_cost(void) { for_all_sets(check_line); }
 
-/* the symmetric (3, 3) matrix with these entries, in the norm of R: smallest and largest value of
- * x^T G x over random x */
+/* Finds the smallest and largest x^T G x over random x of the symmetric matrix with these entries,
+ * in the norm of R. */
 static void bound_form(const double *const G[SAP_G_ENTRIES], int32_t i, uint64_t *seed,
                        double *least, double *most) {
   *least = INFINITY;
@@ -133,8 +133,8 @@ static void bound_form(const double *const G[SAP_G_ENTRIES], int32_t i, uint64_t
   }
 }
 
-/* whatever the dual: semidefinite, at least as stiff as the compliant law along the impulse, and no
- * stiffer than b'' and the curvature of friction across the slip allow */
+/* For any dual G is semidefinite, as stiff as the compliant law along the impulse, and bounded by
+ * b'' and friction across the slip. */
 static void check_blend(const struct sap_law_loops *loops, double largest, int kinds) {
   uint64_t seed = 83;
   fill(loops, 0, largest, kinds, &seed);
@@ -226,7 +226,8 @@ static void check_wall(const struct sap_law_loops *loops, double largest, int ki
 
 static void wall_is_found_from_outside(void) { for_all_sets(check_wall); }
 
-/* raised where y is outside, back to what was given where it is inside again */
+/* The scale is raised where y is outside, and goes back to what was given where it is inside
+ * again. */
 static void fit_makes_every_iterate_feasible(void) {
   const struct sap_law_loops *loops = sap_laws[SAP_LAW_RIGID_CORE]->loops[0];
   uint64_t seed = 86;

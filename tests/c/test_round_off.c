@@ -32,7 +32,7 @@ static void describe(const struct sap_workspace *w, const struct sap_patch *at, 
   }
 }
 
-/* |J_r| r of one row */
+/* Returns |J_r| r of one row. */
 static long double reach_of_row(const struct patch *patch, int32_t row) {
   long double sum = 0;
   for (int32_t j = 0; j < NV; ++j) {
@@ -41,7 +41,7 @@ static long double reach_of_row(const struct patch *patch, int32_t row) {
   return sum;
 }
 
-/* |J|^T |dgamma|, row by row, with |dgamma| from the bound of the law on one contact */
+/* Adds |J|^T |dgamma| row by row, with |dgamma| from the bound of the law on one contact. */
 static void add_entry_by_entry(const struct sap_workspace *w, const struct patch *patch,
                                long double e[NV]) {
   for (int32_t place = patch->at->begin; place < patch->at->end; ++place) {
@@ -95,7 +95,7 @@ static void add_by_peaks(const struct sap_workspace *w, const struct patch *patc
   }
 }
 
-/* by the formula of each patch, and entry by entry everywhere */
+/* Sums by the formula of each patch, and entry by entry everywhere. */
 static void sum_patches(const struct sap_workspace *w, int32_t n_steps, long double e[NV],
                         long double least[NV]) {
   static struct patch patch;
@@ -162,8 +162,8 @@ static void bound_holds_for_errors_of_velocities(void) {
   for_all_sets_with_spin(1, check_errors);
 }
 
-/* v_c that steps far away and back have summed up: its J^T gamma and that of J v differ by less
- * than the bound of the sums, and by more than what J v alone may be wrong by */
+/* Steps far away and back have summed up v_c. Its J^T gamma differs from that of J v by less than
+ * the bound of the sums, and by more than that of J v. */
 static void check_bound_of_sums(struct sap_workspace *w, const struct sap_island *island) {
   enum { STEPS = 100 };
   uint64_t seed = 11;

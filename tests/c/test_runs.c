@@ -2,7 +2,7 @@
 
 #include "engine.h"
 
-/* locked, left, and how often it was asked whether to stop */
+/* It knows whether it is locked, was left, and how often it was asked whether to stop. */
 struct watch {
   int locked, left, asked, stop_at;
 };
@@ -21,7 +21,7 @@ static int stop(void *context, double now) {
   return ++w->asked == w->stop_at;
 }
 
-/* contacts that are not so deep that the engine's rows would say how fast they may come apart */
+/* Makes contacts so shallow that the engine's rows say nothing of how fast they may come apart. */
 static void make_shallow(struct setting *s) {
   make(s);
   for (int i = 0; i < s->l.list.count; ++i) {
@@ -62,7 +62,8 @@ static void a_run_is_its_steps(void) {
 
 static const char loud[] = "kmfprtqvwuase", lean[] = "kmfptvuae";
 
-/* all stages in the last step, and where it is told to stop; else those that the next one needs */
+/* All stages run in the last step, and where it is told to stop; else those run that the next one
+ * needs. */
 static void only_the_last_step_leaves_all(void) {
   struct setting s;
   sap_mujoco_world world;

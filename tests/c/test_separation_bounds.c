@@ -30,7 +30,7 @@ static void destroy(struct sap_separation_bounds *gaps) {
   sap_separation_bounds_destroy(gaps, &allocator);
 }
 
-/* two balls of points, whose distance is that of their nearest points: no bound is above it */
+/* No bound is above the distance of two balls of points, which is that of their nearest points. */
 static void nothing_is_nearer_than_its_bound(void) {
   enum { POINTS = 12 };
   uint64_t seed = 5;

@@ -15,7 +15,8 @@ static sap_solver *make(sap_settings settings) {
   return solver;
 }
 
-/* a point mass m on the ground: one tree of 3, one contact with the world, normal along z */
+/* A point mass m lies on the ground: one tree of 3 has one contact with the world, normal along
+ * z. */
 struct point_mass {
   int32_t tree_nv[1], tree_a[1], tree_b[1];
   double A[9], v_star[3], J[9], mu[1], R_t[1], R_n[1], v_hat_n[1];
@@ -113,7 +114,7 @@ static void no_contact_is_free_motion(void) {
   sap_solver_destroy(solver);
 }
 
-/* a free tree's block of A is not read by a solve; sap_problem_check() reads everything */
+/* A solve does not read a free tree's block of A; sap_problem_check() reads everything. */
 static void free_trees_are_not_read(void) {
   uint64_t seed = 40;
   scene_make(&scene, 3, 2, &seed);

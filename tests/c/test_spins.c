@@ -1,50 +1,43 @@
 /* Tests torsional and rolling friction gathered from the model of model.h, and the wrenches that
  * are written back. */
-#include "model.h"
+#include "gathering.h"
 #include "step/scatter.h"
 #include "step/stepper_object.h"
 
 /* Adds a contact of dimension 4 or 6, in a model without cores. */
-static struct engine_contact *add_spin(struct list *l, int32_t geom1, int32_t geom2, int32_t dim,
-                                       enum sap_cone cone, uint64_t *seed) {
+static struct engine_contact *add_spin(int32_t geom1, int32_t geom2, int32_t dim,
+                                       enum sap_cone cone) {
   const int32_t rows = cone == SAP_CONE_ELLIPTIC ? dim : 2 * (dim - 1);
-  struct engine_contact *c = add_contact(l, geom1, geom2, dim, rows, seed);
+  struct engine_contact *c = add_contact(&l, geom1, geom2, dim, rows, &seed);
   c->friction[2] = 0.02;
   c->friction[3] = 0.003;
   c->friction[4] = 0.004;
   return c;
 }
 
-static void make_soft(struct model *m, uint64_t *seed) {
-  make_model(m, seed);
-  m->forest.barrier = NULL;
+static void begin_soft(uint64_t first) {
+  begin(first);
+  m.forest.barrier = NULL;
 }
 
 /* Returns the angular velocity of a body about y. */
-static double turn(const struct model *m, int32_t body) {
-  const double own[BODIES] = {0, 0, m->qvel[3], m->qvel[3] + m->qvel[4], 0, 0};
-  return own[m->body_weldid[body]];
+static double turn(int32_t body) {
+  const double own[BODIES] = {0, 0, m.qvel[3], m.qvel[3] + m.qvel[4], 0, 0};
+  return own[m.body_weldid[body]];
 }
 
 static void spins_of_every_kind(void) {
-  uint64_t seed = 11;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_soft(&m, &seed);
-  make_list(&l);
+  begin_soft(11);
   const enum sap_cone cone = SAP_CONE_ELLIPTIC;
   struct engine_contact *still = add_contact(&l, 2, 0, 3, 3, &seed);
   memcpy(still->pos, m.q1, sizeof still->pos); /* left out: on the only axis */
-  add_spin(&l, 0, 1, 4, cone, &seed);          /* no dof turns the mass */
-  add_spin(&l, 2, 5, 6, cone, &seed);          /* pendulum, static body */
+  add_spin(0, 1, 4, cone);                     /* no dof turns the mass */
+  add_spin(2, 5, 6, cone);                     /* pendulum, static body */
   add_contact(&l, 1, 4, 3, 3, &seed);
-  add_spin(&l, 1, 4, 4, cone, &seed);                       /* two trees */
-  add_spin(&l, 4, 2, 6, cone, &seed)->friction[3] = 1e-5;   /* inside one tree; rolls about t1 */
-  add_spin(&l, 3, 1, 4, cone, &seed)->friction[2] = 0.9e-5; /* none */
-  REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, cone, &parameters) == SAP_OK);
-  REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 6);
+  add_spin(1, 4, 4, cone);                       /* two trees */
+  add_spin(4, 2, 6, cone)->friction[3] = 1e-5;   /* inside one tree; rolls about t1 */
+  add_spin(3, 1, 4, cone)->friction[2] = 0.9e-5; /* none */
+  REQUIRE(gather(cone) && g.problem.n_contacts == 6);
 
   const sap_spin *spin = g.problem.spin;
   REQUIRE(spin != NULL && spin->n == 3);
@@ -66,7 +59,7 @@ static void spins_of_every_kind(void) {
       J += 3 * (int64_t)n;
     }
     for (int row = 0; row < 3; ++row) {
-      const double relative = turn(&m, c->geom[1]) - turn(&m, c->geom[0]);
+      const double relative = turn(c->geom[1]) - turn(c->geom[0]);
       CHECK_CLOSE(v[row], c->frame[3 * row + 1] * relative, 1e-15);
     }
   }
@@ -78,12 +71,12 @@ static void spins_of_every_kind(void) {
     l.contacts[i].friction[0] = l.contacts[i].friction[1] =
         1e-5; /* friction of the explicit pair */
   }
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, cone, &parameters) == SAP_OK);
+  REQUIRE(run(cone));
   CHECK(g.problem.spin == NULL && g.problem.n_contacts == 6);
   sap_gather_release(&g);
 }
 
-/* wrench (n, t1, t2, torques about them) that rows of the engine stand for */
+/* Finds the wrench (n, t1, t2, torques about them) that rows of the engine stand for. */
 static void wrench_of(const struct engine_contact *c, enum sap_cone cone, const double *rows,
                       double *wrench) {
   const double *row = rows + c->row;
@@ -100,23 +93,16 @@ static void wrench_of(const struct engine_contact *c, enum sap_cone cone, const 
 
 static void wrenches_of_either_cone(void) {
   static const int32_t dims[] = {1, 3, 4, 6};
-  uint64_t seed = 12;
   for (int trial = 0; trial < 40; ++trial) {
     const enum sap_cone cone = trial % 2 ? SAP_CONE_PYRAMIDAL : SAP_CONE_ELLIPTIC;
     const int32_t dim = dims[trial / 2 % 4];
-    struct model m;
-    struct list l;
-    struct sap_gather g;
-    make_soft(&m, &seed);
-    make_list(&l);
+    begin_soft(12 + (uint64_t)trial);
     add_contact(&l, 0, 1, 1, 1, &seed);
-    const struct engine_contact *c = add_spin(&l, 4, 1, dim, cone, &seed);
+    const struct engine_contact *c = add_spin(4, 1, dim, cone);
     if (dim == 1) {
       l.list.n_rows = c->row + 1; /* either cone has one row */
     }
-    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, cone, &parameters) == SAP_OK);
-    REQUIRE(g.fault == SAP_FAULT_NONE && g.problem.n_contacts == 2);
+    REQUIRE(gather(cone) && g.problem.n_contacts == 2);
     REQUIRE(g.spins.spin.n == (dim > 3));
 
     /* an impulse within the engine's pyramid, some of them on its side */
@@ -158,7 +144,7 @@ static void wrenches_of_either_cone(void) {
         for (int i = 0; i < 3; ++i) {
           expected[j] += wrench[row] * axis[i] * (v2[i] - v1[i]);
         }
-        expected[j] += wrench[3 + row] * axis[1] * (turn(&m, c->geom[1]) - turn(&m, c->geom[0]));
+        expected[j] += wrench[3 + row] * axis[1] * (turn(c->geom[1]) - turn(c->geom[0]));
       }
     }
     memcpy(m.qvel, qvel, sizeof qvel);
@@ -167,17 +153,13 @@ static void wrenches_of_either_cone(void) {
   }
 }
 
-/* a friction cone larger than the pyramid: negative edges, and still the same force */
+/* The friction cone is larger than the pyramid: there are negative edges, and still the same
+ * force. */
 static void edges_beyond_the_pyramid(void) {
-  uint64_t seed = 13;
-  struct model m;
-  struct list l;
-  struct sap_gather g;
-  make_soft(&m, &seed);
-  make_list(&l);
-  const struct engine_contact *c = add_spin(&l, 0, 3, 4, SAP_CONE_PYRAMIDAL, &seed);
+  begin_soft(13);
+  const struct engine_contact *c = add_spin(0, 3, 4, SAP_CONE_PYRAMIDAL);
   REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-  REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_PYRAMIDAL, &parameters) == SAP_OK);
+  REQUIRE(run(SAP_CONE_PYRAMIDAL));
   REQUIRE(g.spins.spin.n == 1);
   const double gamma[3] = {0.4, -0.2, 1.0}, torque[3] = {0.01, 0, 0};
   memcpy(g.gamma, gamma, sizeof gamma);
@@ -196,45 +178,36 @@ static void edges_beyond_the_pyramid(void) {
   sap_gather_release(&g);
 }
 
+/* Gathers two spins after a change, of the second one, c, or of the model, and checks the fault. */
+#define FAULT(change, code)                                                  \
+  do {                                                                       \
+    begin_soft(14);                                                          \
+    add_spin(0, 3, 6, SAP_CONE_ELLIPTIC)->surface_velocity[2] = 0.0;         \
+    c = add_spin(1, 2, 6, SAP_CONE_ELLIPTIC);                                \
+    change;                                                                  \
+    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);         \
+    REQUIRE(run(SAP_CONE_ELLIPTIC));                                         \
+    CHECK_EQUAL(g.fault, code);                                              \
+    CHECK_EQUAL(g.fault_index, 1);                                           \
+    CHECK_EQUAL(g.problem.n_contacts, 0);                                    \
+    CHECK(g.problem.spin == NULL && g.spins.spin.n == 0 && g.spins.nJ == 0); \
+    sap_gather_release(&g);                                                  \
+  } while (0)
+
 static void faults(void) {
-  static const enum sap_fault expected[] = {SAP_FAULT_DIMENSION, SAP_FAULT_DIMENSION,
-                                            SAP_FAULT_DIMENSION, SAP_FAULT_CONTACT,
-                                            SAP_FAULT_CONTACT,   SAP_FAULT_ROWS};
-  uint64_t seed = 14;
-  for (size_t kind = 0; kind < CHECK_COUNT(expected); ++kind) {
-    struct model m;
-    struct list l;
-    struct sap_gather g;
-    make_soft(&m, &seed);
-    make_list(&l);
-    add_spin(&l, 0, 3, 6, SAP_CONE_ELLIPTIC, &seed)->surface_velocity[2] = 0.0;
-    struct engine_contact *c = add_spin(&l, 1, 2, 6, SAP_CONE_ELLIPTIC, &seed);
-    switch (kind) {
-      case 0: c->dim = 5; break;
-      case 1: c->surface_velocity[2] = 0.1; break;
-      case 2: m.forest.barrier = m.barrier; break;
-      case 3: c->friction[2] = NAN; break;
-      case 4: c->friction[4] = INFINITY; break;
-      default: c->row += 1; break;
-    }
-    REQUIRE(sap_gather_create(&g, &m.forest, NULL, NULL) == SAP_OK);
-    REQUIRE(sap_gather_run(&g, &m.state, &l.list, NULL, SAP_CONE_ELLIPTIC, &parameters) == SAP_OK);
-    CHECK_EQUAL(g.fault, expected[kind]);
-    CHECK_EQUAL(g.fault_index, 1);
-    CHECK_EQUAL(g.problem.n_contacts, 0);
-    CHECK(g.problem.spin == NULL && g.spins.spin.n == 0 && g.spins.nJ == 0);
-    sap_gather_release(&g);
-  }
+  struct engine_contact *c;
+  FAULT(c->dim = 5, SAP_FAULT_DIMENSION);
+  FAULT(c->surface_velocity[2] = 0.1, SAP_FAULT_DIMENSION);
+  FAULT(m.forest.barrier = m.barrier, SAP_FAULT_DIMENSION);
+  FAULT(c->friction[2] = NAN, SAP_FAULT_CONTACT);
+  FAULT(c->friction[4] = INFINITY, SAP_FAULT_CONTACT);
+  FAULT(c->row += 1, SAP_FAULT_ROWS);
 }
 
-/* a solution from elsewhere is written where its spins are as many as those of the problem */
+/* A solution from elsewhere is written where its spins are as many as those of the problem. */
 static void writing_needs_the_spins(void) {
-  uint64_t seed = 15;
-  struct model m;
-  struct list l;
-  make_soft(&m, &seed);
-  make_list(&l);
-  add_spin(&l, 0, 3, 4, SAP_CONE_ELLIPTIC, &seed);
+  begin_soft(15);
+  add_spin(0, 3, 4, SAP_CONE_ELLIPTIC);
   const sap_step_settings step = sap_step_settings_default(0.01);
   sap_stepper *stepper;
   REQUIRE(sap_stepper_create(&stepper, &m.forest, NULL, &step, NULL, NULL, NULL) == SAP_OK);

@@ -6,7 +6,7 @@
 #include "counter.h"
 #include "groups.h"
 
-/* trees 1 to 4 touch tree 0 in the middle, and tree 5 the world alone */
+/* Trees 1 to 4 touch tree 0 in the middle, and tree 5 touches the world alone. */
 static void a_star_has_no_fill(void) {
   uint64_t seed = 1;
   scene_make(&scene, 7, 5, &seed);

@@ -13,7 +13,7 @@
 
 /* ---- threads that cannot be made ------------------------------------------------------------ */
 
-/* the linker sends the library's calls here, see CMakeLists.txt */
+/* The linker sends the library's calls here, see CMakeLists.txt. */
 static atomic_int threads_allowed = 1000;
 int __real_sap_thread_start(struct sap_thread *thread, void (*run)(void *), void *context);
 int __wrap_sap_thread_start(struct sap_thread *thread, void (*run)(void *), void *context);
@@ -37,7 +37,8 @@ static void count_task(void *context, int32_t task, int32_t thread) {
   tally->thread[task] = thread;
 }
 
-/* runs loops of all sizes; 0 where a task was left out or done twice, or a thread has no place */
+/* Runs loops of all sizes. Returns 0 where a task was left out or done twice, or a thread has no
+ * place. */
 static int loops_are_whole(struct sap_threads *threads, int32_t n) {
   static const int32_t sizes[] = {0, 1, 2, 7, 32, 33, MOST_TASKS};
   static struct tally tally;

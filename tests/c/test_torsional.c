@@ -8,7 +8,7 @@ enum { NV = SCENE_TREES * SCENE_MOST_NV };
 
 /* ---- the problem, densely -------------------------------------------------------------------- */
 
-/* three rows of contact i at J, in all velocities; returns what is behind them */
+/* Spreads three rows of contact i at J over all velocities. Returns what is behind them. */
 static const double *spread(const double *J, int32_t i, double rows[3][NV]) {
   memset(rows, 0, 3 * sizeof *rows);
   const int32_t trees[2] = {scene.tree_a[i], scene.tree_b[i]};
@@ -123,7 +123,7 @@ static void contacts_are_those_of_the_definition(void) {
   CHECK(compared > 1000);
 }
 
-/* |x|_A */
+/* Returns |x|_A. */
 static double energy_norm(const double *a, const double *b) {
   const double *A = scene.A;
   double sum = 0;
@@ -214,8 +214,8 @@ static void friction_obeys_its_law(void) {
   CHECK(solved >= 28);
 }
 
-/* velocities that the angular rows of a contact alone move are not eliminated: the last three of
- * each tree that is wide, of which the last but one moves nothing */
+/* Velocities that angular rows alone move are not eliminated: the last three of each wide tree, of
+ * which the last but one moves nothing. */
 static void angular_rows_move_their_velocities(void) {
   uint64_t seed = 92;
   int fewer = 0;

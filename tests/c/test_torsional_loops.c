@@ -14,7 +14,7 @@ enum { PAIRS = 97, PLACES = 2 * PAIRS };
 static struct sap_pool pool;
 static _Alignas(SAP_ALIGNMENT) unsigned char room[256 * 1024];
 
-/* lengths of a size of their own, some of them 0 */
+/* Returns a length of a size of its own, now and then 0. */
 static double take_length(uint64_t *seed) {
   return check_random(seed, 0, 1) < 0.2 ? 0 : pow(10, check_random(seed, -3, 0));
 }
@@ -80,7 +80,8 @@ static void gather_G(int32_t i, double G[6][6]) {
   }
 }
 
-/* sqrt of what a row counts in the norm of R; a row without friction counts as slip does */
+/* Returns the root of what a row counts in the norm of R. A row without friction counts as slip
+ * does. */
 static double root_of(int32_t i, int r) {
   const double scale = r < 3 ? 1 : pool.wide.scale[r - 3][i];
   return sqrt(r == 2 ? pool.contact.R_n[i] : pool.contact.R_t[i]) / (scale > 0 ? scale : 1);
@@ -128,8 +129,8 @@ static void check_law(const struct sap_law_loops *loops, sap_friction friction) 
 
 static void law_is_its_definition(void) { for_all_sets(check_law); }
 
-/* the conditions of a projection: gamma in the cone, g = R (gamma - y) in the dual cone, g . gamma
- * = 0; of a cylinder |gamma_t| <= b, and friction of that size against any slip */
+/* Checks the conditions of a projection on the cone, or on a cylinder with |gamma_t| <= b and
+ * friction of that size against any slip. */
 static void check_conditions(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 92;
   fill(loops, friction, &seed);
@@ -221,7 +222,8 @@ static void lines_are_those_of_the_cost(void) { for_all_sets(check_line); }
 
 /* ---- Newton's method ------------------------------------------------------------------------- */
 
-/* gamma' = gamma - (G + U) dv_c, and of its five slips the share of the bound that is next */
+/* The dual has gamma' = gamma - (G + U) dv_c, and of its five slips the share of the bound that is
+ * next. */
 static void check_dual(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 90;
   fill(loops, friction, &seed);
@@ -261,8 +263,8 @@ static void check_dual(const struct sap_law_loops *loops, sap_friction friction)
 
 static void dual_is_the_law_at_the_full_step(void) { for_all_sets(check_dual); }
 
-/* whatever the dual: semidefinite, and at most as stiff across the slip as in stiction, which comes
- * to what there is along it */
+/* For any dual G is semidefinite, and at most as stiff across the slip as in stiction and along it
+ * together. */
 static void check_blend(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 94;
   fill(loops, friction, &seed);
@@ -326,7 +328,7 @@ static void check_fixed_point(const struct sap_law_loops *loops, sap_friction fr
 
 static void a_dual_that_is_right_changes_nothing(void) { for_all_sets(check_fixed_point); }
 
-/* -dgamma/dv_c = G + U, where the bound follows v_c */
+/* The derivative -dgamma/dv_c is G + U, where the bound follows v_c. */
 static void check_coupling(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 96;
   const double h = 1e-6;
@@ -400,7 +402,7 @@ static void coupling_is_what_the_moving_bound_adds(void) { for_all_sets(check_co
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* velocities off by as much as allowed, at random corners */
+/* Velocities are off by as much as allowed, at random corners. */
 static void check_bound(const struct sap_law_loops *loops, sap_friction friction) {
   static const double errors[] = {0, 30 * DBL_EPSILON, 1e-3};
   for (size_t k = 0; k < CHECK_COUNT(errors) && friction != SAP_FRICTION_COULOMB; ++k) {
@@ -448,7 +450,7 @@ static void check_bound(const struct sap_law_loops *loops, sap_friction friction
 
 static void bound_is_its_formula_and_holds(void) { for_all_sets(check_bound); }
 
-/* |g . gamma| over all rows; of bounded friction apart, with b |g_t| */
+/* The sum is |g . gamma| over all rows; bounded friction counts apart, with b |g_t|. */
 static void check_complementarity(const struct sap_law_loops *loops, sap_friction friction) {
   uint64_t seed = 98;
   fill(loops, friction, &seed);
@@ -480,7 +482,7 @@ static void check_complementarity(const struct sap_law_loops *loops, sap_frictio
 
 static void complementarity_adds_magnitudes(void) { for_all_sets(check_complementarity); }
 
-/* derive() refuses the constants that sap_problem_check() refuses. */
+/* The function derive() refuses the constants that sap_problem_check() refuses. */
 static void check_rules(const struct sap_law_loops *loops, sap_friction friction) {
   static const double wrong[] = {-1, NAN, INFINITY, 1e200};
   uint64_t seed = 99;

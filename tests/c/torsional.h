@@ -12,7 +12,7 @@
 
 #include "sapwood.h"
 
-/* friction of the convex cone, or bounded by b >= 0 */
+/* Friction is that of the convex cone, or bounded by b >= 0. */
 struct exact_law {
   long double mu, R_t, R_n, v_hat[3], mu_k[3], b;
   int cone;
@@ -23,7 +23,7 @@ struct exact {
   long double cost, gamma[6], G[6][6];
 };
 
-/* y_t, with y_k in place of y_k mu/mu_k; |y_t| */
+/* Finds y_t with y_k in place of y_k mu/mu_k. Returns |y_t|. */
 static inline long double exact_slips(const struct exact_law *law, const double v_c[6],
                                       long double y[6]) {
   for (int r = 0; r < 3; ++r) {
@@ -33,7 +33,7 @@ static inline long double exact_slips(const struct exact_law *law, const double 
   return sqrtl(y[0] * y[0] + y[1] * y[1] + y[3] * y[3] + y[4] * y[4] + y[5] * y[5]);
 }
 
-/* l(y_r, y_n), its gradient by R^-1 and region */
+/* Finds l(y_r, y_n), its gradient by R^-1 and its region. */
 static inline sap_region exact_radial(const struct exact_law *law, long double y_r, long double y_n,
                                       long double *cost, long double *gamma_r,
                                       long double *gamma_n) {
@@ -54,7 +54,7 @@ static inline sap_region exact_radial(const struct exact_law *law, long double y
   return !law->cone && b == 0 && y_n <= 0 ? SAP_NO_CONTACT : y_r <= b ? SAP_STICTION : SAP_SLIDING;
 }
 
-/* impulses without G */
+/* Finds the impulses without G. */
 static inline struct exact exact_impulse(const struct exact_law *law, const double v_c[6]) {
   struct exact at = {0};
   long double y[6], gamma_r;
@@ -67,7 +67,7 @@ static inline struct exact exact_impulse(const struct exact_law *law, const doub
   return at;
 }
 
-/* with G by central differences; region 0 where these cross a border */
+/* Finds G too, by central differences; the region is 0 where these cross a border. */
 static inline struct exact exact_evaluate(const struct exact_law *law, const double v_c[6]) {
   struct exact at = exact_impulse(law, v_c);
   for (int c = 0; c < 6; ++c) {

@@ -11,6 +11,7 @@ import faulthandler
 import gc
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,21 @@ def hostile_groups(
     return groups, arrays
 
 
+def run_beside(
+    overwrite: Callable[[threading.Event], None], solve: Callable[[], None], n_solvers: int
+) -> None:
+    """Run the solvers, and one thread that overwrites until the last of them has ended."""
+    stop = threading.Event()
+    writer = threading.Thread(target=overwrite, args=(stop,))
+    solvers = [threading.Thread(target=solve) for _ in range(n_solvers)]
+    for thread in (writer, *solvers):
+        thread.start()
+    for thread in solvers:
+        thread.join()
+    stop.set()
+    writer.join()
+
+
 def values_change(rng: np.random.Generator) -> list[str]:
     """Float arrays are overwritten with anything while four threads solve with one solver."""
     model = helpers.random_problem(rng, SIZES)
@@ -57,10 +73,9 @@ def values_change(rng: np.random.Generator) -> list[str]:
     names = list(arrays)
     originals = {name: array.copy() for name, array in arrays.items()}
     solver = sapwood.SapSolver(sapwood.SapSettings(record_history=True, max_iterations=20))
-    stop = threading.Event()
     failures: list[str] = []
 
-    def overwrite() -> None:
+    def overwrite(stop: threading.Event) -> None:
         wild = np.array([np.nan, np.inf, -1.0, 1e308, 1e-308, 0.0])
         while not stop.is_set():
             name = names[rng.integers(len(names))]
@@ -80,14 +95,7 @@ def values_change(rng: np.random.Generator) -> list[str]:
             if solution.v.shape != (problem.nv,):
                 failures.append("values: wrong shape")
 
-    writer = threading.Thread(target=overwrite)
-    solvers = [threading.Thread(target=solve) for _ in range(4)]
-    for thread in (writer, *solvers):
-        thread.start()
-    for thread in solvers:
-        thread.join()
-    stop.set()
-    writer.join()
+    run_beside(overwrite, solve, 4)
     return failures
 
 
@@ -109,10 +117,9 @@ def indices_change(rng: np.random.Generator) -> list[str]:
     arrays |= of_groups
     for array in exposed:
         array.flags.writeable = True
-    stop = threading.Event()
     failures: list[str] = []
 
-    def overwrite() -> None:
+    def overwrite(stop: threading.Event) -> None:
         while not stop.is_set():
             for array in (*arrays.values(), *exposed):
                 array[:] = rng.integers(-(2**31), 2**31, array.size)
@@ -124,14 +131,7 @@ def indices_change(rng: np.random.Generator) -> list[str]:
                 failures.append("indices: a solution changed")
                 return
 
-    writer = threading.Thread(target=overwrite)
-    solvers = [threading.Thread(target=solve) for _ in range(2)]
-    for thread in (writer, *solvers):
-        thread.start()
-    for thread in solvers:
-        thread.join()
-    stop.set()
-    writer.join()
+    run_beside(overwrite, solve, 2)
     return failures
 
 
@@ -147,10 +147,9 @@ def one_controller_by_many(rng: np.random.Generator) -> list[str]:
     expected = made.solve(**system)
     G = rng.normal(size=(4, 20, 6))
     M, q = G @ G.transpose(0, 2, 1), rng.normal(size=(4, 20))
-    stop = threading.Event()
     failures: list[str] = []
 
-    def overwrite() -> None:
+    def overwrite(stop: threading.Event) -> None:
         wild = np.array([np.nan, np.inf, -1.0, 1e308, 0.0])
         while not stop.is_set():
             for array in (M, q):
@@ -173,14 +172,7 @@ def one_controller_by_many(rng: np.random.Generator) -> list[str]:
                 failures.append(f"batches: {error!r}")
                 return
 
-    writer = threading.Thread(target=overwrite)
-    solvers = [threading.Thread(target=solve) for _ in range(4)]
-    for thread in (writer, *solvers):
-        thread.start()
-    for thread in solvers:
-        thread.join()
-    stop.set()
-    writer.join()
+    run_beside(overwrite, solve, 4)
     return failures
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 import helpers
 import sapwood
@@ -158,8 +157,3 @@ def test_cost_is_half_the_squared_impulse(law):
     cost = law.contact_cost(y, mu, R_t, R_n)
     size = norm_R(y, R_t, R_n) ** 2
     np.testing.assert_array_less(np.abs(cost - norm_R(gamma, R_t, R_n) ** 2 / 2), 1e-14 * size)
-
-
-# ---- both implementations ----------------------------------------------------------------------
-
-impulses = st.floats(-1e3, 1e3).map(lambda x: 0.0 if abs(x) < 1e-9 else x)

@@ -11,7 +11,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import full_state
+from mujoco_models import (
+    full_state,
+    physics_state,
+)
 from sapwood.mujoco import Stepper, rollout
 
 BODIES = {
@@ -72,10 +75,7 @@ def test_what_is_missing_needs_no_memory(name, friction, speculative):
 @pytest.mark.parametrize("name", BODIES)
 def test_a_rollout_of_it(name):
     model = model_of(name)
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start, end = np.empty((2, mujoco.mj_stateSize(model, spec)))
-    mujoco.mj_getState(model, mujoco.MjData(model), start, spec)
-    mujoco.mj_getState(model, fallen(model), end, spec)
+    start, end = (physics_state(model, data) for data in (mujoco.MjData(model), fallen(model)))
     rolled = rollout(Stepper(model), np.array([start, start]), nstep=STEPS)
     for state in rolled.state[:, -1]:
         np.testing.assert_allclose(state, end, atol=1e-13)

@@ -1,7 +1,5 @@
 """What a model itself says of its patches: custom numbers, friction, flexes beside them."""
 
-import threading
-
 import mujoco
 import numpy as np
 import pytest
@@ -193,33 +191,3 @@ def test_no_bit_left_for_flexes_is_an_error(tmp_path, monkeypatch):
     model.geom("floor").contype = 0x7FFFFFFF
     with pytest.raises(ValueError, match=r"flex 'cloth' touches geom 'block'.*all 31 are in use"):
         Stepper(model, fields={"block": SOFT})
-
-
-# ---- threads -------------------------------------------------------------------------------------
-
-
-def test_steppers_with_fields_on_threads_share_shapes(rng):
-    """Threads step data of their own by one stepper, and have the bits of one thread."""
-    model = bodies()
-    stepper = Stepper(model, fields={"pad": SOFT, "ball": SOFT})
-    starts = rng.uniform(-0.002, 0.002, (4, model.nq))
-    results = {}
-
-    def run(i):
-        data = mujoco.MjData(model)
-        data.qpos[:] += starts[i]
-        mujoco.mj_normalizeQuat(model, data.qpos)
-        for _ in range(20):
-            stepper.step(data)
-        results[i] = data.qpos.copy()
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(starts))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    together = dict(results)
-    assert len(together) == len(starts)
-    for i in range(len(starts)):
-        run(i)
-        assert np.array_equal(results[i], together[i])

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import pickle
 
 import mujoco
 import numpy as np
@@ -339,22 +338,6 @@ def test_a_shape_of_ones_own(rng):
     fields = {"block": own, "link": rigid, "pad": rigid, "ball": rigid}
     Stepper(model, fields=fields).step(other)
     assert np.array_equal(data.qvel, other.qvel)
-
-
-def test_runs_copies_and_the_model_as_it_was(rng):
-    """run() has the bits of step(), and a pickled stepper those of the first."""
-    model, data = scene(rng)
-    stepper = Stepper(model, fields={"block": SOFT, "ball": SOFT})
-    states = [copy.copy(data) for _ in range(2)]
-    for _ in range(25):
-        stepper.step(data)
-    stepper.run(states[0], 25)
-    pickle.loads(pickle.dumps(stepper)).run(states[1], 25)
-    for state in states:
-        assert np.array_equal(state.qpos, data.qpos)
-        assert np.array_equal(state.qvel, data.qvel)
-    assert model.geom("block").contype == 1
-    assert stepper.model.geom("block").contype == 0
 
 
 def test_mesh_geoms_are_their_hulls():

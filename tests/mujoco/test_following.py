@@ -27,6 +27,7 @@ from followed_models import (
     state_after,
     write,
 )
+from mujoco_models import physics_state
 from sapwood import RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper
 from sapwood.mujoco.following.following import READ, STRUCTURE
@@ -466,10 +467,7 @@ def test_a_copy_follows_its_own_model(make):
 
 def test_rollouts_follow():
     model, changed = (mujoco.MjModel.from_xml_string(XML) for _ in range(2))
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, mujoco.MjData(model), start, spec)
-    worlds = np.tile(start, (4, 1))
+    worlds = np.tile(physics_state(model, mujoco.MjData(model)), (4, 1))
     pool, stepper = Rollout(model, nthread=2), Stepper(model)
     shared = Rollout(stepper, nthread=1)
     first = pool.rollout(worlds, nstep=20).state

@@ -10,7 +10,11 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import forks
-from mujoco_models import full_state, twin_of
+from mujoco_models import (
+    full_state,
+    physics_state,
+    twin_of,
+)
 from sapwood import Status
 from sapwood.mujoco import Rollout, Stepper
 from sapwood.studies import scenes
@@ -22,7 +26,6 @@ pytestmark = [
 ]
 
 N_CHILDREN = 30
-SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +72,7 @@ def test_a_child_reads_a_stepper_in_use(model):
 
 def test_a_child_rolls_out_with_a_rollout_in_use(model):
     pool, start = Rollout(model, nthread=2), settled(model)
-    state = np.empty(mujoco.mj_stateSize(model, SPEC))
-    mujoco.mj_getState(model, start, state, SPEC)
-    initial = np.tile(state, (4, 1))
+    initial = np.tile(physics_state(model, start), (4, 1))
     expected = pool.rollout(initial, nstep=3).state
     codes = forks.fork_beside(
         lambda: pool.rollout(initial, nstep=3),

@@ -10,7 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import full_state, mass_matrix
-from sapwood.mujoco import Stepper, rollout
+from sapwood.mujoco import Stepper
 
 # forces that depend on velocities in many ways, and no contact; what else is not MuJoCo's (limits,
 # dry friction, implicit controllers) is left out
@@ -216,26 +216,6 @@ def test_water_that_a_model_comes_to_is_implicit_from_then_on(rng):
         mujoco.mj_step(model, reference)
     assert stepper.parameters.implicit
     np.testing.assert_allclose(data.qpos, reference.qpos, rtol=1e-9, atol=1e-10)
-
-
-def test_steps_runs_halves_and_rollouts_agree(rng):
-    model = arms(actuators=SERVOS)
-    stepper, first = Stepper(model), moving(model, rng)
-    second, third = copy_of(model, first), copy_of(model, first)
-    initial = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-    mujoco.mj_getState(model, first, initial, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    control = np.tile(first.ctrl, (20, 1))
-    for _ in range(20):
-        stepper.step(first)
-        stepper.step1(second)
-        stepper.step2(second)
-    stepper.run(third, 20)
-    for data in (second, third):
-        np.testing.assert_array_equal(full_state(model, data), full_state(model, first))
-    rolled = rollout(stepper, initial, control)
-    final = np.empty_like(initial)
-    mujoco.mj_getState(model, first, final, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-    np.testing.assert_array_equal(rolled.state[0, -1], final)
 
 
 BRAKED = """

@@ -52,15 +52,6 @@ def test_what_is_known_changes_no_list(slow):
         assert listed(stepper, data) == listed(Stepper(model), data)
 
 
-def test_a_stepper_that_goes_on_is_one_that_begins(slow):
-    model, stepper, data = slow
-    stepper.run(data, 200)
-    other = copy.copy(data)
-    stepper.run(data, 300)
-    Stepper(model).run(other, 300)
-    np.testing.assert_array_equal(full_state(model, data), full_state(model, other))
-
-
 def test_many_geoms_that_stay_may_come_after_what_moves():
     """Each of them counts as a body; memory for pairs of bodies is for all of them."""
     stairs = "".join(f"<geom type='box' size='.1 .1 .1' pos='{2 + i} 0 0'/>" for i in range(60))

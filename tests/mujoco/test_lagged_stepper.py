@@ -10,15 +10,17 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import full_state
-from sapwood.mujoco import NotSupported, StepError, Stepper, rollout
+from mujoco_models import (
+    full_state,
+    physics_state,
+)
+from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.studies import scenes
 
 # no forces that obey Coulomb's law may be found, which no bit here depends on
 pytestmark = pytest.mark.filterwarnings("ignore:.*friction_limit:RuntimeWarning")
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
-LAWS = ["convex", "lagged", "coulomb"]
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +34,6 @@ def pushed(model, k=0):
     data = mujoco.MjData(model)
     data.qvel[:] = 0.3 * np.sin(np.arange(model.nv) + k)
     return data
-
-
-def state_of(model, data):
-    state = np.empty(mujoco.mj_stateSize(model, SPEC))
-    mujoco.mj_getState(model, data, state, SPEC)
-    return state
 
 
 def trajectory(stepper, data, steps):
@@ -54,19 +50,6 @@ def alone(model, state, steps, friction="lagged"):
 
 
 # ---- several data -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("friction", LAWS)
-def test_data_in_turn_are_stepped_as_each_alone(model, friction):
-    stepper, worlds = Stepper(model, friction=friction), [pushed(model, k) for k in range(3)]
-    expected = [trajectory(Stepper(model, friction=friction), pushed(model, k), 100)
-                for k in range(3)]  # fmt: skip
-    found = [[] for _ in worlds]
-    for i in range(100):
-        for k in range(3):
-            stepper.run(worlds[(k + i) % 3], 1)
-            found[(k + i) % 3].append(full_state(model, worlds[(k + i) % 3]))
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_what_is_remembered_dies_with_the_data(model):
@@ -87,7 +70,7 @@ def test_the_same_state_gives_the_same_next_state(model, friction):
     """Whatever the stepper did before, by whatever calls, and from whatever data."""
     stepper, data = Stepper(model, friction=friction), pushed(model)
     stepper.run(data, 50)
-    state = state_of(model, data)
+    state = physics_state(model, data)
     for k in range(3):
         stepper.run(data, 10 + k)
         stepper.run(pushed(model, k), 30)
@@ -114,10 +97,10 @@ def test_it_is_remembered_from_step_to_step(model):
             stepper.run(data, 1)
         found.append(full_state(model, data))
         # the state that is there already
-        mujoco.mj_setState(model, data, state_of(model, data), SPEC)
+        mujoco.mj_setState(model, data, physics_state(model, data), SPEC)
     np.testing.assert_array_equal(found, expected)
     stepper.run(data, 10)
-    middle = state_of(model, data)
+    middle = physics_state(model, data)
     assert not np.array_equal(trajectory(stepper, data, 5), alone(model, middle, 5))
 
 
@@ -147,7 +130,7 @@ def of_qpos(model, data, state):
 def test_a_state_from_outside_forgets(model, change):
     stepper, data = Stepper(model, friction="lagged"), pushed(model)
     stepper.run(data, 40)
-    state = state_of(model, data)
+    state = physics_state(model, data)
     stepper.run(data, 7)
     change(model, data, state)
     np.testing.assert_array_equal(trajectory(stepper, data, 10), alone(model, state, 10))
@@ -162,7 +145,7 @@ def test_every_part_of_the_state_counts(model, name):
     else:
         array = getattr(data, name)
         array[-1] = np.nextafter(array[-1], 9.0)
-    state = state_of(model, data)
+    state = physics_state(model, data)
     np.testing.assert_array_equal(trajectory(stepper, data, 5), alone(model, state, 5))
 
 
@@ -176,7 +159,7 @@ def test_activations_count():
     data.qvel[0] = 3.0
     stepper.run(data, 5)
     data.act[0] = 0.25
-    state = state_of(model, data)
+    state = physics_state(model, data)
     np.testing.assert_array_equal(trajectory(stepper, data, 5), alone(model, state, 5))
 
 
@@ -184,7 +167,7 @@ def test_a_copy_of_data_remembers_nothing(model):
     stepper, data, other = Stepper(model, friction="lagged"), pushed(model), mujoco.MjData(model)
     stepper.run(data, 40)
     mujoco.mj_copyData(other, model, data)
-    state = state_of(model, data)
+    state = physics_state(model, data)
     going_on = trajectory(stepper, data, 5)
     np.testing.assert_array_equal(trajectory(stepper, other, 5), alone(model, state, 5))
     assert not np.array_equal(going_on, alone(model, state, 5))
@@ -193,7 +176,7 @@ def test_a_copy_of_data_remembers_nothing(model):
 def test_a_copy_of_a_stepper_remembers_nothing(model):
     stepper, data = Stepper(model, friction="lagged"), pushed(model)
     stepper.run(data, 40)
-    state = state_of(model, data)
+    state = physics_state(model, data)
     found = trajectory(copy.copy(stepper), data, 5)
     np.testing.assert_array_equal(found, alone(model, state, 5))
 
@@ -211,27 +194,6 @@ def test_a_step_that_fails_forgets_nothing(model):
         stepper.step(data)
     data.qfrc_applied[0] = 0.0
     np.testing.assert_array_equal(trajectory(stepper, data, 5), expected[40:])
-
-
-# ---- rollouts -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("friction", LAWS)
-@pytest.mark.parametrize(("nthread", "chunk_size"), [(1, None), (3, 1), (2, 4)])
-def test_worlds_do_not_depend_on_each_other(model, friction, nthread, chunk_size):
-    """Each starts where the one before ended, and remembers nothing of it."""
-    data, stepper = pushed(model), Stepper(model, friction=friction)
-    starts, ends = [], []
-    for _ in range(5):
-        starts.append(state_of(model, data))
-        data = mujoco.MjData(model)
-        mujoco.mj_setState(model, data, starts[-1], SPEC)
-        stepper.run(data, 20)
-        ends.append(state_of(model, data))
-    options = {"nstep": 20, "nthread": nthread, "chunk_size": chunk_size, "friction": friction}
-    forwards = rollout(model, starts, **options).state
-    np.testing.assert_array_equal(forwards[:, -1], ends)
-    np.testing.assert_array_equal(rollout(model, starts[::-1], **options).state, forwards[::-1])
 
 
 # ---- what there is not --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ mujoco = pytest.importorskip("mujoco")
 structs = pytest.importorskip("mujoco.introspect.structs")
 
 from mujoco_models import elements, is_defined, mixed, set_controls
-from sapwood.mujoco import NotSupported, StepError, Stepper, rollout
+from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.studies import scenes
 
 # what counts or measures, and what MuJoCo itself leaves as it found it
@@ -240,22 +240,6 @@ def test_a_state_that_is_refused_ends_both_at_the_same_step():
     assert "qvel[0] = 1" in run
     assert at_once.time == one_by_one.time > 0.0
     np.testing.assert_array_equal(at_once.qpos, one_by_one.qpos)
-
-
-def test_rollouts_are_runs():
-    model = elements()
-    stepper = quiet_stepper(model)
-    data, _ = twins(stepper.model)
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, data, start, spec)
-    controls = np.tile(data.ctrl, (1, 30, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        result = rollout(model, start, controls, nstep=30)
-    expected = stepper.run(data, 30, record=("state", "sensordata"))
-    np.testing.assert_array_equal(result.state[0], expected.state)
-    np.testing.assert_array_equal(result.sensordata[0], expected.sensordata)
 
 
 def all_models():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -19,12 +18,11 @@ import sapwood
 from mujoco_models import (
     constraint_rows,
     elements,
-    full_state,
     mass_matrix,
     mixed,
     set_controls,
 )
-from sapwood.mujoco import ConstraintMaterial, Stepper, rollout
+from sapwood.mujoco import ConstraintMaterial, Stepper
 
 KINDS = ("dense", "sparse")
 IMPLICIT = ["servo", "drive", "pull", "spin"]
@@ -257,43 +255,6 @@ def test_forces_in_the_data_agree_with_each_other(jacobian, cone):
             "joint 'shoulder' friction", "joint 'socket' friction 2", "tendon 'belt' friction",
             "joint 'shoulder' upper limit", "tendon 'rope' upper limit",
             "actuator 'servo'", "actuator 'pull'"} <= seen  # fmt: skip
-
-
-@pytest.mark.parametrize("jacobian", KINDS)
-def test_all_ways_to_take_steps_give_the_same_bits(jacobian, rng):
-    model = elements(jacobian)
-    steppers = [Stepper(model) for _ in range(3)]
-    datas = [mujoco.MjData(model) for _ in range(3)]
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, datas[0], start, spec)
-    controls = 0.5 * rng.standard_normal((1, 80, model.nu))
-    for t in range(80):
-        for data in datas:
-            data.ctrl[:] = controls[0, t]
-        steppers[0].step(datas[0])
-        steppers[1].step1(datas[1])
-        steppers[1].step2(datas[1])
-        steppers[2].run(datas[2], 1)
-        for data in datas[1:]:
-            np.testing.assert_array_equal(full_state(model, data), full_state(model, datas[0]))
-            for field in ("qacc", "qfrc_constraint", "efc_force", "actuator_force", "qfrc_smooth",
-                          "qfrc_actuator", "sensordata"):  # fmt: skip
-                np.testing.assert_array_equal(getattr(data, field), getattr(datas[0], field), field)
-    assert steppers[0].solution == steppers[1].solution == steppers[2].solution
-    result = rollout(model, start, controls)
-    mujoco.mj_getState(model, datas[0], start, spec)
-    np.testing.assert_array_equal(result.state[0, -1], start)
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, lambda x: pickle.loads(pickle.dumps(x))])
-def test_copies_step_alike(duplicate):
-    model = elements()
-    one = Stepper(model, constraints={"equality/pin": ConstraintMaterial(1e4)})
-    two, a, b = duplicate(one), mujoco.MjData(model), mujoco.MjData(model)
-    one.run(a, 20)
-    two.run(b, 20)
-    np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
 
 
 def test_a_step_solves_the_problem_it_shows(rng):

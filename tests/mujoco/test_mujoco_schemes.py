@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import pickle
 
 import numpy as np
 import pytest
@@ -316,28 +315,6 @@ def contact_force(stepper, data, i):
     force = np.zeros(6)
     mujoco.mj_contactForce(stepper.model, data, i, force)
     return force
-
-
-def test_halves_copies_and_problems():
-    model = compiled(MIXED.format(cone="elliptic"))
-    stepper = Stepper(model, scheme="midpoint")
-    one, two, three = (mujoco.MjData(model) for _ in range(3))
-    again = pickle.loads(pickle.dumps(stepper))
-    for _ in range(5):
-        problem = stepper.problem(one)
-        stepper.step(one)
-        np.testing.assert_array_equal(
-            sapwood.SapSolver(stepper.settings).solve(problem).v, stepper.solution.v
-        )
-        stepper.step1(two)
-        stepper.step2(two)
-        again.step(three)
-    assert stepper.steps == 10
-    assert (again.steps, again.scheme.name) == (5, "midpoint")
-    for name in ("qpos", "qvel", "efc_force", "sensordata"):
-        np.testing.assert_array_equal(getattr(two, name), getattr(one, name))
-        np.testing.assert_array_equal(getattr(three, name), getattr(one, name))
-    assert "midpoint" in problem.source
 
 
 def test_activations_and_callbacks_go_on():

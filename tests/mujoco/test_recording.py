@@ -9,7 +9,11 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import mixed, set_controls
+from mujoco_models import (
+    mixed,
+    physics_state,
+    set_controls,
+)
 from sapwood import _core
 from sapwood.mujoco import StepError, Stepper
 from sapwood.mujoco.results.recording import NAMES
@@ -42,9 +46,7 @@ def test_records_are_what_each_step_left(loop):
         one_by_one.step(a)
         for name in _core.RECORDED:
             told[name].append(getattr(a, name).copy())
-        state = np.empty(mujoco.mj_stateSize(model, SPEC))
-        mujoco.mj_getState(model, a, state, SPEC)
-        told["state"].append(state)
+        told["state"].append(physics_state(model, a))
         contacts = one_by_one.contacts
         told["contacts"].append(contacts)
         forces = [contacts.force_on_body(body) for body in range(model.nbody)]

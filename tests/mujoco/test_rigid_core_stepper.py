@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
+from mujoco_models import physics_state
 from sapwood import CoreKind, RigidCore
 from sapwood.mujoco import ContactMaterial, NotSupported, Stepper, rollout
 
@@ -127,8 +128,7 @@ def test_runs_and_rollouts_count_them():
         counts.append(steppers[0].contacts.deepened.size)
     np.testing.assert_array_equal(steppers[1].run(many, 5).deep_contacts, counts)
     assert counts[0] == 1
-    state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-    mujoco.mj_getState(model, mujoco.MjData(model), state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    state = physics_state(model, mujoco.MjData(model))
     worlds = rollout(stepper_of(model), state[None], nstep=5)
     np.testing.assert_array_equal(worlds.records["deep_contacts"][0], counts)
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -15,19 +10,14 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 from mujoco import rollout as mujocos
 
-from mujoco_models import FLAGS, mixed, set_controls
+from interrupts import interrupted
+from mujoco_models import FLAGS, boxes_on_floor, mixed, physics_state, set_controls
 from sapwood import SapSettings
 from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
 from sapwood.studies import scenes
 
 SPEC = mujoco.mjtState.mjSTATE_FULLPHYSICS
 MATERIAL = ContactMaterial(stiffness=1e5)
-
-
-def state_of(model, data):
-    state = np.empty(mujoco.mj_stateSize(model, SPEC))
-    mujoco.mj_getState(model, data, state, SPEC)
-    return state
 
 
 def worlds_of(model, n, rng):
@@ -39,7 +29,7 @@ def worlds_of(model, n, rng):
         data.qvel[:] = 0.3 * rng.standard_normal(model.nv)
         if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE:
             data.qpos[2] += 0.01 * rng.random()
-        states.append(state_of(model, data))
+        states.append(physics_state(model, data))
     return np.array(states)
 
 
@@ -65,7 +55,7 @@ def one_by_one(stepper, initial, controls, n_steps):
         for t in range(n_steps):
             data.ctrl[:] = control[t]
             stepper.step(data)
-            states[-1].append(state_of(model, data))
+            states[-1].append(physics_state(model, data))
             sensors[-1].append(data.sensordata.copy())
     return np.array(states), np.array(sensors)
 
@@ -154,7 +144,7 @@ def test_other_controls(name, rng):
         for t in range(30):
             mujoco.mj_setState(model, data, controls[w, t], spec)
             stepper.step(data)
-            np.testing.assert_array_equal(result.state[w, t], state_of(model, data))
+            np.testing.assert_array_equal(result.state[w, t], physics_state(model, data))
 
 
 # ---- shapes -------------------------------------------------------------------------------------
@@ -162,7 +152,7 @@ def test_other_controls(name, rng):
 
 def test_lengths_come_from_any_array():
     model = mixed()
-    start = state_of(model, mujoco.MjData(model))
+    start = physics_state(model, mujoco.MjData(model))
     nu, ns = model.nu, model.nsensordata
 
     def shape(*arguments, **keywords):
@@ -220,7 +210,7 @@ def test_lengths_come_from_any_array():
 )  # fmt: skip
 def test_wrong_arguments_are_refused(keywords, error, message):
     model = scenes.sphere_on_floor(1.0).compile()
-    start = state_of(model, mujoco.MjData(model))
+    start = physics_state(model, mujoco.MjData(model))
     with pytest.raises(error, match=message):
         rollout(model, **({"initial_state": start} | keywords))
 
@@ -235,7 +225,7 @@ def test_wrong_models_are_refused():
 
 def test_outputs_of_readonly_memory_are_refused():
     model = scenes.sphere_on_floor(1.0).compile()
-    start = state_of(model, mujoco.MjData(model))
+    start = physics_state(model, mujoco.MjData(model))
     state = np.zeros((1, 1, start.size))
     state.flags.writeable = False
     with pytest.raises(ValueError, match=r"state must be .* writeable"):
@@ -276,15 +266,8 @@ def test_worlds_that_fail_leave_the_others_alone(nthread, rng):
 def test_full_memory_in_one_world(tmp_path, monkeypatch):
     """An error of MuJoCo in one world; the next one on the same thread begins afresh."""
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
-    bodies = "".join(
-        f"<body pos='{i} 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
-        for i in range(10)
-    )
-    model = mujoco.MjModel.from_xml_string(
-        f"<mujoco><size memory='64K'/><worldbody><geom type='plane' size='1 1 1'/>{bodies}"
-        "</worldbody></mujoco>"
-    )
-    touching = state_of(model, mujoco.MjData(model))
+    model = boxes_on_floor("64K")
+    touching = physics_state(model, mujoco.MjData(model))
     apart = touching.copy()
     apart[1 + 2 : 1 + 70 : 7] += 1.0
     initial = np.array([apart, touching, apart, touching, touching, apart])
@@ -370,24 +353,12 @@ def test_a_pool_serves_several_threads_in_turn(rng):
 @pytest.mark.parametrize("nthread", [1, 2])
 @pytest.mark.undisturbed
 def test_ctrl_c_ends_a_rollout(nthread):
-    """In a process of its own, as a user would meet it."""
-    code = f"""
+    ended = interrupted(
+        """
         import mujoco, numpy as np, sapwood.mujoco, sapwood.studies.scenes
         model = sapwood.studies.scenes.clutter(4).compile()
-        data, spec = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
-        start = np.empty(mujoco.mj_stateSize(model, spec))
-        mujoco.mj_getState(model, data, start, spec)
-        try:
-            print("ready", flush=True)
-            sapwood.mujoco.rollout(model, np.tile(start, (4, 1)), nstep=10**6, nthread={nthread})
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-    """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+        start = np.concatenate([[0.0], model.qpos0, np.zeros(model.nv)])
+        """,
+        f"sapwood.mujoco.rollout(model, np.tile(start, (4, 1)), nstep=10**6, nthread={nthread})",
     )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0] == "interrupted\n"
-    assert process.returncode == 0
+    assert ended == "interrupted\n"

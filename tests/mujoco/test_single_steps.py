@@ -28,10 +28,6 @@ def stepper(request):
     return Stepper(mixed(), friction=request.param)
 
 
-def another(stepper):
-    return Stepper(stepper.model, friction=stepper.settings.friction)
-
-
 def moving(stepper):
     """Data after some steps, so that the next one is prepared."""
     data = mujoco.MjData(stepper.model)
@@ -41,30 +37,6 @@ def moving(stepper):
 
 
 # ---- the same steps -----------------------------------------------------------------------------
-
-
-def test_prepared_steps_are_those_of_a_run(stepper):
-    data, other = mujoco.MjData(stepper.model), mujoco.MjData(stepper.model)
-    state = stepped(stepper, data, 50)
-    assert len(stepper._prepared) == 1
-    another(stepper).run(other, 50)
-    np.testing.assert_array_equal(state, full_state(stepper.model, other))
-    for name in ("efc_force", "sensordata", "qacc", "qfrc_constraint"):
-        np.testing.assert_array_equal(getattr(data, name), getattr(other, name))
-    assert stepper.steps == 50
-    assert len(stepper.contacts) == data.ncon > 0
-
-
-def test_data_may_take_turns(stepper):
-    data = [mujoco.MjData(stepper.model) for _ in range(2)]
-    data[1].qvel[0] = 0.5
-    alone = [stepped(another(stepper), twin_of(stepper.model, each)) for each in data]
-    for _ in range(20):
-        for each in data:
-            stepper.step(each)
-        assert len(stepper._prepared) <= 2
-    for each, expected in zip(data, alone, strict=True):
-        np.testing.assert_array_equal(full_state(stepper.model, each), expected)
 
 
 def test_each_of_some_data_stays_prepared(stepper, monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import threading
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood
 from mujoco_models import VERSION, compiled, full_state, mixed, set_controls
-from sapwood.mujoco import Stepper, rollout
+from sapwood.mujoco import Stepper
 from sapwood.studies import scenes
 
 # ---- what is listed ----------------------------------------------------------------------------
@@ -326,43 +325,3 @@ def test_a_step_is_a_function_of_the_state():
         stepper.step2(other)
         np.testing.assert_array_equal(full_state(model, fresh), full_state(model, data))
         np.testing.assert_array_equal(full_state(model, other), full_state(model, data))
-
-
-@pytest.mark.parametrize("nthread", [1, 3])
-def test_rollouts_are_runs(nthread):
-    model, stepper = falling_clutter()
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    starts = []
-    for seed in range(6):
-        data = mujoco.MjData(model)
-        data.qvel[:] = np.random.default_rng(seed).normal(0.0, 1.0, model.nv)
-        starts.append(np.empty(mujoco.mj_stateSize(model, spec)))
-        mujoco.mj_getState(model, data, starts[-1], spec)
-    result = rollout(stepper, np.array(starts), nstep=60, nthread=nthread, chunk_size=1)
-    for world, start in enumerate(starts):
-        data = mujoco.MjData(model)
-        mujoco.mj_setState(model, data, start, spec)
-        stepper.run(data, 60)
-        last = np.empty_like(start)
-        mujoco.mj_getState(model, data, last, spec)
-        np.testing.assert_array_equal(result.state[world, -1], last)
-
-
-def test_threads_that_share_a_stepper():
-    """Each with its own data: none sees the margins of another."""
-    model, stepper = falling_clutter()
-    alone, shared = [], []
-    for seed in range(4):
-        data = mujoco.MjData(model)
-        data.qvel[:] = np.random.default_rng(seed).normal(0.0, 1.0, model.nv)
-        alone.append(data)
-        shared.append(copy.copy(data))
-    for data in alone:
-        stepper.run(data, 80)
-    threads = [threading.Thread(target=stepper.run, args=(data, 80)) for data in shared]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for one, other in zip(alone, shared, strict=True):
-        np.testing.assert_array_equal(full_state(model, one), full_state(model, other))

@@ -10,7 +10,11 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import mixed, set_controls
+from mujoco_models import (
+    mixed,
+    physics_state,
+    set_controls,
+)
 from sapwood import Region, _core
 from sapwood.mujoco import ContactMaterial, Stepper
 
@@ -240,9 +244,7 @@ def test_steppers_and_results_have_short_names():
     )
     assert repr(result) == "RunResult(20 steps: 20 converged)"
     assert repr(stepper.run(data, 0)) == "RunResult(0 steps)"
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    start = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, data, start, spec)
+    start = physics_state(model, data)
     rollout = sapwood.mujoco.rollout(stepper, np.tile(start, (3, 1)), nstep=2, nthread=1)
     assert repr(rollout) == "RolloutResult(3 worlds, 2 steps, 0 failures)"
     (group,) = stepper.constraints

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import pickle
-import threading
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import full_state, mixed, urdf_on_floor
+from mujoco_models import mixed, urdf_on_floor
 from sapwood.mujoco import ContactMaterial, Stepper
 from sapwood.studies import scenes
 
@@ -182,48 +179,6 @@ def test_the_model_given_is_not_changed():
 # ---- several data, several threads --------------------------------------------------------------
 
 
-def trajectory(stepper, n=60):
-    data = mujoco.MjData(stepper.model)
-    for _ in range(n):
-        stepper.step(data)
-    return full_state(stepper.model, data)
-
-
-def test_several_data_in_turn():
-    model = scenes.clutter(6, seed=4).compile()
-    alone = trajectory(Stepper(model))
-    stepper = Stepper(model)
-    several = [mujoco.MjData(model) for _ in range(3)]
-    for _ in range(60):
-        for data in several:
-            stepper.step(data)
-    for data in several:
-        np.testing.assert_array_equal(full_state(model, data), alone)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_threads_give_the_bits_of_a_serial_run(shared):
-    model = scenes.clutter(6, seed=4).compile()
-    expected = trajectory(Stepper(model))
-    one, results, errors = Stepper(model), [], []
-
-    def work():
-        try:
-            results.append(trajectory(one if shared else Stepper(model)))
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    assert len(results) == 6
-    for result in results:
-        np.testing.assert_array_equal(result, expected)
-
-
 def test_data_may_go_before_the_stepper():
     model = scenes.clutter(4).compile()
     stepper = Stepper(model)
@@ -232,23 +187,6 @@ def test_data_may_go_before_the_stepper():
         stepper.step(data)
         del data
     assert stepper.steps == 20
-
-
-@pytest.mark.parametrize(
-    "make", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
-)
-def test_copies_go_on_as_the_original(make):
-    model = mixed()
-    stepper = Stepper(model, time_step=0.002, contact=ContactMaterial(1e5), sigma=1e-4)
-    run(stepper, mujoco.MjData(model), 5)
-    other = make(stepper)
-    assert (other.steps, other.solution, other.time_step) == (5, None, 0.002)
-    a, b = mujoco.MjData(model), mujoco.MjData(model)
-    run(stepper, a, 40)
-    run(other, b, 40)
-    np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
-    assert other.solution == stepper.solution
-    assert (other.steps, stepper.steps) == (45, 45)
 
 
 def test_urdf_model_comes_to_rest():

@@ -7,24 +7,17 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import constraint_rows, full_state, mixed, set_controls
-from sapwood.mujoco import ContactMaterial, Stepper, rollout
+from mujoco_models import (
+    constraint_rows,
+    set_controls,
+    wide,
+)
+from sapwood.mujoco import ContactMaterial, Stepper
 
 CONES = ["elliptic", "pyramidal"]
 # with how well their motions are met: lagged friction begins with rough bounds
 LAWS = {"convex": 3e-3, "lagged": 6e-3, "coulomb": 3e-3}
 G = 9.81
-
-
-def wide(cone: str = "elliptic"):
-    """The mixed model with contacts of all dimensions."""
-    model = mixed(cone)
-    dims = {"box": 4, "knob": 6, "ball": 6, "lump": 3, "fore": 6, "tip": 4, "post": 4, "hand": 6}
-    for name, condim in dims.items():
-        model.geom(name).condim[:] = condim
-    model.geom_friction[:, 1] = 0.02
-    model.geom_friction[:, 2] = 0.003
-    return model
 
 
 def turning_jacobian(model, data, contact):
@@ -99,23 +92,6 @@ def test_wrenches_in_the_data_agree_with_each_other(cone, scheme):
             atol=1e-11 * scale,
         )
     assert turned > 50
-
-
-@pytest.mark.parametrize("cone", CONES)
-def test_stages_from_python_have_the_same_bits(cone):
-    model = wide(cone)
-    whole, halves = Stepper(model), Stepper(model)
-    a, b = mujoco.MjData(model), mujoco.MjData(model)
-    for i in range(200):
-        set_controls(model, a, i)
-        set_controls(model, b, i)
-        whole.step(a)
-        halves.step1(b)
-        halves.step2(b)
-        np.testing.assert_array_equal(full_state(model, a), full_state(model, b))
-        np.testing.assert_array_equal(a.efc_force, b.efc_force)
-    assert whole.solution == halves.solution
-    assert whole.solution.spin_gamma is not None
 
 
 @pytest.mark.slow
@@ -341,17 +317,3 @@ def test_what_holds_creeps_as_the_regularization_says(scheme):
         stepper.step(data)
     np.testing.assert_allclose(data.qvel, 0.0, atol=1e-9)
     np.testing.assert_allclose(data.qpos[:2], 0.0, atol=1e-12)
-
-
-def test_rollouts_have_the_steps_of_a_run():
-    model = wide()
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    data = mujoco.MjData(model)
-    start = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, data, start, spec)
-    result = rollout(model, np.tile(start, (3, 1)), nstep=60)
-    stepper, end = Stepper(model), np.empty_like(start)
-    stepper.run(data, 60)
-    mujoco.mj_getState(model, data, end, spec)
-    for world in result.state:
-        np.testing.assert_array_equal(world[-1], end)

@@ -8,6 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
+from mujoco_models import physics_state
 from sapwood.mujoco import NotSupported, Rollout, Stepper, rollout
 
 XML = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
@@ -22,10 +23,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def start(model):
-    spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    state = np.empty(mujoco.mj_stateSize(model, spec))
-    mujoco.mj_getState(model, mujoco.MjData(model), state, spec)
-    return state
+    return physics_state(model, mujoco.MjData(model))
 
 
 @pytest.mark.parametrize("given", ["robot.xml", XML])

@@ -103,19 +103,6 @@ def test_example_builds_with_pkg_config(prefix, tmp_path):
     check_example_output(run(program))
 
 
-def test_pkg_config_follows_an_installation_elsewhere(prefix, tmp_path):
-    pkg_config = shutil.which("pkg-config")
-    if pkg_config is None:
-        pytest.skip("pkg-config is not installed")
-    moved = tmp_path / "moved"
-    shutil.copytree(prefix, moved)
-    (pc_file,) = moved.glob("**/sapwood.pc")
-    environment = {"PKG_CONFIG_PATH": str(pc_file.parent), "PATH": os.environ["PATH"]}
-    flags = run(pkg_config, "--cflags", "--libs", "sapwood", env=environment).split()
-    folders = {Path(flag[2:]).resolve() for flag in flags if flag.startswith(("-I", "-L"))}
-    assert folders == {moved / "include", pc_file.parent.parent}
-
-
 @pytest.mark.parametrize("language", ["c", "c++"])
 @pytest.mark.parametrize("example", ["push", "step", "batch"])
 def test_examples_compile_without_warnings(prefix, tmp_path, example, language):
@@ -152,11 +139,6 @@ def test_a_shared_library_shows_what_its_headers_declare(tmp_path):
     configure(tmp_path / "use", f"-DCMAKE_PREFIX_PATH={prefix}", source=ROOT / "examples/c")
     run(CMAKE, "--build", tmp_path / "use")
     check_example_output(run(tmp_path / "use/push"))
-
-
-def test_a_shared_library_comes_alone(tmp_path):
-    output = configure(tmp_path, "-DBUILD_SHARED_LIBS=ON", "-DSAPWOOD_TESTS=ON", ok=False)
-    assert "BUILD_SHARED_LIBS" in output
 
 
 def test_step_example_takes_the_steps_of_python(prefix, tmp_path):
@@ -200,18 +182,6 @@ def test_step_example_takes_the_steps_of_python(prefix, tmp_path):
     assert rows[-1, 1] > rows[1, 1] > 0.0
 
 
-def test_other_minor_version_is_refused(prefix, tmp_path):
-    major, minor, _ = version_in_header().split(".")
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(other LANGUAGES C)\n"
-        f"find_package(sapwood {major}.{int(minor) + 1} REQUIRED)\n"
-    )
-    output = configure(
-        tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}", source=tmp_path, ok=False
-    )
-    assert f"version: {version_in_header()}" in output
-
-
 def test_installed_files(prefix):
     files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()}
     for name in (
@@ -238,17 +208,6 @@ def test_missing_suitesparse_names_the_packages(tmp_path):
     output = configure(tmp_path / "build", f"-DCMAKE_PROJECT_INCLUDE={nowhere}", ok=False)
     assert "Could NOT find AMD" in output
     assert "apt-get install libsuitesparse-dev" in output
-
-
-def test_warnings_as_errors_bite(tmp_path):
-    """A warning that C17 code gives anywhere is an error with SAPWOOD_WERROR, and only then."""
-    flags = "-DCMAKE_C_FLAGS=-Wdeclaration-after-statement"
-    target = ("--target", "sapwood_kernels_baseline")
-    configure(tmp_path / "error", flags, "-DSAPWOOD_WERROR=ON")
-    configure(tmp_path / "warning", flags)
-    output = run(CMAKE, "--build", tmp_path / "error", *target, ok=False)
-    assert "-Werror=declaration-after-statement" in output.replace("-Werror,-W", "-Werror=")
-    run(CMAKE, "--build", tmp_path / "warning", *target)
 
 
 def test_no_contraction_outside_the_kernels(tmp_path):

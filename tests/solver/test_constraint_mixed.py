@@ -10,6 +10,7 @@ import pytest
 import helpers
 import sapwood
 from helpers import TIGHT, assert_same_solution, implementations, seeds
+from independent_solvers import conic_solution, quasi_newton_solution
 from row_groups import (
     CHAIN,
     KINDS,
@@ -148,59 +149,9 @@ def test_rows_off_their_bounds_leave_the_proof_as_it_is(seed, R):
 @pytest.mark.parametrize("contacts", [0, 8])
 @seeds
 def test_conic_solver_agrees(make, seed, contacts):
-    """The constrained form, by Clarabel: a quadratic program without contacts, a cone each with.
-
-    A row costs min over w+, w- >= 0 of R gamma^2/2 + upper w+ - lower w- with
-    R gamma = v_hat - J v - w+ + w-, without the slack of an infinite bound, and with one slack of
-    either sign where both bounds are equal; contacts are those of (15). Unknowns are scaled by the
-    Cholesky factor of A and by sqrt(R).
-    """
-    clarabel = pytest.importorskip("clarabel")
-    sparse = pytest.importorskip("scipy.sparse")
+    """A quadratic program without contacts, a cone each with."""
     problem, _ = make(seed, contacts=contacts)
-    A, J_c = problem.to_dense()
-    L = np.linalg.cholesky(A)
-    groups = range(len(problem.constraints))
-    J_r = np.concatenate([problem.constraint_jacobian(k) for k in groups])
-    R_r, v_hat_r, lower, upper = (
-        np.concatenate([getattr(group, name) for group in problem.constraints])
-        for name in ("R", "v_hat", "lower", "upper")
-    )
-    R_c = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1).ravel()
-    n, m, r = problem.nv, 3 * problem.n_contacts, len(R_r)
-    over = np.flatnonzero(np.isfinite(upper))
-    under = np.flatnonzero(np.isfinite(lower) & (lower < upper))
-
-    # x = (L^T v, sqrt(R) sigma, sqrt(R) gamma, w+, w-)
-    slacks = len(over) + len(under)
-    weight = np.concatenate([np.ones(n + m + r), np.zeros(slacks)])
-    P = sparse.diags(weight, format="csc")
-    q = np.concatenate([-(L.T @ problem.v_star), np.zeros(m + r), upper[over], -lower[under]])
-    # rows: J v + R gamma + w+ - w- = v_hat
-    scale = 1 / np.sqrt(np.diag(J_r @ np.linalg.solve(A, J_r.T)))
-    equal = np.hstack([
-        np.linalg.solve(L, J_r.T).T, np.zeros((r, m)), np.diag(np.sqrt(R_r)),
-        np.eye(r)[:, over], -np.eye(r)[:, under],
-    ])  # fmt: skip
-    one_sided = np.concatenate([lower[over] < upper[over], np.ones(len(under), bool)])
-    positive = np.hstack([np.zeros((slacks, n + m + r)), np.eye(slacks)])[one_sided]
-    # contacts: (g_n, mu g_t) in the second-order cone, g = J v - v_hat + R sigma
-    g = np.hstack([np.linalg.solve(L, J_c.T).T, np.diag(np.sqrt(R_c)), np.zeros((m, r + slacks))])
-    mu = np.stack([np.ones_like(problem.mu), problem.mu, problem.mu], axis=1)
-    cone = (mu[:, :, None] * g.reshape(-1, 3, len(q))[:, [2, 0, 1]]).reshape(m, len(q))
-    offset = (mu * helpers.bias(problem)[:, [2, 0, 1]]).ravel()
-
-    constraints = sparse.csc_matrix(np.vstack([scale[:, None] * equal, -positive, -cone]))
-    right = np.concatenate([scale * v_hat_r, np.zeros(len(positive)), -offset])
-    cones = [clarabel.ZeroConeT(r), clarabel.NonnegativeConeT(len(positive))]
-    cones += [clarabel.SecondOrderConeT(3)] * problem.n_contacts
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
-        setattr(settings, name, 1e-12)
-    answer = clarabel.DefaultSolver(P, q, constraints, right, cones, settings).solve()
-    assert "Solved" in str(answer.status)
-    v = np.linalg.solve(L.T, np.array(answer.x)[:n])
+    v, _ = conic_solution(problem)
     solution = sapwood.solve(problem, settings=TIGHT)
     assert helpers.norm_A(problem, solution.v - v) <= 1e-5 * helpers.norm_A(problem, v)
 
@@ -208,23 +159,10 @@ def test_conic_solver_agrees(make, seed, contacts):
 @problems
 @seeds
 def test_quasi_newton_agrees(make, seed):
-    """The unconstrained form, by SciPy's BFGS from v*, which sees cost and gradient only."""
-    optimize = pytest.importorskip("scipy.optimize")
     problem, _ = make(seed)
-    sap = sapwood.SapSolver()
-    L = np.linalg.cholesky(sap.evaluate(problem, problem.v_star).hessian)
-
-    def cost_and_gradient(x):
-        at = sap.evaluate(problem, problem.v_star + np.linalg.solve(L.T, x))
-        return at.cost, np.linalg.solve(L, at.gradient)
-
-    options = {"gtol": 1e-10, "maxiter": 4000}
-    found = optimize.minimize(
-        cost_and_gradient, np.zeros(problem.nv), jac=True, method="BFGS", options=options
-    )
-    v = problem.v_star + np.linalg.solve(L.T, found.x)
+    v, cost = quasi_newton_solution(problem)
     solution = sapwood.solve(problem, settings=TIGHT)
-    assert solution.cost <= found.fun + 1e-12 * abs(found.fun)
+    assert solution.cost <= cost + 1e-12 * abs(cost)
     assert helpers.norm_A(problem, solution.v - v) <= 1e-4 * helpers.norm_A(problem, v)
 
 
@@ -325,20 +263,6 @@ def test_rows_without_effect(solver, seed):
     assert two.constraints[-1].gamma.shape == two.constraints[-1].active.shape == (0,)
 
 
-@seeds
-def test_equal_bits(seed):
-    """Repeated solves, kept solvers and batches on 1 and 2 threads give the same to the bit."""
-    problems = [
-        make(seed + k, contacts=k)[0] for k in range(3) for make in (mixed_problem, cable_problem)
-    ]
-    first = [sapwood.solve(problem) for problem in problems]
-    kept = sapwood.SapSolver()
-    for _ in range(2):
-        assert [kept.solve(problem) for problem in problems] == first
-    for threads in (1, 2):
-        assert sapwood.solve_batch(problems, threads=threads) == first
-
-
 @implementations
 def test_rows_join_islands(solver):
     """A row between two trees makes one island of them, whatever its kind."""
@@ -392,18 +316,3 @@ def test_cost_never_increases(solver, make, seed, start, line_search):
     cold = solver.solve(problem, settings=dataclasses.replace(settings, turning=False))
     distance = helpers.norm_A(problem, solution.v - cold.v)
     assert distance <= solution.velocity_error_bound + cold.velocity_error_bound
-
-
-@implementations
-def test_exact_guess_takes_no_iteration(solver):
-    problem, _ = mixed_problem(2)
-    v = solver.solve(problem, settings=TIGHT).v
-    solution = solver.solve(problem, v, SapSettings(max_iterations=0))
-    assert solution.status == Status.converged
-    np.testing.assert_allclose(solution.v, v, atol=1e-9)
-
-
-@implementations
-def test_overflow_is_reported(solver):
-    problem = free([1.0, 1.0], [1e200, 1e200], [Bilaterals([[1.0, 1.0]], g=0.0)])
-    assert solver.solve(problem).status == Status.non_finite

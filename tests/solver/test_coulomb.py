@@ -15,12 +15,13 @@ import helpers
 import sapwood
 from friction import assert_coulomb, balance
 from helpers import all_files, implementations, seeded_problem, seeds, small_files
-from rewritten import in_other_units, reordered
+from rewritten import (
+    side_by_side,
+)
 from sapwood import Region, SapSettings, Status, reference
 
 COULOMB = SapSettings(friction="coulomb")
 TIGHT = SapSettings(friction="coulomb", relative_tolerance=1e-12)
-soft_norms = pytest.mark.parametrize("soft_norm", [0.0, 0.05])
 
 
 def moderate_problem(seed, **options):
@@ -216,49 +217,10 @@ def test_without_friction_it_is_the_convex_law(solver, seed):
 
 @implementations
 @seeds
-def test_order_of_trees_and_contacts_does_not_matter(solver, seed):
-    problem, rng = moderate_problem(seed)
-    other, columns, _ = reordered(problem, rng)
-    one, two = (solver.solve(p, settings=TIGHT) for p in (problem, other))
-    back = np.empty(problem.nv)
-    back[columns] = two.v
-    distance = helpers.norm_A(problem, one.v - back)
-    assert distance <= 1e-9 * helpers.norm_A(problem, one.v), f"seed {seed}"
-
-
-@implementations
-@seeds
-def test_change_of_units(solver, seed):
-    """Other units of mass and of every velocity leave the iterates the same, to the bit."""
-    problem, rng = seeded_problem(seed)
-    settings = dataclasses.replace(COULOMB, relative_tolerance=1e-9, absolute_tolerance=0.0)
-    other, mass, S = in_other_units(problem, rng)
-    one, two = (solver.solve(p, settings=settings) for p in (problem, other))
-    assert one.status == two.status == Status.converged
-    assert one.iterations == two.iterations
-    np.testing.assert_array_equal(two.v, S * one.v)
-    np.testing.assert_array_equal(two.gamma, mass * one.gamma)
-    assert two.coulomb_error == one.coulomb_error
-
-
-@implementations
-@seeds
 def test_islands(solver, seed):
     """Two problems side by side have the solutions that they have alone, and meet (20) together."""
     problems = [moderate_problem(seed + k, sizes=(6, 3, 1), contacts=8)[0] for k in (0, 10)]
-    first = problems[0]
-    other = helpers.rebuild(
-        first,
-        tree_nv=np.concatenate([p.tree_nv for p in problems]),
-        tree_a=np.concatenate([first.tree_a, problems[1].tree_a + 3]),
-        tree_b=np.concatenate(
-            [first.tree_b, np.where(problems[1].tree_b < 0, -1, problems[1].tree_b + 3)]
-        ),
-        **{
-            name: np.concatenate([getattr(p, name) for p in problems])
-            for name in ("A", "v_star", "J", "mu", "R_t", "R_n", "v_hat_n")
-        },
-    )
+    other = side_by_side(problems)
     parts = [solver.solve(p, settings=TIGHT) for p in problems]
     apart, whole = (
         solver.solve(other, settings=dataclasses.replace(TIGHT, islands=islands))
@@ -351,18 +313,10 @@ def test_the_limit_of_iterations_counts_all_solves(solver, most):
 
 @implementations
 @seeds
-def test_certificate(solver, seed):
-    """The bound is proved for the convex problem with the bounds of the result held."""
+def test_bound_of_the_error_is_the_norm_of_the_residual(solver, seed):
+    """|r|_{A^-1}."""
     problem, _ = seeded_problem(seed)
     solution = solver.solve(problem, settings=dataclasses.replace(COULOMB, relative_tolerance=1e-3))
-    bound = problem.mu * solution.gamma[:, 2]
-    held = helpers.rebuild(problem, friction_bound=bound)
-    tight = SapSettings(friction="lagged", relative_tolerance=1e-13)
-    exact = solver.solve(held, settings=tight)
-    distance = helpers.norm_A(problem, solution.v - exact.v)
-    assert distance <= solution.velocity_error_bound + exact.velocity_error_bound
-    assert exact.velocity_error_bound <= 1e-4 * solution.velocity_error_bound
-    # |r|_{A^-1}
     A, J = problem.to_dense()
     r = A @ (solution.v - problem.v_star) - J.T @ balance(problem, solution.v).gamma.ravel()
     norm = float(np.sqrt(r @ np.linalg.solve(A, r.astype(float))))

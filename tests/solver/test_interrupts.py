@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -118,10 +119,26 @@ LASTS = {
 }
 
 
-def start(code):
+@contextlib.contextmanager
+def started(code):
+    """A process that has said that it is ready, and is killed behind the block."""
     support = str(Path(__file__).parents[1] / "support")
     text = textwrap.dedent(PREPARE.format(support=support)) + textwrap.dedent(code)
-    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    line = [sys.executable, "-c", text]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+            assert process.wait(timeout=60) == 0
+        finally:
+            process.kill()
+
+
+def interrupt(process):
+    """Send Ctrl-C to what is ready, and wait until it says that it was interrupted."""
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
 
 
 @pytest.mark.slow
@@ -130,16 +147,9 @@ def start(code):
 def test_ctrl_c_ends_what_lasts(name):
     if name == "step":
         pytest.importorskip("mujoco")
-    with start(LASTS[name]) as process:
-        try:
-            for _ in range(2 if name == "step" else 1):
-                assert process.stdout.readline() == "ready\n"
-                time.sleep(0.3)
-                process.send_signal(signal.SIGINT)
-                assert process.stdout.readline() == "interrupted\n"
-            assert process.wait(timeout=60) == 0
-        finally:
-            process.kill()
+    with started(LASTS[name]) as process:
+        for _ in range(2 if name == "step" else 1):
+            interrupt(process)
 
 
 @pytest.mark.slow
@@ -158,12 +168,7 @@ def test_signals_are_for_the_main_thread():
         thread.join()
         assert done[0].iterations > 0
     """
-    with start(code) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(0.3)
-            process.send_signal(signal.SIGINT)
-            assert process.stdout.readline() == "interrupted\n"
-            assert process.wait(timeout=60) == 0
-        finally:
-            process.kill()
+    with started(code) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)

@@ -10,56 +10,13 @@ import pytest
 import friction
 import helpers
 import sapwood
-from derivatives import assert_derivatives, assert_line, assert_small_differences
+from friction import bounded_problem
 from helpers import WIDE, assert_same_solution, implementations, seeded_problem, seeds
-from rewritten import in_other_units
 from sapwood import Region, SapSettings, Status
 
 LAGGED = SapSettings(friction="lagged")
 TIGHT = SapSettings(friction="lagged", relative_tolerance=1e-12)
-soft_norms = pytest.mark.parametrize("soft_norm", [0.0, 0.05])
-
-
-def bounded_problem(seed, **options):
-    """A random problem with bounds of several sizes, 0 among them, for every contact."""
-    problem, rng = seeded_problem(seed, **options)
-    n = problem.n_contacts
-    bound = rng.choice([0.0, 0.1, 1.0, 5.0], n) * rng.uniform(0.5, 2.0, n)
-    return helpers.rebuild(problem, friction_bound=bound), rng
-
-
-def smooth_velocity(problem, rng, soft_norm, h):
-    """A velocity with contacts within and beyond their disks, which stay there by steps of h."""
-    _, J = problem.to_dense()
-    for _ in range(200):
-        v = 0.3 * rng.standard_normal(problem.nv)
-        y = (helpers.bias(problem) - (J @ v).reshape(-1, 3)) / np.stack(
-            [problem.R_t, problem.R_t, problem.R_n], axis=1
-        )
-        y_r = np.sqrt(y[:, 0] ** 2 + y[:, 1] ** 2 + soft_norm**2)
-        reach = 3.0 * h * np.abs(J).sum(axis=1).reshape(-1, 3).max(axis=1) / problem.R_t
-        clear = np.abs(y_r - problem.friction_bound) > reach
-        clear &= np.abs(y[:, 2]) > reach * problem.R_t / problem.R_n
-        within = y_r <= problem.friction_bound
-        if np.all(clear) and within.any() and not within.all():
-            return v
-    raise AssertionError("no smooth point found")
-
-
 # ---- derivatives -------------------------------------------------------------------------------
-
-
-@implementations
-@seeds
-@soft_norms
-def test_gradient_and_hessian(solver, seed, soft_norm):
-    """By central differences of the cost and of the gradient."""
-    problem, rng = bounded_problem(seed)
-    h = 1e-6
-    v = smooth_velocity(problem, rng, soft_norm, h)
-    sap = solver.SapSolver(dataclasses.replace(LAGGED, soft_norm=soft_norm))
-    at = sap.evaluate(problem, v)
-    assert_derivatives(sap, problem, v, at, h)
 
 
 @implementations
@@ -79,26 +36,6 @@ def test_cost_and_gradient_in_extended_precision(solver, seed):
     np.testing.assert_allclose(at.cost, float(cost), rtol=1e-13)
     scale = float(np.abs(gradient).max())
     np.testing.assert_allclose(at.gradient, gradient.astype(float), atol=1e-12 * scale)
-
-
-@implementations
-@seeds
-@soft_norms
-def test_along_a_line(solver, seed, soft_norm):
-    """Difference, slope and curvature against cost, gradient and Hessian off the line."""
-    problem, rng = bounded_problem(seed)
-    v, dv = rng.standard_normal((2, problem.nv))
-    sap = solver.SapSolver(dataclasses.replace(LAGGED, soft_norm=soft_norm))
-    alpha = np.array([0.0, 1e-3, 0.3, 1.0, 1.5, -0.7])
-    line = sap.along_line(problem, v, dv, alpha)
-    assert_line(line, alpha, sap, problem, v, dv)
-
-
-@implementations
-@seeds
-def test_differences_keep_their_digits(solver, seed):
-    problem, rng = bounded_problem(seed)
-    assert_small_differences(solver.SapSolver(TIGHT), problem, rng)
 
 
 @implementations
@@ -136,16 +73,6 @@ def test_impulses_obey_the_bounds_and_momentum_balances(solver, seed):
     length = np.hypot(*solution.gamma[:, :2].T)
     sliding = solution.regions == Region.sliding
     np.testing.assert_allclose(length[sliding], problem.friction_bound[sliding], rtol=1e-14)
-
-
-@implementations
-@seeds
-def test_one_minimiser_from_every_start(solver, seed):
-    """The problem is convex: proved bounds hold between all results."""
-    problem, rng = bounded_problem(seed)
-    one = solver.solve(problem, settings=TIGHT)
-    for guess in (np.zeros(problem.nv), problem.v_star + 3.0 * rng.standard_normal(problem.nv)):
-        assert_same_solution(problem, one, solver.solve(problem, guess, TIGHT))
 
 
 @implementations
@@ -228,22 +155,6 @@ def test_coulomb_error(solver, seed):
     np.testing.assert_allclose(solution.momentum_error, held.error, rtol=1e-5)
     np.testing.assert_allclose(solution.coulomb_error, coulomb.residual / scale, rtol=1e-5)
     assert solution.coulomb_error > 1e-2
-
-
-@implementations
-@seeds
-def test_change_of_units(solver, seed):
-    """Other units of mass and of every velocity, to the bit."""
-    problem, rng = bounded_problem(seed)
-    settings = SapSettings(friction="lagged", relative_tolerance=1e-9, absolute_tolerance=0.0)
-    other, mass, S = in_other_units(problem, rng)
-    one, two = (solver.solve(p, settings=settings) for p in (problem, other))
-    assert one.status == two.status == Status.converged
-    assert (one.iterations, one.line_search_trials) == (two.iterations, two.line_search_trials)
-    np.testing.assert_array_equal(two.v, S * one.v)
-    np.testing.assert_array_equal(two.gamma, mass * one.gamma)
-    assert two.cost == mass * one.cost
-    assert (two.momentum_error, two.coulomb_error) == (one.momentum_error, one.coulomb_error)
 
 
 @implementations

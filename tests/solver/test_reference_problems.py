@@ -14,6 +14,7 @@ import pytest
 import helpers
 import sapwood
 from helpers import implementations, small_files
+from independent_solvers import conic_solution, quasi_newton_solution
 from sapwood import SapSettings, Status, reference
 
 files = pytest.mark.parametrize("path", helpers.all_files())
@@ -201,72 +202,19 @@ def test_both_regularization_regimes_occur():
 
 @small_files
 def test_conic_solver_agrees(path):
-    """The constrained form (15), by Clarabel's interior-point method.
-
-    min 1/2 |v - v*|_A^2 + 1/2 |sigma|_R^2  with  g = J v - v_hat + R sigma in F*, that is
-    mu |g_t| <= g_n; at the optimum sigma = gamma (theorem 2). The unknowns are scaled by the
-    Cholesky factor of A and by sqrt(R).
-    """
-    clarabel = pytest.importorskip("clarabel")
-    sparse = pytest.importorskip("scipy.sparse")
     problem = load(path)
-    A, J = problem.to_dense()
-    R = np.stack([problem.R_t, problem.R_t, problem.R_n], axis=1).ravel()
-    L = np.linalg.cholesky(A)
-    J_scaled = np.linalg.solve(L, J.T).T
-
-    n, m = problem.nv, 3 * problem.n_contacts
-    P = sparse.identity(n + m, format="csc")
-    q = np.concatenate([-(L.T @ problem.v_star), np.zeros(m)])
-    # rows of each contact: (g_n, mu g_t1, mu g_t2) in the second-order cone
-    g = np.hstack([J_scaled, np.diag(np.sqrt(R))]).reshape(-1, 3, n + m)
-    v_hat = helpers.bias(problem)
-    weight = np.stack([np.ones_like(problem.mu), problem.mu, problem.mu], axis=1)
-    rows = (weight[:, :, None] * g[:, [2, 0, 1]]).reshape(m, n + m)
-    offset = (weight * v_hat[:, [2, 0, 1]]).ravel()
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas"):
-        setattr(settings, name, 1e-12)
-    cones = [clarabel.SecondOrderConeT(3)] * problem.n_contacts
-    answer = clarabel.DefaultSolver(
-        P, q, sparse.csc_matrix(-rows), -offset, cones, settings
-    ).solve()
-    assert "Solved" in str(answer.status)
-    x = np.array(answer.x)
-
+    v, gamma = conic_solution(problem)
     solution = sapwood.solve(problem, settings=SapSettings(relative_tolerance=1e-12))
-    v = np.linalg.solve(L.T, x[:n])
     assert helpers.norm_A(problem, solution.v - v) <= 1e-5 * helpers.norm_A(problem, v)
-    gamma = (x[n:] / np.sqrt(R)).reshape(-1, 3)
     np.testing.assert_allclose(solution.gamma, gamma, atol=1e-5 * np.abs(gamma).max())
 
 
 @small_files
 def test_quasi_newton_agrees(path):
-    """The unconstrained form (17), by SciPy's BFGS from v*, which sees cost and gradient only.
-
-    Unknowns are scaled by the Cholesky factor of H at the start.
-    """
-    optimize = pytest.importorskip("scipy.optimize")
     problem = load(path)
-    sap = sapwood.SapSolver()
-    L = np.linalg.cholesky(sap.evaluate(problem, problem.v_star).hessian)
-
-    def cost_and_gradient(x):
-        at = sap.evaluate(problem, problem.v_star + np.linalg.solve(L.T, x))
-        return at.cost, np.linalg.solve(L, at.gradient)
-
-    found = optimize.minimize(
-        cost_and_gradient,
-        np.zeros(problem.nv),
-        jac=True,
-        method="BFGS",
-        options={"gtol": 1e-10, "maxiter": 4000},
-    )
-    v = problem.v_star + np.linalg.solve(L.T, found.x)
+    v, cost = quasi_newton_solution(problem)
     solution = sapwood.solve(problem, settings=SapSettings(relative_tolerance=1e-12))
-    assert solution.cost <= found.fun * (1.0 + 1e-12)
+    assert solution.cost <= cost * (1.0 + 1e-12)
     assert helpers.norm_A(problem, solution.v - v) <= 1e-4 * helpers.norm_A(problem, v)
 
 

@@ -13,7 +13,6 @@ import pytest
 
 import helpers
 import sapwood
-from derivatives import assert_derivatives
 from helpers import TIGHT, WIDE, implementations, rebuild, seeded_problem, seeds, small_files
 from point_masses import points
 from sapwood import CoreKind, SapSettings, Status, reference
@@ -196,19 +195,6 @@ def test_error_bound_holds(solver, kind, seed):
 @implementations
 @kinds
 @seeds
-def test_derivatives(solver, kind, seed):
-    """Gradient and Hessian by central differences, at a velocity well inside."""
-    problem = with_core(seeded_problem(seed)[0], kind, speed=4.0)
-    v = 0.3 * np.random.default_rng(seed).standard_normal(problem.nv)
-    sap, h = solver.SapSolver(), 1e-6
-    at = sap.evaluate(problem, v)
-    assert np.isfinite(at.cost)
-    assert_derivatives(sap, problem, v, at, h, gradient_digits=1e-8, hessian_digits=1e-5)
-
-
-@implementations
-@kinds
-@seeds
 def test_along_a_line_into_the_wall(solver, kind, seed):
     """Differences, slopes and curvatures belong together, and are infinite beyond the wall."""
     problem = with_core(seeded_problem(seed)[0], kind, speed=4.0)
@@ -339,22 +325,6 @@ def test_settings_lead_to_the_same_solution(solver, settings, seed):
     assert_same(problem, one, other)
 
 
-@implementations
-@seeds
-def test_soft_norm(solver, seed):
-    """The smoothed law with a core: cost and gradient still belong together."""
-    problem = with_core(seeded_problem(seed)[0], "log", speed=4.0)
-    sap, h = solver.SapSolver(SapSettings(soft_norm=0.01)), 1e-6
-    v = 0.3 * np.random.default_rng(seed).standard_normal(problem.nv)
-    at = sap.evaluate(problem, v)
-    for j in range(0, problem.nv, 5):
-        step = np.zeros(problem.nv)
-        step[j] = h
-        slope = (sap.evaluate(problem, v + step).cost - sap.evaluate(problem, v - step).cost) / 2
-        np.testing.assert_allclose(slope / h, at.gradient[j], atol=1e-7 * np.abs(at.gradient).max())
-    assert sap.solve(problem).status == Status.converged
-
-
 # ---- next to other contacts --------------------------------------------------------------------
 
 
@@ -418,12 +388,6 @@ def test_problem_keeps_its_cores(tmp_path):
         trees=[3, 3], core=problem.core, delta=problem.delta, core_lambda=problem.core_lambda,
     )  # fmt: skip
     np.testing.assert_allclose(dense.kappa, problem.kappa, rtol=1e-14)
-
-
-def test_batch_and_evaluation_take_cores():
-    problems = [with_core(seeded_problem(seed)[0], "log") for seed in (1, 2, 3)]
-    for one, many in zip(map(sapwood.solve, problems), sapwood.solve_batch(problems), strict=True):
-        assert one == many
 
 
 @pytest.mark.parametrize(

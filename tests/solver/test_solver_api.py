@@ -330,13 +330,6 @@ def test_solution_prints_a_short_report(problem):
     )
 
 
-def test_what_was_not_measured_is_not_printed(problem):
-    short = str(sapwood.solve(problem))
-    assert "assembly" not in short
-    assert "symbolic" in short
-    assert "assembly" in str(sapwood.solve(problem, settings=SapSettings(record_history=True)))
-
-
 def test_iterations_are_printed_on_request(problem, capsys):
     solution = sapwood.solve(problem, verbose=True)
     lines = capsys.readouterr().out.splitlines()

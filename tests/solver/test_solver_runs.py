@@ -10,6 +10,7 @@ import pytest
 import helpers
 import sapwood
 from helpers import TIGHT, assert_same_solution, implementations, seeded_problem, seeds, small_files
+from rewritten import side_by_side
 from row_groups import mixed_problem
 from sapwood import SapSettings, Status, reference
 from sapwood.reference import line_search
@@ -27,16 +28,7 @@ def several_islands(seed):
         helpers.random_problem(rng, sizes=(9, 2), contacts=5),
         helpers.random_problem(rng, sizes=(6, 6), contacts=7),
     ]
-    first = np.cumsum([0] + [p.n_trees for p in parts[:-1]])
-    joined = {
-        name: np.concatenate([getattr(p, name) for p in parts])
-        for name in "tree_nv A v_star J mu R_t R_n v_hat_n".split()
-    }
-    joined["tree_a"] = np.concatenate([p.tree_a + f for p, f in zip(parts, first, strict=True)])
-    joined["tree_b"] = np.concatenate(
-        [np.where(p.tree_b < 0, -1, p.tree_b + f) for p, f in zip(parts, first, strict=True)]
-    )
-    return sapwood.ContactProblem(**joined, dt=0.01)
+    return side_by_side(parts)
 
 
 @implementations

@@ -10,27 +10,19 @@ import pytest
 
 import helpers
 import sapwood
-from derivatives import assert_derivatives, assert_line, assert_small_differences
-from helpers import assert_same_solution, implementations, seeds
+from helpers import implementations, seeds
 from sapwood import DryFrictions, Region, SapSettings, Status, reference
-from spins import FRICTIONS, balance
+from spins import (
+    FRICTIONS,
+    balance,
+    spinning_problem,
+)
 
 TIGHT = SapSettings(relative_tolerance=1e-12)
 frictions = pytest.mark.parametrize("friction", FRICTIONS)
 # of velocities: many contacts stick at the first, hardly any at the second
 sizes = pytest.mark.parametrize("size", [3e-3, 1.0], ids=["slow", "fast"])
 shares = pytest.mark.parametrize("share", [0.6, 1.0], ids=["some", "all"])
-
-
-def spinning_problem(seed, *, mu=None, **options):
-    """A random problem with bounds of several sizes, 0 among them; and its generator."""
-    rng = np.random.default_rng(seed)
-    problem = helpers.random_spinning_problem(rng, **options)
-    n = problem.n_contacts
-    bound = rng.choice([0.0, 0.1, 1.0, 5.0], n) * rng.uniform(0.5, 2.0, n)
-    # with much friction Coulomb's law has several solutions at times
-    mu = problem.mu if mu is None else np.minimum(problem.mu, mu)
-    return helpers.rebuild(problem, friction_bound=bound, mu=mu), rng
 
 
 def settings_of(friction, **changes):
@@ -53,49 +45,6 @@ def test_cost_and_gradient_in_extended_precision(solver, seed, share, size, fric
     np.testing.assert_allclose(at.cost, float(expected.cost), rtol=1e-13)
     largest = float(np.abs(expected.gradient).max())
     np.testing.assert_allclose(at.gradient, expected.gradient.astype(float), atol=1e-12 * largest)
-
-
-@implementations
-@pytest.mark.parametrize("seed", [1])
-@sizes
-@frictions
-@pytest.mark.parametrize("soft_norm", [0.0, 0.05])
-def test_gradient_and_hessian_by_central_differences(solver, seed, size, friction, soft_norm):
-    """With Coulomb's friction the bounds are held: those of v."""
-    problem, rng = spinning_problem(seed)
-    h, v = 1e-6 * size, size * rng.standard_normal(problem.nv)
-    sap = solver.SapSolver(SapSettings(friction=friction, soft_norm=soft_norm))
-    at = sap.evaluate(problem, v)
-    if friction == "coulomb":
-        bound = problem.mu * balance(problem, v, friction).gamma[:, 2].astype(float)
-        problem = helpers.rebuild(problem, friction_bound=bound)
-        sap = solver.SapSolver(SapSettings(friction="lagged", soft_norm=soft_norm))
-    assert_derivatives(sap, problem, v, at, h, gradient_digits=1e-8)
-
-
-@implementations
-@seeds
-@frictions
-def test_along_a_line(solver, seed, friction):
-    """Difference, slope and curvature against cost, gradient and Hessian off the line."""
-    problem, rng = spinning_problem(seed)
-    v, dv = rng.standard_normal((2, problem.nv))
-    sap = solver.SapSolver(SapSettings(friction=friction))
-    alpha = np.array([0.0, 1e-3, 0.3, 1.0, 1.5, -0.7])
-    line = sap.along_line(problem, v, dv, alpha)
-    if friction == "coulomb":
-        bound = problem.mu * balance(problem, v, friction).gamma[:, 2].astype(float)
-        problem = helpers.rebuild(problem, friction_bound=bound)
-        sap = solver.SapSolver(SapSettings(friction="lagged"))
-    assert_line(line, alpha, sap, problem, v, dv, rtol=1e-10)
-
-
-@implementations
-@seeds
-@pytest.mark.parametrize("friction", ["convex", "lagged"])
-def test_differences_keep_their_digits(solver, seed, friction):
-    problem, rng = spinning_problem(seed)
-    assert_small_differences(solver.SapSolver(settings_of(friction)), problem, rng)
 
 
 # ---- solutions ---------------------------------------------------------------------------------
@@ -157,17 +106,6 @@ def test_impulses_lie_in_the_cone_and_on_it_where_it_slides(solver, seed, fricti
     assert np.all(used <= gamma_n * (1.0 + 1e-9))
     slides = solution.regions[problem.spin_contact] == Region.sliding
     np.testing.assert_allclose(used[slides], gamma_n[slides], rtol=1e-9)
-
-
-@implementations
-@seeds
-@pytest.mark.parametrize("friction", ["convex", "lagged"])
-def test_one_minimiser_from_every_start(solver, seed, friction):
-    problem, rng = spinning_problem(seed)
-    settings = settings_of(friction)
-    one = solver.solve(problem, settings=settings)
-    for guess in (np.zeros(problem.nv), problem.v_star + 3.0 * rng.standard_normal(problem.nv)):
-        assert_same_solution(problem, one, solver.solve(problem, guess, settings))
 
 
 @implementations
@@ -273,24 +211,6 @@ def test_beside_contacts_with_cores_and_rows(solver, seed, core):
     assert np.abs(solution.gamma - expected.gamma.astype(float))[others].max() > 1e-3 * size
 
 
-@implementations
-@seeds
-@frictions
-def test_certificate(solver, seed, friction):
-    """A rough result is as near to the exact one as it says; for Coulomb at the bounds it has."""
-    problem, _ = spinning_problem(seed, mu=0.3)
-    rough = solver.solve(problem, settings=settings_of(friction, relative_tolerance=1e-3))
-    held = problem
-    if friction == "coulomb":
-        held = helpers.rebuild(problem, friction_bound=problem.mu * rough.gamma[:, 2])
-    exact = solver.solve(
-        held, settings=settings_of("lagged" if friction == "coulomb" else friction)
-    )
-    distance = helpers.norm_A(problem, rough.v - exact.v)
-    assert distance <= rough.velocity_error_bound + exact.velocity_error_bound
-    assert exact.velocity_error_bound <= 1e-4 * rough.velocity_error_bound
-
-
 # ---- the core against its mirror ---------------------------------------------------------------
 
 
@@ -318,52 +238,6 @@ def test_the_mirror_takes_the_same_way(seed, share, friction, islands):
     # iterate by iterate, until round-off shows
     one, two = core.history["momentum_error"], mirror.history["momentum_error"]
     np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-8)
-
-
-def many_islands(seed):
-    """Random problems side by side."""
-    rng = np.random.default_rng(seed)
-    parts = [
-        helpers.random_spinning_problem(rng, sizes=(6, 3, 6), contacts=8, share=share)
-        for share in (0.0, 0.5, 1.0, 0.7)
-    ]
-    names = ("tree_nv", "A", "v_star", "J", "R_t", "R_n", "v_hat_n", "mu", "spin_J", "spin_mu")
-    arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in names}
-    trees, contacts = 3 * np.arange(4), 8 * np.arange(4)
-    first = [p.tree_a + t for p, t in zip(parts, trees, strict=True)]
-    second = [np.where(p.tree_b < 0, -1, p.tree_b + t) for p, t in zip(parts, trees, strict=True)]
-    spins = [p.spin_contact + c for p, c in zip(parts, contacts, strict=True)]
-    return sapwood.ContactProblem(
-        **arrays,
-        tree_a=np.concatenate(first),
-        tree_b=np.concatenate(second),
-        spin_contact=np.concatenate(spins),
-        dt=0.01,
-    )
-
-
-@seeds
-@frictions
-def test_threads_change_no_bit(seed, friction):
-    problem = many_islands(seed)
-    settings = SapSettings(friction=friction)
-    alone = sapwood.SapSolver(settings).solve(problem)
-    assert alone.n_islands >= 4
-    for threads in (2, 3):
-        assert sapwood.SapSolver(settings, threads=threads).solve(problem) == alone
-
-
-@seeds
-@frictions
-def test_a_batch_gives_what_single_solves_give(seed, friction):
-    rng = np.random.default_rng(seed)
-    settings = SapSettings(friction=friction)
-    problems = [helpers.random_spinning_problem(rng, share=share) for share in (0.0, 0.4, 1.0)]
-    problems.append(helpers.random_problem(rng))
-    for one, problem in zip(
-        sapwood.solve_batch(problems, settings=settings), problems, strict=True
-    ):
-        assert one == sapwood.solve(problem, settings=settings)
 
 
 @seeds

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -73,32 +72,6 @@ def test_solvers_that_come_and_go_share_memory(problems, serial):
         return [i for i in order if sapwood.solve(problems[i], settings=SETTINGS) != serial[i]]
 
     assert run_in_threads(work) == [[]] * N_THREADS
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_child_solves_while_threads_of_its_parent_do(problems, serial):
-    stop = threading.Event()
-
-    def churn(thread):
-        while not stop.is_set():
-            sapwood.solve(problems[thread % len(problems)])
-
-    with ThreadPoolExecutor(2) as pool:
-        running = [pool.submit(churn, thread) for thread in range(2)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
-            children = []
-            while len(children) < 20:
-                child = os.fork()
-                if child == 0:
-                    equal = sapwood.solve(problems[0], settings=SETTINGS) == serial[0]
-                    os._exit(0 if equal else 1)
-                children.append(child)
-        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-        stop.set()
-        for future in running:
-            future.result()
-    assert codes == [0] * len(children)
 
 
 def test_evaluations_share_a_solver_with_solves(problems, serial):
@@ -181,15 +154,6 @@ def test_threads_change_no_bit_on_heaps(shape):
     assert expected.status == sapwood.Status.converged
     for threads in (2, 5):
         assert SapSolver(settings, threads=threads).solve(problem) == expected
-
-
-def test_solvers_with_threads_in_threads(problems, serial):
-    def work(thread):
-        solver = SapSolver(SETTINGS, threads=2)
-        order = shuffled(thread, len(problems))
-        return [i for i in order if solver.solve(problems[i]) != serial[i]]
-
-    assert run_in_threads(work) == [[]] * N_THREADS
 
 
 @pytest.mark.parametrize(

@@ -142,13 +142,6 @@ def test_solve_tolerance_reaches_the_solver(tmp_path):
     assert max(errors[1e-1]) > max(errors[1e-10])
 
 
-@pytest.mark.parametrize("line_search", ["exact", "backtracking"])
-def test_solve_with_every_line_search(line_search):
-    done = command("solve", FILES[0], "--line-search", line_search)
-    assert done.returncode == 0
-    assert "converged" in done.stdout
-
-
 def test_a_bad_file_fails_and_the_others_are_solved(tmp_path):
     cut = tmp_path / "cut.npz"
     cut.write_bytes(FILES[0].read_bytes()[:-200])

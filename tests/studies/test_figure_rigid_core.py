@@ -67,25 +67,6 @@ def test_penetration_under_load(run, core):
     assert ratio.max() < 1.001
 
 
-def test_loads_at_which_the_laws_part(run):
-    """Far above k delta = 100 N: only the log barrier holds, and exp is not far off."""
-    depths = {core: run("load", core)["penetration"] for core in CORES}
-    load = run("load", "none")["load"] + 9.81
-    heavy = load > 1e4 * STIFFNESS * DELTA * 0.9
-    assert np.all(depths["none"][heavy] > 1e3 * DELTA)
-    assert np.all(depths["log"][heavy] > 0.999 * DELTA)
-    assert np.all((depths["exp"][heavy] > DELTA) & (depths["exp"][heavy] < 2 * DELTA))
-    # log is stiffer than the spring at any load
-    assert np.all(depths["log"][50:] < depths["none"][50:])
-
-
-def test_the_tower_stands_on_its_cores(run):
-    """Twenty boxes of 10 cm, each contact less than delta deep: the top centre is near 1.95 m."""
-    lowest = 1.95 - 20 * DELTA
-    assert run("tower", "log")["height"].min() > lowest
-    assert run("tower", "none")["height"].min() < lowest
-
-
 def test_the_sphere_stops_in_one_step(run):
     """From 50 m/s to the wall and away from it again, half a metre of free flight before."""
     rows = run("impact", "log")
@@ -94,16 +75,3 @@ def test_the_sphere_stops_in_one_step(run):
     assert rows["speed"][hit - 1] == pytest.approx(50.0)
     assert rows["speed"][hit + 1] < 1.0
     assert rows["height"][-1] > 0.05
-
-
-def test_small_loads_cost_little(result):
-    """Where cores have nothing to do, iterations are those of the compliant law within a few.
-
-    Times are in the file; a busy machine cannot promise them.
-    """
-    rows = read_steps(result.sweeps[1].csv)
-    plain = rows[rows["core"] == "none"][0]
-    soft = rows[(rows["core"] != "none") & (rows["delta"] >= 0.1)]
-    assert np.all(soft["iterations"] <= plain["iterations"] + 2.0)
-    assert np.all(rows["momentum_error"] <= 1e-6)
-    assert np.all(rows["step_seconds"] > rows["solver_seconds"])

@@ -8,7 +8,7 @@ import pytest
 import helpers
 import row_groups
 import sapwood
-from peer_cases import FRICTIONLESS, load_peer, posed
+from peer_cases import load_peer, posed
 from sapwood.studies import peers
 from sapwood.studies.peers.accuracy import Accuracy
 from sapwood.studies.peers.kinematics import WORLD, Forest
@@ -55,20 +55,6 @@ def test_every_variant_and_mode_agrees_with_sapwood(name, tolerance, limit, path
             # impulses where they change velocities
             change = J.T @ (answer.gamma - ours.gamma).ravel()
             assert inverse_norm(change) <= limit * pushed
-
-
-def test_patience_reaches_every_variant():
-    peer = peers.load("sapwood", 3.0)
-    assert peer.patience == 3.0
-    problem = sapwood.load_problem(FRICTIONLESS)
-    for name in ("scs", "mujoco"):
-        try:
-            peer = peers.load(name, 3.0)
-        except ImportError:
-            continue
-        assert {variant.patience for variant in peer.variants(problem)} == {3.0}
-        names = [variant.variant for variant in peer.variants(problem)]
-        assert len(set(names)) == len(names) > 1
 
 
 # ---- constraints of other kinds ------------------------------------------------------------------
@@ -331,14 +317,3 @@ def test_mujoco_finds_the_impulses_of_the_law(rng):
             scale = np.abs(law.gamma).max()
             np.testing.assert_allclose(gamma, law.gamma, atol=1e-9 * scale)
     assert len(regions) == 3
-
-
-def test_mujoco_starts_anew_each_time():
-    """A second call does as many iterations as the first."""
-    peer = load_peer("mujoco")
-    problem = sapwood.load_problem(helpers.DATA / "mujoco_b_clutter_10_impact.npz")
-    form = peer.form(problem)
-    call = peer.solve(form, 1e-10, "cold")
-    counts = {peer.answer(form, call()).iterations for _ in range(3)}
-    assert len(counts) == 1
-    assert counts.pop() > 1

@@ -27,15 +27,6 @@ LIFT = """
   <keyframe><key name="low" qpos="-.2"/><key name="high" qpos=".5"/></keyframe>
 </mujoco>
 """
-URDF = """
-<robot name="pendulum">
-  <link name="base"/>
-  <link name="rod"><inertial><origin xyz="0 0 -.5"/><mass value="1"/>
-    <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="swing" type="continuous"><parent link="base"/><child link="rod"/>
-    <axis xyz="0 1 0"/></joint>
-</robot>
-"""
 
 
 @pytest.fixture
@@ -105,15 +96,6 @@ def test_a_program_drives_the_motor(model, tmp_path):
     np.testing.assert_allclose(motion(tmp_path)["qpos_lift"], 0.5, atol=1e-12)
 
 
-def test_a_urdf_is_simulated(tmp_path):
-    path = tmp_path / "pendulum.urdf"
-    path.write_text(URDF)
-    done = command("simulate", path, "--seconds", "0.1", "--out", tmp_path, "--no-picture")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "pendulum.urdf" in done.stdout
-    assert motion(tmp_path).dtype.names == ("time", "qpos_swing", "qvel_swing")
-
-
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
@@ -153,15 +135,3 @@ def test_a_step_that_fails_ends_the_run_and_keeps_the_rest(tmp_path):
     assert run.failure
     assert not run.interrupted
     assert summary(run)["steps"] == "5 of 10"
-
-
-@pytest.mark.slow
-def test_a_video_lasts_as_long_as_the_run(model, tmp_path):
-    imageio = pytest.importorskip("imageio")
-    pytest.importorskip("imageio_ffmpeg")
-    done = command("simulate", model, "--seconds", "0.5", "--out", tmp_path, "--video")
-    assert done.returncode == 0
-    if "no picture" in done.stderr:
-        pytest.skip(done.stderr)
-    with imageio.get_reader(tmp_path / "video.mp4") as video:
-        assert video.get_meta_data()["duration"] == pytest.approx(0.5, abs=0.07)

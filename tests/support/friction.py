@@ -95,3 +95,11 @@ def assert_coulomb(problem, solution, tolerance):
     assert np.all(product + slip * friction <= 4 * slack * friction)
 
     assert balance(problem, solution.v).error <= tolerance * (1.0 + 1e-6)
+
+
+def bounded_problem(seed, **options):
+    """A random problem with bounds of several sizes, 0 among them, for every contact."""
+    problem, rng = helpers.seeded_problem(seed, **options)
+    n = problem.n_contacts
+    bound = rng.choice([0.0, 0.1, 1.0, 5.0], n) * rng.uniform(0.5, 2.0, n)
+    return helpers.rebuild(problem, friction_bound=bound), rng

@@ -5,9 +5,33 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+
+def interrupted(before: str, call: str, after: str = "") -> str:
+    """What a process of its own prints, which is interrupted in a call, as a user would do it."""
+    code = f"""{textwrap.dedent(before)}
+print("ready", flush=True)
+try:
+    {call}
+except KeyboardInterrupt:
+    {after or "pass"}
+    print("interrupted", flush=True)
+"""
+    line = [sys.executable, "-c", code]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        printed = process.communicate(timeout=60)[0]
+    assert process.returncode == 0
+    return printed
 
 
 @contextmanager

@@ -118,6 +118,17 @@ def mixed(cone: str = "elliptic") -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(MIXED.format(cone=cone))
 
 
+def wide(cone: str = "elliptic") -> mujoco.MjModel:
+    """The mixed model with contacts of all dimensions."""
+    model = mixed(cone)
+    dims = {"box": 4, "knob": 6, "ball": 6, "lump": 3, "fore": 6, "tip": 4, "post": 4, "hand": 6}
+    for name, condim in dims.items():
+        model.geom(name).condim[:] = condim
+    model.geom_friction[:, 1] = 0.02
+    model.geom_friction[:, 2] = 0.003
+    return model
+
+
 def urdf_on_floor(kind: str = "continuous", friction: float = 0.0) -> mujoco.MjModel:
     """The URDF arm on a plane, with a margin that keeps contacts while they open and close."""
     limit = "" if kind == "continuous" else '<limit lower="-1" upper="2" effort="9" velocity="9"/>'
@@ -155,6 +166,14 @@ def twin_of(model: mujoco.MjModel, data: mujoco.MjData) -> mujoco.MjData:
 def full_state(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """All that a step starts from: state, controls, applied forces, warm start."""
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
+    state = np.empty(mujoco.mj_stateSize(model, kind))
+    mujoco.mj_getState(model, data, state, kind)
+    return state
+
+
+def physics_state(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """Time, positions, velocities and activations, as rollouts begin with and return them."""
+    kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
     state = np.empty(mujoco.mj_stateSize(model, kind))
     mujoco.mj_getState(model, data, state, kind)
     return state

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import helpers
+import sapwood
 
 
 def reordered(problem, rng):
@@ -74,3 +75,26 @@ def in_other_units(problem, rng):
         friction_bound=None if bound is None else mass * bound,
     )
     return other, mass, S
+
+
+def side_by_side(problems):
+    """One problem of several, none of which touches another; without rows of other kinds."""
+    trees = np.cumsum([0] + [p.n_trees for p in problems])
+    contacts = np.cumsum([0] + [p.n_contacts for p in problems])
+    names = "tree_nv A v_star J mu R_t R_n v_hat_n".split()
+    names += [n for n in ("v_hat_t", "friction_bound") if getattr(problems[0], n) is not None]
+    joined = {name: np.concatenate([getattr(p, name) for p in problems]) for name in names}
+    joined["tree_a"] = np.concatenate([p.tree_a + t for p, t in zip(problems, trees, strict=False)])
+    joined["tree_b"] = np.concatenate(
+        [np.where(p.tree_b < 0, -1, p.tree_b + t) for p, t in zip(problems, trees, strict=False)]
+    )
+    spun = [
+        (p, first)
+        for p, first in zip(problems, contacts, strict=False)
+        if p.spin_contact is not None
+    ]
+    if spun:
+        joined["spin_contact"] = np.concatenate([p.spin_contact + first for p, first in spun])
+        for name in ("spin_J", "spin_mu"):
+            joined[name] = np.concatenate([getattr(p, name) for p, _ in spun])
+    return sapwood.ContactProblem(**joined, dt=problems[0].dt)

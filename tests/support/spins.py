@@ -92,3 +92,14 @@ def balance(problem, v, friction="convex") -> Balance:
     residual, scale = momentum(problem, v, j_c)
     spin_gamma = gamma[contacts, 3:]
     return Balance(gamma[:, :3], spin_gamma, cost, gradient - j_c, residual / scale)
+
+
+def spinning_problem(seed, *, mu=None, **options):
+    """A random problem with bounds of several sizes, 0 among them; and its generator."""
+    rng = np.random.default_rng(seed)
+    problem = helpers.random_spinning_problem(rng, **options)
+    n = problem.n_contacts
+    bound = rng.choice([0.0, 0.1, 1.0, 5.0], n) * rng.uniform(0.5, 2.0, n)
+    # with much friction Coulomb's law has several solutions at times
+    mu = problem.mu if mu is None else np.minimum(problem.mu, mu)
+    return helpers.rebuild(problem, friction_bound=bound, mu=mu), rng

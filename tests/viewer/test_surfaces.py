@@ -12,7 +12,7 @@ from sapwood.mujoco.results.drawing import needs_collision_shapes
 from sapwood.viewer.arrows import upright
 from sapwood.viewer.looks import geom_look
 from sapwood.viewer.pressures import right_triangles
-from sapwood.viewer.surfaces import cone, geom_surface
+from sapwood.viewer.surfaces import geom_surface
 from surfaces import area, volume
 
 SOLIDS = {
@@ -93,11 +93,6 @@ def test_heights_are_where_the_ray_meets_them(rng):
         assert 5.0 - down == pytest.approx(z, abs=5e-3)
 
 
-def test_markers_are_closed():
-    marker = cone(12)
-    assert volume(marker.vertices, marker.faces) == pytest.approx(np.pi / 3, rel=0.06)
-
-
 # ---- looks ---------------------------------------------------------------------------------------
 
 
@@ -159,14 +154,6 @@ def test_right_triangles_cover_the_triangle(rng):
     for points in (ends, tips):
         gaps = np.linalg.norm(points[:, None] - np.tile(corners, (2, 1, 1)), axis=2).min(axis=1)
         np.testing.assert_allclose(gaps, 0.0, atol=1e-9)
-
-
-def test_triangles_without_area_have_none():
-    flat = np.array([[[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[1, 1, 1]] * 3], dtype=float)
-    position, wxyz, scale = right_triangles(flat)
-    assert np.isfinite(position).all()
-    assert np.isfinite(wxyz).all()
-    np.testing.assert_array_equal(scale[:, 0] * scale[:, 1], 0.0)
 
 
 @pytest.mark.parametrize(("visuals", "needed"), [(0, True), (1, True), (2, False), (3, False)])

@@ -68,11 +68,3 @@ def test_what_cannot_be_done_is_told(model, options, text):
     done = command("view", model, "--no-browser", *options)
     assert done.returncode == 2
     assert text in error_line(done)
-
-
-def test_a_model_that_is_none_is_told(tmp_path):
-    path = tmp_path / "broken.xml"
-    path.write_text("<mujoco><worldbody><geom/></worldbody>")
-    done = command("view", path)
-    assert done.returncode == 2
-    assert str(path) in error_line(done)

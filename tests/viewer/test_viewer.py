@@ -15,7 +15,6 @@ pytest.importorskip("viser", reason="sapwood.viewer needs viser")
 
 import sapwood
 from sapwood.mujoco import Stepper
-from sapwood.studies import scenes
 from sapwood.viewer import Recording, Viewer, record, view
 from sapwood.viewer.dragging import Dragging
 from sapwood.viewer.frames import Camera
@@ -135,14 +134,6 @@ def test_controls_are_set_before_each_step():
     record(stepper, data, 0.02, control=lambda data: seen.append(data.time))
     np.testing.assert_allclose(seen, stepper.time_step * np.arange(len(seen)), atol=1e-12)
     assert len(seen) == round(0.02 / stepper.time_step)
-
-
-@pytest.mark.parametrize("name", ["seconds", "rate"])
-def test_times_of_a_recording_are_checked(name):
-    stepper, data = ball()
-    options = {"seconds": 1.0, "rate": 30.0, name: -1.0}
-    with pytest.raises(ValueError, match=name):
-        record(stepper, data, **options)
 
 
 def test_a_page_needs_nothing_from_elsewhere(tmp_path, capfd):
@@ -293,29 +284,6 @@ def test_looking_back_waits_and_shows_what_was():
         assert "paused" in panel._status.content
 
 
-def test_a_pause_between_two_frames_shows_where_it_is(monkeypatch):
-    stepper, data, viewer = served()
-    with viewer:
-        viewer._interval = 1e9
-
-        def pressed():
-            viewer._panel._set_paused(True)
-            viewer._panel._one_step()
-
-        monkeypatch.setattr(viewer, "_wait", pressed)
-        stepper.step(data)
-        viewer.sync()
-        assert viewer.recording.frames[-1].time == data.time
-
-
-@pytest.mark.parametrize(("words", "speed"), [("1/4x", 0.25), ("2x", 2.0), ("1x", 1.0)])
-def test_speeds(words, speed):
-    _, _, viewer = served()
-    with viewer:
-        viewer._panel._set_speed(words)
-        assert viewer._panel.speed == speed
-
-
 def test_rates_are_checked():
     stepper, data = ball()
     with pytest.raises(ValueError, match="rate"):
@@ -355,10 +323,3 @@ def test_a_pulled_body_goes_to_the_pointer():
     dragging.apply(data)
     # what others have set is left as it was
     np.testing.assert_allclose(data.xfrc_applied[1], [0.125, 0, 0, 0, 0, 0], atol=1e-9)
-
-
-def test_the_scene_of_the_clutter_has_a_page():
-    model = scenes.clutter(4).compile()
-    stepper, data = Stepper(model), mujoco.MjData(model)
-    recording = record(stepper, data, 0.1)
-    assert recording.to_html().count("__VISER_EMBED_DATA__") >= 1
