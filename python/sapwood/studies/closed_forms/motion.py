@@ -62,12 +62,13 @@ def compiled(
 
 def slope(tangent: float) -> NDArray[np.float64]:
     """Gravity (3,) on an incline that falls along x, by the tangent of its angle, m/s^2."""
-    return GRAVITY * np.array([tangent, 0.0, -1.0]) / np.hypot(1.0, tangent)
+    direction = np.array([tangent, 0.0, -1.0]) / np.hypot(1.0, tangent)
+    return np.asarray(GRAVITY * direction, dtype=np.float64)
 
 
 def steps_of(model: mujoco.MjModel, seconds: float) -> int:
     """Number of steps of a time."""
-    return round(seconds / model.opt.timestep)
+    return round(seconds / float(model.opt.timestep))
 
 
 @contextlib.contextmanager

@@ -75,7 +75,7 @@ def draw_closed_forms(source: str | PathLike[str], path: str | PathLike[str]) ->
 
 
 def _ran(row: np.void) -> bool:
-    return row["status"] != "skipped"
+    return str(row["status"]) != "skipped"
 
 
 def _ratio(row: np.void) -> float:
