@@ -53,6 +53,7 @@ def _engines(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import rows
         from benchmarks.engines import comparison, report, scenes
+        from sapwood.studies.engines import load
     except ImportError as error:
         raise CommandError(f"{error}: {install_command('mujoco')}") from error
     if arguments.quick:
@@ -70,7 +71,7 @@ def _engines(arguments: argparse.Namespace) -> int:
         if name not in comparison.ENGINES:
             raise CommandError(f"--engines: {name!r} is none of {', '.join(comparison.ENGINES)}")
         try:
-            found[name] = comparison.load(name)
+            found[name] = load(name)
         except ImportError as error:
             print(f"skipped: {name} ({error}): {install_command('engines')}", file=sys.stderr)
     options = ("seconds", "repeat", "budget")

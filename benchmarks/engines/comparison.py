@@ -9,7 +9,6 @@ return.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -18,24 +17,24 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from benchmarks.engines.base import CannotSimulate, Engine
 from benchmarks.engines.quality import Watch
 from benchmarks.engines.scenes import Scene, make
 from benchmarks.rows import Table
+from sapwood.studies.engines import CannotSimulate, Engine
 
 RAN, BROKE, LATE, CANNOT = "ran", "broke", "late", "cannot"
 
-#: Engines by name: module and class.
-ENGINES = {
-    "sapwood": ("mujoco_engines", "Sapwood"),
-    "sapwood-convex": ("mujoco_engines", "SapwoodConvex"),
-    "mujoco": ("mujoco_engines", "Mujoco"),
-    "mujoco-recommended": ("mujoco_engines", "MujocoRecommended"),
-    "mujoco-matched": ("mujoco_engines", "MujocoMatched"),
-    "drake-sap": ("drake_engine", "DrakeSap"),
-    "drake-lagged": ("drake_engine", "DrakeLagged"),
-    "bullet": ("bullet_engine", "Bullet"),
-}
+#: Engines that are compared.
+ENGINES = (
+    "sapwood",
+    "sapwood-convex",
+    "mujoco",
+    "mujoco-recommended",
+    "mujoco-matched",
+    "drake-sap",
+    "drake-lagged",
+    "bullet",
+)
 
 # steps that are timed at once
 _AT_ONCE = 5
@@ -66,19 +65,6 @@ class Row:
     """largest height of the box's lowest corner over the floor, m"""
     speed_error: float
     """largest error of the box's speed, m/s"""
-
-
-def load(name: str) -> type[Engine]:
-    """An engine by name.
-
-    Raises
-    ------
-    ImportError
-        Its package is not installed.
-    """
-    module, kind = ENGINES[name]
-    engine: type[Engine] = getattr(importlib.import_module(f"benchmarks.engines.{module}"), kind)
-    return engine
 
 
 class _Entrant:

@@ -35,7 +35,7 @@ class Watch:
         """Columns of a row; NaN where there is nothing of the kind."""
         depths = [reading.penetration for reading in self._readings]
         slips = [slip for slip in self._slips[3 * len(self._slips) // 4 :] if slip == slip]
-        pushed = self._scene.force != 0.0
+        pushed = np.any(self._scene.force)
         return {
             "penetration": max(depths[len(depths) // 2 :], default=math.nan),
             "slip": float(np.mean(slips)) if slips and self._scene.slide is None else math.nan,

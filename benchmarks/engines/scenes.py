@@ -57,9 +57,14 @@ class Scene:
         return math.ceil(self.seconds / self.model.opt.timestep)
 
     @property
-    def force(self) -> float:
-        """On the first body along x, all the time, N."""
-        return 0.0 if self.slide is None else self.slide.force
+    def force(self) -> NDArray[np.float64]:
+        """On the first body, all the time, N."""
+        return np.array([0.0 if self.slide is None else self.slide.force, 0.0, 0.0])
+
+    @property
+    def ctrl(self) -> NDArray[np.float64]:
+        """Controls: none of these scenes has actuators."""
+        return np.zeros(self.model.nu)
 
     @property
     def dissipation_time(self) -> float:

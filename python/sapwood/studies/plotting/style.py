@@ -29,6 +29,8 @@ SOLVER_COLOURS = {
     "mujoco-mindeg": "#8c8c8c",
     "mujoco-recommended": "#5f9ea0",
     "mujoco-matched": "#b4b4b4",
+    "mujoco-noslip": "#d55e00",
+    "mujoco-discrete": "#cc79a7",
     "clarabel": "#c2508f",
     "qoco": COLOURS[2],
     "scs": COLOURS[3],

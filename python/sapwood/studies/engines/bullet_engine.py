@@ -14,8 +14,13 @@ import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from benchmarks.engines.base import CannotSimulate, Engine, free_velocity
-from benchmarks.engines.scenes import Scene
+from sapwood.studies.engines.base import (
+    CannotSimulate,
+    Engine,
+    Scene,
+    free_velocity,
+    refuse_beyond_bodies,
+)
 
 _GEOM = mujoco.mjtGeom
 
@@ -25,6 +30,7 @@ class Bullet(Engine):
 
     def __init__(self, scene: Scene) -> None:
         model = self._model = scene.model
+        refuse_beyond_bodies(model)
         if np.any(model.jnt_type != mujoco.mjtJoint.mjJNT_FREE):
             raise CannotSimulate("no springs in joints, no armature")
         self._client = pybullet.connect(pybullet.DIRECT)
@@ -36,16 +42,16 @@ class Bullet(Engine):
             for geom in range(model.ngeom)
             if model.geom_bodyid[geom]
         }
-        self._force, self._steps = scene.force, 0
+        self._force, self._pushed, self._steps = tuple(scene.force), bool(np.any(scene.force)), 0
 
     def advance(self, steps: int) -> None:
         """Take steps."""
         for _ in range(steps):
-            if self._force:
+            if self._pushed:
                 body = self._moving[1]
                 place = pybullet.getBasePositionAndOrientation(body, self._client)[0]
                 pybullet.applyExternalForce(
-                    body, -1, (self._force, 0.0, 0.0), place, pybullet.WORLD_FRAME, self._client
+                    body, -1, self._force, place, pybullet.WORLD_FRAME, self._client
                 )
             pybullet.stepSimulation(self._client)
         self._steps += steps
@@ -103,8 +109,13 @@ class Bullet(Engine):
                 physicsClientId=self._client,
             )
             dof = model.body_dofadr[body]
+            spin = np.empty(3)
+            mujoco.mju_rotVecQuat(spin, scene.qvel[dof + 3 : dof + 6], turn)
             pybullet.resetBaseVelocity(
-                handle, tuple(scene.qvel[dof : dof + 3]), physicsClientId=self._client
+                handle,
+                tuple(scene.qvel[dof : dof + 3]),
+                tuple(spin),
+                physicsClientId=self._client,
             )
         return handle
 

@@ -1,17 +1,17 @@
-"""Our stepper under two laws of friction, and MuJoCo's own step."""
+"""The stepper of this package under two laws of friction, and MuJoCo's own step."""
 
 from __future__ import annotations
 
 import copy
 import warnings
+from typing import Any, ClassVar
 
 import mujoco
 
-from benchmarks.engines.base import Engine
-from benchmarks.engines.scenes import Scene
 from sapwood.laws import ContactMaterial
 from sapwood.mujoco import Stepper
 from sapwood.settings import Friction
+from sapwood.studies.engines.base import Engine, Scene
 from sapwood.studies.peers.mujoco_variants import matched_model, recommended_model
 
 _COPIED = ("qpos", "qvel")
@@ -24,7 +24,8 @@ class _InMujoco(Engine):
     def __init__(self, scene: Scene) -> None:
         self.data = mujoco.MjData(self.model)
         self.data.qvel[:] = scene.qvel
-        self.data.xfrc_applied[1, 0] = scene.force
+        self.data.xfrc_applied[1, :3] = scene.force
+        self.data.ctrl[:] = scene.ctrl
 
     def read(self, data: mujoco.MjData) -> None:
         """Write positions and velocities into MuJoCo's data."""
@@ -37,10 +38,13 @@ class Sapwood(_InMujoco):
     """Our stepper."""
 
     friction: Friction = "coulomb"
+    #: Further arguments of the stepper.
+    options: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, scene: Scene) -> None:
         material = ContactMaterial(dissipation_time=scene.dissipation_time)
-        self._stepper = Stepper(scene.model, friction=self.friction, contact=material)
+        given = {"friction": self.friction, "contact": material, **self.options}
+        self._stepper = Stepper(scene.model, **given)
         self.model = self._stepper.model
         super().__init__(scene)
 
@@ -76,6 +80,23 @@ class MujocoRecommended(Mujoco):
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
         self.model = recommended_model(scene.model)
+
+
+class MujocoNoslip(Mujoco):
+    """`mj_step` with elliptic cones and MuJoCo's iterations against slip after each solve."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        self.model.opt.noslip_iterations = 20
+
+
+class MujocoDiscrete(MujocoRecommended):
+    """The recommended options with the integrator `discrete`."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
 
 
 class MujocoMatched(Mujoco):

@@ -47,8 +47,13 @@ from pydrake.multibody.tree import (
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
 
-from benchmarks.engines.base import CannotSimulate, Engine, free_velocity
-from benchmarks.engines.scenes import Scene
+from sapwood.studies.engines.base import (
+    CannotSimulate,
+    Engine,
+    Scene,
+    free_velocity,
+    refuse_beyond_bodies,
+)
 
 _GEOM, _JOINT = mujoco.mjtGeom, mujoco.mjtJoint
 
@@ -67,6 +72,7 @@ class DrakeSap(Engine):
 
     def __init__(self, scene: Scene) -> None:
         model, builder = scene.model, DiagramBuilder()
+        refuse_beyond_bodies(model)
         config = MultibodyPlantConfig(
             time_step=model.opt.timestep,
             contact_model="point",
@@ -224,11 +230,11 @@ class DrakeSap(Engine):
             plant.SetFreeBodySpatialVelocity(
                 context, body, SpatialVelocity(pose.rotation() @ velocity[3:], velocity[:3])
             )
-        if scene.force:
+        if np.any(scene.force):
             force = ExternallyAppliedSpatialForce()
             force.body_index = self._bodies[1].index()
-            force.p_BoBq_B = np.zeros(3)
-            force.F_Bq_W = SpatialForce(np.zeros(3), np.array([scene.force, 0.0, 0.0]))
+            force.p_BoBq_B = model.body_ipos[1]
+            force.F_Bq_W = SpatialForce(np.zeros(3), np.asarray(scene.force))
             plant.get_applied_spatial_force_input_port().FixValue(context, [force])
 
 
