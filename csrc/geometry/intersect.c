@@ -11,6 +11,12 @@ static int on_near_side(struct geo_vec n, struct geo_vec slope, double steepness
   return geo_dot(n, slope) > far_side * steepness;
 }
 
+/* Returns 1/(1/a + 1/b) without overflow. */
+static double in_series(double a, double b) {
+  const double soft = fmin(a, b);
+  return soft / (1 + soft / fmax(a, b));
+}
+
 static double snapped(double s, double round_off) { return fabs(s) <= round_off ? 0 : s; }
 
 /* Does the plane have vertices on both sides? */
@@ -141,6 +147,7 @@ int geo_meet_fields(const struct geo_tetrahedron *a, const struct geo_tetrahedro
   face->n = geo_scale(1 / steepness, difference);
   face->g_a = geo_dot(a->field.slope, face->n);
   face->g_b = -geo_dot(of_b.slope, face->n);
+  face->steepness = in_series(a->field.steepness, b->field.steepness);
   if (!(face->g_a > far_side * a->field.steepness && face->g_b > far_side * b->field.steepness)) {
     return 0;
   }
@@ -194,6 +201,7 @@ int geo_meet_triangle(const struct geo_tetrahedron *a, const struct geo_triangle
   }
   face->g_a = geo_dot(a->field.slope, face->n);
   face->g_b = INFINITY;
+  face->steepness = a->field.steepness;
   clip_inside(&a->walls, face);
   return finish(face);
 }
@@ -214,6 +222,7 @@ int geo_meet_plane(const struct geo_tetrahedron *a, struct geo_vec n, double off
   face->n = n;
   face->g_a = geo_dot(a->field.slope, n);
   face->g_b = INFINITY;
+  face->steepness = a->field.steepness;
   return finish(face);
 }
 
@@ -225,6 +234,7 @@ int geo_meet_half_space(const struct geo_shape *a, const struct geo_triangle *b,
   }
   face->g_a = geo_dot(a->field.slope, face->n);
   face->g_b = INFINITY;
+  face->steepness = a->field.steepness;
   read_triangle(b, frame, face);
   geo_clip(&face->polygon, (struct geo_vec){0, 0, 1}, a->margin, 1);
   return finish(face);

@@ -12,7 +12,8 @@
 struct geo_face {
   struct geo_polygon polygon;
   struct geo_vec n;
-  double g_a, g_b; /* Pa/m, slope of a along n and of b along -n; infinite if rigid */
+  double g_a, g_b;  /* Pa/m, slope of a along n and of b along -n; infinite if rigid */
+  double steepness; /* Pa/m, largest 1/(1/g_a + 1/g_b) for any normal: gradients in series */
 };
 
 /* Relative pose of two bodies, for all of their cells. */

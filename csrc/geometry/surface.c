@@ -18,7 +18,7 @@ static const double least_slope = 1e-14; /* Pa/m */
 struct arrays {
   int32_t *pair_start, *face_start, *cell_a, *cell_b;
   double *vertices, *vertex_pressure;
-  double *area, *centroid, *normal, *p0, *g_a, *g_b, *k, *phi0, *load;
+  double *area, *centroid, *normal, *p0, *g_a, *g_b, *steepness, *k, *phi0, *load;
   double *force, *torque;
 };
 
@@ -48,7 +48,8 @@ static void carve(void *context, struct sap_arena *arena) {
   to->vertex_pressure = sap_arena_take(arena, vertices, sizeof(double));
   to->centroid = sap_arena_take(arena, 3 * faces, sizeof(double));
   to->normal = sap_arena_take(arena, 3 * faces, sizeof(double));
-  double **const numbers[] = {&to->area, &to->p0, &to->g_a, &to->g_b, &to->k, &to->phi0, &to->load};
+  double **const numbers[] = {&to->area,      &to->p0, &to->g_a,  &to->g_b,
+                              &to->steepness, &to->k,  &to->phi0, &to->load};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
     *numbers[i] = sap_arena_take(arena, faces, sizeof(double));
   }
@@ -167,6 +168,7 @@ static void write_face(const struct crossing *c, int32_t i, int32_t j,
     to->p0[f] = geo_dot(field->slope, centroid) + field->base;
     to->g_a[f] = c->swapped ? face->g_b : face->g_a;
     to->g_b[f] = c->swapped ? face->g_a : face->g_b;
+    to->steepness[f] = face->steepness;
     to->face_start[f + 1] = (int32_t)end;
     write_vertices(c, field, &face->polygon);
     write_contact(to, f);
@@ -423,6 +425,7 @@ static void show(const geo_workspace *w, int32_t n_pairs, geo_surfaces *surfaces
                              to->p0,
                              to->g_a,
                              to->g_b,
+                             to->steepness,
                              to->k,
                              to->phi0,
                              to->load,

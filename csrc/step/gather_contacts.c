@@ -202,8 +202,9 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   const geo_surfaces *s = &gather->patches.found;
   const struct sap_listed_contact *contact = gather->contacts + c;
   const struct sap_face_contact face =
-      sap_patches_contact(&gather->patches, gather->forest, contact->geom, contact->face);
-  const double *p = s->centroid + 3 * (int64_t)contact->face, phi0 = s->phi0[contact->face];
+      sap_patches_contact(&gather->patches, gather->forest, contact->geom, contact->face,
+                          gather->dt, gather->release_speed);
+  const double *p = s->centroid + 3 * (int64_t)contact->face, phi0 = face.phi0;
   const int64_t length =
       sap_contact_jacobian(&kept->movers, kept->state, contact->geom, face.axes, p, kept->J);
   const int32_t to = kept->n;
@@ -216,7 +217,7 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   memcpy(gather->position + 3 * (int64_t)to, p, 3 * sizeof *p);
   memcpy(gather->frame + 9 * (int64_t)to, face.axes, sizeof face.axes);
   gather->phi0[to] = phi0;
-  gather->k[to] = s->k[contact->face];
+  gather->k[to] = face.k;
   gather->tau_d[to] = phi0 > 0.0 ? fmin(face.tau_d, gather->open_tau_d) : face.tau_d;
   gather->mu[to] = mu;
   gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;

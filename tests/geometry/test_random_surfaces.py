@@ -77,6 +77,7 @@ def test_reference(rng):
                 assert np.allclose(surface.normals[i], face.normal.astype(float), atol=1e-9)
                 assert abs(surface.pressures[i] - face.p0) <= 1e-8 * steep
                 assert abs(surface.g_a[i] - face.g_a) <= 1e-9 * abs(face.g_a) + 1e-3
+                assert abs(surface.steepness[i] - face.steepness) <= 1e-9 * face.steepness
                 assert abs(surface.k[i] - face.k) <= 1e-8 * abs(face.k) + 1e-9
         met += len(surface) > 0
     assert met > 0
@@ -131,6 +132,8 @@ def test_everything_is_finite(rng):
             assert np.all(np.isfinite(getattr(surface, name))), name
         assert not np.any(np.isnan(surface.g_a) | np.isnan(surface.g_b))
         assert np.all(surface.areas > 0)
+        g = surface.k[surface.kept] / surface.areas[surface.kept]
+        assert np.all(g <= surface.steepness[surface.kept] * (1 + 1e-12))
         assert np.allclose(np.linalg.norm(surface.normals, axis=1), 1, atol=1e-9)
         assert np.all(np.diff(surface.face_starts) >= 3)
 

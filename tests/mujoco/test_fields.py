@@ -11,6 +11,7 @@ import sapwood
 from mujoco_models import needs_surface_velocity
 from sapwood.geometry import FieldShape, PressureField, contact_surface
 from sapwood.mujoco import Stepper
+from sapwood.reference import limit_depth
 
 SOFT = PressureField(modulus=1e5, resolution=0.02)
 
@@ -164,6 +165,32 @@ def test_a_step_is_that_of_the_surfaces(rng, friction):
         before.qfrc_smooth - model.dof_damping * (solution.v - v_0)
     )
     np.testing.assert_allclose(total, impulse, atol=1e-6 * np.abs(impulse).max())
+
+
+@pytest.mark.parametrize("tau_d", [1e-4, 0.1])
+def test_faces_promise_no_more_than_their_depth(rng, tau_d):
+    """k and phi0 of the problem are those of the reference; the load of each face is its own."""
+    model, data = scene(rng)
+    limited = 0
+    for speed in (0.01, 0.1, math.inf):
+        stepper = Stepper(
+            model,
+            fields={"block": SOFT, "pad": SOFT},
+            contact=sapwood.ContactMaterial(dissipation_time=tau_d),
+            release_speed=speed,
+        )
+        stepper.step(copy.copy(data))
+        records = stepper.contacts.records
+        for patch in stepper.patches:
+            surface, dt = patch.surface, model.opt.timestep
+            k, phi0 = limit_depth(surface, tau_d, dt, speed)
+            here = np.isin(records["face"], patch.contacts.records["face"])
+            np.testing.assert_array_equal(records["distance"][here], phi0)
+            np.testing.assert_allclose(-k * phi0, surface.loads[surface.kept], rtol=1e-13)
+            changed = phi0 != surface.phi0[surface.kept]
+            assert math.isfinite(speed) or not np.any(changed)
+            limited += np.count_nonzero(changed)
+    assert limited > 0
 
 
 def test_patches_tell_what_the_contacts_do(rng):

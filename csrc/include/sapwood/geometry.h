@@ -12,6 +12,9 @@
  *     g = 1/(1/g_A + 1/g_B),   g_A = grad p_A . n,   g_B = -grad p_B . n    (infinite where rigid)
  *     k = g A,   phi0 = -p0/g,   p0 = p(c)
  *
+ * With |grad p| in place of g_A and g_B, g becomes G >= g, the steepness: p0/G is the depth of the
+ * face in the fields, whatever its normal.
+ *
  * It is dropped (k = 0) if A <= 1e-14 m^2 or one of g_A, g_B is below 1e-14 Pa/m. As g becomes
  * small |phi0| grows without bound, while the load A p0 = -k phi0 stays small: the impulse dt (A p0
  * - k (dt + tau_d) v_n) is best computed from `load`, without division by g.
@@ -104,6 +107,7 @@ typedef struct geo_surfaces {
   const double *normal;           /* (n_faces, 3) out of B into A */
   const double *p0;               /* (n_faces) Pa, at the centroid */
   const double *g_a, *g_b;        /* (n_faces) Pa/m, infinite where rigid */
+  const double *steepness;        /* (n_faces) Pa/m, G */
   const double *k;                /* (n_faces) N/m; 0 where the face makes no contact */
   const double *phi0;             /* (n_faces) m; 0 where the face makes no contact */
   const double *load;             /* (n_faces) area p0, N */

@@ -85,12 +85,12 @@ static int32_t *append_integers(int32_t *to, const int32_t *values, npy_intp cou
 }
 
 /* Returns the surface of pair i: all numbers in one array and all integers in another, column by
- * column as surface_columns() reads them. Sixteen arrays would take as long as a small surface
+ * column as surface_columns() reads them. Seventeen arrays would take as long as a small surface
  * does. */
 static PyObject *surface_of(const geo_surfaces *s, int32_t i) {
   const int32_t f = s->pair_start[i], n = s->pair_start[i + 1] - f;
   const int32_t v = s->face_start[f], corners = s->face_start[f + n] - v;
-  npy_intp n_numbers = 4 * (npy_intp)corners + 13 * (npy_intp)n + 6;
+  npy_intp n_numbers = 4 * (npy_intp)corners + 14 * (npy_intp)n + 6;
   npy_intp n_integers = 3 * (npy_intp)n + 1;
   PyObject *numbers = PyArray_SimpleNew(1, &n_numbers, NPY_DOUBLE);
   PyObject *integers = PyArray_SimpleNew(1, &n_integers, NPY_INT32);
@@ -102,7 +102,7 @@ static PyObject *surface_of(const geo_surfaces *s, int32_t i) {
     x = append(x, s->area + f, n);
     x = append(x, s->centroid + 3 * (size_t)f, 3 * (npy_intp)n);
     x = append(x, s->normal + 3 * (size_t)f, 3 * (npy_intp)n);
-    const double *const columns[] = {s->p0, s->g_a, s->g_b, s->k, s->phi0, s->load};
+    const double *const columns[] = {s->p0, s->g_a, s->g_b, s->steepness, s->k, s->phi0, s->load};
     for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
       x = append(x, columns[k] + f, n);
     }
@@ -182,11 +182,11 @@ static PyObject *surface_columns(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   const npy_intp n = (PyArray_SIZE(integers) - 1) / 3;
-  const npy_intp corners = (PyArray_SIZE(numbers) - 13 * n - 6) / 4;
+  const npy_intp corners = (PyArray_SIZE(numbers) - 14 * n - 6) / 4;
   if (PyArray_TYPE(numbers) != NPY_DOUBLE || PyArray_TYPE(integers) != NPY_INT32 ||
       !PyArray_IS_C_CONTIGUOUS(numbers) || !PyArray_IS_C_CONTIGUOUS(integers) ||
       PyArray_SIZE(integers) != 3 * n + 1 || corners < 0 ||
-      PyArray_SIZE(numbers) != 4 * corners + 13 * n + 6) {
+      PyArray_SIZE(numbers) != 4 * corners + 14 * n + 6) {
     PyErr_SetString(PyExc_ValueError, "numbers, integers: must be those of contact_surfaces");
     return NULL;
   }
@@ -198,7 +198,8 @@ static PyObject *surface_columns(PyObject *Py_UNUSED(module), PyObject *args) {
       {integers, n + 1, 1}, {numbers, corners, 3}, {numbers, corners, 1}, {integers, n, 1},
       {integers, n, 1},     {numbers, n, 1},       {numbers, n, 3},       {numbers, n, 3},
       {numbers, n, 1},      {numbers, n, 1},       {numbers, n, 1},       {numbers, n, 1},
-      {numbers, n, 1},      {numbers, n, 1},       {numbers, 3, 1},       {numbers, 3, 1},
+      {numbers, n, 1},      {numbers, n, 1},       {numbers, n, 1},       {numbers, 3, 1},
+      {numbers, 3, 1},
   };
   enum { N = sizeof columns / sizeof *columns };
   PyObject *tuple = PyTuple_New(N);

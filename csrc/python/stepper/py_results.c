@@ -179,6 +179,7 @@ static int describe_patches(const sap_stepper *stepper, output *table) {
   table[i++] = vector("p0", n, s->p0);
   table[i++] = vector("g_a", n, s->g_a);
   table[i++] = vector("g_b", n, s->g_b);
+  table[i++] = vector("steepness", n, s->steepness);
   table[i++] = vector("k", n, s->k);
   table[i++] = vector("phi0", n, s->phi0);
   table[i++] = vector("load", n, s->load);

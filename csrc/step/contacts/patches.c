@@ -141,9 +141,24 @@ double sap_patches_friction(const struct sap_patches *patches, const sap_forest 
              : sap_friction_of_engine(fields->pair_friction + 2 * (int64_t)pair);
 }
 
+/* largest ratio G/g of a face that keeps its depth: a normal 45 degrees off the gradient */
+static const double most_lean = 1.4142135623730951;
+
+/* Limits the depth that a face promises by that of the fields there. */
+static void limit_depth(const geo_surfaces *s, int32_t face, double dt, double release_speed,
+                        struct sap_face_contact *contact) {
+  const double lean = fmin(most_lean, 1.0 + contact->tau_d / dt);
+  const double depth = s->p0[face] / s->steepness[face];
+  const double most = fmax(depth, release_speed * (dt + contact->tau_d));
+  if (depth > 0.0 && -contact->phi0 > lean * depth && -contact->phi0 > most) {
+    contact->phi0 = -most;
+    contact->k = s->load[face] / most;
+  }
+}
+
 struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,
                                             const sap_forest *forest, const int32_t geom[2],
-                                            int32_t face) {
+                                            int32_t face, double dt, double release_speed) {
   const geo_surfaces *s = &patches->found;
   const double *normal = s->normal + 3 * (int64_t)face;
   const double n[3] = {-normal[0], -normal[1], -normal[2]};
@@ -154,5 +169,8 @@ struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,
   const double share = 1.0 / (1.0 + s->g_a[face] / s->g_b[face]);
   const double tau_a = forest->dissipation_time[geom[0]], tau_b = forest->dissipation_time[geom[1]];
   contact.tau_d = share * tau_a + (1.0 - share) * tau_b;
+  contact.phi0 = s->phi0[face];
+  contact.k = s->k[face];
+  limit_depth(s, face, dt, release_speed, &contact);
   return contact;
 }

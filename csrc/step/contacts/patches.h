@@ -8,6 +8,18 @@
  *
  * weighted by compliance, here 1/g; a rigid side has none. material.h gives mu.
  *
+ * A face whose normal is far from the gradients has a small g. Its phi0 = -p0/g promises a depth
+ * that the patch does not have, and it would push with its load A p0 at any speed of separation: a
+ * pair that parts would gain energy. So with the steepness G of the face and the release speed V
+ *
+ *     g < G/min(sqrt(2), 1 + tau_d/dt), p0 > 0:
+ *
+ *         phi0 <- max(phi0, -max(p0/G, V (dt + tau_d)))     k <- A p0/(-phi0)
+ *
+ * The load stays, and the face lets go at the separation speed max(p0/(G (dt + tau_d)), V). Other
+ * faces let go at p0/(G dt) at most if tau_d is small: the fields there are no deeper than the
+ * bodies came in one step. An infinite V leaves all faces as they are.
+ *
  * Ownership: a sap_patches owns its workspaces, which grow as needed and are kept. */
 #ifndef SAPWOOD_STEP_CONTACTS_PATCHES_H
 #define SAPWOOD_STEP_CONTACTS_PATCHES_H
@@ -25,10 +37,12 @@ struct sap_patches {
   int32_t n_contacts; /* number of faces that make a contact */
 };
 
-/* The contact of a face, beside the quantities in the surfaces. */
+/* The contact of a face, beside its centroid. */
 struct sap_face_contact {
   double axes[9]; /* t1, t2, n in the world */
   double tau_d;   /* s */
+  double phi0;    /* m */
+  double k;       /* N/m */
 };
 
 /* Checks and sets the fields, and forgets earlier ones. Their arrays must outlive the patches. */
@@ -46,9 +60,10 @@ sap_status sap_patches_find(struct sap_patches *patches, const sap_model_state *
 double sap_patches_friction(const struct sap_patches *patches, const sap_forest *forest,
                             int32_t surface);
 
-/* Returns the contact of a face between two geoms; the face must make one. */
+/* Returns the contact of a face between two geoms; the face must make one. `release_speed` is V,
+ * m/s. */
 struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,
                                             const sap_forest *forest, const int32_t geom[2],
-                                            int32_t face);
+                                            int32_t face, double dt, double release_speed);
 
 #endif

@@ -52,6 +52,8 @@ class ContactSurface:
         p0, at the centroids, Pa.
     g_a, g_b : ndarray (n,)
         Slopes of the fields along the normal, up A's and down B's, Pa/m; infinite where rigid.
+    steepness : ndarray (n,)
+        G with 1/G = 1/|grad p_A| + 1/|grad p_B|, Pa/m, at least as large as g.
     k : ndarray (n,)
         Stiffness g A with 1/g = 1/g_a + 1/g_b, N/m; 0 where the face makes no contact.
     phi0 : ndarray (n,)
@@ -75,6 +77,7 @@ class ContactSurface:
     pressures: _Float
     g_a: _Float
     g_b: _Float
+    steepness: _Float
     k: _Float
     phi0: _Float
     loads: _Float

@@ -42,7 +42,7 @@ from .disk_pool import DiskPool
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
-from .pressure_fields import Face, contact_faces
+from .pressure_fields import Face, contact_faces, limit_depth
 from .quadratic import solve_qp
 from .regularization import (
     constraint_inverse_mass,
@@ -95,6 +95,7 @@ __all__ = [
     "junction_tree",
     "lift_impulse",
     "lift_matrix",
+    "limit_depth",
     "minimum_degree",
     "project",
     "project_disk",

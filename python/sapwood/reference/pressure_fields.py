@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.geometry import FieldShape, ShapeKind
+from sapwood.geometry import ContactSurface, FieldShape, ShapeKind
 
 # arrays of any precision: float64, or longdouble to measure its round-off
 _Real = NDArray[Any]
@@ -45,6 +45,8 @@ class Face(NamedTuple):
     """Pa/m, up A's field along the normal."""
     g_b: float
     """Pa/m, down B's."""
+    steepness: float
+    """Pa/m, G: the gradients of both in series."""
     k: float
     """N/m, 0 where the face makes no contact."""
     phi0: float
@@ -90,6 +92,40 @@ def contact_faces(
     apart = (low_a[:, None] > high_b) | (low_b > high_a[:, None])
     faces = [_meet(cells_a[i], cells_b[j]) for i, j in np.argwhere(~apart.any(axis=2))]
     return [face for face in faces if face is not None]
+
+
+def limit_depth(
+    surface: ContactSurface, tau_d: ArrayLike, dt: float, release_speed: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Stiffness and distance of the kept faces, as a step takes them.
+
+    Parameters
+    ----------
+    surface : ContactSurface
+        The faces; n of them make a contact.
+    tau_d : array_like (n,) or float
+        Dissipation times, s.
+    dt : float
+        The time step, s.
+    release_speed : float
+        V, m/s; infinite leaves all faces as they are.
+
+    Returns
+    -------
+    k, phi0 : ndarray (n,)
+        N/m and m. Where g < G/min(sqrt(2), 1 + tau_d/dt) and p0 > 0, phi0 is at least
+        -max(p0/G, V (dt + tau_d)), with the same load.
+    """
+    kept = surface.kept
+    k, phi0 = surface.k[kept].copy(), surface.phi0[kept].copy()
+    depth = surface.pressures[kept] / surface.steepness[kept]
+    tau_d = np.asarray(tau_d, dtype=float)
+    lean = np.minimum(math.sqrt(2), 1 + tau_d / dt)
+    most = np.maximum(depth, release_speed * (dt + tau_d))
+    limited = (depth > 0) & (-phi0 > lean * depth) & (-phi0 > most)
+    phi0[limited] = -most[limited]
+    k[limited] = surface.loads[kept][limited] / most[limited]
+    return k, phi0
 
 
 # ---- cells ---------------------------------------------------------------------------------------
@@ -236,11 +272,14 @@ def _face(a: _Cell, b: _Cell, n: _Real, polygon: _Real) -> Face | None:
     p0: Any = a.slope @ centroid + a.base
     g_a: Any = a.slope @ n
     g_b: Any = math.inf if b.slope is None else -b.slope @ n
+    G = math.inf
+    for slope in (a.slope, b.slope):
+        G = G if slope is None else 1 / (1 / G + 1 / np.sqrt(slope @ slope))
     k = phi0 = 0.0
     if area > LEAST_AREA and min(g_a, g_b) >= LEAST_SLOPE:
         g = 1 / (1 / g_a + 1 / g_b)
         k, phi0 = g * area, -p0 / g
-    return Face(a.number, b.number, polygon, n, area, centroid, p0, g_a, g_b, k, phi0)
+    return Face(a.number, b.number, polygon, n, area, centroid, p0, g_a, g_b, G, k, phi0)
 
 
 def _swap(face: Face) -> Face:

@@ -100,7 +100,8 @@ class StepPatch:
 
 # the arrays of geo_surfaces by their names in ContactSurface
 _COLUMNS = (
-    "cell_a", "cell_b", "area", "centroid", "normal", "p0", "g_a", "g_b", "k", "phi0", "load",
+    "cell_a", "cell_b", "area", "centroid", "normal", "p0", "g_a", "g_b", "steepness", "k", "phi0",
+    "load",
 )  # fmt: skip
 
 
