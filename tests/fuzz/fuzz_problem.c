@@ -80,7 +80,7 @@ static void check_status(sap_status status, int is_sound, const sap_error *error
 
 static void check_solution(const struct made *m, const sap_solution *s) {
   const int64_t n = m->problem.n_contacts;
-  HOLDS(s->outcome >= SAP_CONVERGED && s->outcome <= SAP_NON_FINITE);
+  HOLDS(s->outcome >= SAP_CONVERGED && s->outcome <= SAP_PROXIMAL_LIMIT);
   HOLDS(s->velocity_error_bound >= 0 && s->cost_gap_bound >= 0);
   HOLDS(s->iterations >= 0 && s->total_iterations >= s->iterations);
   HOLDS((s->outcome == SAP_BREAKDOWN) == (s->tree >= 0));
