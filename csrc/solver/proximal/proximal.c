@@ -19,7 +19,8 @@ static const double little_gain = 0.3;
  * `digits`/sigma. */
 static const double solve_share = 0.1, strictest_solve = 1e-10, digits = 1e-15;
 
-enum { MOST_SOLVES = 60 };
+/* Limits of solves, and of Newton's iterations of each. */
+enum { MOST_SOLVES = 60, MOST_ITERATIONS = 150 };
 
 /* ---- memory ---- */
 
@@ -153,7 +154,8 @@ static sap_status solve_once(sap_solver *solver, const struct sap_proximal *p, d
   solution.islands = islands;
   solver->settings.relative_tolerance =
       fmax(fmin(solve_share * settings.natural_tolerance, strictest_solve), digits / sigma);
-  solver->settings.max_iterations = settings.max_iterations - sum->iterations;
+  const int32_t left = settings.max_iterations - sum->iterations;
+  solver->settings.max_iterations = left < MOST_ITERATIONS ? left : MOST_ITERATIONS;
   const sap_status status = sap_solver_run(solver, &problem, NULL, v_guess, &solution, error);
   solver->settings = settings;
   if (status == SAP_OK) {
@@ -168,6 +170,7 @@ static sap_status solve_once(sap_solver *solver, const struct sap_proximal *p, d
 struct progress {
   double sigma, least; /* sigma of the next solve, and its lower limit */
   double last, best;   /* natural residuals after the last solve, and of the best impulses */
+  int failures;        /* solves that were too stiff */
 };
 
 /* Does |F| meet the tolerance, or lie within its round-off? */
@@ -186,10 +189,11 @@ static void choose_next(const struct sap_proximal *p, sap_outcome outcome,
     progress->best = residual;
     memcpy(p->best, p->gamma, bytes);
   } else if (outcome > SAP_STALLED && gains_little) {
-    /* too stiff: again from the best impulses, with a softer spring, and never as stiff again */
-    progress->sigma = progress->least = fmin(progress->sigma / sigma_factor, most_sigma);
-    memcpy(p->center, p->best, bytes);
+    /* too stiff: again from the best impulses, with a softer spring; the second time this lasts */
+    progress->sigma = fmin(progress->sigma / sigma_factor, most_sigma);
+    progress->least = progress->failures++ > 0 ? progress->sigma : progress->least;
     progress->last = progress->best;
+    memcpy(p->center, p->best, bytes);
     return;
   }
   memcpy(p->center, p->gamma, bytes);
@@ -204,7 +208,7 @@ static void choose_next(const struct sap_proximal *p, sap_outcome outcome,
 static sap_status iterate(sap_solver *solver, const struct sap_proximal *p,
                           struct sap_natural *natural, const double *v_guess,
                           sap_island_report *islands, sap_solution *sum, sap_error *error) {
-  struct progress progress = {first_sigma, least_sigma, INFINITY, INFINITY};
+  struct progress progress = {first_sigma, least_sigma, INFINITY, INFINITY, 0};
   sap_outcome outcome = SAP_PROXIMAL_LIMIT;
   for (int k = 0; k < MOST_SOLVES && outcome == SAP_PROXIMAL_LIMIT; ++k) {
     const sap_status status =
