@@ -10,7 +10,7 @@
 
 const char sap_regularization_rule[] = "must be 0, or positive and finite with a finite inverse";
 const char sap_compliance_rule[] =
-    "must be > 0 in all calls but solves without rigid cores, torsional friction, soft_norm and "
+    "must be > 0, except in solves without rigid cores, torsional friction, soft_norm and "
     "unknown bounds of friction";
 
 sap_status sap_measure_group(const sap_problem *problem, const sap_constraints *group,
