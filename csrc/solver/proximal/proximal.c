@@ -16,8 +16,9 @@ static const double first_sigma = 1e-3, least_sigma = 1e-6, most_sigma = 1, sigm
 static const double little_gain = 0.3;
 
 /* e_m of a solve: this share of natural_tolerance, but not below the round-off of gamma, which is
- * `digits`/sigma. */
-static const double solve_share = 0.1, strictest_solve = 1e-10, digits = 1e-15;
+ * `digits`/sigma. Where momentum is large beside impulses, a solve may so take no iteration. The
+ * tolerance of the next ones is then `stricter`. */
+static const double solve_share = 0.1, first_tolerance = 1e-10, digits = 1e-15, stricter = 0.1;
 
 /* Limits of solves, and of Newton's iterations of each. */
 enum { MOST_SOLVES = 60, MOST_ITERATIONS = 150 };
@@ -143,8 +144,8 @@ static void add_statistics(sap_solution *sum, const sap_solution *last) {
 
 /* Solves the problem around gamma_k for gamma_k+1. */
 static sap_status solve_once(sap_solver *solver, const struct sap_proximal *p, double sigma,
-                             const double *v_guess, sap_island_report *islands, sap_solution *sum,
-                             sap_error *error) {
+                             double strictness, const double *v_guess, sap_island_report *islands,
+                             sap_solution *sum, sap_error *error) {
   const sap_settings settings = solver->settings;
   const sap_problem problem = center_problem(p, sigma);
   sap_solution solution = sap_solution_default();
@@ -153,7 +154,8 @@ static sap_status solve_once(sap_solver *solver, const struct sap_proximal *p, d
   solution.group_gamma = p->gamma + 3 * (int64_t)problem.n_contacts;
   solution.islands = islands;
   solver->settings.relative_tolerance =
-      fmax(fmin(solve_share * settings.natural_tolerance, strictest_solve), digits / sigma);
+      strictness *
+      fmax(fmin(solve_share * settings.natural_tolerance, first_tolerance), digits / sigma);
   const int32_t left = settings.max_iterations - sum->iterations;
   solver->settings.max_iterations = left < MOST_ITERATIONS ? left : MOST_ITERATIONS;
   const sap_status status = sap_solver_run(solver, &problem, NULL, v_guess, &solution, error);
@@ -170,6 +172,7 @@ static sap_status solve_once(sap_solver *solver, const struct sap_proximal *p, d
 struct progress {
   double sigma, least; /* sigma of the next solve, and its lower limit */
   double last, best;   /* natural residuals after the last solve, and of the best impulses */
+  double strictness;   /* factor of the tolerance of e_m */
   int failures;        /* solves that were too stiff */
 };
 
@@ -179,8 +182,8 @@ static int meets_tolerance(const struct sap_natural *natural, const sap_settings
                                settings->natural_tolerance * natural->size + natural->round_off;
 }
 
-/* Chooses center and sigma of the next solve after one with this outcome. */
-static void choose_next(const struct sap_proximal *p, sap_outcome outcome,
+/* Chooses center and sigma of the next solve after one of so many iterations with this outcome. */
+static void choose_next(const struct sap_proximal *p, int32_t iterations, sap_outcome outcome,
                         struct progress *progress) {
   const size_t bytes = (size_t)p->blocks.n_rows * sizeof(double);
   const double residual = sap_natural_residual(&p->natural);
@@ -199,6 +202,7 @@ static void choose_next(const struct sap_proximal *p, sap_outcome outcome,
   memcpy(p->center, p->gamma, bytes);
   if (gains_little) {
     progress->sigma = fmax(progress->sigma * sigma_factor, progress->least);
+    progress->strictness *= iterations == 0 ? stricter : 1;
   }
   progress->last = residual;
 }
@@ -208,11 +212,12 @@ static void choose_next(const struct sap_proximal *p, sap_outcome outcome,
 static sap_status iterate(sap_solver *solver, const struct sap_proximal *p,
                           struct sap_natural *natural, const double *v_guess,
                           sap_island_report *islands, sap_solution *sum, sap_error *error) {
-  struct progress progress = {first_sigma, least_sigma, INFINITY, INFINITY, 0};
+  struct progress progress = {first_sigma, least_sigma, INFINITY, INFINITY, 1, 0};
   sap_outcome outcome = SAP_PROXIMAL_LIMIT;
   for (int k = 0; k < MOST_SOLVES && outcome == SAP_PROXIMAL_LIMIT; ++k) {
-    const sap_status status =
-        solve_once(solver, p, progress.sigma, k > 0 ? p->v : v_guess, islands, sum, error);
+    const int32_t before = sum->iterations;
+    const sap_status status = solve_once(solver, p, progress.sigma, progress.strictness,
+                                         k > 0 ? p->v : v_guess, islands, sum, error);
     if (status != SAP_OK) {
       return status;
     }
@@ -221,7 +226,7 @@ static sap_status iterate(sap_solver *solver, const struct sap_proximal *p,
       sum->outcome = SAP_CONVERGED;
       return SAP_OK;
     }
-    choose_next(p, sum->outcome, &progress);
+    choose_next(p, sum->iterations - before, sum->outcome, &progress);
     outcome = sum->iterations >= solver->settings.max_iterations ? SAP_ITERATION_LIMIT : outcome;
   }
   memcpy(p->gamma, p->best, (size_t)p->blocks.n_rows * sizeof *p->gamma);

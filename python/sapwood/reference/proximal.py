@@ -30,7 +30,7 @@ RIGID = 1e-5
 
 FIRST_SIGMA, LEAST_SIGMA, MOST_SIGMA, SIGMA_FACTOR = 1e-3, 1e-6, 1.0, 0.1
 LITTLE_GAIN = 0.3
-SOLVE_SHARE, STRICTEST_SOLVE, DIGITS = 0.1, 1e-10, 1e-15
+SOLVE_SHARE, FIRST_TOLERANCE, DIGITS, STRICTER = 0.1, 1e-10, 1e-15, 0.1
 MOST_SOLVES, MOST_ITERATIONS = 60, 150
 EPS = float(np.finfo(float).eps)
 
@@ -56,16 +56,15 @@ def solve_rigid(
     center = best = np.zeros(len(natural.R))
     sigma, least = FIRST_SIGMA, LEAST_SIGMA
     last = least_residual = np.inf
-    failures = 0
+    strictness, failures = 1.0, 0
     solves: list[Solution] = []
     status = Status.proximal_limit
     while status is Status.proximal_limit and len(solves) < MOST_SOLVES:
         left = settings.max_iterations - sum(each.iterations for each in solves)
         inner = dataclasses.replace(
             settings,
-            relative_tolerance=max(
-                min(SOLVE_SHARE * settings.natural_tolerance, STRICTEST_SOLVE), DIGITS / sigma
-            ),
+            relative_tolerance=strictness
+            * max(min(SOLVE_SHARE * settings.natural_tolerance, FIRST_TOLERANCE), DIGITS / sigma),
             max_iterations=min(left, MOST_ITERATIONS),
         )
         solves.append(solve(natural.centered(center, sigma), v_guess, inner))
@@ -90,6 +89,7 @@ def solve_rigid(
         center = gamma
         if gains_little:
             sigma = max(sigma * SIGMA_FACTOR, least)
+            strictness *= 1.0 if solves[-1].iterations else STRICTER
         last = natural.residual
     if status is not Status.converged:
         gamma = best
