@@ -197,7 +197,8 @@ SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *i
  *     u = J (v* + A^-1 J^T gamma) - v_hat + R gamma
  *
  * in the norm of s = w + R of each contact or row. P projects onto what the law of friction allows.
- * There R = 0 is allowed, the rigid contact. The iteration leaves out problems with rigid cores,
+ * There R = 0 is allowed, the rigid contact. If the iteration does not reach its tolerance, and no R
+ * is 0, one solve with R as it is follows, whose result counts if it converges. The iteration leaves out problems with rigid cores,
  * torsional friction, soft_norm or unknown bounds of lagged friction: they are solved with R as it
  * is, which must be > 0.
  *

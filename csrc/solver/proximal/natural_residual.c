@@ -191,6 +191,24 @@ static double bound_balance(const struct sap_natural *natural, const double *gam
   return sqrt(norms.value) + sqrt(norms.bound);
 }
 
+/* Does row k keep its impulse for every change of u up to delta? Then the error of its u does not
+ * move it: an open contact, or a row at a bound. */
+static int is_fixed(const struct sap_natural *natural, int64_t k, const double *gamma,
+                    double delta) {
+  const sap_problem *problem = natural->blocks->problem;
+  if (k < 3 * (int64_t)problem->n_contacts) {
+    const int64_t first = k - k % 3;
+    const double mu = problem->mu[k / 3], *z = natural->u + first;
+    const double tilt = natural->friction == SAP_FRICTION_CONVEX ? mu : 0;
+    return natural->regions[k / 3] == SAP_NO_CONTACT && gamma[first] == 0 &&
+           gamma[first + 1] == 0 && gamma[first + 2] == 0 &&
+           z[2] - tilt * hypot(z[0], z[1]) > (1 + tilt) * delta;
+  }
+  const double u = natural->u[k];
+  return (gamma[k] == natural->lower[k] && u > delta) ||
+         (gamma[k] == natural->upper[k] && -u > delta);
+}
+
 double sap_natural_bound(const struct sap_natural *natural, const double *gamma,
                          double *row_scratch, double *scratch, double *error) {
   const struct sap_row_blocks *blocks = natural->blocks;
@@ -208,7 +226,7 @@ double sap_natural_bound(const struct sap_natural *natural, const double *gamma,
     const double s = natural->s[k], R = natural->R[k];
     const double delta = fabs(natural->magnitude[k] + (R - s) * natural->F[k]) + row_scratch[k] +
                          sqrt(s) * balance + 8 * sap_u * s * fabs(gamma[k]);
-    sum += delta > 0 ? delta * delta / R : 0;
+    sum += is_fixed(natural, k, gamma, delta) ? 0 : delta * delta / R;
   }
   const double bound = moved + balance + 0.5 * sqrt(sum);
   return bound < INFINITY ? bound : INFINITY;

@@ -53,6 +53,20 @@ static void carve(void *context, struct sap_arena *arena) {
       sap_arena_take(arena, (size_t)sap_row_blocks_count(problem), sizeof *p->blocks.block);
 }
 
+/* Checks that w is finite, and that every row has some compliance s > 0. */
+static sap_status check_masses(const struct sap_proximal *p, sap_error *error) {
+  int64_t k = 0;
+  for (int32_t i = 0; i < p->blocks.n; ++i) {
+    for (const int64_t end = k + p->blocks.block[i].n_rows; k < end; ++k) {
+      if (!(isfinite(p->natural.s[k]) && (p->w[k] > 0 || p->natural.R[k] > 0))) {
+        return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, p->w[k],
+                              "must give an effective mass");
+      }
+    }
+  }
+  return SAP_OK;
+}
+
 /* Checks the problem, makes room and finds w. */
 static sap_status begin(sap_solver *solver, const sap_problem *problem, const sap_sizes *sizes,
                         struct sap_proximal *p, sap_error *error) {
@@ -74,15 +88,11 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem, const sa
   }
   sap_row_blocks_list(&p->blocks);
   sap_rows_effective_masses(&p->blocks, p->w);
-  for (int32_t i = 0, k = 0; i < p->blocks.n; k += p->blocks.block[i++].n_rows) {
-    for (int32_t r = 0; r < p->blocks.block[i].n_rows; ++r) {
-      if (!(p->w[k + r] > 0 && isfinite(p->w[k + r]))) {
-        return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i,
-                              p->w[k + r], "must give an effective mass");
-      }
-    }
-  }
   sap_natural_read(&p->natural, p->w);
+  status = check_masses(p, error);
+  if (status != SAP_OK) {
+    return status;
+  }
   memset(p->center, 0, (size_t)p->blocks.n_rows * sizeof *p->center);
   memset(p->best, 0, (size_t)p->blocks.n_rows * sizeof *p->best);
   return SAP_OK;
@@ -258,9 +268,6 @@ static void write_results(const struct sap_proximal *p, const sap_solution *solu
   for (int64_t i = 0; i < n_contacts && solution->barrier_scale; ++i) {
     solution->barrier_scale[i] = 1;
   }
-  for (int32_t i = 0; i < solution->n_islands && solution->islands; ++i) {
-    solution->islands[i].fallbacks |= SAP_FALLBACK_PROXIMAL;
-  }
 }
 
 /* Returns l_p: half of (v - v*)^T J^T gamma = |v - v*|^2_A, and gamma (v_hat - v_c) - R gamma^2/2 of
@@ -279,6 +286,39 @@ static double find_cost(const struct sap_proximal *p) {
   return 0.5 * sum;
 }
 
+/* Marks the islands of a solution. */
+static void mark_islands(const sap_solution *solution) {
+  for (int32_t i = 0; i < solution->n_islands && solution->islands; ++i) {
+    solution->islands[i].fallbacks |= SAP_FALLBACK_PROXIMAL;
+  }
+}
+
+/* Solves with R as it is, after the iteration has not reached its tolerance: impulses that R alone
+ * limits, of constraints that contradict each other, grow slowly in it. Returns 1, and the solution,
+ * if that converges. */
+static int solve_directly(sap_solver *solver, const struct sap_proximal *p, const double *v_guess,
+                          const sap_solution *sum, sap_solution *solution) {
+  for (int64_t k = 0; k < p->blocks.n_rows; ++k) {
+    if (p->natural.R[k] == 0) {
+      return 0;
+    }
+  }
+  sap_solution direct = *solution;
+  const int32_t limit = solver->settings.max_iterations;
+  solver->settings.max_iterations = limit - sum->iterations;
+  const sap_status status = sap_solver_run(solver, p->blocks.problem, NULL, v_guess, &direct, NULL);
+  solver->settings.max_iterations = limit;
+  if (status != SAP_OK || direct.outcome != SAP_CONVERGED) {
+    return 0;
+  }
+  sap_solution all = *sum;
+  add_statistics(&all, &direct);
+  all.proximal_solves = sum->proximal_solves;
+  mark_islands(&all);
+  *solution = all;
+  return 1;
+}
+
 /* Solves by the iteration. */
 static sap_status solve(sap_solver *solver, const sap_problem *problem, const sap_sizes *sizes,
                         const double *v_guess, sap_solution *solution, sap_error *error) {
@@ -290,6 +330,9 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem, const sa
   }
   if (status != SAP_OK) {
     return status;
+  }
+  if (sum.outcome == SAP_PROXIMAL_LIMIT && solve_directly(solver, &p, v_guess, &sum, solution)) {
+    return SAP_OK;
   }
   sum.v = solution->v;
   sum.gamma = solution->gamma;
@@ -305,6 +348,7 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem, const sa
   sum.natural_residual = sap_natural_residual(&p.natural);
   sum.cost = find_cost(&p);
   write_results(&p, &sum);
+  mark_islands(&sum);
   sum.velocity_error_bound = sap_natural_bound(&p.natural, p.gamma, p.center, p.v, p.error);
   sum.cost_gap_bound = INFINITY;
   *solution = sum;

@@ -11,6 +11,10 @@
  * best impulses with sigma ten times as large. Convex friction and lagged friction are monotone, so
  * that the iteration converges where a solution exists; for Coulomb's friction nothing is proved.
  *
+ * Impulses that R alone limits, of constraints that contradict each other, grow by a share of about
+ * R/D per solve. Where the iteration does not reach its tolerance and no R is 0, one solve with R as
+ * it is follows.
+ *
  * The bound on the result holds for R > 0. gamma + F, F of natural_residual.h, solves the problem
  * exactly for v_hat + delta, with delta = (J A^-1 J^T + R - s) F. Since the law is monotone,
  *

@@ -52,6 +52,7 @@ def solve_rigid(
     problem: ContactProblem, v_guess: Array, settings: SapSettings, solve: Solve
 ) -> Solution:
     """Solve by the iteration; `solve` solves a compliant problem."""
+    guess = v_guess
     natural = Natural(problem, settings.friction)
     center = best = np.zeros(len(natural.R))
     sigma, least = FIRST_SIGMA, LEAST_SIGMA
@@ -91,6 +92,13 @@ def solve_rigid(
             sigma = max(sigma * SIGMA_FACTOR, least)
             strictness *= 1.0 if solves[-1].iterations else STRICTER
         last = natural.residual
+    spent = sum(each.iterations for each in solves)
+    if status is Status.proximal_limit and np.all(natural.R > 0.0):
+        # impulses that R alone limits grow slowly in the iteration
+        left = dataclasses.replace(settings, max_iterations=settings.max_iterations - spent)
+        direct = solve(problem, guess, left)
+        if direct.status is Status.converged:
+            return _sum([*solves, direct], proximal_solves=len(solves))
     if status is not Status.converged:
         gamma = best
         natural.evaluate(gamma)
@@ -119,10 +127,10 @@ class Natural:
         for i in range(n):
             rows = slice(3 * i, 3 * i + 3)
             self.w[rows] = np.linalg.norm(self.W[rows, rows]) / 3.0
-        if not np.all(self.w > 0.0):
-            raise ValueError("J: the rows of a constraint must give an effective mass")
         self.s = self.w + self.R
         self.s[: 3 * n] = np.repeat(self.s[: 3 * n].reshape(n, 3).max(axis=1), 3)
+        if not np.all((self.w > 0.0) | (self.R > 0.0)):
+            raise ValueError("J: the rows of a constraint must give an effective mass")
         self.residual = np.inf
 
     def centered(self, gamma: Array, sigma: float) -> ContactProblem:
@@ -200,9 +208,25 @@ class Natural:
         moved = np.linalg.norm(inverse_root @ (self.J.T @ self.F))
         delta = np.abs(self.W @ self.F + (self.R - self.s) * self.F) + self._errors(gamma)
         delta += np.sqrt(self.s) * balance + 8.0 * EPS * self.s * np.abs(gamma)
-        if np.any(self.R == 0.0):
+        free = ~self._fixed(gamma, delta)
+        if np.any(self.R[free] == 0.0):
             return np.inf
-        return float(moved + balance + 0.5 * np.sqrt(np.sum(delta**2 / self.R)))
+        return float(moved + balance + 0.5 * np.sqrt(np.sum(delta[free] ** 2 / self.R[free])))
+
+    def _fixed(self, gamma: Array, delta: Array) -> NDArray[np.bool_]:
+        """Rows that keep their impulse for every change of u up to delta."""
+        n = self.problem.n_contacts
+        u = self.u[: 3 * n].reshape(n, 3)
+        tilt = self.problem.mu if self.friction == "convex" else np.zeros(n)
+        slack = u[:, 2] - tilt * np.hypot(u[:, 0], u[:, 1])
+        idle = (self.regions == Region.none) & ~gamma[: 3 * n].reshape(n, 3).any(axis=1)
+        contacts = idle[:, None] & (
+            slack[:, None] > (1.0 + tilt[:, None]) * delta[: 3 * n].reshape(n, 3)
+        )
+        rows, below = gamma[3 * n :], delta[3 * n :]
+        low = (rows == self.lower) & (self.u[3 * n :] > below)
+        high = (rows == self.upper) & (-self.u[3 * n :] > below)
+        return np.concatenate([contacts.ravel(), low | high])
 
 
 def _result(natural: Natural, gamma: Array, status: Status, solves: list[Solution]) -> Solution:
@@ -216,7 +240,7 @@ def _result(natural: Natural, gamma: Array, status: Status, solves: list[Solutio
     work = gamma * (2.0 * (natural.v_hat - natural.v_c) - natural.R * gamma)
     moved = (natural.v - problem.v_star) @ (natural.J.T @ gamma)
     return dataclasses.replace(
-        solves[-1],
+        _sum(solves, proximal_solves=len(solves)),
         v=natural.v,
         gamma=gamma[: 3 * n].reshape(n, 3),
         v_c=natural.v_c[: 3 * n].reshape(n, 3),
@@ -224,14 +248,21 @@ def _result(natural: Natural, gamma: Array, status: Status, solves: list[Solutio
         constraints=tuple(rows),
         status=status,
         tree=-1,
-        iterations=sum(each.iterations for each in solves),
-        total_iterations=sum(each.total_iterations for each in solves),
-        line_search_trials=sum(each.line_search_trials for each in solves),
-        proximal_solves=len(solves),
         natural_residual=natural.residual,
         velocity_error_bound=natural.bound(gamma),
         cost_gap_bound=np.inf,
         cost=float(0.5 * (moved + np.sum(work))),
+    )
+
+
+def _sum(solves: list[Solution], proximal_solves: int) -> Solution:
+    """The last solution, with the counts of all."""
+    return dataclasses.replace(
+        solves[-1],
+        iterations=sum(each.iterations for each in solves),
+        total_iterations=sum(each.total_iterations for each in solves),
+        line_search_trials=sum(each.line_search_trials for each in solves),
+        proximal_solves=proximal_solves,
         algorithm=tuple(
             each._replace(fallbacks=(*each.fallbacks, "proximal")) for each in solves[-1].algorithm
         ),
