@@ -60,7 +60,9 @@ highlight_language = "python"
 # attributes of several classes have the same name
 suppress_warnings = ["ref.python"]
 
-executed_pages = ["tutorials/arrays", "how-to/batches", "how-to/materials"]
+executed_pages = [
+    "tutorials/arrays", "tutorials/first_simulation", "how-to/batches", "how-to/materials",
+]  # fmt: skip
 
 # ---- notebooks, which are run --------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ MODULES = {
     "sapwood": "contact problems and their solutions",
     "sapwood.mujoco": "simulation of MuJoCo models",
     "sapwood.viewer": "simulations in the browser",
+    "sapwood.rendering": "pictures and videos without a screen",
     "sapwood.constraints": "constraints beside contact",
     "sapwood.laws": "laws of contact and their materials",
     "sapwood.stepping": "theta-method on arrays",

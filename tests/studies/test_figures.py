@@ -14,9 +14,9 @@ from command_line import command, error_line
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
+from sapwood.rendering import RenderingError, render_scene
 from sapwood.studies.experiments import clutter
 from sapwood.studies.plotting import read_steps, step_figure
-from sapwood.studies.rendering import RenderingError, render_scene
 
 RUN = ("clutter", "--bodies", "8", "--seconds", "0.2")
 

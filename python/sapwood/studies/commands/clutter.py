@@ -147,7 +147,7 @@ def _figure(runs: list[ClutterRun], path: Path) -> Path:
 
 def _picture(result: ClutterRun, path: Path) -> list[Path]:
     """Draw the final scene; a machine that cannot is told why and is no failure."""
-    from sapwood.studies.rendering import RenderingError, render_scene
+    from sapwood.rendering import RenderingError, render_scene
 
     try:
         render_scene(result.model, result.qpos, path)

@@ -91,8 +91,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _pictures(result: TaskRun, arguments: argparse.Namespace) -> list[Path]:
     """Draw what there is to draw; a machine that cannot is told why and is no failure."""
+    from sapwood.rendering import RenderingError
     from sapwood.studies.plotting.dual_arm import keyframes_figure, task_figure
-    from sapwood.studies.rendering import RenderingError
 
     written: list[Path] = []
     if result.csv is not None and result.steps.size:

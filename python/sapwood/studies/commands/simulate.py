@@ -109,7 +109,7 @@ def _pictures(
     arguments: argparse.Namespace, run: SimulatedRun, model: mujoco.MjModel
 ) -> list[Path]:
     """Draw the final scene, and all of them; a machine that cannot is told why."""
-    from sapwood.studies.rendering import RenderingError, render_scene, render_video
+    from sapwood.rendering import RenderingError, render_scene, render_video
 
     out: Path = arguments.out
     written = []

@@ -19,8 +19,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sapwood.rendering import RenderingError
 from sapwood.studies.experiments.sweep import Sweep, SweepResult, run_sweep
-from sapwood.studies.rendering import RenderingError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.rendering import render_scene
 from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import rows_of
-from sapwood.studies.rendering import render_scene
 
 if TYPE_CHECKING:
     import mujoco
@@ -112,7 +112,7 @@ def keyframes_figure(
 
     Raises
     ------
-    sapwood.studies.rendering.RenderingError
+    sapwood.rendering.RenderingError
         Nothing can be drawn off screen on this machine.
     """
     from matplotlib.figure import Figure

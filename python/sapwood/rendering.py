@@ -1,9 +1,15 @@
-"""Pictures of a scene without a screen.
+"""Pictures and videos of a model, drawn without a screen.
+
+:func:`render_scene` draws one configuration into a PNG file, :func:`render_video` the motion of a
+run into a video::
+
+    result = stepper.run(data, 500, record=("qpos",))
+    sapwood.rendering.render_video(model, result.time, result.qpos, "run.mp4")
 
 MuJoCo draws off screen through EGL or OSMesa, native libraries that may be missing, and whose
 drivers may crash. Each attempt therefore runs in a process of its own (``python -m
-sapwood.studies.rendering``): whatever happens there, the caller gets a picture or a
-`RenderingError` with the reason.
+sapwood.rendering``): whatever happens there, the caller gets a picture or a
+:class:`RenderingError` with the reason.
 """
 
 from __future__ import annotations
@@ -24,6 +30,8 @@ from sapwood.base.files import write_file
 
 if TYPE_CHECKING:
     import mujoco
+
+__all__ = ["RenderingError", "render_scene", "render_video"]
 
 _HINT = (
     "on Debian, install libegl1 libopengl0 libgl1-mesa-dri (EGL), or libosmesa6 (OSMesa, software)"
@@ -148,7 +156,7 @@ def _draw_aside(
         mujoco.mj_saveModel(model, str(model_file))
         np.save(qpos_file, np.asarray(qpos, dtype=np.float64))
         picture = Path(folder, f"picture{Path(path).suffix}")
-        command = [sys.executable, "-P", "-m", "sapwood.studies.rendering"]
+        command = [sys.executable, "-P", "-m", "sapwood.rendering"]
         command += map(str, (model_file, qpos_file, picture, width, height, rate))
         reasons = []
         for backend in backends:
