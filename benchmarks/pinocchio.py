@@ -80,9 +80,7 @@ def _ours(problem: ContactProblem, tolerance: float) -> Run:
     return run
 
 
-def _theirs(
-    posed: Posed, problem: ContactProblem, solver: str, tolerance: float, most: int
-) -> Run:
+def _theirs(posed: Posed, problem: ContactProblem, solver: str, tolerance: float, most: int) -> Run:
     admm = solver.startswith("ADMM")
     settings = pin.ADMMSolverSettings() if admm else pin.PGSSolverSettings()
     settings.absolute_feasibility_tol = settings.absolute_complementarity_tol = tolerance

@@ -54,7 +54,8 @@ ROBOTS = {
         ("LF_FOOT", "LH_FOOT", "RF_FOOT", "RH_FOOT"), _BALL, 4,
     ),
     "solo12": Robot(
-        "solo_description/robots/solo12.urdf", ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"), _BALL, 4
+        "solo_description/robots/solo12.urdf",
+        ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT"), _BALL, 4,
     ),
     "a1": Robot(
         "a1_description/urdf/a1.urdf", ("FL_foot", "FR_foot", "RL_foot", "RR_foot"), _BALL, 4
@@ -202,7 +203,7 @@ def _pose(
     name: str, model: pin.Model, data: pin.Data, q: Array, v: Array,
     points: list[tuple[int, int, Array]], normals: Array, mu: float,
 ) -> Posed:  # fmt: skip
-    """Contacts at points of the world between two joints, 0 the world; normals lead to the first."""
+    """Contacts at points between two joints, 0 the world; normals lead to the first."""
     a = pin.aba(model, data, q, v, np.zeros(model.nv))
     A = pin.crba(model, data, q)
     A = np.triu(A) + np.triu(A, 1).T

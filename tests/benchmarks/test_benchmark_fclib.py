@@ -72,7 +72,6 @@ def test_what_W_has_beside_J_takes_solves_of_its_own():
     assert solve(pose(skewed), 1e-9, most=1).residuals == answer.residuals[:1]
 
 
-
 def test_files_of_the_collection_are_solved(folder):
     """Two of them to what double precision gives; every target is met by an independent measure."""
     for path in sorted(folder.glob("*.hdf5")):

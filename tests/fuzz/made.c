@@ -237,8 +237,7 @@ static void replace_numbers(struct made *m, struct input *in, int first) {
   }
 }
 
-/* R of some constraints becomes tiny or 0. Leaves out bits of the input, which earlier inputs do not
- * have. */
+/* R of some constraints becomes tiny or 0. Takes no bytes of the input, whose meaning stays. */
 static void make_rigid(struct made *m) {
   double *const R[] = {(double *)m->problem.R_t, (double *)m->problem.R_n};
   for (int a = 0; a < 2; ++a) {

@@ -184,16 +184,11 @@ def test_R_that_suffices_is_used_as_it_is(solver):
     assert not any("proximal" in island.fallbacks for island in solution.algorithm)
 
 
-def joint(**limits):
-    """A slider between two rigid limits, pushed against one of them."""
-    rows = dict(R=[0.0], v_hat=[0.1], lower=[0.0], upper=[math.inf])
-    group = JointLimits([[1.0]], **{**rows, **limits})
-    return ContactProblem.from_dense([[2.0]], [-0.3], dt=0.01, constraints=[group])
-
-
 @SOLVERS
 def test_rigid_limits_and_welds(solver):
-    (rows,) = solver.solve(joint()).constraints
+    limit = JointLimits([[1.0]], R=[0.0], v_hat=[0.1], lower=[0.0], upper=[math.inf])
+    problem = ContactProblem.from_dense([[2.0]], [-0.3], dt=0.01, constraints=[limit])
+    (rows,) = solver.solve(problem).constraints
     np.testing.assert_allclose(rows.v_c, 0.1, rtol=1e-8)
     np.testing.assert_allclose(rows.gamma, 0.8, rtol=1e-8)
     # a weld that can give no more than 0.5 N s

@@ -128,7 +128,7 @@ typedef struct sap_sizes {
 SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
                                      sap_error *error);
 
-/* Checks everything: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R >= 0. */
+/* Checks everything: sizes, finiteness, A symmetric and positive definite, mu >= 0, R >= 0. */
 SAP_API sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
                                      sap_error *error);
 

@@ -189,25 +189,25 @@ SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *i
 /* Checks the inputs that it reads, then solves the problem: blocks of A of trees that no constraint
  * touches are not read, except by proximal solves.
  *
- * Where R_t, R_n or R of a row is below 1e-5 times diag(J diag(A)^-1 J^T), the velocities leave too
- * few digits for (v_hat - v_c)/R. The problem is then solved by a proximal-point iteration: a row of
- * solves with R + D, D > 0, and v_hat + D gamma_k around the impulses gamma_k before. It ends where
+ * Where R_t, R_n or R of a row is below 1e-5 times diag(J diag(A)^-1 J^T), (v_hat - v_c)/R has too
+ * few digits. A proximal-point iteration then finds the impulses: solves with R + D, D > 0, follow,
+ * with v_hat + D gamma_k around the impulses gamma_k before. It ends where in the norm of s = w + R
  *
- *     |F(gamma)| <= natural_tolerance |gamma|,   F(gamma) = gamma - P(gamma - u/s),
+ *     |F(gamma)| <= natural_tolerance |gamma|,   F(gamma) = P(gamma - u/s) - gamma,
  *     u = J (v* + A^-1 J^T gamma) - v_hat + R gamma
  *
- * in the norm of s = w + R of each contact or row. P projects onto what the law of friction allows.
- * There R = 0 is allowed, the rigid contact. If the iteration does not reach its tolerance, and no R
- * is 0, one solve with R as it is follows, whose result counts if it converges. The iteration leaves out problems with rigid cores,
- * torsional friction, soft_norm or unknown bounds of lagged friction: they are solved with R as it
- * is, which must be > 0.
+ * and P projects onto the impulses that the law allows. There R = 0, rigid contact, is allowed. If
+ * the tolerance is not reached and no R is 0, one solve with R as it is follows, and counts if it
+ * converges. Rigid cores, torsional friction, soft_norm and unknown bounds of lagged friction
+ * exclude the iteration: R must be > 0 and is used as it is. After it iterations, trials and times
+ * are sums over solves; momentum_error, complementarity_error, coulomb_error and the history belong
+ * to the last one; cost_gap_bound is infinite, and so is velocity_error_bound where R is 0, unless
+ * the constraint is open or at a bound.
  *
- * With proximal solves iterations, trials and times are summed over solves; momentum_error,
- * complementarity_error, coulomb_error and the history are those of the last solve; cost_gap_bound
- * is infinite, and velocity_error_bound too if R is 0 for a constraint that is not exact. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
- * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK
- * nothing is written to the output arrays, unless it is SAP_INTERRUPTED. Allocates only if a new
- * graph needs more memory than all earlier ones. */
+ * v_guess (nv) may be NULL: v_star; with `islands` it is not used for velocities eliminated because
+ * no constraint moves them. On a status other than SAP_OK nothing is written to the output
+ * arrays, unless it is SAP_INTERRUPTED. Allocates only if a new graph needs more memory than all
+ * earlier ones. */
 SAP_API sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem,
                                     const double *v_guess, sap_solution *solution,
                                     sap_error *error);

@@ -270,8 +270,8 @@ static void write_results(const struct sap_proximal *p, const sap_solution *solu
   }
 }
 
-/* Returns l_p: half of (v - v*)^T J^T gamma = |v - v*|^2_A, and gamma (v_hat - v_c) - R gamma^2/2 of
- * each row, the cost of which gamma is the slope. */
+/* Returns l_p: half of (v - v*)^T J^T gamma = |v - v*|^2_A, and gamma (v_hat - v_c) - R gamma^2/2
+ * of each row, the cost of which gamma is the slope. */
 static double find_cost(const struct sap_proximal *p) {
   const struct sap_natural *natural = &p->natural;
   double sum = 0;
@@ -294,8 +294,8 @@ static void mark_islands(const sap_solution *solution) {
 }
 
 /* Solves with R as it is, after the iteration has not reached its tolerance: impulses that R alone
- * limits, of constraints that contradict each other, grow slowly in it. Returns 1, and the solution,
- * if that converges. */
+ * limits, of constraints that contradict each other, grow slowly in it. Returns 1, and the
+ * solution, if that converges. */
 static int solve_directly(sap_solver *solver, const struct sap_proximal *p, const double *v_guess,
                           const sap_solution *sum, sap_solution *solution) {
   for (int64_t k = 0; k < p->blocks.n_rows; ++k) {

@@ -4,7 +4,7 @@
  *     gamma_k+1 = argmin  l with R + D_k and v_hat + D_k gamma_k,   D_k = max(R, sigma_k w) - R
  *
  * where w is the effective inverse mass of a contact or row. This is a compliant problem with a
- * spring at a new rest position: it takes few Newton iterations, from the velocity before. Its fixed
+ * spring at a new rest position: it takes few iterations from the velocity before. Its fixed
  * points are the solutions for R alone. sigma begins at 1e-3 and falls by a factor of ten where a
  * solve leaves more than 0.3 of the natural residual (natural_residual.h), down to 1e-6, where
  * (v_hat - v_c)/D keeps ten digits. A solve that fails and improves nothing is repeated from the
@@ -12,8 +12,8 @@
  * that the iteration converges where a solution exists; for Coulomb's friction nothing is proved.
  *
  * Impulses that R alone limits, of constraints that contradict each other, grow by a share of about
- * R/D per solve. Where the iteration does not reach its tolerance and no R is 0, one solve with R as
- * it is follows.
+ * R/D per solve. Where the iteration does not reach its tolerance and no R is 0, one solve with R
+ * as it is follows.
  *
  * The bound on the result holds for R > 0. gamma + F, F of natural_residual.h, solves the problem
  * exactly for v_hat + delta, with delta = (J A^-1 J^T + R - s) F. Since the law is monotone,

@@ -31,7 +31,7 @@ int32_t sap_row_blocks_count(const sap_problem *problem);
 /* Fills the list, blocks->block. */
 void sap_row_blocks_list(struct sap_row_blocks *blocks);
 
-/* Set x (n_rows) = J v and y (nv) = J^T x; with `absolute` the same with |J| and |v|, for x >= 0. */
+/* Set x (n_rows) = J v and y (nv) = J^T x; with `absolute` the same of |J| and |v|, x >= 0. */
 void sap_rows_multiply(const struct sap_row_blocks *blocks, int absolute, const double *v,
                        double *x);
 void sap_rows_transpose(const struct sap_row_blocks *blocks, int absolute, const double *x,

@@ -40,12 +40,12 @@ def is_rigid(problem: ContactProblem, settings: SapSettings) -> bool:
     if settings.soft_norm > 0.0 or problem.n_spins or np.any(problem.core):
         return False
     bound = problem.friction_bound
-    if settings.friction == "lagged" and problem.n_contacts:
-        if bound is None or np.any(np.isnan(bound)):
-            return False
+    unknown = bound is None or np.any(np.isnan(bound))
+    if settings.friction == "lagged" and problem.n_contacts and unknown:
+        return False
     A, J = _dense(problem)
     R = _regularization(problem)
-    return bool(np.any((R == 0.0) | (R < RIGID * (J * J @ (1.0 / np.diag(A))))))
+    return bool(np.any((R == 0.0) | (RIGID * (J * J @ (1.0 / np.diag(A))) > R)))
 
 
 def solve_rigid(
@@ -95,8 +95,8 @@ def solve_rigid(
     spent = sum(each.iterations for each in solves)
     if status is Status.proximal_limit and np.all(natural.R > 0.0):
         # impulses that R alone limits grow slowly in the iteration
-        left = dataclasses.replace(settings, max_iterations=settings.max_iterations - spent)
-        direct = solve(problem, guess, left)
+        rest = dataclasses.replace(settings, max_iterations=settings.max_iterations - spent)
+        direct = solve(problem, guess, rest)
         if direct.status is Status.converged:
             return _sum([*solves, direct], proximal_solves=len(solves))
     if status is not Status.converged:
@@ -170,7 +170,10 @@ class Natural:
         """A bound on the rounding errors of u."""
         terms = 2 * int(self.problem.tree_nv.max()) + 4
         magnitude = np.abs(self.J) @ np.abs(self.v)
-        return EPS * (terms * magnitude + 4.0 * (np.abs(self.v_hat) + self.R * np.abs(gamma)))
+        errors: Array = EPS * (
+            terms * magnitude + 4.0 * (np.abs(self.v_hat) + self.R * np.abs(gamma))
+        )
+        return errors
 
     def _project(self, z: Array) -> tuple[Array, NDArray[np.int8]]:
         """P of contacts (n, 3), and their regions (n)."""
