@@ -196,8 +196,16 @@ def test_wrong_groups_are_type_errors(constraints, text):
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("R", -0.5, "constraints[1].R[0] = -0.5: must be 0, or positive and finite with a finite"),
-        ("R", np.nan, "constraints[1].R[0]: must be 0, or positive and finite with a finite"),
+        (
+            "R",
+            -0.5,
+            "constraints[1].R[0] = -0.5: must be 0, or positive and finite with a finite inverse",
+        ),
+        (
+            "R",
+            np.nan,
+            "constraints[1].R[0]: must be 0, or positive and finite with a finite inverse",
+        ),
         ("v_hat", np.inf, "constraints[1].v_hat[0] = inf: must be finite"),
         ("lower", 2.0, "constraints[1].lower[0] = 2: must be finite or -infinity, and <= upper"),
         ("lower", np.nan, "constraints[1].lower[0]: must be finite or -infinity, and <= upper"),

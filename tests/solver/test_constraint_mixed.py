@@ -114,7 +114,7 @@ def test_round_off_bound_of_the_gradient(make, seed):
         assert np.all(error <= factor * bound)
 
 
-@pytest.mark.parametrize("R", [1e-3, 1e-4])
+@pytest.mark.parametrize("R", [1e-1, 1e-3])
 @seeds
 def test_rows_off_their_bounds_leave_the_proof_as_it_is(seed, R):
     """Idle limits, saturated controllers and slipping joints: gamma is exact.
