@@ -210,7 +210,7 @@ static void every_failed_allocation_is_a_clean_error(void) {
   scene_make(&scene, 12, 20, &seed);
   /* components, none of which is for dense storage, before all of what follows */
   CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 0), 1 + 11);
-  /* check, regularize, solver, the search for rigid rows, the blocks of the plan (masses, reduction,
+  /* check, regularize, solver, the search for rigid rows, blocks of the plan (masses, reduction,
    * graph, rows, numbers), and that of the islands */
   CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 10);
   /* the triples that are under another law */
