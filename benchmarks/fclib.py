@@ -43,7 +43,7 @@ class Row:
     iterations: int = 0
     """of Siconos as it counts them; Newton's, of the island that took most, summed over solves"""
     solves: int = 1
-    """with another rest position of the springs each, see sapwood.studies.fclib.solving"""
+    """proximal solves of compliant contact, see sapwood.studies.fclib.solving"""
     cpu_min: float = math.nan
     """per solution, CPU clock of the thread: from the problem as the solver takes it"""
     cpu_median: float = math.nan
@@ -76,7 +76,7 @@ def ours(file: str, posed: Posed, target: float, plan: Plan) -> Row:
             if len(times.cpu) >= plan.repeat or time.perf_counter() - begin > plan.budget:
                 break
     row = _row(file, posed.local, OURS, target, answer.r, np.array(times.cpu))
-    return dataclasses.replace(row, iterations=answer.iterations, solves=len(answer.residuals))
+    return dataclasses.replace(row, iterations=answer.iterations, solves=answer.proximal_solves)
 
 
 def theirs(

@@ -20,6 +20,7 @@ from benchmarks import (
     invdyn_questions,
     model_questions,
     pile_questions,
+    pinocchio_questions,
     revisions,
     surface_questions,
 )
@@ -56,6 +57,7 @@ def add(commands: Any) -> None:
     friction_questions.add(commands)
     model_questions.add(commands)
     pile_questions.add(commands)
+    pinocchio_questions.add(commands)
     ablation_questions.add(commands)
     invdyn_questions.add(commands)
     engine_questions.add(commands)

@@ -15,9 +15,10 @@ _Static_assert(sizeof status_text / sizeof *status_text == SAP_INTERRUPTED + 1,
                "one text per status");
 
 static const char *const outcome_text[] = {
-    "converged", "stalled", "iteration_limit", "friction_limit", "breakdown", "non_finite",
+    "converged", "stalled",    "iteration_limit", "friction_limit",
+    "breakdown", "non_finite", "proximal_limit",
 };
-_Static_assert(sizeof outcome_text / sizeof *outcome_text == SAP_NON_FINITE + 1,
+_Static_assert(sizeof outcome_text / sizeof *outcome_text == SAP_PROXIMAL_LIMIT + 1,
                "one text per outcome");
 
 const char *sap_status_text(sap_status status) {
@@ -25,7 +26,7 @@ const char *sap_status_text(sap_status status) {
 }
 
 const char *sap_outcome_text(sap_outcome outcome) {
-  return outcome <= SAP_NON_FINITE ? outcome_text[outcome] : "unknown outcome";
+  return outcome <= SAP_PROXIMAL_LIMIT ? outcome_text[outcome] : "unknown outcome";
 }
 
 sap_status sap_fail_whole(sap_error *error, sap_status status, sap_error_kind kind,

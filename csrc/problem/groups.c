@@ -8,6 +8,11 @@
 #include "constraints/kinds/kinds.h"
 #include "problem/capacity.h"
 
+const char sap_regularization_rule[] = "must be 0, or positive and finite with a finite inverse";
+const char sap_compliance_rule[] =
+    "must be > 0, except in solves without rigid cores, torsional friction, soft_norm and "
+    "unknown bounds of friction";
+
 sap_status sap_measure_group(const sap_problem *problem, const sap_constraints *group,
                              int64_t *n_rows, int64_t *nJ, sap_error *error) {
   *n_rows = *nJ = 0;
@@ -95,7 +100,7 @@ sap_status sap_check_groups_given(const sap_problem *problem, sap_error *error) 
   return SAP_OK;
 }
 
-static sap_status check(const sap_problem *problem, const sap_constraints *group,
+static sap_status check(const sap_problem *problem, const sap_constraints *group, int compliant,
                         sap_error *error) {
   int64_t n_rows, nJ;
   sap_status status = sap_measure_group(problem, group, &n_rows, &nJ, error);
@@ -107,8 +112,10 @@ static sap_status check(const sap_problem *problem, const sap_constraints *group
   }
   for (int64_t i = 0; i < n_rows && status == SAP_OK; ++i) {
     const double R = group->R[i];
-    if (!(R > 0 && isfinite(R) && isfinite(1 / R))) {
-      status = sap_invalid(error, "R", i, R, "must be > 0 and finite, with a finite inverse");
+    if (!sap_is_regularization(R)) {
+      status = sap_invalid(error, "R", i, R, sap_regularization_rule);
+    } else if (R == 0 && compliant) {
+      status = sap_invalid(error, "R", i, R, sap_compliance_rule);
     } else if (!(group->upper[i] >= -DBL_MAX)) {
       status = sap_invalid(error, "upper", i, group->upper[i], "must be above -infinity");
     } else if (!(group->lower[i] <= group->upper[i] && group->lower[i] <= DBL_MAX)) {
@@ -119,9 +126,9 @@ static sap_status check(const sap_problem *problem, const sap_constraints *group
   return status;
 }
 
-sap_status sap_check_groups(const sap_problem *problem, sap_error *error) {
+sap_status sap_check_groups(const sap_problem *problem, int compliant, sap_error *error) {
   for (int32_t g = 0; g < problem->n_groups; ++g) {
-    const sap_status status = check(problem, &problem->groups[g], error);
+    const sap_status status = check(problem, &problem->groups[g], compliant, error);
     if (status != SAP_OK) {
       return sap_set_error_group(status, g, error);
     }

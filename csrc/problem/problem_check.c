@@ -248,13 +248,14 @@ static sap_status check_contacts(const sap_problem *problem, const sap_sizes *si
     if (problem->mu[i] < 0) {
       return sap_invalid(error, "mu", i, problem->mu[i], "must be >= 0");
     }
-    if (!(problem->R_t[i] > 0 && isfinite(1 / problem->R_t[i]))) {
-      return sap_invalid(error, "R_t", i, problem->R_t[i], "must be > 0, with a finite inverse");
+    if (!sap_is_regularization(problem->R_t[i])) {
+      return sap_invalid(error, "R_t", i, problem->R_t[i], sap_regularization_rule);
     }
-    if (!(problem->R_n[i] > 0 && isfinite(1 / problem->R_n[i]))) {
-      return sap_invalid(error, "R_n", i, problem->R_n[i], "must be > 0, with a finite inverse");
+    if (!sap_is_regularization(problem->R_n[i])) {
+      return sap_invalid(error, "R_n", i, problem->R_n[i], sap_regularization_rule);
     }
-    if (!isfinite(1 + problem->mu[i] * (problem->mu[i] * problem->R_t[i] / problem->R_n[i]))) {
+    if (problem->R_n[i] > 0 &&
+        !isfinite(1 + problem->mu[i] * (problem->mu[i] * problem->R_t[i] / problem->R_n[i]))) {
       return sap_invalid(error, "mu", i, problem->mu[i], "mu^2 R_t/R_n must be finite");
     }
   }
@@ -277,7 +278,19 @@ sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *si
   if (status == SAP_OK) {
     status = check_laws(problem, error);
   }
-  return status == SAP_OK ? sap_check_groups(problem, error) : status;
+  return status == SAP_OK ? sap_check_groups(problem, 0, error) : status;
+}
+
+sap_status sap_check_compliant(const sap_problem *problem, sap_error *error) {
+  for (int64_t i = 0; i < problem->n_contacts; ++i) {
+    if (!(problem->R_t[i] > 0)) {
+      return sap_invalid(error, "R_t", i, problem->R_t[i], sap_compliance_rule);
+    }
+    if (!(problem->R_n[i] > 0)) {
+      return sap_invalid(error, "R_n", i, problem->R_n[i], sap_compliance_rule);
+    }
+  }
+  return sap_check_groups(problem, 1, error);
 }
 
 /* Checks the parents; solves and the check of A treat a parent that is not earlier as none. */

@@ -36,6 +36,9 @@ sap_status sap_check_laws_given(const sap_problem *problem, sap_friction frictio
 /* Checks that A, v_star and the arrays of the contacts are given. */
 sap_status sap_check_given(const sap_problem *problem, sap_error *error);
 
+/* Checks that no R of checked constraints is 0, for calls that divide by it. */
+sap_status sap_check_compliant(const sap_problem *problem, sap_error *error);
+
 /* Checks everything that sap_problem_check() checks except the index arrays and A. */
 sap_status sap_check_constraints(const sap_problem *problem, const sap_sizes *sizes,
                                  sap_error *error);

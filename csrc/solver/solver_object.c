@@ -67,7 +67,7 @@ void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt
 
 size_t sap_solver_memory(const sap_solver *solver) {
   return solver->block.capacity + sap_plan_memory(&solver->plan) + solver->islands.block.capacity +
-         sap_dense_memory(&solver->dense);
+         sap_dense_memory(&solver->dense) + solver->proximal.capacity + solver->masses.capacity;
 }
 
 void sap_solver_destroy(sap_solver *solver) {
@@ -76,6 +76,8 @@ void sap_solver_destroy(sap_solver *solver) {
     sap_threads_destroy(solver->threads, &memory);
     sap_block_release(&solver->islands.block, &memory);
     sap_dense_release(&solver->dense, &memory);
+    sap_block_release(&solver->proximal, &memory);
+    sap_block_release(&solver->masses, &memory);
     sap_plan_release(&solver->plan);
     struct sap_block block = solver->block;
     sap_block_release(&block, &memory);
@@ -148,6 +150,9 @@ sap_status sap_solver_fault(sap_solver *solver, const sap_problem *complete, con
   }
   if (status == SAP_OK) {
     status = sap_check_constraints(complete, sizes, error);
+  }
+  if (status == SAP_OK) {
+    status = sap_check_compliant(complete, error);
   }
   return status != SAP_OK ? status
                           : sap_fail(error, SAP_INVALID_ARGUMENT, "J", -1, NAN,
@@ -297,7 +302,7 @@ static int numbers_are_given(const struct task *task) {
   const struct sap_regularization *physical = task->physical;
   return (physical || sap_check_given(task->given, NULL) == SAP_OK) &&
          ((physical && physical->parameters->groups) ||
-          sap_check_groups(task->given, NULL) == SAP_OK);
+          sap_check_groups(task->given, 1, NULL) == SAP_OK);
 }
 
 /* Solves the dense components, and counts those it has solved. It leaves other components to the
@@ -364,9 +369,9 @@ static void move_freely(const struct sap_plan *plan, const sap_problem *problem,
   }
 }
 
-static sap_status run(sap_solver *solver, const sap_problem *problem,
-                      const struct sap_regularization *physical, const double *v_guess,
-                      sap_solution *solution, sap_error *error) {
+sap_status sap_solver_run(sap_solver *solver, const sap_problem *problem,
+                          const struct sap_regularization *physical, const double *v_guess,
+                          sap_solution *solution, sap_error *error) {
   struct sap_plan *plan = &solver->plan;
   struct sap_components *components = &solver->dense.components;
   if (!solution->v || (problem->n_contacts > 0 && !solution->gamma)) {
@@ -383,6 +388,7 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
                         .spin_v_c = solution->spin_v_c,
                         .barrier_scale = solution->barrier_scale,
                         .islands = solution->islands,
+                        .natural_residual = NAN,
                         .symbolic_reused = 1}; /* unless something symbolic is done */
   struct task task;
   struct sap_sums sums = sap_sums_none();
@@ -412,23 +418,16 @@ static sap_status run(sap_solver *solver, const sap_problem *problem,
   return SAP_OK;
 }
 
-sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
-                                        const struct sap_regularization *physical,
-                                        const double *v_guess, sap_solution *solution,
-                                        sap_error *error) {
+void sap_solver_begin(sap_solver *solver) {
   /* the last problem tells whether helpers are useful: they wake while the graph is built */
   wake_threads(solver);
   sap_interruption_begin(&solver->interruption);
-  const sap_status status = run(solver, problem, physical, v_guess, solution, error);
+}
+
+void sap_solver_end(sap_solver *solver) {
   if (solver->threads) {
     sap_threads_sleep(solver->threads);
   }
-  return status;
-}
-
-sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem, const double *v_guess,
-                            sap_solution *solution, sap_error *error) {
-  return sap_solver_solve_regularized(solver, problem, NULL, v_guess, solution, error);
 }
 
 sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *problem,
@@ -436,5 +435,8 @@ sap_status sap_solver_solve_physical(sap_solver *solver, const sap_problem *prob
                                      double *v_hat_n, const double *v_guess, sap_solution *solution,
                                      sap_error *error) {
   const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n};
-  return sap_solver_solve_regularized(solver, problem, &physical, v_guess, solution, error);
+  sap_solver_begin(solver);
+  const sap_status status = sap_solver_run(solver, problem, &physical, v_guess, solution, error);
+  sap_solver_end(solver);
+  return status;
 }

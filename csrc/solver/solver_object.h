@@ -12,6 +12,7 @@ struct sap_solver {
   struct sap_plan plan;
   struct sap_islands islands;
   struct sap_dense dense;
+  struct sap_block proximal, masses; /* memory of proximal solves, and of the masses they need */
   int without_dense;                 /* 1: every island uses supernodal storage, for comparisons */
   const struct sap_records *history; /* records of the last solve */
   struct sap_interruption interruption;
@@ -38,10 +39,13 @@ sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_e
 sap_status sap_solver_fault(sap_solver *solver, const sap_problem *problem, const double *v_guess,
                             sap_error *error);
 
-/* Implements sap_solver_solve() where `physical` is NULL, otherwise sap_solver_solve_physical(). */
-sap_status sap_solver_solve_regularized(sap_solver *solver, const sap_problem *problem,
-                                        const struct sap_regularization *physical,
-                                        const double *v_guess, sap_solution *solution,
-                                        sap_error *error);
+/* A public call wakes the helping threads, runs one solve or several, and lets the threads sleep. A
+ * run solves with R of the problem as it is, or with the regularization of `physical`, unless that
+ * is NULL. */
+void sap_solver_begin(sap_solver *solver);
+sap_status sap_solver_run(sap_solver *solver, const sap_problem *problem,
+                          const struct sap_regularization *physical, const double *v_guess,
+                          sap_solution *solution, sap_error *error);
+void sap_solver_end(sap_solver *solver);
 
 #endif

@@ -8,6 +8,7 @@ sap_settings sap_settings_default(void) {
   return (sap_settings){
       .relative_tolerance = 1e-6,
       .absolute_tolerance = 1e-16,
+      .natural_tolerance = 1e-9,
       .max_iterations = 1000,
       .line_search = SAP_LINE_SEARCH_EXACT,
       .line_search_tolerance = 0.01,
@@ -39,6 +40,8 @@ sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
        s->relative_tolerance >= 0 && s->relative_tolerance < 1, "must be in [0, 1)"},
       {"absolute_tolerance", s->absolute_tolerance,
        s->absolute_tolerance >= 0 && isfinite(s->absolute_tolerance), "must be finite and >= 0"},
+      {"natural_tolerance", s->natural_tolerance,
+       s->natural_tolerance >= 0 && s->natural_tolerance < 1, "must be in [0, 1)"},
       {"max_iterations", s->max_iterations, s->max_iterations >= 0 && s->max_iterations <= 1000000,
        "must be from 0 to 1000000"},
       {"line_search", s->line_search,

@@ -27,7 +27,7 @@ struct sap_stepper {
   int solved;        /* 1 if the last step found a solution */
   int took;          /* 1 if the last step wrote its outputs */
   int32_t fallbacks; /* bits as in sap_step_record, without those of the last solve */
-  int64_t counts[SAP_NON_FINITE + 1]; /* number of taken steps, by sap_outcome */
+  int64_t counts[SAP_PROXIMAL_LIMIT + 1]; /* number of taken steps, by sap_outcome */
 };
 
 /* Returns 1 if the solver found a velocity to go on with. */

@@ -26,6 +26,9 @@ class SapSettings:
         eps_r of the stopping criterion, Eq. (20); in [0, 1).
     absolute_tolerance : float
         eps_a of the stopping criterion, Eq. (20), in sqrt(J).
+    natural_tolerance : float
+        ``solution.natural_residual`` at which proximal solves end, in [0, 1). They solve problems
+        with R below 1e-5 of the effective inverse mass, or 0.
     max_iterations : int
         Newton iterations per island; 0 only evaluates the guess. Most solves take some ten, those
         of many redundant near-rigid contacts with Coulomb's friction some hundreds. A smaller
@@ -84,6 +87,7 @@ class SapSettings:
 
     relative_tolerance: float = 1e-6
     absolute_tolerance: float = 1e-16
+    natural_tolerance: float = 1e-9
     max_iterations: int = 1000
     line_search: LineSearch = "exact"
     line_search_tolerance: float = 0.01

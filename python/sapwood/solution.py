@@ -41,6 +41,9 @@ class Status(enum.IntEnum):
     """The Hessian lost positive definiteness to round-off; ``solution.tree`` says where."""
     non_finite = 5
     """A velocity or an impulse overflowed."""
+    proximal_limit = 6
+    """Proximal solves did not bring ``solution.natural_residual`` below the tolerance: the best
+    impulses are kept. Constraints that contradict each other have no impulses for R = 0."""
 
     def __str__(self) -> str:
         return self.name
@@ -74,7 +77,8 @@ class IslandAlgorithm(NamedTuple):
     """Turns that the solve took where its first way did not lead to the end: ``supernodal``, dense
     storage was tried first; ``bounds_held``, convex solves with the bounds of friction held;
     ``convex_restart``, it began again from the minimiser with convex friction; ``double``, single
-    precision did not suffice for the Hessian."""
+    precision did not suffice for the Hessian; ``proximal``, R was too small for double precision,
+    and several solves with a larger R followed each other."""
 
 
 # fields of Solution that compare otherwise, or not at all
@@ -82,7 +86,7 @@ _NOT_ARRAYS = ("timing", "symbolic_reused", "constraints", "algorithm", "sensiti
 
 _ALGORITHMS = ("newton", "coulomb", "delassus")
 _STORAGES = ("supernodal", "dense")
-FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double")
+FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double", "proximal")
 
 
 def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...]:
@@ -181,6 +185,15 @@ class Solution(_core.SolutionValues):
         e_c, dimensionless: e_m of v with the friction that Coulomb's law gives for the normal
         impulses at v. NaN for convex friction. The proved bounds hold for the convex problem with
         the final friction bounds b; nothing is proved about b.
+    natural_residual : float
+        |F(gamma)|/|gamma|, dimensionless, of proximal solves: the natural map of the impulses
+        alone, for R as the problem has it. NaN where R was used as it is. Then
+        ``momentum_error``, ``complementarity_error``, ``coulomb_error`` and ``history`` belong to
+        the last of the solves, ``cost_gap_bound`` is infinite, and ``velocity_error_bound`` is
+        where an R is 0.
+    proximal_solves : int
+        Solves of the proximal iteration, of which ``iterations`` is the sum; 0 where R was used as
+        it is.
     core_scale : ndarray (n_contacts,) or None
         Scale of the core depth delta of each contact: above 1 for a contact that started deeper
         than its core, or that a moving surface left no room. None without cores.
@@ -216,6 +229,8 @@ class Solution(_core.SolutionValues):
     tree: int = -1
     constraints: tuple[ConstraintSolution, ...] = ()
     coulomb_error: float = math.nan
+    natural_residual: float = math.nan
+    proximal_solves: int = 0
     core_scale: NDArray[np.float64] | None = None
     spin_gamma: NDArray[np.float64] | None = None
     spin_v_c: NDArray[np.float64] | None = None

@@ -359,6 +359,10 @@ static void histories_count_all_parts(void) {
   for (int32_t number = 0; number < 3 * SCENES; ++number) {
     make(number);
     stiffen();
+    for (int32_t i = 0; i < scene.problem.n_contacts; ++i) { /* few of them are rigid */
+      scene.R_t[i] *= 30;
+      scene.R_n[i] *= 30;
+    }
     sap_settings settings = coulomb(1e-9);
     settings.record_history = 1;
     settings.max_iterations = number % 2 ? 10 + number % 13 : 100;
@@ -384,7 +388,9 @@ static void histories_count_all_parts(void) {
       restarts = before ? restarts + (records[k].step == 0) : 0;
       held += restarts == 1;
     }
-    CHECK_EQUAL(total, solution.total_iterations);
+    /* the history of proximal solves is that of the last one */
+    CHECK(solution.proximal_solves > 1 ? total <= solution.total_iterations
+                                       : total == solution.total_iterations);
     sap_solver_destroy(solver);
   }
   CHECK(held > 0 && limited > 0);

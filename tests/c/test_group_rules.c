@@ -190,7 +190,7 @@ static void every_rule_has_its_error(void) {
   BREAK(group[1].tree_b[1], -2, "tree_b", 1)
   BREAK(group[1].tree_b[1], group[1].tree_a[1], "tree_b", 1)
   BREAK(group[1].J[3], NAN, "J", 3)
-  BREAK(group[1].R[2], 0, "R", 2)
+  BREAK(group[1].R[2], -1, "R", 2)
   BREAK(group[1].R[2], INFINITY, "R", 2)
   BREAK(group[1].v_hat[4], INFINITY, "v_hat", 4)
   BREAK(group[1].lower[1] = group[1].upper[1] = 1; group[1].lower[1], 1.5, "lower", 1)

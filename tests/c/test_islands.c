@@ -214,6 +214,10 @@ static void same_bits_for_any_number_of_threads(void) {
 static void statistics_are_those_of_all_islands(void) {
   uint64_t seed = 78;
   make_heaps(&heap, 1, 1, &seed);
+  for (int32_t i = 0; i < heap.problem.n_contacts; ++i) { /* none of them is rigid */
+    heap.R_t[i] = 1e-3;
+    heap.R_n[i] = 1e-2;
+  }
   for (int32_t threads = 1; threads <= 3; threads += 2) {
     sap_solver *solver = make_solver(threads);
     REQUIRE(solver);

@@ -70,7 +70,9 @@ static void overflow_never_passes_for_no_contact(void) {
   /* y_r overflows although R has an inverse */
   sap_solution solution;
   make_masses(1, 1e-300, 1e-3, 0);
-  REQUIRE(solve(sap_settings_default(), NULL, &solution, NULL) == SAP_OK);
+  sap_settings settings = sap_settings_default();
+  settings.soft_norm = 1e-9; /* proximal solves would find the impulses */
+  REQUIRE(solve(settings, NULL, &solution, NULL) == SAP_OK);
   CHECK_EQUAL(solution.outcome, SAP_NON_FINITE);
   CHECK(solution.velocity_error_bound == INFINITY);
 }

@@ -209,21 +209,21 @@ static void every_failed_allocation_is_a_clean_error(void) {
   uint64_t seed = 42;
   scene_make(&scene, 12, 20, &seed);
   /* components, none of which is for dense storage, before all of what follows */
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 0), 1 + 10);
-  /* check, regularize, solver, the blocks of the plan (masses, reduction, graph, rows, numbers),
-   * and that of the islands */
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 9);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 0), 1 + 11);
+  /* check, regularize, solver, the search for rigid rows, blocks of the plan (masses, reduction,
+   * graph, rows, numbers), and that of the islands */
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 10);
   /* the triples that are under another law */
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_LAGGED, 1), 10);
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 1), 10);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_LAGGED, 1), 11);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 1), 11);
   /* or that rows of groups are put into */
   add_groups();
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 10);
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 1), 10);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 11);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_COULOMB, 1), 11);
   /* or that tell contacts with cores from others */
   scene_make(&scene, 12, 20, &seed);
   add_barriers();
-  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 10);
+  CHECK_EQUAL(fail_each_allocation(SAP_FRICTION_CONVEX, 1), 11);
 }
 
 static void failed_allocation_of_a_group_is_a_clean_error(void) {

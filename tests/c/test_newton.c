@@ -165,7 +165,7 @@ static void a_landing_takes_one_sticking_step(void) {
   for (int32_t i = 0; i < MASSES; ++i) {
     masses.mu[i] = 2;
     masses.v_hat_n[i] = 1e-3;
-    masses.R_t[i] = 1e-6;
+    masses.R_t[i] = 1e-4;
     masses.v_star[3 * i] = 1;
     masses.v_guess[3 * i] = 0.5; /* a guess with momentum */
     masses.v_guess[3 * i + 2] = -0.2;

@@ -66,8 +66,8 @@ static void make_robots(struct robots *r, int32_t n_trees, int32_t n_contacts, d
     r->tree_b[i] = (int32_t)(check_random_bits(seed) % (uint64_t)(n_trees + 1)) - 1;
     r->tree_b[i] = r->tree_b[i] == r->tree_a[i] ? -1 : r->tree_b[i];
     r->mu[i] = check_random(seed, 0, 1);
-    r->R_t[i] = check_random(seed, 1e-4, 1e-3);
-    r->R_n[i] = check_random(seed, 1e-3, 1e-1);
+    r->R_t[i] = check_random(seed, 1e-2, 1e-1);
+    r->R_n[i] = check_random(seed, 1e-2, 1);
     r->v_hat_n[i] = check_random(seed, -0.1, 0.5);
   }
   r->problem = (sap_problem){.n_trees = n_trees,

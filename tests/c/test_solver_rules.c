@@ -48,7 +48,7 @@ static void bad_problems_are_named(void) {
   CHECK_REFUSED(scene.J[7] = -INFINITY, SAP_INVALID_ARGUMENT, "J", 7);
   CHECK_REFUSED(scene.mu[4] = -0.5, SAP_INVALID_ARGUMENT, "mu", 4);
   CHECK_REFUSED(scene.mu[4] = NAN, SAP_INVALID_ARGUMENT, "mu", 4);
-  CHECK_REFUSED(scene.R_t[1] = 0, SAP_INVALID_ARGUMENT, "R_t", 1);
+  CHECK_REFUSED(scene.R_t[1] = -1e-3, SAP_INVALID_ARGUMENT, "R_t", 1);
   CHECK_REFUSED(scene.R_n[1] = -1, SAP_INVALID_ARGUMENT, "R_n", 1);
   CHECK_REFUSED(scene.v_hat_n[5] = NAN, SAP_INVALID_ARGUMENT, "v_hat_n", 5);
   CHECK_REFUSED(scene.v_hat_t[11] = NAN, SAP_INVALID_ARGUMENT, "v_hat_t", 11);
@@ -159,6 +159,7 @@ static void bad_settings_are_named(void) {
   CHECK_REFUSED(relative_tolerance, NAN);
   CHECK_REFUSED(relative_tolerance, -1e-6);
   CHECK_REFUSED(absolute_tolerance, INFINITY);
+  CHECK_REFUSED(natural_tolerance, 1);
   CHECK_REFUSED(max_iterations, -1);
   CHECK_REFUSED(line_search, 7);
   CHECK_REFUSED(line_search_tolerance, 1);

@@ -237,6 +237,21 @@ static void replace_numbers(struct made *m, struct input *in, int first) {
   }
 }
 
+/* R of some constraints becomes tiny or 0. Takes no bytes of the input, whose meaning stays. */
+static void make_rigid(struct made *m) {
+  double *const R[] = {(double *)m->problem.R_t, (double *)m->problem.R_n};
+  for (int a = 0; a < 2; ++a) {
+    for (int32_t i = 0; i < m->problem.n_contacts; ++i) {
+      R[a][i] *= (double)(check_random_bits(&m->random) % 3) * 1e-6;
+    }
+  }
+  for (int32_t g = 0; g < m->problem.n_groups; ++g) {
+    for (int64_t i = 0; i < m->n_rows[g]; ++i) {
+      ((double *)m->groups[g].R)[i] *= (double)(check_random_bits(&m->random) % 3) * 1e-6;
+    }
+  }
+}
+
 sap_status made_take(struct made *m, struct input *in) {
   const int has_spin = take_mark(in, 'S'), has_dofs = take_mark(in, 'D');
   *m = (struct made){.random = take_byte(in)};
@@ -270,6 +285,9 @@ sap_status made_take(struct made *m, struct input *in) {
   if (has_bounds) {
     add_bounds(m);
   }
+  if (check_random_bits(&m->random) % 8 == 0) {
+    make_rigid(m);
+  }
   replace_numbers(m, in, first);
   return SAP_OK;
 }
@@ -280,7 +298,7 @@ sap_settings made_settings(struct input *in) {
   sap_settings s = sap_settings_default();
   double *const numbers[] = {&s.relative_tolerance, &s.absolute_tolerance, &s.line_search_tolerance,
                              &s.max_step,           &s.armijo_rho,         &s.armijo_c,
-                             &s.start_threshold,    &s.soft_norm};
+                             &s.start_threshold,    &s.soft_norm,          &s.natural_tolerance};
   int32_t *const integers[] = {&s.line_search_max_trials, &s.turning,
                                &s.mixed_precision,        &s.islands,
                                &s.record_history,         &s.threads};

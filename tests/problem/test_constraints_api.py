@@ -33,8 +33,8 @@ VALUES = [
     (lambda: JointLimits(ROW, phi0=0, tau_d=-1), "tau_d[0] = -1: must be finite and >= 0"),
     (lambda: JointLimits(ROW, phi0=0, beta=-1), "beta = -1: must be finite and >= 0"),
     (lambda: JointLimits([[np.nan]], phi0=0), "J[0, 0] = nan: must be finite"),
-    (lambda: JointLimits(ROW, R=0.0, v_hat=0.0), "R[0] = 0: must be finite and > 0"),
-    (lambda: JointLimits(ROW, R=np.inf, v_hat=0.0), "R[0] = inf: must be finite and > 0"),
+    (lambda: JointLimits(ROW, R=-0.5, v_hat=0.0), "R[0] = -0.5: must be finite and >= 0"),
+    (lambda: JointLimits(ROW, R=np.inf, v_hat=0.0), "R[0] = inf: must be finite and >= 0"),
     (lambda: JointLimits(ROW, R=1.0, v_hat=np.nan), "v_hat[0] = nan: must be finite"),
     (lambda: JointLimits(ROW, R=1, v_hat=0, lower=1), "lower[0] = 1: must be 0"),
     (lambda: JointLimits(ROW, R=1, v_hat=0, lower=-1), "lower[0] = -1: must be 0"),
@@ -196,8 +196,16 @@ def test_wrong_groups_are_type_errors(constraints, text):
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("R", 0.0, "constraints[1].R[0] = 0: must be > 0 and finite, with a finite inverse"),
-        ("R", np.nan, "constraints[1].R[0]: must be > 0 and finite, with a finite inverse"),
+        (
+            "R",
+            -0.5,
+            "constraints[1].R[0] = -0.5: must be 0, or positive and finite with a finite inverse",
+        ),
+        (
+            "R",
+            np.nan,
+            "constraints[1].R[0]: must be 0, or positive and finite with a finite inverse",
+        ),
         ("v_hat", np.inf, "constraints[1].v_hat[0] = inf: must be finite"),
         ("lower", 2.0, "constraints[1].lower[0] = 2: must be finite or -infinity, and <= upper"),
         ("lower", np.nan, "constraints[1].lower[0]: must be finite or -infinity, and <= upper"),

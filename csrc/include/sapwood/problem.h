@@ -46,10 +46,10 @@ typedef struct sap_constraints {
   const int32_t *tree_a; /* (n) first tree */
   const int32_t *tree_b; /* (n) second tree, or -1 */
   const double *J;       /* flat, see above */
-  const double *R;       /* (n_rows), > 0, regularization: 1/kg, or 1/(kg m^2) for rows that turn */
-  const double *v_hat;   /* (n_rows), m/s or rad/s */
-  const double *lower;   /* (n_rows), may be -INFINITY: N s or N m s */
-  const double *upper;   /* (n_rows), >= lower, may be INFINITY */
+  const double *R;     /* (n_rows), >= 0, regularization: 1/kg, or 1/(kg m^2) for rows that turn */
+  const double *v_hat; /* (n_rows), m/s or rad/s */
+  const double *lower; /* (n_rows), may be -INFINITY: N s or N m s */
+  const double *upper; /* (n_rows), >= lower, may be INFINITY */
   /* (n) velocity of tree_a of the only entry of J, for one row without tree_b; -1 if J has its
    * whole block. NULL: all have */
   const int32_t *dof;
@@ -85,9 +85,10 @@ typedef struct sap_problem {
   const int32_t *tree_b;  /* (n_contacts) */
   const double *J;        /* flat, see above */
   const double *mu;       /* (n_contacts), >= 0 */
-  const double *R_t;      /* (n_contacts), > 0, tangential regularization, 1/kg */
-  const double *R_n;      /* (n_contacts), > 0, normal regularization, 1/kg */
-  const double *v_hat_n;  /* (n_contacts), normal stabilization velocity, m/s */
+  const double
+      *R_t; /* (n_contacts), >= 0, tangential regularization, 1/kg; 0: sap_solver_solve() */
+  const double *R_n;     /* (n_contacts), >= 0, normal regularization, 1/kg */
+  const double *v_hat_n; /* (n_contacts), normal stabilization velocity, m/s */
   const double *v_hat_t; /* (n_contacts, 2), tangential bias (moving surfaces), m/s; NULL means 0 */
   int32_t n_groups;
   const sap_constraints *groups; /* (n_groups) constraints of other kinds; NULL if there are none */
@@ -127,7 +128,7 @@ typedef struct sap_sizes {
 SAP_API sap_status sap_problem_sizes(const sap_problem *problem, sap_sizes *sizes,
                                      sap_error *error);
 
-/* Checks everything: sizes, finiteness, symmetry and positive definiteness of A, mu >= 0, R > 0. */
+/* Checks everything: sizes, finiteness, A symmetric and positive definite, mu >= 0, R >= 0. */
 SAP_API sap_status sap_problem_check(const sap_problem *problem, const sap_allocator *allocator,
                                      sap_error *error);
 

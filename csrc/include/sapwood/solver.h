@@ -33,6 +33,7 @@ typedef enum sap_start {
 typedef struct sap_settings {
   double relative_tolerance;    /* eps_r of (20): 1e-6 */
   double absolute_tolerance;    /* eps_a of (20) in sqrt(J): 1e-16 */
+  double natural_tolerance;     /* natural_residual at which proximal solves end: 1e-9 */
   int32_t max_iterations;       /* per island: 1000 */
   sap_line_search line_search;  /* exact */
   double line_search_tolerance; /* exact: largest dl/da over dl/da(0) at the end: 0.01 */
@@ -72,7 +73,8 @@ typedef enum sap_outcome {
   SAP_ITERATION_LIMIT,
   SAP_FRICTION_LIMIT, /* no forces that obey Coulomb's law were found: the best iterate */
   SAP_BREAKDOWN,      /* the Hessian lost positive definiteness to round-off at `tree` */
-  SAP_NON_FINITE      /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
+  SAP_NON_FINITE,     /* overflow: a velocity, an impulse, the cost or a norm is infinite or NaN */
+  SAP_PROXIMAL_LIMIT  /* proximal solves did not reach natural_tolerance: the best impulses */
 } sap_outcome;
 
 SAP_API const char *sap_outcome_text(sap_outcome outcome);
@@ -95,7 +97,8 @@ enum sap_fallback {
   SAP_FALLBACK_SUPERNODAL = 1,     /* dense storage was tried first and did not converge */
   SAP_FALLBACK_BOUNDS_HELD = 2,    /* convex solves with the bounds of friction held */
   SAP_FALLBACK_CONVEX_RESTART = 4, /* restarted from the minimiser with convex friction */
-  SAP_FALLBACK_DOUBLE = 8          /* single precision did not suffice for H */
+  SAP_FALLBACK_DOUBLE = 8,         /* single precision did not suffice for H */
+  SAP_FALLBACK_PROXIMAL = 16       /* proximal solves: R is too small for double precision */
 };
 
 typedef struct sap_island_report {
@@ -138,6 +141,7 @@ typedef struct sap_solution {
   int32_t n_deep;             /* contacts with barrier_scale above 1, see sap_barrier */
   int32_t iterations;         /* Newton iterations of the slowest island */
   int32_t total_iterations;   /* summed over islands */
+  int32_t proximal_solves;    /* solves of the proximal iteration; 0: R was used as it is */
   int32_t line_search_trials; /* summed over islands */
   int32_t n_islands;
   /* 1 if graph and number of moved velocities of each tree were those of the last call */
@@ -148,6 +152,9 @@ typedef struct sap_solution {
    * convex friction. The bounds below hold for the convex problem whose friction has the final
    * bounds b; they do not bound the error of b */
   double coulomb_error;
+  /* |F(gamma)| over |gamma|, the natural residual of impulses from proximal solves, see
+   * sap_solver_solve(); NaN where R was used as it is */
+  double natural_residual;
   double velocity_error_bound; /* proved: |v - v_min|_A <= this, sqrt(J), round-off included */
   double cost_gap_bound;       /* proved: l(v) - l_min <= this, J */
   double cost;                 /* l_p(v), J */
@@ -180,10 +187,27 @@ typedef struct sap_interrupt {
 SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt);
 
 /* Checks the inputs that it reads, then solves the problem: blocks of A of trees that no constraint
- * touches are not read. v_guess (nv) may be NULL: v_star; with `islands` it is not used for
- * velocities that are eliminated because no constraint moves them. On a status other than SAP_OK
- * nothing is written to the output arrays, unless it is SAP_INTERRUPTED. Allocates only if a new
- * graph needs more memory than all earlier ones. */
+ * touches are not read, except by proximal solves.
+ *
+ * Where R_t, R_n or R of a row is below 1e-5 times diag(J diag(A)^-1 J^T), (v_hat - v_c)/R has too
+ * few digits. A proximal-point iteration then finds the impulses: solves with R + D, D > 0, follow,
+ * with v_hat + D gamma_k around the impulses gamma_k before. It ends where in the norm of s = w + R
+ *
+ *     |F(gamma)| <= natural_tolerance |gamma|,   F(gamma) = P(gamma - u/s) - gamma,
+ *     u = J (v* + A^-1 J^T gamma) - v_hat + R gamma
+ *
+ * and P projects onto the impulses that the law allows. There R = 0, rigid contact, is allowed. If
+ * the tolerance is not reached and no R is 0, one solve with R as it is follows, and counts if it
+ * converges. Rigid cores, torsional friction, soft_norm and unknown bounds of lagged friction
+ * exclude the iteration: R must be > 0 and is used as it is. After it iterations, trials and times
+ * are sums over solves; momentum_error, complementarity_error, coulomb_error and the history belong
+ * to the last one; cost_gap_bound is infinite, and so is velocity_error_bound where R is 0, unless
+ * the constraint is open or at a bound.
+ *
+ * v_guess (nv) may be NULL: v_star; with `islands` it is not used for velocities eliminated because
+ * no constraint moves them. On a status other than SAP_OK nothing is written to the output
+ * arrays, unless it is SAP_INTERRUPTED. Allocates only if a new graph needs more memory than all
+ * earlier ones. */
 SAP_API sap_status sap_solver_solve(sap_solver *solver, const sap_problem *problem,
                                     const double *v_guess, sap_solution *solution,
                                     sap_error *error);

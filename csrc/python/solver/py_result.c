@@ -127,7 +127,7 @@ static PyObject *set_solution_types(PyObject *module, PyObject *args) {
     return NULL;
   }
   PyObject *statuses = PySequence_Tuple(status);
-  if (statuses == NULL || PyTuple_GET_SIZE(statuses) != SAP_NON_FINITE + 1) {
+  if (statuses == NULL || PyTuple_GET_SIZE(statuses) != SAP_PROXIMAL_LIMIT + 1) {
     Py_XDECREF(statuses);
     return statuses == NULL ? NULL : PyErr_Format(PyExc_ValueError, "one status per outcome");
   }

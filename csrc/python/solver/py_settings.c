@@ -29,6 +29,7 @@ _Static_assert(sizeof(sap_friction) == sizeof(int), "sap_friction is not an int"
 static const field fields[] = {
     FIELD(REAL, relative_tolerance),
     FIELD(REAL, absolute_tolerance),
+    FIELD(REAL, natural_tolerance),
     FIELD(INTEGER, max_iterations),
     CHOICE_FIELD(line_search, line_searches),
     FIELD(REAL, line_search_tolerance),

@@ -153,7 +153,7 @@ PyDoc_STRVAR(
 
 static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
-  int64_t counts[SAP_NON_FINITE + 1];
+  int64_t counts[SAP_PROXIMAL_LIMIT + 1];
   if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }

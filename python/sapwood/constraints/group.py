@@ -141,7 +141,7 @@ class ConstraintGroup:
             lower = self._lower if lower is None else lower
             upper = np.inf if upper is None else upper
         self._set(
-            R=over_rows(R, "R", n_rows, "must be finite and > 0"),
+            R=over_rows(R, "R", n_rows, "must be finite and >= 0"),
             v_hat=over_rows(v_hat, "v_hat", n_rows, "must be finite"),
             lower=over_rows(lower, "lower", n_rows, self._bounds["lower"]),
             upper=over_rows(upper, "upper", n_rows, self._bounds["upper"]),

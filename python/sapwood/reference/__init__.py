@@ -22,6 +22,7 @@ not to be fast.
     coulomb         lagged and Coulomb's friction, around it
     krylov          GMRES for directions of unsymmetric systems
     solver          island by island, errors (24), (25)
+    proximal        rigid contact, by solves of compliant contact
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
     pressure_fields contact surfaces, for each pair of cells

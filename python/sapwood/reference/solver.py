@@ -21,6 +21,7 @@ from .direction import solve_hessian
 from .graph import islands, touching
 from .newton import minimize_with_barriers
 from .objective import Objective, Point
+from .proximal import is_rigid, solve_rigid
 from .rigid_core_pool import RigidCorePool
 from .torsional_pool import WidePool
 
@@ -48,17 +49,25 @@ def solve(
     v_guess: ArrayLike | None = None,
     settings: SapSettings | None = None,
 ) -> Solution:
-    """Solve a contact problem, like `sapwood.solve`; takes and returns what that does.
+    """Solve a contact problem, like `sapwood.solve`; takes and returns what that does."""
+    settings = DEFAULT_SETTINGS if settings is None else settings
+    if v_guess is None:
+        v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
+    guess = np.asarray(v_guess, dtype=float)
+    if is_rigid(problem, settings):
+        return solve_rigid(problem, guess, settings, solve_compliant)
+    return solve_compliant(problem, guess, settings)
+
+
+def solve_compliant(
+    problem: ContactProblem, guess: NDArray[np.float64], settings: SapSettings
+) -> Solution:
+    """Solve a contact problem whose R is large enough for double precision.
 
     Trees that no constraint touches keep v = v* and count nowhere, e_m included. With
     `settings.islands` each island is solved and stopped by itself; without, all are solved as one.
     """
     start = time.perf_counter()
-    settings = DEFAULT_SETTINGS if settings is None else settings
-    if v_guess is None:
-        v_guess = problem.v_star if problem.v_guess is None else problem.v_guess
-    guess = np.asarray(v_guess, dtype=float)
-
     island, n_islands = islands(problem.n_trees, *touching(problem))
     if settings.islands:
         groups = [np.flatnonzero(island == k) for k in range(n_islands)]

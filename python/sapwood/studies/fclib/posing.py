@@ -1,4 +1,4 @@
-"""An FCLIB problem as a :class:`sapwood.ContactProblem`, whose contacts are as good as rigid.
+"""An FCLIB problem as a :class:`sapwood.ContactProblem`, whose contacts are rigid.
 
 The unknown is the change of velocity: v* = 0, and what contacts approach with is in v_hat = -q.
 So impulses are those of
@@ -6,9 +6,9 @@ So impulses are those of
     r = law((v_hat - J A^-1 J^T r)/R)
 
 with J A^-1 J^T = W where W is symmetric and positive semidefinite. What W has beside that, and R
-itself, are put right by v_hat = -q - (W - J A^-1 J^T) gamma + R gamma with the impulses gamma of an
-earlier solve: the spring of a contact then has its rest position where it is needed. That is the
-method of multipliers, and where it ends R has no influence.
+itself where it is not 0, are put right by v_hat = -q - (W - J A^-1 J^T) gamma + R gamma with the
+impulses gamma of an earlier solve: the spring of a contact then has its rest position where it is
+needed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Posed:
         Parameters
         ----------
         sigma_t, sigma_n
-            Dimensionless, > 0.
+            Dimensionless, >= 0; with 0 contacts are rigid.
         gamma
             Impulses (n_contacts, 3), rows (t1, t2, n), N s; by default none. If they are the
             solution again, it has no error of R and of what W has beside J A^-1 J^T.
