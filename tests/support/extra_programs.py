@@ -81,6 +81,10 @@ assert main(["solvers", *files, "--out", "."]) == 0
 assert main(["steps", "--quick", "--out", "."]) == 0
 import benchmarks.fclib, benchmarks.invdyn_peers
 """,
+    "pinocchio": """
+import example_robot_data, pinocchio
+assert pinocchio.rnea and example_robot_data.getModelPath
+""",
     "engines": _BENCHMARKS
     + """
 assert main(["engines", "--quick", "--out", "."]) == 0

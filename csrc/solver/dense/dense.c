@@ -19,18 +19,18 @@ static void carve_graph(void *context, struct sap_arena *arena) {
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_dense *dense = context;
   const struct sap_components *c = &dense->components;
-  int32_t widest = 0, n_contacts = 0, n_rows = 0;
+  int32_t widest = 0, n_contacts = 0;
   for (int32_t t = 0; t < c->n_trees; ++t) {
     if (c->is_dense[t]) {
       widest = c->size[t] > widest ? c->size[t] : widest;
       n_contacts += c->n_contacts[t];
-      n_rows = c->n_rows[t] > n_rows ? c->n_rows[t] : n_rows;
     }
   }
   sap_workspace_carve(&dense->work, arena);
   sap_dense_unknowns_carve(&dense->unknowns, arena, widest, n_contacts > 0);
   sap_condensed_carve(&dense->condensed, arena, widest);
-  dense->row = sap_arena_take(arena, (size_t)n_rows, sizeof *dense->row);
+  /* the same triples may have other rows in the next problem, up to three each */
+  dense->row = sap_arena_take(arena, 3 * (size_t)dense->graph.n_places, sizeof *dense->row);
   dense->records.first =
       sap_arena_take(arena, (size_t)dense->records.capacity, sizeof *dense->records.first);
 }

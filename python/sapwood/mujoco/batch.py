@@ -455,7 +455,7 @@ class Batch(BatchModels):
                 self._keep_errors(ids, failed)
         if failed and self._on_error == "raise":
             worlds = np.array(sorted(failed))
-            raise SimulationError(worlds, failed[int(worlds[0])], n)
+            raise SimulationError.of(worlds, failed[int(worlds[0])], n)
 
     # ---- states ---------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 _MOST = 5  # worlds that a text lists
 
@@ -17,16 +17,19 @@ class SimulationError(RuntimeError):
         The simulations that failed; :meth:`Batch.error` has the text of each.
     """
 
-    def __init__(self, ids: NDArray[np.intp], message: str, n_called: int | None = None) -> None:
-        super().__init__(ids, message, n_called)
-        self.ids = ids
-        self._message, self._n_called = message, n_called
+    def __init__(self, text: object, ids: ArrayLike = ()) -> None:
+        super().__init__(text, ids)
+        self.ids = np.asarray(ids, dtype=np.intp)
 
     def __str__(self) -> str:
-        listed = ", ".join(str(i) for i in self.ids[:_MOST])
-        rest = ", ..." if len(self.ids) > _MOST else ""
-        total = "" if self._n_called is None else f" of {self._n_called}"
-        return (
-            f"a step failed in {len(self.ids)}{total} simulations ({listed}{rest}); "
-            f"simulation {self.ids[0]}: {self._message}"
+        return str(self.args[0])
+
+    @classmethod
+    def of(cls, ids: NDArray[np.intp], reason: str, n_called: int) -> SimulationError:
+        """The error of simulations `ids` of a call with `n_called`; `reason` is of the first."""
+        listed = ", ".join(str(i) for i in ids[:_MOST]) + (", ..." if len(ids) > _MOST else "")
+        return cls(
+            f"a step failed in {len(ids)} of {n_called} simulations ({listed}); "
+            f"simulation {ids[0]}: {reason}",
+            ids,
         )

@@ -387,7 +387,7 @@ class BatchModels(BatchArrays):
             self._keep_errors(chosen, failed)
         if failed and self._on_error == "raise":
             ordered = np.array(sorted(failed))
-            raise SimulationError(ordered, failed[int(ordered[0])], len(worlds))
+            raise SimulationError.of(ordered, failed[int(ordered[0])], len(worlds))
 
     def is_expanded(self, name: str) -> bool:
         """Tell whether :meth:`expand` gave a field a value per world.
