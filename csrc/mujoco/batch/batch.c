@@ -69,7 +69,7 @@ sap_status sap_batch_open_checked(sap_batch **batch, const sap_mujoco *api,
                                   const sap_batch_worker *workers, int32_t n_workers,
                                   sap_error *error) {
   const sap_status status = open_batch(batch, api, workers, n_workers, error);
-  if (status == SAP_OK) {
+  if (*batch) {
     sap_batch_take_options(*batch);
   }
   return status;
@@ -78,7 +78,7 @@ sap_status sap_batch_open_checked(sap_batch **batch, const sap_mujoco *api,
 sap_status sap_batch_open(sap_batch **batch, const sap_mujoco *api, const sap_batch_worker *workers,
                           int32_t n_workers, sap_error *error) {
   sap_status status = open_batch(batch, api, workers, n_workers, error);
-  if (status == SAP_OK) {
+  if (*batch) {
     status = sap_batch_accept_options(*batch, error);
     if (status != SAP_OK) {
       sap_batch_close(*batch);

@@ -81,7 +81,7 @@ static struct sap_dense_run find_run(const struct sap_jacobian *J, const struct 
 
 static struct sap_dense_row make_row(const struct sap_jacobian *J, const struct sap_patch *patch,
                                      int32_t place, int r, int32_t first_scalar) {
-  struct sap_dense_row row = {.patch = patch, .place = place, .r = (int8_t)r, .n_runs = 1};
+  struct sap_dense_row row = {.patch = patch, .place = place, .r = (uint8_t)r, .n_runs = 1};
   if (patch->is_diagonal) {
     row.run[0] = (struct sap_dense_run){&J->entry[r][place], J->scalar[r][place] - first_scalar, 1};
     return row;

@@ -25,7 +25,8 @@ struct sap_dense_run {
 struct sap_dense_row {
   const struct sap_patch *patch;
   int32_t place;
-  int8_t r, is_unknown, n_runs;
+  uint8_t r;
+  int8_t is_unknown, n_runs;
   struct sap_dense_run run[2];
 };
 
