@@ -66,7 +66,7 @@ def _batch(arguments: argparse.Namespace) -> int:
                         arguments.steps,
                         arguments.repeat,
                     )
-                except Exception as error:  # of many kinds, as models provoke them
+                except Exception as error:  # models provoke many kinds
                     print(f"skipped: {path.name} ({error})", file=sys.stderr)
                 else:
                     table.add(row)

@@ -64,7 +64,7 @@ class Plan:
     repeat: int = 5
     """samples"""
     most_iterations: int = 20000
-    """of ADMM and PGS"""
+    """Limit of iterations for ADMM and PGS."""
 
 
 def _ours(problem: ContactProblem, tolerance: float) -> Run:

@@ -33,7 +33,7 @@ class Robot:
     """below the robots of example-robot-data"""
     feet: tuple[str, ...]
     half_size: tuple[float, float]
-    """of the rectangle that the contacts of a foot surround, m"""
+    """Sides of the rectangle that the contacts of a foot surround, m."""
     points: int
     """contacts of a foot"""
 

@@ -5,7 +5,7 @@
 
 enum { WORLDS = 3, STEPS = 4 };
 
-/* what a batch needs, and what it tells */
+/* A batch needs these objects, and reports through them. */
 struct bench {
   struct setting s;
   sap_batch *batch;

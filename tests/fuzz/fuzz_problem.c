@@ -71,7 +71,7 @@ static int all_finite(int64_t n, const double *x) {
 static void check_status(sap_status status, int is_sound, const sap_error *error) {
   HOLDS(status == SAP_OK || status == SAP_INVALID_ARGUMENT || status == SAP_NOT_POSITIVE_DEFINITE);
   HOLDS(status == SAP_OK || (error->argument && error->rule));
-  /* of large J proximal solves find no finite effective mass */
+  /* Proximal solves find no finite effective mass where J is large. */
   const int overflows = status != SAP_OK && strcmp(error->rule, "must give an effective mass") == 0;
   if (status != SAP_OK && is_sound && !overflows) {
     fprintf(stderr, "refused: %s[%lld] = %g: %s\n", error->argument, (long long)error->index,

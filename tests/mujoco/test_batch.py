@@ -287,7 +287,7 @@ def test_forward_is_a_step_without_integration(rng):
     batch.forward(stage=STAGE.mjSTAGE_POS)
     np.testing.assert_array_equal(batch.xpos, xpos)
     batch.step()
-    np.testing.assert_array_equal(batch.xpos, xpos)  # of the state before the step
+    np.testing.assert_array_equal(batch.xpos, xpos)  # as in the state before the step
     batch.step()
     assert not np.array_equal(batch.xpos, xpos)
 

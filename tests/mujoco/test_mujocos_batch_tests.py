@@ -38,7 +38,7 @@ APART = {
     "test_named_contype_and_pre_expanded_type_fields": "expands the layout of constraints",
     "test_warning_counters_and_rollout_stop": "a state that is not finite fails its world",
     "test_caller_models": "exact types of errors",
-    # of rollouts
+    # The next ones are tests of rollouts.
     "test_bad_sizes": "exact texts",
     "test_chunk_size_validation": "exact types of errors",
     "test_data_sizes": "threads have data of their own, of which there is no list",

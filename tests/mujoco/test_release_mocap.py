@@ -159,6 +159,6 @@ def test_the_force_of_a_mocap_body_is_that_of_the_mirror(rng):
         )
         np.testing.assert_allclose(rows.upper, 0.002 * force, rtol=1e-9)
         np.testing.assert_array_equal(rows.lower, -rows.upper)
-    # of a stiffness that was given, or where nothing is released
+    # A given stiffness has no bound, nor has a row where nothing is released.
     for options in ({"constraint": ConstraintMaterial(stiffness=1e5)}, {"release_speed": math.inf}):
         assert np.all(np.isinf(Stepper(model, **options).problem(data).constraints[0].upper[:3]))

@@ -125,7 +125,7 @@ def test_fields_are_checked(workers):
     read_only.flags.writeable = False
     with pytest.raises(TypeError):
         loop.bind(4, ((arrays, read_only, "out"),))
-    # those bound before are still bound
+    # the fields bound before are still bound
     good = good_arguments(workers)
     with pytest.raises(ValueError, match="state has 2 rows, the bound fields have 4"):
         loop.run(**good)

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
-#include "mujoco/engine/guard.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -141,21 +140,8 @@ sap_status sap_batch_bind(sap_batch *batch, const sap_batch_field *fields, int64
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-struct size {
-  const sap_mujoco_world *world;
-  int spec, found;
-};
-
-static void call_state_size(void *context) {
-  struct size *size = context;
-  size->found = size->world->api->mj_stateSize(size->world->model, size->spec);
-}
-
 int sap_batch_state_size(sap_batch *batch, int spec) {
-  sap_mujoco_world *world = batch->workers[0].world;
-  struct size size = {world, spec, -1};
-  return sap_mujoco_call(batch->api, call_state_size, &size, world->end.message) < 0 ? -1
-                                                                                     : size.found;
+  return sap_mujoco_state_size(batch->workers[0].world, spec);
 }
 
 static int is_stopped(const struct sap_batch *batch) {

@@ -3,21 +3,10 @@
 #include <string.h>
 
 #include "mujoco/engine/fields.h"
-#include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
 
 /* indices in world->state_length */
 enum { QPOS, QVEL, ACT, CTRL };
-
-struct size {
-  const sap_mujoco_world *world;
-  int spec, found;
-};
-
-static void call_state_size(void *context) {
-  struct size *size = context;
-  size->found = size->world->api->mj_stateSize(size->world->model, size->spec);
-}
 
 int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world) {
   const int64_t *length = world->state_length;
@@ -31,12 +20,11 @@ int sap_recording_open(struct sap_recording *recording, sap_mujoco_world *world)
                                            [SAP_RECORDED_qfrc_constraint] = length[QVEL],
                                            [SAP_RECORDED_sensordata] = world->nsensordata};
   memcpy(recording->lengths, lengths, sizeof lengths);
-  struct size size = {world, recording->state_spec, 0};
-  if (sap_mujoco_call(world->api, call_state_size, &size, world->end.message) < 0) {
+  recording->n_state = sap_mujoco_state_size(world, recording->state_spec);
+  if (recording->n_state < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     return -1;
   }
-  recording->n_state = size.found;
   recording->n_force = 3 * (int64_t)world->stepper->forest.n_bodies;
   world->recording = recording;
   return 0;

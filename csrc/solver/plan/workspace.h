@@ -20,7 +20,7 @@ enum { SAP_KRYLOV = 5 };
 /* No two workspaces share a cache line. */
 struct sap_workspace {
   _Alignas(SAP_ALIGNMENT) const struct sap_plan *plan;
-  const struct sap_graph *graph; /* of its storage: the plan's or that of the dense islands */
+  const struct sap_graph *graph; /* the plan's, or that of the dense islands */
   struct sap_interrupt_check interrupt_check;
 
   /* ---- constant once an island is bound ---- */

@@ -21,7 +21,7 @@ struct sap_natural {
   const struct sap_row_blocks *blocks;
   sap_friction friction;
   /* by row */
-  double *R, *v_hat, *s; /* of the problem as it is given */
+  double *R, *v_hat, *s; /* the numbers of the given problem */
   double *lower, *upper; /* bounds of the rows of groups; b in `upper` of lagged contacts */
   double *v_c, *u, *F;
   double *magnitude; /* |J| |v|, m/s */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mujoco
@@ -21,6 +21,33 @@ _Array = NDArray[Any]
 _MUJOCO = 3  # status of a world in which MuJoCo raised an error
 
 
+def _view_of(kind: str, words: str) -> Callable[[BatchModels, int | str], NamedView]:
+    """The method that returns the view of one element of a kind."""
+
+    def view(self: BatchModels, key: int | str) -> NamedView:
+        return NamedView(self, kind, key, self._outputs.data)
+
+    view.__name__, view.__qualname__ = kind, f"BatchModels.{kind}"
+    view.__doc__ = f"""Return the view of one {words} in all worlds.
+
+        Parameters
+        ----------
+        key : int or str
+            Its index or name.
+
+        Returns
+        -------
+        NamedView
+            Its attributes of MjData and MjModel, as arrays (nsim, ...).
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+    return view
+
+
 class BatchModels(BatchArrays):
     """The models of a :class:`Batch`, whose constructor sets all attributes."""
 
@@ -28,285 +55,20 @@ class BatchModels(BatchArrays):
 
     # ---- named views ----------------------------------------------------------------------------
 
-    def actuator(self, key: int | str) -> NamedView:
-        """Return the view of one actuator in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "actuator", key, self._outputs.data)
-
-    def body(self, key: int | str) -> NamedView:
-        """Return the view of one body in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "body", key, self._outputs.data)
-
-    def camera(self, key: int | str) -> NamedView:
-        """Return the view of one camera in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "camera", key, self._outputs.data)
-
-    def equality(self, key: int | str) -> NamedView:
-        """Return the view of one equality constraint in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "equality", key, self._outputs.data)
-
-    def geom(self, key: int | str) -> NamedView:
-        """Return the view of one geom in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "geom", key, self._outputs.data)
-
-    def joint(self, key: int | str) -> NamedView:
-        """Return the view of one joint in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "joint", key, self._outputs.data)
-
-    def keyframe(self, key: int | str) -> NamedView:
-        """Return the view of one keyframe in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "keyframe", key, self._outputs.data)
-
-    def light(self, key: int | str) -> NamedView:
-        """Return the view of one light in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "light", key, self._outputs.data)
-
-    def material(self, key: int | str) -> NamedView:
-        """Return the view of one material in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "material", key, self._outputs.data)
-
-    def numeric(self, key: int | str) -> NamedView:
-        """Return the view of one custom number in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "numeric", key, self._outputs.data)
-
-    def pair(self, key: int | str) -> NamedView:
-        """Return the view of one pair of geoms in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "pair", key, self._outputs.data)
-
-    def sensor(self, key: int | str) -> NamedView:
-        """Return the view of one sensor in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "sensor", key, self._outputs.data)
-
-    def site(self, key: int | str) -> NamedView:
-        """Return the view of one site in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "site", key, self._outputs.data)
-
-    def tendon(self, key: int | str) -> NamedView:
-        """Return the view of one tendon in all worlds.
-
-        Parameters
-        ----------
-        key : int or str
-            Its index or name.
-
-        Returns
-        -------
-        NamedView
-            Its attributes of MjData and MjModel, as arrays (nsim, ...).
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
-        return NamedView(self, "tendon", key, self._outputs.data)
+    actuator = _view_of("actuator", "actuator")
+    body = _view_of("body", "body")
+    camera = _view_of("camera", "camera")
+    equality = _view_of("equality", "equality constraint")
+    geom = _view_of("geom", "geom")
+    joint = _view_of("joint", "joint")
+    keyframe = _view_of("keyframe", "keyframe")
+    light = _view_of("light", "light")
+    material = _view_of("material", "material")
+    numeric = _view_of("numeric", "custom number")
+    pair = _view_of("pair", "pair of geoms")
+    sensor = _view_of("sensor", "sensor")
+    site = _view_of("site", "site")
+    tendon = _view_of("tendon", "tendon")
 
     # ---- parameters of worlds -------------------------------------------------------------------
 
