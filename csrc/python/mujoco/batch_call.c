@@ -467,8 +467,24 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                           "contacts",     "chunk",        "signals", "failed",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
-  struct given g = {none, none, none, none, none, none, empty, none, none,
-                    none, none, none, none, none, none, none,  -1,   1};
+  struct given g = {.state = none,
+                    .start = none,
+                    .keys = none,
+                    .overlay = none,
+                    .ids = none,
+                    .control = none,
+                    .records = empty,
+                    .step_records = none,
+                    .taken = none,
+                    .last_records = none,
+                    .body_forces = none,
+                    .status = none,
+                    .memories = none,
+                    .release = none,
+                    .contacts = none,
+                    .failed = none,
+                    .n_worlds = -1,
+                    .chunk = 1};
   struct room room = {0};
   sap_batch_call call = {0};
   PyObject *answer = NULL;
