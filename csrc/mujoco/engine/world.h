@@ -42,8 +42,8 @@ sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
  * memory that MuJoCo allocates again in each step. */
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
 
-/* Returns the length of a state with these bits of mjtState, or -1 with the text of MuJoCo's error in
- * world->end. */
+/* Returns the length of a state with these bits of mjtState, or -1 with the text of MuJoCo's error
+ * in world->end. */
 int sap_mujoco_state_size(sap_mujoco_world *world, int spec);
 
 /* Records why a step cannot be taken. */
