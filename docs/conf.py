@@ -21,6 +21,7 @@ html_title = f"sapwood {version}"
 
 extensions = [
     "docstrings",
+    "drawings",
     "engine_fields",
     "executed",
     "formulas",
