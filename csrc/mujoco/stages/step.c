@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "step/contacts/friction_memory.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/speculative/margins.h"
+#include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/recording.h"
 #include "mujoco/engine/world.h"
@@ -40,88 +40,7 @@ static int check_state(sap_mujoco_world *world) {
   return 1;
 }
 
-/* Records why the stepper took no step. */
-static void explain(sap_mujoco_world *world) {
-  const sap_stepper *stepper = world->stepper;
-  const sap_solution *s = &stepper->solution;
-  if (world->end.status != SAP_OK) {
-    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-  } else if (stepper->gather.fault != SAP_FAULT_NONE) {
-    sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
-  } else {
-    sap_mujoco_fail(world, SAP_STEP_OUTCOME, (int)s->outcome, s->tree);
-  }
-}
-
-/* ---- the lock of the stepper ----------------------------------------------------------------- */
-
-static void enter(const sap_mujoco_world *world) {
-  if (world->hooks.lock) {
-    world->hooks.lock(world->hooks.context);
-  }
-}
-
-static void leave(const sap_mujoco_world *world) {
-  if (world->hooks.unlock) {
-    world->hooks.unlock(world->hooks.context);
-  }
-}
-
-/* ---- the friction memory -------------------------------------------------------------------- */
-
-enum { STATE_PARTS = 4 };
-
-/* Lists the parts of the state that stay unchanged between two steps. */
-static void list_state(const sap_mujoco_world *world, double *time, struct sap_state_part *parts) {
-  *time = SAP_DATA(world, time);
-  parts[0] = (struct sap_state_part){time, 1};
-  parts[1] = (struct sap_state_part){SAP_DATA(world, qpos), world->state_length[0]};
-  parts[2] = (struct sap_state_part){SAP_DATA(world, qvel), world->state_length[1]};
-  parts[3] = (struct sap_state_part){SAP_DATA(world, act), world->state_length[2]};
-}
-
-static void check_memory(const sap_mujoco_world *world) {
-  if (world->memory) {
-    double time;
-    struct sap_state_part parts[STATE_PARTS];
-    list_state(world, &time, parts);
-    sap_friction_memory_check(world->memory, parts, STATE_PARTS);
-  }
-}
-
-static void mark_memory(const sap_mujoco_world *world) {
-  if (world->memory) {
-    double time;
-    struct sap_state_part parts[STATE_PARTS];
-    list_state(world, &time, parts);
-    enter(world);
-    sap_friction_memory_mark(world->memory, parts, STATE_PARTS);
-    leave(world);
-  }
-}
-
 /* ---- a step --------------------------------------------------------------------------------- */
-
-/* Gathers, solves, writes back, and fills the record. */
-static int take_contact_part(sap_mujoco_world *world) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
-  check_memory(world);
-  world->end.error = (sap_error){0};
-  world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
-  if (!world->stepper->took) {
-    explain(world);
-  } else {
-    world->record = sap_stepper_record(world->stepper);
-    world->reads_rows = world->stepper->gather.reads_rows;
-    if (world->recording && !sap_recording_note(world->recording, world)) {
-      world->end.status = SAP_OUT_OF_MEMORY;
-      sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-    }
-  }
-  leave(world);
-  return world->end.failure == SAP_STEP_TAKEN;
-}
 
 /* values of MuJoCo's enums */
 enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4, NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
@@ -299,7 +218,7 @@ static void find_smooth_forces(void *context) {
 /* Runs the contact part and the sensors of accelerations; returns 0 with the failure in the
  * world. */
 static int find_accelerations(sap_mujoco_world *world) {
-  if (!take_contact_part(world)) {
+  if (!sap_mujoco_take_contact_part(world)) {
     return 0;
   }
   if (!world->lean) {
@@ -317,7 +236,7 @@ static void end_step(sap_mujoco_world *world) {
   }
   world->api->mj_Euler(world->model, world->data);
   world->record.time = SAP_DATA(world, time);
-  mark_memory(world);
+  sap_mujoco_mark_memory(world);
 }
 
 static void take_step(void *context) {
@@ -410,46 +329,6 @@ sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_st
   guarded(world, bodies[stage]);
   world->memory = memory;
   return world->end.failure;
-}
-
-static void explain_gather(sap_mujoco_world *world) {
-  world->end.failure = SAP_STEP_TAKEN;
-  if (world->end.status != SAP_OK || world->stepper->gather.fault != SAP_FAULT_NONE) {
-    explain(world);
-  }
-}
-
-typedef sap_status stepper_call(sap_stepper *stepper, const sap_step_arrays *arrays,
-                                sap_error *error);
-
-static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel,
-                                     stepper_call *call) {
-  sap_step_arrays arrays = sap_mujoco_arrays(world);
-  arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
-  enter(world);
-  world->end.error = (sap_error){0};
-  world->end.status = call(world->stepper, &arrays, &world->end.error);
-  explain_gather(world);
-  leave(world);
-  return world->end.failure;
-}
-
-sap_step_failure sap_mujoco_solve(sap_mujoco_world *world) {
-  return call_stepper(world, NULL, sap_stepper_solve);
-}
-
-sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) {
-  return call_stepper(world, qvel, sap_stepper_gather);
-}
-
-int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
-  world->end.status = SAP_OK;
-  const int fits = sap_stepper_write(world->stepper, &arrays, found);
-  explain_gather(world);
-  leave(world);
-  return fits;
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
