@@ -216,6 +216,7 @@
   X(ximat,             NUMS,     (nbody, 9),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(geom_xpos,         NUMS,     (ngeom, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(geom_xmat,         NUMS,     (ngeom, 9),    ALL, BOTH, EACH_STEP, NOTHING) \
+  X(qfrc_bias,         NUMS,     (nv),          ALL, CORE, EACH_STEP, NOTHING) \
   X(qfrc_smooth,       NUMS,     (nv),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(qacc_smooth,       NUMS,     (nv),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(qDeriv,            NUMS,     (nD),          ALL, BOTH, EACH_STEP, NOTHING) \

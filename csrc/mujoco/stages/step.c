@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "step/dynamics/free_rotation.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/speculative/margins.h"
@@ -204,6 +205,22 @@ static void find_forces(const sap_mujoco_world *world) {
   }
 }
 
+/* Finds the forces of a step: those of the engine, with the gyroscopic torque of free rotation by
+ * the midpoint rule. */
+static void find_step_forces(sap_mujoco_world *world) {
+  find_forces(world);
+  const struct sap_free_rotation state = {.qpos = SAP_DATA(world, qpos),
+                                          .qvel = SAP_DATA(world, qvel),
+                                          .M = SAP_DATA(world, M),
+                                          .qfrc_bias = SAP_DATA(world, qfrc_bias),
+                                          .qfrc_smooth = SAP_DATA(world, qfrc_smooth),
+                                          .qacc_smooth = SAP_DATA(world, qacc_smooth)};
+  const sap_stepper *stepper = world->stepper;
+  if (sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state) > 0) {
+    world->fallbacks |= SAP_FALLBACK_EXPLICIT_ROTATION;
+  }
+}
+
 /* Runs all stages before contact. */
 static void find_smooth_forces(void *context) {
   sap_mujoco_world *world = context;
@@ -211,7 +228,7 @@ static void find_smooth_forces(void *context) {
   if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
     sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
   } else if (start_step(world)) {
-    find_forces(world);
+    find_step_forces(world);
   }
 }
 
@@ -268,7 +285,7 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
 }
 
 static void take_second_half(void *context) {
-  find_forces(context);
+  find_step_forces(context);
   end_step(context);
 }
 
@@ -277,7 +294,7 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-static void call_find_forces(void *context) { find_forces(context); }
+static void call_find_forces(void *context) { find_step_forces(context); }
 
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
   guarded(world, call_find_forces);

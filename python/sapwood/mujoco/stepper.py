@@ -57,10 +57,12 @@ class Stepper(LastStep):
 
     **Integrators.** With the integrator Euler, joint damping, also by actuators and of higher
     order, is implicit as in MuJoCo: A = M + dt D with the slopes D of the damping forces at the
-    start of the step. Other velocity-dependent forces are explicit. With ``implicitfast`` and
-    ``implicit`` all smooth forces except gyroscopic ones are implicit: A = M - dt (D + D^T)/2 with
-    MuJoCo's derivative D of drag, muscles, damped tendons and actuators. Without constraints that
-    is MuJoCo's ``implicitfast``, up to gyroscopic forces of free bodies. Forces that couple two
+    start of the step. Other velocity-dependent forces are explicit, except the gyroscopic torque of
+    a single body on a free or ball joint outside equality constraints: it is taken at the midpoint
+    of the step and keeps the rotational energy. With ``implicitfast`` and ``implicit`` all other
+    smooth forces except bias forces are implicit: A = M - dt (D + D^T)/2 with MuJoCo's derivative D
+    of drag, muscles, damped tendons and actuators. Without constraints that is MuJoCo's
+    ``implicitfast``, up to gyroscopic forces of free bodies. Forces that couple two
     trees or two branches of a tree are explicit. If a force that accelerates motion would make A
     indefinite, its tree steps as with Euler. Models with another integrator (``RK4``,
     ``discrete``) step like ``implicitfast``, with a warning.

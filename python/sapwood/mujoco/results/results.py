@@ -31,6 +31,7 @@ STEP_FALLBACKS = {name: 1 << k for k, name in enumerate(FALLBACKS)} | {
     "full_step": 1 << 9,
     "model_contacts": 1 << 10,
     "options": 1 << 11,
+    "explicit_rotation": 1 << 12,
 }
 
 #: Columns of `RunResult.error_control`.
@@ -200,7 +201,8 @@ class RunResult:
         ``inactive_set``: constraints that were left out had to act, and the step was solved again.
         ``full_step``: a step that left out what nobody reads was taken again. ``model_contacts``:
         there was no room to list contacts ahead of time. ``options``: changed options of the model
-        were checked before the step.
+        were checked before the step. ``explicit_rotation``: a body turned so fast that its
+        gyroscopic torque was taken at the start of the step.
         """
         bits = self.records["fallbacks"]
         return {name: int(np.count_nonzero(bits & bit)) for name, bit in STEP_FALLBACKS.items()}
