@@ -99,9 +99,11 @@ class Stepper(LastStep):
     an impact depends on the overlap by chance. With ``speculative`` the margin of each geom covers
     the travel of its surface in a step, and an open contact acts when its gap would close, with the
     dissipation time of a damper that is not there yet, dt/4 at most. Contacts that would not close
-    have no force; ``data.contact`` has them, as a contact sensor sees them, and most are absent
-    from ``contacts`` and ``solution``, since the solver did not need them. Margins and gaps of the
-    model are lower limits. Contacts due to an acceleration other than gravity are found a step
+    have no force, and most are absent from ``contacts`` and ``solution``, since the solver did not
+    need them. After a step, ``data.contact`` and sensors have contacts that overlap or have a
+    force, and those that a gap of the model lists; between :meth:`step1` and :meth:`step2` also
+    those that may close. A touch sensor finds an open contact that presses at the surface of its
+    own body. Margins and gaps of the model are lower limits. Contacts due to an acceleration other than gravity are found a step
     later. Without ``speculative`` a contact within the model's own margin acts with its whole
     dissipation time.
 
