@@ -22,6 +22,7 @@ MODULES = {
     "sapwood.invdyn": "inverse dynamics with rigid contact",
     "sapwood.lcp": "complementarity problems",
     "sapwood.qp": "quadratic programs",
+    "sapwood.fem": "deformable bodies",
     "sapwood.geometry": "pressure fields and contact surfaces",
     "sapwood.problem": "problem files",
     "sapwood.reference": "the same algorithms in plain NumPy",
