@@ -4,7 +4,6 @@
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/memory_state.h"
-include "mujoco/stages/memory_state.h"
 #include "mujoco/stages/open_contacts.h"
 #include "mujoco/stages/recording.h"
 
