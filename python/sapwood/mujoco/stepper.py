@@ -104,8 +104,8 @@ class Stepper(LastStep):
     force, and those that a gap of the model lists; between :meth:`step1` and :meth:`step2` also
     those that may close. A touch sensor finds an open contact that presses at the surface of its
     own body. Margins and gaps of the model are lower limits. Contacts due to an acceleration other
-    than gravity are found a step later. Without ``speculative`` a contact within the model's own margin acts with its whole
-    dissipation time.
+    than gravity are found a step later. Without ``speculative`` a contact within the model's
+    own margin acts with its whole dissipation time.
 
     **Data after a step** are as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
     efc_force and sensors. For an elliptic cone, efc_force has the force (n, t1, t2) of each
