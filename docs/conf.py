@@ -20,6 +20,7 @@ version = release = sapwood.__version__
 html_title = f"sapwood {version}"
 
 extensions = [
+    "code_links",
     "docstrings",
     "drawings",
     "engine_fields",

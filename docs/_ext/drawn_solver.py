@@ -63,7 +63,7 @@ def islands():
         marker = "o" if island[i] == 0 else "s"
         graph.plot(x, y, marker, markersize=17, color=colours[island[i]], zorder=2)
         graph.text(x, y, f"$t_{i + 1}$", color="white", ha="center", va="center", zorder=4)
-        graph.text(x + 0.27, y + 0.05, names[i], fontsize=8)
+        graph.text(x + 0.27, y - 0.25 if i == 0 else y + 0.05, names[i], fontsize=8)
     graph.set(xlim=(-0.4, 5.0), ylim=(-0.7, 2.7), title="trees, patches, two islands")
     graph.axis("off")
     for row, (a, b, _) in enumerate(PATCHES):
