@@ -335,6 +335,9 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem, const sa
   sum.tree = -1;
   sum.natural_residual = sap_natural_residual(&p.natural);
   sum.cost = find_cost(&p);
+  if (!isfinite(sum.cost)) {
+    sum.outcome = SAP_NON_FINITE; /* squares of velocities exceed the range of a double */
+  }
   write_results(&p, &sum);
   mark_islands(&sum);
   sum.velocity_error_bound = sap_natural_bound(&p.natural, p.gamma, p.center, p.v, p.error);
