@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks import (
     ablation_questions,
+    accuracy_questions,
     batch_questions,
     complementarity_questions,
     derivative_questions,
@@ -59,6 +60,7 @@ def add(commands: Any) -> None:
     pile_questions.add(commands)
     pinocchio_questions.add(commands)
     ablation_questions.add(commands)
+    accuracy_questions.add(commands)
     invdyn_questions.add(commands)
     engine_questions.add(commands)
     environment_questions.add(commands)

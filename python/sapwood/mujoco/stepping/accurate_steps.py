@@ -152,25 +152,22 @@ class AccurateSteps:
         units = 1 << self._halvings
         at, refused, unmet, largest, smallest, told = 0, 0, 0, 0.0, units, False
         taken: list[NDArray[np.void]] = []
-        whole: NDArray[np.float64] | None = None  # qpos after the present part as a whole, if known
         while at < units:
             size = units >> self._level
             while at % size != 0:  # a part begins at a multiple of its length
                 self._level, size = self._level + 1, size // 2
             parts = np.empty(2, dtype=record.dtype)
             start = self._state(data)
-            error, half, notable, failure = self._try(data, whole, parts, signals)
+            error, notable, failure = self._try(data, start, parts, signals)
             if failure is not None and not isinstance(failure, StepError):
                 return told, failure
             if error > self._accuracy and self._level + 1 < self._halvings:
                 self._restore(data, start)
                 refused += 1
                 self._level += 1
-                whole = half
                 continue
             if failure is not None:
                 return told, failure
-            whole = None
             taken.append(parts)
             self.last = self._at(self._level + 1)
             told |= notable
@@ -188,41 +185,30 @@ class AccurateSteps:
     def _try(
         self,
         data: mujoco.MjData,
-        whole: NDArray[np.float64] | None,
+        start: NDArray[np.float64],
         parts: NDArray[np.void],
         signals: bool,
-    ) -> tuple[float, NDArray[np.float64] | None, bool, BaseException | None]:
+    ) -> tuple[float, bool, BaseException | None]:
         """Take a part as a whole and in halves, whose result stays in the data.
 
         Returns
         -------
         error : float
             The estimated error over the scale of positions; infinite where a step failed.
-        half : ndarray (nq,) or None
-            Positions after the first half.
         notable : bool
             Whether a user should be told of the halves.
         failure : BaseException or None
-            The exception that ended a half.
+            The exception that ended a half, or no step.
         """
-        if whole is None:
-            start = self._state(data)
-            spare = np.empty(1, dtype=parts.dtype)
-            _, _, failure = self._at(self._level)[0].run(data, 1, spare, signals=signals)
-            whole = data.qpos.copy() if failure is None else None
-            self._restore(data, start)
-            if failure is not None and not isinstance(failure, StepError):
-                return math.inf, None, False, failure
+        whole, _, failure = self._at(self._level)[0].run(data, 1, parts[:1], signals=signals)
+        if failure is not None and not isinstance(failure, StepError):
+            return math.inf, False, failure
+        position = data.qpos.copy()
+        self._restore(data, start)
         fine = self._at(self._level + 1)[0]
-        half, notable = None, 0
-        for k in range(2):
-            _, told, failure = fine.run(data, 1, parts[k : k + 1], signals=signals)
-            if failure is not None:
-                return math.inf, half, False, failure
-            notable += told
-            half = data.qpos.copy() if k == 0 else half
-        error = math.inf if whole is None else self._distance(whole, data)
-        return error, half, notable > 0, None
+        halves, notable, failure = fine.run(data, 2, parts, signals=signals)
+        error = self._distance(position, data) if whole + halves == 3 else math.inf
+        return error, notable > 0, failure
 
 
 def _summarize(record: NDArray[np.void], parts: NDArray[np.void]) -> None:
