@@ -60,9 +60,11 @@ SCENES: dict[str, tuple[str, Sequence[float]]] = {
     "gripper that closes": (
         (
             f'{_HEAD}<body pos="-0.09 0 0">'
-            f'<joint name="left" type="slide" axis="1 0 0" damping="2"/>{_FINGER}</body><body pos="0.09 0 0"><joint name="right" type="slide" axis="-1 0 0" '
-            f'damping="2"/>{_FINGER}</body><body pos="0.01 0 0"><freejoint/>'
-            '<geom type="sphere" size="0.04" mass="0.1"/></body></worldbody><actuator>'
+            f'<joint name="left" type="slide" axis="1 0 0" damping="2"/>{_FINGER}</body>'
+            '<body pos="0.09 0 0">'
+            f'<joint name="right" type="slide" axis="-1 0 0" damping="2"/>{_FINGER}</body>'
+            '<body pos="0.01 0 0"><freejoint/><geom type="sphere" size="0.04" mass="0.1"/></body>'
+            "</worldbody><actuator>"
             '<general joint="left" biastype="affine" biasprm="5"/>'
             '<general joint="right" biastype="affine" biasprm="5"/></actuator></mujoco>'
         ),
