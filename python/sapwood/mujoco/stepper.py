@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -16,9 +15,8 @@ from sapwood.base.checks import integer
 from sapwood.base.hints import explained
 from sapwood.constraints.materials import ConstraintMaterial
 from sapwood.laws.materials import ContactMaterial
+from sapwood.mujoco.followed_steps import FollowedSteps
 from sapwood.mujoco.following.following import Following
-from sapwood.mujoco.last_step import LastStep
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -32,14 +30,13 @@ from sapwood.mujoco.stepping.accurate_steps import AccurateSteps
 from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
-from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import Scheme
 
 check_version(mujoco.__version__)
 
 
-class Stepper(LastStep):
+class Stepper(FollowedSteps):
     """Steps of one model by the contact solver of this package, in the place of ``mj_step``.
 
     MuJoCo computes kinematics, collisions, smooth forces and sensors; the stepper computes contact
@@ -172,34 +169,6 @@ class Stepper(LastStep):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
-
-    def follow(self) -> None:
-        """Follow changes of the model; steps do so by themselves.
-
-        Raises
-        ------
-        NotSupported, ValueError
-            If a change is not possible; the message names it.
-        """
-        if not self._following.is_behind():
-            return
-        with self._behind:
-            try:
-                self._take_over(self._following.read())
-            except BaseException:
-                self._prepared.clear()
-                raise
-            self._following.accept()
-
-    def _take_over(self, parameters: StepParameters) -> None:
-        """Step by parameters that may be other ones."""
-        if parameters is not self._parameters and not self._steps.take_over(parameters):
-            steps = steps_of(parameters)
-            # results of the last step stay until the next one
-            self._left = self._of_last_step()
-            self._prepared.clear()
-            self._earlier, self._steps = self._counts(), steps
-        self._parameters = parameters
 
     # ---- the step -------------------------------------------------------------------------------
 
@@ -437,92 +406,6 @@ class Stepper(LastStep):
                     # a run within the callback is not the last one
                     self._last_run = result
         return result
-
-    def step1(self, data: mujoco.MjData) -> None:
-        """First half of a step, up to the velocity-dependent quantities, as ``mj_step1``.
-
-        Controls and applied forces may then be set from its results, before :meth:`step2`.
-
-        Parameters
-        ----------
-        data : mujoco.MjData
-            State of the model.
-
-        Raises
-        ------
-        StepError, NotSupported, ValueError
-            The same as for :meth:`step`.
-        """
-        self._bind(data)
-        self._parameters.check_options()
-        self._steps.start(data)
-
-    def step2(self, data: mujoco.MjData) -> None:
-        """Second half of a step: forces, contact, sensors and integration, as ``mj_step2``.
-
-        Parameters
-        ----------
-        data : mujoco.MjData
-            Data after :meth:`step1`, with controls and applied forces; advanced in place.
-
-        Raises
-        ------
-        StepError
-            The same as for :meth:`step`.
-
-        Warns
-        -----
-        RuntimeWarning
-            The same as for :meth:`step`.
-        """
-        self._bind(data)
-        time = data.time
-        try:
-            notable = self._steps.finish(data)
-        finally:
-            self._forget()
-        if notable:
-            self._tell_of_last_step(time)
-
-    def _tell_of_last_step(self, start: float) -> None:
-        overlap = self._steps.overlap()
-        self._notices.of_last_step(self._counts(), self.solution, overlap, start)
-
-    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
-        """The contact problem of a state, for study; neither ``data`` nor any result changes.
-
-        Parameters
-        ----------
-        data : mujoco.MjData
-            State and controls of the model.
-        as_solved : bool
-            Whether the problem is the last solve of the step: without contacts and limits that are
-            far from closing, and with its start as ``v_guess``. :func:`sapwood.solve` with the
-            settings of the stepper then gives the velocity of the step. By default all listed
-            constraints are in.
-
-        Returns
-        -------
-        ContactProblem
-            The problem, with copies of all arrays and the velocity before the step as ``v_guess``;
-            the stiffness of a rigid pair is the largest finite number.
-
-        Raises
-        ------
-        StepError, NotSupported, ValueError
-            The same as for :meth:`step`; ValueError for ``as_solved`` with lagged friction, whose
-            bounds are from the last step.
-        """
-        self._bind(data)
-        self._parameters.check_options()
-        return self._steps.problem(data, as_solved)
-
-    def _bind(self, data: mujoco.MjData) -> None:
-        """Follow changes of the model, and refuse data of another one."""
-        self.follow()
-        if data is None or self._checked() is not data:
-            check_data(self.model, data)
-            self._checked = weakref.ref(data)
 
     # ---- results --------------------------------------------------------------------------------
 
