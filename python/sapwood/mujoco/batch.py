@@ -15,7 +15,7 @@ from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained
 from sapwood.base.processors import usable_processors
-from sapwood.mujoco.batches.contacts import ContactLists, ContactReader
+from sapwood.mujoco.batches.contacts import ContactLists
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.batches.fields import STATE_FIELDS, WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
@@ -26,6 +26,7 @@ from sapwood.mujoco.batches.queries import Places, broadcast, cast_rays, jacobia
 from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.faults import Failure
 from sapwood.mujoco.stepper import Stepper
@@ -527,7 +528,7 @@ class Batch(BatchModels):
 
         Contacts of world i are the records ``offsets[i]`` to ``offsets[i + 1] - 1``, with the
         fields of :attr:`StepContacts.records`. They are kept from the first use of this property,
-        :meth:`contacts_of` or :meth:`touching` on; until the next call there are none.
+        :meth:`contacts_of` or :meth:`contact_reader` on; until the next call there are none.
         """
         return self._contact_lists().gathered()
 
@@ -552,7 +553,7 @@ class Batch(BatchModels):
         log = self._contact_lists().logs[self._world(sim)]
         return StepContacts(log.array(), self._stepper.parameters.geom_names)
 
-    def touching(
+    def contact_reader(
         self, geoms: Sequence[str | int], others: Sequence[str | int] | None = None
     ) -> ContactReader:
         """Prepare a reader of the contact forces on geoms; a geom touches by force alone.
@@ -574,9 +575,10 @@ class Batch(BatchModels):
         TypeError, ValueError
             If there is no such geom; the text names it.
         """
-        self._contact_lists()
-        names = self._stepper.parameters.geom_names
-        return ContactReader(self, names, geoms, others)
+        logs, names = self._contact_lists().logs, self._stepper.parameters.geom_names
+        return ContactReader(
+            lambda: logs, names, geoms, others, self._n, lambda: self._outputs.part_of_state("time")
+        )
 
     # ---- queries --------------------------------------------------------------------------------
 

@@ -99,9 +99,9 @@ class Stepper(LastStep):
     need them. After a step, ``data.contact`` and sensors have contacts that overlap or have a
     force, and those that a gap of the model lists; between :meth:`step1` and :meth:`step2` also
     those that may close. A touch sensor finds an open contact that presses at the surface of its
-    own body. Margins and gaps of the model are lower limits. Contacts due to an acceleration other than gravity are found a step
-    later. Without ``speculative`` a contact within the model's own margin acts with its whole
-    dissipation time.
+    own body. Margins and gaps of the model are lower limits. Contacts due to an acceleration other
+    than gravity are found a step later. Without ``speculative`` a contact within the model's own
+    margin acts with its whole dissipation time.
 
     **Data after a step** are as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
     efc_force and sensors. For an elliptic cone, efc_force has the force (n, t1, t2) of each
@@ -308,9 +308,9 @@ class Stepper(LastStep):
         Warns
         -----
         RuntimeWarning
-            The first time that the solver stalls at round-off, meets its iteration limit, or finds
-            no forces that obey Coulomb's law; every time is counted. The first time that a step
-            ends with a rigid contact deeper than a tenth of its narrower geom, too.
+            The first time in a process that the solver stalls at round-off, meets its iteration
+            limit, or finds no forces that obey Coulomb's law; every time is counted. The first time
+            that a step ends with a rigid contact deeper than a tenth of its narrower geom, too.
         """
         if surplus is not None:
             raise TypeError("write stepper.step(data): a stepper has its model")
