@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 # two workers on two cores: threads of BLAS that wait for each other take ten times as long. Before
@@ -51,6 +52,14 @@ def rng() -> np.random.Generator:
     seed = int(SEED) if SEED else int(np.random.SeedSequence().entropy % 2**32)
     print(f"SAPWOOD_SEED={seed}")  # noqa: T201
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(autouse=True)
+def no_warning_was_given() -> None:
+    """Forget the warnings of steppers, which each process gives once."""
+    notices = sys.modules.get("sapwood.mujoco.results.notices")
+    if notices is not None:
+        notices.TOLD.clear()
 
 
 @pytest.fixture(scope="session")

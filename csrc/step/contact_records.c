@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "step/contact_forces.h"
 #include "step/stepper_object.h"
 
 /* Returns the record of a contact with its place and its geoms. */
@@ -56,6 +57,19 @@ void sap_stepper_contacts(const sap_stepper *stepper, sap_contact_record *record
   }
   if (stepper->solved) {
     add_torques(gather, records);
+  }
+}
+
+void sap_stepper_add_contact_forces(const sap_stepper *stepper,
+                                    const struct sap_contact_forces *forces) {
+  const struct sap_gather *gather = &stepper->gather;
+  const int32_t n = stepper->solved ? gather->problem.n_contacts : 0;
+  for (int32_t c = 0; c < n; ++c) {
+    if (sap_contact_forces_reads(forces, gather->contacts[c].geom)) {
+      sap_contact_record contact = where_it_lies(gather, c);
+      add_solution(gather, c, &contact);
+      sap_contact_forces_add(forces, &contact);
+    }
   }
 }
 

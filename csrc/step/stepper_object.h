@@ -24,6 +24,7 @@ struct sap_stepper {
   sap_solution solution;              /* points into `gather` */
   double solve_seconds;
   double overlap;    /* largest overlap, as in sap_step_record */
+  double end_time;   /* time of the data after the last solved step of an engine, s */
   int solved;        /* 1 if the last step found a solution */
   int took;          /* 1 if the last step wrote its outputs */
   int32_t fallbacks; /* bits as in sap_step_record, without those of the last solve */

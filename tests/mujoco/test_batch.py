@@ -58,7 +58,7 @@ def test_worlds_are_steps_of_their_own(cone, nthread, rng):
     scatter(model, batch, rng)
     names = ("xpos", "sensordata", "qacc", "ncon", "actuator_force", "cvel")
     arrays = {name: batch.bind(name) for name in names}
-    force, records = batch.bind("contact_force"), batch.records
+    force, records = batch.bind("body_forces"), batch.records
     status, bound = batch.bind("solver_status"), batch.bind("coulomb_error")
     data = worlds_of(batch)
     for call in range(25):
@@ -81,11 +81,11 @@ def test_worlds_are_steps_of_their_own(cone, nthread, rng):
     assert np.abs(force).max() > 0.0
 
 
-def test_contact_forces_are_those_of_a_run(rng):
+def test_body_forcess_are_those_of_a_run(rng):
     model = scenes.clutter(5, seed=1).compile()
     batch = Batch(model, 3, 2)
     scatter(model, batch, rng)
-    data, force = worlds_of(batch), batch.bind("contact_force")
+    data, force = worlds_of(batch), batch.bind("body_forces")
     stepper = Stepper(model)
     for _ in range(40):
         batch.step(nstep=2)
@@ -101,7 +101,7 @@ def test_contacts_and_readers(nthread, rng):
     batch, stepper = Batch(model, 3, nthread), Stepper(model)
     scatter(model, batch, rng)
     geoms = [model.ngeom - 1, model.ngeom - 2]
-    reader, near = batch.touching(geoms), batch.touching(geoms, [model.ngeom - 2])
+    reader, near = batch.contact_reader(geoms), batch.contact_reader(geoms, [model.ngeom - 2])
     offsets, contacts = batch.contacts
     assert len(contacts) == 0 == offsets[-1]
     data, touched = worlds_of(batch), 0
@@ -126,18 +126,18 @@ def test_contacts_and_readers(nthread, rng):
     assert not reader.acting[1].any()
     assert (reader.air_time[reader.acting] == 0.0).all()
     with pytest.raises(ValueError, match="no geom of this name"):
-        batch.touching(["nope"])
+        batch.contact_reader(["nope"])
     with pytest.raises(TypeError, match="sequences of names"):
-        batch.touching("nope")
+        batch.contact_reader("nope")
     with pytest.raises(ValueError, match="different ones"):
-        batch.touching([1, 1])
+        batch.contact_reader([1, 1])
 
 
 def test_air_time_counts_from_the_last_touch():
     model = scenes.sphere_on_floor(1.0).compile()
     batch = Batch(model, 2)
     batch.qpos[1, 2] += 1.0
-    reader = batch.touching([model.ngeom - 1])
+    reader = batch.contact_reader([model.ngeom - 1])
     for _ in range(10):
         batch.step()
         reader.read()
@@ -179,7 +179,7 @@ def test_what_is_bound_changes_no_bits(rng):
     bare, full = Batch(model, 3, 1), Batch(model, 3, 1)
     scatter(model, bare, rng)
     full.set_state(bare.state)
-    full.bind("sensordata"), full.bind("contact_force"), full.observe(("qpos", "xpos"), np.float32)
+    full.bind("sensordata"), full.bind("body_forces"), full.observe(("qpos", "xpos"), np.float32)
     for _ in range(20):
         bare.step(nstep=3)
         full.step(nstep=3, stage=STAGE.mjSTAGE_VEL)

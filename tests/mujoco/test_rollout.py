@@ -232,6 +232,17 @@ def test_outputs_of_readonly_memory_are_refused():
         rollout(model, start, state=state)
 
 
+def test_a_rollout_closes_at_the_end_of_a_block(rng):
+    model = mixed()
+    initial = worlds_of(model, 3, rng)
+    with Rollout(model, nthread=2) as pool:
+        result = pool.rollout(initial, nstep=5)
+    np.testing.assert_array_equal(result.state, rollout(model, initial, nstep=5).state)
+    with pytest.raises(RuntimeError, match="this Rollout is closed"):
+        pool.rollout(initial, nstep=5)
+    pool.close()
+
+
 # ---- failures -----------------------------------------------------------------------------------
 
 

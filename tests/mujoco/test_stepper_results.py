@@ -92,6 +92,23 @@ def test_warning_points_at_the_line_that_steps(take):
     assert (record[0].filename, record[0].lineno) == (__file__, first + len(lines) - 1)
 
 
+def take_each(step, steppers, model):
+    for stepper in steppers:
+        step(stepper, mujoco.MjData(model))
+
+
+def test_a_warning_passes_over_packages_of_environments():
+    """And a process is told once, whatever the number of environments."""
+    model = scenes.sphere_on_floor(-0.001).compile()
+    settings = sapwood.SapSettings(max_iterations=0)
+    package = {"__name__": "gymnasium.envs.mujoco.mujoco_env"}
+    exec("def step(stepper, data): stepper.step(data)", package)
+    steppers = [Stepper(model, settings=settings, friction="convex") for _ in range(3)]
+    with pytest.warns(RuntimeWarning, match="ended in iteration_limit") as record:
+        take_each(package["step"], steppers, model)
+    assert [warning.filename for warning in record] == [__file__]
+
+
 def take_often(take, stepper, data):
     for _ in range(30):
         take(stepper, data)

@@ -75,3 +75,25 @@ PyObject *sapwood_stepper_contacts(PyObject *object, PyObject *Py_UNUSED(unused)
   } while (n != room);
   return (PyObject *)contacts;
 }
+
+const char sapwood_stepper_body_forces_doc[] =
+    "body_forces($self)\n--\n\n"
+    "Sum of the contact forces of the last step on each body (n_bodies, 3), N, in the world.";
+
+PyObject *sapwood_stepper_body_forces(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  sapwood_stepper *self = (sapwood_stepper *)object;
+  if (sapwood_stepper_be_ready(self) < 0) {
+    return NULL;
+  }
+  const npy_intp shape[2] = {sap_stepper_forest(self->core)->n_bodies, 3};
+  PyArrayObject *forces = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  if (forces == NULL) {
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  sap_stepper_body_forces(self->core, PyArray_DATA(forces));
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  return (PyObject *)forces;
+}

@@ -8,6 +8,10 @@
 extern const char sapwood_stepper_contacts_doc[];
 PyObject *sapwood_stepper_contacts(PyObject *self, PyObject *unused);
 
+/* The method of ModelStepper. */
+extern const char sapwood_stepper_body_forces_doc[];
+PyObject *sapwood_stepper_body_forces(PyObject *self, PyObject *unused);
+
 /* Returns an array (n) for the caller to fill, or NULL with an exception. */
 PyArrayObject *sapwood_new_contacts(const sapwood_state *state, npy_intp n);
 

@@ -15,6 +15,7 @@
 #include "python/signals.h"
 #include "python/solver/py_settings.h"
 #include "python/state.h"
+#include "python/mujoco/contact_reader.h"
 #include "python/mujoco/byte_watch.h"
 #include "python/stepper/constants.h"
 #include "python/stepper/contacts.h"
@@ -241,6 +242,7 @@ static PyMethodDef methods[] = {
     {"fault", stepper_fault, METH_NOARGS, fault_doc},
     {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
     {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
+    {"body_forces", sapwood_stepper_body_forces, METH_NOARGS, sapwood_stepper_body_forces_doc},
     {"groups", sapwood_stepper_groups, METH_NOARGS, sapwood_stepper_groups_doc},
     {"patches", sapwood_stepper_patches, METH_NOARGS, sapwood_stepper_patches_doc},
     {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
@@ -304,8 +306,9 @@ int sapwood_add_stepper(PyObject *module) {
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_engine(module) < 0 ||
       sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
-      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
-      sapwood_add_world_batch(module) < 0 || add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      sapwood_add_contact_reader(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
+      sapwood_add_prepared_step(module) < 0 || sapwood_add_world_batch(module) < 0 ||
+      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
       add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }

@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable
+from types import FrameType
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -186,8 +187,11 @@ def explained(*also: Callable[..., object], order: str = "") -> Callable[[_T], _
     return decorate
 
 
+_BETWEEN = ("sapwood", "gymnasium", "gymnasium_robotics", "dm_control", "dm_env")
+
+
 def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn, and point at the line outside of this package that led here.
+    """Warn, and point at the user's line that led here, outside of this package and environments.
 
     Parameters
     ----------
@@ -197,6 +201,10 @@ def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
         Its category.
     """
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("sapwood."):
+    while frame.f_back is not None and _package_of(frame) in _BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

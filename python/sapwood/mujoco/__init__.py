@@ -27,6 +27,7 @@ from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.reading.support import NotSupported
+from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.drawing import add_patches
 from sapwood.mujoco.results.patches import StepPatch
@@ -44,6 +45,7 @@ __all__ = [
     "Batch",
     "ConstraintMaterial",
     "ContactMaterial",
+    "ContactReader",
     "DifferentiableModel",
     "NotSupported",
     "Patch",

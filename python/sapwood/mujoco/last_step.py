@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.groups import step_constraints
 from sapwood.mujoco.results.patches import StepPatch, step_patches
@@ -78,6 +81,53 @@ class LastStep:
             steps, parameters = self._of_last_step()
             self._contacts = StepContacts(steps.contacts(), parameters.geom_names)
         return self._contacts
+
+    @property
+    def body_forces(self) -> _Float:
+        """Sum of the contact forces of the last step on each body (nbody, 3), N, in the world."""
+        return self._of_last_step()[0].body_forces()
+
+    def contact_reader(
+        self, geoms: Sequence[str | int], others: Sequence[str | int] | None = None
+    ) -> ContactReader:
+        """Prepare a reader of the contact forces on geoms; a geom touches by force alone.
+
+        Parameters
+        ----------
+        geoms : sequence of str or int
+            Names or indices of geoms, such as feet.
+        others : sequence of str or int, optional
+            Geoms that they touch, such as the floor; None is all.
+
+        Returns
+        -------
+        ContactReader
+            Its ``read()`` sets ``acting`` (n,), ``force`` (n, 3) and ``air_time`` (n,) by the last
+            step, of any data. A call takes less than a microsecond.
+
+        Raises
+        ------
+        NotSupported
+            For schemes other than the default.
+        TypeError, ValueError
+            If there is no such geom; the text names it.
+
+        Examples
+        --------
+        >>> import mujoco, sapwood.mujoco
+        >>> model = sapwood.studies.scenes.sphere_on_floor(-1e-4).compile()
+        >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
+        >>> touch = stepper.contact_reader([1])
+        >>> result = stepper.run(data, 100)
+        >>> touch.read().acting.tolist()
+        [True]
+        """
+        return ContactReader(
+            lambda: self._of_last_step()[0].contact_source(),
+            self._parameters.geom_names,
+            geoms,
+            others,
+        )
 
     @property
     def patches(self) -> tuple[StepPatch, ...]:

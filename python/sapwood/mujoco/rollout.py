@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import mujoco
 import numpy as np
@@ -26,6 +27,8 @@ _Float = NDArray[np.float64]
 
 class Rollout:
     """Rolls out worlds of one model; keeps the memory of its threads from call to call.
+
+    As a context manager it releases that memory at the end of the block, by :meth:`close`.
 
     Parameters
     ----------
@@ -58,7 +61,7 @@ class Rollout:
         self._engine = engine()
         self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
         self._workers = Workers(self._parameters, self._engine)
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
         free_in_children(self, Rollout._free)
 
     def _free(self) -> None:
@@ -73,6 +76,23 @@ class Rollout:
         if self._stepper.parameters is not self._parameters:
             self._parameters = self._stepper.parameters
             self._workers = Workers(self._parameters, self._engine)
+
+    def close(self) -> None:
+        """Release the threads and their memory; later calls raise RuntimeError."""
+        with self._lock:
+            self._workers.forget()
+            self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
     @property
     def nthread(self) -> int:
@@ -124,6 +144,8 @@ class Rollout:
         chunk_size = integer(chunk_size, "chunk_size", 1)
         n_threads = max(1, min(self._nthread, -(-n_worlds // chunk_size)))
         with self._lock:
+            if self._closed:
+                raise RuntimeError("this Rollout is closed: make a new one")
             self._follow()
             self._parameters.check_options()
             # the start of a world in all that its initial state does not give

@@ -194,9 +194,9 @@ class Stepper(FollowedSteps):
         Warns
         -----
         RuntimeWarning
-            The first time that the solver stalls at round-off, meets its iteration limit, or finds
-            no forces that obey Coulomb's law; every time is counted. The first time that a step
-            ends with a rigid contact deeper than a tenth of its narrower geom, too.
+            The first time in a process that the solver stalls at round-off, meets its iteration
+            limit, or finds no forces that obey Coulomb's law; every time is counted. The first time
+            that a step ends with a rigid contact deeper than a tenth of its narrower geom, too.
         """
         if surplus is not None:
             raise TypeError("write stepper.step(data): a stepper has its model")

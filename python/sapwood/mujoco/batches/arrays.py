@@ -102,7 +102,7 @@ class BatchArrays:
         Parameters
         ----------
         name : str
-            Name of a field of MjData, outside of the arena; or "contact_force", the sum of the
+            Name of a field of MjData, outside of the arena; or "body_forces", the sum of the
             contact forces on each body (nbody, 3) in N; or "momentum_error", "coulomb_error" or
             "solver_status" of the last substep.
         dtype : dtype, optional

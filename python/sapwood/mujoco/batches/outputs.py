@@ -125,7 +125,7 @@ class Outputs:
         key = (name, "" if kind is None else kind.str)
         if key in self._bound:
             return self._bound[key], False
-        if name == "contact_force" and kind is None:
+        if name == "body_forces" and kind is None:
             self.body_forces = aligned((self._n, self._model.nbody, 3), np.float64)
             self._bound[key] = read_only(self.body_forces)
             return self._bound[key], False

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.mujoco.batches.contacts import ContactLists, ContactReader
+from sapwood.mujoco.batches.contacts import ContactLists
 from sapwood.mujoco.batches.fields import WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
 from sapwood.mujoco.batches.models import BatchModels
 from sapwood.mujoco.batches.parameters import Reader
+from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 
 _Float = NDArray[np.float64]
@@ -210,7 +211,7 @@ class BatchQueries(BatchModels):
 
         Contacts of world i are the records ``offsets[i]`` to ``offsets[i + 1] - 1``, with the
         fields of :attr:`StepContacts.records`. They are kept from the first use of this property,
-        :meth:`contacts_of` or :meth:`touching` on; until the next call there are none.
+        :meth:`contacts_of` or :meth:`contact_reader` on; until the next call there are none.
         """
         return self._contact_lists().gathered()
 
@@ -235,7 +236,7 @@ class BatchQueries(BatchModels):
         log = self._contact_lists().logs[self._world(sim)]
         return StepContacts(log.array(), self._stepper.parameters.geom_names)
 
-    def touching(
+    def contact_reader(
         self, geoms: Sequence[str | int], others: Sequence[str | int] | None = None
     ) -> ContactReader:
         """Prepare a reader of the contact forces on geoms; a geom touches by force alone.
@@ -257,9 +258,10 @@ class BatchQueries(BatchModels):
         TypeError, ValueError
             If there is no such geom; the text names it.
         """
-        self._contact_lists()
-        names = self._stepper.parameters.geom_names
-        return ContactReader(self, names, geoms, others)
+        logs, names = self._contact_lists().logs, self._stepper.parameters.geom_names
+        return ContactReader(
+            lambda: logs, names, geoms, others, self._n, lambda: self._outputs.part_of_state("time")
+        )
 
     # ---- queries --------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Warnings of a stepper, each given once."""
+"""Warnings of steppers, each kind given once in a process."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from sapwood.base.hints import warn_caller
 from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, Counts
 from sapwood.solution import Solution, Status
 
+TOLD: set[str] = set()
+"""Kinds of warnings that this process has given; an environment makes many steppers."""
+
 
 def _error_of(status: Status) -> str:
     """The error that a solve of this status left above the tolerance."""
@@ -18,20 +21,19 @@ def _error_of(status: Status) -> str:
 
 
 class Notices:
-    """Warns the first time that a solve ends in a status, other than at its tolerance.
+    """Warns the first time in a process that a solve ends in a status, other than at its tolerance.
 
     Parameters
     ----------
     tolerance : float
         Relative tolerance of the solver, for the message.
     counts : tuple of int
-        Steps by status so far; statuses that occurred are not reported again.
+        Steps by status so far, which are not reported.
     """
 
     def __init__(self, tolerance: float, counts: Counts) -> None:
         self._tolerance = tolerance
-        self._told = {status for status in UNCONVERGED if counts[status]}
-        self._told_of_overlap = False
+        self._earlier = counts
 
     def of_last_step(
         self,
@@ -54,7 +56,7 @@ class Notices:
             Time at the start of the step, s.
         """
         for status in UNCONVERGED:
-            if counts[status] and status not in self._told:
+            if counts[status] > self._earlier[status] and status.name not in TOLD:
                 reached = math.nan if solution is None else getattr(solution, _error_of(status))
                 self._tell(status, time, reached)
         if overlap > DEEP_OVERLAP:
@@ -73,7 +75,7 @@ class Notices:
         starts = np.concatenate([[start], records["time"]])
         for status in UNCONVERGED:
             found = np.flatnonzero(records["status"] == status)
-            if found.size and status not in self._told:
+            if found.size and status.name not in TOLD:
                 i = int(found[0])
                 self._tell(status, float(starts[i]), float(records[_error_of(status)][i]))
         deep = np.flatnonzero(records["overlap"] > DEEP_OVERLAP)
@@ -82,9 +84,9 @@ class Notices:
             self._tell_of_overlap(float(starts[i]), float(records["overlap"][i]))
 
     def _tell_of_overlap(self, time: float, overlap: float) -> None:
-        if self._told_of_overlap:
+        if "overlap" in TOLD:
             return
-        self._told_of_overlap = True
+        TOLD.add("overlap")
         warn_caller(
             f"step at time {time:.6g} s: ended with a rigid contact whose overlap is {overlap:.2g} "
             f"of the width of its narrower geom, more than {DEEP_OVERLAP:g}: it started deep, or "
@@ -94,7 +96,7 @@ class Notices:
         )
 
     def _tell(self, status: Status, time: float, reached: float) -> None:
-        self._told.add(status)
+        TOLD.add(status.name)
         name = _error_of(status).replace("_", " ")
         warn_caller(
             f"step at time {time:.6g} s: the contact solver ended in {status} at a {name} of "

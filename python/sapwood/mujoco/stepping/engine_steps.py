@@ -143,6 +143,14 @@ class EngineSteps:
         """The contacts of the last step."""
         return self._core.contacts()
 
+    def body_forces(self) -> NDArray[np.float64]:
+        """Sum of the contact forces of the last step on each body."""
+        return self._core.body_forces()
+
+    def contact_source(self) -> _core.ModelStepper:
+        """The C stepper; see :class:`Steps`."""
+        return self._core
+
     def patches(self) -> dict[str, Any]:
         """The surfaces of the last step."""
         return self._core.patches()

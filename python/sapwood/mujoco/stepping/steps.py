@@ -155,6 +155,12 @@ class Steps(Protocol):
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step, an array of ``_core.CONTACT_RECORD``."""
 
+    def body_forces(self) -> NDArray[np.float64]:
+        """Sum of the contact forces of the last step on each body (nbody, 3), N, in the world."""
+
+    def contact_source(self) -> _core.ModelStepper:
+        """What :class:`ContactReader` reads from; NotSupported where steps are not taken in C."""
+
     def patches(self) -> dict[str, Any]:
         """The surfaces of the last step, as ``_core.ModelStepper.patches``."""
 

@@ -23,6 +23,7 @@ from sapwood import _core
 from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import mujoco_error_text, outcome_text
 from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.recording import Recording
@@ -143,6 +144,19 @@ class ThetaSteps:
     def overlap(self) -> float:
         """The largest overlap of the last step; see :class:`Steps`."""
         return self._overlap
+
+    def body_forces(self) -> NDArray[np.float64]:
+        """Sum of the contact forces of the last step on each body."""
+        contacts, total = self._contacts, np.zeros((self._model.nbody, 3))
+        force = np.einsum("ijk,ij->ik", contacts["frame"], contacts["force"])
+        bodies = self._model.geom_bodyid[contacts["geom"]]
+        np.add.at(total, bodies[:, 1], force)
+        np.subtract.at(total, bodies[:, 0], force)
+        return total
+
+    def contact_source(self) -> _core.ModelStepper:
+        """Steps in Python have none; see :class:`Steps`."""
+        raise NotSupported("contact_reader is for symplectic_euler; other schemes have contacts")
 
     def patches(self) -> dict[str, Any]:
         """None: fields are of the default scheme."""
