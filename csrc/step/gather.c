@@ -142,6 +142,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.k = gather->k;
   gather->parameters.tau_d = gather->tau_d;
   gather->parameters.delta = gather->has_barriers ? gather->delta : NULL;
+  gather->parameters.slip_ratio = gather->slip_speed > 0.0 ? gather->slip_ratio : NULL;
   gather->parameters.release = gather->release;
   gather->parameters.body_w = gather->body_w;
   gather->parameters.free_change = isinf(gather->release_speed) ? NULL : gather->free_motion.change;

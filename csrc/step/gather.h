@@ -40,13 +40,15 @@ struct sap_gather {
   int64_t nJ;                /* length of J */
   double dt;
   double open_tau_d; /* upper limit of tau_d of an open contact, s; INFINITY: none */
-  double release_speed, release_rate;  /* as in sap_step_settings */
+  double release_speed, release_rate; /* as in sap_step_settings, like the next one */
+  double slip_speed;
   struct sap_listed_contact *contacts; /* (n_contacts) */
   double *position;                    /* (n_contacts, 3) m, in the world */
   double *frame;                       /* (n_contacts, 9) axes t1, t2, n in the world */
   double *phi0;                        /* (n_contacts) m */
   double *k;                           /* (n_contacts) N/m */
   double *tau_d;                       /* (n_contacts) s */
+  double *slip_ratio;                  /* (n_contacts) as in sap_parameters, if slip_speed > 0 */
   double *release;                     /* (n_contacts) upper limit of v_hat, m/s */
   double *body_w;                      /* (n_contacts, 2) 1/kg, as in sap_parameters */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) output of the regularization */

@@ -141,6 +141,22 @@ static enum sap_fault add_spin(const struct kept *kept, const struct source *fro
   return has_spin && from->material.barrier != SAP_BARRIER_NONE ? SAP_FAULT_DIMENSION : fault;
 }
 
+/* Finds the slip speed of contact c, which is kept next, over V_s. */
+static void find_slip(const struct kept *kept, int32_t c) {
+  struct sap_gather *gather = kept->gather;
+  if (!(gather->slip_speed > 0.0)) {
+    return;
+  }
+  const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
+  const double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept->n;
+  double slip[2];
+  for (int r = 0; r < 2; ++r) {
+    slip[r] =
+        sap_row_velocity(gather->forest, trees, 3, r, kept->J, kept->state->qvel) - v_hat_t[r];
+  }
+  gather->slip_ratio[kept->n] = sqrt(slip[0] * slip[0] + slip[1] * slip[1]) / gather->slip_speed;
+}
+
 static double find_release(const struct kept *kept, const struct source *from, int32_t c,
                            double phi0, double tau_d) {
   const struct sap_gather *gather = kept->gather;
@@ -189,6 +205,7 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
       return fault;
     }
   }
+  find_slip(kept, c);
   gather->release[to] = find_release(kept, from, c, phi0, tau_d);
   keep(kept, c, length);
   return SAP_FAULT_NONE;
@@ -224,6 +241,7 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   gather->release[to] = gather->delta[to] = INFINITY;
   gather->barrier[to] = SAP_BARRIER_NONE;
   gather->barrier_lambda[to] = 1.0;
+  find_slip(kept, c);
   keep(kept, c, length);
   return SAP_FAULT_NONE;
 }

@@ -19,7 +19,9 @@ sap_step_settings sap_step_settings_default(double dt) {
                              .cone = SAP_CONE_ELLIPTIC,
                              .acceleration_limit = 1e10,
                              .release_speed = 0.1,
-                             .release_rate = 0.1};
+                             .release_rate = 0.1,
+                             .slip_speed = 0.01,
+                             .slip_rate = 0.01};
 }
 
 sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error) {
@@ -43,6 +45,13 @@ sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error 
     return sap_fail(error, SAP_INVALID_ARGUMENT, "release_rate", -1, settings->release_rate,
                     "must be > 0");
   }
+  const double slip[2] = {settings->slip_speed, settings->slip_rate};
+  for (int i = 0; i < 2; ++i) {
+    if (!(slip[i] >= 0.0 && isfinite(slip[i]))) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, i ? "slip_rate" : "slip_speed", -1, slip[i],
+                      "must be finite and >= 0");
+    }
+  }
   return SAP_OK;
 }
 
@@ -60,9 +69,14 @@ static sap_status check(const sap_forest *forest, const sap_elements *elements,
   return status;
 }
 
-void sap_stepper_set_release(sap_stepper *stepper, double speed, double rate) {
-  stepper->settings.release_speed = stepper->gather.release_speed = speed;
-  stepper->settings.release_rate = stepper->gather.release_rate = rate;
+void sap_stepper_set_speeds(sap_stepper *stepper, const double speeds[SAP_STEP_SPEEDS]) {
+  sap_step_settings *settings = &stepper->settings;
+  struct sap_gather *gather = &stepper->gather;
+  settings->release_speed = gather->release_speed = speeds[0];
+  settings->release_rate = gather->release_rate = speeds[1];
+  settings->slip_speed = gather->slip_speed = speeds[2];
+  settings->slip_rate = gather->elements.slip_rate = speeds[3];
+  gather->elements.slip_speed = speeds[2];
 }
 
 sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
@@ -91,7 +105,9 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   }
   status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
                              &made->memory);
-  sap_stepper_set_release(made, step->release_speed, step->release_rate);
+  const double speeds[SAP_STEP_SPEEDS] = {step->release_speed, step->release_rate, step->slip_speed,
+                                          step->slip_rate};
+  sap_stepper_set_speeds(made, speeds);
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
     made->gaps = sap_separation_bounds_create(forest->n_geoms, &made->memory);

@@ -36,8 +36,9 @@ static inline int sap_has_velocity(sap_outcome outcome) {
   return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
 }
 
-/* Sets the release_speed and release_rate of the settings, both > 0. */
-void sap_stepper_set_release(sap_stepper *stepper, double speed, double rate);
+/* Sets release_speed and release_rate of the settings, both > 0, and slip_speed and slip_rate, both
+ * finite and >= 0, in this order. */
+void sap_stepper_set_speeds(sap_stepper *stepper, const double speeds[SAP_STEP_SPEEDS]);
 
 /* ---- access without the struct -------------------------------------------------------------- */
 

@@ -37,6 +37,7 @@ MUJOCO_FUNCTIONS: tuple[str, ...]
 MUJOCO_TESTED: list[int]
 FAULTS: tuple[str, ...]
 OPEN_TIME: float  # most dissipation time of a contact that is found ahead, in time steps
+LEAST_SIGMA: float  # sigma of contacts at rest, where it follows from their slip
 RECORDED: tuple[str, ...]
 STEP_RECORD: np.dtype[np.void]
 
@@ -254,6 +255,7 @@ class Problem:
         spin_contact: ArrayLike | None = None,
         spin_J: ArrayLike | None = None,
         spin_mu: ArrayLike | None = None,
+        slip_ratio: ArrayLike | None = None,
     ) -> Self: ...
     @property
     def tree_nv(self) -> NDArray[np.int32]: ...
@@ -295,6 +297,8 @@ class Problem:
     def v_guess(self) -> _Float | None: ...
     @property
     def friction_bound(self) -> _Float | None: ...
+    @property
+    def slip_ratio(self) -> _Float | None: ...
     @property
     def spin_contact(self) -> NDArray[np.int32] | None: ...
     @property
@@ -424,6 +428,8 @@ class ModelStepper:
         speculative: bool = False,
         release_speed: float = ...,
         release_rate: float = ...,
+        slip_speed: float = ...,
+        slip_rate: float = ...,
         fields: tuple[NDArray[np.int32], NDArray[np.int32], _Float, tuple[object, ...]]
         | None = None,
     ) -> Self: ...
@@ -476,7 +482,14 @@ class ModelStepper:
         forget: Callable[[object], object],
         /,
     ) -> PreparedStep: ...
-    def set_release(self, speed: float, rate: float, /) -> None: ...
+    def set_speeds(
+        self,
+        release_speed: float,
+        release_rate: float,
+        slip_speed: float,
+        slip_rate: float,
+        /,
+    ) -> None: ...
     def constants(self) -> dict[str, _Float]: ...
     def counts(self) -> tuple[int, int, int, int]: ...
     def overlap(self) -> float: ...
@@ -522,7 +535,7 @@ class WorldBatch:
         body_forces: _Float | None = None,
         status: NDArray[np.uint8] | None = None,
         memories: tuple[FrictionMemory, ...] | None = None,
-        release: _Float | None = None,
+        speeds: _Float | None = None,
         contacts: tuple[ContactLog, ...] | None = None,
         chunk: int = 1,
         signals: bool = False,

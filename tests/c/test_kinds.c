@@ -44,7 +44,12 @@ static void parameters_become_rows(void) {
        INFINITY,
        0,
        0},
-      {SAP_DRY_FRICTION, {6}, sigma * w, 0, -0.06, 0.06, 1e-9, 0},
+      {SAP_DRY_FRICTION, {6, INFINITY}, sigma * w, 0, -0.06, 0.06, 1e-9, 0},
+      /* slow: in proportion to the slip, but no less than the least sigma */
+      {SAP_DRY_FRICTION, {6, 1}, sigma * w, 0, -0.06, 0.06, 0, 0},
+      {SAP_DRY_FRICTION, {6, 0.25}, 0.25 * sigma * w, 0, -0.06, 0.06, 0, 0},
+      {SAP_DRY_FRICTION, {6, 1e-4}, 1e-6 * w, 0, -0.06, 0.06, 0, 0},
+      {SAP_DRY_FRICTION, {6, 0}, 1e-6 * w, 0, -0.06, 0.06, 0, 0},
       /* rigid and violated: held back, softer, at rest with the impulse of before */
       {SAP_LIMIT, {-0.02, INFINITY, 0}, R_nr * 0.1 / 2, 0.1, 0, INFINITY, 0.1, 0},
       {SAP_LIMIT, {-0.004, INFINITY, 0}, R_nr * 0.1 / 0.4, 0.1, 0, INFINITY, 0.1, 0},

@@ -117,9 +117,13 @@ def at_rest(xml, **options):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_contacts_at_rest(name, rng):
-    """They lie some g dt^2/(4 pi^2) deep, less than the step of the differences."""
+    """They lie some g dt^2/(4 pi^2) deep, less than the step of the differences.
+
+    R_t at rest is 1e-6 w, and impulses from velocities have ten digits.
+    """
     place = at_rest(MODELS[name])
     expected = place.differences()
     for options in ({}, {"step": 1e-5}, {"step": 1e-7}):

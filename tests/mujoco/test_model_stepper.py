@@ -172,7 +172,7 @@ def test_parts_of_a_step_refuse_garbage():
         core.finish(api, model, data, 3)
     for wrong in ((), (1.0,), (0.0, 1.0), (1.0, -1.0), (np.nan, 1.0), ("text", 1.0)):
         with pytest.raises((TypeError, ValueError)):
-            core.set_release(*wrong)
+            core.set_speeds(*wrong)
 
 
 @pytest.mark.parametrize("name", FOREST)

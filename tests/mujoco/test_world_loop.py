@@ -89,7 +89,7 @@ def test_arguments_of_a_call_are_checked(workers):
         ("taken", np.zeros(2)), ("taken", np.zeros(3, np.int64)), ("last_records", record),
         ("last_records", np.zeros(1, _core.STEP_RECORD)), ("body_forces", np.zeros((2, 1, 3))),
         ("status", np.zeros(2)), ("status", np.zeros(1, np.uint8)), ("memories", (None,)),
-        ("memories", 1), ("contacts", ()), ("contacts", (1, 2)), ("release", np.zeros(2)),
+        ("memories", 1), ("contacts", ()), ("contacts", (1, 2)), ("speeds", np.zeros(4)),
         ("chunk", 0), ("chunk", 2**31), ("failed", 1), ("unknown", 1),
     ):  # fmt: skip
         if name == "n_worlds" and value == 1:

@@ -33,7 +33,9 @@ struct sap_parameter {
 struct sap_row_step {
   double dt;
   double R_nr;    /* near-rigid regularization, beta^2/(4 pi^2) w */
-  double R_t;     /* sigma w */
+  double sigma;   /* of dry friction */
+  double w;       /* inverse effective mass, 1/kg or 1/(kg m^2); read by the rows only */
+  double R;       /* R of the row; read by the slopes only */
   double release; /* largest speed of correction for infinite k, INFINITY for any */
   double most;    /* N s, largest impulse at rest of a held-back row, INFINITY for any */
 };
@@ -56,7 +58,13 @@ struct sap_row_run {
 };
 
 /* Rows are differentiated by their parameters and by the numbers of their step. */
-enum { SAP_ROW_BY_DT = SAP_MOST_PARAMETERS, SAP_ROW_BY_R_NR, SAP_ROW_BY_R_T, SAP_ROW_SLOPES };
+enum {
+  SAP_ROW_BY_DT = SAP_MOST_PARAMETERS,
+  SAP_ROW_BY_R_NR,
+  SAP_ROW_BY_W,
+  SAP_ROW_BY_SIGMA,
+  SAP_ROW_SLOPES
+};
 
 /* Entry of one kind. */
 struct sap_kind_entry {

@@ -71,7 +71,9 @@ static inline __attribute__((always_inline)) int64_t sap_fill_rows(sap_row_rule 
     const struct sap_row_step step = {
         .dt = run->dt,
         .R_nr = R_nr,
-        .R_t = run->sigma * w,
+        .sigma = run->sigma,
+        .w = w,
+        .R = NAN,
         .release = run->release ? run->release[i] : INFINITY,
         .most = run->release_impulse ? run->release_impulse[i] : INFINITY};
     double parameter[SAP_MOST_PARAMETERS];

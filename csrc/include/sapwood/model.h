@@ -121,6 +121,7 @@ typedef struct sap_elements {
 
   /* dry friction of dofs (nv): force, N or N m, 0 for none; NULL where no dof has any */
   const double *dof_frictionloss;
+  const int32_t *dof_angle; /* (nv) 1: a velocity in rad/s; NULL: all are in m/s */
 
   /* limited joints (n_limits) */
   const int32_t *limit_joint;   /* the engine's number */

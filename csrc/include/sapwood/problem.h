@@ -171,6 +171,9 @@ typedef struct sap_parameters {
   const double *delta;
   /* (n_groups) as for sap_regularize_group(); NULL: the groups have R, v_hat and bounds */
   const sap_group_regularization *groups;
+  /* (n_contacts) slip speed at the start of the step over V_s, >= 0: sigma is smaller for what
+   * hardly slips; NULL: sigma holds at any slip */
+  const double *slip_ratio;
   /* (n_contacts) largest speed of correction of a violation for infinite k, m/s, > 0; NULL: any */
   const double *release;
   /* (nv) change of the velocity in the step by all forces except those of constraints, m/s or
@@ -188,7 +191,7 @@ SAP_API sap_parameters sap_parameters_default(double dt);
 SAP_API sap_group_parameters sap_group_parameters_default(double dt);
 
 /* R_n = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))   (21)
- * R_t = sigma w                                         (22)
+ * R_t = max(1e-6, min(sigma, sigma slip_ratio)) w       (22)
  * v_hat_n = -phi0/(dt + tau_d)
  * with w = |W_ii|_F/3. Writes three arrays (n_contacts), and then those of parameters->groups.
  * The first term of R_n, R_nr, is smaller under a load: with P, N s, the impulse by which the free
@@ -226,7 +229,9 @@ SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for exam
  *                  R = max(R_nr, 1/(dt (dt Kp + Kd))),
  *                  v_hat = (Kp (q_d - q_0) + Kd v_d + u_ff)/(dt Kp + Kd),
  *                  |gamma| <= dt effort
- *     dry_friction f                        R = sigma w, v_hat = 0, |gamma| <= dt f
+ *     dry_friction f, slip_ratio
+ *                  R = max(1e-6, min(sigma, sigma slip_ratio)) w, v_hat = 0, |gamma| <= dt f;
+ *                  slip_ratio INFINITY gives R = sigma w
  *
  * For infinite k, |v_hat| is limited to `release` as for contacts (for a limit only if it is
  * violated): R is multiplied by release over the full |v_hat|, and is at least

@@ -47,7 +47,7 @@ typedef struct sap_differential {
   double *kappa, *barrier_lambda; /* given if the problem has them, like the next three */
   double *friction_bound;
   double *spin_J, *spin_mu;
-  double *phi0, *k, *tau_d, *delta;     /* physical parameters, if there are any */
+  double *phi0, *k, *tau_d, *delta, *slip_ratio; /* physical parameters, if there are any */
   double dt, sigma;                     /* parameters on which R, v_hat, kappa and bounds depend */
   const sap_group_differential *groups; /* (n_groups) */
 } sap_differential;

@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+#define SAP_STEP_SPEEDS 4 /* speeds of the settings that follow the scale of a model */
+
 typedef struct sap_step_settings {
   double dt;                 /* time step, s, > 0 */
   double sigma;              /* tangential regularization, dimensionless, > 0: 1e-3 */
@@ -33,6 +35,10 @@ typedef struct sap_step_settings {
    * speed that fits the bodies is 0.1 sqrt(gravity size) */
   double release_speed;
   double release_rate; /* rad/s, the same for angles: 0.1 */
+  /* V_s, m/s and rad/s, >= 0: 0.01. Contacts and dry friction that slip more slowly have a smaller
+   * sigma, in proportion, so that nothing at rest creeps; 0: sigma holds at any slip. A speed that
+   * fits the bodies is 0.01 sqrt(gravity size) */
+  double slip_speed, slip_rate;
   /* 1: open contacts act if they would close in the step, and steps of sapwood/mujoco.h list all
    * that may close. For Coulomb's friction only, as other laws may give open contacts a force: 0 */
   int speculative;

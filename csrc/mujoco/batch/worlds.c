@@ -35,10 +35,9 @@ static int call_engine(struct visit *visit, void (*body)(void *)) {
 
 /* Copies the rows of a world to the worker. */
 static void load_fields(const struct visit *visit) {
-  const double *release = visit->call->release;
-  if (release) {
-    sap_stepper_set_release(visit->world->stepper, release[2 * visit->row],
-                            release[2 * visit->row + 1]);
+  const double *speeds = visit->call->speeds;
+  if (speeds) {
+    sap_stepper_set_speeds(visit->world->stepper, speeds + SAP_STEP_SPEEDS * visit->row);
   }
   for (int64_t i = 0; i < visit->batch->n_fields; ++i) {
     const sap_batch_field *field = &visit->batch->fields[i];

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "constraints/kinds/kinds.h"
+#include "constraints/kinds/slip_sigma.h"
 #include "problem/regularization/regularization.h"
 
 /* Returns an entry of an array, which may be NULL for zeros. */
@@ -44,7 +45,7 @@ static double push_mass(const struct sap_chain *chain, const struct sap_row_set 
 /* Derivatives of R, v_hat_n and kappa of a contact. */
 struct contact_slopes {
   double R_n_by_w, R_n_by_k, R_n_by_tau_d, R_n_by_dt;
-  double R_t_by_w, R_t_by_sigma;
+  double R_t_by_w, R_t_by_sigma, R_t_by_slip_ratio;
   double v_hat_by_phi0, v_hat_by_time;
   double kappa_by_R_n, kappa_by_delta, kappa_by_time;
 };
@@ -58,8 +59,12 @@ static struct contact_slopes slopes_of(const struct sap_chain *chain, int32_t i)
   const sap_problem *problem = chain->problem;
   const sap_parameters *p = chain->parameters;
   const double time = p->dt + p->tau_d[i], soft = 1 / (p->dt * p->k[i] * time);
-  struct contact_slopes s = {.R_t_by_w = p->sigma,
-                             .R_t_by_sigma = problem->R_t[i] / p->sigma,
+  const double slip_ratio = p->slip_ratio ? p->slip_ratio[i] : INFINITY;
+  const struct sap_sigma_slope slope = sap_slope_of_sigma(p->sigma, slip_ratio);
+  const double w = problem->R_t[i] / slope.sigma_i;
+  struct contact_slopes s = {.R_t_by_w = slope.sigma_i,
+                             .R_t_by_sigma = w * slope.by_sigma,
+                             .R_t_by_slip_ratio = w * slope.by_slip_ratio,
                              .v_hat_by_phi0 = -1 / time,
                              .v_hat_by_time = p->phi0[i] / (time * time)};
   if (problem->R_n[i] > soft) {
@@ -108,6 +113,9 @@ static void pull_contacts(const struct sap_chain *chain, sap_differential *gradi
     gradient->tau_d[i] = R_n_bar * s.R_n_by_tau_d + by_time;
     gradient->dt += R_n_bar * s.R_n_by_dt + by_time;
     gradient->sigma += R_t_bar * s.R_t_by_sigma;
+    if (p->slip_ratio) {
+      gradient->slip_ratio[i] = R_t_bar * s.R_t_by_slip_ratio;
+    }
     if (p->delta) {
       gradient->delta[i] = kappa_bar * s.kappa_by_delta;
     }
@@ -130,7 +138,8 @@ static void push_contacts(const struct sap_chain *chain, const sap_differential 
     const double dR_n = s.R_n_by_w * dw + s.R_n_by_k * entry(change->k, i) +
                         s.R_n_by_tau_d * dtau_d + s.R_n_by_dt * change->dt;
     to->R_n[i] += dR_n;
-    to->R_t[i] += s.R_t_by_w * dw + s.R_t_by_sigma * change->sigma;
+    to->R_t[i] += s.R_t_by_w * dw + s.R_t_by_sigma * change->sigma +
+                  s.R_t_by_slip_ratio * entry(change->slip_ratio, i);
     to->v_hat_n[i] += s.v_hat_by_phi0 * entry(change->phi0, i) + s.v_hat_by_time * dtime;
     if (has_delta(chain, i)) {
       to->kappa[i] += s.kappa_by_R_n * dR_n + s.kappa_by_delta * entry(change->delta, i) +
@@ -169,8 +178,14 @@ static void find_slopes(const sap_constraints *group, const sap_group_parameters
   for (int32_t k = 0; k < kind->n_parameters; ++k) {
     parameter[k] = p->value[k][i];
   }
-  /* if R is not the row's own, it is R_nr or R_t */
-  const struct sap_row_step step = {.dt = p->dt, .R_nr = group->R[i], .R_t = group->R[i]};
+  /* if R is not the row's own, it is R_nr or follows from sigma */
+  const struct sap_row_step step = {.dt = p->dt,
+                                    .R_nr = group->R[i],
+                                    .sigma = p->sigma,
+                                    .w = NAN,
+                                    .R = group->R[i],
+                                    .release = INFINITY,
+                                    .most = INFINITY};
   for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
     by[k] = (struct sap_row){0};
   }
@@ -198,8 +213,8 @@ static void pull_batch(const struct sap_chain *chain, const sap_constraints *gro
       bar->value[k][i] = x[k];
     }
     gradient->dt += x[SAP_ROW_BY_DT];
-    gradient->sigma += x[SAP_ROW_BY_R_T] * group->R[i] / p->sigma;
-    w_bar += x[SAP_ROW_BY_R_NR] * sap_near_rigid(p->beta) + x[SAP_ROW_BY_R_T] * p->sigma;
+    gradient->sigma += x[SAP_ROW_BY_SIGMA];
+    w_bar += x[SAP_ROW_BY_R_NR] * sap_near_rigid(p->beta) + x[SAP_ROW_BY_W];
   }
   pull_mass(chain, &batch->rows, p->delassus, group->J, w_bar, bar->J, gradient->A);
 }
@@ -220,7 +235,8 @@ static void push_batch(const struct sap_chain *chain, const sap_constraints *gro
     }
     dx[SAP_ROW_BY_DT] = change->dt;
     dx[SAP_ROW_BY_R_NR] = sap_near_rigid(p->beta) * dw;
-    dx[SAP_ROW_BY_R_T] = p->sigma * dw + group->R[i] / p->sigma * change->sigma;
+    dx[SAP_ROW_BY_W] = dw;
+    dx[SAP_ROW_BY_SIGMA] = change->sigma;
     for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
       to->R[i] += by[k].R * dx[k];
       to->v_hat[i] += by[k].v_hat * dx[k];

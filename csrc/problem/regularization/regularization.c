@@ -5,6 +5,7 @@
 #include "base/finite.h"
 #include "base/fail.h"
 #include "constraints/kinds/release_row.h"
+#include "constraints/kinds/slip_sigma.h"
 #include "problem/regularization/loads.h"
 #include "problem/problem_check.h"
 #include "problem/regularization/regularization.h"
@@ -38,6 +39,8 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
       status = sap_invalid(error, "tau_d", i, p->tau_d[i], "must be finite and >= 0");
     } else if (p->release && !(p->release[i] > 0)) {
       status = sap_invalid(error, "release", i, p->release[i], "must be > 0");
+    } else if (p->slip_ratio && !(p->slip_ratio[i] >= 0)) {
+      status = sap_invalid(error, "slip_ratio", i, p->slip_ratio[i], "must be >= 0");
     }
   }
   if (status == SAP_OK && p->free_change) {
@@ -125,7 +128,8 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     const double R_nr = sap_near_rigid(p->beta) * w;
     const double near_rigid = load > 0 ? sap_loaded_R(R_nr, load, p->load_speed) : R_nr;
     R_n[i] = fmax(near_rigid, 1 / (p->dt * p->k[i] * time)); /* (21) */
-    R_t[i] = p->sigma * w;                                   /* (22) */
+    R_t[i] =
+        (p->slip_ratio ? sap_sigma_of_slip(p->sigma, p->slip_ratio[i]) : p->sigma) * w; /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
     if (p->release && v_hat_n[i] > p->release[i] && isinf(p->k[i])) {
       const double *body_w = p->body_w ? p->body_w + 2 * (int64_t)i : NULL;

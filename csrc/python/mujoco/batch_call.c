@@ -14,7 +14,7 @@
 /* The arguments as objects. */
 struct given {
   PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
-  PyObject *last_records, *body_forces, *status, *memories, *release, *contacts, *failed;
+  PyObject *last_records, *body_forces, *status, *memories, *speeds, *contacts, *failed;
   Py_ssize_t n_worlds, chunk, steps;
   int state_spec, overlay_spec, control_spec, stage, signals;
 };
@@ -154,7 +154,8 @@ static int take_outputs(const sapwood_world_batch *self, const struct given *g, 
   call->status = take_array(g->status, "status", NPY_UINT8, 1, &rows, 1);
   call->body_forces =
       take_array(g->body_forces, "body_forces", NPY_DOUBLE, 3, (npy_intp[]){rows, bodies, 3}, 1);
-  call->release = take_array(g->release, "release", NPY_DOUBLE, 2, (npy_intp[]){rows, 2}, 0);
+  call->speeds =
+      take_array(g->speeds, "speeds", NPY_DOUBLE, 2, (npy_intp[]){rows, SAP_STEP_SPEEDS}, 0);
   if (PyErr_Occurred() ||
       (g->step_records != Py_None &&
        (call->step_records = sapwood_take_records(g->step_records, worlds * g->steps)) == NULL) ||
@@ -335,7 +336,7 @@ const char sapwood_world_batch_run_doc[] =
     "run($self, /, *, n_worlds, state_spec, state=None, start=None, keys=None, overlay=None,\n"
     "    overlay_spec=0, ids=None, steps=0, control=None, control_spec=0, stage=0, records=(),\n"
     "    step_records=None, taken=None, last_records=None, body_forces=None, status=None,\n"
-    "    memories=None, release=None, contacts=None,\n"
+    "    memories=None, speeds=None, contacts=None,\n"
     "    chunk=1, signals=False, failed=None)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
     "that are to be told of. records: tuples (arrays of the workers or None, spec, array (worlds,\n"
@@ -347,7 +348,7 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
   static char *names[] = {"n_worlds",     "state_spec",   "state",   "start",        "keys",
                           "overlay",      "overlay_spec", "ids",     "steps",        "control",
                           "control_spec", "stage",        "records", "step_records", "taken",
-                          "last_records", "body_forces",  "status",  "memories",     "release",
+                          "last_records", "body_forces",  "status",  "memories",     "speeds",
                           "contacts",     "chunk",        "signals", "failed",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
@@ -364,7 +365,7 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                     .body_forces = none,
                     .status = none,
                     .memories = none,
-                    .release = none,
+                    .speeds = none,
                     .contacts = none,
                     .failed = none,
                     .n_worlds = -1,
@@ -378,7 +379,7 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                                   &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
                                   &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken,
                                   &g.last_records, &g.body_forces, &g.status, &g.memories,
-                                  &g.release, &g.contacts, &g.chunk, &g.signals, &g.failed) &&
+                                  &g.speeds, &g.contacts, &g.chunk, &g.signals, &g.failed) &&
       take_arguments(self, &g, &room, &call) == 0) {
     answer = run(self, &call, &g, &room);
   }

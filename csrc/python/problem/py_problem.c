@@ -16,7 +16,7 @@ static const char *const delassus_names[] = {"block", "diagonal", NULL};
 typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
   PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
-  PyObject *core, *kappa, *core_lambda, *delta, *v_guess, *friction_bound;
+  PyObject *core, *kappa, *core_lambda, *delta, *v_guess, *friction_bound, *slip_ratio;
   sapwood_spin_arguments spin;
 } arguments;
 
@@ -26,18 +26,20 @@ static int parse(arguments *in, PyObject *args, PyObject *keywords) {
       "dt",          "sigma", "beta",    "delassus",       "phi0",         "k",      "tau_d",
       "R_t",         "R_n",   "v_hat_n", "v_hat_t",        "groups",       "core",   "kappa",
       "core_lambda", "delta", "v_guess", "friction_bound", "spin_contact", "spin_J", "spin_mu",
-      NULL};
+      "slip_ratio",  NULL};
   sapwood_spin_arguments *spin = &in->spin;
   in->groups = NULL;
   in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = in->friction_bound = Py_None;
+  in->slip_ratio = Py_None;
   in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
   spin->contact = spin->J = spin->mu = Py_None;
   return PyArg_ParseTupleAndKeywords(
-             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
+             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
              &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
              &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
              &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta,
-             &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu)
+             &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu,
+             &in->slip_ratio)
              ? 0
              : -1;
 }
@@ -175,6 +177,12 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
   return 1;
 }
 
+/* Keeps the slip ratios, which are checked with the physical parameters. */
+static int read_slip_ratio(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+  return sapwood_keep_optional(in->slip_ratio, "slip_ratio", self->problem.n_contacts,
+                               &self->slip_ratio, &parameters->slip_ratio);
+}
+
 /* Reads R_t, R_n, v_hat_n if given, or finds them from the physical parameters. */
 static int read_regularization(sapwood_problem *self, const arguments *in,
                                sap_parameters *parameters, const struct sap_masses *masses) {
@@ -305,6 +313,7 @@ static void keep_parameters(sapwood_problem *self, const sap_parameters *paramet
   self->parameters.delta = self->energy_follows ? parameters->delta : NULL;
   if (!self->is_physical) {
     self->parameters.phi0 = self->parameters.k = self->parameters.tau_d = NULL;
+    self->parameters.slip_ratio = NULL;
   }
 }
 
@@ -316,6 +325,7 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
   const int failed =
       read_trees(self, in, groups) < 0 || copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
       find_masses(self, &masses, &block, &memory) < 0 ||
+      read_slip_ratio(self, in, &parameters) < 0 ||
       read_regularization(self, in, &parameters, &masses) < 0 ||
       read_cores(self, in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
@@ -350,11 +360,12 @@ static void problem_dealloc(PyObject *object) {
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
   sapwood_spin_clear(&self->spin);
-  PyObject *arrays[] = {self->tree_nv, self->tree_a,      self->tree_b,  self->A,
-                        self->v_star,  self->J,           self->mu,      self->R_t,
-                        self->R_n,     self->v_hat_n,     self->v_hat_t, self->phi0,
-                        self->k,       self->tau_d,       self->core,    self->kappa,
-                        self->delta,   self->core_lambda, self->v_guess, self->friction_bound};
+  PyObject *arrays[] = {self->tree_nv,   self->tree_a,      self->tree_b,  self->A,
+                        self->v_star,    self->J,           self->mu,      self->R_t,
+                        self->R_n,       self->v_hat_n,     self->v_hat_t, self->phi0,
+                        self->k,         self->tau_d,       self->core,    self->kappa,
+                        self->delta,     self->core_lambda, self->v_guess, self->friction_bound,
+                        self->slip_ratio};
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     Py_XDECREF(arrays[i]);
   }
@@ -389,6 +400,7 @@ static PyMemberDef members[] = {
     ARRAY(delta, "depth of the core, m (n_contacts), or None"),
     ARRAY(v_guess, "where a solve starts (nv), or None"),
     ARRAY(friction_bound, "bound of the friction, N s, or NaN (n_contacts), or None"),
+    ARRAY(slip_ratio, "slip speed at the start of the step over V_s (n_contacts), or None"),
     PART(spin_contact, spin.contact,
          "contacts with torsional and rolling friction (n_spins), or None"),
     PART(spin_J, spin.J, "their Jacobians about (n, t1, t2), flat, or None"),
@@ -404,7 +416,7 @@ PyDoc_STRVAR(
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
     "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
     "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None, friction_bound=None, "
-    "spin_contact=None, spin_J=None, spin_mu=None)\n--\n\n"
+    "spin_contact=None, spin_J=None, spin_mu=None, slip_ratio=None)\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},

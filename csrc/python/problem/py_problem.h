@@ -16,10 +16,10 @@ typedef struct sapwood_problem {
   sap_sizes sizes;
   int32_t *indices;                    /* tree_nv, tree_a, tree_b: private, from PyMem_Malloc */
   PyObject *tree_nv, *tree_a, *tree_b; /* read-only copies for Python */
-  PyObject *A, *v_star, *J, *mu, *R_t, *R_n;      /* read-only views */
-  PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d; /* read-only views or None */
-  PyObject *core, *kappa, *core_lambda, *delta;   /* read-only views or None */
-  PyObject *v_guess, *friction_bound;             /* read-only views or None */
+  PyObject *A, *v_star, *J, *mu, *R_t, *R_n;       /* read-only views */
+  PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d;  /* read-only views or None */
+  PyObject *core, *kappa, *core_lambda, *delta;    /* read-only views or None */
+  PyObject *v_guess, *friction_bound, *slip_ratio; /* read-only views or None */
   sapwood_groups groups;
   sapwood_spin spin;
   sap_parameters parameters; /* sources of R, v_hat and kappa; NULL: given directly */

@@ -11,7 +11,7 @@ typedef struct field {
   npy_intp n;
 } field;
 
-enum { N_FIELDS = 19, N_GROUP_FIELDS = 5 + SAP_MOST_PARAMETERS };
+enum { N_FIELDS = 20, N_GROUP_FIELDS = 5 + SAP_MOST_PARAMETERS };
 
 static int list_fields(sapwood_differential *d, const sapwood_problem *of, int matrices,
                        field fields[N_FIELDS]) {
@@ -38,6 +38,7 @@ static int list_fields(sapwood_differential *d, const sapwood_problem *of, int m
       {"k", &at->k, physical},
       {"tau_d", &at->tau_d, physical},
       {"delta", &at->delta, of->parameters.delta ? physical : -1},
+      {"slip_ratio", &at->slip_ratio, of->parameters.slip_ratio ? physical : -1},
       {"dt", &d->dt, 1},
       {"sigma", &d->sigma, 1},
   };

@@ -71,6 +71,7 @@ static const constant forest_constants[] = {
 
 static const constant element_constants[] = {
     ELEMENT(dof_frictionloss, NPY_DOUBLE, DOFS, 0),
+    ELEMENT(dof_angle, NPY_INT32, DOFS, 0),
     ELEMENT(limit_joint, NPY_INT32, LIMITS, 0),
     ELEMENT(limit_ball, NPY_INT32, LIMITS, 0),
     ELEMENT(limit_qposadr, NPY_INT32, LIMITS, 0),

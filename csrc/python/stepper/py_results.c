@@ -138,6 +138,9 @@ static int describe_problem(const sap_stepper *stepper, output *table) {
   table[i++] = vector("R_n", n, g->R_n);
   table[i++] = vector("v_hat_n", n, g->v_hat_n);
   table[i++] = columns("v_hat_t", n, 2, g->v_hat_t);
+  if (g->slip_speed > 0.0) {
+    table[i++] = vector("slip_ratio", n, g->slip_ratio);
+  }
   table[i++] = integers("spin_contact", g->spins.spin.n, g->spins.contact);
   table[i++] = vector("spin_J", (npy_intp)g->spins.nJ, g->spins.J);
   table[i++] = columns("spin_mu", g->spins.spin.n, 3, g->spins.mu);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds/slip_sigma.h"
 #include "step/gather.h"
 #include "python/errors.h"
 #include "python/signals.h"
@@ -65,17 +66,19 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                           "speculative",
                           "release_speed",
                           "release_rate",
+                          "slip_speed",
+                          "slip_rate",
                           "fields",
                           NULL};
   PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
   PyObject *elements_object = Py_None, *fields = Py_None;
   int speculative = 0;
-  double release_speed = INFINITY, release_rate = INFINITY;
+  double release_speed = INFINITY, release_rate = INFINITY, slip_speed = 0.0, slip_rate = 0.0;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpddO:ModelStepper", names,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpddddO:ModelStepper", names,
                                    &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
                                    &object, &elements_object, &speculative, &release_speed,
-                                   &release_rate, &fields) ||
+                                   &release_rate, &slip_speed, &slip_rate, &fields) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -85,8 +88,11 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
   }
   self->settings = settings;
   sapwood_state *state = sapwood_state_of_type(type);
-  sap_step_settings step = {
-      .release_speed = release_speed, .release_rate = release_rate, .speculative = speculative};
+  sap_step_settings step = {.release_speed = release_speed,
+                            .release_rate = release_rate,
+                            .slip_speed = slip_speed,
+                            .slip_rate = slip_rate,
+                            .speculative = speculative};
   sap_forest forest = {0};
   sap_elements elements = {0};
   sap_error error = {0};
@@ -187,23 +193,30 @@ static PyObject *stepper_overlap(PyObject *object, PyObject *Py_UNUSED(unused)) 
   return PyFloat_FromDouble(overlap);
 }
 
-PyDoc_STRVAR(set_release_doc,
-             "set_release($self, speed, rate, /)\n--\n\n"
-             "Correct violations at other speeds, as `release_speed` and `release_rate`.");
+PyDoc_STRVAR(set_speeds_doc,
+             "set_speeds($self, release_speed, release_rate, slip_speed, slip_rate, /)\n--\n\n"
+             "Change the speeds of the constructor that follow the scale of the model.");
 
-static PyObject *stepper_set_release(PyObject *object, PyObject *args) {
+static PyObject *stepper_set_speeds(PyObject *object, PyObject *args) {
   sapwood_stepper *self = (sapwood_stepper *)object;
-  PyObject *speed, *rate;
-  double values[2];
-  if (!PyArg_ParseTuple(args, "OO:set_release", &speed, &rate) ||
-      sapwood_as_double(speed, "release_speed", SAPWOOD_POSITIVE_OR_INFINITE, &values[0]) < 0 ||
-      sapwood_as_double(rate, "release_rate", SAPWOOD_POSITIVE_OR_INFINITE, &values[1]) < 0 ||
-      sapwood_stepper_be_ready(self) < 0) {
+  static const char *const names[] = {"release_speed", "release_rate", "slip_speed", "slip_rate"};
+  PyObject *given[SAP_STEP_SPEEDS];
+  double speeds[SAP_STEP_SPEEDS];
+  if (!PyArg_ParseTuple(args, "OOOO:set_speeds", &given[0], &given[1], &given[2], &given[3])) {
+    return NULL;
+  }
+  for (int i = 0; i < SAP_STEP_SPEEDS; i++) {
+    const sapwood_rule rule = i < 2 ? SAPWOOD_POSITIVE_OR_INFINITE : SAPWOOD_NON_NEGATIVE;
+    if (sapwood_as_double(given[i], names[i], rule, &speeds[i]) < 0) {
+      return NULL;
+    }
+  }
+  if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
   Py_BEGIN_ALLOW_THREADS
   sapwood_lock_take(&self->lock);
-  sap_stepper_set_release(self->core, values[0], values[1]);
+  sap_stepper_set_speeds(self->core, speeds);
   sapwood_lock_leave(&self->lock);
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
@@ -235,7 +248,7 @@ static PyMethodDef methods[] = {
     {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
-    {"set_release", stepper_set_release, METH_VARARGS, set_release_doc},
+    {"set_speeds", stepper_set_speeds, METH_VARARGS, set_speeds_doc},
     {"constants", stepper_constants, METH_NOARGS, constants_doc},
     {"counts", stepper_counts, METH_NOARGS, counts_doc},
     {"overlap", stepper_overlap, METH_NOARGS, overlap_doc},
@@ -257,7 +270,7 @@ PyDoc_STRVAR(
     stepper_doc,
     "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
     "             elements=None, speculative=False, release_speed=inf,\n"
-    "             release_rate=inf, fields=None)\n"
+    "             release_rate=inf, slip_speed=0, slip_rate=0, fields=None)\n"
     "--\n\n"
     "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
     "constant arrays to arrays; `fields` is (pair_geom, pair_dim, shapes of all geoms). See "
@@ -309,6 +322,7 @@ int sapwood_add_stepper(PyObject *module) {
       sapwood_add_contact_reader(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
       sapwood_add_prepared_step(module) < 0 || sapwood_add_world_batch(module) < 0 ||
       add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
+      add_number(module, "LEAST_SIGMA", sap_least_sigma) < 0 ||
       add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
     return -1;
   }

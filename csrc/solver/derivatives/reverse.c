@@ -72,7 +72,8 @@ static sap_status clear_all(const struct sap_sensitivity *s, sap_differential *t
       clear(to->barrier_lambda, problem->barrier_lambda ? n : 0) &
       clear(to->friction_bound, problem->friction_bound ? n : 0) & clear(to->phi0, p->k ? n : 0) &
       clear(to->k, p->k ? n : 0) & clear(to->tau_d, p->k ? n : 0) &
-      clear(to->delta, p->k && p->delta ? n : 0) & (to->groups || problem->n_groups == 0);
+      clear(to->delta, p->k && p->delta ? n : 0) &
+      clear(to->slip_ratio, p->k && p->slip_ratio ? n : 0) & (to->groups || problem->n_groups == 0);
   for (int32_t g = 0; given && g < problem->n_groups; ++g) {
     given &= clear_group(s, g, to);
   }

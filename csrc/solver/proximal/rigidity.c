@@ -35,9 +35,9 @@ struct rows {
   const double *J;
 };
 
-/* Is one of the rows rigid, R (n_rows)? Advances J. */
+/* Is one of the rows rigid, R (n_rows), by the limits of R over w (n_rows)? Advances J. */
 static int is_rigid(struct rows *rows, int32_t n_rows, int32_t tree_a, int32_t tree_b,
-                    const double *R) {
+                    const double *R, const double *limit) {
   const int32_t trees[2] = {tree_a, tree_b};
   double w[6] = {0};
   int rigid = 0;
@@ -48,23 +48,24 @@ static int is_rigid(struct rows *rows, int32_t n_rows, int32_t tree_a, int32_t t
     }
   }
   for (int32_t r = 0; r < n_rows; ++r) {
-    rigid |= R[r] < sap_rigid * w[r] || R[r] == 0;
+    rigid |= R[r] < limit[r] * w[r] || R[r] == 0;
   }
   return rigid;
 }
 
 static int has_rigid_group(struct rows *rows, const sap_constraints *group) {
   const double *R = group->R;
+  const double of_all = group->kind == SAP_DRY_FRICTION ? sap_rigid_friction : sap_rigid;
+  const double limit[6] = {of_all, of_all, of_all, of_all, of_all, of_all};
   rows->J = group->J;
   for (int32_t i = 0; i < group->n; ++i) {
     const int32_t n_rows = sap_rows_of(group, i), dof = sap_dof_of(group, i);
     if (dof >= 0) {
       const double J = *rows->J++;
-      if (*R < sap_rigid * (J * J * rows->inverse[rows->first[group->tree_a[i]] + dof]) ||
-          *R == 0) {
+      if (*R < of_all * (J * J * rows->inverse[rows->first[group->tree_a[i]] + dof]) || *R == 0) {
         return 1;
       }
-    } else if (is_rigid(rows, n_rows, group->tree_a[i], group->tree_b[i], R)) {
+    } else if (is_rigid(rows, n_rows, group->tree_a[i], group->tree_b[i], R, limit)) {
       return 1;
     }
     R += n_rows;
@@ -89,11 +90,12 @@ static int has_proximal_laws(const sap_problem *problem, const sap_settings *set
 int sap_is_rigid(const sap_problem *problem, const sap_settings *settings, double *inverse,
                  int64_t *first) {
   invert_diagonal(problem, inverse, first);
+  static const double limit[3] = {sap_rigid_friction, sap_rigid_friction, sap_rigid};
   struct rows rows = {problem, inverse, first, problem->J};
   int rigid = 0;
   for (int32_t i = 0; i < problem->n_contacts && !rigid; ++i) {
     const double R[3] = {problem->R_t[i], problem->R_t[i], problem->R_n[i]};
-    rigid = is_rigid(&rows, 3, problem->tree_a[i], problem->tree_b[i], R);
+    rigid = is_rigid(&rows, 3, problem->tree_a[i], problem->tree_b[i], R, limit);
   }
   for (int32_t g = 0; g < problem->n_groups && !rigid; ++g) {
     rigid = has_rigid_group(&rows, &problem->groups[g]);

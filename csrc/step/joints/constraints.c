@@ -292,6 +292,19 @@ static struct frictions find_frictions(const struct sap_element_gather *g,
                             state->efc_frictionloss + begin};
 }
 
+/* Returns the slip ratio of dry friction along n dofs, INFINITY if sigma holds at any slip. */
+static double slip_ratio_of(const struct sap_element_gather *g, int32_t n, const int32_t *dof,
+                            const double *J, int is_angle) {
+  if (!(g->slip_speed > 0.0)) {
+    return INFINITY;
+  }
+  double velocity = 0.0;
+  for (int32_t k = 0; k < n; ++k) {
+    velocity += J[k] * g->open.v_0[dof[k]];
+  }
+  return fabs(velocity) / (is_angle ? g->slip_rate : g->slip_speed);
+}
+
 /* Gathers the frictions of dofs, each a constraint. It goes array by array, because a robot may
  * have one for each joint. */
 static void gather_dof_frictions(struct sap_element_cursor *at,
@@ -302,7 +315,8 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
   const int32_t *restrict dof_tree = g->dof_tree, *restrict first = g->forest->tree_dofadr;
   struct sap_row_label *restrict label = g->label + g->n_rows;
   double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
-  double *restrict J = at->J;
+  double *restrict J = at->J, *restrict slip_ratio = g->value[1] + g->n_rows;
+  const int32_t *restrict is_angle = g->elements->dof_angle;
   int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
   int32_t *restrict tree_a = g->tree_a + g->n_constraints;
   int32_t *restrict tree_b = g->tree_b + g->n_constraints;
@@ -318,6 +332,7 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
     label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, row};
     tree_a[i] = tree;
     dof[i] = id[i] - first[tree];
+    slip_ratio[i] = slip_ratio_of(g, 1, id + i, J + i, is_angle && is_angle[id[i]]);
     at->touched[tree] = 1;
   }
   g->n_rows += n;
@@ -337,6 +352,8 @@ static int gather_tendon_friction(struct sap_element_cursor *at,
     const int32_t at_row =
         sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, 1.0, 0);
     g->value[0][at_row] = state->efc_frictionloss[i];
+    const int32_t *is_angle = g->elements->tendon_angle;
+    g->value[1][at_row] = slip_ratio_of(g, row.n, row.column, row.value, is_angle && is_angle[id]);
     sap_append_constraint(at, 1, tree);
   }
   return moved >= 0;

@@ -53,7 +53,8 @@ struct sap_element_gather {
   double *smooth;      /* (nv) smooth forces without controllers, if there are any controllers */
   uint8_t *controlled; /* (n_trees) */
 
-  int32_t left_out; /* as in sap_contact_list */
+  int32_t left_out;             /* as in sap_contact_list */
+  double slip_speed, slip_rate; /* as in sap_step_settings */
   int32_t n_frictions,
       *friction_dof; /* (n_frictions) dofs with dry friction; (n_frictions) its force below */
   double *friction;

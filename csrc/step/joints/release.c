@@ -106,9 +106,8 @@ static struct motion motion_of(const struct sap_release *release, const int32_t 
   return sum;
 }
 
-/* Returns the velocity of row r of a constraint of `size` rows in one or two trees. */
-static double row_velocity(const struct sap_forest *forest, const int32_t trees[2], int32_t size,
-                           int32_t r, const double *J, const double *v) {
+double sap_row_velocity(const struct sap_forest *forest, const int32_t trees[2], int32_t size,
+                        int32_t r, const double *J, const double *v) {
   double sum = 0.0;
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n = forest->tree_dofnum[trees[side]];
@@ -157,7 +156,7 @@ double sap_release_contact(const struct sap_release *release,
   if (!(row.full > release->speed)) {
     return INFINITY;
   }
-  row.growth = -row_velocity(f, trees, 3, 2, J, release->v);
+  row.growth = -sap_row_velocity(f, trees, 3, 2, J, release->v);
   row.driven =
       f->geom_driven && (f->geom_driven[contact->geom[0]] || f->geom_driven[contact->geom[1]]);
   if (misses(release, &row, release->speed)) {
@@ -207,7 +206,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
     const double F = row.driven ? bound_pull(release, g, at, speed) : INFINITY;
     if (row.full > speed) {
       const double rate = dof >= 0 ? J[0] * release->v[f->tree_dofadr[trees[0]] + dof]
-                                   : row_velocity(f, trees, size, r, J, release->v);
+                                   : sap_row_velocity(f, trees, size, r, J, release->v);
       row.growth = g_0 < 0.0 ? -rate : rate;
       if (group->kind == SAP_LIMIT && misses(release, &row, speed)) {
         continue;

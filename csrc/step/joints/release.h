@@ -84,6 +84,10 @@ double sap_release_of(const struct sap_violation *row, double speed);
 /* Returns F of a driven row whose V is `speed`. */
 double sap_driven_force(double dt, double speed, double D, double I);
 
+/* Returns the velocity of row r of a constraint of `size` rows in one or two trees. */
+double sap_row_velocity(const struct sap_forest *forest, const int32_t trees[2], int32_t size,
+                        int32_t r, const double *J, const double *v);
+
 /* Returns the upper limit of v_hat of a contact with the overlap `depth`. J has 3 rows of each of
  * its trees. */
 double sap_release_contact(const struct sap_release *release,

@@ -267,7 +267,8 @@ class Controllers(ConstraintGroup):
 class DryFrictions(ConstraintGroup):
     """Dry friction of joints: holds up to a threshold, slides above it.
 
-    gamma = clamp(-v_c/R, -dt f, dt f) with R = sigma w and the sigma of the problem.
+    gamma = clamp(-v_c/R, -dt f, dt f) with R = w max(1e-6, min(sigma, sigma slip_ratio)) and the
+    sigma of the problem.
 
     Parameters
     ----------
@@ -275,8 +276,11 @@ class DryFrictions(ConstraintGroup):
         The same as for :class:`JointLimits`; J v is the rate of the joint.
     f : float or array_like (n,)
         Friction force or torque >= 0, N or N m.
+    slip_ratio : float or array_like (n,), optional
+        Speed |J v| at the start of the step over a speed V_s, >= 0, dimensionless: a joint that
+        holds a load hardly creeps. By default infinite, R = sigma w.
     R, v_hat : array_like (n,), optional
-        Given instead of f, which is then information only.
+        Given instead of f and slip_ratio, which are then information only.
     lower, upper : array_like (n,), optional
         Bounds of the impulse, lower <= 0 <= upper, with R and v_hat only; by default none.
 
@@ -291,12 +295,13 @@ class DryFrictions(ConstraintGroup):
     DryFrictions(n=2, n_rows=2)
     """
 
-    __slots__ = ("f",)
+    __slots__ = ("f", "slip_ratio")
     kind = "dry_friction"
-    _defaults: ClassVar = {}
+    _defaults: ClassVar = {"slip_ratio": np.inf}
     _settings = ()
 
     f: _Float | None
+    slip_ratio: _Float | None
 
     def __init__(
         self,
@@ -305,12 +310,14 @@ class DryFrictions(ConstraintGroup):
         tree_b: ArrayLike | None = None,
         *,
         f: ArrayLike | None = None,
+        slip_ratio: ArrayLike | None = None,
         R: ArrayLike | None = None,
         v_hat: ArrayLike | None = None,
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
     ) -> None:
-        self._make((J, tree_a, tree_b, None), {"f": f}, (R, v_hat, lower, upper))
+        parameters = {"f": f, "slip_ratio": slip_ratio}
+        self._make((J, tree_a, tree_b, None), parameters, (R, v_hat, lower, upper))
 
 
 # in the order of the kinds of the core

@@ -48,13 +48,14 @@ class Differential:
 
     The blocks of A stay symmetric: the derivative by an entry is half the derivative by it and its
     mirror image, and the symmetric part of a change counts. R_t, R_n, v_hat_n and kappa are numbers
-    of their own, as if a term were added to the values from phi0, k, tau_d, delta, sigma and dt.
+    of their own, as if a term were added to the values from phi0, k, tau_d, delta, slip_ratio,
+    sigma and dt.
 
     Attributes
     ----------
     A, v_star, J, mu, R_t, R_n, v_hat_n, v_hat_t : array or None
     kappa, core_lambda, friction_bound, spin_J, spin_mu : array or None
-    phi0, k, tau_d, delta : array or None
+    phi0, k, tau_d, delta, slip_ratio : array or None
         Physical parameters, if R_t, R_n, v_hat_n and kappa follow from them.
     dt, sigma : array (...) or None
         Numbers that R, v_hat, kappa and bounds depend on. The caller differentiates v_star by dt.
@@ -79,6 +80,7 @@ class Differential:
     k: ArrayLike | None = None
     tau_d: ArrayLike | None = None
     delta: ArrayLike | None = None
+    slip_ratio: ArrayLike | None = None
     dt: ArrayLike | None = None
     sigma: ArrayLike | None = None
     constraints: tuple[GroupDifferential, ...] = ()

@@ -392,7 +392,7 @@ class Batch(BatchQueries):
                     status=self._status,
                     last_records=self._outputs.records,
                     body_forces=self._outputs.body_forces,
-                    release=self._worlds.release,
+                    speeds=self._worlds.speeds,
                     contacts=None if self._lists is None else self._lists.logs,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),

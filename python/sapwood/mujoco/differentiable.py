@@ -287,7 +287,10 @@ class DifferentiableModel:
             raise TrajectoryError(str(error)) from error
         core = self._stages.core
         geoms = core.contacts()["geom"]
-        return Snapshot(problem_arrays(core), core.groups(), geoms, self.stepper.time_step)
+        parameters = self.stepper.parameters
+        return Snapshot(
+            problem_arrays(core), core.groups(), geoms, parameters.time_step, parameters.sigma
+        )
 
     def _linearized(self, at: Snapshot, v_next: _Float) -> Sensitivity:
         """The problem at the solution that the step came to."""

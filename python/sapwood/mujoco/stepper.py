@@ -113,7 +113,7 @@ class Stepper(FollowedSteps):
         time_step: float | None = None,
         contact: ContactMaterial | None = None,
         materials: Mapping[str | int, ContactMaterial] | None = None,
-        sigma: float = 1e-3,
+        sigma: float | None = None,
         beta: float = 1.0,
         delassus: Delassus = "block",
         settings: SapSettings | None = None,

@@ -155,6 +155,11 @@ class ProblemArrays:
         return self._core.friction_bound
 
     @property
+    def slip_ratio(self) -> _Float | None:
+        """Slip speed of each contact at the start of the step over V_s (n_contacts,), or None."""
+        return self._core.slip_ratio
+
+    @property
     def v_guess(self) -> _Float | None:
         """Initial velocity of a solve (nv,), or None for v_star."""
         return self._core.v_guess

@@ -30,7 +30,7 @@ _Arguments = ParamSpec("_Arguments")
 _OPTIONAL = (
     "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
     "core", "kappa", "delta", "core_lambda",
-    "spin_contact", "spin_J", "spin_mu", "friction_bound",
+    "spin_contact", "spin_J", "spin_mu", "friction_bound", "slip_ratio",
 )  # fmt: skip
 _ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
 
@@ -107,6 +107,9 @@ class ContactProblem(ProblemArrays):
         Their Jacobians, as in J, about (n, t1, t2), rad/s, and lengths (n_spins, 3) of friction, m.
     friction_bound : array_like (n_contacts,), optional
         Bound of lagged friction, N s, or NaN.
+    slip_ratio : array_like (n_contacts,), optional
+        Slip speed at the start over a speed V_s: sigma becomes max(1e-6, min(sigma, sigma
+        slip_ratio)), so that what rests hardly creeps.
 
     Raises
     ------
@@ -157,12 +160,14 @@ class ContactProblem(ProblemArrays):
         spin_J: ArrayLike | None = None,
         spin_mu: ArrayLike | None = None,
         friction_bound: ArrayLike | None = None,
+        slip_ratio: ArrayLike | None = None,
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
         n = np.size(tree_a)
-        mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound = (
-            _of_each(x, n) for x in (mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound)
+        mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound, slip_ratio = (
+            _of_each(x, n)
+            for x in (mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound, slip_ratio)
         )
         groups = placed_groups(constraints, tree_nv)
         if groups:
@@ -172,7 +177,7 @@ class ContactProblem(ProblemArrays):
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
             groups=[group.for_core(dt) for group in groups], v_guess=v_guess,
             spin_contact=spin_contact, spin_J=spin_J, spin_mu=spin_mu,
-            friction_bound=friction_bound,
+            friction_bound=friction_bound, slip_ratio=slip_ratio,
             **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(held.mu)
@@ -226,6 +231,7 @@ class ContactProblem(ProblemArrays):
         spin_J: ArrayLike | None = None,
         spin_mu: ArrayLike | None = None,
         friction_bound: ArrayLike | None = None,
+        slip_ratio: ArrayLike | None = None,
     ) -> ContactProblem:
         """Make a problem from one dense mass matrix and one dense Jacobian.
 
@@ -249,7 +255,7 @@ class ContactProblem(ProblemArrays):
             The same as for the class.
         spin_J : array_like (3 n_spins, nv), optional
             Three rows about (n, t1, t2) per contact of `spin_contact`, which move its trees alone.
-        spin_contact, spin_mu, friction_bound
+        spin_contact, spin_mu, friction_bound, slip_ratio
             The same as for the class.
 
         Returns
@@ -286,7 +292,7 @@ class ContactProblem(ProblemArrays):
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
             constraints=constraints, core=core, delta=delta, kappa=kappa, core_lambda=core_lambda,
             spin_contact=spin_contact, spin_J=flat_spin_J, spin_mu=spin_mu,
-            friction_bound=friction_bound,
+            friction_bound=friction_bound, slip_ratio=slip_ratio,
         )  # fmt: skip
 
     # ---- to see ------------------------------------------------------------------------------

@@ -112,6 +112,29 @@ def contact_loads(
     return loads
 
 
+# least sigma of the rule by slip
+LEAST_SIGMA = 1e-6
+
+
+def sigma_of_slip(sigma: float, slip_ratio: ArrayLike) -> Array:
+    """Sigma of contacts, or of rows of dry friction, by their slip.
+
+    Parameters
+    ----------
+    sigma : float
+        Tangential regularization, dimensionless.
+    slip_ratio : array_like
+        Slip speed at the start of the step over V_s, >= 0.
+
+    Returns
+    -------
+    ndarray
+        max(1e-6, min(sigma, sigma slip_ratio)), or sigma if that is below 1e-6.
+    """
+    slip_ratio = np.minimum(np.asarray(slip_ratio, dtype=float), 1.0)
+    return np.asarray(np.maximum(min(LEAST_SIGMA, sigma), sigma * slip_ratio))
+
+
 def regularize(
     problem: ContactProblem,
     *,
@@ -122,6 +145,7 @@ def regularize(
     sigma: float = 1e-3,
     beta: float = 1.0,
     delassus: Literal["block", "diagonal"] = "block",
+    slip_ratio: ArrayLike = np.inf,
     release: ArrayLike = np.inf,
     free_change: ArrayLike | None = None,
     load_speed: float = np.inf,
@@ -162,7 +186,7 @@ def regularize(
         )
         stiff = near_rigid * np.maximum(near_rigid * loads / load_speed, 1.0) ** (0.02 - 1.0)
     R_n = np.maximum(stiff, 1.0 / (dt * k * (dt + tau_d)))  # (21)
-    R_t = sigma * w  # (22)
+    R_t = sigma_of_slip(sigma, slip_ratio) * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
     held = np.isinf(k) & (v_hat_n > release)
     heavy = np.broadcast_to(np.asarray(body_w, dtype=float), (problem.n_contacts, 2)).sum(axis=1)
@@ -326,4 +350,5 @@ def regularize_group(
         v_hat = (x["Kp"] * (x["q_d"] - x["q_0"]) + x["Kd"] * x["v_d"]) / gain + dt * R * x["u_ff"]
         return R, v_hat, -dt * x["effort"], dt * x["effort"]
 
-    return sigma * w, np.zeros_like(w), -dt * x["f"], dt * x["f"]
+    R = sigma_of_slip(sigma, x["slip_ratio"]) * w
+    return R, np.zeros_like(w), -dt * x["f"], dt * x["f"]

@@ -33,6 +33,7 @@ def contact_problem(
     beta: float,
     delassus: Delassus,
     source: str,
+    slip_ratio: _Float | None = None,
 ) -> ContactProblem:
     """The convex problem (17) with v* and A of the free motion.
 
@@ -54,7 +55,7 @@ def contact_problem(
         Time step, s.
     v_0 : ndarray (nv,)
         Velocity at the start of the step, from which the solver starts.
-    sigma, beta, delassus, source
+    sigma, beta, delassus, source, slip_ratio
         The same as for :class:`sapwood.ContactProblem`.
 
     Returns
@@ -128,6 +129,7 @@ def contact_problem(
         spin_contact=spin_contact,
         spin_J=spin_J,
         spin_mu=contacts.spin_mu,
+        slip_ratio=slip_ratio,
     )
 
 

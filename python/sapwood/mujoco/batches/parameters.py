@@ -23,7 +23,6 @@ from sapwood.mujoco.batches.workers import Worker, Workers, as_rows
 from sapwood.mujoco.reading.engine import options_in_memory
 from sapwood.mujoco.reading.engine_fields import READ_AGAIN, fields_of
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.reading.release import release_speeds
 from sapwood.mujoco.reading.support import NotSupported
 
 _Array = NDArray[Any]
@@ -152,7 +151,7 @@ class WorldParameters:
     def clear(self) -> None:
         """Give all worlds the model of the batch."""
         self.expanded: dict[str, _Array] = {}
-        self.release: _Array | None = None
+        self.speeds: _Array | None = None
         self.models: tuple[mujoco.MjModel, ...] | mujoco.MjModel | None = None
         self._values: dict[str, _Array] = {}  # by name, also of fields that set_const derived
         self._loaded: dict[str, _Array] = {}  # rows of followed fields, as the stepper adapts them
@@ -263,11 +262,11 @@ class WorldParameters:
         found = template.parameters
         self._take(world, found)
         template.model.stat.meansize = self._sizes[world]
-        speeds = release_speeds(template.model, found.reading.release_speed, found.scheme)
-        if self.release is None and tuple(speeds) != tuple(self._base.release):
-            self.release = np.tile(np.array(self._base.release), (self._n, 1))
-        if self.release is not None:
-            self.release[world] = speeds
+        speeds = _speeds_of(found, template.model)
+        if self.speeds is None and speeds != self._base.speeds:
+            self.speeds = np.tile(np.array(self._base.speeds), (self._n, 1))
+        if self.speeds is not None:
+            self.speeds[world] = speeds
         for name, loaded in self._loaded.items():
             loaded[world] = field_in(template.model, name)
             self._seen[name][world] = self._values[name][world]
@@ -307,7 +306,7 @@ class WorldParameters:
             "expanded": tuple(self.expanded),
             "sizes": self._sizes,
             "models": self.models,
-            "release": self.release,
+            "speeds": self.speeds,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -319,7 +318,7 @@ class WorldParameters:
         for name, values in snapshot["materials"].items():
             self._materials[name][:] = values
         self._sizes[:] = snapshot["sizes"]
-        self.release, self.models = snapshot["release"], snapshot["models"]
+        self.speeds, self.models = snapshot["speeds"], snapshot["models"]
 
     # ---- models -----------------------------------------------------------------------------
 
@@ -350,15 +349,14 @@ class WorldParameters:
                     self._rows_of(name)[world] = places[name]
             if scratch.stat.meansize != self._sizes[world]:
                 self._sizes[world] = scratch.stat.meansize
-                self._derive_release(world, scratch)
+                self._derive_speeds(world, scratch)
         added = len(self._values) > before
         return failed, self.refresh() or added
 
-    def _derive_release(self, world: int, model: mujoco.MjModel) -> None:
-        speeds = release_speeds(model, self._base.reading.release_speed, self._base.scheme)
-        if self.release is None:
-            self.release = np.tile(np.array(self._base.release), (self._n, 1))
-        self.release[world] = speeds
+    def _derive_speeds(self, world: int, model: mujoco.MjModel) -> None:
+        if self.speeds is None:
+            self.speeds = np.tile(np.array(self._base.speeds), (self._n, 1))
+        self.speeds[world] = _speeds_of(self._base, model)
 
     def set_models(self, models: Sequence[mujoco.MjModel]) -> None:
         """Take the parameters of all worlds from models of the same layout."""
@@ -374,7 +372,13 @@ class WorldParameters:
         for world, model in enumerate(models):
             if model.stat.meansize != self._sizes[world]:
                 self._sizes[world] = model.stat.meansize
-                self._derive_release(world, model)
+                self._derive_speeds(world, model)
+
+
+def _speeds_of(parameters: StepParameters, model: mujoco.MjModel) -> tuple[float, ...]:
+    """Speeds of release and slip of a world's model."""
+    found = parameters.reading.speeds(model, parameters.scheme)
+    return *found["release"], *found["slip"]
 
 
 def _model_getter(name: str) -> Callable[[Worker], _Array]:

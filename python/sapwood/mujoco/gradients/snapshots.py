@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood import _core
 from sapwood.base.blocks import offsets
 from sapwood.derivatives.differential import Gradient
 from sapwood.mujoco.reading.names import GeomNames
-from sapwood.mujoco.results.groups import given_entries, stabilized_rows
+from sapwood.mujoco.results.groups import given_entries, slip_ratios, stabilized_rows
 
 _Float = NDArray[np.float64]
 
@@ -37,12 +38,15 @@ class Snapshot:
         Numbers of the geoms of each contact.
     time_step : float
         Time step, s.
+    sigma : float
+        Tangential regularization of what slips.
     """
 
     arrays: Mapping[str, NDArray[Any]]
     others: Mapping[str, NDArray[Any]]
     geoms: NDArray[np.int32]
     time_step: float
+    sigma: float
 
     def released(self) -> NDArray[np.bool_]:
         """Contacts (n_contacts,) with a correction of the violation slower than one step."""
@@ -54,6 +58,21 @@ class Snapshot:
         of = self.others
         slow = _is_released(of["v_hat"], of["value_0"], of["value_2"], self.time_step)
         return slow & stabilized_rows(of)
+
+    def R_t_by_rule_of(self, centre: Snapshot, j: int, i: int) -> tuple[float, float]:
+        """R_t of contact j by the rule of contact i of another problem, and its R_t over sigma."""
+        w = float(self.arrays["R_t"][j])
+        if "slip_ratio" not in self.arrays:
+            return w, w / self.sigma
+        slip, rule = self.arrays["slip_ratio"][j], centre.arrays["slip_ratio"][i]
+        w /= float(_sigma_by_rule(self.sigma, slip, slip))
+        return w * float(_sigma_by_rule(self.sigma, slip, rule)), w
+
+    def R_by_rule_of(self, centre: Snapshot) -> _Float:
+        """R of rows (n_rows,), by the rules for sigma of the same rows of another problem."""
+        slip, rule = slip_ratios(self.others), slip_ratios(centre.others)
+        found = _sigma_by_rule(self.sigma, slip, rule) / _sigma_by_rule(self.sigma, slip, slip)
+        return np.asarray(self.others["R"] * found)
 
     def rows(self, J: ArrayLike) -> _Float:
         """Rows (n_contacts, 3, nv) from blocks in the layout of J."""
@@ -96,7 +115,9 @@ class Differences:
 
     The engine may turn the frame of a contact about its normal; the frames are aligned first, which
     does not change the law. The dissipation time of a contact is shorter while it is open: the
-    time of the first problem is used, so that a contact that opens or closes adds no kink.
+    time of the first problem is used, so that a contact that opens or closes adds no kink. For the
+    same reason sigma is the least one, in proportion to the slip, or the full one, as in the first
+    problem.
 
     Parameters
     ----------
@@ -143,7 +164,8 @@ class Differences:
         for name, (counts, bar) in self._of_rows.items():
             if name in _OF_RELEASE and np.isin(turned, counts).any():
                 raise NotComparable("a limit or an equality constraint is released from violation")
-            found += bar @ (other.others[name][counts] - at.others[name][counts])
+            its = other.R_by_rule_of(at) if name == "R" else other.others[name]
+            found += bar @ (its[counts] - at.others[name][counts])
         return float(found)
 
     def _contacts(self, other: Snapshot) -> float:
@@ -185,12 +207,13 @@ class Differences:
         mine, its, dt = self._at.arrays, other.arrays, self._at.time_step
         own, time, k = dt + mine["tau_d"][i], dt + its["tau_d"][j], mine["k"][i]
         R_n = its["R_n"][j]
+        R_t, w = other.R_t_by_rule_of(self._at, j, i)
         if own != time and _is_spring(mine["R_n"][i], k, dt, own):
             R_n = mine["R_n"][i]
         elif own != time and _is_spring(R_n, k, dt, time):
-            # near-rigid with its own damper: R_n is proportional to w, as R_t is
-            R_n = mine["R_n"][i] * its["R_t"][j] / mine["R_t"][i]
-        found = {name: float(its[name][j] - mine[name][i]) for name in ("mu", "R_t")}
+            # near-rigid with its own damper: R_n is proportional to w
+            R_n = mine["R_n"][i] * w / self._at.R_t_by_rule_of(self._at, i, i)[1]
+        found = {"mu": float(its["mu"][j] - mine["mu"][i]), "R_t": float(R_t - mine["R_t"][i])}
         found["R_n"] = float(R_n - mine["R_n"][i])
         found["v_hat_n"] = float(its["v_hat_n"][j] * (time / own) - mine["v_hat_n"][i])
         if "delta" in mine and np.isfinite(mine["delta"][i]):
@@ -201,6 +224,13 @@ class Differences:
     def _text(self, i: int) -> str:
         one, other = (self._names.label("geom", geom) for geom in self._at.geoms[i])
         return f"the contact of {one!r} and {other!r}, {-self._at.arrays['phi0'][i]:.3g} m deep,"
+
+
+def _sigma_by_rule(sigma: float, slip: ArrayLike, rule: ArrayLike) -> _Float:
+    """Sigma at a slip ratio, by the branch of max(1e-6, min(sigma, sigma rule)) at another one."""
+    slip, rule, least = _of(slip), _of(rule), min(_core.LEAST_SIGMA, sigma)
+    by_slip = sigma * np.where(rule < 1.0, slip, 1.0)
+    return np.where(sigma * rule <= least, least, by_slip)
 
 
 def _is_released(v_hat: _Float, g: _Float, tau_d: _Float, dt: float) -> NDArray[np.bool_]:

@@ -126,6 +126,7 @@ def _structure(model: mujoco.MjModel, stiffness: Mapping[str, Stiffness]) -> dic
         "nq": int(model.nq),
         "n_outputs": int(model.nout),
         "n_flexes": int(colliding_flexes(model).size),
+        "dof_angle": _int32(_turns(model)),
         "tendon_tree": _pairs([trees_of_tendon(model, i) for i in range(model.ntendon)], -2),
         "tendon_k": np.ascontiguousarray(stiffness["tendon"].k[:, 0]),
         "tendon_tau_d": stiffness["tendon"].tau_d,
@@ -231,6 +232,14 @@ def _is_angle(model: mujoco.MjModel) -> NDArray[np.bool_]:
     """Which joints (njnt) have positions in rad."""
     kind, joint = model.jnt_type, mujoco.mjtJoint
     return np.asarray((kind == int(joint.mjJNT_HINGE)) | (kind == int(joint.mjJNT_BALL)))
+
+
+def _turns(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """Which dofs (nv) have velocities in rad/s."""
+    joint = np.asarray(model.dof_jntid)
+    free = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_FREE)
+    last = np.arange(model.nv) - model.jnt_dofadr[joint] >= 3
+    return np.asarray(_is_angle(model)[joint] | (free & last))
 
 
 def _sums_angles(model: mujoco.MjModel, tendon: int, is_angle: NDArray[np.bool_]) -> bool:

@@ -34,12 +34,19 @@ from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.fields import Field, Fields, fields_of
 from sapwood.mujoco.reading.implicit_forces import has_implicit_forces
 from sapwood.mujoco.reading.names import GeomNames
-from sapwood.mujoco.reading.release import ReleaseSpeeds, release_speeds
+from sapwood.mujoco.reading.release import (
+    ReleaseSpeeds,
+    SlipSpeeds,
+    release_speeds,
+    slip_speeds,
+)
 from sapwood.mujoco.reading.solver_settings import settings_of_steps
 from sapwood.mujoco.reading.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme, scheme_of
+
+SIGMA = 1e-3  #: Tangential regularization of what slips, by default.
 
 _HOW_TO_LOAD = (
     ": mujoco.MjModel.from_xml_path loads a file, mujoco.MjModel.from_xml_string a text of XML"
@@ -53,7 +60,7 @@ class Reading:
     Attributes
     ----------
     time_step, contact, materials, constraint, constraints, implicit_actuators, ignore, settings, \
-friction, speculative, release_speed
+friction, speculative, release_speed, sigma
         The arguments of the stepper.
     """
 
@@ -68,6 +75,7 @@ friction, speculative, release_speed
     friction: Friction | None
     speculative: bool | None
     release_speed: float | None
+    sigma: float | None
 
     def adapt(self, model: mujoco.MjModel, scheme: Scheme) -> Iterator[str]:
         """Change the private model where the stepper differs from MuJoCo.
@@ -148,8 +156,28 @@ friction, speculative, release_speed
         if changes.any_of(*GAINS):
             found["released"] = release_controllers(model, found["controlled"])
         if changes.any_of("opt.gravity"):
-            found["release"] = release_speeds(model, self.release_speed, scheme)
+            found |= self.speeds(model, scheme)
         return found
+
+    def speeds(self, model: mujoco.MjModel, scheme: Scheme) -> dict[str, Any]:
+        """Speeds that follow gravity and the size of the bodies.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+            The model.
+        scheme : Scheme
+            Scheme of the steps.
+
+        Returns
+        -------
+        dict
+            ``release`` and ``slip`` of :class:`StepParameters`.
+        """
+        return {
+            "release": release_speeds(model, self.release_speed, scheme),
+            "slip": slip_speeds(model, self.sigma),
+        }
 
 
 def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
@@ -167,7 +195,7 @@ def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
 # arrays of a model that are read, also again
 _READ = (
     "forest", "controlled", "implicit", "stiffness", "elements", "released", "settings",
-    "speculative", "release",
+    "speculative", "release", "slip",
 )  # fmt: skip
 
 
@@ -217,6 +245,8 @@ class StepParameters:
         Whether contacts that would close within a step are listed, where the engine allows it.
     release : ReleaseSpeeds
         Up to which violations are corrected within a step or two.
+    slip : SlipSpeeds
+        Below which contacts and dry friction have a smaller sigma.
     fields : Fields or None
         Geoms that meet in patches; None where there are none.
     """
@@ -238,6 +268,7 @@ class StepParameters:
     options: model_options.Options
     speculative: bool
     release: ReleaseSpeeds
+    slip: SlipSpeeds
     fields: Fields | None
 
     @classmethod
@@ -248,7 +279,7 @@ class StepParameters:
         time_step: float | None,
         contact: ContactMaterial | None,
         materials: Mapping[str | int, ContactMaterial] | None,
-        sigma: float,
+        sigma: float | None,
         beta: float,
         delassus: Delassus,
         settings: SapSettings | None,
@@ -283,6 +314,7 @@ class StepParameters:
             friction=friction,
             speculative=_speculative(speculative, found),
             release_speed=release_speed,
+            sigma=sigma,
         )
 
         own = copy.copy(model)
@@ -298,7 +330,7 @@ class StepParameters:
         return cls(
             model=own,
             scheme=found,
-            sigma=sigma,
+            sigma=SIGMA if sigma is None else sigma,
             beta=beta,
             delassus=delassus,
             **arrays,
@@ -346,8 +378,7 @@ class StepParameters:
             The same as for :class:`Stepper`.
         """
         if set(names) == {"opt.gravity"}:
-            speeds = release_speeds(self.model, self.reading.release_speed, self.scheme)
-            return self._with(release=speeds)
+            return self._with(**self.reading.speeds(self.model, self.scheme))
         changes = Changes(names)
         if changes.any_of(*GAINS):
             for name, cleared in self.released.items():
@@ -385,8 +416,8 @@ class StepParameters:
             other.__dict__["geom_names"] = self.geom_names
         return other
 
-    def differs_in_release(self, other: StepParameters) -> bool:
-        """Whether all but the release speeds is the same, to the object."""
+    def differs_in_speeds(self, other: StepParameters) -> bool:
+        """Whether all but the speeds of release and slip is the same, to the object."""
         return (
             _are_same(self.forest, other.forest)
             and _are_same(self.elements, other.elements)
@@ -394,6 +425,11 @@ class StepParameters:
             and self.speculative == other.speculative
             and self.fields is other.fields
         )
+
+    @property
+    def speeds(self) -> tuple[float, float, float, float]:
+        """Release speed and rate, slip speed and rate, m/s and rad/s."""
+        return *self.release, *self.slip
 
     @property
     def time_step(self) -> float:
@@ -434,6 +470,6 @@ class StepParameters:
             self.settings,
             self.elements,
             self.speculative,
-            *self.release,
+            *self.speeds,
             None if self.fields is None else self.fields.for_core(),
         )

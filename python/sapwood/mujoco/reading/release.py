@@ -1,4 +1,4 @@
-"""Speeds at which violations of rigid constraints are corrected, by the scale of a model."""
+"""Speeds that follow the scale of a model: of the release of violations, and of slip."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ FROUDE = 0.1
 IDLE_TIME = 1.0
 # rate of angles, rad/s, per m/s and inverse size
 ANGULAR = 0.1
+# speed of slip over that of the release
+SLIP = 0.1
 
 
 class ReleaseSpeeds(NamedTuple):
@@ -28,6 +30,21 @@ class ReleaseSpeeds(NamedTuple):
         For contacts and constraints of lengths, m/s.
     rate : float
         For constraints of angles, rad/s.
+    """
+
+    speed: float
+    rate: float
+
+
+class SlipSpeeds(NamedTuple):
+    """Slip speeds V_s from which on sigma does not depend on the slip.
+
+    Attributes
+    ----------
+    speed : float
+        For contacts and friction along lengths, m/s; 0 where sigma holds at any slip.
+    rate : float
+        For friction of angles, rad/s; 0 likewise.
     """
 
     speed: float
@@ -82,8 +99,34 @@ def release_speeds(
                 "as with math.inf; symplectic_euler has a speed"
             )
         return ReleaseSpeeds(speed, speed)
+    return ReleaseSpeeds(*_scale_speeds(model))
+
+
+def slip_speeds(model: mujoco.MjModel, given: float | None) -> SlipSpeeds:
+    """The slip speeds V_s of a model: a tenth of its release speeds.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    given : float or None
+        Argument ``sigma`` of :class:`Stepper`; a number holds at any slip.
+
+    Returns
+    -------
+    SlipSpeeds
+        Both > 0, or both 0 where sigma is given.
+    """
+    if given is not None:
+        return SlipSpeeds(0.0, 0.0)
+    speed, rate = _scale_speeds(model)
+    return SlipSpeeds(SLIP * speed, SLIP * rate)
+
+
+def _scale_speeds(model: mujoco.MjModel) -> tuple[float, float]:
+    """0.1 sqrt(g s) and 0.01 sqrt(g/s), m/s and rad/s."""
     size = _size_of(model)
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = 0.0 if off else float(np.linalg.norm(model.opt.gravity))
     speed = FROUDE * math.sqrt(gravity * size) if gravity > 0.0 else size / IDLE_TIME
-    return ReleaseSpeeds(speed, ANGULAR * speed / size)
+    return speed, ANGULAR * speed / size

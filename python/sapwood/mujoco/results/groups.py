@@ -87,9 +87,30 @@ def stabilized_rows(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
     ndarray of bool
         One entry per row, group after group.
     """
+    return _rows_of(arrays, ("bilateral", "limit"))
+
+
+def slip_ratios(arrays: Mapping[str, NDArray[Any]]) -> _Float:
+    """Slip speeds over V_s of rows (n_rows,) of dry friction, infinite for all other rows.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The result of ``_core.ModelStepper.groups``.
+
+    Returns
+    -------
+    ndarray
+        One entry per row, group after group.
+    """
+    return np.where(_rows_of(arrays, ("dry_friction",)), arrays["value_1"], np.inf)
+
+
+def _rows_of(arrays: Mapping[str, NDArray[Any]], kinds: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Which rows are of one of these kinds."""
     found = np.zeros(len(arrays["R"]), np.bool_)
     for kind, _, rows, _ in _split(arrays):
-        found[rows] = kind in ("bilateral", "limit")
+        found[rows] = kind in kinds
     return found
 
 

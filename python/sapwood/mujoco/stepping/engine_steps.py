@@ -101,10 +101,10 @@ class EngineSteps:
             checked = taken
 
     def take_over(self, parameters: StepParameters) -> bool:
-        """Release violations at other speeds, where all else is the same; see :class:`Steps`."""
-        if not parameters.differs_in_release(self._parameters):
+        """Step with other speeds of release and slip, if all else is the same; see :class:`Steps`."""
+        if not parameters.differs_in_speeds(self._parameters):
             return False
-        self._core.set_release(*parameters.release)
+        self._core.set_speeds(*parameters.speeds)
         self._parameters = parameters
         return True
 

@@ -331,6 +331,7 @@ class ThetaSteps:
                 sigma=parameters.sigma,
                 beta=parameters.beta,
                 delassus=parameters.delassus,
+                slip_ratio=arrays.get("slip_ratio"),
                 source=f"MuJoCo model '{model_name(self._model)}', time {now:.6g} s, {scheme.name}",
             )
         except ValueError as error:
