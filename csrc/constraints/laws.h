@@ -44,7 +44,7 @@ struct sap_law {
   int is_diagonal;
 
   /* 1 if each of its contacts has a second triple of rows (triples.h) at the next place: places go
-   * by pairs, and wide.cross of the pool is the part of G between the two */
+   * by pairs, and torsional.cross of the pool is the part of G between the two */
   int takes_pairs;
 
   /* 1 if gamma is the projection of y onto a convex set in the norm of diag(R_t, R_t, R_n), so that

@@ -67,8 +67,8 @@ struct sap_pool {
 
   double *dual[3]; /* (n) w and gamma_n' of direction.h; w of each clamped row */
 
-  struct sap_contacts contact;     /* contacts under any law */
-  struct sap_torsional_pairs wide; /* these are empty if no triple is under their law */
+  struct sap_contacts contact;          /* contacts under any law */
+  struct sap_torsional_pairs torsional; /* these are empty if no triple is under their law */
   struct sap_barriers barrier;
   struct sap_clamps clamp;
 };

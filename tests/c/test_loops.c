@@ -94,7 +94,7 @@ static void check_hessian_in(enum sap_precision precision, double tolerance,
     if (triple[place] >= CONTACTS) {
       double cross[3][3], transposed[3][3];
       for (int e = 0; e < 9; ++e) {
-        cross[e / 3][e % 3] = transposed[e % 3][e / 3] = w->pool.wide.cross[e][place - 1];
+        cross[e / 3][e % 3] = transposed[e % 3][e / 3] = w->pool.torsional.cross[e][place - 1];
         crossing += cross[e / 3][e % 3] != 0;
       }
       CHECK_EQUAL(triple[place - 1], scene.spin_contact[triple[place] - CONTACTS]);

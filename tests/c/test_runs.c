@@ -89,7 +89,7 @@ static void only_the_last_step_leaves_all(void) {
 }
 
 enum {
-  QUIET,
+  LEAN,
   PLUGIN,
   HISTORY,
   FLEX,
@@ -122,7 +122,7 @@ static void what_needs_all_gets_it(void) {
     s.data.narena = c == LITTLE_MEMORY ? 1 << 10 : 1 << 20;
     CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
     char expected[64];
-    const char *first = c == QUIET ? lean : c == LITTLE_MEMORY ? "kmfprtvuae" : full;
+    const char *first = c == LEAN ? lean : c == LITTLE_MEMORY ? "kmfprtvuae" : full;
     (void)snprintf(expected, sizeof expected, "%s%s", first, full);
     CHECK_STRING(engine.stages, expected);
     sap_stepper_destroy(s.stepper);
@@ -130,7 +130,7 @@ static void what_needs_all_gets_it(void) {
 }
 
 /* A lean step that fails is repeated in full, and leaves the state of a failing step. */
-static void a_quiet_step_that_fails_leaves_all(void) {
+static void a_lean_step_that_fails_leaves_all(void) {
   struct setting s;
   sap_mujoco_world world;
   make_shallow(&s);
@@ -183,6 +183,6 @@ static const check_test tests[] = {
     CHECK_TEST(a_run_is_its_steps),
     CHECK_TEST(only_the_last_step_leaves_all),
     CHECK_TEST(what_needs_all_gets_it),
-    CHECK_TEST(a_quiet_step_that_fails_leaves_all),
+    CHECK_TEST(a_lean_step_that_fails_leaves_all),
 };
 CHECK_FILE(test_runs, tests);

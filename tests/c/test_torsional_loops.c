@@ -43,7 +43,7 @@ static void fill(const struct sap_law_loops *loops, sap_friction friction, uint6
     }
     pool.contact.bound[i] = i % 10 == 0 ? 0 : check_random(seed, 0, 2) / R_t;
     for (int r = 0; r < 3; ++r) {
-      pool.wide.scale[r][i] = take_length(seed) / mu;
+      pool.torsional.scale[r][i] = take_length(seed) / mu;
     }
   }
   REQUIRE(loops->derive(&pool, 0, PLACES));
@@ -57,7 +57,7 @@ static struct exact_law law_of(int32_t i) {
                           .cone = pool.friction == SAP_FRICTION_CONVEX};
   for (int r = 0; r < 3; ++r) {
     law.v_hat[r] = pool.v_hat[r][i];
-    law.mu_k[r] = (long double)pool.wide.scale[r][i] * pool.contact.mu[i];
+    law.mu_k[r] = (long double)pool.torsional.scale[r][i] * pool.contact.mu[i];
   }
   return law;
 }
@@ -76,14 +76,14 @@ static void gather_G(int32_t i, double G[6][6]) {
     const int r = e / 3, c = e % 3;
     G[r][c] = pool.G[entry[e]][i];
     G[3 + r][3 + c] = pool.G[entry[e]][i + 1];
-    G[r][3 + c] = G[3 + c][r] = pool.wide.cross[e][i];
+    G[r][3 + c] = G[3 + c][r] = pool.torsional.cross[e][i];
   }
 }
 
 /* Returns the root of what a row counts in the norm of R. A row without friction counts as slip
  * does. */
 static double root_of(int32_t i, int r) {
-  const double scale = r < 3 ? 1 : pool.wide.scale[r - 3][i];
+  const double scale = r < 3 ? 1 : pool.torsional.scale[r - 3][i];
   return sqrt(r == 2 ? pool.contact.R_n[i] : pool.contact.R_t[i]) / (scale > 0 ? scale : 1);
 }
 
@@ -141,7 +141,7 @@ static void check_conditions(const struct sap_law_loops *loops, sap_friction fri
     gather(i, pool.gamma, gamma);
     gather(i, pool.v_c, g);
     for (int r = 0; r < 6; ++r) {
-      const double mu_k = r < 3 ? mu : mu * pool.wide.scale[r - 3][i];
+      const double mu_k = r < 3 ? mu : mu * pool.torsional.scale[r - 3][i];
       const double R = r == 2 ? pool.contact.R_n[i] : pool.contact.R_t[i] * pow(mu / mu_k, 2);
       if (mu_k == 0) {
         CHECK(gamma[r] == 0);
@@ -246,7 +246,7 @@ static void check_dual(const struct sap_law_loops *loops, sap_friction friction)
       for (int c = 0; c < 6; ++c) {
         next[r] -= G[r][c] * dv_c[c];
       }
-      const double scale = r < 3 ? 1 : pool.wide.scale[r - 3][i];
+      const double scale = r < 3 ? 1 : pool.torsional.scale[r - 3][i];
       next[r] = scale > 0 ? next[r] / scale : 0;
       length2 += r == 2 ? 0 : next[r] * next[r];
     }
@@ -489,10 +489,10 @@ static void check_rules(const struct sap_law_loops *loops, sap_friction friction
   fill(loops, friction, &seed);
   for (size_t k = 0; k < CHECK_COUNT(wrong); ++k) {
     for (int r = 0; r < 3; ++r) {
-      const double right = pool.wide.scale[r][8];
-      pool.wide.scale[r][8] = wrong[k];
+      const double right = pool.torsional.scale[r][8];
+      pool.torsional.scale[r][8] = wrong[k];
       CHECK(!loops->derive(&pool, 0, PLACES));
-      pool.wide.scale[r][8] = right;
+      pool.torsional.scale[r][8] = right;
     }
   }
   CHECK(loops->derive(&pool, 0, PLACES));

@@ -53,11 +53,12 @@ static sap_status check(const sap_problem *problem, sap_error *error) {
 }
 
 static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
-  struct sap_torsional_pairs *wide = &pool->wide;
-  double **const arrays[] = {&wide->scale[0], &wide->scale[1], &wide->scale[2], &wide->slip[0],
-                             &wide->slip[1],  &wide->slip[2],  &wide->cross[0], &wide->cross[1],
-                             &wide->cross[2], &wide->cross[3], &wide->cross[4], &wide->cross[5],
-                             &wide->cross[6], &wide->cross[7], &wide->cross[8]};
+  struct sap_torsional_pairs *torsional = &pool->torsional;
+  double **const arrays[] = {&torsional->scale[0], &torsional->scale[1], &torsional->scale[2],
+                             &torsional->slip[0],  &torsional->slip[1],  &torsional->slip[2],
+                             &torsional->cross[0], &torsional->cross[1], &torsional->cross[2],
+                             &torsional->cross[3], &torsional->cross[4], &torsional->cross[5],
+                             &torsional->cross[6], &torsional->cross[7], &torsional->cross[8]};
   sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
 }
 
@@ -74,7 +75,7 @@ static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct
     pool->contact.given[place + 1] = pool->contact.bound[place + 1] = 0;
     for (int r = 0; r < 3; ++r) {
       pool->v_hat[r][place + 1] = 0;
-      pool->wide.scale[r][place] = mu[r] / problem->mu[i];
+      pool->torsional.scale[r][place] = mu[r] / problem->mu[i];
     }
   }
 }
@@ -134,12 +135,12 @@ static void stick(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; i += 2) {
     const double sticks = pool->v_hat[2][i] > 0;
     for (int r = 0; r < 3; ++r) {
-      const double scale = pool->wide.scale[r][i];
+      const double scale = pool->torsional.scale[r][i];
       pool->G[diagonal[r]][i + 1] = sticks * scale * scale * pool->contact.inverse_R_t[i];
       pool->gamma[r][i + 1] = sticks * scale * pool->y[r][i + 1];
     }
     for (int e = 0; e < 9; ++e) {
-      pool->wide.cross[e][i] = 0;
+      pool->torsional.cross[e][i] = 0;
     }
   }
 }
@@ -158,14 +159,14 @@ static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocit
       /* mu_k/mu has a rounding error too */
       const double rate = velocity_error * error[r][i + 1] +
                           8 * DBL_EPSILON * (fabs(p->v_c[r][i + 1]) + fabs(p->v_hat[r][i + 1]));
-      const double spin = p->wide.scale[r][i] * rate;
+      const double spin = p->torsional.scale[r][i] * rate;
       dy_R += own * own * (r < 2 ? inverse_R_t : inverse_R_n) + spin * spin * inverse_R_t;
     }
     const double tangential = sqrt(dy_R * inverse_R_t), normal = sqrt(dy_R * inverse_R_n);
     const double rounding = 16 * DBL_EPSILON + impulse_error;
     for (int r = 0; r < 3; ++r) {
       error[r][i] = (r < 2 ? tangential : normal) + rounding * fabs(p->gamma[r][i]);
-      error[r][i + 1] = p->wide.scale[r][i] * tangential + rounding * fabs(p->gamma[r][i + 1]);
+      error[r][i + 1] = p->torsional.scale[r][i] * tangential + rounding * fabs(p->gamma[r][i + 1]);
     }
   }
 }
@@ -181,7 +182,7 @@ static double complementarity(const struct sap_pool *p, int32_t begin, int32_t e
     double gamma[SAP_TORSIONAL] = {p->gamma[0][i], p->gamma[1][i]}, g[SAP_TORSIONAL],
            v_hat[SAP_TORSIONAL];
     for (int r = 0; r < 3; ++r) {
-      gamma[2 + r] = sap_torsional_unscale(p->wide.scale[r][i], p->gamma[r][i + 1]);
+      gamma[2 + r] = sap_torsional_unscale(p->torsional.scale[r][i], p->gamma[r][i + 1]);
     }
     sap_torsional_gather(p, i, p->v_c, g);
     sap_torsional_gather(p, i, p->v_hat, v_hat);

@@ -17,7 +17,7 @@ static inline void sap_torsional_gather(const struct sap_pool *p, int32_t i, dou
   x_t[0] = x[0][i];
   x_t[1] = x[1][i];
   for (int r = 0; r < 3; ++r) {
-    x_t[2 + r] = p->wide.scale[r][i] * x[r][i + 1];
+    x_t[2 + r] = p->torsional.scale[r][i] * x[r][i + 1];
   }
 }
 

@@ -13,7 +13,7 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
               sap_pool_bounds_hold(pool, begin, end);
   for (int32_t i = begin; i < end; i += 2) {
     for (int r = 0; r < 3; ++r) {
-      const double scale = pool->wide.scale[r][i];
+      const double scale = pool->torsional.scale[r][i];
       valid &= (scale >= 0) & isfinite(scale * scale * pool->contact.inverse_R_t[i]);
     }
   }
@@ -25,9 +25,9 @@ INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, 
                              const double e[SAP_TORSIONAL], const double m[SAP_TORSIONAL]) {
   double G[SAP_TORSIONAL][SAP_TORSIONAL];
   for (int k = 0; k < SAP_TORSIONAL; ++k) {
-    const double s_k = k < 2 ? 1 : p->wide.scale[k - 2][i];
+    const double s_k = k < 2 ? 1 : p->torsional.scale[k - 2][i];
     for (int l = k; l < SAP_TORSIONAL; ++l) {
-      const double s_l = l < 2 ? 1 : p->wide.scale[l - 2][i];
+      const double s_l = l < 2 ? 1 : p->torsional.scale[l - 2][i];
       G[k][l] = s_k * s_l * (along * e[k] * e[l] + across * ((k == l) - m[k] * m[l]));
     }
   }
@@ -35,8 +35,8 @@ INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, 
   p->G[SAP_G_12][i] = G[0][1];
   p->G[SAP_G_22][i] = G[1][1];
   for (int r = 0; r < 3; ++r) {
-    p->wide.cross[r][i] = G[0][2 + r];
-    p->wide.cross[3 + r][i] = G[1][2 + r];
+    p->torsional.cross[r][i] = G[0][2 + r];
+    p->torsional.cross[3 + r][i] = G[1][2 + r];
   }
   p->G[SAP_G_11][i + 1] = G[2][2];
   p->G[SAP_G_12][i + 1] = G[2][3];
@@ -53,7 +53,7 @@ INLINE void store_normal(const struct sap_pool *p, int32_t i, double G_1n, doubl
   p->G[SAP_G_2N][i] = G_1n * e[1];
   p->G[SAP_G_NN][i] = G_nn;
   for (int r = 0; r < 3; ++r) {
-    p->wide.cross[6 + r][i] = p->wide.scale[r][i] * (G_1n * e[2 + r]);
+    p->torsional.cross[6 + r][i] = p->torsional.scale[r][i] * (G_1n * e[2 + r]);
   }
 }
 
@@ -63,7 +63,7 @@ INLINE void store_impulse(const struct sap_pool *p, int32_t i, const double gamm
   p->gamma[1][i] = gamma_t[1];
   p->gamma[2][i] = gamma_n;
   for (int r = 0; r < 3; ++r) {
-    p->gamma[r][i + 1] = p->wide.scale[r][i] * gamma_t[2 + r];
+    p->gamma[r][i + 1] = p->torsional.scale[r][i] * gamma_t[2 + r];
   }
 }
 
@@ -76,7 +76,7 @@ INLINE void find_impulse(const struct sap_pool *p, int32_t i) {
   p->y[2][i] = (p->v_hat[2][i] - p->v_c[2][i]) * p->contact.inverse_R_n[i];
   for (int r = 0; r < 3; ++r) {
     const double speed = p->v_hat[r][i + 1] - p->v_c[r][i + 1];
-    p->y[r][i + 1] = p->wide.scale[r][i] * speed * inverse_R_t;
+    p->y[r][i + 1] = p->torsional.scale[r][i] * speed * inverse_R_t;
   }
   if (p->friction == SAP_FRICTION_COULOMB) {
     p->contact.bound[i] = p->y[2][i] > 0 ? p->contact.mu[i] * p->y[2][i] : 0;
@@ -97,7 +97,7 @@ INLINE double evaluate_one(const struct sap_pool *p, const int cone, int32_t i) 
   p->contact.slip[0][i] = at.radial.t[0] * at.e[0];
   p->contact.slip[1][i] = at.radial.t[0] * at.e[1];
   for (int r = 0; r < 3; ++r) {
-    p->wide.slip[r][i] = at.radial.t[0] * at.e[2 + r];
+    p->torsional.slip[r][i] = at.radial.t[0] * at.e[2 + r];
   }
   p->contact.region[i] = sap_contact_region(&at.radial);
   return sap_torsional_cost(&law, &at);
@@ -159,7 +159,7 @@ INLINE void load_slip(const struct sap_pool *p, int32_t i, double t[SAP_TORSIONA
   t[0] = p->contact.slip[0][i];
   t[1] = p->contact.slip[1][i];
   for (int r = 0; r < 3; ++r) {
-    t[2 + r] = p->wide.slip[r][i];
+    t[2 + r] = p->torsional.slip[r][i];
   }
 }
 
@@ -175,7 +175,7 @@ static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
     x_c[1][i] = t[1] * x;
     x_c[2][i] = 0;
     for (int r = 0; r < 3; ++r) {
-      x_c[r][i + 1] = pool->wide.scale[r][i] * (t[2 + r] * x);
+      x_c[r][i + 1] = pool->torsional.scale[r][i] * (t[2 + r] * x);
     }
   }
   return n;
@@ -194,7 +194,7 @@ static void depart(const struct sap_pool *pool, int32_t begin, int32_t end,
     gamma[1][i] = gamma_t[1] - p->gamma[1][i];
     gamma[2][i] = 0;
     for (int r = 0; r < 3; ++r) {
-      gamma[r][i + 1] = p->wide.scale[r][i] * gamma_t[2 + r] - p->gamma[r][i + 1];
+      gamma[r][i + 1] = p->torsional.scale[r][i] * gamma_t[2 + r] - p->gamma[r][i + 1];
     }
   }
 }
@@ -212,17 +212,17 @@ INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_TOR
     own[r] = p->gamma[r][i];
     spin[r] = p->gamma[r][i + 1];
     for (int c = 0; c < 3; ++c) {
-      own[r] -=
-          p->G[entry[r][c]][i] * p->dv_c[c][i] + p->wide.cross[3 * r + c][i] * p->dv_c[c][i + 1];
+      own[r] -= p->G[entry[r][c]][i] * p->dv_c[c][i] +
+                p->torsional.cross[3 * r + c][i] * p->dv_c[c][i + 1];
       spin[r] -= p->G[entry[r][c]][i + 1] * p->dv_c[c][i + 1] +
-                 p->wide.cross[3 * c + r][i] * p->dv_c[c][i];
+                 p->torsional.cross[3 * c + r][i] * p->dv_c[c][i];
     }
   }
   next_t[0] = own[0] - coupled * p->contact.slip[0][i];
   next_t[1] = own[1] - coupled * p->contact.slip[1][i];
   for (int r = 0; r < 3; ++r) {
-    next_t[2 + r] =
-        sap_torsional_unscale(p->wide.scale[r][i], spin[r]) - coupled * p->wide.slip[r][i];
+    next_t[2 + r] = sap_torsional_unscale(p->torsional.scale[r][i], spin[r]) -
+                    coupled * p->torsional.slip[r][i];
   }
   *next_n = own[2] > 0 ? own[2] : 0;
 }

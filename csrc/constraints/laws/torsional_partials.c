@@ -25,7 +25,7 @@ static void lift(const struct sap_radial *law, const struct sap_torsional_state 
 static void store(const struct sap_pool *p, int32_t i, const double gamma_t[SAP_TORSIONAL],
                   double gamma_n, double by[6]) {
   for (int k = 0; k < SAP_TORSIONAL; ++k) {
-    by[row_of(k)] = (k < 2 ? 1 : p->wide.scale[k - 2][i]) * gamma_t[k];
+    by[row_of(k)] = (k < 2 ? 1 : p->torsional.scale[k - 2][i]) * gamma_t[k];
   }
   by[2] = gamma_n;
 }
@@ -67,7 +67,7 @@ void sap_torsional_partials(const struct sap_pool *p, int32_t i, struct sap_part
     store(p, i, t[constant], n[constant], to->by[constant]);
   }
   for (int k = 0; k < SAP_TORSIONAL && !cone && !follows; ++k) {
-    to->by[SAP_BY_BOUND][row_of(k)] = (k < 2 ? 1 : p->wide.scale[k - 2][i]) * slide * at.e[k];
+    to->by[SAP_BY_BOUND][row_of(k)] = (k < 2 ? 1 : p->torsional.scale[k - 2][i]) * slide * at.e[k];
   }
 
   /* derivatives by the scales mu_k/mu, of y_k and of the rows of gamma */
@@ -83,7 +83,7 @@ void sap_torsional_partials(const struct sap_pool *p, int32_t i, struct sap_part
     by[3 + r] += gamma_t[2 + r];
     for (int row = 0; row < 6; ++row) {
       by[row] /= c->mu;
-      to->by[SAP_BY_MU][row] -= p->wide.scale[r][i] * by[row];
+      to->by[SAP_BY_MU][row] -= p->torsional.scale[r][i] * by[row];
     }
   }
 }

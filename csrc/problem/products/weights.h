@@ -34,7 +34,7 @@ INLINE void load_pair_G(const struct sap_pool *pool, int32_t i, struct pair_G *G
   load_G(pool, i, G->own);
   load_G(pool, i + 1, G->spin);
   for (int e = 0; e < 9; ++e) {
-    G->cross[e / 3][e % 3] = simd_all(pool->wide.cross[e][i]);
+    G->cross[e / 3][e % 3] = simd_all(pool->torsional.cross[e][i]);
   }
 }
 

@@ -210,7 +210,7 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
                                                                                       : GOES_ON;
 }
 
-/* Concludes the search. Without convergence the result is the best iterate, evaluated anew. */
+/* Concludes the search. Without convergence the result is the best iterate, evaluated again. */
 static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      const sap_settings *settings, const struct progress *before,
                      enum search_end end, struct sap_newton_result *result) {

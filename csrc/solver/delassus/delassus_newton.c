@@ -223,8 +223,8 @@ static void stick(const struct sap_impulses *p) {
 sap_impulses_function SAP_OF_ISA(sap_impulses_find_);
 double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
   const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
-  const int is_wide = p->first[p->n_contacts] > 3 * p->n_contacts, is_near = begin(p);
-  const int32_t least = is_near ? SAP_NEAR_SWEEPS : is_wide ? SAP_TORSIONAL_SWEEPS : SAP_SWEEPS;
+  const int has_torsion = p->first[p->n_contacts] > 3 * p->n_contacts, is_near = begin(p);
+  const int32_t least = is_near ? SAP_NEAR_SWEEPS : has_torsion ? SAP_TORSIONAL_SWEEPS : SAP_SWEEPS;
   struct residual_norm norm = {INFINITY, INFINITY};
   for (int32_t round = 0, sweeps = 0; round < SAP_DELASSUS_ROUNDS; ++round) {
     for (int32_t k = 0; k < sweeps; ++k) {

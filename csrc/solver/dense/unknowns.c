@@ -94,7 +94,7 @@ static void add_contacts(struct list *list, const struct sap_patch *patch, int n
       add(list, patch, i, r, 1, R_t, near ? pool->gamma[r][i] : 0);
     }
     for (int r = 0; patch->pairs && r < 3; ++r) {
-      const double scale = pool->wide.scale[r][i];
+      const double scale = pool->torsional.scale[r][i];
       if (scale > 0) {
         add(list, patch, i + 1, r, scale, R_t, near ? pool->gamma[r][i + 1] / scale : 0);
       }
@@ -114,7 +114,7 @@ static int32_t count_impulses(const struct sap_pool *pool, const struct sap_isla
     m += sap_laws[law]->takes_rows ? 0 : 3 * (end - begin) / (1 + pairs);
     for (int32_t i = begin; pairs && i < end; i += 2) {
       for (int r = 0; r < 3; ++r) {
-        m += pool->wide.scale[r][i] > 0;
+        m += pool->torsional.scale[r][i] > 0;
       }
     }
   }

@@ -36,8 +36,8 @@ static void add_cross(const struct sap_pool *p, int32_t begin, int32_t end, doub
   for (int32_t i = begin; i < end; i += 2) {
     for (int r = 0; r < 3; ++r) {
       for (int c = 0; c < 3; ++c) {
-        y_c[r][i] += p->wide.cross[3 * r + c][i] * x_c[c][i + 1];
-        y_c[c][i + 1] += p->wide.cross[3 * r + c][i] * x_c[r][i];
+        y_c[r][i] += p->torsional.cross[3 * r + c][i] * x_c[c][i + 1];
+        y_c[c][i + 1] += p->torsional.cross[3 * r + c][i] * x_c[r][i];
       }
     }
   }
