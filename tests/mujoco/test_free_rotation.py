@@ -89,8 +89,8 @@ SPINNING = """
 <body><freejoint/><geom type="box" size=".1 .05 .02"/></body>
 <body pos="1 0 0"><joint type="free" armature=".05" damping=".3"/>
   <geom type="capsule" size=".03 .1" pos=".02 .03 0"/><geom size=".05" pos="0 .1 0"/></body>
-<body pos="2 0 0"><joint type="ball" damping=".01"/><geom type="box" size=".1 .05 .02" pos="0 0 .1"/>
-</body>
+<body pos="2 0 0"><joint type="ball" damping=".01"/>
+  <geom type="box" size=".1 .05 .02" pos="0 0 .1"/></body>
 <body pos="3 0 0"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
 <body pos="4 0 0"><freejoint/><geom type="box" size=".1 .05 .02"/>
   <body pos="0 0 .1"><joint/><geom size=".03" pos=".1 0 0"/></body></body>
