@@ -145,6 +145,7 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.slip_ratio = gather->slip_speed > 0.0 ? gather->slip_ratio : NULL;
   gather->parameters.release = gather->release;
   gather->parameters.body_w = gather->body_w;
+  gather->parameters.rebound = gather->n_rebounds > 0 ? gather->rebound : NULL;
   gather->parameters.free_change = isinf(gather->release_speed) ? NULL : gather->free_motion.change;
   gather->parameters.load_speed = load_speed_share * gather->release_speed;
   gather->parameters.groups = gather->elements.regularization;

@@ -50,6 +50,8 @@ struct sap_gather {
   double *tau_d;                       /* (n_contacts) s */
   double *slip_ratio;                  /* (n_contacts) as in sap_parameters, if slip_speed > 0 */
   double *release;                     /* (n_contacts) upper limit of v_hat, m/s */
+  double *rebound;                     /* (n_contacts) m/s, as in sap_parameters */
+  int32_t n_rebounds;                  /* number of contacts that rebound in this step */
   double *body_w;                      /* (n_contacts, 2) 1/kg, as in sap_parameters */
   double *R_t, *R_n, *v_hat_n;         /* (n_contacts) output of the regularization */
   int8_t *barrier;                /* (n_contacts) sap_barrier; in the problem if has_barriers */

@@ -87,6 +87,41 @@ static void find_material(const struct sap_gather *gather, struct source *from, 
   }
 }
 
+/* Returns J_n v of the contact whose rows begin at kept->J. */
+static double normal_velocity(const struct kept *kept, int32_t c, const double *v) {
+  const struct sap_gather *gather = kept->gather;
+  const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
+  const double *J = kept->J;
+  double sum = 0.0;
+  for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+    const int32_t n = gather->forest->tree_dofnum[trees[side]];
+    const double *of_tree = v + gather->forest->tree_dofadr[trees[side]];
+    for (int32_t j = 0; j < n; ++j) {
+      sum += J[2 * (int64_t)n + j] * of_tree[j];
+    }
+    J += 3 * (int64_t)n;
+  }
+  return sum;
+}
+
+/* Returns the speed e u at which the contact opens after an impact with the speed u of the state
+ * before the step. It is 0 if u is too small for a rebound. */
+static double find_rebound(const struct kept *kept, const struct source *from, int32_t c) {
+  const struct sap_gather *gather = kept->gather;
+  const double e = from->material.restitution;
+  if (!(e > 0.0)) {
+    return 0.0;
+  }
+  const double u = -normal_velocity(kept, c, gather->free_motion.v_0);
+  return u > SAP_REBOUND * kept->state->gravity * gather->dt ? e * u : 0.0;
+}
+
+/* Returns 1 if the free motion closes the contact within the step. */
+static int closes(const struct kept *kept, int32_t c, double phi0) {
+  const struct sap_gather *gather = kept->gather;
+  return phi0 + gather->dt * normal_velocity(kept, c, gather->free_motion.v_star) <= 0.0;
+}
+
 /* Returns 1 if the contact joins the inactive set (inactive.h). */
 static int may_be_inactive(const struct kept *kept, const struct source *from, int32_t c,
                            double phi0, double tau_d) {
@@ -183,8 +218,12 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
   }
   find_material(gather, from, c);
   const struct sap_material *pair = &from->material;
-  const double tau_d = phi0 > 0.0 ? fmin(pair->tau_d, gather->open_tau_d) : pair->tau_d;
-  if (may_be_inactive(kept, from, c, phi0, tau_d)) {
+  const double rebound = find_rebound(kept, from, c);
+  const int is_impact = rebound > 0.0 && closes(kept, c, phi0);
+  /* an approach that ends in a rebound is not braked before the gap closes */
+  const double open_tau_d = rebound > 0.0 ? 0.0 : gather->open_tau_d;
+  const double tau_d = phi0 > 0.0 ? fmin(pair->tau_d, open_tau_d) : pair->tau_d;
+  if (!is_impact && may_be_inactive(kept, from, c, phi0, tau_d)) {
     return SAP_FAULT_NONE;
   }
   const double mu = find_friction(from, contact);
@@ -206,6 +245,8 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
     }
   }
   find_slip(kept, c);
+  gather->rebound[to] = is_impact ? rebound : 0.0;
+  gather->n_rebounds += is_impact;
   gather->release[to] = find_release(kept, from, c, phi0, tau_d);
   keep(kept, c, length);
   return SAP_FAULT_NONE;
@@ -239,6 +280,7 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   gather->mu[to] = mu;
   gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
   gather->release[to] = gather->delta[to] = INFINITY;
+  gather->rebound[to] = 0.0;
   gather->barrier[to] = SAP_BARRIER_NONE;
   gather->barrier_lambda[to] = 1.0;
   find_slip(kept, c);
@@ -262,6 +304,7 @@ sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model
                                const struct sap_release *release, enum sap_fault *fault,
                                int64_t *index) {
   *fault = SAP_FAULT_NONE;
+  gather->n_rebounds = 0;
   if (!make_room(gather)) {
     return SAP_OUT_OF_MEMORY;
   }

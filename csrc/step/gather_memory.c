@@ -30,6 +30,7 @@ static void carve_listed(struct sap_gather *gather, struct sap_arena *arena, siz
   gather->tau_d = sap_arena_take(arena, count, sizeof(double));
   gather->slip_ratio = sap_arena_take(arena, count, sizeof(double));
   gather->release = sap_arena_take(arena, count, sizeof(double));
+  gather->rebound = sap_arena_take(arena, count, sizeof(double));
   gather->body_w = sap_arena_take(arena, count, 2 * sizeof(double));
   gather->barrier = sap_arena_take(arena, count, sizeof(int8_t));
   gather->delta = sap_arena_take(arena, count, sizeof(double));

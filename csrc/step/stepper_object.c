@@ -146,6 +146,7 @@ void sap_stepper_destroy(sap_stepper *stepper) {
     const sap_allocator memory = stepper->memory;
     sap_solver_destroy(stepper->solver);
     sap_gather_release(&stepper->gather);
+    sap_rebounds_release(&stepper->rebounds, &memory);
     sap_separation_bounds_destroy(stepper->gaps, &memory);
     memory.release(stepper, memory.context);
   }
@@ -255,6 +256,43 @@ static int32_t fallbacks_of(const sap_solution *solution) {
   return fallbacks;
 }
 
+/* Adds the work of an earlier solve of the same step to that of the last one. */
+static void add_work(sap_stepper *stepper, const sap_solution *before) {
+  stepper->solution.iterations += before->iterations;
+  stepper->solution.total_iterations += before->total_iterations;
+  stepper->solution.line_search_trials += before->line_search_trials;
+}
+
+/* Solves, and limits the rebounds of impacts by their energy. Returns 1 with a velocity. */
+static int solve_impacts(sap_stepper *stepper, const double *guess, double gravity,
+                         sap_status *status, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  int gains = 0;
+  *status = solve_problem(stepper, guess, error);
+  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
+    return 0;
+  }
+  if (gather->n_rebounds > 0 &&
+      !sap_rebounds_keep(&stepper->rebounds, gather, gravity * gather->dt, &gains)) {
+    *status = SAP_OUT_OF_MEMORY;
+    stepper->solved = 0;
+    return 0;
+  }
+  if (!gains) {
+    return 1;
+  }
+  const sap_solution before = stepper->solution;
+  stepper->fallbacks |= SAP_FALLBACK_REBOUND | fallbacks_of(&before);
+  gather->parameters.rebound = NULL;
+  *status = solve_problem(stepper, guess, error);
+  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
+    return 0;
+  }
+  add_work(stepper, &before);
+  sap_rebounds_combine(&stepper->rebounds, gather);
+  return 1;
+}
+
 /* Returns 1 if a constraint of the inactive set has to act at the velocity found. */
 static int misses_constraints(sap_stepper *stepper) {
   struct sap_gather *gather = &stepper->gather;
@@ -293,8 +331,7 @@ static enum attempt attempt(sap_stepper *stepper, const sap_step_arrays *arrays,
   if (!gather_problem(stepper, arrays, gather_step, status)) {
     return NO_PROBLEM;
   }
-  *status = solve_problem(stepper, guess, error);
-  if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
+  if (!solve_impacts(stepper, guess, arrays->state.gravity, status, error)) {
     return NO_VELOCITY;
   }
   return misses_constraints(stepper) ? MISSES_CONSTRAINTS : COMPLETE;
@@ -311,9 +348,7 @@ static enum attempt attempt_again(sap_stepper *stepper, const sap_step_arrays *a
   const enum attempt made =
       attempt(stepper, arrays, sap_gather_again, gather->guess, status, error);
   if (made != NO_PROBLEM) {
-    stepper->solution.iterations += before.iterations;
-    stepper->solution.total_iterations += before.total_iterations;
-    stepper->solution.line_search_trials += before.line_search_trials;
+    add_work(stepper, &before);
   }
   return made;
 }

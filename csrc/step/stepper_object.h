@@ -6,6 +6,7 @@
 #define SAPWOOD_STEP_STEPPER_OBJECT_H
 
 #include "step/gather.h"
+#include "step/rebounds.h"
 #include "step/contacts/separation_bounds.h"
 
 struct sap_stepper {
@@ -20,6 +21,7 @@ struct sap_stepper {
   sap_allocator memory;
   sap_solver *solver;
   struct sap_gather gather;
+  struct sap_rebounds rebounds;
   struct sap_separation_bounds *gaps; /* NULL if the stepper has no speculative contacts */
   sap_solution solution;              /* points into `gather` */
   double solve_seconds;

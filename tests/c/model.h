@@ -110,6 +110,7 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   NULL,
                                   NULL,
                                   NULL,
+                                  NULL,
                                   m->pair_key,
                                   m->barrier,
                                   m->delta,

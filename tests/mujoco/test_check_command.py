@@ -54,7 +54,7 @@ def test_all_reasons_and_warnings_are_printed(tmp_path, capsys, monkeypatch):
 def test_malformed_numbers_are_told_with_all_other_reasons(tmp_path, capsys):
     numbers = {
         "sapwood/geom/foot": "1e5",
-        "sapwood/default": "1e7 -1",
+        "sapwood/default": "1e7 -2",
         "sapwood/group/0": "1e6 0.01",
         "sapwood/joint/knee": "1e4",
         "sapwood/constraint": "1 2 3 4",

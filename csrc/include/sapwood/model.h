@@ -65,6 +65,7 @@ typedef struct sap_forest {
   const double *friction;         /* mu >= 0 */
   /* 1: mu is that of a material, 0: that of the engine; NULL: all are 1 */
   const int8_t *friction_given;
+  const double *restitution; /* e in [0, 1], read where both geoms are rigid; NULL: 0 */
   const int8_t *geom_driven; /* 1: geom of a body with prescribed motion; NULL: none is */
   /* 1/kg, finite and >= 0: inverse mass of the body at any point, by which the engine weighs
    * contacts; NULL: 0 */
@@ -184,6 +185,8 @@ typedef struct sap_fields {
 
 /* ---- the state of a step ------------------------------------------------------------------- */
 
+#define SAP_REBOUND 4.0 /* approach from which a contact rebounds, in units of g dt */
+
 /* State of the model at the start of the step, in contiguous arrays. */
 typedef struct sap_model_state {
   const double *qvel;        /* (nv) v_0 */
@@ -195,6 +198,7 @@ typedef struct sap_model_state {
   const double *qDeriv;      /* (nD) df/dv, damping and actuators included */
   const double *geom_xpos;   /* (n_geoms, 3) m, read if there are fields, as the next one */
   const double *geom_xmat;   /* (n_geoms, 9) rotation, row-major */
+  double gravity; /* |g|, m/s^2: rigid contacts rebound from an approach above SAP_REBOUND g dt */
 } sap_model_state;
 
 /* One field of an array of structs: entry i of a contact lies at base + i * stride (bytes). */

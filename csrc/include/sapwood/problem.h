@@ -183,6 +183,8 @@ typedef struct sap_parameters {
   /* (n_contacts, 2) inverse masses of the bodies of tree_a and tree_b at any point, 1/kg, >= 0: a
    * held-back contact uses at least their sum; NULL: 0 */
   const double *body_w;
+  /* (n_contacts) speed at which an impact opens the contact for infinite k, m/s, >= 0; NULL: 0 */
+  const double *rebound;
 } sap_parameters;
 
 /* Return the defaults: sigma = 1e-3, beta = 1 for contacts and 0.1 for groups, the paper's W_ii;
@@ -199,6 +201,7 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * If v_hat_n > release and k is infinite, v_hat_n becomes release, and R_n is multiplied by release
  * over the full v_hat_n, and by body_w/w if that exceeds 1: a contact that lies too deep opens with
  * that speed, and carries the same load at rest.
+ * If rebound exceeds that v_hat_n and k is infinite, v_hat_n becomes rebound, and R_n is 0.01 R_nr.
  * Reads only trees, A and J of `problem`, and the inputs of sap_regularize_group() for groups that
  * it regularizes. Checks its inputs. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,

@@ -9,8 +9,8 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 
-/* value of MuJoCo's enum */
-enum { NO_ACTUATION = 1 << 11 };
+/* values of MuJoCo's enum */
+enum { NO_GRAVITY = 1 << 7, NO_ACTUATION = 1 << 11 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -166,6 +166,13 @@ static sap_element_state elements_of(const sap_mujoco_world *world) {
 #undef SPARSE
 }
 
+/* Returns |g|, m/s^2. */
+static double gravity_of(const sap_mujoco_world *world) {
+  const double *g = SAP_MODEL(world, gravity);
+  const int off = SAP_MODEL(world, disableflags) & NO_GRAVITY;
+  return off ? 0.0 : sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+}
+
 sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const char *contacts = SAP_DATA(world, contact);
@@ -179,7 +186,8 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                 .qacc_smooth = SAP_DATA(world, qacc_smooth),
                 .qDeriv = SAP_DATA(world, qDeriv),
                 .geom_xpos = SAP_DATA(world, geom_xpos),
-                .geom_xmat = SAP_DATA(world, geom_xmat)},
+                .geom_xmat = SAP_DATA(world, geom_xmat),
+                .gravity = gravity_of(world)},
       .contacts = {.count = SAP_DATA(world, ncon),
                    .left_out = world->rows_left_out,
                    .n_rows = SAP_DATA(world, nefc),

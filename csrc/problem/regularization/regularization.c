@@ -10,6 +10,9 @@
 #include "problem/problem_check.h"
 #include "problem/regularization/regularization.h"
 
+/* ratio of R_n of an impact to R_nr: the speed of separation is v_hat_n to 1e-3 */
+static const double impact_share = 0.01;
+
 static sap_status check_body_masses(int64_t n, const double *body_w, sap_error *error) {
   for (int64_t i = 0; i < 2 * n; ++i) {
     if (!(isfinite(body_w[i]) && body_w[i] >= 0)) {
@@ -41,6 +44,8 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
       status = sap_invalid(error, "release", i, p->release[i], "must be > 0");
     } else if (p->slip_ratio && !(p->slip_ratio[i] >= 0)) {
       status = sap_invalid(error, "slip_ratio", i, p->slip_ratio[i], "must be >= 0");
+    } else if (p->rebound && !(p->rebound[i] >= 0 && isfinite(p->rebound[i]))) {
+      status = sap_invalid(error, "rebound", i, p->rebound[i], "must be finite and >= 0");
     }
   }
   if (status == SAP_OK && p->free_change) {
@@ -135,6 +140,10 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
       const double *body_w = p->body_w ? p->body_w + 2 * (int64_t)i : NULL;
       R_n[i] *= body_w ? fmax(1, (body_w[0] + body_w[1]) / w) : 1;
       sap_hold_back(p->release[i], INFINITY, &R_n[i], &v_hat_n[i]);
+    }
+    if (p->rebound && p->rebound[i] > v_hat_n[i] && p->rebound[i] > 0 && isinf(p->k[i])) {
+      R_n[i] = impact_share * R_nr;
+      v_hat_n[i] = p->rebound[i];
     }
     if (!(R_n[i] > 0 && isfinite(R_n[i]) && R_t[i] > 0 && isfinite(R_t[i]) &&
           isfinite(v_hat_n[i]))) {

@@ -35,6 +35,15 @@ static int8_t is_given(const struct sap_forest *f, int32_t geom1, int32_t geom2)
   return given && !is_listed(f, sap_pair_key(f, geom1, geom2));
 }
 
+/* Returns e of a pair without a core. */
+static double find_restitution(const struct sap_forest *f, int32_t geom1, int32_t geom2) {
+  if (!f->restitution || !isinf(f->stiffness[geom1]) || !isinf(f->stiffness[geom2])) {
+    return 0.0;
+  }
+  const double e1 = f->restitution[geom1], e2 = f->restitution[geom2];
+  return e1 + e2 > 0.0 ? 2.0 * e1 * e2 / (e1 + e2) : 0.0;
+}
+
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
                                          int32_t geom2) {
   const double tau1 = forest->dissipation_time[geom1], tau2 = forest->dissipation_time[geom2];
@@ -55,6 +64,8 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
   }
 
   pair.friction_given = is_given(forest, geom1, geom2);
+  pair.restitution =
+      pair.barrier == SAP_BARRIER_NONE ? find_restitution(forest, geom1, geom2) : 0.0;
   pair.mu = mu1 + mu2 > 0.0 ? 2.0 * mu1 * mu2 / (mu1 + mu2) : 0.0;
   return pair;
 }

@@ -2,6 +2,7 @@
  *
  *     k     = k1 k2/(k1 + k2)                                springs in series
  *     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2          weighted by compliance
+ *     e     = 2 e1 e2/(e1 + e2)                              for two rigid geoms, else 0
  *     mu    = 2 mu1 mu2/(mu1 + mu2)                          where a material gives mu1 or mu2
  *             that of the engine's contact                   else, and for pairs that are listed
  *
@@ -23,6 +24,7 @@ struct sap_material {
   double k;              /* N/m */
   double tau_d;          /* s */
   double mu;             /* read if friction_given */
+  double restitution;    /* e: 0 if either geom is compliant or has a core */
   double delta;          /* m, INFINITY without a core */
   double barrier_lambda; /* 1 without a core */
   int8_t barrier;        /* sap_barrier */

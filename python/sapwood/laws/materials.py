@@ -1,10 +1,11 @@
-"""Contact material of geoms: stiffness, dissipation time and friction, and where they come from.
+"""Contact material of geoms: stiffness, dissipation, friction, restitution; where they come from.
 
 Two geoms in contact act like their materials in series, the rules of Drake::
 
     k     = k1 k2/(k1 + k2)
     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2
     mu    = 2 mu1 mu2/(mu1 + mu2)     where the material of either geom has a friction
+    e     = 2 e1 e2/(e1 + e2)         where both geoms are rigid
 
 tau_d is Drake's rule for its dissipation of Hunt and Crossley, which weighs each side by its share
 of the compliance: of two equal materials the pair has the dissipation time of either. (For the
@@ -15,6 +16,10 @@ Eq. (21), and tau_d is the mean.
 If no material gives friction, mu is the model's. In MuJoCo that is the larger one of both geoms, or
 the one of the geom of higher ``priority``, or the one of a ``<pair>``, which precedes materials. If
 one material gives friction, the other geom has the friction of the model.
+
+The restitution e is that of an impact: the speed of separation over the speed of approach before
+the step. It is 0 unless both materials have one, and for an approach of less than 4 g dt. A
+compliant contact rebounds by its stiffness and dissipation time alone.
 
 Each geom takes the share k/k_i of the depth, or half of it if both are rigid. A geom reaches its
 rigid core when its share is delta_i, and the pair has the core that is reached first::
@@ -57,6 +62,8 @@ class ContactMaterial:
         Coefficient mu >= 0. None leaves it to the model.
     core : RigidCore, optional
         The rigid core below the compliant layer; None for none.
+    restitution : float
+        Coefficient e of impacts, 0 to 1. A material with e > 0 is rigid and has no core.
 
     Raises
     ------
@@ -65,14 +72,17 @@ class ContactMaterial:
 
     Examples
     --------
-    >>> ContactMaterial(stiffness=1e7, friction=0.8)
-    ContactMaterial(stiffness=10000000.0, dissipation_time=None, friction=0.8, core=None)
+    >>> ContactMaterial(stiffness=1e7, friction=0.8).friction
+    0.8
+    >>> ContactMaterial(friction=0.3, restitution=0.7).restitution
+    0.7
     """
 
     stiffness: float = math.inf
     dissipation_time: float | None = None
     friction: float | None = None
     core: RigidCore | None = None
+    restitution: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stiffness", stiffness(self.stiffness, "stiffness"))
@@ -83,6 +93,15 @@ class ContactMaterial:
                 object.__setattr__(self, name, float(value))
         if self.core is not None and not isinstance(self.core, RigidCore):
             raise TypeError(f"core must be a RigidCore, not {type(self.core).__name__}")
+        e = float(_core.as_float64(self.restitution, "restitution", (), "non-negative"))
+        object.__setattr__(self, "restitution", e)
+        if e > 1.0:
+            raise ValueError(f"restitution = {e:g}: must be <= 1")
+        if e > 0.0 and (math.isfinite(self.stiffness) or self.core is not None):
+            raise ValueError(
+                f"restitution = {e:g}: must be 0 with a finite stiffness or a core; such a contact "
+                "rebounds by its stiffness and dissipation time"
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,8 +125,8 @@ class Geoms:
 
     >>> geoms = Geoms(["floor", "foot"], np.zeros(2, np.int32), np.array([1.0, 0.6]),
     ...               {"sapwood/geom/foot": [1e5, 0.02]})
-    >>> custom_materials(geoms)
-    {'foot': ContactMaterial(stiffness=100000.0, dissipation_time=0.02, friction=None, core=None)}
+    >>> custom_materials(geoms)["foot"].dissipation_time
+    0.02
     """
 
     names: Sequence[str]
@@ -117,9 +136,14 @@ class Geoms:
 
 
 def _of_numbers(
-    stiffness: float, dissipation_time: float | None = None, friction: float | None = None
+    stiffness: float,
+    dissipation_time: float | None = None,
+    friction: float | None = None,
+    restitution: float = 0.0,
 ) -> ContactMaterial:
-    return ContactMaterial(stiffness or math.inf, dissipation_time, friction)
+    """The material of these numbers; -1 stands for no dissipation time or friction."""
+    tau_d, mu = (None if x == -1.0 else x for x in (dissipation_time, friction))
+    return ContactMaterial(stiffness or math.inf, tau_d, mu, restitution=restitution)
 
 
 def custom_materials(
@@ -133,12 +157,14 @@ def custom_materials(
           <numeric name="sapwood/default"      data="1e7 0.01"/>
           <numeric name="sapwood/group/3"      data="1e5 0.02"/>
           <numeric name="sapwood/geom/foot"    data="1e5 0.02 0.9"/>
+          <numeric name="sapwood/geom/ball"    data="0 -1 -1 0.8"/>
         </custom>
 
-    The numbers are stiffness (N/m, 0 for rigid), dissipation time (s) and friction; the last two
-    may be left out. A prefix that attaching one model to another puts before the names is taken off
-    again: ``robot/sapwood/geom/foot`` is for the geom ``robot/foot``, while default and groups are
-    read without a prefix only.
+    The numbers are stiffness (N/m, 0 for rigid), dissipation time (s), friction and restitution;
+    the last ones may be left out, and -1 stands for no dissipation time or friction. A prefix that
+    attaching one model to another puts before the names is taken off again:
+    ``robot/sapwood/geom/foot`` is for the geom ``robot/foot``, while default and groups are read
+    without a prefix only.
 
     Parameters
     ----------
@@ -170,7 +196,9 @@ def custom_materials(
         _, before, kind, name, _ = entry
         if kind in OTHER_KINDS:
             return None
-        material = entry.read(_of_numbers, ("stiffness", "dissipation time", "friction"))
+        material = entry.read(
+            _of_numbers, ("stiffness", "dissipation time", "friction", "restitution")
+        )
         if kind == "geom" and before + name in known and name:
             return before + name, material
         if kind == "geom":
@@ -199,6 +227,8 @@ class GeomMaterials(NamedTuple):
     """mu, dimensionless."""
     friction_given: NDArray[np.int8]
     """1 if mu is from a material, 0 if it is the model's."""
+    restitution: NDArray[np.float64]
+    """e, dimensionless."""
     core: NDArray[np.int8]
     """:class:`sapwood.CoreKind`."""
     delta: NDArray[np.float64]
@@ -272,7 +302,7 @@ def geom_materials(
     n = len(geoms.names)
     stiffness, dissipation_time = np.empty(n), np.empty(n)
     friction = np.array(geoms.friction, dtype=np.float64)
-    friction_given = np.zeros(n, np.int8)
+    friction_given, restitution = np.zeros(n, np.int8), np.zeros(n)
     core, delta, core_lambda = np.zeros(n, np.int8), np.full(n, np.inf), np.ones(n)
     for i, (name, group) in enumerate(zip(geoms.names, geoms.groups.tolist(), strict=True)):
         candidates = (
@@ -282,7 +312,7 @@ def geom_materials(
             custom.get(group),
         )
         material = next((m for m in candidates if m is not None), last)
-        stiffness[i] = material.stiffness
+        stiffness[i], restitution[i] = material.stiffness, material.restitution
         tau_d = material.dissipation_time
         dissipation_time[i] = time_step if tau_d is None else tau_d
         if material.friction is not None:
@@ -291,5 +321,6 @@ def geom_materials(
             core[i] = CoreKind[material.core.kind]
             delta[i], core_lambda[i] = material.core.delta, material.core.strength
     return GeomMaterials(
-        stiffness, dissipation_time, friction, friction_given, core, delta, core_lambda
-    )
+        stiffness, dissipation_time, friction, friction_given, restitution, core, delta,
+        core_lambda,
+    )  # fmt: skip

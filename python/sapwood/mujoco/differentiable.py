@@ -71,9 +71,10 @@ class DifferentiableModel:
     Attributes
     ----------
     parameters : mapping of str to ndarray
-        Factors, all 1: "mass" (nbody,) of mass and inertia of each body, "k", "tau_d" and "mu" of
-        all contacts. A multiple of an infinite stiffness is the same stiffness: the derivative by
-        "k" of rigid contacts is 0.
+        Factors, all 1: "mass" (nbody,) of mass and inertia of each body, "k", "tau_d", "mu" and
+        "restitution" of all contacts. A multiple of an infinite stiffness is the same stiffness:
+        the derivative by "k" of rigid contacts is 0. The derivative by "mass" has gyroscopic
+        torques at the start of the step; all others have them at the midpoint.
 
     Warns
     -----
@@ -138,7 +139,7 @@ class DifferentiableModel:
         self._solver = SapSolver(dataclasses.replace(stepper.settings, relative_tolerance=1e-10))
         one = np.ones(())
         self.parameters: Mapping[str, _Float] = MappingProxyType(
-            {"mass": np.ones(model.nbody), "k": one, "tau_d": one, "mu": one}
+            {"mass": np.ones(model.nbody), "k": one, "tau_d": one, "mu": one, "restitution": one}
         )
 
     def _read(self, parameters: StepParameters) -> None:
@@ -244,6 +245,10 @@ class DifferentiableModel:
         for name in ("k", "tau_d", "mu"):
             by = getattr(whole, name)
             parameters_bar[name] += 0.0 if by is None else by @ self._scaled(at, name)
+        rebounds = at.rebounds()
+        if rebounds.any():
+            by_speed = np.asarray(gradient.v_hat_n)
+            parameters_bar["restitution"] += (by_speed * at.arrays["v_hat_n"])[rebounds].sum()
         parameters_bar["mass"] += inertias.pull(at, whole, tape.v, dt)
         acting = np.minimum(gradient.distance, self._change_to_open(at))
         return Pulled(
@@ -323,6 +328,12 @@ class DifferentiableModel:
         solution = self._solver.solve(problem, v_next)
         if solution.status not in (Status.converged, Status.stalled):
             raise TrajectoryError(f"the solve ended with {solution.status!s}")
+        speed = np.abs(v_next).max(initial=0.0)
+        if at.rebounds().any() and np.abs(solution.v - v_next).max(initial=0.0) > 1e-3 * speed:
+            raise TrajectoryError(
+                "an impact rebounds less than by its restitution, so that it gains no energy: such "
+                "a step has no derivatives"
+            )
         return Sensitivity(problem, solution, self._solver.settings)
 
     def _slopes(self, tape: _Tape, along: Differences) -> _Float:

@@ -13,6 +13,9 @@ from .cholesky import factor_dense, solve_lower
 
 Array = NDArray[np.float64]
 
+# ratio of R_n of an impact to its near-rigid value
+IMPACT_SHARE = 0.01
+
 
 def delassus_block(
     problem: ContactProblem, i: int, delassus: Literal["block", "diagonal"] = "block"
@@ -150,6 +153,7 @@ def regularize(
     free_change: ArrayLike | None = None,
     load_speed: float = np.inf,
     body_w: ArrayLike = 0.0,
+    rebound: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array]:
     """R_t, R_n (1/kg) and v_hat_n (m/s) of every contact.
 
@@ -175,6 +179,9 @@ def regularize(
     body_w : float or (n_contacts, 2) array
         Inverse masses of the bodies of the two sides, 1/kg: a contact is held back by no less than
         their sum.
+    rebound : float or (n_contacts) array
+        Speed at which an impact opens a contact where k is infinite, m/s: v_hat_n is at least
+        that, then with R_n = 0.01 R_nr.
     """
     phi0, k, tau_d, release = (np.asarray(x, dtype=float) for x in (phi0, k, tau_d, release))
     w = effective_inverse_mass(problem, delassus)
@@ -191,7 +198,9 @@ def regularize(
     held = np.isinf(k) & (v_hat_n > release)
     heavy = np.broadcast_to(np.asarray(body_w, dtype=float), (problem.n_contacts, 2)).sum(axis=1)
     R_n, v_hat_n = _hold_back(held, release, np.inf, R_n * np.maximum(1.0, heavy / w), R_n, v_hat_n)
-    return R_t, R_n, v_hat_n
+    impact = np.isinf(k) & (np.asarray(rebound) > np.maximum(v_hat_n, 0.0))
+    R_n = np.where(impact, IMPACT_SHARE * near_rigid, R_n)
+    return R_t, R_n, np.where(impact, rebound, v_hat_n)
 
 
 def release_speed(

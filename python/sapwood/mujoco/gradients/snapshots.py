@@ -53,6 +53,13 @@ class Snapshot:
         of = self.arrays
         return _is_released(of["v_hat_n"], of["phi0"], of["tau_d"], self.time_step)
 
+    def rebounds(self) -> NDArray[np.bool_]:
+        """Contacts (n_contacts,) that open with a speed after an impact, which no overlap has."""
+        of = self.arrays
+        full = -of["phi0"] / (self.time_step + of["tau_d"])
+        rebounds: NDArray[np.bool_] = of["v_hat_n"] > (1.0 + 1e-9) * np.maximum(full, 0.0)
+        return rebounds & np.isinf(of["k"])
+
     def released_rows(self) -> NDArray[np.bool_]:
         """Rows (n_rows,) of other constraints with a slower correction."""
         of = self.others

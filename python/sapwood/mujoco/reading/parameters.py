@@ -144,10 +144,10 @@ friction, speculative, release_speed, sigma
         found["elements"] = element_arrays(
             model, found["stiffness"], found["controlled"], found.get("elements"), changes
         )
-        core = found["forest"]["core"]
+        core, elastic = found["forest"]["core"], np.flatnonzero(found["forest"]["restitution"])
         if changes.are_all:
             fields_in_numbers(model, faults)  # pressure fields are read later
-        check_model(model, None if symplectic else scheme, np.flatnonzero(core), faults)
+        check_model(model, None if symplectic else scheme, np.flatnonzero(core), elastic, faults)
         if changes.are_all:
             settings = settings_of_steps(self.settings, self.friction, model, core, scheme)
             by_law = symplectic and settings.friction == "coulomb"

@@ -197,8 +197,10 @@ def _turning(model: mujoco.MjModel) -> NDArray[np.intp]:
     return np.flatnonzero(np.any(model.geom_surfacevel[:, 3:], axis=1))
 
 
-def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> Iterator[str]:
-    """Rigid cores and elements whose forces another scheme would find at a different time."""
+def _scheme(
+    model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp], elastic: NDArray[np.intp]
+) -> Iterator[str]:
+    """Materials and elements whose forces another scheme would find at a different time."""
     kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
     found = [
         f"plastic springs: {name_of(model, getattr(mujoco.mjtObj, f'mjOBJ_{word}'), int(i))}"
@@ -207,6 +209,8 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
     ]
     found += [name_of(model, _OBJECT.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
     found += [f"the rigid core of {name}" for name in named(model, _OBJECT.mjOBJ_GEOM, cores)]
+    names = named(model, _OBJECT.mjOBJ_GEOM, elastic)
+    found += [f"the restitution of {name}" for name in names]
     # this force of contacts is unknown to the free motion
     for kind, field in (
         (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
@@ -220,7 +224,11 @@ def _scheme(model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp]) -> I
 
 
 def check_model(
-    model: mujoco.MjModel, scheme: Scheme | None, cores: NDArray[np.intp], faults: Collection[str]
+    model: mujoco.MjModel,
+    scheme: Scheme | None,
+    cores: NDArray[np.intp],
+    elastic: NDArray[np.intp],
+    faults: Collection[str],
 ) -> None:
     """Refuse a model that cannot be simulated, for all reasons at once.
 
@@ -232,6 +240,8 @@ def check_model(
         Scheme of the steps; None is the default one.
     cores : ndarray of int
         Geoms with a rigid core.
+    elastic : ndarray of int
+        Geoms with a restitution.
     faults : collection of str
         Faults of the model's custom numbers.
 
@@ -242,6 +252,6 @@ def check_model(
     """
     reasons = [*faults, *_contacts(model), *_torsional_friction(model, cores)]
     if scheme is not None:
-        reasons += _scheme(model, scheme, cores)
+        reasons += _scheme(model, scheme, cores, elastic)
     if reasons:
         raise NotSupported(*reasons)

@@ -32,6 +32,7 @@ STEP_FALLBACKS = {name: 1 << k for k, name in enumerate(FALLBACKS)} | {
     "model_contacts": 1 << 10,
     "options": 1 << 11,
     "explicit_rotation": 1 << 12,
+    "rebound": 1 << 13,
 }
 
 #: Columns of `RunResult.error_control`.
@@ -202,7 +203,8 @@ class RunResult:
         ``full_step``: a step that left out what nobody reads was taken again. ``model_contacts``:
         there was no room to list contacts ahead of time. ``options``: changed options of the model
         were checked before the step. ``explicit_rotation``: a body turned so fast that its
-        gyroscopic torque was taken at the start of the step.
+        gyroscopic torque was taken at the start of the step. ``rebound``: impacts with friction
+        would have gained energy, and rebounded less.
         """
         bits = self.records["fallbacks"]
         return {name: int(np.count_nonzero(bits & bit)) for name, bit in STEP_FALLBACKS.items()}

@@ -1,4 +1,4 @@
-"""Closed forms of impacts without rebound."""
+"""Closed forms of impacts, without rebound and with one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sapwood.studies.closed_forms.motion import (
     threshold,
 )
 from sapwood.studies.closed_forms.record import closed_form
-from sapwood.studies.engines import Engine
+from sapwood.studies.engines import CannotSimulate, Engine, load
 
 _HOUSNER = "Housner, Bulletin of the Seismological Society of America 53, 403 (1963)"
 
@@ -124,3 +124,37 @@ def painleve(engine: type[Engine]) -> tuple[float, float]:
     with started(engine, model, [speed, 0.0, 0.0, 0.0, 0.0, 0.0]) as advance:
         spin = advance(5).qvel[4]
     return abs(spin / (1.5 * speed * np.sin(angle) / length) - 1.0), 0.01
+
+
+@closed_form(
+    quantity="largest error of the heights of three rebounds of a ball, relative",
+    formula="e^(2 k) h after the k-th impact with a coefficient of restitution e, to 1 %",
+    source="Newton, Principia (1687), scholium to the laws of motion",
+    quick=True,
+)
+def bouncing_ball(engine: type[Engine]) -> tuple[float, float]:
+    """A ball that falls from 1 m on a floor rebounds by the square of its restitution."""
+    if not issubclass(engine, load("sapwood")):
+        raise CannotSimulate("no coefficient of restitution of a geom in MJCF")
+    e, height, radius, time_step = 0.8, 1.0, 0.05, 5e-4
+    entries = "".join(
+        f'<numeric name="sapwood/geom/{name}" data="0 -1 -1 {e}"/>' for name in ("floor", "ball")
+    )
+    model = compiled(
+        f'''<body pos="0 0 {height + radius}"><freejoint/>
+        <geom name="ball" size="{radius}"/></body>''',
+        time_step=time_step,
+        floor='<geom name="floor" type="plane" size="0 0 1"/>',
+        more=f"<custom>{entries}</custom>",
+    )
+    speeds, heights = [0.0], [height]
+    with started(engine, model) as advance:
+        for _ in range(steps_of(model, 2.2)):
+            data = advance(1)
+            speeds.append(float(data.qvel[2]))
+            heights.append(float(data.qpos[2]) - radius)
+    tops = [h for h, v, after in zip(heights, speeds, speeds[1:], strict=False) if v > 0.0 >= after]
+    exact = height * e ** (2.0 * np.arange(1, 4))
+    if len(tops) < len(exact):
+        return 1.0, 0.01
+    return float(np.abs(np.array(tops[:3]) / exact - 1.0).max()), 0.01
