@@ -122,8 +122,11 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     const struct sap_island *island = &graph->island[i];
-    struct sap_linearization linear;
-    if (!sap_linearize(w, island, problem, v, NULL, &linear)) {
+    struct sap_linearization linear = {.tree = -1};
+    const int valid = hessian || direction
+                          ? sap_linearize(w, island, problem, v, NULL, &linear)
+                          : sap_evaluate_at(w, island, problem, v, NULL, &linear.at);
+    if (!valid) {
       return sap_solver_fault(solver, problem, NULL, error);
     }
     sum += linear.at.cost;

@@ -45,6 +45,7 @@ extern "C" {
   X(mj_setState)                 \
   X(mj_resetDataKeyframe)        \
   X(mjd_smooth_vel)              \
+  X(mj_integratePos)             \
   X(mj_geomDistance)             \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
@@ -82,6 +83,7 @@ typedef struct sap_mujoco {
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
   void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
+  void (*mj_integratePos)(const void *model, double *qpos, const double *qvel, double dt);
   double (*mj_geomDistance)(const void *model, void *data, int geom1, int geom2, double most,
                             double *ends);
   void (*mju_error)(const char *format, ...);

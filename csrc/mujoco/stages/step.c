@@ -382,6 +382,17 @@ sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
+static void evaluate_velocities(void *context) {
+  const sap_mujoco_world *world = context;
+  world->api->mj_fwdVelocity(world->model, world->data);
+  find_forces(world);
+}
+
+sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world) {
+  guarded(world, evaluate_velocities);
+  return world->end.failure;
+}
+
 static void evaluate_positions(void *context) {
   sap_mujoco_world *world = context;
   const struct shortage before = shortage_of(world);

@@ -24,6 +24,9 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
  * positions and velocities, energies and the control callback. */
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
 
+/* Evaluates velocities and forces of the present state, at positions that were evaluated. */
+sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world);
+
 enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORWARD_FORCES };
 
 /* Runs the stages of a full step up to the given one, with all sensors of these stages, and leaves

@@ -6,7 +6,7 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_OBJECT_H
 #define SAPWOOD_PYTHON_STEPPER_OBJECT_H
 
-#include "step/stepper_object.h"
+#include "step/linear_step.h"
 #include "python/convert.h"
 #include "python/lock.h"
 #include "python/state.h"
@@ -27,7 +27,8 @@ typedef struct sapwood_stepper {
   sap_stepper *core;
   PyArrayObject *arrays[SAPWOOD_CONSTANTS]; /* private copies for its forest and elements */
   sapwood_fields fields;
-  sap_settings settings; /* settings of its solver */
+  sap_settings settings;          /* settings of its solver */
+  struct sap_linear_step *linear; /* NULL until a step is linearized; under the GIL */
   sapwood_lock lock;
   sapwood_state *state;
 

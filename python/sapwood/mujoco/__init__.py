@@ -26,6 +26,7 @@ from sapwood.mujoco.batch import Batch
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
+from sapwood.mujoco.linearization import Linearization, linearize, linearize_batch
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.drawing import add_patches
@@ -45,6 +46,7 @@ __all__ = [
     "ConstraintMaterial",
     "ContactMaterial",
     "DifferentiableModel",
+    "Linearization",
     "NotSupported",
     "Patch",
     "Rollout",
@@ -59,6 +61,8 @@ __all__ = [
     "actuated_dofs",
     "add_patches",
     "inverse_dynamics",
+    "linearize",
+    "linearize_batch",
     "patch",
     "rollout",
 ]
