@@ -106,8 +106,11 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
   struct sap_workspace *w = solver->work;
-  /* every island keeps the rules before anything is written */
-  sap_status status = sap_solver_load(solver, problem, error);
+  /* several islands keep the rules before anything is written; one is bound below */
+  sap_status status = sap_solver_lay_out(solver, problem, error);
+  if (status == SAP_OK && w->graph->n_islands > 1) {
+    status = sap_solver_load(solver, problem, error);
+  }
   if (status == SAP_OK) {
     status = sap_check_finite("v", w->graph->sizes.nv, v, error);
   }

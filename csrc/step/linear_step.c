@@ -18,6 +18,8 @@ static void carve_fixed(void *context, struct sap_arena *arena) {
   linear->most = sap_arena_take(arena, nv, sizeof(double));
   linear->unit = sap_arena_take(arena, nv, sizeof(double));
   linear->column = sap_arena_take(arena, nv, sizeof(double));
+  linear->J_gamma = sap_arena_take(arena, nv, sizeof(double));
+  linear->A = sap_arena_take(arena, (size_t)linear->nA, sizeof(double));
   linear->inverse = sap_arena_take(arena, nv * nv, sizeof(double));
 }
 
@@ -32,6 +34,7 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   memset(made, 0, sizeof *made);
   made->memory = memory;
   made->nv = stepper->forest.nv;
+  made->nA = stepper->gather.free_motion.nA;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
   if (status == SAP_OK && !sap_block_carve_zeros(&made->fixed, carve_fixed, made, &memory)) {
     status = SAP_OUT_OF_MEMORY;
@@ -112,27 +115,33 @@ static void bound_by_group(struct sap_linear_step *linear, const struct sap_gath
 
 /* ---- the centre ------------------------------------------------------------------------------ */
 
+/* Arrays of the centre's contacts and rows; those of `linear` stay. */
 struct row_arrays {
-  int32_t n_contacts;
-  int64_t n_rows;
+  struct sap_linear_step *linear;
   int8_t *regions;
   double *distance, *row_distance;
+  double *R[3]; /* regularization without loads */
 };
 
 static void carve_rows(void *context, struct sap_arena *arena) {
   struct row_arrays *rows = context;
-  rows->distance = sap_arena_take(arena, (size_t)rows->n_contacts, sizeof(double));
-  rows->row_distance = sap_arena_take(arena, (size_t)rows->n_rows, sizeof(double));
-  rows->regions = sap_arena_take(arena, (size_t)rows->n_contacts, 1);
+  struct sap_linear_step *linear = rows->linear;
+  const size_t n = (size_t)linear->n_contacts, n_rows = (size_t)linear->n_rows;
+  rows->distance = sap_arena_take(arena, n, sizeof(double));
+  rows->row_distance = sap_arena_take(arena, n_rows, sizeof(double));
+  rows->regions = sap_arena_take(arena, n, 1);
+  for (int k = 0; k < 3; ++k) {
+    rows->R[k] = sap_arena_take(arena, n, sizeof(double));
+  }
+  linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
+  linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
 }
 
 /* Finds how far positions may change. */
-static sap_status bound_all(struct sap_linear_step *linear, const struct sap_gather *gather) {
+static void bound_all(struct sap_linear_step *linear, const struct sap_gather *gather,
+                      const struct row_arrays *in) {
   const sap_problem *p = &gather->problem;
-  struct row_arrays rows = {.n_contacts = p->n_contacts, .n_rows = gather->elements.n_rows};
-  if (!sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
-    return SAP_OUT_OF_MEMORY;
-  }
+  const struct row_arrays rows = *in;
   for (int32_t i = 0; i < linear->nv; ++i) {
     linear->most[i] = INFINITY;
   }
@@ -147,8 +156,106 @@ static sap_status bound_all(struct sap_linear_step *linear, const struct sap_gat
       distance += sap_rows_of(&p->groups[g], i);
     }
   }
+}
+
+/* ---- what constants follow from -------------------------------------------------------------- */
+
+/* Copies n numbers to *kept, or compares them with it; advances *kept. Returns 0 if they differ. */
+static int visit(const double *x, int64_t n, int keep, double **kept) {
+  const size_t bytes = sizeof(double) * (size_t)n;
+  int same = 1;
+  if (keep && n > 0) {
+    memcpy(*kept, x, bytes);
+  } else if (n > 0) {
+    same = memcmp(*kept, x, bytes) == 0;
+  }
+  *kept += n;
+  return same;
+}
+
+/* Keeps the numbers from which R, v_hat and bounds follow at the present positions, or compares
+ * them with those of the centre. */
+static int visit_constants(const struct sap_linear_step *linear, const struct sap_gather *gather,
+                           int keep) {
+  const struct sap_element_gather *e = &gather->elements;
+  const int64_t n = linear->n_contacts;
+  double *kept = linear->contact;
+  int same = visit(gather->phi0, n, keep, &kept) && visit(gather->k, n, keep, &kept) &&
+             visit(gather->tau_d, n, keep, &kept) && visit(gather->mu, n, keep, &kept) &&
+             visit(gather->release, n, keep, &kept) && visit(gather->v_hat_t, 2 * n, keep, &kept) &&
+             visit(gather->body_w, 2 * n, keep, &kept);
+  kept = linear->row_value;
+  for (int32_t g = 0; g < e->n_groups && same; ++g) {
+    const int64_t first = e->first_row[g], n_rows = e->first_row[g + 1] - first;
+    const int32_t n_values = sap_kind_parameters(e->groups[g].kind);
+    for (int32_t p = 0; p < n_values && same; ++p) {
+      same = visit(e->parameter[g][p], n_rows, keep, &kept);
+    }
+    if (e->n_released > 0) {
+      same = same && visit(e->release + first, n_rows, keep, &kept) &&
+             visit(e->release_impulse + first, n_rows, keep, &kept);
+    }
+  }
+  return same;
+}
+
+/* Returns 1 if the present problem, at the positions of the centre, has its J^T gamma at its v. */
+static int has_same_impulses(const struct sap_linear_step *linear,
+                             const struct sap_gather *gather) {
+  const sap_problem *p = &gather->problem;
+  return !linear->loads_act && p->n_contacts == linear->n_contacts &&
+         p->n_groups == linear->n_groups && gather->elements.n_rows == linear->n_rows &&
+         memcmp(linear->A, p->A, sizeof(double) * (size_t)linear->nA) == 0 &&
+         visit_constants(linear, gather, 0);
+}
+
+/* Writes A (v - v*) of the present problem. */
+static void multiply_free(const struct sap_linear_step *linear, const struct sap_gather *gather,
+                          double *y) {
+  const sap_problem *p = &gather->problem;
+  const double *A = p->A;
+  int32_t first = 0;
+  for (int32_t t = 0; t < p->n_trees; first += p->tree_nv[t], ++t) {
+    const int32_t n = p->tree_nv[t];
+    for (int32_t i = 0; i < n; ++i, A += n) {
+      double sum = 0.0;
+      for (int32_t j = 0; j < n; ++j) {
+        sum += A[j] * (linear->v[first + j] - p->v_star[first + j]);
+      }
+      y[first + i] = sum;
+    }
+  }
+}
+
+/* Keeps the centre's problem and its J^T gamma. */
+static sap_status keep_centre(struct sap_linear_step *linear, sap_stepper *stepper,
+                              const struct row_arrays *rows, sap_error *error) {
+  const struct sap_gather *gather = &stepper->gather;
+  sap_parameters parameters = gather->parameters;
+  parameters.free_change = NULL;
+  parameters.groups = NULL;
+  sap_status status = sap_regularize(&gather->problem, &parameters, rows->R[0], rows->R[1],
+                                     rows->R[2], &linear->memory, error);
+  if (status == SAP_OK) {
+    status = sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL,
+                                 linear->J_gamma, NULL, NULL, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const size_t bytes = sizeof(double) * (size_t)linear->n_contacts;
+  linear->loads_act = bytes > 0 && memcmp(rows->R[1], gather->R_n, bytes) != 0;
+  memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
+  visit_constants(linear, gather, 1);
+  /* F is known: J^T gamma = A (v - v*) - F */
+  multiply_free(linear, gather, linear->column);
+  for (int32_t i = 0; i < linear->nv; ++i) {
+    linear->J_gamma[i] = linear->column[i] - linear->J_gamma[i];
+  }
   return SAP_OK;
 }
+
+/* ---- the inverse ----------------------------------------------------------------------------- */
 
 /* Multiplies each row of x (nv, nv) by A^-1, tree by tree. Returns the tree whose block of A is not
  * positive definite, or -1. */
@@ -211,19 +318,39 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   sap_linear_point point;
   status = sap_sensitivity_linearize(linear->sensitivity, &gather->problem, NULL, linear->v, NULL,
                                      &point, error);
-  if (status == SAP_OK) {
-    status = bound_all(linear, gather);
+  linear->n_contacts = gather->problem.n_contacts;
+  linear->n_groups = gather->problem.n_groups;
+  linear->n_rows = gather->elements.n_rows;
+  struct row_arrays rows = {.linear = linear};
+  if (status == SAP_OK && !sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
+    status = SAP_OUT_OF_MEMORY;
   }
-  return status == SAP_OK ? find_inverse(linear, gather, error) : status;
+  if (status == SAP_OK) {
+    bound_all(linear, gather, &rows);
+    status = find_inverse(linear, gather, error);
+  }
+  return status == SAP_OK ? keep_centre(linear, stepper, &rows, error) : status;
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
 sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_stepper *stepper,
-                                    const sap_step_arrays *arrays, double *F, sap_error *error) {
-  struct sap_gather *gather = &stepper->gather;
-  const sap_status status = sap_stepper_gather(stepper, arrays, error);
+                                    const sap_step_arrays *arrays, int in_place, double *F,
+                                    sap_error *error) {
+  const struct sap_gather *gather = &stepper->gather;
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
+    return status;
+  }
+  if (in_place && has_same_impulses(linear, gather)) {
+    multiply_free(linear, gather, F);
+    for (int32_t i = 0; i < linear->nv; ++i) {
+      F[i] -= linear->J_gamma[i];
+    }
+    return SAP_OK;
+  }
+  status = sap_stepper_regularize(stepper, error);
+  if (status != SAP_OK) {
     return status;
   }
   return sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL, F, NULL, NULL,

@@ -11,11 +11,16 @@
  * to another region, or the gap of a contact that acts to another sign: an open contact has another
  * dissipation time (gather.h).
  *
+ * A difference by velocities or forces alone mostly leaves A and all constants of constraints as
+ * they are. Then J^T gamma is that of the centre, and F needs neither regularization nor contacts.
+ *
  * Ownership: a sap_linear_step owns its arrays; the stepper is the caller's. */
 #ifndef SAPWOOD_STEP_LINEAR_STEP_H
 #define SAPWOOD_STEP_LINEAR_STEP_H
 
 #include "step/stepper_object.h"
+
+enum { SAP_CONTACT_NUMBERS = 9 }; /* numbers of a contact that R, v_hat and mu follow from */
 
 struct sap_linear_step {
   int32_t nv;
@@ -30,7 +35,16 @@ struct sap_linear_step {
   sap_allocator memory;
   struct sap_block fixed; /* arrays above, and the next ones */
   double *unit, *column;  /* (nv) */
-  struct sap_block rows;  /* arrays of contacts and rows of the centre */
+  struct sap_block rows;  /* arrays of contacts and rows of the centre, and the next ones */
+
+  /* the problem of the centre, to compare with */
+  int64_t nA, n_rows;
+  int32_t n_contacts, n_groups;
+  int loads_act;     /* 1 if a contact is stiffer for the load of its island */
+  double *A;         /* (nA) */
+  double *J_gamma;   /* (nv) J^T gamma */
+  double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
+  double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
 };
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
@@ -43,10 +57,11 @@ void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, sap_error *error);
 
-/* Writes F (nv) at linear->v for the state in the arrays. A fault of the gather is left in the
- * stepper. */
+/* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
+ * `in_place`. A fault of the gather is left in the stepper. */
 sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_stepper *stepper,
-                                    const sap_step_arrays *arrays, double *F, sap_error *error);
+                                    const sap_step_arrays *arrays, int in_place, double *F,
+                                    sap_error *error);
 
 /* Writes the change dv = -H^-1 dF (nv). */
 void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv);

@@ -60,8 +60,6 @@ def shown_in(paths):
     """A line with links to the first of the files that show a name."""
     links = []
     for path in filter(None, paths[:4]):
-        # what README shows stands on that page
-        path = "docs/tutorials/start.md" if path == "README.md" else path
         document = path.removeprefix("docs/").rpartition(".")[0]
         is_page = path.startswith(("docs/", "notebooks/"))
         links.append(f":doc:`/{document}`" if is_page else f"``{path}``")

@@ -351,10 +351,10 @@ def solve_dense(
     --------
     A mass of 2 kg is pressed on the ground and pushed aside with less than its friction holds:
 
-    >>> solution = solve_dense(2.0 * np.eye(3), [0.02, 0.0, -0.1], np.eye(3), 0.5, R=1e-4,
+    >>> solution = solve_dense(2.0 * np.eye(3), [0.02, 0.01, -0.1], np.eye(3), 0.5, R=1e-4,
     ...                        friction="coulomb")
     >>> print(solution.gamma.round(3))
-    [[-0.04  -0.     0.2  ]]
+    [[-0.04 -0.02  0.2 ]]
     """
     return _core.solve_dense(
         M, v_star, J, mu, R, v_hat, k, phi0, tau_d, dt, sigma, beta, v_guess, settings, friction

@@ -104,7 +104,7 @@ static void restore_state(const struct run *run) {
 typedef sap_step_failure stage(sap_mujoco_world *world);
 
 /* Calls a function of linear_step.h under the lock of the stepper. */
-static sap_step_failure call_linear(struct run *run, double *F) {
+static sap_step_failure call_linear(struct run *run, int in_place, double *F) {
   sap_mujoco_world *world = run->world;
   const sap_step_hooks *hooks = &world->hooks;
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
@@ -115,7 +115,8 @@ static sap_step_failure call_linear(struct run *run, double *F) {
   world->end.error = (sap_error){0};
   world->end.failure = SAP_STEP_TAKEN;
   world->end.status =
-      F ? sap_linear_step_residual(run->linear, world->stepper, &arrays, F, &world->end.error)
+      F ? sap_linear_step_residual(run->linear, world->stepper, &arrays, in_place, F,
+                                   &world->end.error)
         : sap_linear_step_find(run->linear, world->stepper, &arrays, &world->end.error);
   if (world->end.status != SAP_OK) {
     sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
@@ -157,7 +158,7 @@ static sap_step_failure find_activations(struct run *run, double *next) {
 static sap_step_failure evaluate(struct run *run, stage *stages, int side) {
   sap_step_failure failure = stages(run->world);
   if (failure == SAP_STEP_TAKEN) {
-    failure = call_linear(run, run->F[side]);
+    failure = call_linear(run, stages != sap_mujoco_evaluate, run->F[side]);
   }
   return failure == SAP_STEP_TAKEN ? find_activations(run, run->act_next[side]) : failure;
 }
@@ -314,7 +315,7 @@ static sap_step_failure find_centre(struct run *run) {
                     world->stepper->solution.tree);
     failure = SAP_STEP_OUTCOME;
   }
-  return failure == SAP_STEP_TAKEN ? call_linear(run, NULL) : failure;
+  return failure == SAP_STEP_TAKEN ? call_linear(run, 1, NULL) : failure;
 }
 
 static sap_step_failure find_columns(struct run *run) {

@@ -275,8 +275,9 @@ static PyObject *solve_dense(PyObject *module, PyObject *const *args, Py_ssize_t
   PyObject *history = NULL, *solution = NULL;
   if (read_all(&call, state, args) < 0 ||
       sapwood_result_allocate(&result, &call.problem, &call.sizes) < 0 ||
-      sapwood_raise(sapwood_solver_cache_take(&state->idle, &call.settings, &solver, &error),
-                    &error) < 0) {
+      sapwood_raise(
+          sapwood_solver_cache_take(&state->solver_cache, &call.settings, &solver, &error),
+          &error) < 0) {
     goto done;
   }
   sapwood_watch_signals(solver, state);
@@ -305,7 +306,7 @@ static PyObject *solve_dense(PyObject *module, PyObject *const *args, Py_ssize_t
     solution = sapwood_solution(state, &result, &call.problem, seconds, history);
   }
 done:
-  sapwood_solver_cache_leave(&state->idle, solver);
+  sapwood_solver_cache_leave(&state->solver_cache, solver);
   PyMem_RawFree(recorded.copy);
   PyMem_Free(call.room);
   Py_XDECREF(history);
