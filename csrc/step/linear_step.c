@@ -71,26 +71,62 @@ static void bound_changes(struct sap_linear_step *linear, const double *J, int32
   }
 }
 
+/* Returns J v of a row with n entries. */
+static double row_velocity(const double *J, const double *v, int32_t n) {
+  double sum = 0.0;
+  for (int32_t j = 0; j < n; ++j) {
+    sum += J[j] * v[j];
+  }
+  return sum;
+}
+
+/* Returns the change of v_hat_n, m/s, that brings contact c with velocity v_c to another region. */
+static double normal_distance(const struct sap_gather *gather, int32_t c, const double v_c[3]) {
+  const sap_problem *p = &gather->problem;
+  const double *v_hat_t = p->v_hat_t + 2 * (int64_t)c;
+  const double y_n = (p->v_hat_n[c] - v_c[2]) / p->R_n[c];
+  const double y_t = hypot(v_hat_t[0] - v_c[0], v_hat_t[1] - v_c[1]) / p->R_t[c];
+  double way = fabs(y_n);
+  if (y_n > 0.0 && p->mu[c] > 0.0) {
+    way = fmin(way, fabs(y_n - y_t / p->mu[c]));
+  }
+  return p->R_n[c] * way;
+}
+
+/* A change of positions turns J, and moves the velocity J v of a row by about `speed` times it. */
 static void bound_by_contacts(struct sap_linear_step *linear, const struct sap_gather *gather,
                               const int8_t *regions, const double *distance) {
   const sap_problem *p = &gather->problem;
   const sap_forest *forest = gather->forest;
   const double *J = p->J;
   for (int32_t c = 0; c < p->n_contacts; ++c) {
-    const double time = gather->dt + gather->tau_d[c];
-    const int acts = regions[c] != SAP_NO_CONTACT;
-    double way = time * distance[c];
-    if (acts) {
+    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
+    const double *side_J[2] = {J, J};
+    double v_c[3] = {0.0, 0.0, 0.0}, speed = 0.0;
+    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+      const int32_t n = forest->tree_dofnum[tree[side]];
+      const double *v = linear->v + forest->tree_dofadr[tree[side]];
+      side_J[side] = J;
+      for (int r = 0; r < 3; ++r, J += n) {
+        v_c[r] += row_velocity(J, v, n);
+      }
+      for (int32_t j = 0; j < n; ++j) {
+        speed = fmax(speed, fabs(v[j]));
+      }
+    }
+    double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
+    if (regions[c] != SAP_NO_CONTACT) {
       way = fmin(way, fabs(gather->phi0[c]));
       linear->distance = fmin(linear->distance, distance[c]);
       ++linear->n_acting;
     }
-    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
     for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t n = forest->tree_dofnum[tree[side]];
-      bound_changes(linear, J + 2 * (int64_t)n, forest->tree_dofadr[tree[side]], n,
-                    LARGEST_PART * way);
-      J += 3 * (int64_t)n;
+      const int32_t n = forest->tree_dofnum[tree[side]], first = forest->tree_dofadr[tree[side]];
+      bound_changes(linear, side_J[side] + 2 * (int64_t)n, first, n, LARGEST_PART * way);
+      for (int r = 0; r < 3; ++r) {
+        bound_changes(linear, side_J[side] + (int64_t)r * n, first, n,
+                      LARGEST_PART * distance[c] / speed);
+      }
     }
   }
 }
@@ -151,7 +187,9 @@ static void bound_all(struct sap_linear_step *linear, const struct sap_gather *g
   bound_by_contacts(linear, gather, rows.regions, rows.distance);
   const double *distance = rows.row_distance;
   for (int32_t g = 0; g < p->n_groups; ++g) {
-    bound_by_group(linear, gather, &p->groups[g], distance);
+    if (p->groups[g].kind != SAP_DRY_FRICTION) { /* its target velocity is always 0 */
+      bound_by_group(linear, gather, &p->groups[g], distance);
+    }
     for (int32_t i = 0; i < p->groups[g].n; ++i) {
       distance += sap_rows_of(&p->groups[g], i);
     }

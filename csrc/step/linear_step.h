@@ -7,7 +7,7 @@
  * contacts, and no solve. H^-1 is one matrix, found once at the centre, the state of the step.
  *
  * Differences stay within a region of the contact law. A small change of the position by h moves
- * the target velocity of a row by |J| h/(dt + tau_d). So h is at most a tenth of what brings a row
+ * the target velocity v_hat of a row by |J| h/(dt + tau_d), and J v by |J| h |v|. So h is at most a tenth of what brings a row
  * to another region, or the gap of a contact that acts to another sign: an open contact has another
  * dissipation time (gather.h).
  *

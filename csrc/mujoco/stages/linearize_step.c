@@ -306,7 +306,10 @@ static void finish_column(const struct run *run, int64_t column) {
 
 static sap_step_failure find_centre(struct run *run) {
   sap_mujoco_world *world = run->world;
-  sap_step_failure failure = sap_mujoco_evaluate(world);
+  sap_step_failure failure = sap_mujoco_check_state(world);
+  if (failure == SAP_STEP_TAKEN) {
+    failure = sap_mujoco_evaluate(world);
+  }
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_mujoco_solve(world);
   }

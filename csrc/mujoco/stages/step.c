@@ -381,6 +381,12 @@ sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
+sap_step_failure sap_mujoco_check_state(sap_mujoco_world *world) {
+  world->end.failure = SAP_STEP_TAKEN;
+  check_state(world);
+  return world->end.failure;
+}
+
 static void evaluate_velocities(void *context) {
   const sap_mujoco_world *world = context;
   world->api->mj_fwdVelocity(world->model, world->data);

@@ -24,6 +24,9 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
  * positions and velocities, energies and the control callback. */
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
 
+/* Checks that the state is finite and within the limit of the stepper. */
+sap_step_failure sap_mujoco_check_state(sap_mujoco_world *world);
+
 /* Evaluates velocities and forces of the present state, at positions that were evaluated. */
 sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world);
 

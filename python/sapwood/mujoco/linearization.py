@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.mujoco.gradients.state_copy import StateCopy
+from sapwood.mujoco.gradients.step_differences import StepDifferences
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -23,7 +24,6 @@ from sapwood.mujoco.stepper import Stepper
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 _Float = NDArray[np.float64]
-_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 DIFFERENCE = 1e-6
 """Largest difference of a position of ``step="auto"``, m or rad."""
@@ -153,6 +153,32 @@ class Linearizer:
         status: Literal["ok", "near_kink"] = "near_kink" if least < LEAST_DIFFERENCE else "ok"
         return Linearization(A, B, v, distance, contacts, status)
 
+    def differences(self, data: mujoco.MjData, h: float) -> tuple[_Float, _Float]:
+        """Find A and B by central differences of steps.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The state and the controls; not changed.
+        h : float
+            The difference of each number.
+
+        Returns
+        -------
+        A, B : ndarray
+            As of :class:`Linearization`.
+        """
+
+        def take_step(scratch: mujoco.MjData) -> None:
+            failure = self._core.start(engine(), self._model, scratch)
+            if failure is None:
+                _, _, failure = self._core.finish(engine(), self._model, scratch)
+            error = error_of(failure, self._model, scratch)
+            if error is not None:
+                raise error
+
+        return StepDifferences(self._model, self._copy.take(data), take_step).columns(h)
+
 
 # by stepper: linearizers that no thread uses now
 _unused: weakref.WeakKeyDictionary[Stepper, list[Linearizer]] = weakref.WeakKeyDictionary()
@@ -160,7 +186,11 @@ _lock = threading.Lock()
 
 
 def linearize(
-    stepper: Stepper, data: mujoco.MjData, *, step: float | Literal["auto"] = "auto"
+    stepper: Stepper,
+    data: mujoco.MjData,
+    *,
+    mode: Literal["solve", "difference"] = "solve",
+    step: float | Literal["auto"] = "auto",
 ) -> Linearization:
     """Find the derivative of one step by the state at its start and by its controls.
 
@@ -175,6 +205,9 @@ def linearize(
         A stepper with the default scheme, without pressure fields, whose friction is not lagged.
     data : mujoco.MjData
         The state and the controls; not changed. A control callback is not called.
+    mode : {"solve", "difference"}
+        "solve" is the way above. "difference" is a check of it: A and B are central differences of
+        whole steps over `step`, which may cross any kink; all else is as with "solve".
     step : float or "auto"
         Largest difference of a position, m or rad; "auto" is 1e-6. Differences are smaller where a
         contact or a limit is near a boundary of its law: at most a tenth of the way to it, and of
@@ -212,11 +245,17 @@ def linearize(
     [[1.  0.1]
      [0.  1. ]] [0.005 0.05 ]
     """
+    if mode not in ("solve", "difference"):
+        raise ValueError(f"mode = {mode!r}: must be 'solve' or 'difference'")
     largest = _largest(step)
     linearizer = _take(stepper)
     try:
         check_data(stepper.model, data)
-        return linearizer.at(data, largest)
+        found = linearizer.at(data, largest)
+        if mode == "difference":
+            A, B = linearizer.differences(data, largest)
+            found = found._replace(A=A, B=B)
+        return found
     finally:
         _leave(stepper, linearizer)
 
