@@ -7,9 +7,9 @@
  * contacts, and no solve. H^-1 is one matrix, found once at the centre, the state of the step.
  *
  * Differences stay within a region of the contact law. A small change of the position by h moves
- * the target velocity v_hat of a row by |J| h/(dt + tau_d), and J v by |J| h |v|. So h is at most a tenth of what brings a row
- * to another region, or the gap of a contact that acts to another sign: an open contact has another
- * dissipation time (gather.h).
+ * the target velocity v_hat of a row by |J| h/(dt + tau_d), and J v by |J| h |v|. So h is at most a
+ * tenth of what brings a row to another region, or the gap of a contact that acts to another sign:
+ * an open contact has another dissipation time (gather.h).
  *
  * A difference by velocities or forces alone mostly leaves A and all constants of constraints as
  * they are. Then J^T gamma is that of the centre, and F needs neither regularization nor contacts.
@@ -51,9 +51,9 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
                                   const sap_settings *settings, sap_error *error);
 void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed */
 
-/* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start. Gathers
- * its problem again, with all constraints. Contacts with a rigid core that started too deep are an
- * error. */
+/* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
+ * Gathers its problem again, with all constraints. Contacts with a rigid core that started too deep
+ * are an error. */
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, sap_error *error);
 

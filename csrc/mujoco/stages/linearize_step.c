@@ -24,7 +24,6 @@ struct run {
   int64_t nq, nv, na, nu;
   double *qpos, *qvel, *act, *ctrl;            /* the arrays of the data */
   double *q_0, *v_0, *act_0, *ctrl_0, *motion; /* (nq), (nv), (na), (nu), (nv) */
-  double *act_here;                            /* (na) */
   double *F[2], *act_next[2];                  /* residuals (nv), next activations (na) */
   double *dF;                                  /* (2 nv + na + nu, nv), a row per column of A, B */
   double *dact;                                /* (2 nv + na + nu, na) */
@@ -34,7 +33,7 @@ struct run {
 int64_t sap_mujoco_linear_work(const sap_mujoco_world *world) {
   const int64_t nq = world->state_length[0], nv = world->state_length[1];
   const int64_t na = world->state_length[2], nu = world->state_length[3];
-  return nq + nu + 5 * nv + 4 * na + (2 * nv + na + nu) * (nv + na);
+  return nq + nu + 5 * nv + 3 * na + (2 * nv + na + nu) * (nv + na);
 }
 
 void sap_mujoco_linear_sizes(const sap_mujoco_world *world, int64_t *n, int64_t *nv, int64_t *nu) {
@@ -70,7 +69,6 @@ static void begin(struct run *run, sap_mujoco_world *world, struct sap_linear_st
   run->ctrl_0 = take(&work, run->nu);
   run->motion = take(&work, run->nv);
   run->dv = take(&work, run->nv);
-  run->act_here = take(&work, run->na);
   for (int side = 0; side < 2; ++side) {
     run->F[side] = take(&work, run->nv);
     run->act_next[side] = take(&work, run->na);
@@ -141,7 +139,6 @@ static sap_step_failure find_activations(struct run *run, double *next) {
   if (run->na == 0) {
     return SAP_STEP_TAKEN;
   }
-  copy(run->act_here, run->act, run->na);
   if (sap_mujoco_call(world->api, integrate, world, world->end.message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     return SAP_STEP_MUJOCO;
@@ -149,7 +146,7 @@ static sap_step_failure find_activations(struct run *run, double *next) {
   copy(next, run->act, run->na);
   copy(run->qpos, run->q_0, run->nq);
   copy(run->qvel, run->v_0, run->nv);
-  copy(run->act, run->act_here, run->na);
+  copy(run->act, run->act_0, run->na);
   SAP_SET_DATA(world, time, time);
   return SAP_STEP_TAKEN;
 }

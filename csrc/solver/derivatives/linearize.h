@@ -20,8 +20,8 @@ struct sap_linearization {
   int32_t tree;             /* tree at which H is not positive definite to round-off, or -1 */
 };
 
-/* Binds the island and evaluates cost and gradient at v (nv), which stay in the workspace. Arguments
- * and result are those of sap_linearize(). */
+/* Binds the island and evaluates cost and gradient at v (nv), which stay in the workspace.
+ * Arguments and result are those of sap_linearize(). */
 int sap_evaluate_at(struct sap_workspace *w, const struct sap_island *island,
                     const sap_problem *problem, const double *v, const double *barrier_scale,
                     struct sap_evaluation *at);
