@@ -19,6 +19,7 @@ from benchmarks import (
     environment_questions,
     friction_questions,
     invdyn_questions,
+    linearize_questions,
     model_questions,
     pile_questions,
     pinocchio_questions,
@@ -67,6 +68,7 @@ def add(commands: Any) -> None:
     batch_questions.add(commands)
     complementarity_questions.add(commands)
     derivative_questions.add(commands)
+    linearize_questions.add(commands)
     surface_questions.add(commands)
 
 

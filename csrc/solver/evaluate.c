@@ -106,8 +106,11 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
   struct sap_workspace *w = solver->work;
-  /* every island keeps the rules before anything is written */
-  sap_status status = sap_solver_load(solver, problem, error);
+  /* several islands keep the rules before anything is written; one is bound below */
+  sap_status status = sap_solver_lay_out(solver, problem, error);
+  if (status == SAP_OK && w->graph->n_islands > 1) {
+    status = sap_solver_load(solver, problem, error);
+  }
   if (status == SAP_OK) {
     status = sap_check_finite("v", w->graph->sizes.nv, v, error);
   }
@@ -122,8 +125,11 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     const struct sap_island *island = &graph->island[i];
-    struct sap_linearization linear;
-    if (!sap_linearize(w, island, problem, v, NULL, &linear)) {
+    struct sap_linearization linear = {.tree = -1};
+    const int valid = hessian || direction
+                          ? sap_linearize(w, island, problem, v, NULL, &linear)
+                          : sap_evaluate_at(w, island, problem, v, NULL, &linear.at);
+    if (!valid) {
       return sap_solver_fault(solver, problem, NULL, error);
     }
     sum += linear.at.cost;

@@ -446,6 +446,16 @@ class ModelStepper:
     ) -> _Ended: ...
     def evaluate(self, api: object, model: object, data: object, /) -> _Failure: ...
     def solve(self, api: object, model: object, data: object, /) -> _Failure: ...
+    def linearize(
+        self,
+        api: object,
+        model: object,
+        data: object,
+        ctrllimited: NDArray[np.bool_],
+        ctrlrange: _Float,
+        step: float,
+        /,
+    ) -> tuple[_Failure, _Float, _Float, _Float, float, int, float]: ...
     def gather(
         self, api: object, model: object, data: object, qvel: _Float | None = None, /
     ) -> _Failure: ...

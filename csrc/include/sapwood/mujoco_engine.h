@@ -45,6 +45,7 @@ extern "C" {
   X(mj_setState)                 \
   X(mj_resetDataKeyframe)        \
   X(mjd_smooth_vel)              \
+  X(mj_integratePos)             \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
@@ -81,6 +82,7 @@ typedef struct sap_mujoco {
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
   void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
+  void (*mj_integratePos)(const void *model, double *qpos, const double *qvel, double dt);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);

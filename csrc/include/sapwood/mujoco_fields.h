@@ -80,9 +80,9 @@
   X(body_conaffinity,      INTS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(body_bvhadr,           INTS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(bvh_aabb,              NUMS,   (nbvhstatic, 6),      ALL, CORE, EACH_STEP, NOTHING)          \
-  X(jnt_type,              INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
+  X(jnt_type,              INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
   X(jnt_qposadr,           INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
-  X(jnt_dofadr,            INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
+  X(jnt_dofadr,            INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
   X(jnt_actuatorid,        INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
   X(jnt_limited,           BOOLS,  (njnt),               ALL, BOTH, READ, JOINT_LIMITS)          \
   X(jnt_actfrclimited,     BOOLS,  (njnt),               ALL, PYTHON, READ, GAINS)               \

@@ -171,10 +171,8 @@ static void find_forces(const sap_mujoco_world *world) {
   }
 }
 
-/* Finds the forces of a step: those of the engine, with the gyroscopic torque of free rotation by
- * the midpoint rule. */
-static void find_step_forces(sap_mujoco_world *world) {
-  find_forces(world);
+/* Takes the gyroscopic torque of free rotation by the midpoint rule. */
+static void take_free_rotation(sap_mujoco_world *world) {
   const struct sap_free_rotation state = {.qpos = SAP_DATA(world, qpos),
                                           .qvel = SAP_DATA(world, qvel),
                                           .M = SAP_DATA(world, M),
@@ -185,6 +183,12 @@ static void find_step_forces(sap_mujoco_world *world) {
   if (sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state) > 0) {
     world->fallbacks |= SAP_FALLBACK_EXPLICIT_ROTATION;
   }
+}
+
+/* Finds the forces of a step: those of the engine, with free rotation by the midpoint rule. */
+static void find_step_forces(sap_mujoco_world *world) {
+  find_forces(world);
+  take_free_rotation(world);
 }
 
 /* Runs all stages before contact. */
@@ -286,6 +290,27 @@ static void evaluate(void *context) {
 
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
   guarded(world, evaluate);
+  return world->end.failure;
+}
+
+static void evaluate_step(void *context) {
+  evaluate(context);
+  take_free_rotation(context);
+}
+
+sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world) {
+  guarded(world, evaluate_step);
+  return world->end.failure;
+}
+
+static void evaluate_step_velocities(void *context) {
+  const sap_mujoco_world *world = context;
+  world->api->mj_fwdVelocity(world->model, world->data);
+  find_step_forces(context);
+}
+
+sap_step_failure sap_mujoco_evaluate_step_velocities(sap_mujoco_world *world) {
+  guarded(world, evaluate_step_velocities);
   return world->end.failure;
 }
 

@@ -6,13 +6,13 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_OBJECT_H
 #define SAPWOOD_PYTHON_STEPPER_OBJECT_H
 
-#include "step/stepper_object.h"
+#include "step/linear_step.h"
 #include "python/convert.h"
 #include "python/lock.h"
 #include "python/state.h"
 #include "mujoco/engine/options.h"
 
-enum { SAPWOOD_CONSTANTS = 61 }; /* number of arrays of the forest and of the elements */
+enum { SAPWOOD_CONSTANTS = 62 }; /* number of arrays of the forest and of the elements */
 
 /* The sources of pressure fields; all NULL and 0 without fields. */
 typedef struct sapwood_fields {
@@ -27,7 +27,8 @@ typedef struct sapwood_stepper {
   sap_stepper *core;
   PyArrayObject *arrays[SAPWOOD_CONSTANTS]; /* private copies for its forest and elements */
   sapwood_fields fields;
-  sap_settings settings; /* settings of its solver */
+  sap_settings settings;          /* settings of its solver */
+  struct sap_linear_step *linear; /* NULL until a step is linearized; under the GIL */
   sapwood_lock lock;
   sapwood_state *state;
 

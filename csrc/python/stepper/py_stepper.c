@@ -25,6 +25,7 @@
 #include "python/stepper/py_fields.h"
 #include "python/stepper/py_memory.h"
 #include "python/mujoco/prepared_step.h"
+#include "python/mujoco/py_linearize.h"
 #include "python/stepper/ready.h"
 #include "python/mujoco/py_recording.h"
 #include "python/stepper/py_results.h"
@@ -117,6 +118,7 @@ static void stepper_dealloc(PyObject *object) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
+    sap_linear_step_destroy(self->linear);
     sap_stepper_destroy(self->core);
   }
   sapwood_release_fields(self);
@@ -245,6 +247,7 @@ static PyMethodDef methods[] = {
     {"evaluate", sapwood_stepper_evaluate, METH_VARARGS, sapwood_stepper_evaluate_doc},
     {"solve", sapwood_stepper_solve, METH_VARARGS, sapwood_stepper_solve_doc},
     {"gather", sapwood_stepper_gather, METH_VARARGS, sapwood_stepper_gather_doc},
+    {"linearize", sapwood_stepper_linearize, METH_VARARGS, sapwood_stepper_linearize_doc},
     {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},

@@ -2,9 +2,9 @@
 
 #include "solver/coulomb/friction.h"
 
-int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
-                  const sap_problem *problem, const double *v, const double *barrier_scale,
-                  struct sap_linearization *linearization) {
+int sap_evaluate_at(struct sap_workspace *w, const struct sap_island *island,
+                    const sap_problem *problem, const double *v, const double *barrier_scale,
+                    struct sap_evaluation *at) {
   if (!sap_workspace_bind(w, island, problem)) {
     return 0;
   }
@@ -17,7 +17,16 @@ int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
   }
   sap_workspace_gather(w, island, v, w->v);
   sap_refresh(w, island);
-  linearization->at = sap_evaluate_bounded(w, island);
+  *at = sap_evaluate_bounded(w, island);
+  return 1;
+}
+
+int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
+                  const sap_problem *problem, const double *v, const double *barrier_scale,
+                  struct sap_linearization *linearization) {
+  if (!sap_evaluate_at(w, island, problem, v, barrier_scale, &linearization->at)) {
+    return 0;
+  }
   sap_assemble(w, island, SAP_DOUBLE);
   const int32_t node = sap_factor_run(&w->plan->factor, island->index, NULL);
   linearization->tree = node < 0 ? -1 : w->graph->node_tree[node];

@@ -20,6 +20,12 @@ struct sap_linearization {
   int32_t tree;             /* tree at which H is not positive definite to round-off, or -1 */
 };
 
+/* Binds the island and evaluates cost and gradient at v (nv), which stay in the workspace.
+ * Arguments and result are those of sap_linearize(). */
+int sap_evaluate_at(struct sap_workspace *w, const struct sap_island *island,
+                    const sap_problem *problem, const double *v, const double *barrier_scale,
+                    struct sap_evaluation *at);
+
 /* Binds the island and linearizes it at v (nv), with the cores of a solution's barrier_scale
  * (n_contacts), unless that is NULL. Returns 0, and no linearization, if a number breaks a rule of
  * sap_workspace_bind(). */

@@ -26,6 +26,7 @@ from sapwood.mujoco.batch import Batch
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
+from sapwood.mujoco.linearization import Linearization, linearize, linearize_batch
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
@@ -47,6 +48,7 @@ __all__ = [
     "ContactMaterial",
     "ContactReader",
     "DifferentiableModel",
+    "Linearization",
     "NotSupported",
     "Patch",
     "Rollout",
@@ -61,6 +63,8 @@ __all__ = [
     "actuated_dofs",
     "add_patches",
     "inverse_dynamics",
+    "linearize",
+    "linearize_batch",
     "patch",
     "rollout",
 ]

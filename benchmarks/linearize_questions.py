@@ -1,0 +1,78 @@
+"""The command of the question about derivatives of steps."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from benchmarks.arguments import (
+    CommandError,
+    add_models,
+    begin,
+    carry_out,
+    models_of,
+    new_question,
+    print_facts,
+    whole,
+    write_table,
+)
+from sapwood.base.optional import install_command
+
+# real models of the first ten projects that have contact
+MODELS = (
+    "gymnasium__assets_hopper,gymnasium__assets_ant,suite_cheetah,unitree_go2_scene.,anymal_c,"
+    "menagerie__unitree_h1,brax__assets_humanoid,feetonly_flat_terrain.,barkour,spot_scene_arm"
+)
+
+
+def add(commands: Any) -> None:
+    """Add the parser of the question to the subparsers of the command line."""
+    question = new_question(
+        commands,
+        "linearize",
+        "what the derivative of a step costs, and how accurate it is",
+        "CPU time of A and B of a step beside mujoco.mjd_transitionFD, centered, and their "
+        "distance from central differences of steps. Writes linearize.csv, linearize.txt (the table) and "
+        "linearize.json (the machine).",
+    )
+    add_models(question, steps=20)
+    question.add_argument("--models", default=MODELS, metavar="A,B", help="parts of file names")
+    question.add_argument("--states", type=whole, default=20, help="states of a model")
+    question.add_argument("--repeat", type=whole, default=10, help="samples, of which the least")
+    question.set_defaults(command=_linearize)
+
+
+def _linearize(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import linearize
+    except ImportError as error:
+        raise CommandError(f"{error}: {install_command('mujoco')}") from error
+    wanted = arguments.models.split(",")
+    paths = [path for path in models_of(arguments) if any(word in path.name for word in wanted)]
+    if not paths:
+        raise CommandError(f"--models: no model has one of {arguments.models} in its name")
+    if arguments.quick:
+        paths, arguments.states, arguments.repeat = paths[:1], 2, 2
+    options = ("models", "states", "steps", "repeat")
+    settings = {name: getattr(arguments, name) for name in options}
+    target, facts = begin(arguments, "linearize", settings)
+    print_facts(facts)
+    rows: list[linearize.Row] = []
+    code = carry_out(
+        "linearize",
+        len(paths),
+        lambda progress: rows.extend(
+            linearize.run(
+                paths,
+                target.with_suffix(".csv"),
+                arguments.states,
+                arguments.steps,
+                arguments.repeat,
+                progress,
+            )
+        ),
+    )
+    if not rows:
+        raise CommandError("no model has a state with contact")
+    write_table(linearize.table(rows), target.with_suffix(".txt"))
+    return code

@@ -1,0 +1,46 @@
+/* The derivative of a step by the state at its start and by its controls.
+ *
+ * The state is (dq, v, act), where dq (nv) are small motions of the positions in the coordinates of
+ * the velocities, as in mjd_transitionFD:
+ *
+ *     d(dq', v', act') = A d(dq, v, act) + B du
+ *
+ * linear_step.h gives dv'. Its residuals are central differences over the stages before the contact
+ * part: all of them for a position, those from the velocities on for a velocity, the forces alone
+ * for an activation or a control. Then dq' follows from q' = q exp(dq) exp(dt v'), in closed form.
+ * Steps are taken once, at the centre.
+ *
+ * Ownership: the arrays of the result are the caller's. */
+#ifndef SAPWOOD_MUJOCO_STAGES_LINEARIZE_STEP_H
+#define SAPWOOD_MUJOCO_STAGES_LINEARIZE_STEP_H
+
+#include "step/linear_step.h"
+#include "sapwood/mujoco.h"
+
+struct sap_mujoco_linear {
+  const unsigned char *ctrllimited; /* (nu) as in mjModel */
+  const double *ctrlrange;          /* (nu, 2) */
+  double step;  /* difference of positions, m or rad, > 0, unless linear_step.h has a smaller one */
+  double *work; /* sap_mujoco_linear_work() numbers */
+  double *A, *B;    /* output (n, n) and (n, nu) with n = 2 nv + na, row-major */
+  double *v;        /* output (nv): velocity at the end of the step */
+  double distance;  /* output, as in sap_linear_step */
+  int32_t n_acting; /* output, as there */
+  double least;     /* output: smallest difference of a position, m or rad */
+};
+
+/* Smallest difference of a position, m or rad. Round-off of gaps is some 1e-16 m. */
+#define SAP_LEAST_DIFFERENCE 1e-9
+
+/* Writes n = 2 nv + na, nv and nu. */
+void sap_mujoco_linear_sizes(const sap_mujoco_world *world, int64_t *n, int64_t *nv, int64_t *nu);
+
+/* Returns the length of `work`. */
+int64_t sap_mujoco_linear_work(const sap_mujoco_world *world);
+
+/* Linearizes the step of the state in the data. Afterwards qpos, qvel, act, ctrl and time are as
+ * before; all other results in the data belong to states close by. */
+sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                      struct sap_mujoco_linear *out);
+
+#endif

@@ -1,0 +1,408 @@
+#include "step/linear_step.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "constraints/kinds/kinds.h"
+
+/* largest part of the way to another region that a difference goes */
+static const double LARGEST_PART = 0.1;
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static void carve_fixed(void *context, struct sap_arena *arena) {
+  struct sap_linear_step *linear = context;
+  const size_t nv = (size_t)linear->nv;
+  linear->v = sap_arena_take(arena, nv, sizeof(double));
+  linear->most = sap_arena_take(arena, nv, sizeof(double));
+  linear->unit = sap_arena_take(arena, nv, sizeof(double));
+  linear->column = sap_arena_take(arena, nv, sizeof(double));
+  linear->J_gamma = sap_arena_take(arena, nv, sizeof(double));
+  linear->A = sap_arena_take(arena, (size_t)linear->nA, sizeof(double));
+  linear->inverse = sap_arena_take(arena, nv * nv, sizeof(double));
+}
+
+sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
+                                  const sap_settings *settings, sap_error *error) {
+  const sap_allocator memory = stepper->memory;
+  struct sap_linear_step *made = memory.allocate(sizeof *made, memory.context);
+  *linear = NULL;
+  if (!made) {
+    return SAP_OUT_OF_MEMORY;
+  }
+  memset(made, 0, sizeof *made);
+  made->memory = memory;
+  made->nv = stepper->forest.nv;
+  made->nA = stepper->gather.free_motion.nA;
+  sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
+  if (status == SAP_OK && !sap_block_carve_zeros(&made->fixed, carve_fixed, made, &memory)) {
+    status = SAP_OUT_OF_MEMORY;
+  }
+  if (status != SAP_OK) {
+    sap_linear_step_destroy(made);
+    return status;
+  }
+  *linear = made;
+  return SAP_OK;
+}
+
+void sap_linear_step_destroy(struct sap_linear_step *linear) {
+  if (linear) {
+    const sap_allocator memory = linear->memory;
+    sap_sensitivity_destroy(linear->sensitivity);
+    sap_block_release(&linear->fixed, &memory);
+    sap_block_release(&linear->rows, &memory);
+    memory.release(linear, memory.context);
+  }
+}
+
+/* ---- the largest difference ------------------------------------------------------------------ */
+
+/* Bounds the changes of the positions of n velocities from `first` on, whose entries in a row of J
+ * are given, so that the row moves by `way` at most. */
+static void bound_changes(struct sap_linear_step *linear, const double *J, int32_t first, int32_t n,
+                          double way) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double speed = fabs(J[j]);
+    if (speed > 0.0) {
+      linear->most[first + j] = fmin(linear->most[first + j], way / speed);
+    }
+  }
+}
+
+/* Returns J v of a row with n entries. */
+static double row_velocity(const double *J, const double *v, int32_t n) {
+  double sum = 0.0;
+  for (int32_t j = 0; j < n; ++j) {
+    sum += J[j] * v[j];
+  }
+  return sum;
+}
+
+/* Returns the change of v_hat_n, m/s, that brings contact c with velocity v_c to another region. */
+static double normal_distance(const struct sap_gather *gather, int32_t c, const double v_c[3]) {
+  const sap_problem *p = &gather->problem;
+  const double *v_hat_t = p->v_hat_t + 2 * (int64_t)c;
+  const double y_n = (p->v_hat_n[c] - v_c[2]) / p->R_n[c];
+  const double y_t = hypot(v_hat_t[0] - v_c[0], v_hat_t[1] - v_c[1]) / p->R_t[c];
+  double way = fabs(y_n);
+  if (y_n > 0.0 && p->mu[c] > 0.0) {
+    way = fmin(way, fabs(y_n - y_t / p->mu[c]));
+  }
+  return p->R_n[c] * way;
+}
+
+/* A change of positions turns J, and moves the velocity J v of a row by about `speed` times it. */
+static void bound_by_contacts(struct sap_linear_step *linear, const struct sap_gather *gather,
+                              const int8_t *regions, const double *distance) {
+  const sap_problem *p = &gather->problem;
+  const sap_forest *forest = gather->forest;
+  const double *J = p->J;
+  for (int32_t c = 0; c < p->n_contacts; ++c) {
+    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
+    const double *side_J[2] = {J, J};
+    double v_c[3] = {0.0, 0.0, 0.0}, speed = 0.0;
+    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+      const int32_t n = forest->tree_dofnum[tree[side]];
+      const double *v = linear->v + forest->tree_dofadr[tree[side]];
+      side_J[side] = J;
+      for (int r = 0; r < 3; ++r, J += n) {
+        v_c[r] += row_velocity(J, v, n);
+      }
+      for (int32_t j = 0; j < n; ++j) {
+        speed = fmax(speed, fabs(v[j]));
+      }
+    }
+    double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
+    if (regions[c] != SAP_NO_CONTACT) {
+      way = fmin(way, fabs(gather->phi0[c]));
+      linear->distance = fmin(linear->distance, distance[c]);
+      ++linear->n_acting;
+    }
+    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+      const int32_t n = forest->tree_dofnum[tree[side]], first = forest->tree_dofadr[tree[side]];
+      bound_changes(linear, side_J[side] + 2 * (int64_t)n, first, n, LARGEST_PART * way);
+      for (int r = 0; r < 3; ++r) {
+        bound_changes(linear, side_J[side] + (int64_t)r * n, first, n,
+                      LARGEST_PART * distance[c] / speed);
+      }
+    }
+  }
+}
+
+static void bound_by_group(struct sap_linear_step *linear, const struct sap_gather *gather,
+                           const sap_constraints *group, const double *distance) {
+  const sap_forest *forest = gather->forest;
+  const double *J = group->J;
+  for (int32_t i = 0; i < group->n; ++i) {
+    const int32_t size = sap_rows_of(group, i), dof = group->dof ? group->dof[i] : -1;
+    const int32_t tree[2] = {group->tree_a[i], dof < 0 ? group->tree_b[i] : -1};
+    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+      const int32_t first = forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof);
+      const int32_t n = dof < 0 ? forest->tree_dofnum[tree[side]] : 1;
+      for (int32_t r = 0; r < size; ++r, J += n) {
+        bound_changes(linear, J, first, n, LARGEST_PART * gather->dt * distance[r]);
+      }
+    }
+    distance += size;
+  }
+}
+
+/* ---- the centre ------------------------------------------------------------------------------ */
+
+/* Arrays of the centre's contacts and rows; those of `linear` stay. */
+struct row_arrays {
+  struct sap_linear_step *linear;
+  int8_t *regions;
+  double *distance, *row_distance;
+  double *R[3]; /* regularization without loads */
+};
+
+static void carve_rows(void *context, struct sap_arena *arena) {
+  struct row_arrays *rows = context;
+  struct sap_linear_step *linear = rows->linear;
+  const size_t n = (size_t)linear->n_contacts, n_rows = (size_t)linear->n_rows;
+  rows->distance = sap_arena_take(arena, n, sizeof(double));
+  rows->row_distance = sap_arena_take(arena, n_rows, sizeof(double));
+  rows->regions = sap_arena_take(arena, n, 1);
+  for (int k = 0; k < 3; ++k) {
+    rows->R[k] = sap_arena_take(arena, n, sizeof(double));
+  }
+  linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
+  linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
+}
+
+/* Finds how far positions may change. */
+static void bound_all(struct sap_linear_step *linear, const struct sap_gather *gather,
+                      const struct row_arrays *in) {
+  const sap_problem *p = &gather->problem;
+  const struct row_arrays rows = *in;
+  for (int32_t i = 0; i < linear->nv; ++i) {
+    linear->most[i] = INFINITY;
+  }
+  linear->distance = INFINITY;
+  linear->n_acting = 0;
+  sap_sensitivity_regions(linear->sensitivity, rows.regions, rows.distance, rows.row_distance);
+  bound_by_contacts(linear, gather, rows.regions, rows.distance);
+  const double *distance = rows.row_distance;
+  for (int32_t g = 0; g < p->n_groups; ++g) {
+    if (p->groups[g].kind != SAP_DRY_FRICTION) { /* its target velocity is always 0 */
+      bound_by_group(linear, gather, &p->groups[g], distance);
+    }
+    for (int32_t i = 0; i < p->groups[g].n; ++i) {
+      distance += sap_rows_of(&p->groups[g], i);
+    }
+  }
+}
+
+/* ---- what constants follow from -------------------------------------------------------------- */
+
+/* Copies n numbers to *kept, or compares them with it; advances *kept. Returns 0 if they differ. */
+static int visit(const double *x, int64_t n, int keep, double **kept) {
+  const size_t bytes = sizeof(double) * (size_t)n;
+  int same = 1;
+  if (keep && n > 0) {
+    memcpy(*kept, x, bytes);
+  } else if (n > 0) {
+    same = memcmp(*kept, x, bytes) == 0;
+  }
+  *kept += n;
+  return same;
+}
+
+/* Keeps the numbers from which R, v_hat and bounds follow at the present positions, or compares
+ * them with those of the centre. */
+static int visit_constants(const struct sap_linear_step *linear, const struct sap_gather *gather,
+                           int keep) {
+  const struct sap_element_gather *e = &gather->elements;
+  const int64_t n = linear->n_contacts;
+  double *kept = linear->contact;
+  int same = visit(gather->phi0, n, keep, &kept) && visit(gather->k, n, keep, &kept) &&
+             visit(gather->tau_d, n, keep, &kept) && visit(gather->mu, n, keep, &kept) &&
+             visit(gather->release, n, keep, &kept) && visit(gather->v_hat_t, 2 * n, keep, &kept) &&
+             visit(gather->body_w, 2 * n, keep, &kept);
+  kept = linear->row_value;
+  for (int32_t g = 0; g < e->n_groups && same; ++g) {
+    const int64_t first = e->first_row[g], n_rows = e->first_row[g + 1] - first;
+    const int32_t n_values = sap_kind_parameters(e->groups[g].kind);
+    for (int32_t p = 0; p < n_values && same; ++p) {
+      same = visit(e->parameter[g][p], n_rows, keep, &kept);
+    }
+    if (e->n_released > 0) {
+      same = same && visit(e->release + first, n_rows, keep, &kept) &&
+             visit(e->release_impulse + first, n_rows, keep, &kept);
+    }
+  }
+  return same;
+}
+
+/* Returns 1 if the present problem, at the positions of the centre, has its J^T gamma at its v. */
+static int has_same_impulses(const struct sap_linear_step *linear,
+                             const struct sap_gather *gather) {
+  const sap_problem *p = &gather->problem;
+  return !linear->loads_act && p->n_contacts == linear->n_contacts &&
+         p->n_groups == linear->n_groups && gather->elements.n_rows == linear->n_rows &&
+         memcmp(linear->A, p->A, sizeof(double) * (size_t)linear->nA) == 0 &&
+         visit_constants(linear, gather, 0);
+}
+
+/* Writes A (v - v*) of the present problem. */
+static void multiply_free(const struct sap_linear_step *linear, const struct sap_gather *gather,
+                          double *y) {
+  const sap_problem *p = &gather->problem;
+  const double *A = p->A;
+  int32_t first = 0;
+  for (int32_t t = 0; t < p->n_trees; first += p->tree_nv[t], ++t) {
+    const int32_t n = p->tree_nv[t];
+    for (int32_t i = 0; i < n; ++i, A += n) {
+      double sum = 0.0;
+      for (int32_t j = 0; j < n; ++j) {
+        sum += A[j] * (linear->v[first + j] - p->v_star[first + j]);
+      }
+      y[first + i] = sum;
+    }
+  }
+}
+
+/* Keeps the centre's problem and its J^T gamma. */
+static sap_status keep_centre(struct sap_linear_step *linear, sap_stepper *stepper,
+                              const struct row_arrays *rows, sap_error *error) {
+  const struct sap_gather *gather = &stepper->gather;
+  sap_parameters parameters = gather->parameters;
+  parameters.free_change = NULL;
+  parameters.groups = NULL;
+  sap_status status = sap_regularize(&gather->problem, &parameters, rows->R[0], rows->R[1],
+                                     rows->R[2], &linear->memory, error);
+  if (status == SAP_OK) {
+    status = sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL,
+                                 linear->J_gamma, NULL, NULL, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  const size_t bytes = sizeof(double) * (size_t)linear->n_contacts;
+  linear->loads_act = bytes > 0 && memcmp(rows->R[1], gather->R_n, bytes) != 0;
+  memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
+  visit_constants(linear, gather, 1);
+  /* F is known: J^T gamma = A (v - v*) - F */
+  multiply_free(linear, gather, linear->column);
+  for (int32_t i = 0; i < linear->nv; ++i) {
+    linear->J_gamma[i] = linear->column[i] - linear->J_gamma[i];
+  }
+  return SAP_OK;
+}
+
+/* ---- the inverse ----------------------------------------------------------------------------- */
+
+/* Multiplies each row of x (nv, nv) by A^-1, tree by tree. Returns the tree whose block of A is not
+ * positive definite, or -1. */
+static int32_t multiply_rows(const struct sap_linear_step *linear, struct sap_gather *gather,
+                             double *x) {
+  const sap_forest *forest = gather->forest;
+  int64_t begin = 0;
+  for (int32_t t = 0; t < forest->n_trees; ++t) {
+    const double *S = sap_free_motion_inverse(&gather->free_motion, t, begin);
+    if (!S) {
+      return t;
+    }
+    for (int32_t row = 0; row < linear->nv; ++row) {
+      sap_free_motion_multiply(&gather->free_motion, t, S,
+                               x + (int64_t)row * linear->nv + forest->tree_dofadr[t]);
+    }
+    begin += (int64_t)forest->tree_dofnum[t] * forest->tree_dofnum[t];
+  }
+  return -1;
+}
+
+/* Finds H^-1 = (dv/dv*) A^-1, where H dv = A dv*. */
+static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather *gather,
+                               sap_error *error) {
+  const int32_t nv = linear->nv;
+  const sap_differential change = {.v_star = linear->unit};
+  const sap_response response = {.v = linear->column};
+  memset(linear->unit, 0, sizeof(double) * (size_t)nv);
+  for (int32_t j = 0; j < nv; ++j) {
+    sap_coupling coupling;
+    linear->unit[j] = 1.0;
+    const sap_status status =
+        sap_sensitivity_jvp(linear->sensitivity, &change, 1, &response, &coupling, error);
+    if (status != SAP_OK) {
+      return status;
+    }
+    linear->unit[j] = 0.0;
+    for (int32_t i = 0; i < nv; ++i) {
+      linear->inverse[(int64_t)i * nv + j] = linear->column[i];
+    }
+  }
+  const int32_t tree = multiply_rows(linear, gather, linear->inverse);
+  return tree < 0 ? SAP_OK
+                  : sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", tree, NAN,
+                                   "must be positive definite");
+}
+
+sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
+                                const sap_step_arrays *arrays, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  if (stepper->solution.n_deep > 0) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", -1, NAN,
+                    "must not be exceeded at the start of a linearized step");
+  }
+  memcpy(linear->v, gather->v, sizeof(double) * (size_t)linear->nv);
+  sap_status status = sap_stepper_gather(stepper, arrays, error);
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
+    return status;
+  }
+  sap_linear_point point;
+  status = sap_sensitivity_linearize(linear->sensitivity, &gather->problem, NULL, linear->v, NULL,
+                                     &point, error);
+  linear->n_contacts = gather->problem.n_contacts;
+  linear->n_groups = gather->problem.n_groups;
+  linear->n_rows = gather->elements.n_rows;
+  struct row_arrays rows = {.linear = linear};
+  if (status == SAP_OK && !sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
+    status = SAP_OUT_OF_MEMORY;
+  }
+  if (status == SAP_OK) {
+    bound_all(linear, gather, &rows);
+    status = find_inverse(linear, gather, error);
+  }
+  return status == SAP_OK ? keep_centre(linear, stepper, &rows, error) : status;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_stepper *stepper,
+                                    const sap_step_arrays *arrays, int in_place, double *F,
+                                    sap_error *error) {
+  const struct sap_gather *gather = &stepper->gather;
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays);
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
+    return status;
+  }
+  if (in_place && has_same_impulses(linear, gather)) {
+    multiply_free(linear, gather, F);
+    for (int32_t i = 0; i < linear->nv; ++i) {
+      F[i] -= linear->J_gamma[i];
+    }
+    return SAP_OK;
+  }
+  status = sap_stepper_regularize(stepper, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  return sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL, F, NULL, NULL,
+                             error);
+}
+
+void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv) {
+  const int32_t nv = linear->nv;
+  for (int32_t i = 0; i < nv; ++i) {
+    const double *row = linear->inverse + (int64_t)i * nv;
+    double sum = 0.0;
+    for (int32_t j = 0; j < nv; ++j) {
+      sum += row[j] * dF[j];
+    }
+    dv[i] = -sum;
+  }
+}

@@ -1,0 +1,69 @@
+/* The derivative of a step's velocity, from an equation that holds at its end.
+ *
+ *     F(v; x) = A (v - v*) - J^T gamma(J v) = 0,    H = dF/dv,    dv/dx = -H^-1 dF/dx
+ *
+ * x is the state at the start of the step; A, v*, J and the constants of gamma follow from it. F
+ * sums over all constraints. A difference of F for two states at one v needs no matching of their
+ * contacts, and no solve. H^-1 is one matrix, found once at the centre, the state of the step.
+ *
+ * Differences stay within a region of the contact law. A small change of the position by h moves
+ * the target velocity v_hat of a row by |J| h/(dt + tau_d), and J v by |J| h |v|. So h is at most a
+ * tenth of what brings a row to another region, or the gap of a contact that acts to another sign:
+ * an open contact has another dissipation time (gather.h).
+ *
+ * A difference by velocities or forces alone mostly leaves A and all constants of constraints as
+ * they are. Then J^T gamma is that of the centre, and F needs neither regularization nor contacts.
+ *
+ * Ownership: a sap_linear_step owns its arrays; the stepper is the caller's. */
+#ifndef SAPWOOD_STEP_LINEAR_STEP_H
+#define SAPWOOD_STEP_LINEAR_STEP_H
+
+#include "step/stepper_object.h"
+
+enum { SAP_CONTACT_NUMBERS = 9 }; /* numbers of a contact that R, v_hat and mu follow from */
+
+struct sap_linear_step {
+  int32_t nv;
+  double *v;       /* (nv) velocity at the end of the step */
+  double *inverse; /* (nv, nv) H^-1, row-major */
+  double *most;    /* (nv) largest change of each position, m or rad; INFINITY: any */
+  double distance; /* smallest velocity change of an acting contact to another region, m/s or rad/s;
+                      INFINITY: none acts */
+  int32_t n_acting; /* contacts with an impulse */
+
+  sap_sensitivity *sensitivity;
+  sap_allocator memory;
+  struct sap_block fixed; /* arrays above, and the next ones */
+  double *unit, *column;  /* (nv) */
+  struct sap_block rows;  /* arrays of contacts and rows of the centre, and the next ones */
+
+  /* the problem of the centre, to compare with */
+  int64_t nA, n_rows;
+  int32_t n_contacts, n_groups;
+  int loads_act;     /* 1 if a contact is stiffer for the load of its island */
+  double *A;         /* (nA) */
+  double *J_gamma;   /* (nv) J^T gamma */
+  double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
+  double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
+};
+
+sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
+                                  const sap_settings *settings, sap_error *error);
+void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed */
+
+/* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
+ * Gathers its problem again, with all constraints. Contacts with a rigid core that started too deep
+ * are an error. */
+sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
+                                const sap_step_arrays *arrays, sap_error *error);
+
+/* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
+ * `in_place`. A fault of the gather is left in the stepper. */
+sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_stepper *stepper,
+                                    const sap_step_arrays *arrays, int in_place, double *F,
+                                    sap_error *error);
+
+/* Writes the change dv = -H^-1 dF (nv). */
+void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv);
+
+#endif

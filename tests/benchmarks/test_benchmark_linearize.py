@@ -1,0 +1,44 @@
+"""The benchmark of linearizations, quickly."""
+
+from __future__ import annotations
+
+from benchmarks import linearize
+from benchmarks.command import main
+
+HOPPER = """
+<mujoco>
+  <option timestep="0.002"/>
+  <worldbody>
+    <geom type="plane" size="9 9 .1"/>
+    <body pos="0 0 .12">
+      <joint type="slide" axis="0 0 1"/><joint name="x" type="slide" axis="1 0 0"/>
+      <geom type="sphere" size=".1"/>
+    </body>
+  </worldbody>
+  <actuator><motor joint="x"/></actuator>
+</mujoco>
+"""
+
+
+def test_rows_are_of_states_with_contact(tmp_path, capsys):
+    (tmp_path / "hopper.xml").write_text(HOPPER, encoding="utf-8")
+    (tmp_path / "faulty.xml").write_text("<mujoco><faulty/></mujoco>", encoding="utf-8")
+    rows = linearize.run(
+        [tmp_path / "faulty.xml", tmp_path / "hopper.xml"], tmp_path / "rows.csv", 2, 100, 1,
+        lambda _: None,
+    )  # fmt: skip
+    assert "left out: faulty" in capsys.readouterr().out
+    assert [row.contacts for row in rows] == [1, 1]
+    assert max(row.error for row in rows) <= 1e-7
+    assert min(min(row.ours, row.mujoco) for row in rows) > 0.0
+    assert "2 of 2 states away from kinks within 1e-7" in linearize.table(rows)
+
+
+def test_command(tmp_path):
+    folder, out = tmp_path / "models", tmp_path / "out"
+    folder.mkdir()
+    (folder / "hopper.xml").write_text(HOPPER, encoding="utf-8")
+    words = ["linearize", str(folder), "--quick", "--steps", "100", "--out", str(out)]
+    assert main([*words, "--models", "hopper"]) == 0
+    assert (out / "linearize.txt").read_text(encoding="utf-8").startswith("model")
+    assert main([*words, "--models", "walker"]) == 2

@@ -1,0 +1,242 @@
+"""linearize: A and B of a step beside central differences of steps."""
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+from sapwood import SapSettings
+from sapwood.mujoco import Stepper, linearize, linearize_batch
+from sapwood.mujoco.stepper import Stepper as _Stepper
+
+EXACT = SapSettings(relative_tolerance=1e-11, max_iterations=1000)
+
+BOX = """
+<mujoco>
+  <option timestep="{dt}" integrator="{integrator}"/>
+  <worldbody>
+    <geom type="plane" size="2 2 .1" friction="0.5"/>
+    <body name="box" pos="0 0 {height}">
+      <freejoint/>
+      <geom type="box" size=".1 .15 .1" mass="1" friction="0.5"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+# a ball joint, implicit and explicit actuators, an activation, a limit, an equality constraint,
+# damping, friction loss and a tendon
+ARM = """
+<mujoco>
+  <option timestep="0.002" integrator="implicitfast"/>
+  <worldbody>
+    <geom type="plane" size="2 2 .1" friction="0.6"/>
+    <body pos="0 0 .5">
+      <joint name="ball" type="ball" damping=".1"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass="1" contype="0" conaffinity="0"/>
+      <body pos=".3 0 0">
+        <joint name="elbow" axis="0 1 0" range="-60 40" limited="true" damping=".2"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03" mass=".5"/>
+        <body pos=".3 0 0">
+          <joint name="wrist" axis="0 1 0" frictionloss=".01" stiffness="1"/>
+          <geom type="sphere" size=".05" mass=".2"/>
+        </body>
+      </body>
+    </body>
+    <body pos=".5 .5 .1">
+      <joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>
+      <joint name="z" type="slide" axis="0 0 1"/>
+      <geom type="sphere" size=".1" mass="1"/>
+    </body>
+  </worldbody>
+  <tendon><fixed name="pull"><joint joint="elbow" coef="1"/><joint joint="wrist" coef=".5"/></fixed>
+  </tendon>
+  <equality><joint joint1="x" joint2="y" polycoef="0 1 0 0 0"/></equality>
+  <actuator>
+    <position joint="elbow" kp="20" kv="1"/>
+    <motor tendon="pull" gear="2"/>
+    <general joint="x" dyntype="filter" dynprm=".05" gainprm="3"/>
+    <motor joint="wrist" ctrllimited="true" ctrlrange="0 1"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def error_of(stepper: _Stepper, data: mujoco.MjData, **options: Any) -> float:
+    """Distance of A and B from the best of differences of steps, over the largest entry."""
+    found = linearize(stepper, data, **options)
+    errors = []
+    for h in (1e-5, 1e-6, 1e-7, 3e-8, 1e-8):
+        other = linearize(stepper, data, mode="difference", step=h)
+        apart = [np.abs(x - y).max(initial=0.0) for x, y in zip(found[:2], other[:2], strict=True)]
+        errors.append(max(apart) / np.abs(found.A).max())
+    return float(min(errors))
+
+
+def box_at(dt: float, steps: int, integrator: str = "Euler", **options: Any) -> tuple[Any, Any]:
+    model = mujoco.MjModel.from_xml_string(BOX.format(dt=dt, height=0.1, integrator=integrator))
+    stepper, data = Stepper(model, settings=EXACT, **options), mujoco.MjData(model)
+    stepper.run(data, steps)
+    return stepper, data
+
+
+@pytest.mark.parametrize("dt", [0.001, 0.002, 0.01])
+def test_box_at_rest(dt: float) -> None:
+    stepper, data = box_at(dt, 200)
+    found = linearize(stepper, data)
+    assert found.contacts == 4
+    assert found.status == "ok"
+    assert 0.0 < found.distance < 1e-3
+    assert error_of(stepper, data) <= 1e-7
+
+
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+def test_sliding_and_turning_box(friction: str, integrator: str) -> None:
+    stepper, data = box_at(0.002, 50, integrator, friction=friction)
+    data.qvel[:] = 0.5, 0.1, -0.02, 0.3, -0.2, 0.4
+    assert error_of(stepper, data) <= 1e-7
+    stepper.step(data)
+    assert error_of(stepper, data) <= 1e-7
+
+
+def test_free_body() -> None:
+    model = mujoco.MjModel.from_xml_string(BOX.format(dt=0.01, height=5.0, integrator="Euler"))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[:] = 0.5, 0.1, -0.02, 3.0, -2.0, 4.0
+    found = linearize(stepper, data)
+    assert found.contacts == 0
+    assert found.distance == np.inf
+    assert error_of(stepper, data) <= 1e-8
+    A, B = np.empty((12, 12)), np.empty((12, 0))
+    mujoco.mjd_transitionFD(stepper.model, data, 1e-6, True, A, B, None, None)
+    assert np.abs(found.A - A).max() <= 1e-8
+    # a large turn within the step, beside the closed form of no turn
+    data.qvel[3:] = 100.0, 50.0, -200.0
+    assert error_of(stepper, data) <= 1e-7
+
+
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+def test_arm_with_everything(rng: np.random.Generator, friction: str) -> None:
+    model = mujoco.MjModel.from_xml_string(ARM)
+    stepper, data = Stepper(model, settings=EXACT, friction=friction), mujoco.MjData(model)
+    data.ctrl[:] = 0.3, 0.2, 0.5, 0.4
+    worst, seen = 0.0, 0
+    for _ in range(8):
+        stepper.run(data, 60)
+        data.ctrl[:3] = rng.normal(size=3)
+        found = linearize(stepper, data)
+        seen += found.contacts
+        if found.status == "ok" and found.distance > 1e-5:
+            worst = max(worst, error_of(stepper, data))
+    assert seen > 0
+    assert worst <= 3e-7  # what differences of near-rigid contacts reach
+
+
+def test_controls_at_the_ends_of_their_ranges() -> None:
+    model = mujoco.MjModel.from_xml_string(ARM)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.ctrl[3] = 0.4
+    inside = linearize(stepper, data).B[:, 3].copy()
+    for u, factor in ((0.5, 1.0), (1.0, 1.0), (2.0, 0.0), (-1.0, 0.0)):
+        data.ctrl[3] = u
+        B = linearize(stepper, data).B[:, 3]
+        assert np.abs(B - factor * inside).max() <= 1e-6 * np.abs(inside).max()
+    stepper.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
+    B = linearize(stepper, data).B[:, 3]
+    assert np.abs(B - inside).max() <= 1e-6 * np.abs(inside).max()
+
+
+def test_a_gap_of_zero_is_near_a_kink() -> None:
+    model = mujoco.MjModel.from_xml_string(BOX.format(dt=0.002, height=0.1, integrator="Euler"))
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    assert linearize(stepper, data).status == "near_kink"
+
+
+def test_state_and_stepper_stay() -> None:
+    stepper, data = box_at(0.002, 100)
+    other = mujoco.MjData(stepper.model)
+    mujoco.mj_copyData(other, stepper.model, data)
+    solution = stepper.solution
+    found = linearize(stepper, data)
+    assert stepper.solution == solution
+    stepper.step(data)
+    stepper.step(other)
+    assert np.array_equal(data.qpos, other.qpos)
+    assert np.abs(found.v - data.qvel).max() <= 1e-12
+    mujoco.mj_copyData(data, stepper.model, other)
+    again = linearize(stepper, data)
+    once_more = linearize(stepper, data)
+    assert np.array_equal(again.A, once_more.A)
+
+
+def test_changes_of_the_model_are_followed() -> None:
+    stepper, data = box_at(0.002, 100)
+    before = linearize(stepper, data).A
+    stepper.model.opt.gravity[2] *= 2.0
+    after = linearize(stepper, data)
+    assert not np.array_equal(before, after.A)
+    assert np.abs(after.v[2]) <= 1.0
+    fresh = Stepper(stepper.model, settings=EXACT)
+    assert np.array_equal(linearize(fresh, data).A, after.A)
+
+
+@pytest.mark.parametrize("nthread", [1, 2])
+def test_batch(rng: np.random.Generator, nthread: int) -> None:
+    model = mujoco.MjModel.from_xml_string(ARM)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    q, v, u = [], [], rng.normal(size=(5, model.nu))
+    for k in range(5):
+        data.ctrl[:] = u[k]
+        stepper.run(data, 40)
+        q.append(data.qpos.copy())
+        v.append(data.qvel.copy())
+    data.act[:] = 0.3
+    A, B, status = linearize_batch(stepper, q, v, u, nthread=nthread, data=data)
+    for k in range(5):
+        data.qpos, data.qvel, data.ctrl = q[k], v[k], u[k]
+        found = linearize(stepper, data)
+        assert np.array_equal(found.A, A[k])
+        assert np.array_equal(found.B, B[k])
+        assert found.status == status[k]
+    A, B, _ = linearize_batch(stepper, q, v)
+    assert A.shape == (5, 2 * model.nv + 1, 2 * model.nv + 1)
+    assert B.shape == (5, 2 * model.nv + 1, model.nu)
+
+
+def test_bad_input() -> None:
+    stepper, data = box_at(0.002, 1)
+    other = mujoco.MjData(mujoco.MjModel.from_xml_string(ARM))
+    with pytest.raises(TypeError, match="stepper must be a Stepper, not int"):
+        linearize(1, data)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="data belongs to another model"):
+        linearize(stepper, other)
+    with pytest.raises(TypeError, match=r"data must be a mujoco\.MjData, not int"):
+        linearize(stepper, 1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="step = 'none': must be 'auto' or a number > 0"):
+        linearize(stepper, data, step="none")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="step = 0: must be finite and > 0"):
+        linearize(stepper, data, step=0.0)
+    with pytest.raises(ValueError, match="mode = 'best': must be"):
+        linearize(stepper, data, mode="best")  # type: ignore[arg-type]
+    model = stepper.model
+    with pytest.raises(ValueError, match="must be the default one"):
+        linearize(Stepper(model, scheme="midpoint"), data)
+    with pytest.raises(ValueError, match="lagged"):
+        linearize(Stepper(model, friction="lagged"), data)
+    data.qvel[0] = np.nan
+    with pytest.raises(RuntimeError, match="qvel"):
+        linearize(stepper, data)
+    q, v = np.zeros((3, 7)), np.zeros((3, 6))
+    q[:, 3] = 1.0
+    with pytest.raises(ValueError, match=r"qvel has shape \(2, 6\), expected \(3, 6\)"):
+        linearize_batch(stepper, q, v[:2])
+    with pytest.raises(ValueError, match=r"ctrl has shape \(3, 1\), expected \(3, 0\)"):
+        linearize_batch(stepper, q, v, np.zeros((3, 1)))
+    with pytest.raises(ValueError, match="nthread = 0: must be"):
+        linearize_batch(stepper, q, v, nthread=0)
+    with pytest.raises(TypeError, match="stepper must be a Stepper"):
+        linearize_batch(None, q, v)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"qpos\[1, 2\] = nan: must be finite"):
+        linearize_batch(stepper, np.where(np.arange(21).reshape(3, 7) == 9, np.nan, q), v)
