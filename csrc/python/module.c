@@ -32,7 +32,8 @@ static int exec(PyObject *module) {
       sapwood_add_disk_law,         sapwood_add_row_law,     sapwood_add_stepper,
       sapwood_add_inverse_dynamics, sapwood_add_lcps,        sapwood_add_qps,
       sapwood_add_shapes,           sapwood_add_surfaces,    sapwood_watch_forks,
-      sapwood_find_main_thread,     sapwood_add_sensitivity, sapwood_add_fem};
+      sapwood_find_main_thread,     sapwood_add_sensitivity, sapwood_add_fem,
+      sapwood_add_fem_systems};
   for (size_t i = 0; i < sizeof add / sizeof *add; i++) {
     if (add[i](module) < 0) {
       return -1;
