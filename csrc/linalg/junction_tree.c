@@ -356,8 +356,13 @@ static void place_scalars(struct sap_junction_tree *tree, const int32_t *size) {
 
 void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size,
                              const int32_t *edge_a, const int32_t *edge_b, int whole) {
-  const int32_t n = tree->n_nodes;
-  sap_ordering_minimum_degree(&tree->ordering, n, tree->n_edges, edge_a, edge_b, tree->order);
+  sap_ordering_minimum_degree(&tree->ordering, tree->n_nodes, tree->n_edges, edge_a, edge_b,
+                              tree->order);
+  sap_junction_tree_keep_order(tree, size, edge_a, edge_b, whole);
+}
+
+void sap_junction_tree_keep_order(struct sap_junction_tree *tree, const int32_t *size,
+                                  const int32_t *edge_a, const int32_t *edge_b, int whole) {
   set_positions(tree);
   list_lower_neighbours(tree, edge_a, edge_b);
   find_elimination_tree(tree);

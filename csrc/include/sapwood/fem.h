@@ -18,6 +18,8 @@
  * unless the exact one is asked for. Forces are exact in all models, and finite for tetrahedra that
  * have collapsed or turned over.
  *
+ * Systems factor the mass and stiffness of a mesh, with touched vertices last.
+ *
  * A mesh owns what it needs of its arrays. The caller owns the arrays of results. Nothing here
  * steps in time or knows of contact. SI units. Equal inputs give equal bits. */
 #ifndef SAPWOOD_FEM_H
@@ -116,6 +118,52 @@ typedef enum fem_mass {
  * in kg. Row sums are the same for all kinds. Errors name "density" or "kind". */
 SAP_API sap_status fem_mass_matrix(const fem_mesh *mesh, double density, fem_mass kind,
                                    double *diagonal, double *pairs, sap_error *error);
+
+/* ---- systems ---- */
+
+/* Solves A x = b for a mesh, A = c_K K + c_M (m (x) I), with chosen vertices p eliminated last:
+ *
+ *     S = A_pp - A_pu A_uu^-1 A_up
+ *
+ * over all other vertices u is the mass that p shows to contact. The others are ordered by nested
+ * dissection of their reference positions. Fixed vertices keep x = 0. The mesh must outlive the
+ * system. */
+typedef struct fem_system fem_system;
+
+SAP_API sap_status fem_system_create(fem_system **system, const fem_mesh *mesh,
+                                     const sap_allocator *allocator);
+SAP_API void fem_system_destroy(fem_system *system); /* NULL is allowed */
+
+/* Chooses the vertices p, ascending, and orders the elimination. The error names "last". */
+SAP_API sap_status fem_system_order(fem_system *system, int32_t n_last, const int32_t *last,
+                                    sap_error *error);
+
+/* Blocks of A: K and K_pairs as of fem_evaluate(), masses as of fem_mass_matrix(). */
+typedef struct fem_blocks {
+  double c_K, c_M;
+  const double *K, *K_pairs;
+  const double *mass, *mass_pairs;
+} fem_blocks;
+
+/* Factors A after fem_system_order(). `fixed` (n_vertices) is 1 for vertices that are fixed, or
+ * NULL. Returns SAP_NOT_POSITIVE_DEFINITE with the vertex in the error if a pivot is not positive.
+ * Allocates nothing. */
+SAP_API sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks,
+                                     const int8_t *fixed, sap_error *error);
+
+/* Returns 1 after a factorization that succeeded, until the next order. */
+SAP_API int fem_system_is_factored(const fem_system *system);
+SAP_API int32_t fem_system_n_last(const fem_system *system);
+
+/* x (n_vertices, 3) <- A^-1 x, with 0 for fixed vertices */
+SAP_API void fem_system_solve(const fem_system *system, double *x);
+
+/* Writes S of a factored system (3 n_last, 3 n_last), row-major, in the order of p. */
+SAP_API void fem_system_schur(const fem_system *system, double *S);
+
+/* y (n_vertices, 3) = A x */
+SAP_API void fem_multiply_blocks(const fem_mesh *mesh, const fem_blocks *blocks, const double *x,
+                                 double *y);
 
 #ifdef __cplusplus
 }

@@ -10,16 +10,28 @@ A mesh and a material give energy, forces, stiffness and stresses::
 The formulas are in the header ``sapwood/fem.h``.
 """
 
+from .bodies import HalfSpace, RigidBody, SoftBody
+from .contacts import FaceContacts
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
 from .files import read_mesh, write_mesh
 from .material import Material
 from .mesh import Mesh
 from .shapes import ball, box, rod
+from .soft_step import Scheme
+from .world import SoftStepResult, Touch, World
 
 __all__ = [
     "Evaluation",
+    "FaceContacts",
+    "HalfSpace",
     "Material",
     "Mesh",
+    "RigidBody",
+    "Scheme",
+    "SoftBody",
+    "SoftStepResult",
+    "Touch",
+    "World",
     "ball",
     "box",
     "evaluate",

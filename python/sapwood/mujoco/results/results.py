@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import operator
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.base.hints import counted
 from sapwood.base.html import table
+from sapwood.base.step_error import StepError as StepError
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.recording import Recording
 from sapwood.solution import FALLBACKS, Status
@@ -48,41 +48,6 @@ ERROR_CONTROL = np.dtype(
 
 Counts = tuple[int, int, int, int]
 """Numbers of steps by status: converged, and then UNCONVERGED."""
-
-
-class StepError(RuntimeError):
-    """A step could not be taken; the state of the data is the one before the step.
-
-    It may be made from a text alone, as Gymnasium does with errors of its worker processes.
-
-    Attributes
-    ----------
-    time : float
-        Simulated time at the start of the step, s; NaN if unknown.
-    step : int or None
-        Position of the step in its run or rollout, from 0.
-    world : int or None
-        Position of the world in its rollout.
-    """
-
-    def __init__(
-        self,
-        message: object,
-        time: float = math.nan,
-        step: int | None = None,
-        world: int | None = None,
-    ) -> None:
-        super().__init__(str(message), time, step, world)
-        self.time = time
-        self.step = step
-        self.world = world
-
-    def __str__(self) -> str:
-        if self.step is None and self.world is None and math.isnan(self.time):
-            return str(self.args[0])
-        world = "" if self.world is None else f"world {self.world}, "
-        step = "step" if self.step is None else f"step {self.step}"
-        return f"{world}{step} at time {self.time:.6g} s: {self.args[0]}"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

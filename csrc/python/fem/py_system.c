@@ -1,0 +1,234 @@
+/* _core.fem_system: a fem_system in a capsule, and the calls of it. They keep the GIL, since a
+ * system may be used by one thread at a time. */
+#include "python/errors.h"
+#include "python/fem/py_fem.h"
+
+static const char capsule_name[] = "sapwood._core.fem_system";
+
+/* The context of the capsule is the mesh, which the system uses. */
+static fem_system *system_of(PyObject *capsule, const fem_arrays **arrays) {
+  if (!PyCapsule_IsValid(capsule, capsule_name)) {
+    PyErr_Format(PyExc_TypeError, "system must be one of fem_system, not %s",
+                 Py_TYPE(capsule)->tp_name);
+    return NULL;
+  }
+  const fem_mesh *mesh = sapwood_fem_mesh(PyCapsule_GetContext(capsule));
+  if (mesh == NULL) {
+    return NULL;
+  }
+  *arrays = fem_mesh_arrays(mesh);
+  return PyCapsule_GetPointer(capsule, capsule_name);
+}
+
+static void release(PyObject *capsule) {
+  fem_system_destroy(PyCapsule_GetPointer(capsule, capsule_name));
+  Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
+}
+
+PyDoc_STRVAR(fem_system_doc,
+             "fem_system(mesh, /)\n--\n\n"
+             "System of the mass and stiffness of a mesh.");
+
+static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *mesh_capsule) {
+  const fem_mesh *mesh = sapwood_fem_mesh(mesh_capsule);
+  fem_system *made = NULL;
+  if (mesh == NULL || sapwood_raise(fem_system_create(&made, mesh, NULL), NULL) != 0) {
+    return NULL;
+  }
+  PyObject *capsule = PyCapsule_New(made, capsule_name, release);
+  if (capsule == NULL) {
+    fem_system_destroy(made);
+    return NULL;
+  }
+  Py_INCREF(mesh_capsule);
+  PyCapsule_SetContext(capsule, mesh_capsule);
+  return capsule;
+}
+
+PyDoc_STRVAR(fem_order_doc,
+             "fem_order(system, last, /)\n--\n\n"
+             "Chooses the vertices that are eliminated last.");
+
+static PyObject *order(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *given;
+  const fem_arrays *arrays;
+  if (!PyArg_ParseTuple(args, "OO:fem_order", &capsule, &given)) {
+    return NULL;
+  }
+  fem_system *system = system_of(capsule, &arrays);
+  PyArrayObject *last = system ? sapwood_as_int32(given, "last", -1) : NULL;
+  if (last == NULL) {
+    return NULL;
+  }
+  sap_error error = {.group = -1};
+  const npy_intp n = PyArray_SIZE(last);
+  const sap_status status =
+      fem_system_order(system, n > INT32_MAX ? -1 : (int32_t)n, sapwood_int32s(last), &error);
+  Py_DECREF(last);
+  if (sapwood_raise(status, &error) != 0) {
+    return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+/* Arrays of fem_blocks. */
+struct blocks {
+  fem_blocks values;
+  PyArrayObject *arrays[4];
+};
+
+static void release_blocks(struct blocks *b) {
+  for (int k = 0; k < 4; k++) {
+    Py_CLEAR(b->arrays[k]);
+  }
+}
+
+/* Reads (c_K, K, K_pairs, c_M, mass, mass_pairs). Returns 0, or -1 with an exception. */
+static int read_blocks(PyObject *tuple, const fem_arrays *a, struct blocks *b) {
+  static const char *const names[] = {"K", "K_pairs", "mass", "mass_pairs"};
+  const npy_intp shapes[4][3] = {
+      {a->n_vertices, 3, 3}, {a->n_pairs, 3, 3}, {a->n_vertices, 0, 0}, {a->n_pairs, 0, 0}};
+  PyObject *given[4];
+  *b = (struct blocks){.arrays = {NULL, NULL, NULL, NULL}};
+  if (!PyArg_ParseTuple(tuple, "dOOdOO:blocks", &b->values.c_K, &given[0], &given[1],
+                        &b->values.c_M, &given[2], &given[3])) {
+    return -1;
+  }
+  for (int k = 0; k < 4; k++) {
+    b->arrays[k] = sapwood_as_float64(given[k], names[k], k < 2 ? 3 : 1, shapes[k], SAPWOOD_ANY);
+    if (b->arrays[k] == NULL) {
+      release_blocks(b);
+      return -1;
+    }
+  }
+  b->values.K = sapwood_doubles(b->arrays[0]);
+  b->values.K_pairs = sapwood_doubles(b->arrays[1]);
+  b->values.mass = sapwood_doubles(b->arrays[2]);
+  b->values.mass_pairs = sapwood_doubles(b->arrays[3]);
+  return 0;
+}
+
+PyDoc_STRVAR(fem_factor_doc,
+             "fem_factor(system, blocks, fixed, /)\n--\n\n"
+             "Factors c_K K + c_M M of blocks = (c_K, K, K_pairs, c_M, mass, mass_pairs).");
+
+static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *tuple, *given_fixed;
+  PyArrayObject *fixed = NULL;
+  const fem_arrays *arrays;
+  struct blocks blocks;
+  if (!PyArg_ParseTuple(args, "OO!O:fem_factor", &capsule, &PyTuple_Type, &tuple, &given_fixed)) {
+    return NULL;
+  }
+  fem_system *system = system_of(capsule, &arrays);
+  const npy_intp n = system ? arrays->n_vertices : 0;
+  if (system == NULL || read_blocks(tuple, arrays, &blocks) != 0) {
+    return NULL;
+  }
+  if (given_fixed != Py_None) {
+    fixed = sapwood_in_place(given_fixed, "fixed", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+  }
+  if (given_fixed == Py_None || fixed != NULL) {
+    sap_error error = {.group = -1};
+    sapwood_raise(fem_system_factor(system, &blocks.values,
+                                    fixed ? (const int8_t *)PyArray_DATA(fixed) : NULL, &error),
+                  &error);
+  }
+  Py_XDECREF(fixed);
+  release_blocks(&blocks);
+  if (PyErr_Occurred()) {
+    return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+/* Returns a copy of a vector (n_vertices, 3); NULL with an exception. */
+static PyArrayObject *copy_vector(PyObject *given, const fem_arrays *a) {
+  const npy_intp shape[2] = {a->n_vertices, 3};
+  PyArrayObject *read = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
+  PyArrayObject *copy = read ? (PyArrayObject *)PyArray_NewCopy(read, NPY_CORDER) : NULL;
+  Py_XDECREF(read);
+  return copy;
+}
+
+PyDoc_STRVAR(fem_solve_doc,
+             "fem_solve(system, x, /)\n--\n\n"
+             "A^-1 x of a factored system.");
+
+static PyObject *solve(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *given;
+  const fem_arrays *arrays;
+  if (!PyArg_ParseTuple(args, "OO:fem_solve", &capsule, &given)) {
+    return NULL;
+  }
+  fem_system *system = system_of(capsule, &arrays);
+  PyArrayObject *x = system ? copy_vector(given, arrays) : NULL;
+  if (x) {
+    if (!fem_system_is_factored(system)) {
+      PyErr_SetString(PyExc_ValueError, "system: must be factored first");
+      Py_CLEAR(x);
+    } else {
+      fem_system_solve(system, sapwood_doubles(x));
+    }
+  }
+  return (PyObject *)x;
+}
+
+PyDoc_STRVAR(fem_schur_doc,
+             "fem_schur(system, /)\n--\n\n"
+             "Schur complement of A onto the vertices that come last.");
+
+static PyObject *find_schur(PyObject *Py_UNUSED(module), PyObject *capsule) {
+  const fem_arrays *arrays;
+  fem_system *system = system_of(capsule, &arrays);
+  if (system == NULL) {
+    return NULL;
+  }
+  if (!fem_system_is_factored(system)) {
+    PyErr_SetString(PyExc_ValueError, "system: must be factored first");
+    return NULL;
+  }
+  const npy_intp p = 3 * (npy_intp)fem_system_n_last(system);
+  const npy_intp shape[2] = {p, p};
+  PyObject *S = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  if (S) {
+    fem_system_schur(system, sapwood_doubles((PyArrayObject *)S));
+  }
+  return S;
+}
+
+PyDoc_STRVAR(fem_multiply_doc,
+             "fem_multiply(mesh, blocks, x, /)\n--\n\n"
+             "(c_K K + c_M M) x, blocks as of fem_factor.");
+
+static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *tuple, *given, *product = NULL;
+  struct blocks blocks;
+  if (!PyArg_ParseTuple(args, "OO!O:fem_multiply", &capsule, &PyTuple_Type, &tuple, &given)) {
+    return NULL;
+  }
+  const fem_mesh *mesh = sapwood_fem_mesh(capsule);
+  if (mesh == NULL || read_blocks(tuple, fem_mesh_arrays(mesh), &blocks) != 0) {
+    return NULL;
+  }
+  const npy_intp shape[2] = {fem_mesh_arrays(mesh)->n_vertices, 3};
+  PyArrayObject *x = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
+  product = x ? PyArray_SimpleNew(2, shape, NPY_DOUBLE) : NULL;
+  if (product) {
+    fem_multiply_blocks(mesh, &blocks.values, sapwood_doubles(x),
+                        sapwood_doubles((PyArrayObject *)product));
+  }
+  Py_XDECREF(x);
+  release_blocks(&blocks);
+  return product;
+}
+
+static PyMethodDef methods[] = {{"fem_system", new_system, METH_O, fem_system_doc},
+                                {"fem_order", order, METH_VARARGS, fem_order_doc},
+                                {"fem_factor", factor, METH_VARARGS, fem_factor_doc},
+                                {"fem_solve", solve, METH_VARARGS, fem_solve_doc},
+                                {"fem_schur", find_schur, METH_O, fem_schur_doc},
+                                {"fem_multiply", multiply, METH_VARARGS, fem_multiply_doc},
+                                {NULL, NULL, 0, NULL}};
+
+int sapwood_add_fem_systems(PyObject *module) { return PyModule_AddFunctions(module, methods); }

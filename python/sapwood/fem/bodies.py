@@ -1,0 +1,342 @@
+"""Soft bodies, and the planes and rigid bodies that they touch."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.base.checks import real
+from sapwood.geometry import FieldShape, ShapeKind
+
+from .elements import Evaluation, MassKind, evaluate, mass_matrix
+from .material import Material
+from .mesh import Mesh, check_manifold
+
+_Float = NDArray[np.float64]
+
+#: "faces": one contact for each boundary face, at the centroid of its part inside the other body;
+#: "none"
+ContactKind = Literal["faces", "none"]
+
+
+def _ranged(value: object, name: str, *, positive: bool = False) -> float:
+    number = real(value, name)
+    if not (0 <= number < math.inf) or (positive and number == 0):
+        raise ValueError(f"{name} = {number}: must be finite and {'>' if positive else '>='} 0")
+    return number
+
+
+def checked_pose(pose: ArrayLike | None) -> _Float:
+    """Return a pose as a matrix, the identity for None.
+
+    Parameters
+    ----------
+    pose : array_like (4, 4) or None
+        Rotation and translation.
+
+    Returns
+    -------
+    ndarray (4, 4)
+        The pose.
+
+    Raises
+    ------
+    ValueError
+        If it is no rigid motion.
+    """
+    X = np.eye(4) if pose is None else _core.as_float64(pose, "pose", (4, 4))
+    R = X[:3, :3]
+    is_rotation = np.allclose(R @ R.T, np.eye(3), rtol=0, atol=1e-6) and np.linalg.det(R) > 0
+    if not is_rotation or not np.array_equal(X[3], [0, 0, 0, 1]):
+        raise ValueError("pose: must be a rotation and a translation, its last row 0, 0, 0, 1")
+    return X
+
+
+class SoftBody:
+    """A deformable body: a mesh, its material and its state.
+
+    Parameters
+    ----------
+    mesh : Mesh
+        The mesh at rest.
+    material : Material
+        The material.
+    friction : float, optional
+        Coefficient of friction of the surface, >= 0.
+    dissipation_time : float, optional
+        Dissipation time of the surface, s, >= 0; those of two bodies add up.
+    contact_stiffness : float, optional
+        Stiffness of the surface per area, Pa/m, > 0. By default a cube of side L of 1000 kg/m^3
+        rests 1e-4 L deep.
+    contact : {"faces", "none"}, optional
+        Whether the boundary faces of the body make contacts.
+    mass : {"lumped", "consistent", "one_point"}, optional
+        Mass matrix, see :func:`mass_matrix`.
+    pose : array_like (4, 4), optional
+        Initial pose; the reference positions stay those of the mesh.
+    velocity : array_like (3,) or (n, 3), optional
+        Initial velocity of the body or of each vertex, m/s.
+    name : str, optional
+        Name for errors and results.
+
+    Attributes
+    ----------
+    positions, velocities : ndarray (n, 3)
+        State at the present time, m, m/s; may be written to between steps.
+    fixed : ndarray of int8 (n,)
+        1 for vertices that move with `fixed_velocities` only.
+    fixed_velocities : ndarray (n, 3)
+        Velocities of fixed vertices, m/s.
+    loads : ndarray (n, 3)
+        External forces at the vertices beside gravity, N.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a value out of range, or a boundary on which an edge or a vertex joins two parts.
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        material: Material,
+        *,
+        friction: float = 0.5,
+        dissipation_time: float = 0.1,
+        contact_stiffness: float = 1e8,
+        contact: ContactKind = "faces",
+        mass: MassKind = "lumped",
+        pose: ArrayLike | None = None,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        name: str = "soft",
+    ) -> None:
+        if not isinstance(mesh, Mesh):
+            raise TypeError(f"mesh must be a Mesh, not {type(mesh).__name__}")
+        if not isinstance(material, Material):
+            raise TypeError(f"material must be a Material, not {type(material).__name__}")
+        if contact not in get_args(ContactKind):
+            raise ValueError(f"contact = {contact!r}: must be faces or none")
+        self.mesh, self.material, self.contact, self.mass, self.name = (
+            mesh, material, contact, mass, name,
+        )  # fmt: skip
+        self.friction = _ranged(friction, "friction")
+        self.dissipation_time = _ranged(dissipation_time, "dissipation_time")
+        self.contact_stiffness = _ranged(contact_stiffness, "contact_stiffness", positive=True)
+        self.vertex_mass, self.pair_mass = mass_matrix(mesh, material.density, mass)
+        if contact == "faces":
+            check_manifold(mesh.faces)
+        X = checked_pose(pose)
+        n = len(mesh.vertices)
+        self.positions: _Float = mesh.vertices @ X[:3, :3].T + X[:3, 3]
+        given = _core.as_float64(velocity, "velocity")
+        if given.shape not in ((3,), (n, 3)):
+            raise ValueError(f"velocity has shape {given.shape}, expected (3,) or ({n}, 3)")
+        self.velocities: _Float = np.array(np.broadcast_to(given, (n, 3)))
+        self.fixed = np.zeros(n, np.int8)
+        self.fixed_velocities, self.loads = np.zeros((n, 3)), np.zeros((n, 3))
+
+    def fix(self, where: ArrayLike, velocity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Hold vertices, or move them at a given velocity.
+
+        Parameters
+        ----------
+        where : array_like of bool (n,) or of int
+            The vertices.
+        velocity : array_like (3,), optional
+            Their velocity, m/s.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a vertex that is not there.
+        """
+        index = self._vertices(where)
+        self.fixed[index] = 1
+        self.fixed_velocities[index] = _core.as_float64(velocity, "velocity", (3,))
+
+    def force(self, where: ArrayLike, force: ArrayLike) -> None:
+        """Set the external force on each of the vertices, beside gravity.
+
+        Parameters
+        ----------
+        where : array_like of bool (n,) or of int
+            The vertices.
+        force : array_like (3,)
+            Force on each of them, N.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a vertex that is not there.
+        """
+        self.loads[self._vertices(where)] = _core.as_float64(force, "force", (3,))
+
+    def evaluate(self) -> Evaluation:
+        """Evaluate energy, forces, stiffness and stresses at the present positions.
+
+        Returns
+        -------
+        Evaluation
+            The results.
+        """
+        return evaluate(self.mesh, self.material, self.positions)
+
+    @property
+    def kinetic_energy(self) -> float:
+        """Kinetic energy, J."""
+        return 0.5 * float(np.sum(self.velocities * self._momenta()))
+
+    @property
+    def momentum(self) -> _Float:
+        """Linear momentum (3,), N s."""
+        total: _Float = self._momenta().sum(axis=0)
+        return total
+
+    @property
+    def angular_momentum(self) -> _Float:
+        """Angular momentum about the origin (3,), N m s."""
+        total: _Float = np.cross(self.positions, self._momenta()).sum(axis=0)
+        return total
+
+    def _momenta(self) -> _Float:
+        """M v of each vertex."""
+        first, second = self.mesh.pairs.T
+        momenta = self.vertex_mass[:, None] * self.velocities
+        np.add.at(momenta, first, self.pair_mass[:, None] * self.velocities[second])
+        np.add.at(momenta, second, self.pair_mass[:, None] * self.velocities[first])
+        return momenta
+
+    def _vertices(self, where: ArrayLike) -> NDArray[np.int32]:
+        given, n = np.asarray(where), len(self.fixed)
+        if given.dtype == bool:
+            if given.shape != (n,):
+                raise ValueError(f"where has shape {given.shape}, expected ({n},)")
+            given = np.flatnonzero(given)
+        index = _core.as_int32(given.ravel(), "where")
+        wrong = np.flatnonzero((index < 0) | (index >= n))
+        if wrong.size:
+            i = wrong[0]
+            raise ValueError(f"where[{i}] = {index[i]}: names a vertex that is not there")
+        return index
+
+    def __repr__(self) -> str:
+        return f"SoftBody({self.name!r}, {self.mesh!r}, {self.material.model})"
+
+
+class HalfSpace:
+    """A rigid half space.
+
+    Parameters
+    ----------
+    normal : array_like (3,), optional
+        Direction out of it; its length is not used.
+    offset : float, optional
+        Distance of its surface from the origin along the normal, m.
+    friction : float, optional
+        Coefficient of friction, >= 0.
+    dissipation_time : float, optional
+        Dissipation time, s, >= 0.
+    name : str, optional
+        Name for results.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a value out of range.
+    """
+
+    def __init__(
+        self,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        offset: float = 0.0,
+        *,
+        friction: float = 0.5,
+        dissipation_time: float = 0.1,
+        name: str = "plane",
+    ) -> None:
+        given = _core.as_float64(normal, "normal", (3,))
+        length = float(np.linalg.norm(given))
+        if not 0 < length < math.inf:
+            raise ValueError("normal: must have a direction")
+        self.normal: _Float = given / length
+        self.offset, self.name = real(offset, "offset"), name
+        self.friction = _ranged(friction, "friction")
+        self.dissipation_time = _ranged(dissipation_time, "dissipation_time")
+
+
+class RigidBody:
+    """A rigid body with a pressure field, at rest or on a slide.
+
+    Parameters
+    ----------
+    shape : FieldShape
+        Its shape, with a pressure field.
+    pose : array_like (4, 4), optional
+        Its pose at zero position of the slide.
+    friction, dissipation_time : float, optional
+        As of :class:`HalfSpace`.
+    mass : float, optional
+        Mass, kg, > 0; without mass it does not move.
+    axis : array_like (3,), optional
+        Direction of the slide, of unit length; needed with a mass.
+    damping : float, optional
+        Damping of the slide, N s/m, >= 0.
+    force : float, optional
+        Force along the slide beside gravity, N.
+    name : str, optional
+        Name for results.
+
+    Attributes
+    ----------
+    position, velocity : float
+        State of the slide, m and m/s; may be written to between steps.
+    force : float
+        Force along the slide, N; may be written to between steps.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a value out of range, or a shape without a pressure field.
+    """
+
+    def __init__(
+        self,
+        shape: FieldShape,
+        *,
+        pose: ArrayLike | None = None,
+        friction: float = 0.5,
+        dissipation_time: float = 0.1,
+        mass: float | None = None,
+        axis: ArrayLike | None = None,
+        damping: float = 0.0,
+        force: float = 0.0,
+        name: str = "rigid",
+    ) -> None:
+        if not isinstance(shape, FieldShape):
+            raise TypeError(f"shape must be a FieldShape, not {type(shape).__name__}")
+        if shape.kind is not ShapeKind.TETRAHEDRA:
+            raise ValueError("shape: must have tetrahedra with pressures")
+        if (mass is None) != (axis is None):
+            raise ValueError("axis: must be given with a mass, and only then")
+        self.shape, self.name, self.rest_pose = shape, name, checked_pose(pose)
+        self.friction = _ranged(friction, "friction")
+        self.dissipation_time = _ranged(dissipation_time, "dissipation_time")
+        self.mass = None if mass is None else _ranged(mass, "mass", positive=True)
+        self.axis: _Float = np.zeros(3)
+        if axis is not None:
+            self.axis = _core.as_float64(axis, "axis", (3,)).copy()
+            if abs(np.linalg.norm(self.axis) - 1) > 1e-9:
+                raise ValueError("axis: must have unit length")
+        self.damping, self.force = _ranged(damping, "damping"), real(force, "force")
+        self.position = self.velocity = 0.0
+
+    @property
+    def pose(self) -> _Float:
+        """Present pose (4, 4)."""
+        pose = self.rest_pose.copy()
+        pose[:3, 3] += self.position * self.axis
+        return pose

@@ -1,0 +1,147 @@
+"""One step of one soft body: its equations, and their linearization at an iterate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+
+from .bodies import SoftBody
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+
+# the models whose energy is quadratic within a step: one pass is exact
+QUADRATIC = ("linear", "linear_corotated")
+
+# steps for which a touched vertex stays among those that are eliminated last
+_MEMORY = 20
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Weights of the new state: q for positions in forces, v for velocities, vq for the motion.
+
+    Forces act at q = q0 + dt q ((1 - vq) v0 + vq v) and (1 - v) v0 + v v; the step ends at
+    q0 + dt ((1 - vq) v0 + vq v).
+    """
+
+    q: float
+    v: float
+    vq: float
+
+    def __post_init__(self) -> None:
+        for name in ("q", "v", "vq"):
+            value = getattr(self, name)
+            if not 0 < value <= 1:
+                raise ValueError(f"scheme.{name} = {value}: must be > 0 and <= 1")
+
+
+class SoftStep:
+    """The equations m(v) = J^T gamma of a body in one step, of the present linearization.
+
+    The core's buffers are kept from step to step.
+    """
+
+    def __init__(self, body: SoftBody) -> None:
+        n, mesh = len(body.mesh.vertices), body.mesh
+        self.body = body
+        self.is_quadratic = body.material.model in QUADRATIC
+        self.system = _core.fem_system(mesh._mesh)
+        self.force = np.empty((n, 3))
+        self.K, self.K_pairs = np.empty((n, 3, 3)), np.empty((len(mesh.pairs), 3, 3))
+        self.last = np.empty(0, np.int32)  # vertices that are eliminated last
+        self.is_ordered = False
+        self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
+
+    def begin(self, dt: float, scheme: Scheme, gravity: _Float) -> None:
+        """Take over the state of the body at the start of a step."""
+        body = self.body
+        self.dt, self.scheme = dt, scheme
+        self.q0, self.v0 = body.positions, body.velocities
+        self.rotations = (
+            _core.fem_rotations(body.mesh._mesh, self.q0)
+            if body.material.model == "linear_corotated"
+            else None
+        )
+        row_mass = body.vertex_mass.copy()
+        np.add.at(row_mass, body.mesh.pairs, body.pair_mass[:, None])
+        self.momenta = row_mass[:, None] * self.v0
+        self.weight = row_mass[:, None] * gravity + body.loads
+        self.is_fixed = body.fixed != 0
+        # fixed vertices move at their velocity from the first iterate on
+        self.start = np.where(self.is_fixed[:, None], body.fixed_velocities, self.v0)
+
+    def order(self, touched: _Index, exact: bool) -> None:
+        """Choose the vertices that are eliminated last, a superset of the touched ones."""
+        self.age += 1
+        self.age[touched] = 0
+        missing = not np.all(np.isin(touched, self.last))
+        wasteful = 2 * len(touched) < len(self.last)
+        changed = len(touched) != len(self.last) or missing
+        if not self.is_ordered or missing or (changed if exact else wasteful):
+            self.last = touched if exact else np.flatnonzero(self.age < _MEMORY).astype(np.int32)
+            _core.fem_order(self.system, self.last)
+            self.is_ordered = True
+
+    def evaluate(self, v: _Float, *, again: bool = False) -> None:
+        """Evaluate forces and stiffness at the velocity of an iterate.
+
+        K is the same for all iterates of the quadratic models: `again` in a step leaves it.
+        """
+        theta, body = self.scheme, self.body
+        stiffness = (None, None) if again and self.is_quadratic else (self.K, self.K_pairs)
+        q = self.q0 + self.dt * theta.q * ((1 - theta.vq) * self.v0 + theta.vq * v)
+        material = body.material
+        self.energy, self.turned_over = _core.fem_evaluate(
+            body.mesh._mesh,
+            material.model,
+            material.young,
+            material.poisson,
+            q,
+            self.rotations,
+            False,
+            (self.force, *stiffness, None, None, None),
+        )
+
+    def momentum_residual(self, v: _Float) -> _Float:
+        """m(v) = M (v - v0) + dt (dE/dx + D v_tv - f_ext) after `evaluate`; 0 where fixed."""
+        material, theta, dt = self.body.material, self.scheme, self.dt
+        m = self._multiply(0.0, 1.0, v - self.v0) - dt * (self.force + self.weight)
+        if material.mass_damping > 0 or material.stiffness_damping > 0:
+            middle = (1 - theta.v) * self.v0 + theta.v * v
+            m += self._multiply(dt * material.stiffness_damping, dt * material.mass_damping, middle)
+        m[self.is_fixed] = 0
+        return m
+
+    def factor(self) -> None:
+        """Factor A = M + dt^2 tq tvq K + dt tv D."""
+        material, theta, dt = self.body.material, self.scheme, self.dt
+        self.c_K = dt * dt * theta.q * theta.vq + dt * theta.v * material.stiffness_damping
+        self.c_M = 1 + dt * theta.v * material.mass_damping
+        _core.fem_factor(self.system, self._blocks(self.c_K, self.c_M), self.body.fixed)
+
+    def solve(self, x: _Float) -> _Float:
+        """A^-1 x (n, 3)."""
+        return _core.fem_solve(self.system, x)
+
+    def schur(self) -> _Float:
+        """S over the vertices that are eliminated last."""
+        return _core.fem_schur(self.system)
+
+    def finish(self, v: _Float) -> None:
+        """Move the body to the end of the step."""
+        theta, body = self.scheme, self.body
+        body.positions = self.q0 + self.dt * ((1 - theta.vq) * self.v0 + theta.vq * v)
+        body.velocities = v
+
+    def _blocks(
+        self, c_K: float, c_M: float
+    ) -> tuple[float, _Float, _Float, float, _Float, _Float]:
+        return c_K, self.K, self.K_pairs, c_M, self.body.vertex_mass, self.body.pair_mass
+
+    def _multiply(self, c_K: float, c_M: float, x: _Float) -> _Float:
+        return _core.fem_multiply(self.body.mesh._mesh, self._blocks(c_K, c_M), x)

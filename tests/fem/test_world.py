@@ -1,0 +1,287 @@
+"""Steps of soft bodies: closed forms, conservation, and the whole problem without elimination."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood import ContactProblem, SapSettings, _core, fem, solve
+from sapwood.geometry import PressureField
+
+G = 9.81
+TIGHT = SapSettings(friction="coulomb", relative_tolerance=1e-12)
+MODELS = ("linear", "linear_corotated", "corotated", "neo_hookean", "st_venant_kirchhoff")
+
+
+def material(model="linear_corotated", young=1e5, poisson=0.3, **damping):
+    return fem.Material(young=young, poisson=poisson, density=1000.0, model=model, **damping)
+
+
+def cube(side=0.1, cells=3, height=0.0, soft=None, **options):
+    """A cube whose lower face is this high."""
+    pose = np.eye(4)
+    pose[2, 3] = height + side / 2
+    mesh = fem.box([side] * 3, cells)
+    return fem.SoftBody(mesh, soft or material(), pose=pose, **options)
+
+
+def turned(rng, size=1.0):
+    q, r = np.linalg.qr(rng.standard_normal((3, 3)))
+    q = q * np.sign(np.diag(r))
+    pose = np.eye(4)
+    pose[:3, :3] = q * np.linalg.det(q)
+    pose[:3, 3] = size * rng.standard_normal(3)
+    return pose
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("mass", ["lumped", "consistent", "one_point"])
+def test_free_fall_is_exact(model, mass):
+    body = cube(height=1.0, soft=material(model, stiffness_damping=0.01), mass=mass)
+    start = body.positions.copy()
+    world = fem.World([body], planes=[fem.HalfSpace()], time_step=0.01)
+    world.step(20)
+    drop = G * 0.01**2 * (20 * 21 / 2)  # implicit Euler: the sum of the velocities
+    np.testing.assert_allclose(body.positions, start - [0, 0, drop], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(body.velocities[:, 2], -G * 0.2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS[1:])
+def test_a_resting_body_presses_with_its_weight(model):
+    body = cube(height=0.0, soft=material(model, stiffness_damping=0.02))
+    world = fem.World([body], planes=[fem.HalfSpace()], time_step=0.02, settings=TIGHT)
+    world.nonlinear_tolerance, world.passes = 1e-10, 20
+    result = world.step(400)
+    (touch,) = result.touches
+    np.testing.assert_allclose(touch.force, [0, 0, body.vertex_mass.sum() * G], atol=1e-6 * G)
+    load = -touch.contacts.k @ touch.contacts.phi0
+    assert load == pytest.approx(body.vertex_mass.sum() * G, rel=1e-3)
+
+
+def incline(angle, mu, settings=TIGHT, **options):
+    body = cube(side=0.1, cells=2, soft=material(young=1e6, stiffness_damping=0.005))
+    body.friction, body.dissipation_time = mu, 0.01
+    plane = fem.HalfSpace(friction=mu, dissipation_time=0.01)
+    gravity = G * np.array([np.sin(angle), 0, -np.cos(angle)])
+    return body, fem.World(
+        [body], planes=[plane], gravity=gravity, time_step=0.01, settings=settings, **options
+    )
+
+
+def test_a_cube_sticks_below_the_angle_of_friction():
+    mu, angle = 0.5, np.arctan(0.5) - 0.05
+    body, world = incline(angle, mu)
+    world.step(100)
+    start = body.positions.mean(axis=0)
+    world.step(200)
+    creep = np.abs(body.positions.mean(axis=0) - start) / 2
+    assert np.max(creep) < 1e-3 * mu * G * 0.01
+
+
+def test_a_cube_slides_above_the_angle_of_friction():
+    mu, angle = 0.3, np.arctan(0.3) + 0.2
+    body, world = incline(angle, mu)
+    world.step(30)
+    before = body.velocities.mean(axis=0)[0]
+    world.step(20)
+    acceleration = (body.velocities.mean(axis=0)[0] - before) / 0.2
+    expected = G * (np.sin(angle) - mu * np.cos(angle))
+    assert acceleration == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("model", MODELS[2:])
+def test_the_midpoint_rule_conserves(model, rng):
+    """Linear and angular momentum of free flight, and nearly the energy of a vibration."""
+    mesh = fem.box([0.2, 0.05, 0.06], [4, 1, 1])
+    body = fem.SoftBody(mesh, material(model, 2e5), pose=turned(rng))
+    center = body.positions.mean(axis=0)
+    body.positions = center + 1.05 * (body.positions - center)
+    body.velocities = np.cross([3.0, -2.0, 5.0], body.positions - center) + [1.0, 2.0, 3.0]
+    world = fem.World(
+        [body], gravity=[0, 0, 0], time_step=0.002, scheme="midpoint", passes=30,
+        nonlinear_tolerance=1e-12,
+    )  # fmt: skip
+    momentum, angular = body.momentum, body.angular_momentum
+    energy = body.evaluate().energy + body.kinetic_energy
+    worst = 0.0
+    for _ in range(100):
+        assert world.step().status == "converged"
+        worst = max(worst, abs(body.evaluate().energy + body.kinetic_energy - energy))
+    np.testing.assert_allclose(body.momentum, momentum, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(body.angular_momentum, angular, rtol=0, atol=1e-10)
+    assert worst < 2e-2 * energy
+
+
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+@pytest.mark.parametrize("model", ["linear_corotated", "corotated"])
+def test_elimination_is_exact(model, friction, rng):
+    """One pass equals the problem of the whole body as one dense tree."""
+    soft = material(model, stiffness_damping=0.01)
+    body = cube(soft=soft, cells=3, height=-0.001, friction=0.4, dissipation_time=0.02)
+    body.velocities = np.array([0.3, 0.1, -0.5]) + 0.02 * rng.standard_normal((64, 3))
+    body.fix([63])
+    settings = SapSettings(friction=friction, relative_tolerance=1e-12)
+    plane = fem.HalfSpace(friction=0.4, dissipation_time=0.02)
+    world = fem.World([body], planes=[plane], passes=1, settings=settings)
+    x, v0, dt = body.positions.copy(), body.velocities.copy(), world.time_step
+
+    # the whole problem: all velocities, dense
+    mesh, R0 = body.mesh, fem.rotations(body.mesh, x)
+    start = v0.copy()
+    start[63] = 0
+    found = fem.evaluate(mesh, soft, x + dt * start, R0)
+    K = fem.scatter_blocks(mesh.pairs, found.K, found.K_pairs)
+    M = np.kron(np.diag(body.vertex_mass), np.eye(3))
+    A = M + (dt * dt + dt * 0.01) * K
+    weight = body.vertex_mass[:, None] * np.array([0, 0, -G])
+    residual = M @ (start - v0).ravel() - dt * (found.force + weight).ravel()
+    residual += dt * 0.01 * K @ start.ravel()
+    free = np.arange(3 * 63)
+    v_star = start.ravel()[free] - np.linalg.solve(A[np.ix_(free, free)], residual[free])
+    (touch,) = world.step().touches
+    contacts = touch.contacts
+    n = len(contacts.faces)
+    J = np.zeros((n, 3, 64, 3))
+    for c in range(n):
+        normal = contacts.normals[c]
+        first = np.cross(normal, [0.6, 0.8, 0])
+        first /= np.linalg.norm(first)
+        frame = np.stack([first, np.cross(normal, first), normal])
+        for corner, weight_of in zip(
+            mesh.faces[contacts.faces[c]], contacts.weights[c], strict=True
+        ):
+            J[c, :, corner] += weight_of * frame
+    J = J.reshape(3 * n, -1)[:, free]
+    problem = ContactProblem.from_dense(
+        A[np.ix_(free, free)], v_star, J, contacts.phi0, contacts.k, 0.04, 0.4, dt
+    )
+    whole = solve(problem, settings=settings)
+    np.testing.assert_allclose(body.velocities.ravel()[free], whole.v, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(body.velocities[63], 0)
+    load = whole.gamma.reshape(-1, 3)[:, 2].sum() / dt
+    assert touch.force[2] == pytest.approx(load, rel=1e-9)
+
+
+def test_the_superset_of_touched_vertices_changes_no_result():
+    """Vertices that were touched before stay in the reduced problem, without effect."""
+    runs = []
+    for keeps in (True, False):
+        body = cube(height=0.02, soft=material(young=3e4, stiffness_damping=0.005))
+        body.velocities += [0.5, 0, 0] + np.cross([0, 3.0, 1.0], body.positions)
+        world = fem.World([body], planes=[fem.HalfSpace()], settings=TIGHT)
+        for _ in range(60):
+            if not keeps:
+                world._steps[0].age[:] = 100
+                world._steps[0].is_ordered = False
+            world.step()
+        runs.append(body.positions)
+    np.testing.assert_allclose(runs[0], runs[1], rtol=0, atol=1e-9)
+
+
+def test_systems_solve_and_reduce(rng):
+    """Solutions and Schur complements against dense algebra, for any set of last vertices."""
+    mesh = fem.box([0.1, 0.2, 0.1], [3, 5, 3])
+    n = len(mesh.vertices)
+    found = fem.evaluate(mesh, material("corotated"), 1.05 * mesh.vertices)
+    mass, pairs = fem.mass_matrix(mesh, 1000.0, "consistent")
+    blocks = (1e-4, found.K, found.K_pairs, 1.0, mass, pairs)
+    masses = [mass[:, None, None] * np.eye(3), pairs[:, None, None] * np.eye(3)]
+    A = 1e-4 * fem.scatter_blocks(mesh.pairs, found.K, found.K_pairs)
+    A += fem.scatter_blocks(mesh.pairs, *masses)
+    system, b = _core.fem_system(mesh._mesh), rng.standard_normal((n, 3))
+    for size in (0, 1, 7, 40, n):
+        last = np.sort(rng.choice(n, size, replace=False)).astype(np.int32)
+        _core.fem_order(system, last)
+        _core.fem_factor(system, blocks, None)
+        x = _core.fem_solve(system, b)
+        np.testing.assert_allclose(A @ x.ravel(), b.ravel(), rtol=0, atol=1e-12)
+        p = (3 * last[:, None] + np.arange(3)).ravel()
+        expected = np.linalg.inv(np.linalg.inv(A)[np.ix_(p, p)]) if size else np.empty((0, 0))
+        S = _core.fem_schur(system)
+        np.testing.assert_allclose(S, expected, rtol=0, atol=1e-12 * np.max(np.abs(A)))
+        np.testing.assert_array_equal(S, S.T)
+    product = _core.fem_multiply(mesh._mesh, blocks, b)
+    np.testing.assert_allclose(product.ravel(), A @ b.ravel(), rtol=0, atol=1e-12)
+
+
+def test_fixed_vertices_move_as_told():
+    body = cube(height=1.0)
+    top = body.mesh.vertices[:, 2] > 0.0499
+    body.fix(top, [0.1, 0, 0])
+    start = body.positions.copy()
+    world = fem.World([body], time_step=0.01)
+    world.step(50)
+    np.testing.assert_allclose(body.positions[top], start[top] + [0.05, 0, 0], atol=1e-14)
+    assert np.all(body.positions[~top, 2] < start[~top, 2])
+    body.fix(np.arange(len(start)))
+    world.step(5)
+    np.testing.assert_array_equal(body.velocities, 0)
+
+
+def test_a_press_on_a_slide():
+    """A rigid plate on a slide comes to rest on a soft cube that carries its weight."""
+    body = cube(cells=2, soft=material(stiffness_damping=0.02), dissipation_time=0.02)
+    shape = PressureField(modulus=1e7, resolution=0.05).box([0.31, 0.27, 0.04])
+    pose = np.eye(4)
+    pose[:3, 3] = [0.013, 0.007, 0.1 + 0.0205]
+    plate = fem.RigidBody(shape, pose=pose, mass=0.5, axis=[0, 0, 1], dissipation_time=0.02)
+    world = fem.World([body], planes=[fem.HalfSpace()], rigid=[plate], settings=TIGHT)
+    result = world.step(300)
+    force = {touch.other: touch.force[2] for touch in result.touches}
+    assert force["rigid"] == pytest.approx(-0.5 * G, rel=1e-3)
+    assert force["plane"] == pytest.approx((0.5 + 1.0) * G, rel=1e-3)
+    assert abs(plate.velocity) < 1e-4
+
+
+def test_bad_input():
+    body = cube()
+    with pytest.raises(TypeError, match=r"bodies\[0\] must be a SoftBody, not int"):
+        fem.World([1])
+    with pytest.raises(ValueError, match="same body twice"):
+        fem.World([body, body])
+    with pytest.raises(ValueError, match=r"time_step = 0\.0: must be finite and > 0"):
+        fem.World([body], time_step=0.0)
+    with pytest.raises(ValueError, match=r"scheme = 'euler': must be one of implicit"):
+        fem.World([body], scheme="euler")
+    with pytest.raises(ValueError, match=r"scheme\.q = 2\.0"):
+        fem.World([body], scheme=(2.0, 1, 1))
+    with pytest.raises(ValueError, match=r"where\[0\] = 99: names a vertex"):
+        body.fix([99])
+    with pytest.raises(ValueError, match=r"pose: must be a rotation"):
+        fem.SoftBody(body.mesh, material(), pose=2 * np.eye(4))
+    with pytest.raises(ValueError, match="friction = -1"):
+        cube(friction=-1.0)
+    with pytest.raises(ValueError, match="contact_stiffness = 0"):
+        cube(contact_stiffness=0.0)
+    with pytest.raises(ValueError, match="normal"):
+        fem.HalfSpace([0, 0, 0])
+    shape = PressureField(modulus=1e7).box([0.1, 0.1, 0.1])
+    with pytest.raises(ValueError, match="axis: must be given with a mass"):
+        fem.RigidBody(shape, mass=1.0)
+    with pytest.raises(ValueError, match="axis: must have unit length"):
+        fem.RigidBody(shape, mass=1.0, axis=[0, 0, 2])
+
+
+def test_a_state_that_is_not_finite_is_an_error():
+    body = cube(height=1.0)
+    world = fem.World([body])
+    world.step()
+    body.velocities[5, 1] = np.nan
+    with pytest.raises(RuntimeError, match=r"soft\.velocities\[5\]: must be finite, at 0\.01 s"):
+        world.step()
+    body.velocities[5, 1] = 1e200
+    before = body.positions.copy()
+    with pytest.raises(RuntimeError, match="not finite"):
+        world.step()
+    np.testing.assert_array_equal(body.positions, before)
+
+
+def test_turned_over_bodies_recover():
+    """A cube with a vertex pushed through it stays finite, and unfolds."""
+    body = cube(cells=2, height=1.0, soft=material("neo_hookean", stiffness_damping=0.05))
+    body.positions[0] += [0.08, 0.08, 0.08]
+    world = fem.World([body], gravity=[0, 0, 0], time_step=0.01, passes=5)
+    assert world.step().turned_over > 0
+    result = world.step(100)
+    assert result.turned_over == 0
+    assert body.evaluate().energy < 1e-9
