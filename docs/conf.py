@@ -54,6 +54,7 @@ html_sidebars = {
         "versions.html",
     ]
 }
+html_search_scorer = str(HERE / "_static/scorer.js")
 html_show_sphinx = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
