@@ -353,14 +353,14 @@ struct setting {
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
   double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
       geom_margin[GEOMS];
-  double jnt_range[2], jnt_margin[1], dof_frictionloss[NV], tendon_frictionloss[1];
+  double dof_frictionloss[NV], tendon_frictionloss[1];
   double geom_gap[GEOMS], geom_solmix[GEOMS], geom_solref[2 * GEOMS], geom_solimp[5 * GEOMS],
       geom_friction[3 * GEOMS], geom_adhesion[GEOMS];
   double pair_margin[1], pair_gap[1], pair_solref[2], pair_solreffriction[2], pair_solimp[5],
       pair_friction[5], pair_adhesion[1];
   double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
       bvh_aabb[6 * BODIES];
-  int jnt_type[1], jnt_qposadr[1], actuator_trntype[1];
+  int actuator_trntype[1];
   unsigned char jnt_limited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];

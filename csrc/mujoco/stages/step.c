@@ -10,7 +10,6 @@
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/recording.h"
-#include "mujoco/stages/no_rows.h"
 #include "mujoco/engine/world.h"
 
 /* Returns 1 if every entry is a number within the limit; it has no branch per entry. */
@@ -163,7 +162,7 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
 
 static void make_rows(sap_mujoco_world *world) {
   world->rows_left_out = world->lean && !world->reads_rows && sap_mujoco_make_few_rows(world);
-  if (!world->rows_left_out && !sap_mujoco_has_no_rows(world)) {
+  if (!world->rows_left_out) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
 }

@@ -1,11 +1,12 @@
-/* The method WorldBatch.run: arguments, hooks and the report of a call. */
+#include "python/mujoco/batch_call.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "mujoco/batch/batch_object.h"
 #include "mujoco/stages/lean_step.h"
 #include "python/mujoco/py_recording.h"
-#include "python/mujoco/py_worlds.h"
+#include "python/mujoco/worker_arrays.h"
 #include "python/signals.h"
 #include "python/stepper/py_memory.h"
 

@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-/* Upper limits of velocities. In wider components without contacts the islands eliminate velocities
- * that no row moves, which saves more. */
-enum { WIDEST = 64, WIDEST_WITH_CONTACTS = 128 };
-
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_components *c = context;
   const size_t n = (size_t)c->room;
@@ -87,8 +83,8 @@ static int is_dense(const struct sap_components *c, const sap_problem *problem, 
                     int takes_contacts) {
   const int32_t n = c->size[t], m = c->impulses[t];
   const int32_t n_rows = c->n_rows[t], n_contacts = c->n_contacts[t];
-  if (n > (n_contacts > 0 ? WIDEST_WITH_CONTACTS : WIDEST) || n_rows + n_contacts == 0 ||
-      (n_contacts > 0 && !takes_contacts) || c->has_core[t]) {
+  if (n > (n_contacts > 0 ? SAP_DENSE_VELOCITIES_WITH_CONTACTS : SAP_DENSE_VELOCITIES) ||
+      n_rows + n_contacts == 0 || (n_contacts > 0 && !takes_contacts) || c->has_core[t]) {
     return 0;
   }
   const int is_plain = m == 3 * n_contacts && n_rows <= SAP_DENSE_ROWS && n <= problem->tree_nv[t];
