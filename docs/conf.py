@@ -30,6 +30,7 @@ extensions = [
     "installation",
     "myst_nb",
     "numpydoc",
+    "papers",
     "programs",
     "public_names",
     "repository_links",
