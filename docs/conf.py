@@ -30,6 +30,7 @@ extensions = [
     "installation",
     "myst_nb",
     "numpydoc",
+    "papers",
     "programs",
     "public_names",
     "repository_links",
@@ -54,6 +55,7 @@ html_sidebars = {
         "versions.html",
     ]
 }
+html_search_scorer = str(HERE / "_static/scorer.js")
 html_show_sphinx = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]

@@ -1,9 +1,10 @@
-"""Pictures of the solver: islands, the junction tree, and certificates."""
+"""Pictures of the solver: islands, the junction tree, certificates, the spring-cylinder."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import sapwood
+from sapwood.stepping import SpringCylinder, State, ThetaStepper
 
 # trees of the example of section VIII-D, of their velocities, and patches between them, with the
 # number of their contacts; -1 is the ground
@@ -117,4 +118,41 @@ def certificates():
     return figure
 
 
-DRAWINGS = {"islands": islands, "certificates": certificates}
+def spring_cylinder():
+    """Draw the system of section X-B, Fig. 4 of the paper, and its motion."""
+    model = SpringCylinder()
+    figure, (sketch, motion) = plt.subplots(
+        1, 2, figsize=(9.0, 3.0), layout="constrained", width_ratios=[1.0, 1.3]
+    )
+    radius = model.R
+    windings = np.linspace(0.0, 0.22, 60)
+    teeth = np.where((windings > 0.03) & (windings < 0.19), 0.015, 0.0)
+    sketch.plot(windings, radius + teeth * np.sin(120.0 * np.pi * (windings - 0.03) / 2.4),
+                color="#0072b2")  # fmt: skip
+    sketch.plot([0.0, 0.0], [0.0, 0.12], color="0.3", linewidth=4.0)
+    sketch.axhline(0.0, color="0.3", linewidth=2.0)
+    sketch.add_patch(plt.Circle((0.22 + radius, radius), radius, fc="#fbe0cb", ec="#d55e00"))
+    sketch.plot(0.22 + radius, radius, "k.")
+    sketch.annotate("", (0.40, radius), (0.22 + radius, radius), arrowprops={"arrowstyle": "->"})
+    sketch.text(0.41, radius, "$x$", va="center")
+    sketch.text(0.11, 0.085, "spring", ha="center")
+    sketch.text(0.22 + radius, 0.105, "cylinder", ha="center")
+    sketch.set(aspect="equal", xlim=(-0.02, 0.45), ylim=(-0.02, 0.14))
+    sketch.axis("off")
+
+    stepper = ThetaStepper(model, 0.005, scheme="midpoint")
+    state = State(np.array([0.1, model.R - model.m * model.g / model.k, 0.0]), np.zeros(3))
+    places = [state.q[0]]
+    for _ in range(240):
+        state = stepper.step(state)
+        places.append(state.q[0])
+    motion.plot(0.005 * np.arange(len(places)), places)
+    motion.set(xlabel="time, s", ylabel="position x, m")
+    return figure
+
+
+DRAWINGS = {
+    "islands": islands,
+    "certificates": certificates,
+    "spring_cylinder": spring_cylinder,
+}

@@ -1,0 +1,193 @@
+"""The guide: few entries per part, short sentences, and answers that a newcomer finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import deque
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urldefrag, urljoin
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LIMIT = 35  # words of a sentence
+
+# what a newcomer asks, and the pages of which one answers it
+QUESTIONS = {
+    "install": ["how-to/install"],
+    "first simulation": ["tutorials/first_simulation"],
+    "contact forces": ["how-to/simulation/contact_forces"],
+    "it slips": ["how-to/simulation/symptoms"],
+    "set friction of one geom": ["how-to/simulation/geom_friction"],
+    "save a video": ["how-to/simulation/videos"],
+    "gradient of a run": ["how-to/derivatives"],
+    "randomize mass per world": ["how-to/simulation/randomize"],
+    "cite": ["how-to/cite"],
+    "what does friction_limit mean": ["how-to/troubleshooting"],
+}
+
+
+# ---- pages as they are written -------------------------------------------------------------------
+
+
+def entries(page):
+    """Pages that a page lists below it."""
+    return [
+        line
+        for block in TOCTREE.findall(page.read_text())
+        for line in block.splitlines()
+        if line and not line.startswith(":")
+    ]
+
+
+@pytest.mark.parametrize("part", ["tutorials", "how-to", "explanation", "reference", "development"])
+def test_a_part_shows_nine_entries_at_most(part):
+    assert 0 < len(entries(DOCS / part / "index.md")) <= 9
+
+
+def sentences(text):
+    """Sentences of a page without code, tables, formulas and markup; items of lists are apart."""
+    text = re.sub(r"^(```|~~~).*?^\1\s*$", "\n\n", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$", "\n\n", text, flags=re.DOTALL)
+    text = re.sub(r"\$[^$\n]+\$", "x", text)
+    text = re.sub(r"`[^`\n]+`", "x", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    lines = [
+        "\n\n" if line.startswith(("|", "#", "    ", "!")) else line for line in text.splitlines()
+    ]
+    text = re.sub(r"^(- |\d+\. |  - )", "\n\n", "\n".join(lines), flags=re.MULTILINE)
+    for paragraph in re.split(r"\n\s*\n", text):
+        yield from re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split()))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(DOCS.glob("tutorials/*.md")), *sorted(DOCS.glob("how-to/**/*.md"))],
+    ids=lambda page: str(page.relative_to(DOCS)),
+)
+def test_no_sentence_of_a_guide_is_long(page):
+    counted = {sentence: len(sentence.split()) for sentence in sentences(page.read_text())}
+    assert {text: count for text, count in counted.items() if count > LIMIT} == {}
+
+
+def test_the_entries_to_cite_are_those_of_the_citation_file():
+    page, file = (DOCS / "how-to/cite.md").read_text(), (ROOT / "CITATION.cff").read_text()
+    for key in ("title", "doi", "value", "year"):
+        for value in re.findall(rf"^ +{key}: (.+)$", file, re.MULTILINE):
+            assert value in page, value
+    (version,) = re.findall(r"^version: (.+)$", file, re.MULTILINE)
+    assert f"version = {{{version}}}" in page
+
+
+# ---- the site as it is built ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site without notebooks, from a copy of its sources."""
+    pytest.importorskip("furo")
+    pytest.importorskip("myst_nb")
+    folder = tmp_path_factory.mktemp("site")
+    options = ["-q", "-b", "html", "-d", folder / "trees", "-D", "nb_execution_mode=off"]
+    command = [sys.executable, "-m", "sphinx", *options, DOCS, folder / "html"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+class Links(HTMLParser):
+    """Targets of the links within the article of a page, not of the sidebars."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.depth = [], 0
+
+    def handle_starttag(self, tag, attrs):
+        self.depth += tag == "article"
+        if tag == "a" and self.depth:
+            self.found.append(dict(attrs).get("href", ""))
+
+    def handle_endtag(self, tag):
+        self.depth -= tag == "article"
+
+
+def clicks_from_start(site, farthest):
+    """Pages by the number of clicks from the start page, up to the farthest."""
+    found, queue = {"index": 0}, deque(["index"])
+    while queue:
+        page = queue.popleft()
+        if found[page] == farthest:
+            continue
+        links = Links()
+        links.feed((site / f"{page}.html").read_text(encoding="utf-8"))
+        for target in links.found:
+            path = urldefrag(urljoin(f"/{page}.html", target))[0]
+            name = path.strip("/").removesuffix(".html")
+            if path.endswith(".html") and name not in found and (site / f"{name}.html").exists():
+                found[name] = found[page] + 1
+                queue.append(name)
+    return found
+
+
+@pytest.mark.slow
+def test_answers_are_three_clicks_from_the_start(site):
+    near = clicks_from_start(site, 3)
+    for question, pages in QUESTIONS.items():
+        assert set(pages) & set(near), question
+
+
+# Sphinx's own search, in a document that has nothing
+SEARCH = """
+const fs = require('fs'), vm = require('vm');
+const site = process.argv[2], queries = JSON.parse(process.argv[3]);
+const nothing = new Proxy(function () {}, {get: () => nothing, apply: () => nothing});
+global.document = {documentElement: {dataset: {content_root: './'}}, addEventListener: () => {},
+  readyState: 'loading', getElementById: () => null, querySelector: () => null,
+  createElement: () => nothing};
+global.window = global;
+global.location = {search: ''};
+global.addEventListener = () => {};
+global._ = (text) => text;
+global._ready = () => {};
+global.SPHINX_HIGHLIGHT_ENABLED = false;
+global.DOCUMENTATION_OPTIONS = {FILE_SUFFIX: '.html', LINK_SUFFIX: '.html',
+  SHOW_SEARCH_SUMMARY: false, BUILDER: 'html'};
+let code = '';
+for (const file of ['language_data.js', 'searchtools.js'])
+  code += fs.readFileSync(site + '/_static/' + file, 'utf8') + '\\n';
+code += fs.readFileSync(site + '/searchindex.js', 'utf8') + '\\n';
+code += `
+for (const query of queries) {
+  const parsed = Search._parseQuery(query);
+  const results = Search._performSearch(...parsed);
+  found[query] = results.reverse().slice(0, 8).map((result) => result[0]);
+}`;
+const found = {};
+vm.runInThisContext('(function (queries, found) {' + code + '})')(queries, found);
+console.log(JSON.stringify(found));
+"""
+
+
+@pytest.mark.slow
+def test_search_finds_the_answers_first(site, tmp_path):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no Node")
+    script = tmp_path / "search.js"
+    script.write_text(SEARCH)
+    command = [node, script, site, json.dumps(list(QUESTIONS))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    missed = {
+        question: found[question][:5]
+        for question, pages in QUESTIONS.items()
+        if not set(pages) & set(found[question][:5])
+    }
+    assert missed == {}

@@ -1,0 +1,64 @@
+"""The table of the papers: every item has a row, and what a row points to exists."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytest.importorskip("sphinx")
+SPEC = importlib.util.spec_from_file_location("papers", ROOT / "docs/_ext/papers.py")
+papers = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(papers)
+DOCUMENTS = {document["key"]: document for document in papers.documents()}
+ROWS = [(key, row) for key, document in DOCUMENTS.items() for row in document["rows"]]
+# figures of the library that no paper has
+OWN = {"constraints", "rigid-core", "sliding", "analytic-gradients", "cube-toss"}
+
+
+def covered(document, kind):
+    """Numbers of the items of a kind, in the order of the rows."""
+    rows = [row["item"] for row in document["rows"] if row["item"].split()[0].rstrip("s") == kind]
+    return [number for item in rows for number in papers.numbers_of(item)]
+
+
+@pytest.mark.parametrize("key", DOCUMENTS)
+def test_nothing_lacks_a_row(key):
+    document = DOCUMENTS[key]
+    for kind, count in (("Figure", "figures"), ("Table", "tables"), ("Equation", "equations")):
+        assert covered(document, kind) == list(range(1, document[count] + 1)), kind
+    items = [row["item"] for row in document["rows"]]
+    assert len(items) == len(set(items))
+    assert set(document["results"]) <= set(items)
+
+
+@pytest.mark.parametrize("row", [row for _, row in ROWS], ids=lambda row: row["what"][:40])
+def test_rows_point_to_what_exists(row):
+    assert row["state"] in papers.STATES
+    assert (ROOT / row["where"]).exists(), row["where"]
+    assert ("note" in row) or row["state"] not in ("partly", "missing")
+    assert (row["state"] != "made") or "command" in row
+    if row["state"] == "drawn":
+        assert re.search(r"^```\{drawn\}", (ROOT / row["where"]).read_text(), re.MULTILINE)
+
+
+def test_commands_are_those_of_the_figures():
+    from sapwood.studies.experiments.figures import FIGURES
+
+    named = set()
+    for key, row in ROWS:
+        if "command" in row:
+            name = row["command"].removeprefix("sapwood figure ")
+            assert name in FIGURES, row
+            assert name in OWN or name == papers.figure_name(key, row["item"]), row
+            named.add(name)
+    assert set(FIGURES) - OWN <= named
+
+
+def test_compared_numbers_belong_to_an_item():
+    """A number of the text of a paper stands at a figure or a table that has a row."""
+    known = {papers.figure_name(key, row["item"]) for key, row in ROWS}
+    assert set(papers.compared()) - known <= {"N", "---"}
