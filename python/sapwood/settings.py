@@ -28,7 +28,7 @@ class SapSettings:
         eps_a of the stopping criterion, Eq. (20), in sqrt(J).
     natural_tolerance : float
         ``solution.natural_residual`` at which proximal solves end, in [0, 1). They solve problems
-        with R below 1e-5 of the effective inverse mass, or 0.
+        with R below 1e-5 of the effective inverse mass (friction: 1e-7), or 0.
     max_iterations : int
         Newton iterations per island; 0 only evaluates the guess. Most solves take some ten, those
         of many redundant near-rigid contacts with Coulomb's friction some hundreds. A smaller

@@ -127,8 +127,13 @@ class Stepper(LastStep):
     materials : mapping, optional
         Materials by geom name (str) or geom group (int); they come before those in the model's
         custom numbers, see :func:`sapwood.laws.custom_materials`.
-    sigma, beta : float
-        Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
+    sigma : float, optional
+        Tangential regularization, Eq. (22), > 0, dimensionless. None is 1e-3 for what slips at V_s
+        or more, and less in proportion to the slip speed below, down to 1e-6, so that nothing at
+        rest creeps: V_s is 0.01 sqrt(g s) m/s and 0.001 sqrt(g/s) rad/s, see `release_speed`. The
+        slip is that of the state. A number holds at any slip. Dry friction has the same rule.
+    beta : float
+        Near-rigid parameter, Eq. (21).
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional

@@ -124,9 +124,9 @@ class ContactProblem(ProblemArrays):
         Bound of the friction of each contact, N s, >= 0, or NaN where it is not known: read for
         lagged friction, usually mu gamma_n of the step before.
     slip_ratio : float or array_like (n_contacts,), optional
-        Slip speed |J_t v - v_hat_t| of each contact at the start of the step over a speed V_s, >= 0,
-        dimensionless: sigma of a contact is max(1e-6, min(sigma, sigma slip_ratio)), so that what
-        rests hardly creeps. By default sigma holds at any slip.
+        Slip speed |J_t v - v_hat_t| of each contact at the start of the step over a speed V_s,
+        >= 0, dimensionless: sigma of a contact is max(1e-6, min(sigma, sigma slip_ratio)), so that
+        what rests hardly creeps. By default sigma holds at any slip.
 
     Raises
     ------
