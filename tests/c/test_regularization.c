@@ -213,6 +213,24 @@ static void contacts_are_stiffer_under_a_load(void) {
   CHECK(n_stiffer > 100 && n_same > 100);
 }
 
+/* R_t is that of sigma by the slip, and nothing else follows from the slip. */
+static void sigma_follows_the_slip(void) {
+  uint64_t seed = 7;
+  sap_parameters p = make(5, 30, SAP_DELASSUS_BLOCK, &seed);
+  double full[N], R_0[N], v_0[N], slip_ratio[N];
+  REQUIRE(sap_regularize(&scene.problem, &p, full, R_0, v_0, NULL, NULL) == SAP_OK);
+  for (int32_t i = 0; i < N; ++i) {
+    slip_ratio[i] = i % 4 == 0 ? 0 : i % 4 == 1 ? INFINITY : pow(10, check_random(&seed, -5, 2));
+  }
+  p.slip_ratio = slip_ratio;
+  REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    const double share = fmax(1e-6 / p.sigma, fmin(1, slip_ratio[i]));
+    CHECK_CLOSE(R_t[i], share * full[i], 1e-14 * full[i]);
+    CHECK(R_n[i] == R_0[i] && v_hat_n[i] == v_0[i]);
+  }
+}
+
 /* Rigid violated constraints are released with `release`; others do not change. */
 static void violations_are_released(void) {
   uint64_t seed = 4;
@@ -306,6 +324,8 @@ static void broken_rules_are_named(void) {
   CHECK_REFUSED(p.k = NULL, "k", -1, REGULARIZE);
   const double release[] = {1, INFINITY, 0, 1, 1, 1};
   CHECK_REFUSED(p.release = release, "release", 2, REGULARIZE);
+  const double slip_ratio[] = {0, INFINITY, -1, 1, NAN, 1};
+  CHECK_REFUSED(p.slip_ratio = slip_ratio, "slip_ratio", 2, REGULARIZE);
   const double body_w[] = {0, 1, NAN, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   CHECK_REFUSED(p.body_w = body_w, "body_w", 2, REGULARIZE);
   double change[SCENE_MOST_NV * SCENE_TREES] = {0};
@@ -330,8 +350,8 @@ static void broken_rules_are_named(void) {
 }
 
 static const check_test tests[] = {
-    CHECK_TEST(contacts_follow_section_ix), CHECK_TEST(contacts_are_stiffer_under_a_load),
-    CHECK_TEST(violations_are_released),    CHECK_TEST(energies_are_those_of_the_depth),
-    CHECK_TEST(broken_rules_are_named),
+    CHECK_TEST(contacts_follow_section_ix),      CHECK_TEST(contacts_are_stiffer_under_a_load),
+    CHECK_TEST(sigma_follows_the_slip),          CHECK_TEST(violations_are_released),
+    CHECK_TEST(energies_are_those_of_the_depth), CHECK_TEST(broken_rules_are_named),
 };
 CHECK_FILE(test_regularization, tests);

@@ -22,6 +22,7 @@ static struct {
   sap_problem problem;
   sap_parameters parameters;
   double phi0[SCENE_CONTACTS], k[SCENE_CONTACTS], tau_d[SCENE_CONTACTS];
+  double slip_ratio[SCENE_CONTACTS];
   /* the first group, of limits, each of a single velocity */
   int32_t dof[MOST_CONSTRAINTS];
   double J[MOST_CONSTRAINTS], value[PARAMETERS][MOST_CONSTRAINTS];
@@ -63,13 +64,16 @@ static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {
     physical.phi0[i] = check_random(seed, -0.01, 0.002);
     physical.k[i] = check_random(seed, 0, 1) < 0.5 ? 1e3 : 1e9;
     physical.tau_d[i] = check_random(seed, 0.01, 0.03);
+    /* the least sigma, in proportion to the slip, and sigma */
+    physical.slip_ratio[i] = i % 3 == 0 ? 1e-5 : check_random(seed, 0.1, i % 3 == 1 ? 0.9 : 3);
   }
   physical.parameters = (sap_parameters){.dt = 0.01,
                                          .sigma = 1e-2,
                                          .beta = 1,
                                          .phi0 = physical.phi0,
                                          .k = physical.k,
-                                         .tau_d = physical.tau_d};
+                                         .tau_d = physical.tau_d,
+                                         .slip_ratio = physical.slip_ratio};
   physical.problem = scene.problem;
   REQUIRE(sap_problem_sizes(&physical.problem, &scene.sizes, NULL) == SAP_OK);
 }
@@ -92,7 +96,7 @@ struct numbers {
   sap_differential all;
   sap_group_differential groups[GROUPS];
   double A[MOST_A], v_star[MOST_NV], J[MOST_J], v_hat_t[2 * SCENE_CONTACTS];
-  double by_contact[7][SCENE_CONTACTS];
+  double by_contact[8][SCENE_CONTACTS];
   double J_rows[GROUPS][MOST_ROWS * 2 * SCENE_MOST_NV], by_row[GROUPS][4][MOST_ROWS];
   double value[PARAMETERS][MOST_CONSTRAINTS];
   double *values[PARAMETERS];
@@ -100,9 +104,9 @@ struct numbers {
 
 static void point(struct numbers *x) {
   memset(x, 0, sizeof *x);
-  double **const of[7] = {&x->all.mu,   &x->all.R_t, &x->all.R_n,  &x->all.v_hat_n,
-                          &x->all.phi0, &x->all.k,   &x->all.tau_d};
-  for (int k = 0; k < 7; ++k) {
+  double **const of[8] = {&x->all.mu,   &x->all.R_t, &x->all.R_n,   &x->all.v_hat_n,
+                          &x->all.phi0, &x->all.k,   &x->all.tau_d, &x->all.slip_ratio};
+  for (int k = 0; k < 8; ++k) {
     *of[k] = x->by_contact[k];
   }
   for (int k = 0; k < PARAMETERS; ++k) {
@@ -137,7 +141,7 @@ static int list(struct numbers *x, struct piece pieces[MOST_PIECES]) {
   pieces[count++] = (struct piece){x->v_hat_t, 2 * (int64_t)n};
   pieces[count++] = (struct piece){&x->all.dt, 1};
   pieces[count++] = (struct piece){&x->all.sigma, 1};
-  for (int k = 0; k < 7; ++k) {
+  for (int k = 0; k < 8; ++k) {
     pieces[count++] = (struct piece){x->by_contact[k], n};
   }
   for (int g = 0; g < GROUPS; ++g) {

@@ -205,9 +205,9 @@ static void wrong_arguments_are_named(void) {
   sap_stepper *stepper;
   sap_error error;
   make_model(&m, &seed);
-  static const char *const names[] = {"dt",       "sigma", "beta",
-                                      "delassus", "cone",  "acceleration_limit"};
-  for (int i = 0; i < 6; ++i) {
+  static const char *const names[] = {
+      "dt", "sigma", "beta", "delassus", "cone", "acceleration_limit", "slip_speed", "slip_rate"};
+  for (int i = 0; i < 8; ++i) {
     sap_step_settings step = sap_step_settings_default(0.01);
     step.dt = i == 0 ? 0.0 : step.dt;
     step.sigma = i == 1 ? NAN : step.sigma;
@@ -215,6 +215,8 @@ static void wrong_arguments_are_named(void) {
     step.delassus = i == 3 ? (sap_delassus)7 : step.delassus;
     step.cone = i == 4 ? (sap_cone)2 : step.cone;
     step.acceleration_limit = i == 5 ? NAN : step.acceleration_limit;
+    step.slip_speed = i == 6 ? -1.0 : step.slip_speed;
+    step.slip_rate = i == 7 ? INFINITY : step.slip_rate;
     CHECK_EQUAL(sap_stepper_create(&stepper, &m.forest, NULL, &step, NULL, NULL, &error),
                 SAP_INVALID_ARGUMENT);
     CHECK_STRING(error.argument, names[i]);

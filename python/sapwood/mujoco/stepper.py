@@ -56,8 +56,11 @@ class Stepper(FollowedSteps):
         else a rigid material with the time step as dissipation time.
     materials : mapping, optional
         Materials by geom name (str) or geom group (int).
-    sigma, beta : float
-        Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
+    sigma : float, optional
+        Tangential regularization, Eq. (22). None lets it follow the slip of the state, so that
+        nothing at rest creeps; a number holds at any slip. Dry friction has the same rule.
+    beta : float
+        Near-rigid parameter, Eq. (21).
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional

@@ -54,6 +54,7 @@ from .regularization import (
     effective_inverse_mass,
     regularize,
     regularize_group,
+    sigma_of_slip,
 )
 from .rigid_core import contact_cost, project
 from .sensitivity import solution_gradient
@@ -108,6 +109,7 @@ __all__ = [
     "radial_step",
     "regularize",
     "regularize_group",
+    "sigma_of_slip",
     "solution_gradient",
     "solve",
     "solve_lcp",

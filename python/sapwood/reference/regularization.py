@@ -133,6 +133,11 @@ def sigma_of_slip(sigma: float, slip_ratio: ArrayLike) -> Array:
     -------
     ndarray
         max(1e-6, min(sigma, sigma slip_ratio)), or sigma if that is below 1e-6.
+
+    Examples
+    --------
+    >>> sigma_of_slip(1e-3, [0.0, 0.5, 2.0]).tolist()
+    [1e-06, 0.0005, 0.001]
     """
     slip_ratio = np.minimum(np.asarray(slip_ratio, dtype=float), 1.0)
     return np.asarray(np.maximum(min(LEAST_SIGMA, sigma), sigma * slip_ratio))
@@ -169,6 +174,8 @@ def regularize(
         Tangential regularization and near-rigid parameter, dimensionless.
     delassus : "block" or "diagonal"
         Estimate of the inverse effective mass.
+    slip_ratio : float or (n_contacts) array
+        Slip speed at the start of the step over V_s, see :func:`sigma_of_slip`.
     release : float or (n_contacts) array
         Most speed, m/s, at which a violation is corrected where k is infinite.
     free_change : (nv) array, optional

@@ -101,7 +101,7 @@ class EngineSteps:
             checked = taken
 
     def take_over(self, parameters: StepParameters) -> bool:
-        """Step with other speeds of release and slip, if all else is the same; see :class:`Steps`."""
+        """Step with other speeds, where all else is the same; see :class:`Steps`."""
         if not parameters.differs_in_speeds(self._parameters):
             return False
         self._core.set_speeds(*parameters.speeds)

@@ -1,0 +1,225 @@
+"""What rests does not creep by default, and what slides is as with a constant sigma."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sapwood import reference
+
+mujoco = pytest.importorskip("mujoco")
+
+from mujoco_models import boxes_on_floor
+from sapwood.mujoco import Batch, Stepper
+from sapwood.mujoco.reading.release import slip_speeds
+from sapwood.studies import scenes
+
+FLOOR = '<geom type="plane" size="5 5 .1"/>'
+
+
+def scene(bodies, options='timestep="0.005"', more=""):
+    text = f"<mujoco><option {options}/><worldbody>{bodies}</worldbody>{more}</mujoco>"
+    return mujoco.MjModel.from_xml_string(text)
+
+
+def box(position, size=0.05, mass=1.0):
+    return (
+        f'<body pos="{position}"><freejoint/>'
+        f'<geom type="box" size="{size} {size} {size}" mass="{mass}"/></body>'
+    )
+
+
+def incline():
+    return scene(FLOOR + box("0 0 .05"), 'timestep="0.005" gravity="4 0 -8"')
+
+
+def stack_on_a_wall():
+    """Three boxes that a force presses against a wall, one on the other."""
+    wall = '<geom type="box" size=".1 1 1" pos="-.1 0 1"/>'
+    boxes = box(".05 0 1") + box(".15 0 1") + box(".25 0 1")
+    return scene(wall + boxes, 'timestep="0.005" gravity="-50 0 -9.81"')
+
+
+def pinch():
+    """Two pads, pressed by actuators, hold a capsule."""
+    pads = "".join(
+        f'<body pos="{x} 0 0"><joint name="{name}" type="slide" axis="1 0 0"/>'
+        '<geom type="box" size=".01 .05 .05" mass=".2"/></body>'
+        for name, x in (("left", -0.03), ("right", 0.03))
+    )
+    capsule = (
+        '<body><freejoint/><geom type="capsule" size=".02 .03" euler="90 0 0" mass=".2"/></body>'
+    )
+    motors = (
+        '<actuator><motor joint="left" gear="20" ctrlrange="-1 1"/>'
+        '<motor joint="right" gear="20" ctrlrange="-1 1"/></actuator>'
+    )
+    return scene(pads + capsule, more=motors)
+
+
+def standing():
+    """A trunk on four legs with servos, splayed: their feet press apart."""
+    legs = "".join(
+        f'<body pos="{x} {y} 0"><joint name="h{i}" axis="0 1 0"/>'
+        f'<geom type="capsule" fromto="0 0 0 {0.6 * x} 0 -.25" size=".02" mass=".4"/>'
+        f'<body pos="{0.6 * x} 0 -.25"><joint name="k{i}" axis="0 1 0" frictionloss=".1"/>'
+        f'<geom type="capsule" fromto="0 0 0 {-0.2 * x} 0 -.25" size=".02" mass=".3"/>'
+        "</body></body>"
+        for i, (x, y) in enumerate([(0.3, 0.1), (0.3, -0.1), (-0.3, 0.1), (-0.3, -0.1)])
+    )
+    servos = "".join(
+        f'<position joint="{name}{i}" kp="300" kv="10"/>' for i in range(4) for name in "hk"
+    )
+    trunk = (
+        '<body pos="0 0 .521"><freejoint/>'
+        f'<geom type="box" size=".35 .1 .05" mass="8"/>{legs}</body>'
+    )
+    return scene(FLOOR + trunk, 'timestep="0.002"', f"<actuator>{servos}</actuator>")
+
+
+def joint():
+    """A lever that its dry friction holds, and a tendon's friction on a slide."""
+    return scene(
+        '<body><joint axis="0 1 0" frictionloss="5"/>'
+        '<geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass="1"/></body>'
+        '<body pos="0 1 0"><joint name="a" type="slide" axis="0 0 1"/>'
+        '<geom size=".05" mass="1"/></body>',
+        more='<tendon><fixed frictionloss="20"><joint joint="a" coef="1"/></fixed></tendon>',
+    )
+
+
+SCENES = {f.__name__: f for f in (incline, stack_on_a_wall, pinch, standing, joint)}
+
+
+def settled(model, seconds=2.0, **options):
+    stepper, data = Stepper(model, **options), mujoco.MjData(model)
+    data.ctrl[:] = [1.0, -1.0] if model.nu == 2 else 0.0
+    stepper.run(data, round(seconds / model.opt.timestep))
+    return stepper, data
+
+
+@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("friction", ["coulomb", "lagged"])
+def test_nothing_at_rest_creeps(name, friction):
+    """Below 1 um/s; a constant sigma lets the same scenes creep by sigma w dt f."""
+    model = SCENES[name]()
+    _, data = settled(model, friction=friction)
+    assert np.abs(data.qvel).max() < 1e-6
+    _, data = settled(model, friction=friction, sigma=1e-3)
+    assert np.abs(data.qvel).max() > 1e-6
+
+
+@pytest.mark.parametrize("scheme", ["midpoint", "implicit_euler"])
+def test_nothing_creeps_by_other_schemes(scheme):
+    _, data = settled(incline(), scheme=scheme)
+    assert np.abs(data.qvel).max() < 1e-6
+
+
+@pytest.mark.slow
+def test_a_small_pile_comes_to_rest():
+    model = scenes.clutter(12, walls=True, seed=1).compile()
+    stepper, _ = settled(model, seconds=8.0, time_step=0.01)
+    contacts = stepper.contacts
+    assert len(contacts) > 12
+    assert np.median(contacts.slip_speed[contacts.force[:, 2] > 0.0]) < 1e-6
+
+
+# ---- the rule -----------------------------------------------------------------------------------
+
+
+def test_sigma_follows_the_slip_of_the_state(rng):
+    """By the mirror in NumPy, to the bit up to the order of sums."""
+    model = boxes_on_floor("15M")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.run(data, 100)
+    data.qvel[:] = rng.normal(size=model.nv) * 10.0 ** rng.uniform(-7.0, 0.0, model.nv)
+    problem = stepper.problem(data)
+    _, J = problem.to_dense()
+    slip = (J @ data.qvel).reshape(-1, 3)[:, :2] - problem.v_hat_t
+    V = stepper.parameters.slip.speed
+    np.testing.assert_allclose(problem.slip_ratio, np.linalg.norm(slip, axis=1) / V, rtol=1e-10)
+    w = reference.effective_inverse_mass(problem)
+    sigma = np.maximum(1e-6, np.minimum(1e-3, 1e-3 * problem.slip_ratio))
+    np.testing.assert_allclose(problem.R_t, sigma * w, rtol=1e-12)
+    assert sigma.min() < 1e-4 < sigma.max()
+
+
+def test_dry_friction_follows_the_velocity_in_its_unit():
+    model = scene(
+        '<body><freejoint/><geom size=".05" mass="1"/></body>'
+        '<body><joint axis="0 1 0" frictionloss="5"/>'
+        '<geom size=".05" pos=".1 0 0" mass="1"/></body>'
+        '<body><joint type="slide" frictionloss="5"/><geom size=".05" mass="1"/></body>'
+        '<body><joint name="a"/><geom size=".05" pos="0 .1 0" mass="1"/></body>',
+        more='<tendon><fixed frictionloss="2"><joint joint="a" coef="3"/></fixed></tendon>',
+    )
+    model.dof_frictionloss[:6] = 1.0
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[:] = np.linspace(1e-3, 2e-3, model.nv)
+    (group,) = stepper.problem(data).constraints
+    speed, rate = stepper.parameters.slip
+    units = np.array([speed] * 3 + [rate] * 4 + [speed, rate])
+    velocity = np.append(data.qvel[:8], 3.0 * data.qvel[8])
+    np.testing.assert_allclose(group.slip_ratio, velocity / units, rtol=1e-12)
+    assert speed != rate
+
+
+def test_the_speed_scales_with_the_units():
+    model = incline()
+    speed, rate = slip_speeds(model, None)
+    model.opt.gravity *= 1e3
+    model.stat.meansize *= 1e3
+    assert slip_speeds(model, None) == pytest.approx((1e3 * speed, rate))
+    assert slip_speeds(model, 1e-3) == (0.0, 0.0)
+
+
+def test_a_change_of_gravity_is_followed():
+    steppers = []
+    for late in (False, True):
+        model = incline()
+        model.opt.gravity[:] = [0.0, 0.0, -9.81] if late else [0.4, 0.0, -0.8]
+        stepper, data = Stepper(model), mujoco.MjData(model)
+        stepper.model.opt.gravity[:] = [0.4, 0.0, -0.8]
+        stepper.run(data, 20)
+        steppers.append(stepper.parameters.slip)
+        assert steppers[0] == steppers[-1]
+        assert np.array_equal(data.qvel, settled_at(data, stepper))
+    assert steppers[0].speed < 0.01
+
+
+def settled_at(data, stepper):
+    """Velocities of the same steps by a new stepper of the current model."""
+    again = mujoco.MjData(stepper.model)
+    Stepper(stepper.model).run(again, round(data.time / stepper.time_step))
+    return again.qvel
+
+
+def test_what_slides_is_as_with_a_constant_sigma():
+    """To the bit, while the slip exceeds the speed of the rule."""
+    model = scene(FLOOR + box("0 0 .05"))
+    found = []
+    for sigma in (None, 1e-3):
+        stepper, data = Stepper(model, sigma=sigma), mujoco.MjData(model)
+        data.qvel[:2] = 2.0, 1.0
+        stepper.run(data, 30)
+        found.append(np.concatenate([data.qpos, data.qvel]))
+    assert abs(found[0][7]) > 0.1
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_a_number_holds_at_any_slip():
+    model = incline()
+    stepper, data = settled(model, sigma=2e-4)
+    problem = stepper.problem(data)
+    assert problem.slip_ratio is None
+    np.testing.assert_allclose(
+        problem.R_t, 2e-4 * reference.effective_inverse_mass(problem), rtol=1e-12
+    )
+
+
+def test_worlds_of_a_batch_take_the_same_steps():
+    model = joint()
+    batch = Batch(model, 2)
+    batch.step(nstep=100)
+    _, data = settled(model, seconds=0.5)
+    np.testing.assert_array_equal(batch.qvel[0], data.qvel)
