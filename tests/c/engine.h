@@ -316,6 +316,7 @@ static inline sap_mujoco table(void) {
   SAP_MUJOCO_WARNINGS(OFFSET)
 #undef OFFSET
   api.model.size = (ptrdiff_t)sizeof(struct engine_model);
+  api.model.contact_sensor = 42;
   api.contact.size = (ptrdiff_t)sizeof(struct engine_contact);
   api.contact.dist = (ptrdiff_t)offsetof(struct engine_contact, dist);
   api.contact.pos = (ptrdiff_t)offsetof(struct engine_contact, pos);
@@ -351,6 +352,7 @@ struct setting {
   int geom_condim[GEOMS], geom_priority[GEOMS];
   int pair_geom1[1], pair_geom2[1], pair_dim[1];
   int geom_dataid[GEOMS], mesh_vertadr[2], mesh_vertnum[2];
+  int site_bodyid[1], sensor_type[2], sensor_needstage[2], sensor_objid[2], efc_id[3 * MOST];
   float mesh_vert[6 * 3];
   struct engine_model model;
   struct engine_data data;
@@ -409,7 +411,8 @@ static inline void make_state(struct setting *s) {
                                  .qfrc_constraint = s->force,
                                  .sensordata = s->none,
                                  .contact = s->l.contacts,
-                                 .efc_force = s->rows};
+                                 .efc_force = s->rows,
+                                 .efc_id = s->efc_id};
 }
 
 static inline void make(struct setting *s) {

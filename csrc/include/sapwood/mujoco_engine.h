@@ -88,7 +88,8 @@ typedef struct sap_mujoco {
   SAP_MUJOCO_IN_C_##readers(ptrdiff_t name;)
 #define SAP_MUJOCO_WARNING(name, warning) ptrdiff_t name;
   struct {
-    ptrdiff_t size; /* size of an mjModel */
+    ptrdiff_t size;           /* size of an mjModel */
+    ptrdiff_t contact_sensor; /* value of mjSENS_CONTACT */
     SAP_MUJOCO_MODEL(SAP_MUJOCO_OFFSET)
     SAP_MUJOCO_OPTION(SAP_MUJOCO_OFFSET)
   } model;
@@ -184,6 +185,7 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   SAP_MUJOCO_WARNINGS(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
   api->model.size = (ptrdiff_t)sizeof(mjModel);
+  api->model.contact_sensor = mjSENS_CONTACT;
   api->contact.size = (ptrdiff_t)sizeof(mjContact);
 #if mjVERSION_HEADER >= 4001000
   api->model.pair_dim = -1; /* explicit pairs may have arrays that sapwood does not know */

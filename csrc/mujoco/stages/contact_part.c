@@ -1,8 +1,10 @@
 #include "mujoco/stages/contact_part.h"
 
-#include "step/contacts/friction_memory.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/speculative/margins.h"
+#include "mujoco/stages/memory_state.h"
+#include "mujoco/stages/open_contacts.h"
 #include "mujoco/stages/recording.h"
 
 /* Records why the stepper took no step. */
@@ -32,45 +34,12 @@ static void leave(const sap_mujoco_world *world) {
   }
 }
 
-/* ---- the friction memory -------------------------------------------------------------------- */
-
-enum { STATE_PARTS = 4 };
-
-/* Lists the parts of the state that stay unchanged between two steps. */
-static void list_state(const sap_mujoco_world *world, double *time, struct sap_state_part *parts) {
-  *time = SAP_DATA(world, time);
-  parts[0] = (struct sap_state_part){time, 1};
-  parts[1] = (struct sap_state_part){SAP_DATA(world, qpos), world->state_length[0]};
-  parts[2] = (struct sap_state_part){SAP_DATA(world, qvel), world->state_length[1]};
-  parts[3] = (struct sap_state_part){SAP_DATA(world, act), world->state_length[2]};
-}
-
-static void check_memory(const sap_mujoco_world *world) {
-  if (world->memory) {
-    double time;
-    struct sap_state_part parts[STATE_PARTS];
-    list_state(world, &time, parts);
-    sap_friction_memory_check(world->memory, parts, STATE_PARTS);
-  }
-}
-
-void sap_mujoco_mark_memory(const sap_mujoco_world *world) {
-  if (world->memory) {
-    double time;
-    struct sap_state_part parts[STATE_PARTS];
-    list_state(world, &time, parts);
-    enter(world);
-    sap_friction_memory_mark(world->memory, parts, STATE_PARTS);
-    leave(world);
-  }
-}
-
 /* ---- calls of the stepper -------------------------------------------------------------------- */
 
 int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
   enter(world);
-  check_memory(world);
+  sap_mujoco_check_memory(world);
   world->end.error = (sap_error){0};
   world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
   if (!world->stepper->took) {
@@ -78,6 +47,8 @@ int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
   } else {
     world->record = sap_stepper_record(world->stepper);
     world->reads_rows = world->stepper->gather.reads_rows;
+    world->n_removed =
+        sap_mujoco_is_speculative(world) ? sap_mujoco_remove_open_contacts(world, 1) : 0;
     if (world->recording && !sap_recording_note(world->recording, world)) {
       world->end.status = SAP_OUT_OF_MEMORY;
       sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
@@ -85,6 +56,14 @@ int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
   }
   leave(world);
   return world->end.failure == SAP_STEP_TAKEN;
+}
+
+void sap_mujoco_keep_memory(const sap_mujoco_world *world) {
+  if (world->memory) {
+    enter(world);
+    sap_mujoco_mark_memory(world);
+    leave(world);
+  }
 }
 
 static void explain_gather(sap_mujoco_world *world) {

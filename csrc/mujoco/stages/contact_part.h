@@ -7,11 +7,12 @@
 #include "step/stepper_object.h"
 #include "sapwood/mujoco.h"
 
-/* Gathers, solves, writes back, and fills the record. Returns 0 with the failure in the world. */
+/* Gathers, solves, writes back, and fills the record. Open contacts leave the list before their
+ * numbers are recorded. Returns 0 with the failure in the world. */
 int sap_mujoco_take_contact_part(sap_mujoco_world *world);
 
 /* Marks the friction memory with the state at the end of a step. */
-void sap_mujoco_mark_memory(const sap_mujoco_world *world);
+void sap_mujoco_keep_memory(const sap_mujoco_world *world);
 
 /* Calls sap_stepper_solve(). A solve without a velocity is no failure. */
 sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
