@@ -1,5 +1,5 @@
-/* Records, friction memories and contact logs that a call of WorldBatch.run fills, with their
- * memory. Functions return -1 with an exception. */
+/* Records, friction memories and contact logs that a call of WorldBatch.run fills, and their room.
+ * Functions return -1 with an exception. */
 #ifndef SAPWOOD_PYTHON_MUJOCO_CALL_ROOM_H
 #define SAPWOOD_PYTHON_MUJOCO_CALL_ROOM_H
 
