@@ -22,6 +22,7 @@ MODULES = {
     "sapwood.invdyn": "Inverse dynamics with rigid contact: torques for desired accelerations.",
     "sapwood.lcp": "Linear complementarity problems.",
     "sapwood.qp": "Convex quadratic programs.",
+    "sapwood.fem": "Deformable bodies of elastic tetrahedra.",
     "sapwood.geometry": "Pressure fields on meshes and the contact surfaces between them.",
     "sapwood.problem": "Problem files: loading, saving, checking.",
     "sapwood.reference": "The same algorithms in plain NumPy, to read and to check against.",

@@ -22,11 +22,13 @@ from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
 from sapwood.mujoco.results.results import RunResult, StepError
+from sapwood.mujoco.stepping.accurate_steps import AccurateSteps
 from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
@@ -279,6 +281,9 @@ class Stepper(LastStep):
         callback: Callable[[mujoco.MjData], object] | None = None,
         every: int = 1,
         record: Collection[str] = (),
+        *,
+        accuracy: float | None = None,
+        halvings: int = 12,
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
@@ -308,6 +313,14 @@ class Stepper(LastStep):
             ``mj_getState`` with ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on
             each body; and "contacts", all contacts of each step, see :meth:`RunResult.contacts_of`.
             The result has arrays of the same names.
+        accuracy : float, optional
+            Takes each step in parts with an estimated error of at most this: of translations in
+            ``model.stat.extent``, of rotations in rad. Controls are held over a step. Bodies in
+            contact converge where stiffness and dissipation time are finite: the stiffness of a
+            near-rigid contact depends on the length of its part.
+        halvings : int
+            With ``accuracy``, the smallest part is the time step over 2^halvings; it is taken even
+            if its error is larger, and counted in ``error_control`` of the result.
 
         Returns
         -------
@@ -353,13 +366,27 @@ class Stepper(LastStep):
         names = check_names(record)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
         self._bind(data)
+        accurate = None if accuracy is None else self._accurate_steps(accuracy, halvings, steps)
         if not names:
-            return self._run(data, records, None, callback, every)
+            return self._run(data, records, None, callback, every, accurate)
         recording = Recording(self.model, self._parameters.geom_names, data, names, steps)
         try:
-            return self._run(data, records, recording, callback, every)
+            return self._run(data, records, recording, callback, every, accurate)
         finally:
             recording.close()
+
+    def _accurate_steps(self, accuracy: float, halvings: int, steps: int) -> AccurateSteps:
+        """Steps in parts, after a check of the arguments."""
+        tolerance = float(_core.as_float64(accuracy, "accuracy", (), "positive"))
+        most = integer(halvings, "halvings", 1)
+        if most > 30:
+            raise ValueError(f"halvings = {most} must be at most 30")
+        if self.settings.friction == "lagged":
+            raise NotSupported(
+                "accuracy: friction = 'lagged' remembers the last step; 'coulomb' and 'convex' "
+                "do not"
+            )
+        return AccurateSteps(self._parameters, tolerance, most, steps)
 
     def _run(
         self,
@@ -368,21 +395,29 @@ class Stepper(LastStep):
         recording: Recording | None,
         callback: Callable[[mujoco.MjData], object] | None,
         every: int,
+        accurate: AccurateSteps | None,
     ) -> RunResult:
         """Take as many steps as there are records."""
         signals = threading.current_thread() is threading.main_thread()
         steps = len(records)
         taken, at_once = 0, steps if callback is None else every
-        result = self._last_run = RunResult(records[:0], recording)
+        control = None if accurate is None else accurate.records
+        result = self._last_run = RunResult(
+            records[:0], recording, None if control is None else control[:0]
+        )
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
-            done, notable, failure = self._steps.run(
+            done, notable, failure = (self._steps if accurate is None else accurate).run(
                 data, len(rest), rest, signals=signals, recording=recording
             )
             self._forget()
+            if accurate is not None:
+                self._left = accurate.last
             taken += done
-            result = self._last_run = RunResult(records[:taken], recording)
+            result = self._last_run = RunResult(
+                records[:taken], recording, None if control is None else control[:taken]
+            )
             if notable:
                 self._notices.of_run(rest[:done], start)
             if failure is not None:
@@ -394,7 +429,10 @@ class Stepper(LastStep):
                     answer = callback(data)
                     if isinstance(answer, bool | np.bool_) and answer:
                         break
+                    changed = self._given is None or self._following.is_behind()
                     self.follow()
+                    if accurate is not None and changed:
+                        accurate.renew(self._parameters)
                 finally:
                     # a run within the callback is not the last one
                     self._last_run = result
