@@ -6,12 +6,8 @@ import pytest
 
 from sapwood.studies.closed_forms import FORMS
 
-_GYROSCOPIC = "gyroscopic forces of a free body or a ball joint are explicit"
-#: Scenes whose bound does not hold yet.
-KNOWN_TO_FAIL = {
-    "tumbling box": _GYROSCOPIC,
-    "heavy top": _GYROSCOPIC,
-}
+#: Scenes whose bound does not hold yet, with the cause.
+KNOWN_TO_FAIL: dict[str, str] = {}
 
 
 def cases(quick: bool) -> list[object]:

@@ -5,10 +5,7 @@
 
 #include "sapwood.h"
 
-/* R over the diagonal estimate of w, dimensionless, below which a row is rigid. Velocities of 16
- * digits leave gamma 11 digits here. A larger value takes proximal solves where one solve suffices;
- * with a smaller one single solves of redundant contacts take hundreds of iterations. */
-static const double sap_rigid = 1e-5;
+#include "solver/solver_tuning.h"
 
 /* The same for rows of friction. Their least sigma, 1e-6, leaves 10 digits, and single solves take
  * hardly more iterations with it if the normal rows are compliant. */
