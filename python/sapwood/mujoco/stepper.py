@@ -57,8 +57,8 @@ class Stepper(FollowedSteps):
     materials : mapping, optional
         Materials by geom name (str) or geom group (int).
     sigma : float, optional
-        Tangential regularization, Eq. (22). None lets it follow the slip of the state, so that
-        nothing at rest creeps; a number holds at any slip. Dry friction has the same rule.
+        Tangential regularization, Eq. (22). None is 1e-3 for what slips, and down to 1e-6 for what
+        rests, so that it does not creep; a number holds at any slip.
     beta : float
         Near-rigid parameter, Eq. (21).
     delassus : {"block", "diagonal"}

@@ -108,8 +108,8 @@ class ContactProblem(ProblemArrays):
     friction_bound : array_like (n_contacts,), optional
         Bound of lagged friction, N s, or NaN.
     slip_ratio : array_like (n_contacts,), optional
-        Slip speed at the start over a speed V_s: sigma becomes max(1e-6, min(sigma, sigma
-        slip_ratio)), so that what rests hardly creeps.
+        Slip speed at the start of the step over a speed V_s, >= 0: sigma of a contact is
+        max(1e-6, min(sigma, sigma slip_ratio)).
 
     Raises
     ------
