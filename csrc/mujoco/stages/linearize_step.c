@@ -339,6 +339,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
                                       struct sap_mujoco_linear *out) {
   struct run run;
   begin(&run, world, linear, out);
+  linear->soften = out->soften;
   keep_state(&run);
   const int may_be_lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
   world->lean = 0;
