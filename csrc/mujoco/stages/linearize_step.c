@@ -7,6 +7,8 @@
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/lean_step.h"
+#include "mujoco/stages/contact_part.h"
+#include "mujoco/stages/state_check.h"
 #include "mujoco/stages/step.h"
 
 /* differences of velocities, activations and controls; smooth forces are mostly polynomials in
@@ -155,7 +157,7 @@ static sap_step_failure find_activations(struct run *run, double *next) {
 static sap_step_failure evaluate(struct run *run, stage *stages, int side) {
   sap_step_failure failure = stages(run->world);
   if (failure == SAP_STEP_TAKEN) {
-    failure = call_linear(run, stages != sap_mujoco_evaluate, run->F[side]);
+    failure = call_linear(run, stages != sap_mujoco_evaluate_step, run->F[side]);
   }
   return failure == SAP_STEP_TAKEN ? find_activations(run, run->act_next[side]) : failure;
 }
@@ -186,12 +188,12 @@ static sap_step_failure differentiate_positions(struct run *run) {
       run->motion[i] = 1.0;
       copy(run->qpos, run->q_0, run->nq);
       world->api->mj_integratePos(world->model, run->qpos, run->motion, side ? h : -h);
-      failure = evaluate(run, sap_mujoco_evaluate, side);
+      failure = evaluate(run, sap_mujoco_evaluate_step, side);
     }
     write_column(run, i, 2.0 * h);
   }
   copy(run->qpos, run->q_0, run->nq);
-  return failure == SAP_STEP_TAKEN ? sap_mujoco_evaluate(run->world) : failure;
+  return failure == SAP_STEP_TAKEN ? sap_mujoco_evaluate_step(run->world) : failure;
 }
 
 /* Differentiates by the n numbers x: x is in the data, x_0 at the centre, and `column` is the first
@@ -303,10 +305,10 @@ static void finish_column(const struct run *run, int64_t column) {
 
 static sap_step_failure find_centre(struct run *run) {
   sap_mujoco_world *world = run->world;
-  sap_step_failure failure = sap_mujoco_check_state(world);
-  if (failure == SAP_STEP_TAKEN) {
-    failure = sap_mujoco_evaluate(world);
+  if (!sap_mujoco_check_state(world)) {
+    return world->end.failure;
   }
+  sap_step_failure failure = sap_mujoco_evaluate_step(world);
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_mujoco_solve(world);
   }

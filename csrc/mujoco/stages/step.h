@@ -1,5 +1,4 @@
-/* Parts of a step, and lean steps. The hooks' lock is held during the contact part alone, so that
- * callbacks of MuJoCo may use the stepper. */
+/* Parts of a step, and lean steps. The contact part is in contact_part.h. */
 #ifndef SAPWOOD_MUJOCO_STAGES_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_STEP_H
 
@@ -24,10 +23,11 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
  * positions and velocities, energies and the control callback. */
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
 
-/* Checks that the state is finite and within the limit of the stepper. */
-sap_step_failure sap_mujoco_check_state(sap_mujoco_world *world);
+/* Runs the stages of a step before its contact part, without sensors, energies and the control
+ * callback. */
+sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world);
 
-/* Evaluates velocities and forces of the present state, at positions that were evaluated. */
+/* Runs those from the velocities on, at positions that were evaluated. */
 sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world);
 
 enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORWARD_FORCES };
@@ -35,16 +35,6 @@ enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORW
 /* Runs the stages of a full step up to the given one, with all sensors of these stages, and leaves
  * the state. A friction memory stays as it is; friction has no bound of a step before. */
 sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_stage stage);
-
-/* Takes the contact part alone, sap_stepper_solve(). A solve without a velocity is no failure. */
-sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
-
-/* Calls sap_stepper_gather() with the velocity `qvel` (nv) at the start of the step; NULL: that of
- * the data. */
-sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel);
-
-/* Calls sap_stepper_write(); returns 0 if the lengths of `found` do not fit the problem. */
-int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
 
 /* ---- a whole step --------------------------------------------------------------------------- */
 
