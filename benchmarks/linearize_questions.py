@@ -32,8 +32,8 @@ def add(commands: Any) -> None:
         "linearize",
         "what the derivative of a step costs, and how accurate it is",
         "CPU time of A and B of a step beside mujoco.mjd_transitionFD, centered, and their "
-        "distance from central differences of steps. Writes linearize.csv, linearize.txt (the table) and "
-        "linearize.json (the machine).",
+        "distance from central differences of steps. Writes linearize.csv, linearize.txt (the "
+        "table) and linearize.json (the machine).",
     )
     add_models(question, steps=20)
     question.add_argument("--models", default=MODELS, metavar="A,B", help="parts of file names")

@@ -34,6 +34,7 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   memset(made, 0, sizeof *made);
   made->memory = memory;
   made->nv = stepper->forest.nv;
+  made->soften = 1.0;
   made->nA = stepper->gather.free_motion.nA;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
   if (status == SAP_OK && !sap_block_carve_zeros(&made->fixed, carve_fixed, made, &memory)) {
@@ -80,6 +81,29 @@ static double row_velocity(const double *J, const double *v, int32_t n) {
   return sum;
 }
 
+/* Writes J v of contact c, whose blocks of J begin at *J, and where the block of each side begins.
+ * Advances *J. Returns the largest speed of its trees. */
+static double contact_velocity(const struct sap_linear_step *linear,
+                               const struct sap_gather *gather, int32_t c, const double **J,
+                               const double *side_J[2], double v_c[3]) {
+  const sap_problem *p = &gather->problem;
+  const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
+  double speed = 0.0;
+  v_c[0] = v_c[1] = v_c[2] = 0.0;
+  for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+    const int32_t n = gather->forest->tree_dofnum[tree[side]];
+    const double *v = linear->v + gather->forest->tree_dofadr[tree[side]];
+    side_J[side] = *J;
+    for (int r = 0; r < 3; ++r, *J += n) {
+      v_c[r] += row_velocity(*J, v, n);
+    }
+    for (int32_t j = 0; j < n; ++j) {
+      speed = fmax(speed, fabs(v[j]));
+    }
+  }
+  return speed;
+}
+
 /* Returns the change of v_hat_n, m/s, that brings contact c with velocity v_c to another region. */
 static double normal_distance(const struct sap_gather *gather, int32_t c, const double v_c[3]) {
   const sap_problem *p = &gather->problem;
@@ -101,19 +125,9 @@ static void bound_by_contacts(struct sap_linear_step *linear, const struct sap_g
   const double *J = p->J;
   for (int32_t c = 0; c < p->n_contacts; ++c) {
     const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
-    const double *side_J[2] = {J, J};
-    double v_c[3] = {0.0, 0.0, 0.0}, speed = 0.0;
-    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t n = forest->tree_dofnum[tree[side]];
-      const double *v = linear->v + forest->tree_dofadr[tree[side]];
-      side_J[side] = J;
-      for (int r = 0; r < 3; ++r, J += n) {
-        v_c[r] += row_velocity(J, v, n);
-      }
-      for (int32_t j = 0; j < n; ++j) {
-        speed = fmax(speed, fabs(v[j]));
-      }
-    }
+    const double *side_J[2] = {NULL, NULL};
+    double v_c[3];
+    const double speed = contact_velocity(linear, gather, c, &J, side_J, v_c);
     double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
     if (regions[c] != SAP_NO_CONTACT) {
       way = fmin(way, fabs(gather->phi0[c]));
@@ -169,6 +183,8 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   for (int k = 0; k < 3; ++k) {
     rows->R[k] = sap_arena_take(arena, n, sizeof(double));
   }
+  linear->geom = sap_arena_take(arena, 2 * n, sizeof(int32_t));
+  linear->offset = sap_arena_take(arena, 3 * n, sizeof(double));
   linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
   linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
 }
@@ -193,6 +209,45 @@ static void bound_all(struct sap_linear_step *linear, const struct sap_gather *g
     for (int32_t i = 0; i < p->groups[g].n; ++i) {
       distance += sap_rows_of(&p->groups[g], i);
     }
+  }
+}
+
+/* ---- a softer law ---------------------------------------------------------------------------- */
+
+/* Keeps the geoms of the centre's contacts, and the change of their targets. */
+static void find_offsets(const struct sap_linear_step *linear, const struct sap_gather *gather) {
+  const double *J = gather->problem.J, more = linear->soften - 1.0;
+  for (int32_t c = 0; c < linear->n_contacts; ++c) {
+    const double *side_J[2];
+    double v_c[3], *offset = linear->offset + 3 * (int64_t)c;
+    contact_velocity(linear, gather, c, &J, side_J, v_c);
+    memcpy(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t));
+    offset[0] = more * (gather->v_hat_t[2 * (int64_t)c] - v_c[0]);
+    offset[1] = more * (gather->v_hat_t[2 * (int64_t)c + 1] - v_c[1]);
+    offset[2] = more * (gather->v_hat_n[c] - v_c[2]);
+  }
+}
+
+/* Makes the law of the gathered contacts softer. Contacts of two geoms keep their order. One that
+ * the centre lacks has no impulse, and stays as it is. */
+static void soften(const struct sap_linear_step *linear, struct sap_gather *gather) {
+  int32_t at = 0;
+  for (int32_t c = 0; c < gather->problem.n_contacts && linear->soften != 1.0; ++c) {
+    int32_t i = at;
+    while (i < linear->n_contacts && memcmp(linear->geom + 2 * (int64_t)i, gather->contacts[c].geom,
+                                            2 * sizeof(int32_t)) != 0) {
+      ++i;
+    }
+    if (i == linear->n_contacts) {
+      continue;
+    }
+    const double *offset = linear->offset + 3 * (int64_t)i;
+    gather->R_t[c] *= linear->soften;
+    gather->R_n[c] *= linear->soften;
+    gather->v_hat_t[2 * (int64_t)c] += offset[0];
+    gather->v_hat_t[2 * (int64_t)c + 1] += offset[1];
+    gather->v_hat_n[c] += offset[2];
+    at = i + 1;
   }
 }
 
@@ -353,21 +408,31 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }
-  sap_linear_point point;
-  status = sap_sensitivity_linearize(linear->sensitivity, &gather->problem, NULL, linear->v, NULL,
-                                     &point, error);
+  if (linear->soften != 1.0 && (gather->problem.spin || gather->problem.barrier)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "soften", -1, linear->soften,
+                    "must be 1 for contacts with torsional friction or a rigid core");
+  }
   linear->n_contacts = gather->problem.n_contacts;
   linear->n_groups = gather->problem.n_groups;
   linear->n_rows = gather->elements.n_rows;
   struct row_arrays rows = {.linear = linear};
-  if (status == SAP_OK && !sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
-    status = SAP_OUT_OF_MEMORY;
+  if (!sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
+    return SAP_OUT_OF_MEMORY;
   }
-  if (status == SAP_OK) {
-    bound_all(linear, gather, &rows);
-    status = find_inverse(linear, gather, error);
+  status = keep_centre(linear, stepper, &rows, error);
+  if (status != SAP_OK) {
+    return status;
   }
-  return status == SAP_OK ? keep_centre(linear, stepper, &rows, error) : status;
+  find_offsets(linear, gather);
+  soften(linear, gather);
+  sap_linear_point point;
+  status = sap_sensitivity_linearize(linear->sensitivity, &gather->problem, NULL, linear->v, NULL,
+                                     &point, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  bound_all(linear, gather, &rows);
+  return find_inverse(linear, gather, error);
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -391,6 +456,7 @@ sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_st
   if (status != SAP_OK) {
     return status;
   }
+  soften(linear, &stepper->gather);
   return sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL, F, NULL, NULL,
                              error);
 }

@@ -14,6 +14,10 @@
  * A difference by velocities or forces alone mostly leaves A and all constants of constraints as
  * they are. Then J^T gamma is that of the centre, and F needs neither regularization nor contacts.
  *
+ * With soften = s the law of contacts is softer by a factor: s R in place of R, and targets v_hat +
+ * (s - 1) (v_hat - J v), where J v is that of the centre. Impulses at the centre stay, and changes
+ * of J v and v_hat change them by 1/s of what they do otherwise.
+ *
  * Ownership: a sap_linear_step owns its arrays; the stepper is the caller's. */
 #ifndef SAPWOOD_STEP_LINEAR_STEP_H
 #define SAPWOOD_STEP_LINEAR_STEP_H
@@ -24,6 +28,7 @@ enum { SAP_CONTACT_NUMBERS = 9 }; /* numbers of a contact that R, v_hat and mu f
 
 struct sap_linear_step {
   int32_t nv;
+  double soften;   /* > 0, set by the caller; 1: the law itself */
   double *v;       /* (nv) velocity at the end of the step */
   double *inverse; /* (nv, nv) H^-1, row-major */
   double *most;    /* (nv) largest change of each position, m or rad; INFINITY: any */
@@ -43,6 +48,8 @@ struct sap_linear_step {
   int loads_act;     /* 1 if a contact is stiffer for the load of its island */
   double *A;         /* (nA) */
   double *J_gamma;   /* (nv) J^T gamma */
+  int32_t *geom;     /* (n_contacts, 2) */
+  double *offset;    /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
   double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
   double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
 };

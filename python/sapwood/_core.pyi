@@ -470,6 +470,7 @@ class ModelStepper:
         ctrllimited: NDArray[np.bool_],
         ctrlrange: _Float,
         step: float,
+        soften: float,
         /,
     ) -> tuple[_Failure, _Float, _Float, _Float, float, int, float]: ...
     def gather(

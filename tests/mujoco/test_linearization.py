@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from sapwood import SapSettings
+from sapwood import ContactMaterial, SapSettings
 from sapwood.mujoco import Stepper, linearize, linearize_batch
 from sapwood.mujoco.stepper import Stepper as _Stepper
 
@@ -109,6 +109,9 @@ def test_free_body() -> None:
     assert found.contacts == 0
     assert found.distance == np.inf
     assert error_of(stepper, data) <= 1e-8
+    # at rest, without the gyroscopic torque, that has another rule in MuJoCo
+    data.qvel[3:] = 0.0
+    found = linearize(stepper, data)
     A, B = np.empty((12, 12)), np.empty((12, 0))
     mujoco.mjd_transitionFD(stepper.model, data, 1e-6, True, A, B, None, None)
     assert np.abs(found.A - A).max() <= 1e-8
@@ -152,6 +155,37 @@ def test_a_gap_of_zero_is_near_a_kink() -> None:
     model = mujoco.MjModel.from_xml_string(BOX.format(dt=0.002, height=0.1, integrator="Euler"))
     stepper, data = Stepper(model), mujoco.MjData(model)
     assert linearize(stepper, data).status == "near_kink"
+
+
+@pytest.mark.parametrize("soften", [1.0, 10.0, 1000.0])
+def test_softer_contact_of_one_mass(soften: float) -> None:
+    """m v' = m (v - g dt) + gamma, gamma = (-z/(dt + tau) - v')/R, where R grows by a factor."""
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><option timestep="0.01"/><worldbody><geom type="plane" size="1 1 .1"/>
+    <body pos="0 0 .099"><joint type="slide" axis="0 0 1"/><geom size=".1" mass="2"/></body>
+    </worldbody></mujoco>""")
+    dt, k, tau, m = 0.01, 1e4, 0.02, 2.0  # k: of two geoms in series
+    material = ContactMaterial(stiffness=2.0 * k, dissipation_time=tau)
+    stepper = Stepper(model, contact=material)
+    found = linearize(stepper, mujoco.MjData(model), soften=soften)
+    stiffness = dt * k * (dt + tau) / soften  # 1/R
+    by_v = m / (m + stiffness)
+    by_z = -stiffness / (dt + tau) / (m + stiffness)
+    expected = [[1.0 + dt * by_z, dt * by_v], [by_z, by_v]]
+    assert np.abs(found.A - expected).max() <= 1e-7 * abs(by_z)
+
+
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+def test_softer_contact_of_a_box(friction: str) -> None:
+    """The softer the law of a box that sticks, the smaller are derivatives of velocities."""
+    stepper, data = box_at(0.002, 200, friction=friction)
+    sizes = []
+    for soften in (1.0, 10.0, 100.0, 1e6):
+        found = linearize(stepper, data, soften=soften)
+        sizes.append(np.abs(found.A[6:, :6]).max())
+        assert np.array_equal(found.v, linearize(stepper, data).v)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] <= 0.1 * sizes[0]
 
 
 def test_state_and_stepper_stay() -> None:
@@ -218,6 +252,8 @@ def test_bad_input() -> None:
         linearize(stepper, data, step="none")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="step = 0: must be finite and > 0"):
         linearize(stepper, data, step=0.0)
+    with pytest.raises(ValueError, match="soften = -1: must be finite and > 0"):
+        linearize(stepper, data, soften=-1.0)
     with pytest.raises(ValueError, match="mode = 'best': must be"):
         linearize(stepper, data, mode="best")  # type: ignore[arg-type]
     model = stepper.model

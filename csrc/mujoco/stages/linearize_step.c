@@ -306,8 +306,10 @@ static void finish_column(const struct run *run, int64_t column) {
 static sap_step_failure find_centre(struct run *run) {
   sap_mujoco_world *world = run->world;
   world->end.failure = SAP_STEP_TAKEN;
-  sap_step_failure failure =
-      sap_mujoco_check_state(world) ? sap_mujoco_evaluate_step(world) : world->end.failure;
+  if (!sap_mujoco_check_state(world)) {
+    return world->end.failure;
+  }
+  sap_step_failure failure = sap_mujoco_evaluate_step(world);
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_mujoco_solve(world);
   }
@@ -324,10 +326,10 @@ static sap_step_failure find_columns(struct run *run) {
   sap_step_failure failure = differentiate_positions(run);
   if (failure == SAP_STEP_TAKEN) {
     failure = differentiate_by(run, run->qvel, run->v_0, nv, VELOCITY_STEP, nv,
-                               sap_mujoco_evaluate_step_velocities);
+                               sap_mujoco_evaluate_velocities);
   }
   if (failure == SAP_STEP_TAKEN) {
-    failure = sap_mujoco_evaluate_step_velocities(run->world);
+    failure = sap_mujoco_evaluate_velocities(run->world);
   }
   if (failure == SAP_STEP_TAKEN) {
     failure = differentiate_by(run, run->act, run->act_0, run->na, INPUT_STEP, 2 * nv,
@@ -340,6 +342,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
                                       struct sap_mujoco_linear *out) {
   struct run run;
   begin(&run, world, linear, out);
+  linear->soften = out->soften;
   keep_state(&run);
   const int may_be_lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
   world->lean = 0;

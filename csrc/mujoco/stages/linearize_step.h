@@ -20,8 +20,9 @@
 struct sap_mujoco_linear {
   const unsigned char *ctrllimited; /* (nu) as in mjModel */
   const double *ctrlrange;          /* (nu, 2) */
-  double step;  /* difference of positions, m or rad, > 0, unless linear_step.h has a smaller one */
-  double *work; /* sap_mujoco_linear_work() numbers */
+  double step; /* difference of positions, m or rad, > 0, unless linear_step.h has a smaller one */
+  double soften;    /* as in sap_linear_step */
+  double *work;     /* sap_mujoco_linear_work() numbers */
   double *A, *B;    /* output (n, n) and (n, nu) with n = 2 nv + na, row-major */
   double *v;        /* output (nv): velocity at the end of the step */
   double distance;  /* output, as in sap_linear_step */

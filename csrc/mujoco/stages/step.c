@@ -293,6 +293,7 @@ sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
+/* Runs the stages of a step before its contact part. */
 static void evaluate_step(void *context) {
   evaluate(context);
   take_free_rotation(context);
@@ -303,14 +304,14 @@ sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-static void evaluate_step_velocities(void *context) {
-  const sap_mujoco_world *world = context;
+static void evaluate_from_velocities(void *context) {
+  sap_mujoco_world *world = context;
   world->api->mj_fwdVelocity(world->model, world->data);
-  find_step_forces(context);
+  find_step_forces(world);
 }
 
-sap_step_failure sap_mujoco_evaluate_step_velocities(sap_mujoco_world *world) {
-  guarded(world, evaluate_step_velocities);
+sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world) {
+  guarded(world, evaluate_from_velocities);
   return world->end.failure;
 }
 

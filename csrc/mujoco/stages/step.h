@@ -23,11 +23,12 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
  * positions and velocities, energies and the control callback. */
 sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world);
 
-/* Evaluates the same with the forces of a step: free rotation is taken by the midpoint rule. */
+/* Runs the stages of a step before its contact part, without sensors, energies and the control
+ * callback. */
 sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world);
 
-/* Evaluates velocities and the forces of a step, at positions that were evaluated. */
-sap_step_failure sap_mujoco_evaluate_step_velocities(sap_mujoco_world *world);
+/* Runs those from the velocities on, at positions that were evaluated. */
+sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world);
 
 enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORWARD_FORCES };
 

@@ -5,7 +5,7 @@
 #include "python/mujoco/py_world.h"
 
 const char sapwood_stepper_linearize_doc[] =
-    "linearize($self, api, model, data, ctrllimited, ctrlrange, step, /)\n--\n\n"
+    "linearize($self, api, model, data, ctrllimited, ctrlrange, step, soften, /)\n--\n\n"
     "Derivative of the step of `data`, scratch data whose state stays as it is. ctrllimited (nu) "
     "and\n"
     "ctrlrange (nu, 2) are those of the model. Returns None, or why the step cannot be taken, as\n"
@@ -69,8 +69,8 @@ PyObject *sapwood_stepper_linearize(PyObject *object, PyObject *args) {
   sap_mujoco_world *world;
   sapwood_watch watch;
   outputs out = {0};
-  if (!PyArg_ParseTuple(args, "OOOOOd:linearize", &api, &model, &data, &limited, &range,
-                        &linear.step) ||
+  if (!PyArg_ParseTuple(args, "OOOOOdd:linearize", &api, &model, &data, &limited, &range,
+                        &linear.step, &linear.soften) ||
       sapwood_place_find(&place, self, api, model, data) < 0 ||
       sapwood_world_open(&world, &watch, &place, Py_None, 0) < 0) {
     return NULL;

@@ -93,7 +93,7 @@ class Linearizer:
             _check(stepper)
             self._read(stepper)
 
-    def at(self, data: mujoco.MjData, step: float) -> Linearization:
+    def at(self, data: mujoco.MjData, step: float, soften: float) -> Linearization:
         """Linearize the step of a state.
 
         Parameters
@@ -102,13 +102,15 @@ class Linearizer:
             The state and the controls; not changed.
         step : float
             Largest difference of a position, m or rad.
+        soften : float
+            Factor of R.
 
         Returns
         -------
         Linearization
             The derivative.
         """
-        return self.find(self._copy.take(data), step)
+        return self.find(self._copy.take(data), step, soften)
 
     def of_state(self, data: mujoco.MjData, q: _Float, v: _Float, u: _Float) -> mujoco.MjData:
         """Scratch data with positions, velocities and controls of their own.
@@ -129,7 +131,7 @@ class Linearizer:
         scratch.qpos[:], scratch.qvel[:], scratch.ctrl[:] = q, v, u
         return scratch
 
-    def find(self, scratch: mujoco.MjData, step: float) -> Linearization:
+    def find(self, scratch: mujoco.MjData, step: float, soften: float) -> Linearization:
         """Linearize the step of scratch data of this linearizer.
 
         Parameters
@@ -138,6 +140,8 @@ class Linearizer:
             Data whose state stays as it is; all else changes.
         step : float
             Largest difference of a position, m or rad.
+        soften : float
+            Factor of R.
 
         Returns
         -------
@@ -145,7 +149,7 @@ class Linearizer:
             The derivative.
         """
         failure, A, B, v, distance, contacts, least = self._core.linearize(
-            engine(), self._model, scratch, *self._limits, step
+            engine(), self._model, scratch, *self._limits, step, soften
         )
         error = error_of(failure, self._model, scratch)
         if error is not None:
@@ -191,6 +195,7 @@ def linearize(
     *,
     mode: Literal["solve", "difference"] = "solve",
     step: float | Literal["auto"] = "auto",
+    soften: float = 1.0,
 ) -> Linearization:
     """Find the derivative of one step by the state at its start and by its controls.
 
@@ -212,6 +217,10 @@ def linearize(
         Largest difference of a position, m or rad; "auto" is 1e-6. Differences are smaller where a
         contact or a limit is near a boundary of its law: at most a tenth of the way to it, and of
         the gap or depth of a contact that acts.
+    soften : float
+        Factor > 0 of R of the contacts, in the derivative alone: the step and its impulses stay,
+        and they change by 1/soften of what they do. Larger values help a planner through stiff
+        contact. Not for contacts with torsional friction or a rigid core.
 
     Returns
     -------
@@ -247,11 +256,11 @@ def linearize(
     """
     if mode not in ("solve", "difference"):
         raise ValueError(f"mode = {mode!r}: must be 'solve' or 'difference'")
-    largest = _largest(step)
+    largest, factor = _largest(step), _positive(soften, "soften")
     linearizer = _take(stepper)
     try:
         check_data(stepper.model, data)
-        found = linearizer.at(data, largest)
+        found = linearizer.at(data, largest, factor)
         if mode == "difference":
             A, B = linearizer.differences(data, largest)
             found = found._replace(A=A, B=B)
@@ -269,6 +278,7 @@ def linearize_batch(
     nthread: int = 1,
     data: mujoco.MjData | None = None,
     step: float | Literal["auto"] = "auto",
+    soften: float = 1.0,
 ) -> tuple[_Float, _Float, list[str]]:
     """Find the derivatives of steps from many states, see :func:`linearize`.
 
@@ -285,7 +295,7 @@ def linearize_batch(
     data : mujoco.MjData, optional
         The rest of all states: activations, mocap bodies, applied forces. By default that of a
         model after a reset.
-    step : float or "auto"
+    step, soften
         As for :func:`linearize`.
 
     Returns
@@ -304,7 +314,8 @@ def linearize_batch(
     TypeError, ValueError
         For a wrong argument; the message names it.
     """
-    largest, threads = _largest(step), integer(nthread, "nthread", 1)
+    largest, factor = _largest(step), _positive(soften, "soften")
+    threads = integer(nthread, "nthread", 1)
     if not isinstance(stepper, Stepper):
         raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
     model = stepper.model
@@ -322,7 +333,8 @@ def linearize_batch(
         try:
             for i in range(first, len(q), threads):
                 try:
-                    found = linearizer.find(linearizer.of_state(rest, q[i], v[i], u[i]), largest)
+                    scratch = linearizer.of_state(rest, q[i], v[i], u[i])
+                    found = linearizer.find(scratch, largest, factor)
                 except Exception as error:
                     error.add_note(f"in state {i}")
                     raise
@@ -348,7 +360,11 @@ def _largest(step: float | Literal["auto"]) -> float:
         if step != "auto":
             raise ValueError(f"step = {step!r}: must be 'auto' or a number > 0")
         return DIFFERENCE
-    return float(_core.as_float64(step, "step", (), "positive"))
+    return _positive(step, "step")
+
+
+def _positive(value: float, name: str) -> float:
+    return float(_core.as_float64(value, name, (), "positive"))
 
 
 def _check(stepper: Stepper) -> None:
