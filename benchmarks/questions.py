@@ -22,6 +22,7 @@ from benchmarks import (
     pile_questions,
     pinocchio_questions,
     revisions,
+    soft_questions,
     surface_questions,
 )
 from benchmarks.arguments import (
@@ -66,6 +67,7 @@ def add(commands: Any) -> None:
     complementarity_questions.add(commands)
     derivative_questions.add(commands)
     surface_questions.add(commands)
+    soft_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------
