@@ -43,7 +43,7 @@ from sapwood.problem.io import load_problem, save_problem
 from sapwood.sensitivity_batch import jvp_batch, vjp_batch
 from sapwood.settings import SapSettings
 from sapwood.solution import ConstraintSolution, IslandAlgorithm, Region, Solution, Status
-from sapwood.solver import Evaluation, LineValues, SapSolver, solve
+from sapwood.solver import Evaluation, LineValues, SapSolver, solve, solve_dense
 
 __all__ = [
     "Bilaterals",
@@ -83,6 +83,7 @@ __all__ = [
     "save_problem",
     "solve",
     "solve_batch",
+    "solve_dense",
     "vjp_batch",
 ]
 

@@ -77,6 +77,24 @@ def clamp(
 ) -> dict[str, _Float]: ...
 def constraint_kinds() -> dict[str, dict[str, str]]: ...
 def structure(problem: Problem, /) -> _Structure: ...
+def solve_dense(
+    M: ArrayLike,
+    v_star: ArrayLike,
+    J: ArrayLike,
+    mu: ArrayLike,
+    R: ArrayLike | None,
+    v_hat: ArrayLike | None,
+    k: ArrayLike | None,
+    phi0: ArrayLike | None,
+    tau_d: ArrayLike | None,
+    dt: float | None,
+    sigma: float,
+    beta: float,
+    v_guess: ArrayLike | None,
+    settings: SapSettings | None,
+    friction: str | None,
+    /,
+) -> Solution: ...
 def solve_batch(
     problems: list[Problem],
     v_guesses: list[ArrayLike | None],

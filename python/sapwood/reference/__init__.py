@@ -26,6 +26,7 @@ not to be fast.
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
     pressure_fields contact surfaces, for each pair of cells
+    free_rotation   gyroscopic torque of free bodies at the midpoint
     elements        elastic tetrahedra
     quadratic       interior point method of quadratic programs, polishing
 """
