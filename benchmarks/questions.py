@@ -24,6 +24,7 @@ from benchmarks import (
     pile_questions,
     pinocchio_questions,
     revisions,
+    soft_questions,
     surface_questions,
 )
 from benchmarks.arguments import (
@@ -70,6 +71,7 @@ def add(commands: Any) -> None:
     derivative_questions.add(commands)
     linearize_questions.add(commands)
     surface_questions.add(commands)
+    soft_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------

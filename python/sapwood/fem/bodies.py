@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base.checks import real
 from sapwood.geometry import FieldShape, ShapeKind
+from sapwood.geometry.plot import plot_faces
 
 from .elements import Evaluation, MassKind, evaluate, mass_matrix
 from .material import Material
 from .mesh import Mesh, check_manifold
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 _Float = NDArray[np.float64]
 
@@ -184,6 +188,23 @@ class SoftBody:
             The results.
         """
         return evaluate(self.mesh, self.material, self.positions)
+
+    def plot(self, ax: Axes3D | None = None) -> Axes3D:
+        """Draw the boundary, coloured by von Mises' stress, with Matplotlib.
+
+        Parameters
+        ----------
+        ax : Axes3D, optional
+            The axes to draw on; by default new ones.
+
+        Returns
+        -------
+        Axes3D
+            The axes, with a colour bar; ``ax.figure.savefig`` writes it.
+        """
+        stress = self.evaluate().von_mises[self.mesh.face_tetrahedra]
+        faces = list(self.positions[self.mesh.faces])
+        return plot_faces(faces, stress, ax, "von Mises stress (Pa)")
 
     @property
     def kinetic_energy(self) -> float:

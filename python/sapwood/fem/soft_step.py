@@ -128,6 +128,18 @@ class SoftStep:
         """A^-1 x (n, 3)."""
         return _core.fem_solve(self.system, x)
 
+    def find_free_motion(self) -> _Float:
+        """Solve m(v) = 0 by Newton's method, to round-off or 30 iterations."""
+        v = self.start
+        for _ in range(30):
+            self.evaluate(v)
+            self.factor()
+            change = self.solve(self.momentum_residual(v))
+            v = v - change
+            if np.max(np.abs(change)) <= 1e-12 * np.max(np.abs(v)):
+                break
+        return v
+
     def schur(self) -> _Float:
         """S over the vertices that are eliminated last."""
         return _core.fem_schur(self.system)

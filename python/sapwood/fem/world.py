@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import integer, real
+from sapwood.base.checks import boolean, integer, real
 from sapwood.base.step_error import StepError
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
@@ -25,10 +25,14 @@ from .soft_step import QUADRATIC, Scheme, SoftStep
 
 _Float = NDArray[np.float64]
 
+# a step ends with its best iterate after more passes whose residual grows than this
+_MOST_GROWTHS = 3
+
 SCHEMES = {
     "implicit": Scheme(1.0, 1.0, 1.0),
     "midpoint": Scheme(0.5, 0.5, 0.5),
 }
+
 
 @dataclass(frozen=True)
 class Touch:
@@ -89,6 +93,8 @@ class SoftStepResult:
 class World:
     """Soft bodies among half spaces and rigid bodies.
 
+    Slides move by the time step times their new velocity.
+
     Each step solves M (v - v0) + dt (dE/dx + D v - f) = J^T gamma by passes. A pass linearizes the
     left side at an iterate, eliminates all vertices that nothing touches, and solves one convex
     problem of contact over the others, exactly the one of the whole body.
@@ -111,10 +117,17 @@ class World:
         Most passes of a step; by default 1 if all models are quadratic within a step, else 3.
     nonlinear_tolerance : float, optional
         Residual below which no further pass is taken.
+    free_motion_first : bool, optional
+        Whether to solve the motion without contact by Newton's method before the first pass, and
+        to linearize there; with one pass that is Drake's step. By default the first pass
+        linearizes at the velocity of the step before.
     settings : SapSettings, optional
         Settings of the solver; by default exact Coulomb friction.
     sigma : float, optional
         Regularization of friction, dimensionless.
+    beta : float, optional
+        Near-rigid parameter, >= 0. The inverse mass of a single face is large, since it yields:
+        with 1, the value for rigid bodies, surfaces would be softer than `contact_stiffness`.
     delassus : {"block", "diagonal"}, optional
         Estimate of the inverse mass at contacts: exact, or the diagonal of the Schur complement
         with exactly the touched vertices, which is Drake's.
@@ -143,8 +156,10 @@ class World:
         scheme: str | Sequence[float] = "implicit",
         passes: int | None = None,
         nonlinear_tolerance: float = 1e-2,
+        free_motion_first: bool = False,
         settings: SapSettings | None = None,
         sigma: float = 1e-3,
+        beta: float = 0.1,
         delassus: Delassus = "block",
     ) -> None:
         self.bodies, self.planes, self.rigid = tuple(bodies), tuple(planes), tuple(rigid)
@@ -164,6 +179,7 @@ class World:
         self.time_step = _positive(time_step, "time_step")
         self.nonlinear_tolerance = _positive(nonlinear_tolerance, "nonlinear_tolerance")
         self.sigma, self.delassus = _positive(sigma, "sigma"), delassus
+        self.beta = _positive(beta, "beta") if beta else 0.0
         if delassus not in ("block", "diagonal"):
             raise ValueError(f"delassus = {delassus!r}: must be block or diagonal")
         if isinstance(scheme, str):
@@ -176,6 +192,7 @@ class World:
             self.scheme = Scheme(*(real(value, "scheme") for value in scheme))
         quadratic = all(body.material.model in QUADRATIC for body in self.bodies)
         self.passes = (1 if quadratic else 3) if passes is None else integer(passes, "passes", 1)
+        self.free_motion_first = boolean(free_motion_first, "free_motion_first")
         self.settings = SapSettings(friction="coulomb") if settings is None else settings
         self._solver = SapSolver(self.settings)
         self._steps = [SoftStep(body) for body in self.bodies]
@@ -201,8 +218,13 @@ class World:
             If a state is not finite; positions and velocities are those before the step.
         """
         for _ in range(integer(n, "n", 1)):
-            with np.errstate(over="ignore", invalid="ignore"):
-                self.result = self._step()
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    self.result = self._step()
+            except ValueError as error:
+                raise StepError(
+                    f"{error}; the state is the one before the step", self.time
+                ) from error
             self.time += self.time_step
         assert self.result is not None
         return self.result
@@ -220,48 +242,60 @@ class World:
             touched = np.unique(np.concatenate(corners)) if corners else np.empty(0)
             step.order(touched.astype(np.int32), self.delassus == "diagonal")
         assembly = _Assembly(self, found, moving)
-        iterates = [step.start for step in self._steps]
+        iterates = [
+            step.find_free_motion() if self.free_motion_first else step.start
+            for step in self._steps
+        ]
         for step, v in zip(self._steps, iterates, strict=True):
             step.evaluate(v)
         scale = math.sqrt(sum(float(np.sum((self.time_step * s.weight) ** 2)) for s in self._steps))
         momentum = math.sqrt(sum(float(np.sum(s.momenta**2)) for s in self._steps))
-        status: Literal["converged", "nonlinear_limit"] = "nonlinear_limit"
-        last = math.inf
-        for passes in range(1, self.passes + 1):
-            before = iterates
-            iterates, impulses, slides, solution = assembly.solve_pass(iterates)
-            lack = 0.0
-            for step, v, impulse in zip(self._steps, iterates, impulses, strict=True):
-                step.evaluate(v, again=True)
-                residual = step.momentum_residual(v)
-                residual[~step.is_fixed] -= impulse[~step.is_fixed]
-                lack += float(np.sum(residual**2))
-            size = math.sqrt(sum(float(np.sum(x**2)) for x in impulses))
-            r = math.sqrt(lack) / (max(size, scale) or momentum or 1.0)
-            if not math.isfinite(r):
-                self._fail(iterates)
-            if r <= self.nonlinear_tolerance:
-                status = "converged"
+        best: _Pass | None = None
+        growths = 0
+        passes = 0
+        while passes < self.passes:
+            passes += 1
+            tried = assembly.solve_pass(iterates)
+            tried.residual = self._residual(tried, scale, momentum)
+            if best is None or tried.residual < best.residual:
+                best = tried
+                iterates = tried.v
+            else:
+                growths += 1
+                iterates = [(v + w) / 2 for v, w in zip(best.v, tried.v, strict=True)]
+            if best.residual <= self.nonlinear_tolerance or growths > _MOST_GROWTHS:
                 break
-            if r > last and passes < self.passes:
-                iterates = [(v + w) / 2 for v, w in zip(iterates, before, strict=True)]
+            if iterates is not tried.v:
                 for step, v in zip(self._steps, iterates, strict=True):
                     step.evaluate(v)
-            last = r
-        for step, v in zip(self._steps, iterates, strict=True):
+        assert best is not None
+        if not math.isfinite(best.residual):
+            self._fail(best.v)
+        for step, v in zip(self._steps, best.v, strict=True):
             step.finish(v)
-        for rigid, velocity in zip(moving, slides, strict=True):
-            theta = self.scheme.vq
-            rigid.position += self.time_step * ((1 - theta) * rigid.velocity + theta * velocity)
+        for rigid, velocity in zip(moving, best.slides, strict=True):
+            rigid.position += self.time_step * velocity
             rigid.velocity = velocity
         return SoftStepResult(
-            status,
+            "converged" if best.residual <= self.nonlinear_tolerance else "nonlinear_limit",
             passes,
-            r,
-            assembly.touches(solution),
-            sum(step.turned_over for step in self._steps),
-            solution,
+            best.residual,
+            assembly.touches(best.solution),
+            best.turned_over,
+            best.solution,
         )
+
+    def _residual(self, tried: _Pass, scale: float, momentum: float) -> float:
+        """Residual of the equations of motion after a pass."""
+        lack = 0.0
+        for step, v, impulse in zip(self._steps, tried.v, tried.impulses, strict=True):
+            step.evaluate(v, again=True)
+            residual = step.momentum_residual(v)
+            residual[~step.is_fixed] -= impulse[~step.is_fixed]
+            lack += float(np.sum(residual**2))
+        tried.turned_over = sum(step.turned_over for step in self._steps)
+        size = math.sqrt(sum(float(np.sum(x**2)) for x in tried.impulses))
+        return math.sqrt(lack) / (max(size, scale) or momentum or 1.0)
 
     def _find_contacts(self) -> list[tuple[int, HalfSpace | RigidBody, FaceContacts]]:
         found: list[tuple[int, HalfSpace | RigidBody, FaceContacts]] = []
@@ -313,6 +347,18 @@ def _frames(normals: _Float) -> _Float:
     first = np.cross(axis, normals)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     return np.stack([first, np.cross(normals, first), normals], axis=1)
+
+
+@dataclass
+class _Pass:
+    """What a pass found: velocities and contact impulses (n, 3) of each body, and of the slides."""
+
+    v: list[_Float]
+    impulses: list[_Float]
+    slides: list[float]
+    solution: Solution | None
+    residual: float = math.inf
+    turned_over: int = 0
 
 
 class _Assembly:
@@ -370,10 +416,8 @@ class _Assembly:
             [np.full(n, _friction(a.friction, o.friction)) for a, o, n in pairs]
         )
 
-    def solve_pass(
-        self, iterates: list[_Float]
-    ) -> tuple[list[_Float], list[_Float], list[float], Solution | None]:
-        """New velocities, contact impulses (n, 3) of each body, velocities of the slides."""
+    def solve_pass(self, iterates: list[_Float]) -> _Pass:
+        """Linearize at the iterates of the last evaluation, and solve the convex problem."""
         free = []
         for step, w in zip(self.steps, iterates, strict=True):
             step.factor()
@@ -381,7 +425,7 @@ class _Assembly:
         masses, slides = self._slides()
         impulses = [np.zeros_like(v) for v in free]
         if not self.found:
-            return free, impulses, slides, None
+            return _Pass(free, impulses, slides, None)
         world = self.world
         A, v_star, v_guess = [], [], []
         for b in self.tree_of:
@@ -402,6 +446,7 @@ class _Assembly:
             k=self.k,
             tau_d=self.tau_d,
             sigma=world.sigma,
+            beta=world.beta,
             delassus=world.delassus,
             v_guess=np.concatenate([*v_guess, [r.velocity for r in self.moving]]),
         )
@@ -421,7 +466,7 @@ class _Assembly:
             np.add.at(impulses[b], faces, weights[:, :, None] * of_pair[:, None])
             begin += len(faces)
         slides = [float(v) for v in solution.v[self.starts[len(self.tree_of)] :]]
-        return free, impulses, slides, solution
+        return _Pass(free, impulses, slides, solution)
 
     def _slides(self) -> tuple[list[float], list[float]]:
         """Masses and free velocities of the slides, with implicit damping."""

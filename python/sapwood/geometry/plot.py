@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 _Float = NDArray[np.float64]
 
 
-def plot_faces(polygons: list[_Float], pressures: _Float, ax: Axes3D | None = None) -> Axes3D:
-    """Draw faces, coloured by pressure.
+def plot_faces(
+    polygons: list[_Float],
+    pressures: _Float,
+    ax: Axes3D | None = None,
+    label: str = "pressure (Pa)",
+) -> Axes3D:
+    """Draw faces, coloured by pressure or another stress.
 
     Parameters
     ----------
@@ -24,6 +29,8 @@ def plot_faces(polygons: list[_Float], pressures: _Float, ax: Axes3D | None = No
         The pressure at the centroid of each face, Pa.
     ax : Axes3D, optional
         The axes to draw on; by default new ones.
+    label : str, optional
+        Text beside the colour bar.
 
     Returns
     -------
@@ -57,5 +64,5 @@ def plot_faces(polygons: list[_Float], pressures: _Float, ax: Axes3D | None = No
             zlim=(middle[2] - reach, middle[2] + reach),
         )
     ax.set(xlabel="x (m)", ylabel="y (m)", zlabel="z (m)")
-    ax.figure.colorbar(colours, ax=ax, label="pressure (Pa)", shrink=0.7, pad=0.12)
+    ax.figure.colorbar(colours, ax=ax, label=label, shrink=0.7, pad=0.12)
     return ax

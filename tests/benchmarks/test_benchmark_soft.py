@@ -1,0 +1,54 @@
+"""Soft bodies beside recorded runs of Drake: the rules, and a run of the command."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks import command, soft
+
+FOLDER = Path(os.environ.get("SAPWOOD_DATA", "")) / "deformable"
+needs_runs = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the recorded runs")
+
+
+@needs_runs
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spin_linear",
+        "drop_linear_corotated",
+        "bar_wall_linear_corotated",
+        "incline_stick_corotated",
+    ],
+)
+def test_runs_of_drake_are_repeated(name):
+    rows = soft.replay(FOLDER / f"{name}.npz")
+    assert rows
+    for row in rows:
+        assert row.holds, row
+
+
+@needs_runs
+def test_scenes_that_are_not_supported_are_named():
+    assert "each other" in soft.Run(FOLDER / "stack_corotated.npz").reason
+    assert soft.replay(FOLDER / "press_free_linear_corotated.npz") == []
+
+
+@needs_runs
+def test_the_command_writes_a_table(tmp_path, capsys):
+    arguments = ["soft", "--drake", str(FOLDER), "--files", "spin_l*.npz", "--out", str(tmp_path)]
+    assert command.main(arguments) == 0
+    assert "spin_linear_corotated" in capsys.readouterr().out
+    assert len((tmp_path / "soft.csv").read_text().splitlines()) == 5
+
+
+def test_an_empty_folder_is_an_error(tmp_path, capsys):
+    assert command.main(["soft", "--drake", str(tmp_path), "--out", str(tmp_path)]) == 2
+    assert "holds no *.npz" in capsys.readouterr().err
+
+
+def test_broken_rules_are_marked():
+    row = soft.Row("drop", 1.0, 0.5, "whole run", 1.0, 1e-5, holds=False)
+    assert soft.table([row]).splitlines()[1].endswith("broken")
