@@ -36,7 +36,7 @@ def test_names_of_the_contract():
     assert list(inspect.signature(sapwood.project).parameters)[:4] == ["y", "mu", "R_t", "R_n"]
     assert list(inspect.signature(sapwood.save_problem).parameters) == ["path", "problem"]
     assert list(inspect.signature(sapwood.ContactMaterial).parameters) == [
-        "stiffness", "dissipation_time", "friction", "core",
+        "stiffness", "dissipation_time", "friction", "core", "restitution",
     ]  # fmt: skip
 
 

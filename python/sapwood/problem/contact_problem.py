@@ -90,10 +90,8 @@ class ContactProblem(ProblemArrays):
         Tangential regularization and near-rigid parameter.
     delassus : {"block", "diagonal"}
         Delassus blocks with A_t^-1, or diag(A_t)^-1.
-    v_guess, v_ref, gamma_ref : array_like, optional
-        Initial velocity; a reference solution, for tests.
-    source : str
-        Origin of the problem.
+    v_guess, v_ref, gamma_ref, source : optional
+        Initial velocity; a reference solution; origin of the problem.
     constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
         Groups of other constraints; :meth:`ConstraintGroup.physical` takes those of another
         problem.
@@ -108,8 +106,7 @@ class ContactProblem(ProblemArrays):
     friction_bound : array_like (n_contacts,), optional
         Bound of lagged friction, N s, or NaN.
     slip_ratio : array_like (n_contacts,), optional
-        Slip speed at the start of the step over a speed V_s, >= 0: sigma of a contact is
-        max(1e-6, min(sigma, sigma slip_ratio)).
+        Slip over a speed V_s, >= 0: sigma becomes max(1e-6, min(sigma, sigma slip_ratio)).
 
     Raises
     ------

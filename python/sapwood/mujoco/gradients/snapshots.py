@@ -58,7 +58,8 @@ class Snapshot:
         of = self.arrays
         full = -of["phi0"] / (self.time_step + of["tau_d"])
         rebounds: NDArray[np.bool_] = of["v_hat_n"] > (1.0 + 1e-9) * np.maximum(full, 0.0)
-        return rebounds & np.isinf(of["k"])
+        rigid: NDArray[np.bool_] = np.isinf(of["k"])
+        return rebounds & rigid
 
     def released_rows(self) -> NDArray[np.bool_]:
         """Rows (n_rows,) of other constraints with a slower correction."""
