@@ -185,8 +185,8 @@ int sap_rebounds_keep(struct sap_rebounds *rebounds, const struct sap_gather *ga
 
 /* ---- combination ---------------------------------------------------------------------------- */
 
-/* Adds the slope at s = 0 of 2 (W - W_g) of three rows: impulses `to` and velocities `v_to` with rebounds,
- * `gamma` and `v_c` without. */
+/* Adds the slope at s = 0 of 2 (W - W_g) of three rows: impulses `to` and velocities `v_to` with
+ * rebounds, `gamma` and `v_c` without. */
 static void add_slope(struct sap_rebounds *r, const struct sap_gather *gather, int32_t c,
                       const double *before, const double *gamma, const double *v_c,
                       const double *to, const double *v_to) {
