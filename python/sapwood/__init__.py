@@ -8,7 +8,8 @@ package finds it and proves how accurate it is::
     solution = sapwood.solve(problem)
     print(solution)
 
-``sapwood.geometry`` finds contact patches of pressure fields. ``sapwood.mujoco`` steps MuJoCo
+``sapwood.geometry`` finds contact patches of pressure fields, and ``sapwood.fem`` has deformable
+bodies. ``sapwood.mujoco`` steps MuJoCo
 models with it, and ``sapwood.viewer`` shows them; ``sapwood.invdyn`` is inverse dynamics with
 contact; ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain NumPy; ``sapwood.stepping`` is the theta-method
@@ -88,6 +89,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sapwood import bridge as bridge
+    from sapwood import fem as fem
     from sapwood import invdyn as invdyn
     from sapwood import jax as jax
     from sapwood import lcp as lcp
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
 _LOADED = ("constraints", "geometry", "laws", "problem")
 _LOADED_WHEN_USED = (
     "bridge",
+    "fem",
     "invdyn",
     "jax",
     "lcp",

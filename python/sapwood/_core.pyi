@@ -117,6 +117,21 @@ def contact_surfaces(
 def surface_columns(
     numbers: NDArray[np.float64], integers: NDArray[np.int32], /
 ) -> tuple[NDArray[Any], ...]: ...
+def fem_mesh(vertices: ArrayLike, tetrahedra: ArrayLike, /) -> object: ...
+def fem_arrays(mesh: object, /) -> tuple[_Float, _Float, NDArray[np.int32], NDArray[np.int32]]: ...
+def fem_rotations(mesh: object, x: ArrayLike, /) -> _Float: ...
+def fem_evaluate(
+    mesh: object,
+    model: str,
+    young: float,
+    poisson: float,
+    x: ArrayLike,
+    rotations: ArrayLike | None,
+    exact: bool,
+    outputs: tuple[_Float | None, ...],
+    /,
+) -> tuple[float, int]: ...
+def fem_mass(mesh: object, density: float, kind: str, /) -> tuple[_Float, _Float]: ...
 def solve_lcps(
     M: ArrayLike,
     q: ArrayLike,

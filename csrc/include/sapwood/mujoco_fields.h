@@ -64,6 +64,7 @@
   X(ntendon,               SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
   X(nmocap,                SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(nplugin,               SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
+  X(nsensor,               SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(nsensordata,           SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
   X(nhistory,              SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(body_parentid,         INTS,   (nbody),              ALL, BOTH, FIXED_WITH_FIELDS, NOTHING)  \
@@ -116,7 +117,10 @@
   X(geom_gap,              NUMS,   (ngeom),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(geom_surfacevel,       NUMS,   (ngeom, 6),           ALL, PYTHON, CHECKED_OR_FIXED, NOTHING) \
   X(geom_adhesion,         NUMS,   (ngeom),              ALL, BOTH, CHECKED_OR_FIXED, NOTHING)   \
-  X(site_bodyid,           INTS,   (nsite),              ALL, PYTHON, FIXED, NOTHING)            \
+  X(site_bodyid,           INTS,   (nsite),              ALL, BOTH, FIXED, NOTHING)              \
+  X(sensor_type,           INTS,   (nsensor),            ALL, CORE, EACH_STEP, NOTHING)          \
+  X(sensor_needstage,      INTS,   (nsensor),            ALL, CORE, EACH_STEP, NOTHING)          \
+  X(sensor_objid,          INTS,   (nsensor),            ALL, CORE, EACH_STEP, NOTHING)          \
   X(flex_contype,          INTS,   (nflex),              ALL, PYTHON, READ_OR_FIXED, ALL)        \
   X(flex_conaffinity,      INTS,   (nflex),              ALL, PYTHON, READ_OR_FIXED, ALL)        \
   X(flex_internal,         BOOLS,  (nflex),              BEFORE_3_17, PYTHON, READ, ALL)         \

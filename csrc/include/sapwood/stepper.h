@@ -118,7 +118,8 @@ typedef struct sap_contact_record {
   double friction;    /* mu */
   double core_scale;  /* depth of the rigid core in the solve over the given one; 1 without */
   int32_t geom[2];
-  int32_t index; /* place in the engine's list of contacts; -1 for a patch */
+  int32_t index; /* place in the engine's list of contacts; -1 for a patch and, after a step of
+                  * sapwood/mujoco.h, for an open contact that left the list */
   int32_t dim;
   int32_t region; /* sap_region */
   int32_t face;   /* face of sap_stepper_patches(); -1 for the engine's list */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "constraints/laws.h"
+
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_components *c = context;
   const size_t n = (size_t)c->room;
@@ -60,7 +62,7 @@ static void count_constraints(const struct sap_components *c, const sap_problem 
     const int32_t t = c->first[triples->tree_a[i]];
     c->n_contacts[t]++;
     c->impulses[t] += 3;
-    c->has_core[t] |= triples->law && triples->law[i] == SAP_LAW_RIGID_CORE;
+    c->has_core[t] |= triples->law && sap_laws[triples->law[i]]->wall;
   }
   for (int32_t i = triples->n_contacts; i < triples->n; ++i) {
     const struct sap_triple_rows *rows = &triples->rows[i - triples->n_contacts];

@@ -107,12 +107,15 @@ static void add_contacts(struct list *list, const struct sap_patch *patch, int n
 
 /* Returns the number of impulses of the contacts. */
 static int32_t count_impulses(const struct sap_pool *pool, const struct sap_island *island) {
-  const int32_t *begin = island->law_begin;
-  int32_t m = 3 * (begin[SAP_LAW_TORSIONAL] - begin[SAP_LAW_DISK]);
-  for (int32_t i = begin[SAP_LAW_TORSIONAL]; i < begin[SAP_LAW_TORSIONAL + 1]; i += 2) {
-    m += 3;
-    for (int r = 0; r < 3; ++r) {
-      m += pool->wide.scale[r][i] > 0;
+  int32_t m = 0;
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
+    const int pairs = sap_laws[law]->takes_pairs;
+    m += sap_laws[law]->takes_rows ? 0 : 3 * (end - begin) / (1 + pairs);
+    for (int32_t i = begin; pairs && i < end; i += 2) {
+      for (int r = 0; r < 3; ++r) {
+        m += pool->wide.scale[r][i] > 0;
+      }
     }
   }
   return m;
