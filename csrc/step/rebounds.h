@@ -11,7 +11,7 @@
  * the step and gravity may have slowed the approach. If W > W_g, the step is solved once more
  * without rebounds, which gives the velocity v^0 and the work W^0, and the island takes
  *
- *     v = v^0 + s (v^1 - v^0), impulses too,    largest s <= 1 with W - W_g <= max(W^0 - W_g, 0)
+ *     v = v^0 + s (v^1 - v^0), impulses likewise     largest s <= 1: W - W_g <= max(W^0 - W_g, 0)
  *
  * from the velocity v^1 with rebounds. W - W_g is a quadratic function of s. Impulses stay in their
  * friction cones, which are convex, and no contact closes faster than in both solutions.

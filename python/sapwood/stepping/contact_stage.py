@@ -34,6 +34,7 @@ def contact_problem(
     delassus: Delassus,
     source: str,
     slip_ratio: _Float | None = None,
+    v_star: _Float | None = None,
 ) -> ContactProblem:
     """The convex problem (17) with v* and A of the free motion.
 
@@ -57,6 +58,8 @@ def contact_problem(
         Velocity at the start of the step, from which the solver starts.
     sigma, beta, delassus, source, slip_ratio
         The same as for :class:`sapwood.ContactProblem`.
+    v_star : ndarray (nv,), optional
+        Velocity in place of v*, corrected by constraints; the contacts stay those at v*.
 
     Returns
     -------
@@ -110,7 +113,7 @@ def contact_problem(
     return ContactProblem(
         tree_nv,
         diagonal_blocks(free.A, tree_nv),
-        free.v,
+        free.v if v_star is None else v_star,
         tree_a,
         tree_b,
         J,
@@ -131,6 +134,25 @@ def contact_problem(
         spin_mu=contacts.spin_mu,
         slip_ratio=slip_ratio,
     )
+
+
+def needs_correction(scheme: Scheme, contacts: Contacts) -> bool:
+    """Whether a step is solved once more with a velocity v* that constraints correct.
+
+    Parameters
+    ----------
+    scheme : Scheme
+        The thetas of Eq. (6).
+    contacts : Contacts
+        Contacts and other constraints of the step.
+
+    Returns
+    -------
+    bool
+        True with equality constraints under the midpoint rule; other schemes have the first order.
+    """
+    is_midpoint = scheme.theta_q == scheme.theta_v == scheme.theta_vq == 0.5
+    return is_midpoint and any(group.kind == "bilateral" for group in contacts.constraints)
 
 
 def _checked_blocks(

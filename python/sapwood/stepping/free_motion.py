@@ -270,3 +270,45 @@ def free_motion(
         raise failure("a singular matrix", iterations) from None
     A = balance.linearized(here.dynamics)
     return FreeMotion(here.v, here.q_theta, here.dynamics, A, here.residual, iterations)
+
+
+def corrected_velocity(
+    model: FreeModel, scheme: Scheme, dt: float, q_0: _Float, v_0: _Float, A: _Float, v: _Float
+) -> _Float:
+    """The velocity v*' = v - A^-1 m(v) from which constraints lead to v again, if v is right.
+
+    Constraints change the velocity by v - v* after forces were taken at the velocity of the free
+    motion, v*; A has the change of F1 by that, but not of F2, such as gyroscopic forces. At the
+    fixed point of v*', m(v) = J^T gamma holds with all forces, which is the scheme itself. One
+    correction makes the midpoint rule with equality constraints second order.
+
+    Parameters
+    ----------
+    model : FreeModel
+        The system.
+    scheme : Scheme
+        The thetas of Eq. (6).
+    dt : float
+        Time step, s.
+    q_0, v_0 : ndarray (nq,), (nv,)
+        State at the start of the step.
+    A : ndarray (nv, nv)
+        Matrix of the linearized momentum balance, Eq. (11).
+    v : ndarray (nv,)
+        Velocity of the contact problem with v*.
+
+    Returns
+    -------
+    ndarray (nv,)
+        v*'.
+
+    Raises
+    ------
+    FreeMotionError
+        If forces at v are not finite.
+    """
+    momentum = _Balance(model, scheme, dt, q_0, v_0).at(v)
+    found: _Float = v - np.linalg.solve(A, momentum.m)
+    if not np.isfinite(found).all():
+        raise FreeMotionError(f"free motion ({scheme.name}): forces that are not finite")
+    return found

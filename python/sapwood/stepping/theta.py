@@ -14,9 +14,14 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
 from sapwood.solver import SapSolver
-from sapwood.stepping.contact_stage import contact_problem
-from sapwood.stepping.free_motion import FreeMotion, SteppingError, free_motion
-from sapwood.stepping.model import Model
+from sapwood.stepping.contact_stage import contact_problem, needs_correction
+from sapwood.stepping.free_motion import (
+    FreeMotion,
+    SteppingError,
+    corrected_velocity,
+    free_motion,
+)
+from sapwood.stepping.model import Contacts, Model
 from sapwood.stepping.schemes import Scheme, scheme_of
 
 _Float = NDArray[np.float64]
@@ -41,6 +46,8 @@ class ThetaStepper:
 
     1. Free motion: m(v*) = 0, Eq. (10), see :func:`free_motion`.
     2. Contact: A (v - v*) = J^T gamma, Eq. (14), with A of Eq. (11) and the contacts at q^θq(v*).
+       With equality constraints the midpoint rule solves it once more, with v - A^-1 m(v) in place
+       of v*.
     3. Positions: q = q_0 + dt N v^θvq, Eq. (8), on the manifold of q.
 
     Parameters
@@ -158,30 +165,45 @@ class ThetaStepper:
         contacts = self._model.contacts(free.q_theta)
         v = free.v
         if np.size(contacts.phi) or np.size(contacts.tree_a) or contacts.constraints:
-            try:
-                self._problem = contact_problem(
-                    free,
-                    contacts,
-                    self._tree_nv,
-                    scheme,
-                    dt,
-                    v_0,
-                    sigma=self._sigma,
-                    beta=self._beta,
-                    delassus=self._delassus,
-                    source=f"{scheme.name}, time {time:.6g} s",
-                )
-            except ValueError as error:
-                raise SteppingError(f"contact problem: {error}", self._steps, time) from error
-            self._solution = self._solver.solve(self._problem)
-            v = self._solution.v
-            if self._solution.status not in _USABLE:
-                raise SteppingError(
-                    f"the contact solver ended in {self._solution.status}", self._steps, time
-                )
+            v = self._solve(free, contacts, v_0, time)
+            if needs_correction(scheme, contacts):
+                v_star = corrected_velocity(self._model, scheme, dt, q_0, v_0, free.A, v)
+                v = self._solve(free, contacts, v_0, time, v_star)
         q = self._model.integrate(q_0, scheme.position_velocity(v, v_0), dt)
         self._steps += 1
         return State(q, v, time + dt)
+
+    def _solve(
+        self,
+        free: FreeMotion,
+        contacts: Contacts,
+        v_0: _Float,
+        time: float,
+        v_star: _Float | None = None,
+    ) -> _Float:
+        """The velocity of the contact problem, which and whose solution are kept."""
+        try:
+            self._problem = contact_problem(
+                free,
+                contacts,
+                self._tree_nv,
+                self._scheme,
+                self._dt,
+                v_0,
+                sigma=self._sigma,
+                beta=self._beta,
+                delassus=self._delassus,
+                source=f"{self._scheme.name}, time {time:.6g} s",
+                v_star=v_star,
+            )
+        except ValueError as error:
+            raise SteppingError(f"contact problem: {error}", self._steps, time) from error
+        self._solution = self._solver.solve(self._problem)
+        if self._solution.status not in _USABLE:
+            raise SteppingError(
+                f"the contact solver ended in {self._solution.status}", self._steps, time
+            )
+        return self._solution.v
 
     def _check_model(self, q: _Float, v: _Float) -> None:
         """Refuse arrays of the model that would fail later on without a name."""

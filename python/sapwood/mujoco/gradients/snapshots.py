@@ -57,9 +57,9 @@ class Snapshot:
         """Contacts (n_contacts,) that open with a speed after an impact, which no overlap has."""
         of = self.arrays
         full = -of["phi0"] / (self.time_step + of["tau_d"])
-        rebounds: NDArray[np.bool_] = of["v_hat_n"] > (1.0 + 1e-9) * np.maximum(full, 0.0)
-        rigid: NDArray[np.bool_] = np.isinf(of["k"])
-        return rebounds & rigid
+        found: NDArray[np.bool_] = of["v_hat_n"] > (1.0 + 1e-9) * np.maximum(full, 0.0)
+        found &= np.isinf(of["k"])
+        return found
 
     def released_rows(self) -> NDArray[np.bool_]:
         """Rows (n_rows,) of other constraints with a slower correction."""

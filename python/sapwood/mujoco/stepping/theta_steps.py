@@ -3,7 +3,8 @@
 A step begins with MuJoCo's stages and sensors at (q_0, v_0) and the control callback. The free
 motion is found on separate data. Then MuJoCo's stages run on the user's data at (q^θq, v^θv), where
 contacts, forces and the sensors of accelerations and forces are taken. The C core gathers the
-contact problem there, which is solved in the linearized momentum of Eq. (14). ``mj_Euler`` ends the
+contact problem there, which is solved in the linearized momentum of Eq. (14); with equality
+constraints the midpoint rule solves it once more from a corrected velocity. ``mj_Euler`` ends the
 step, with the positions of Eq. (8) instead of its own.
 """
 
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -35,7 +36,15 @@ from sapwood.mujoco.stepping.steps import Ended
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import FALLBACKS, Solution, Status
 from sapwood.solver import SapSolver
-from sapwood.stepping import Contacts, FreeMotionError, contact_problem, free_motion
+from sapwood.stepping import (
+    Contacts,
+    FreeMotion,
+    FreeMotionError,
+    contact_problem,
+    free_motion,
+)
+from sapwood.stepping.contact_stage import needs_correction
+from sapwood.stepping.free_motion import corrected_velocity
 
 _Float = NDArray[np.float64]
 
@@ -89,6 +98,16 @@ def _fill_record(record: np.void, time: float, solution: Solution) -> None:
     record["solver_seconds"] = solution.timing["seconds"]
     for name in _RECORDED:
         record[name] = getattr(solution, name)
+
+
+class _Stage(NamedTuple):
+    """Free motion and contacts of a step."""
+
+    free: FreeMotion
+    contacts: Contacts
+    tree_nv: NDArray[np.int32]
+    q_0: _Float
+    v_0: _Float
 
 
 class ThetaSteps:
@@ -240,7 +259,7 @@ class ThetaSteps:
         mujoco.mj_copyData(scratch, self._model, data)
         with self._lock:
             self.start(scratch)
-            return self._stage(scratch)
+            return self._problem(self._stage(scratch), float(data.time))
 
     @contextmanager
     def _whole(self, data: mujoco.MjData) -> Iterator[None]:
@@ -256,11 +275,11 @@ class ThetaSteps:
     def _finish(self, data: mujoco.MjData) -> Solution:
         model, core = self._model, self._stages.core
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
-        problem = self._stage(data)
+        stage = self._stage(data)
         contacts, groups = core.contacts(), core.groups()
-        solution = self._solver.solve(problem)
-        if solution.status not in self._counts:
-            raise StepError(outcome_text(solution.status, solution.tree), data.time)
+        problem, solution = self._solve(stage, data)
+        if needs_correction(self._parameters.scheme, stage.contacts):
+            problem, solution = self._solve(stage, data, self._corrected(stage, solution, data))
         found = solution.constraints
         groups["gamma"] = np.concatenate([_NONE, *(group.gamma for group in found)])
         groups["v_c"] = np.concatenate([_NONE, *(group.v_c for group in found)])
@@ -290,8 +309,8 @@ class ThetaSteps:
 
     # ---- parts of a step ------------------------------------------------------------------------
 
-    def _stage(self, data: mujoco.MjData) -> ContactProblem:
-        """Free motion, and the contact problem at (q^θq, v^θv), with data left there."""
+    def _stage(self, data: mujoco.MjData) -> _Stage:
+        """Free motion, and the contacts at (q^θq, v^θv), with data left there."""
         parameters, core = self._parameters, self._stages.core
         scheme, dt, now = parameters.scheme, parameters.time_step, float(data.time)
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
@@ -320,19 +339,47 @@ class ThetaSteps:
             arrays.get("spin_J"),
             arrays.get("spin_mu"),
         )
+        return _Stage(free, contacts, arrays["tree_nv"], q_0, v_0)
+
+    def _problem(self, stage: _Stage, now: float, v_star: _Float | None = None) -> ContactProblem:
+        """The contact problem of a stage, with v* of the free motion or a velocity in its place."""
+        parameters, scheme = self._parameters, self._parameters.scheme
         try:
             return contact_problem(
-                free,
-                contacts,
-                arrays["tree_nv"],
+                stage.free,
+                stage.contacts,
+                stage.tree_nv,
                 scheme,
-                dt,
-                v_0,
+                parameters.time_step,
+                stage.v_0,
                 sigma=parameters.sigma,
                 beta=parameters.beta,
                 delassus=parameters.delassus,
                 slip_ratio=arrays.get("slip_ratio"),
                 source=f"MuJoCo model '{model_name(self._model)}', time {now:.6g} s, {scheme.name}",
+                v_star=v_star,
             )
         except ValueError as error:
             raise StepError(f"contact problem: {error}", now) from error
+
+    def _solve(
+        self, stage: _Stage, data: mujoco.MjData, v_star: _Float | None = None
+    ) -> tuple[ContactProblem, Solution]:
+        problem = self._problem(stage, float(data.time), v_star)
+        solution = self._solver.solve(problem)
+        if solution.status not in self._counts:
+            raise StepError(outcome_text(solution.status, solution.tree), data.time)
+        return problem, solution
+
+    def _corrected(self, stage: _Stage, solution: Solution, data: mujoco.MjData) -> _Float:
+        """v*' of the corrector."""
+        scheme, dt = self._parameters.scheme, self._parameters.time_step
+        start = stage.q_0, stage.v_0
+        try:
+            return corrected_velocity(
+                self._free_model, scheme, dt, *start, stage.free.A, solution.v
+            )
+        except FreeMotionError as error:
+            raise StepError(error.args[0], data.time) from error
+        except mujoco.FatalError as error:
+            raise StepError(mujoco_error_text(str(error)), data.time) from None
