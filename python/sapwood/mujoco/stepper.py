@@ -56,11 +56,8 @@ class Stepper(FollowedSteps):
         else a rigid material with the time step as dissipation time.
     materials : mapping, optional
         Materials by geom name (str) or geom group (int).
-    sigma : float, optional
-        Tangential regularization, Eq. (22). None is 1e-3 for what slips, and down to 1e-6 for what
-        rests, so that it does not creep; a number holds at any slip.
-    beta : float
-        Near-rigid parameter, Eq. (21).
+    sigma, beta : float, optional
+        Tangential regularization, None: 1e-3, less where slip is slow; near-rigid parameter.
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional

@@ -156,7 +156,10 @@ class ProblemArrays:
 
     @property
     def slip_ratio(self) -> _Float | None:
-        """Slip speed of each contact at the start of the step over V_s (n_contacts,), or None."""
+        """Slip speed |J_t v - v_hat_t| at the start of the step over V_s (n_contacts,), or None.
+
+        Sigma of a contact is max(1e-6, min(sigma, sigma slip_ratio)).
+        """
         return self._core.slip_ratio
 
     @property

@@ -53,14 +53,14 @@ def _blocks_expected(init: Callable[_Arguments, None]) -> Callable[_Arguments, N
 
 
 class ContactProblem(ProblemArrays):
-    r"""Mass, free motion, contacts and other constraints of one time step, checked when made.
+    r"""Mass, free motion, contacts and other constraints of one time step.
 
     The next velocity is the minimiser of
 
     .. math:: \ell_p(v) = \tfrac12 \lVert v - v^*\rVert_A^2 + \sum_i \ell_i(J_i v) \tag{17}
 
     A is block diagonal with a block per kinematic tree; a constraint touches one or two trees.
-    Contiguous float64 arrays are used in place. One number holds for all contacts.
+    Contiguous float64 arrays are used in place. A number holds for all contacts.
 
     Parameters
     ----------
@@ -100,18 +100,16 @@ class ContactProblem(ProblemArrays):
     delta, kappa, core_lambda : array_like (n_contacts,), optional
         Depth of the core (m), or its energy (J); exponent of "exp". All > 0.
     spin_contact : array_like of int (n_spins,), optional
-        Contacts with torsional and rolling friction, ascending.
+        Contacts with torsional friction, ascending.
     spin_J, spin_mu : array_like, optional
         Their Jacobians, as in J, about (n, t1, t2), rad/s, and lengths (n_spins, 3) of friction, m.
-    friction_bound : array_like (n_contacts,), optional
-        Bound of lagged friction, N s, or NaN.
-    slip_ratio : array_like (n_contacts,), optional
-        Slip over a speed V_s, >= 0: sigma becomes max(1e-6, min(sigma, sigma slip_ratio)).
+    friction_bound, slip_ratio : array_like (n_contacts,), optional
+        Bound of lagged friction, N s, or NaN; slip speed over V_s.
 
     Raises
     ------
     TypeError, ValueError
-        For a wrong argument; the text names it, the index and the rule.
+        For a wrong argument, which the text names.
 
     Examples
     --------

@@ -139,8 +139,8 @@ def sigma_of_slip(sigma: float, slip_ratio: ArrayLike) -> Array:
     >>> sigma_of_slip(1e-3, [0.0, 0.5, 2.0]).tolist()
     [1e-06, 0.0005, 0.001]
     """
-    ratio = np.minimum(np.asarray(slip_ratio, dtype=float), 1.0)
-    return np.asarray(np.maximum(min(LEAST_SIGMA, sigma), sigma * ratio))
+    share = np.minimum(np.asarray(slip_ratio, dtype=float), 1.0)
+    return np.asarray(np.maximum(min(LEAST_SIGMA, sigma), sigma * share))
 
 
 def regularize(
