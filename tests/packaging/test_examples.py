@@ -111,3 +111,13 @@ def test_a_loop_is_shown_until_ctrl_c():
         run.send_signal(signal.SIGINT)
         rest, errors = run.communicate(timeout=60)
     assert (run.returncode, rest, errors) == (0, "", "")
+
+
+def test_ilqr():
+    """The plan brings the box to its target, and stops it there."""
+    text = output_of("ilqr", needs=["mujoco"])
+    before, after = numbers(text.splitlines()[0])[0], numbers(text.splitlines()[1])[1]
+    assert after < 0.05 * before
+    place, target, speed = numbers(text.splitlines()[2])
+    assert abs(place - target) < 0.02
+    assert abs(speed) < 0.05
