@@ -11,6 +11,7 @@ from uses import Examples
 MODULES = {
     "sapwood": "contact problems and their solutions",
     "sapwood.mujoco": "simulation of MuJoCo models",
+    "sapwood.gymnasium": "environments of Gymnasium on batches",
     "sapwood.viewer": "simulations in the browser",
     "sapwood.rendering": "pictures and videos without a screen",
     "sapwood.constraints": "constraints beside contact",

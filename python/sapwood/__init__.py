@@ -87,6 +87,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from sapwood import bridge as bridge
+    from sapwood import gymnasium as gymnasium
     from sapwood import invdyn as invdyn
     from sapwood import jax as jax
     from sapwood import lcp as lcp
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
 _LOADED = ("constraints", "geometry", "laws", "problem")
 _LOADED_WHEN_USED = (
     "bridge",
+    "gymnasium",
     "invdyn",
     "jax",
     "lcp",
