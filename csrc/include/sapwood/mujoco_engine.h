@@ -45,7 +45,6 @@ extern "C" {
   X(mj_setState)                 \
   X(mj_resetDataKeyframe)        \
   X(mjd_smooth_vel)              \
-  X(mj_geomDistance)             \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
@@ -82,8 +81,6 @@ typedef struct sap_mujoco {
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
   void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
-  double (*mj_geomDistance)(const void *model, void *data, int geom1, int geom2, double most,
-                            double *ends);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);

@@ -5,7 +5,7 @@
  * environments count contacts, and contact sensors find them. After the solve the list keeps a
  * contact if
  *
- *     dist <= 0,   or its force is not zero,   or a gap of the model covers dist
+ *     dist <= 0,   or its force is not zero,   or a gap of the model for its geoms covers dist
  *
  * or if it belongs to a flex. All others move behind the list, in place, because rows of the engine
  * refer to contacts by their number. */

@@ -3,74 +3,22 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "step/dynamics/free_rotation.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/speculative/margins.h"
+#include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/contact_sensors.h"
 #include "mujoco/stages/lean_step.h"
-#include "mujoco/stages/memory_state.h"
-#include "mujoco/stages/recording.h"
-#include "mujoco/stages/no_rows.h"
 #include "mujoco/stages/open_contacts.h"
+#include "mujoco/stages/recording.h"
 #include "mujoco/stages/state_check.h"
 #include "mujoco/engine/world.h"
-
-/* Records why the stepper took no step. */
-static void explain(sap_mujoco_world *world) {
-  const sap_stepper *stepper = world->stepper;
-  const sap_solution *s = &stepper->solution;
-  if (world->end.status != SAP_OK) {
-    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-  } else if (stepper->gather.fault != SAP_FAULT_NONE) {
-    sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
-  } else {
-    sap_mujoco_fail(world, SAP_STEP_OUTCOME, (int)s->outcome, s->tree);
-  }
-}
-
-/* ---- the lock of the stepper ----------------------------------------------------------------- */
-
-static void enter(const sap_mujoco_world *world) {
-  if (world->hooks.lock) {
-    world->hooks.lock(world->hooks.context);
-  }
-}
-
-static void leave(const sap_mujoco_world *world) {
-  if (world->hooks.unlock) {
-    world->hooks.unlock(world->hooks.context);
-  }
-}
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
 /* values of MuJoCo's enums */
 enum { NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
-
-/* Gathers, solves, writes back, and fills the record. Open contacts leave the list before their
- * numbers are recorded. */
-static int take_contact_part(sap_mujoco_world *world) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
-  sap_mujoco_check_memory(world);
-  world->end.error = (sap_error){0};
-  world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
-  if (!world->stepper->took) {
-    explain(world);
-  } else {
-    world->record = sap_stepper_record(world->stepper);
-    world->reads_rows = world->stepper->gather.reads_rows;
-    world->stepper->end_time = SAP_DATA(world, time) + world->stepper->settings.dt;
-    world->n_removed =
-        sap_mujoco_is_speculative(world) ? sap_mujoco_remove_open_contacts(world, 1) : 0;
-    if (world->recording && !sap_recording_note(world->recording, world)) {
-      world->end.status = SAP_OUT_OF_MEMORY;
-      sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-    }
-  }
-  leave(world);
-  return world->end.failure == SAP_STEP_TAKEN;
-}
 
 /* The pointers of MuJoCo's stack, as its functions should leave them. */
 struct stack {
@@ -108,7 +56,7 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
 
 static void make_rows(sap_mujoco_world *world) {
   world->rows_left_out = world->lean && !world->reads_rows && sap_mujoco_make_few_rows(world);
-  if (!world->rows_left_out && !sap_mujoco_has_no_rows(world)) {
+  if (!world->rows_left_out) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
 }
@@ -223,6 +171,22 @@ static void find_forces(const sap_mujoco_world *world) {
   }
 }
 
+/* Finds the forces of a step: those of the engine, with the gyroscopic torque of free rotation by
+ * the midpoint rule. */
+static void find_step_forces(sap_mujoco_world *world) {
+  find_forces(world);
+  const struct sap_free_rotation state = {.qpos = SAP_DATA(world, qpos),
+                                          .qvel = SAP_DATA(world, qvel),
+                                          .M = SAP_DATA(world, M),
+                                          .qfrc_bias = SAP_DATA(world, qfrc_bias),
+                                          .qfrc_smooth = SAP_DATA(world, qfrc_smooth),
+                                          .qacc_smooth = SAP_DATA(world, qacc_smooth)};
+  const sap_stepper *stepper = world->stepper;
+  if (sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state) > 0) {
+    world->fallbacks |= SAP_FALLBACK_EXPLICIT_ROTATION;
+  }
+}
+
 /* Runs all stages before contact. */
 static void find_smooth_forces(void *context) {
   sap_mujoco_world *world = context;
@@ -230,14 +194,14 @@ static void find_smooth_forces(void *context) {
   if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
     sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
   } else if (start_step(world)) {
-    find_forces(world);
+    find_step_forces(world);
   }
 }
 
 /* Runs the contact part and the sensors of accelerations; returns 0 with the failure in the
  * world. */
 static int find_accelerations(sap_mujoco_world *world) {
-  if (!take_contact_part(world)) {
+  if (!sap_mujoco_take_contact_part(world)) {
     return 0;
   }
   if (!world->lean) {
@@ -261,11 +225,7 @@ static void end_step(sap_mujoco_world *world) {
   }
   world->api->mj_Euler(world->model, world->data);
   world->record.time = SAP_DATA(world, time);
-  if (world->memory) {
-    enter(world);
-    sap_mujoco_mark_memory(world);
-    leave(world);
-  }
+  sap_mujoco_keep_memory(world);
 }
 
 static void take_step(void *context) {
@@ -297,7 +257,7 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
 }
 
 static void take_second_half(void *context) {
-  find_forces(context);
+  find_step_forces(context);
   end_step(context);
 }
 
@@ -306,7 +266,7 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-static void call_find_forces(void *context) { find_forces(context); }
+static void call_find_forces(void *context) { find_step_forces(context); }
 
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
   guarded(world, call_find_forces);
@@ -373,46 +333,6 @@ sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_st
   guarded(world, bodies[stage]);
   world->memory = memory;
   return world->end.failure;
-}
-
-static void explain_gather(sap_mujoco_world *world) {
-  world->end.failure = SAP_STEP_TAKEN;
-  if (world->end.status != SAP_OK || world->stepper->gather.fault != SAP_FAULT_NONE) {
-    explain(world);
-  }
-}
-
-typedef sap_status stepper_call(sap_stepper *stepper, const sap_step_arrays *arrays,
-                                sap_error *error);
-
-static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel,
-                                     stepper_call *call) {
-  sap_step_arrays arrays = sap_mujoco_arrays(world);
-  arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
-  enter(world);
-  world->end.error = (sap_error){0};
-  world->end.status = call(world->stepper, &arrays, &world->end.error);
-  explain_gather(world);
-  leave(world);
-  return world->end.failure;
-}
-
-sap_step_failure sap_mujoco_solve(sap_mujoco_world *world) {
-  return call_stepper(world, NULL, sap_stepper_solve);
-}
-
-sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) {
-  return call_stepper(world, qvel, sap_stepper_gather);
-}
-
-int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
-  world->end.status = SAP_OK;
-  const int fits = sap_stepper_write(world->stepper, &arrays, found);
-  explain_gather(world);
-  leave(world);
-  return fits;
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */

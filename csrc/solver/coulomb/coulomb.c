@@ -7,10 +7,7 @@
 #include "solver/newton/iterate.h"
 #include "solver/coulomb/krylov.h"
 #include "solver/coulomb/part.h"
-
-/* Iterations without a decrease before a fixed-point step (a convex solve with fixed bounds), and
- * upper limit of such steps in a row. */
-enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
+#include "solver/solver_tuning.h"
 
 /* Reasons for the end of the search. */
 enum search_end {
@@ -41,10 +38,10 @@ static const sap_outcome outcome_of[N_ENDS] = {
 /* The memory of an iteration. */
 struct progress {
   struct sap_step step;
-  double best;           /* least e_c so far, at the best iterate w->kept */
+  double best;           /* least e_c so far, at the best iterate w->best_v */
   double best_norm;      /* |D r| at the best iterate, sqrt(J) */
   double reference_norm; /* |D r| at its last decrease by a tenth, sqrt(J) */
-  int stagnation;        /* iterations since then; STAGNATION after a direction that led up */
+  int stagnation;        /* iterations since then; SAP_STAGNATION after a direction that led up */
   int fixed_point_steps; /* fixed-point steps in a row */
   int bounded;           /* 1: the round-off of the last evaluation has a bound */
   int restarted;         /* 1 after the restart from convex friction */
@@ -64,7 +61,7 @@ static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_
 /* Is the previous factorization enough for the last step, as in newton.c? */
 static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
   return before->predicts && before->step.alpha == 1 &&
-         gradient * gradient <= 0.5 * tolerance * before->norm_before;
+         gradient * gradient <= sap_reuse_margin * tolerance * before->norm_before;
 }
 
 /* Solves (H + J^T U J) dv = -r. Returns -1, or the position of the node at which H broke down. */
@@ -79,7 +76,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     sap_lap(watch, &result->factor_seconds);
     return -1;
   }
-  if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
+  if (settings->turning && before->predicts && error_of(&result->last) > sap_primal_dual_from) {
     sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
@@ -95,13 +92,12 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
  * with the bounds fixed at those of the iterate; alpha is 0 if dv does not descend in it. */
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
                                const sap_settings *settings, struct sap_evaluation *now) {
-  static const double share = 0.9;
   const double before = now->gradient;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_line_advance(&line, 1);
   *now = evaluate(w, island);
-  if (now->gradient <= share * before) {
+  if (now->gradient <= sap_full_step_share * before) {
     return (struct sap_step){1, 1};
   }
   sap_line_advance(&line, -1);
@@ -122,7 +118,6 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
 static int start_from_stick(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, struct progress *before,
                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
-  static const double fair = 0.3;
   if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
       error_of(&result->last) <= settings->start_threshold) {
     return 0;
@@ -137,7 +132,7 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* sticking contacts are not coupled */
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
-  if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
+  if (error_of(&guess) < sap_fair_guess && result->last.gradient > guess.gradient) {
     sap_line_advance(&line, -1);
     result->last = evaluate(w, island);
     return 0;
@@ -148,9 +143,10 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
 
 /* Updates the progress after an iteration that led to this |D r|. */
 static void note(struct progress *before, double gradient) {
-  const int falls = gradient < 0.9 * before->reference_norm, leads_up = !(before->step.alpha > 0);
+  const int falls = gradient < sap_progress * before->reference_norm,
+            leads_up = !(before->step.alpha > 0);
   before->reference_norm = falls ? gradient : before->reference_norm;
-  before->stagnation = leads_up ? STAGNATION : falls ? 0 : before->stagnation + 1;
+  before->stagnation = leads_up ? SAP_STAGNATION : falls ? 0 : before->stagnation + 1;
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
@@ -169,10 +165,9 @@ static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_R
 static void take_detour(struct sap_workspace *w, const struct sap_island *island,
                         const sap_settings *settings, struct progress *before,
                         struct sap_newton_result *result) {
-  static const double share = 0.1;
-  const int restarts = before->fixed_point_steps == MOST_FIXED_POINT_STEPS;
+  const int restarts = before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS;
   const struct detour *detour = restarts ? &restart : &hold_bounds;
-  const double tolerance = restarts ? 0 : share * error_of(&result->last);
+  const double tolerance = restarts ? 0 : sap_fixed_point_share * error_of(&result->last);
   sap_solve_part(w, island, settings, detour->friction, tolerance, result);
   result->fallbacks |= detour->fallback;
   result->last = evaluate(w, island);
@@ -199,7 +194,7 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
   if (error_of(now) < before->best) {
     before->best = error_of(now);
     before->best_norm = now->gradient;
-    sap_copy(w->kept, w->v, island);
+    sap_copy(w->best_v, w->v, island);
   }
   if (now->gradient <= sap_tolerance(w, settings, now)) {
     return MEETS_TOLERANCE;
@@ -211,8 +206,8 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
   if (result->iterations == settings->max_iterations) {
     return ITERATION_LIMIT;
   }
-  return before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
-                                                                                  : GOES_ON;
+  return before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
+                                                                                      : GOES_ON;
 }
 
 /* Concludes the search. Without convergence the result is the best iterate, evaluated anew. */
@@ -221,7 +216,7 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      enum search_end end, struct sap_newton_result *result) {
   result->outcome = outcome_of[end];
   if (result->outcome != SAP_CONVERGED) {
-    sap_copy(w->v, w->kept, island);
+    sap_copy(w->v, w->best_v, island);
     result->last = sap_verify(w, island, SAP_FRICTION_COULOMB);
   }
   if (result->outcome == SAP_STALLED &&
@@ -260,7 +255,7 @@ static enum search_end go_on(struct sap_workspace *w, const struct sap_island *i
                              const sap_settings *settings, struct progress *before,
                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
   sap_lap(watch, &result->assembly_seconds);
-  if (before->stagnation < STAGNATION) {
+  if (before->stagnation < SAP_STAGNATION) {
     return take_step(w, island, settings, before, watch, result);
   }
   if (before->fixed_point_steps > 0 && before->best_norm <= sap_bound_error(w, island)) {
@@ -282,7 +277,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);
   result.last = evaluate(w, island);
-  sap_copy(w->kept, w->v, island);
+  sap_copy(w->best_v, w->v, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   enum search_end end = GOES_ON;
   while (end == GOES_ON) {

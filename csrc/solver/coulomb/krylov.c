@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solver/coulomb/arnoldi.h"
+#include "solver/solver_tuning.h"
 
 /* Computes x_c <- U x_c. Returns the number of contacts that slide and touch; U of others is 0. */
 static int32_t couple(struct sap_workspace *w, const struct sap_island *island,
@@ -38,7 +39,6 @@ static void apply(struct sap_workspace *w, const struct sap_island *island, cons
 }
 
 void sap_couple_direction(struct sap_workspace *w, const struct sap_island *island) {
-  static const double enough = 1e-2;
   struct sap_arnoldi k;
   double *q[SAP_KRYLOV + 1], y[SAP_KRYLOV];
   for (int i = 0; i <= SAP_KRYLOV; ++i) {
@@ -49,7 +49,7 @@ void sap_couple_direction(struct sap_workspace *w, const struct sap_island *isla
     return;
   }
   sap_arnoldi_begin(&k, island, length, w->dv, q);
-  while (k.n < SAP_KRYLOV && fabs(k.t[k.n]) > enough * length) {
+  while (k.n < SAP_KRYLOV && fabs(k.t[k.n]) > sap_krylov_share * length) {
     const double *last = q[k.n];
     apply(w, island, last, q[k.n + 1]);
     sap_island_add(w, island, 1, last, q[k.n + 1]);

@@ -13,10 +13,6 @@
 #include "solver/plan/plan.h"
 #include "solver/records.h"
 
-/* Krylov vectors of krylov.h after the first. Twelve save no iterations and cost 50 % more time on
- * large islands. */
-enum { SAP_KRYLOV = 5 };
-
 /* No two workspaces share a cache line. */
 struct sap_workspace {
   _Alignas(SAP_ALIGNMENT) const struct sap_plan *plan;
@@ -53,7 +49,7 @@ struct sap_workspace {
   double *gradient;
   double *dv, *dp; /* direction; A dv */
   double *error;   /* bound on the round-off of gradient, for a diagonal A (certificate.h) */
-  double *kept;    /* best iterate of coulomb.c; empty with convex friction, as krylov */
+  double *best_v;  /* best iterate of coulomb.c; empty with convex friction, as krylov */
   double *krylov;  /* (SAP_KRYLOV + 1, n_scalars) vectors of krylov.h */
   double *reach;   /* |v_0| + sum |alpha dv| over the steps since v_c was formed from v_0 */
 
