@@ -11,6 +11,7 @@ from uses import Examples
 MODULES = {
     "sapwood": "Contact problems from arrays, their solver, and solutions with error bounds.",
     "sapwood.mujoco": "Simulation of MuJoCo models: single worlds, batches, environments.",
+    "sapwood.gymnasium": "Vector environments of Gymnasium on batches of worlds.",
     "sapwood.viewer": "Simulations in the browser, live or recorded.",
     "sapwood.rendering": "Pictures and videos of a model, drawn without a screen.",
     "sapwood.constraints": "Constraints beside contact: limits, welds, controllers, dry friction.",

@@ -90,6 +90,7 @@ __all__ = [
 if TYPE_CHECKING:
     from sapwood import bridge as bridge
     from sapwood import fem as fem
+    from sapwood import gymnasium as gymnasium
     from sapwood import invdyn as invdyn
     from sapwood import jax as jax
     from sapwood import lcp as lcp
@@ -106,6 +107,7 @@ _LOADED = ("constraints", "geometry", "laws", "problem")
 _LOADED_WHEN_USED = (
     "bridge",
     "fem",
+    "gymnasium",
     "invdyn",
     "jax",
     "lcp",

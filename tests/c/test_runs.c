@@ -1,6 +1,7 @@
 /* Tests runs of many steps. */
 
 #include "engine.h"
+#include "mujoco/stages/open_contacts.h"
 
 /* It knows whether it is locked, was left, and how often it was asked whether to stop. */
 struct watch {
@@ -179,10 +180,37 @@ static void a_lean_step_that_fails_leaves_all(void) {
   sap_stepper_destroy(s.stepper);
 }
 
+/* An open contact without force goes behind the list; rows and contacts refer to their place. */
+static void open_contacts_leave_the_list(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make_shallow(&s);
+  s.l.contacts[0].dist = 1.0;
+  const int row = s.l.contacts[1].row;
+  open_world(&s, &world);
+  s.stepper->settings.speculative = 0; /* the list is that of the engine, which moves nothing */
+  REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+  CHECK_EQUAL(s.data.ncon, 2);
+  s.stepper->settings.speculative = 1;
+  CHECK_EQUAL(sap_mujoco_remove_open_contacts(&world, 1), 1);
+  CHECK_EQUAL(s.data.ncon, 1);
+  CHECK(s.l.contacts[0].dist == -1e-4 && s.l.contacts[1].dist == 1.0);
+  for (int r = 0; r < 3; ++r) {
+    CHECK_EQUAL(s.efc_id[row + r], 0);
+    CHECK_EQUAL(s.efc_id[s.l.contacts[1].row + r], 1);
+  }
+  const struct sap_gather *gather = &s.stepper->gather;
+  for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
+    CHECK_EQUAL(gather->contacts[c].index, gather->phi0[c] > 0.0 ? -1 : 0);
+  }
+  /* once more there is nothing to remove */
+  CHECK_EQUAL(sap_mujoco_remove_open_contacts(&world, 0), 0);
+  sap_stepper_destroy(s.stepper);
+}
+
 static const check_test tests[] = {
-    CHECK_TEST(a_run_is_its_steps),
-    CHECK_TEST(only_the_last_step_leaves_all),
-    CHECK_TEST(what_needs_all_gets_it),
-    CHECK_TEST(a_lean_step_that_fails_leaves_all),
+    CHECK_TEST(a_run_is_its_steps),           CHECK_TEST(only_the_last_step_leaves_all),
+    CHECK_TEST(what_needs_all_gets_it),       CHECK_TEST(a_lean_step_that_fails_leaves_all),
+    CHECK_TEST(open_contacts_leave_the_list),
 };
 CHECK_FILE(test_runs, tests);

@@ -113,6 +113,31 @@ def test_materials_per_world(rng):
         batch.step()
 
 
+def test_friction_of_materials_per_world(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    batch = Batch(model, 3, 2, contact=ContactMaterial(friction=0.5))
+    batch.qvel[:] = 0.1 * rng.standard_normal((3, model.nv))
+    friction = batch.expand("sapwood.friction")
+    assert (friction == 0.5).all()
+    friction[:] = np.array([[0.0], [0.3], [0.9]])
+    start = batch.get_state()
+    batch.step(nstep=STEPS)
+    for world in range(3):
+        material = ContactMaterial(friction=friction[world, 0])
+        stepper, data = Stepper(model, contact=material), mujoco.MjData(model)
+        mujoco.mj_setState(model, data, start[world], WHOLE)
+        for _ in range(STEPS):
+            stepper.step(data)
+        np.testing.assert_array_equal(batch.qpos[world], data.qpos)
+    assert not np.array_equal(batch.qpos[0], batch.qpos[2])
+    for wrong in (-1.0, np.inf, np.nan):
+        friction[2, 1] = wrong
+        with pytest.raises(ValueError, match=rf"sapwood.friction\[2, 1\] = {wrong}: must be fin"):
+            batch.step()
+    with pytest.raises(ValueError, match="no material of the geoms has a friction"):
+        Batch(model, 2).expand("sapwood.friction")
+
+
 def test_set_const_derives_all_that_mujoco_does():
     """No field that MuJoCo changes is left out of the list of derived ones."""
     model = mixed()

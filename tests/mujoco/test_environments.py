@@ -17,6 +17,8 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 gym = pytest.importorskip("gymnasium")
 
+from gymnasium.utils.env_checker import check_env
+
 from sapwood.mujoco import StepError, Stepper, patch
 
 pytestmark = [
@@ -359,6 +361,44 @@ def test_steps_that_cannot_be_taken_are_errors(hopper):
     hopper.unwrapped.data.qfrc_applied[0] = np.inf
     with pytest.raises(StepError, match="not finite"):
         hopper.step(hopper.action_space.sample())
+
+
+def test_a_failed_step_may_end_the_episode(hopper):
+    """In its last good state; the next episode is as any other."""
+    patched = patch(hopper, on_error="keep")
+    action = np.zeros(hopper.action_space.shape, np.float32)
+    first, _ = hopper.reset(seed=3)
+    before = hopper.step(action)
+    assert not before[2]
+    data = hopper.unwrapped.data
+    state = np.r_[data.qpos, data.qvel]
+    data.qfrc_applied[0] = np.inf
+    observed, reward, terminated, _, info = hopper.step(action)
+    assert terminated
+    assert "not finite" in info["step_error"]
+    np.testing.assert_array_equal(np.r_[data.qpos, data.qvel], state)
+    np.testing.assert_array_equal(observed, before[0])
+    assert np.isfinite(reward)
+    data.qfrc_applied[0] = 0.0
+    np.testing.assert_array_equal(hopper.reset(seed=3)[0], first)
+    assert "step_error" not in hopper.step(action)[4]
+    # copies do the same, and so does what is left by undoing
+    twin = copy.deepcopy(hopper)
+    twin.unwrapped.data.qfrc_applied[0] = np.inf
+    assert twin.step(action)[2]
+    patched.undo()
+    assert "step" not in vars(hopper.unwrapped)
+    with pytest.raises(ValueError, match="on_error = 'end'"):
+        patch(hopper, on_error="end")
+
+
+@pytest.mark.filterwarnings("ignore:.*(ERROR|WARN).*")
+@pytest.mark.parametrize("name", ["Ant-v5", "Hopper-v5"])
+@pytest.mark.parametrize("on_error", ["raise", "keep"])
+def test_gymnasiums_checker_passes(name, on_error):
+    env = gym.make(name).unwrapped
+    patch(env, on_error=on_error)
+    check_env(env, skip_render_check=True)
 
 
 def make_hopper():

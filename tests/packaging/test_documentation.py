@@ -57,6 +57,7 @@ NEEDED = {
     "sapwood.rendering": "imageio",
     "matplotlib": "matplotlib",
     "gymnasium": "gymnasium",
+    "distributed": "distributed",
     "torch": "torch",
     "jax": "jax",
 }
@@ -105,6 +106,21 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     names = {"__name__": "page"}
     for block in FENCED.findall(text):
         exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.slow  # processes import all anew
+def test_batches_run_on_two_workers():
+    """With other worlds in each."""
+    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("mujoco")
+    names = {"__name__": "page"}
+    (block,) = FENCED.findall((ROOT / "docs/how-to/cluster.md").read_text())
+    exec(compile(block, "cluster.md", "exec"), names)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(**options) as client:
+        observations = names["collect"](client, nsim=4, steps=2)
+    assert observations.shape == (8, 39)
+    assert len({row.tobytes() for row in observations}) == 8
 
 
 def test_the_page_on_stepping_runs(capsys):

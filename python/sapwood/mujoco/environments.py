@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import mujoco
 
@@ -29,6 +29,8 @@ class Patch:
         The environment, see :func:`patch`.
     options : dict
         Options of :class:`Stepper`.
+    on_error : {"raise", "keep"}
+        What becomes of a step that fails, see :func:`patch`.
 
     Raises
     ------
@@ -36,9 +38,21 @@ class Patch:
         The same as for :func:`patch`.
     """
 
-    def __init__(self, env: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, env: Any, options: dict[str, Any], on_error: Literal["raise", "keep"] = "raise"
+    ) -> None:
+        if on_error not in ("raise", "keep"):
+            raise ValueError(f"on_error = {on_error!r}: must be 'raise' or 'keep'")
         self._options = options
+        self._error: StepError | None = None
+        self._keeps = on_error == "keep"
         self._target, self._methods = self._find(env)
+        if self._keeps:
+            if "step" in self._methods:
+                raise ValueError(
+                    "on_error = 'keep': dm_control ends episodes itself, by a PhysicsError"
+                )
+            self._methods["step"] = "_step_env"
         if self._is_in_place("__reduce_ex__", None):
             raise ValueError("env has a stepper already: undo that patch first")
         self._stepper: Stepper | None = None
@@ -108,7 +122,7 @@ class Patch:
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy steps the model of its own environment
-        return {**self.__dict__, "_stepper": None, "_model": None}
+        return {**self.__dict__, "_stepper": None, "_model": None, "_error": None}
 
     # ---- the steps ------------------------------------------------------------------------------
 
@@ -132,13 +146,32 @@ class Patch:
     def _step_gymnasium(self, ctrl: Any, n_frames: int) -> None:
         env = self._target
         env.data.ctrl[:] = ctrl
-        self.stepper.run(env.data, n_frames)
+        self._run(env.data, n_frames)
         # environments observe cfrc_ext and other derived arrays
         mujoco.mj_rnePostConstraint(env.model, env.data)
 
     def _step_robot(self, action: Any) -> None:
         del action  # it was applied
-        self.stepper.run(self._target.data, self._target.n_substeps)
+        self._run(self._target.data, self._target.n_substeps)
+
+    def _run(self, data: mujoco.MjData, steps: int) -> None:
+        """Take steps; a failure is kept for the step of the environment that ends the episode."""
+        try:
+            self.stepper.run(data, steps)
+        except StepError as error:
+            if not self._keeps:
+                raise
+            self._error = error
+
+    def _step_env(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Step the environment, and end its episode where the stepper failed."""
+        self._error = None
+        observation, reward, terminated, truncated, info = type(self._target).step(
+            self._target, action
+        )
+        if self._error is not None:
+            terminated, info = True, {**info, "step_error": str(self._error)}
+        return observation, reward, terminated, truncated, info
 
     def _step_physics(self, nstep: int = 1) -> None:
         physics = self._target
@@ -177,11 +210,12 @@ class Patch:
         return f"Patch({type(self._target).__name__}, {self._stepper!r})"
 
 
-def patch(env: Any, **options: Any) -> Patch:
+def patch(env: Any, *, on_error: Literal["raise", "keep"] = "raise", **options: Any) -> Patch:
     """Let a :class:`Stepper` take the steps of an environment.
 
-    Observations, rewards, resets and rendering stay as they are. The stepper is made anew when the
-    environment changes numbers of its model, as at resets; meshes and visual fields do not count.
+    Observations, rewards, resets and rendering stay as they are. The stepper follows changes of the
+    numbers of the model in place, as at resets; meshes and visual fields do not count. After
+    changes of the structure of the model it is made anew.
 
     Parameters
     ----------
@@ -189,6 +223,10 @@ def patch(env: Any, **options: Any) -> Patch:
         A MuJoCo environment of Gymnasium or Gymnasium-Robotics, wrapped or not; an environment of
         dm_control's suite, or any ``Physics`` of dm_control. Only this object changes; its copies,
         by ``copy`` or ``pickle``, get a patch with the same options.
+    on_error : {"raise", "keep"}
+        Whether a step that fails raises :class:`StepError`, or ends the episode: ``terminated`` is
+        then true, the state is the last good one, and ``info["step_error"]`` has the text. Of
+        dm_control a failed step is a ``PhysicsError``, and "keep" is refused.
     **options
         Options of :class:`Stepper`.
 
@@ -202,8 +240,8 @@ def patch(env: Any, **options: Any) -> Patch:
     TypeError
         If the environment is of another kind.
     ValueError
-        If it is patched already.
+        If it is patched already, or ``on_error`` is another one.
     NotSupported
         The same as for :class:`Stepper`.
     """
-    return Patch(env, options)
+    return Patch(env, options, on_error)

@@ -84,7 +84,8 @@ class BatchModels(BatchArrays):
         ----------
         name : str
             Name of an array of MjModel, or of an option as ``opt.NAME``; or
-            "sapwood.contact_stiffness" (N/m) or "sapwood.dissipation_time" (s) of the geoms.
+            "sapwood.contact_stiffness" (N/m), "sapwood.dissipation_time" (s) or "sapwood.friction"
+            of the geoms, the last one if a material has a friction.
 
         Returns
         -------

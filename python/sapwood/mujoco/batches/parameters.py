@@ -31,6 +31,7 @@ _Array = NDArray[Any]
 MATERIALS = {
     "sapwood.contact_stiffness": "stiffness",
     "sapwood.dissipation_time": "dissipation_time",
+    "sapwood.friction": "friction",
 }
 
 # fields that mj_setConst derives; not every version has all of them
@@ -207,6 +208,11 @@ class WorldParameters:
         return rows
 
     def _expand_material(self, name: str) -> _Array:
+        if name == "sapwood.friction" and not self._base.forest["friction_given"].any():
+            raise ValueError(
+                "sapwood.friction: no material of the geoms has a friction; "
+                "expand('geom_friction') is that of the model"
+            )
         values = self._base.forest[MATERIALS[name]]
         rows = self._rows_of_array(MATERIALS[name], values)
         self._materials[name] = rows
@@ -234,9 +240,12 @@ class WorldParameters:
         if not self._seen and not self._materials:
             return False
         for name, rows in self._materials.items():
-            if not (rows > 0.0).all():
-                world, geom = np.argwhere(~(rows > 0.0))[0]
-                raise ValueError(f"{name}[{world}, {geom}] = {rows[world, geom]}: must be > 0")
+            is_friction = name == "sapwood.friction"
+            allowed = (rows >= 0.0) & np.isfinite(rows) if is_friction else rows > 0.0
+            if not allowed.all():
+                world, geom = np.argwhere(~allowed)[0]
+                rule = "must be finite and >= 0" if is_friction else "must be > 0"
+                raise ValueError(f"{name}[{world}, {geom}] = {rows[world, geom]}: {rule}")
         changed = np.zeros(self._n, bool)
         for name, rows in self._seen.items():
             if not np.array_equal(rows, self._values[name]):
