@@ -108,6 +108,7 @@ class _Stage(NamedTuple):
     tree_nv: NDArray[np.int32]
     q_0: _Float
     v_0: _Float
+    slip_ratio: _Float | None
 
 
 class ThetaSteps:
@@ -339,7 +340,7 @@ class ThetaSteps:
             arrays.get("spin_J"),
             arrays.get("spin_mu"),
         )
-        return _Stage(free, contacts, arrays["tree_nv"], q_0, v_0)
+        return _Stage(free, contacts, arrays["tree_nv"], q_0, v_0, arrays.get("slip_ratio"))
 
     def _problem(self, stage: _Stage, now: float, v_star: _Float | None = None) -> ContactProblem:
         """The contact problem of a stage, with v* of the free motion or a velocity in its place."""
@@ -355,7 +356,7 @@ class ThetaSteps:
                 sigma=parameters.sigma,
                 beta=parameters.beta,
                 delassus=parameters.delassus,
-                slip_ratio=arrays.get("slip_ratio"),
+                slip_ratio=stage.slip_ratio,
                 source=f"MuJoCo model '{model_name(self._model)}', time {now:.6g} s, {scheme.name}",
                 v_star=v_star,
             )
