@@ -97,8 +97,8 @@ void sap_junction_tree_carve_updates(struct sap_junction_tree *tree, struct sap_
  * once. With `whole` the whole forest counts as one component. */
 void sap_junction_tree_order(struct sap_junction_tree *tree, const int32_t *size,
                              const int32_t *edge_a, const int32_t *edge_b, int whole);
-/* The same, for edges in the order of elimination that the caller has left in tree->order. Equivalent
- * nodes may trade places: children come before their parents, and subtrees are contiguous. */
+/* The same with the order of elimination that the caller has left in tree->order. Children come
+ * before their parents and subtrees become contiguous, which changes no structure. */
 void sap_junction_tree_keep_order(struct sap_junction_tree *tree, const int32_t *size,
                                   const int32_t *edge_a, const int32_t *edge_b, int whole);
 /* Only groups the nodes by component, without an order of elimination or supernodes: for matrices
