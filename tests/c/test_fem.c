@@ -177,11 +177,83 @@ static sap_status make_and_destroy(const sap_allocator *allocator, struct counte
   return status;
 }
 
-static void memory(void) { CHECK_EQUAL(fail_allocations(make_and_destroy), 3); }
+static sap_status order_and_destroy(const sap_allocator *allocator, struct counter *counter) {
+  static const int32_t last[] = {1, 4};
+  fem_mesh *mesh;
+  fem_system *system;
+  (void)counter;
+  CHECK_EQUAL(fem_mesh_create(&mesh, 5, corners, 2, cells, NULL, NULL), SAP_OK);
+  sap_status status = fem_system_create(&system, mesh, allocator);
+  if (status == SAP_OK) {
+    status = fem_system_order(system, 2, last, NULL);
+  }
+  fem_system_destroy(system);
+  fem_mesh_destroy(mesh);
+  return status;
+}
+
+static void memory(void) {
+  CHECK_EQUAL(fail_allocations(make_and_destroy), 3);
+  CHECK_EQUAL(fail_allocations(order_and_destroy), 7);
+}
+
+/* A x = b for a mass and a stiffness by hand, with a fixed vertex; S of one vertex. */
+static void systems(void) {
+  static const int32_t last[] = {4}, wrong[] = {3, 3};
+  static const int8_t fixed[] = {1, 0, 0, 0, 0};
+  fem_mesh *mesh;
+  fem_system *system;
+  sap_error error;
+  double K[45], K_pairs[9 * 9], mass[5], pairs[9], R[18], x[15], b[15], S[9];
+  REQUIRE(fem_mesh_create(&mesh, 5, corners, 2, cells, NULL, NULL) == SAP_OK);
+  REQUIRE(fem_mesh_arrays(mesh)->n_pairs == 9);
+  REQUIRE(fem_system_create(&system, mesh, NULL) == SAP_OK);
+  const fem_material material = {.model = FEM_LINEAR_COROTATED, .young = 10, .poisson = 0.3};
+  fem_result result = {.energy = 0};
+  result.K = K;
+  result.K_pairs = K_pairs;
+  fem_find_rotations(mesh, corners, R);
+  REQUIRE(fem_evaluate(mesh, &material, corners, R, FEM_EXACT, &result, NULL) == SAP_OK);
+  REQUIRE(fem_mass_matrix(mesh, 3, FEM_CONSISTENT, mass, pairs, NULL) == SAP_OK);
+  const fem_blocks blocks = {
+      .c_K = 0.5, .c_M = 2, .K = K, .K_pairs = K_pairs, .mass = mass, .mass_pairs = pairs};
+  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_EQUAL(fem_system_order(system, 2, wrong, &error), SAP_INVALID_ARGUMENT);
+  CHECK_STRING(error.argument, "last");
+  CHECK_EQUAL(error.index, 1);
+  CHECK_EQUAL(fem_system_order(system, 1, last, &error), SAP_OK);
+  CHECK(!fem_system_is_factored(system));
+  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, &error), SAP_OK);
+  uint64_t seed = 3;
+  fill_random(&seed, 15, x);
+  fem_multiply_blocks(mesh, &blocks, x, b);
+  fem_system_solve(system, b);
+  CHECK_ALL_CLOSE(b, x, 15, 1e-12);
+  /* S e is the load that moves the last vertex by e if no other is loaded */
+  fem_system_schur(system, S);
+  memset(b, 0, sizeof b);
+  memcpy(b + 12, S, 3 * sizeof *b);
+  fem_system_solve(system, b);
+  CHECK_CLOSE(b[12], 1, 1e-12);
+  CHECK_CLOSE(b[13], 0, 1e-12);
+  /* fixed vertices stay */
+  CHECK_EQUAL(fem_system_factor(system, &blocks, fixed, &error), SAP_OK);
+  memset(x, 0, 3 * sizeof *x);
+  fem_multiply_blocks(mesh, &blocks, x, b);
+  fem_system_solve(system, b);
+  CHECK_ALL_CLOSE(b, x, 15, 1e-12);
+  /* a mass that is not positive is told of with its vertex */
+  mass[2] = -100;
+  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, &error), SAP_NOT_POSITIVE_DEFINITE);
+  CHECK_EQUAL(error.index, 2);
+  CHECK(!fem_system_is_factored(system));
+  fem_system_destroy(system);
+  fem_mesh_destroy(mesh);
+}
 
 static const check_test tests[] = {
     CHECK_TEST(decompositions),  CHECK_TEST(clamped_eigenvalues),
     CHECK_TEST(one_tetrahedron), CHECK_TEST(rules),
-    CHECK_TEST(memory),
+    CHECK_TEST(memory),          CHECK_TEST(systems),
 };
 CHECK_FILE(test_fem, tests);
