@@ -235,6 +235,10 @@ static inline void slopes(const void *model, void *data, int with_bias) {
   note('d');
 }
 
+static inline void move_positions(const void *model, double *qpos, const double *qvel, double dt) {
+  (void)model, (void)qpos, (void)qvel, (void)dt;
+}
+
 static inline int is_sparse(const void *model) {
   (void)model;
   return 0;
@@ -295,6 +299,7 @@ static inline sap_mujoco table(void) {
                     .mj_sensorAcc = sensors,
                     .mj_Euler = integrate,
                     .mjd_smooth_vel = slopes,
+                    .mj_integratePos = move_positions,
                     .mj_isSparse = is_sparse,
                     .mj_stateSize = state_size,
                     .mj_getState = get_state,
@@ -345,7 +350,7 @@ struct setting {
       pair_friction[5], pair_adhesion[1];
   double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
       bvh_aabb[6 * BODIES];
-  int actuator_trntype[1];
+  int actuator_trntype[1], jnt_type[1], jnt_dofadr[1];
   unsigned char jnt_limited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
