@@ -11,6 +11,9 @@
  * tenth of what brings a row to another region, or the gap of a contact that acts to another sign:
  * an open contact has another dissipation time (gather.h).
  *
+ * sigma follows the slip of the state (problem.h). Where it is at its least or at its full value at
+ * the centre, it stays there in differences; in between it follows.
+ *
  * A difference by velocities or forces alone mostly leaves A and all constants of constraints as
  * they are. Then J^T gamma is that of the centre, and F needs neither regularization nor contacts.
  *
@@ -24,7 +27,7 @@
 
 #include "step/stepper_object.h"
 
-enum { SAP_CONTACT_NUMBERS = 9 }; /* numbers of a contact that R, v_hat and mu follow from */
+enum { SAP_CONTACT_NUMBERS = 11 }; /* numbers of a contact that R, v_hat and mu follow from */
 
 struct sap_linear_step {
   int32_t nv;
@@ -50,6 +53,8 @@ struct sap_linear_step {
   double *J_gamma;   /* (nv) J^T gamma */
   int32_t *geom;     /* (n_contacts, 2) */
   double *offset;    /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
+  double *slip;      /* (n_contacts) slip ratios; 0 and 1 where sigma is least and full */
+  double *row_slip;  /* (n_rows) the same of dry friction */
   double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
   double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
 };

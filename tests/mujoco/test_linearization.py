@@ -277,3 +277,32 @@ def test_bad_input() -> None:
         linearize_batch(None, q, v)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"qpos\[1, 2\] = nan: must be finite"):
         linearize_batch(stepper, np.where(np.arange(21).reshape(3, 7) == 9, np.nan, q), v)
+
+
+def test_a_box_at_rest_stays_on_the_least_sigma() -> None:
+    """Differences of velocities, 1e-5 m/s, pass the slip at which sigma begins to grow."""
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option timestep="0.001"/><worldbody><geom type="plane" size="5 5 1"/>'
+        '<body pos="0 0 .0999"><freejoint/><geom type="box" size=".1 .1 .1" mass="1"/></body>'
+        "</worldbody></mujoco>"
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.run(data, 500)
+    fixed = Stepper(model, sigma=1e-6)
+    by_rule, by_number = linearize(stepper, data), linearize(fixed, data)
+    assert by_rule.contacts == 4
+    np.testing.assert_allclose(by_rule.A, by_number.A, atol=1e-9)
+
+
+def test_sigma_follows_what_slides_slowly() -> None:
+    """Between the least and the full sigma the derivative has that of the rule."""
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 1"/>'
+        '<body pos="0 0 .0499"><freejoint/><geom size=".05" mass="1"/></body>'
+        "</worldbody></mujoco>"
+    )
+    stepper, data = Stepper(model, settings=EXACT), mujoco.MjData(model)
+    stepper.run(data, 100)
+    data.qvel[0] = 1e-3
+    assert linearize(stepper, data).contacts == 1
+    assert error_of(stepper, data) <= 1e-6
