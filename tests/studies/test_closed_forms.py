@@ -47,9 +47,6 @@ def test_bound_holds(name):
     assert figure <= bound
 
 
-def test_what_is_known_to_fail_is_a_closed_form():
-
-
 def test_every_closed_form_says_what_it_is():
     for form in FORMS.values():
         assert all((form.quantity, form.unit, form.formula, form.source, form.measure.__doc__))
