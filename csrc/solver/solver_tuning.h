@@ -65,17 +65,22 @@ static const double sap_slope_beyond = 0.1, sap_least_slope = 1e-8;
 /* ---- Coulomb's search; python -m benchmarks coulomb FOLDER ----------------------------------- */
 
 enum {
-  /* Krylov vectors after the first. Twelve save no iterations and cost 50 % more time on large
-   * islands. */
-  SAP_KRYLOV = 5,
+  /* contacts in dispute that a round adds after a step that was taken; 8 need fewer iterations, and
+   * small problems four times as large; `python -m benchmarks piles` */
+  SAP_DISPUTED = 4,
+  /* the same after a refused step */
+  SAP_DISPUTED_AFTER_REFUSAL = 8,
+  /* rounds of an iteration, at most; three leave one problem of 24 piles of boxes unsolved */
+  SAP_DISPUTE_ROUNDS = 4,
   /* iterations without progress before a fixed-point step */
   SAP_STAGNATION = 8,
   /* fixed-point steps in a row */
   SAP_MOST_FIXED_POINT_STEPS = 8
 };
 
-/* Residual of the unsymmetric system over its right-hand side. */
-static const double sap_krylov_share = 1e-2;
+/* Residuals of the unsymmetric system, relative to |D b|. Above the first a solution in single
+ * precision is refined; above the second the factor is formed in double precision. */
+static const double sap_refined_residual = 1e-3, sap_most_residual = 1e-2;
 
 /* The full step is taken if it leaves at most this share of |D r|; else a line search follows. */
 static const double sap_full_step_share = 0.9;
