@@ -1,4 +1,4 @@
-"""The command of the question about piles under another commit."""
+"""The commands of the questions about piles: beside the convex law, and under another commit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,27 @@ from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
-    """Add the parser of the question to the subparsers of the command line."""
+    """Add the parsers of the questions to the subparsers of the command line."""
     question = new_question(
         commands,
         "piles",
+        "what does Coulomb's friction cost in falling piles?",
+        "Sequences of 40 to 400 bodies, mixed and boxes, in a box and on open floor: iterations of "
+        "Coulomb's and of the convex law on the same problems, their time, and steps without a "
+        "solution. Writes piles.csv, piles.txt (the table) and piles.json (the machine).",
+    )
+    question.add_argument("--bodies", type=sizes, default=[40, 100, 200, 400], metavar="N,N")
+    question.add_argument("--steps", type=whole, default=400, help="of each sequence")
+    question.add_argument("--every", type=whole, default=8, help="steps between two problems")
+    question.add_argument("--repeat", type=whole, default=5, help="solves of each problem")
+    question.set_defaults(command=_sequences)
+    question = new_question(
+        commands,
+        "pile-builds",
         "are falling piles faster than under another commit?",
         "Piles of equal bodies and of mass ratios with Coulomb's friction, by the working tree (B) "
-        "and another commit (A): iterations and time per step. Writes piles.csv, piles.txt (the "
-        "table) and piles.json (the machine).",
+        "and another commit (A): iterations and time per step. Writes pile_builds.csv, "
+        "pile_builds.txt (the table) and pile_builds.json (the machine).",
     )
     revisions.add_arguments(
         question, "by default HEAD where the sources were changed since, else HEAD~1"
@@ -39,10 +52,37 @@ def add(commands: Any) -> None:
     question.add_argument("--seeds", type=whole, default=3, help="piles of each kind")
     question.add_argument("--seconds", type=positive, default=2.5, help="simulated")
     question.add_argument("--blocks", type=whole, default=3, help="of four simulations each")
-    question.set_defaults(command=_piles)
+    question.set_defaults(command=_builds)
 
 
-def _piles(arguments: argparse.Namespace) -> int:
+def _sequences(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import pile_sequences, rows
+    except ImportError as error:
+        raise CommandError(f"{error}: {install_command('mujoco')}") from error
+    chosen = [pile for pile in pile_sequences.PILES if pile.bodies in arguments.bodies]
+    steps, every = arguments.steps, arguments.every
+    if arguments.quick:
+        chosen, steps, every = [pile_sequences.Pile(8, "mixed", True, 0)], 40, 20
+    if not chosen:
+        raise CommandError(f"no sequence has --bodies {arguments.bodies}")
+    settings = {"steps": steps, "every": every, "repeat": arguments.repeat}
+    target, facts = begin(arguments, "piles", settings)
+    print_facts(facts)
+    path = target.with_suffix(".csv")
+    code = carry_out(
+        "piles",
+        len(chosen),
+        lambda progress: pile_sequences.run(
+            chosen, steps, every, arguments.repeat, path, progress
+        ),
+    )
+    measured = rows.read(path, pile_sequences.Row)
+    write_table(pile_sequences.table(measured), target.with_suffix(".txt"))
+    return code
+
+
+def _builds(arguments: argparse.Namespace) -> int:
     try:
         from benchmarks import piles, rows
     except ImportError as error:
@@ -52,7 +92,7 @@ def _piles(arguments: argparse.Namespace) -> int:
     if arguments.quick:
         plan = piles.Plan((8,), (1, 10), seeds=1, seconds=0.3, blocks=1)
     with revisions.sides(arguments) as (sites, built):
-        target, facts = begin(arguments, "piles", dataclasses.asdict(plan) | built)
+        target, facts = begin(arguments, "pile_builds", dataclasses.asdict(plan) | built)
         print_facts(facts)
         path = target.with_suffix(".csv")
         try:

@@ -6,6 +6,7 @@
 #include <float.h>
 
 #include "linalg/junction_tree.h"
+#include "linalg/kernels.h"
 #ifdef SAP_IN_SINGLE
 #include "linalg/simd_single.h"
 typedef float real;
@@ -119,5 +120,25 @@ void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P
                                 const void *values, void *x);
 SAP_DECLARE_PANELS(SAP_OF_ISA)
 SAP_DECLARE_PANELS(SAP_OF_SINGLE)
+
+/* functions of sap_lu_kernels, in double and in single precision */
+#define SAP_DECLARE_LU(name)                                                                      \
+  int32_t name(sap_factor_lu_)(const struct sap_supernode *s, const int32_t *node_scalar,         \
+                               void *lower, void *upper);                                         \
+  void name(sap_push_lu_updates_)(const struct sap_supernode *s, const struct sap_update *update, \
+                                  void *lower, void *upper);                                      \
+  void name(sap_push_lu_solution_)(const struct sap_supernode *s,                                 \
+                                   const struct sap_segment *segment, const int32_t *node_scalar, \
+                                   const void *lower, void *x);                                   \
+  void name(sap_pull_lu_solution_)(const struct sap_supernode *s,                                 \
+                                   const struct sap_segment *segment, const int32_t *node_scalar, \
+                                   const void *upper, void *x);                                   \
+  void name(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,            \
+                               const struct sap_segment *segment, const int32_t *node_scalar,     \
+                               const void *values, void *X);                                      \
+  void name(sap_add_columns_product_)(int32_t m, int n_rows, const void *Z, const void *Y,        \
+                                      double *S);
+SAP_DECLARE_LU(SAP_OF_ISA)
+SAP_DECLARE_LU(SAP_OF_SINGLE)
 
 #endif

@@ -32,6 +32,39 @@ struct sap_panel_kernels {
                         const void *values, void *x);
 };
 
+/* Largest pivot block of an unsymmetric factorization; larger trees are cut into such blocks. */
+enum { SAP_LU_BLOCK = 8 };
+
+/* number of right-hand sides of a set of columns (path_columns.h) */
+enum { SAP_PATH_COLUMNS = 16 };
+
+/* Factors through which columns go: L or U^T of an unsymmetric factorization, or Cholesky's L. */
+enum sap_path_side { SAP_PATH_LOWER, SAP_PATH_UPPER, SAP_PATH_CHOLESKY };
+
+/* Kernels of the two panels of supernode s of an unsymmetric matrix (lu_factor.h). node_scalar
+ * gives the first scalar of each node. Values and x are doubles or floats. */
+struct sap_lu_kernels {
+  /* Returns -1, or the position of the node with a singular pivot block. */
+  int32_t (*factor)(const struct sap_supernode *s, const int32_t *node_scalar, void *lower,
+                    void *upper);
+  void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update, void *lower,
+                       void *upper);
+  void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
+                        const int32_t *node_scalar, const void *lower, void *x);
+  void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
+                        const int32_t *node_scalar, const void *upper, void *x);
+
+  /* X (n_scalars, SAP_PATH_COLUMNS) by row: solves for the rows of s, and subtracts their effect
+   * from the rows above */
+  void (*push_columns)(enum sap_path_side side, const struct sap_supernode *s,
+                       const struct sap_segment *segment, const int32_t *node_scalar,
+                       const void *values, void *X);
+
+  /* S (SAP_PATH_COLUMNS, SAP_PATH_COLUMNS) by row: adds the first n_rows rows, rounded up to 4, of
+   * Z^T Y for m rows of Z and Y */
+  void (*add_products)(int32_t m, int n_rows, const void *Z, const void *Y, double *S);
+};
+
 struct sap_kernels {
   const char *name; /* instruction set */
 
@@ -55,6 +88,7 @@ struct sap_kernels {
                          const double *t);
 
   struct sap_panel_kernels panels[SAP_N_PRECISIONS];
+  struct sap_lu_kernels lu[SAP_N_PRECISIONS];
 };
 
 /* Returns the kernels of a set, narrowest first; NULL if this build or this processor lacks it. */

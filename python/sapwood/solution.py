@@ -78,7 +78,8 @@ class IslandAlgorithm(NamedTuple):
     storage was tried first; ``bounds_held``, convex solves with the bounds of friction held;
     ``convex_restart``, it began again from the minimiser with convex friction; ``double``, single
     precision did not suffice for the Hessian; ``proximal``, R was too small for double precision,
-    and several solves with a larger R followed each other."""
+    and several solves with a larger R followed each other; ``symmetric``, directions had to do
+    without the unsymmetric part of friction."""
 
 
 # fields of Solution that compare otherwise, or not at all
@@ -86,7 +87,7 @@ _NOT_ARRAYS = ("timing", "symbolic_reused", "constraints", "algorithm", "sensiti
 
 _ALGORITHMS = ("newton", "coulomb", "delassus")
 _STORAGES = ("supernodal", "dense")
-FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double", "proximal")
+FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double", "proximal", "symmetric")
 
 
 def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...]:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("mujoco")
 
 import sapwood
-from benchmarks import piles, rows
+from benchmarks import pile_sequences, piles, rows
 from sapwood import _core
 from sapwood.studies import scenes
 
@@ -48,8 +48,8 @@ def test_table_has_means_over_seeds():
     Path(_core.__file__).resolve().parent != SITE / "sapwood", reason="an editable installation"
 )
 def test_quick_run_of_the_same_build(quick):
-    out, _ = quick("piles", "--builds", SITE, SITE, pictures=0)
-    measured = rows.read(out / "piles.csv", piles.Row)
+    out, _ = quick("pile-builds", "--builds", SITE, SITE, pictures=0)
+    measured = rows.read(out / "pile_builds.csv", piles.Row)
     assert [(row.bodies, row.mass_ratio, row.seed) for row in measured] == [(8, 1, 0), (8, 10, 0)]
     for row in measured:
         assert row.steps == 30
@@ -57,3 +57,19 @@ def test_quick_run_of_the_same_build(quick):
         assert row.iterations_before == row.iterations_after > 0.0
         assert row.changed == 0
         assert 0.3 < row.ratio < 3.0
+
+
+def test_quick_run_beside_the_convex_law(quick):
+    out, text = quick("piles", pictures=0)
+    (row,) = rows.read(out / "piles.csv", pile_sequences.Row)
+    assert (row.steps, row.problems, row.missed) == (40, 2, 0)
+    assert row.coulomb > 0.0
+    assert row.convex > 0.0
+    assert row.ratio > 0.0
+
+
+@pytest.mark.parametrize("kind", ["mixed", "boxes"])
+def test_boxes_alone_are_boxes(kind):
+    model = pile_sequences.Pile(12, kind, True, 0).model()
+    types = set(model.geom_type[model.geom_bodyid > 0])
+    assert (len(types) == 1) == (kind == "boxes")

@@ -157,7 +157,8 @@ static void the_best_iterate_is_returned(void) {
 /* ---- directions ---- */
 
 /* Masses land obliquely: at the guess they slide, at the end they stick. The sticking start leads
- * there in one step, whatever the law of friction. */
+ * there in one step, whatever the law of friction. With Coulomb's friction contacts in dispute may
+ * do so too. */
 static void a_landing_takes_one_sticking_step(void) {
   static struct masses masses;
   double v[MASSES_NV], gamma[MASSES_NV];
@@ -181,7 +182,7 @@ static void a_landing_takes_one_sticking_step(void) {
     REQUIRE(sap_solver_solve(solver, &masses.problem, masses.v_guess, &solution, NULL) == SAP_OK);
     CHECK_EQUAL(solution.outcome, SAP_CONVERGED);
     CHECK_EQUAL(regions[0], SAP_STICTION);
-    CHECK(start == 0 ? solution.iterations == 1 : solution.iterations > 1);
+    CHECK(start == 0 ? solution.iterations == 1 : solution.iterations > (way < 2));
     sap_solver_destroy(solver);
   }
 }

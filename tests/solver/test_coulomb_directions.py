@@ -1,4 +1,4 @@
-"""Directions of Coulomb's friction in the NumPy mirror: derivatives of r, and GMRES."""
+"""Directions of Coulomb's friction in the NumPy mirror: derivatives of r, contacts in dispute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 import helpers
 from helpers import seeded_problem, seeds
 from sapwood import reference
-from sapwood.reference.krylov import gmres
+from sapwood.reference.coulomb import coupling
+from sapwood.reference.disputes import Disputes, unsymmetric_matrix
+from sapwood.reference.small_problem import solve_small
 
 
 def objective_of(problem, friction="coulomb", soft_norm=0.0):
@@ -78,58 +80,59 @@ def test_turning_blends_the_curvature_of_friction(seed, friction):
     np.testing.assert_array_equal(pool.blend(y, state, None), state.G)
 
 
-# ---- GMRES -------------------------------------------------------------------------------------
+# ---- contacts in dispute -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_gmres_reduces_the_residual_as_far_as_asked(seed):
+def violation(M, q, mu, gamma):
+    """The largest violation of Coulomb's law by gamma, in m/s and N s."""
+    u, g = (q + M @ gamma).reshape(-1, 3), gamma.reshape(-1, 3)
+    bound, slip = mu * g[:, 2], np.hypot(u[:, 0], u[:, 1])
+    rules = (-g[:, 2], -u[:, 2], np.abs(g[:, 2] * u[:, 2]), np.hypot(g[:, 0], g[:, 1]) - bound,
+             np.abs(np.sum(g[:, :2] * u[:, :2], axis=1) + bound * slip))  # fmt: skip
+    return max(float(np.max(rule)) for rule in rules)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_small_problems_obey_the_law(seed):
     rng = np.random.default_rng(seed)
-    n = 30
-    K = np.eye(n) + 0.3 * rng.standard_normal((n, n)) / np.sqrt(n)
-    b, weight = rng.standard_normal(n), 10.0 ** rng.uniform(-2, 2, n)
-    products = []
-
-    def times(x):
-        products.append(x)
-        return K @ x
-
-    def norm(x):
-        return np.sqrt(np.sum(weight * x**2))
-
-    before = 0
-    for tolerance in (1e-1, 1e-4, 1e-10):
-        products.clear()
-        x = gmres(times, b, weight, tolerance, n)
-        assert norm(b - K @ x) <= tolerance * norm(b) * (1.0 + 1e-6), f"seed {seed}"
-        assert before < len(products) < n, f"seed {seed}"
-        before = len(products)
+    n = 1 + seed % 8
+    J = rng.uniform(-1.0, 1.0, (3 * n, 12))
+    skew = 0.05 * rng.standard_normal((3 * n, 3 * n))
+    M = J @ J.T + 0.05 * np.eye(3 * n) + skew - skew.T
+    q, mu = rng.uniform(-1.0, 0.3, 3 * n), rng.uniform(0.0, 1.0, n)
+    gamma = solve_small(M, q, mu, np.zeros(3 * n))
+    assert violation(M, q, mu, gamma) < 1e-4, f"seed {seed}"
 
 
-@pytest.mark.parametrize("rank", [0, 1, 4])
-def test_gmres_takes_one_product_more_than_the_rank(rank):
-    """I + a matrix of rank k has a minimal polynomial of degree k + 1."""
-    rng = np.random.default_rng(rank)
-    K = np.eye(20) + rng.standard_normal((20, rank)) @ rng.standard_normal((rank, 20))
-    b = rng.standard_normal(20)
-    x = gmres(lambda x: K @ x, b, np.ones(20), 1e-9, rank + 1)
-    np.testing.assert_allclose(K @ x, b, atol=1e-8)
+def test_a_jammed_contact_sticks():
+    """M_nn + mu M_n t is negative along the slip (Painleve): no sliding impulse joins this one."""
+    M = np.array([[2.0, 0.0, -1.5], [0.0, 2.0, 0.0], [-1.5, 0.0, 1.2]])
+    q, mu = np.array([-0.1, 0.0, -0.1]), np.ones(1)
+    gamma = solve_small(M, q, mu, np.zeros(3))
+    assert violation(M, q, mu, gamma) < 1e-4
+    assert np.hypot(*gamma[:2]) < gamma[2]
 
 
-def test_gmres_is_best_in_its_space():
-    """Out of products: no point of the Krylov space is nearer, in the norm that is asked for."""
-    rng = np.random.default_rng(7)
-    n, most = 12, 3
-    K = np.eye(n) + rng.standard_normal((n, n)) / 2.0
-    b, weight = rng.standard_normal(n), rng.uniform(0.1, 10.0, n)
-    x = gmres(lambda x: K @ x, b, weight, 1e-12, most)
-    space = np.column_stack([b, K @ b, K @ K @ b])
-    root = np.sqrt(weight)
-    y, *_ = np.linalg.lstsq(root[:, None] * (K @ space), root * b, rcond=None)
-    np.testing.assert_allclose(x, space @ y, rtol=1e-9)
-
-
-def test_gmres_without_anything_to_solve():
-    """Zero, and what overflows, come back as they are."""
-    with np.errstate(over="ignore"):
-        for b in (np.zeros(4), np.full(4, 1e200)):
-            np.testing.assert_array_equal(gmres(lambda x: x, b, np.ones(4), 0.1, 4), b)
+@seeds
+def test_contacts_in_dispute_obey_both_laws(seed):
+    """After a round D obeys Coulomb's law, all others the linear one, and momentum balances."""
+    problem, rng = seeded_problem(seed)
+    objective = objective_of(problem)
+    point = objective.point(rng.standard_normal(problem.nv))
+    K = [G + U for G, U in zip(point.G, coupling(objective, point), strict=True)]
+    H = unsymmetric_matrix(objective, K)
+    disputes = Disputes(objective, point, K, point.gamma, lambda b: np.linalg.solve(H, b))
+    u = objective.point(point.v - np.linalg.solve(H, point.gradient))
+    after = disputes.round(u, 4, np.zeros(0))
+    if after is None:
+        return
+    u, gamma = after
+    expected = disputes.linear(u)
+    expected[disputes.members] = gamma.reshape(-1, 3)
+    law = u.parts[0].state.gamma[disputes.members]
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(gamma.reshape(-1, 3), law, atol=1e-3 * size, err_msg=f"seed {seed}")
+    impulses = [expected, *u.gamma[1:]]
+    left = objective.times_A(u.v - objective.v_star) - objective.times_J_transposed(impulses)
+    if len(u.gamma) == 1:
+        assert np.abs(left).max() <= 1e-6 * np.abs(objective.times_A(u.v)).max(), f"seed {seed}"

@@ -98,7 +98,8 @@ enum sap_fallback {
   SAP_FALLBACK_BOUNDS_HELD = 2,    /* convex solves with the bounds of friction held */
   SAP_FALLBACK_CONVEX_RESTART = 4, /* restarted from the minimiser with convex friction */
   SAP_FALLBACK_DOUBLE = 8,         /* single precision did not suffice for H */
-  SAP_FALLBACK_PROXIMAL = 16       /* proximal solves: R is too small for double precision */
+  SAP_FALLBACK_PROXIMAL = 16,      /* proximal solves: R is too small for double precision */
+  SAP_FALLBACK_SYMMETRIC = 32      /* directions without the unsymmetric part of friction */
 };
 
 typedef struct sap_island_report {

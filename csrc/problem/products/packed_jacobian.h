@@ -10,7 +10,7 @@
 #define SAPWOOD_PROBLEM_PRODUCTS_PACKED_JACOBIAN_H
 
 #include "constraints/laws.h"
-#include "linalg/factorization.h"
+#include "linalg/lu_factor.h"
 #include "problem/graph/graph.h"
 #include "problem/graph/reduction.h"
 
@@ -116,6 +116,12 @@ struct sap_jacobian_loops {
   void (*assemble)(const struct sap_jacobian *J, const struct sap_island *island,
                    const double *const *A, const struct sap_pool *pool, struct sap_scratch scratch,
                    const struct sap_factor *factor);
+
+  /* adds J^T U J to the places of both panels, where U has one column u per contact, for its normal
+   * row: u (n_triples) by row of a triple and by place, 0 for rows of other laws. scratch has room
+   * for the scalars of two trees */
+  void (*add_coupling)(const struct sap_jacobian *J, const struct sap_island *island,
+                       double *const u[3], double *scratch, const struct sap_lu *lu);
 };
 
 /* Returns the loops for the instruction set of number `set`, as in sap_kernels_of(). */

@@ -59,12 +59,14 @@ INLINE int is_short(const struct sap_jacobian *J, const struct sap_patch *patch)
          scalar[high + 1] - scalar[high] <= SAP_SHORT && !J->reduced[low] && !J->reduced[high];
 }
 
-/* functions of the table in round_off.c and assembly.c */
+/* functions of the table in round_off.c, assembly.c and coupling.c */
 void SAP_OF_ISA(sap_bound_impulse_)(const struct sap_jacobian *J, const struct sap_island *island,
                                     struct sap_pool *pool, const double *reach, int32_t n_steps,
                                     double *e);
 void SAP_OF_ISA(sap_assemble_)(const struct sap_jacobian *J, const struct sap_island *island,
                                const double *const *A, const struct sap_pool *pool,
                                struct sap_scratch scratch, const struct sap_factor *factor);
+void SAP_OF_ISA(sap_add_coupling_)(const struct sap_jacobian *J, const struct sap_island *island,
+                                   double *const u[3], double *scratch, const struct sap_lu *lu);
 
 #endif

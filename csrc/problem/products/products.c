@@ -360,4 +360,5 @@ const struct sap_jacobian_loops SAP_OF_ISA(sap_jacobian_loops_) = {
     multiply_transposed,
     SAP_OF_ISA(sap_bound_impulse_),
     SAP_OF_ISA(sap_assemble_),
+    SAP_OF_ISA(sap_add_coupling_),
 };

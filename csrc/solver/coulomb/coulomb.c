@@ -5,7 +5,7 @@
 #include "solver/certificate/certificate.h"
 #include "solver/newton/direction.h"
 #include "solver/newton/iterate.h"
-#include "solver/coulomb/krylov.h"
+#include "solver/coulomb/disputes.h"
 #include "solver/coulomb/part.h"
 
 /* Iterations without a decrease before a fixed-point step (a convex solve with fixed bounds), and
@@ -51,6 +51,9 @@ struct progress {
   int predicts;          /* 1: the last direction gives a prediction for the next one */
   double norm_before;    /* |D r| before the last step, sqrt(J) */
   enum sap_precision precision;
+  enum sap_factor_kind kind; /* of the last factorization */
+  int reuses;                /* 1: the last direction is from an earlier factorization */
+  int was_refused;           /* 1: the last step was not one of the contacts in dispute */
 };
 
 static double error_of(const struct sap_evaluation *now) {
@@ -67,15 +70,15 @@ static int factor_suffices(const struct progress *before, double gradient, doubl
          gradient * gradient <= 0.5 * tolerance * before->norm_before;
 }
 
-/* Solves (H + J^T U J) dv = -r. Returns -1, or the position of the node at which H broke down. */
+/* Solves H dv = -r. Returns -1, or the position of the node at which A + J^T G J broke down. */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, struct progress *before,
                               struct sap_stopwatch *watch, struct sap_newton_result *result) {
-  if (settings->turning &&
-      factor_suffices(before, result->last.gradient, sap_tolerance(w, settings, &result->last))) {
+  before->reuses = settings->turning && factor_suffices(before, result->last.gradient,
+                                                        sap_tolerance(w, settings, &result->last));
+  if (before->reuses) {
     sap_newton_system(w, island);
-    sap_factor_solve(&w->plan->factor, island->index, w->dv);
-    sap_couple_direction(w, island);
+    sap_direction_solve(w, island, before->kind, w->dv);
     sap_lap(watch, &result->factor_seconds);
     return -1;
   }
@@ -83,35 +86,74 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
-  const int32_t node = sap_solve_system(w, island, &before->precision, watch, result);
-  if (node < 0) {
-    sap_couple_direction(w, island);
-    sap_lap(watch, &result->factor_seconds);
-  }
-  return node;
+  return sap_unsymmetric_direction(w, island, &before->precision, watch, result, &before->kind);
 }
 
-/* Takes the full step if |D r| falls by a tenth or more. Otherwise it minimises along dv the cost
- * with the bounds fixed at those of the iterate; alpha is 0 if dv does not descend in it. */
-static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
-                               const sap_settings *settings, struct sap_evaluation *now) {
-  static const double share = 0.9;
-  const double before = now->gradient;
+/* Minimises along dv, from the iterate at the start of the step, the cost with the bounds fixed
+ * there. alpha is 0 if dv does not descend in it. */
+static struct sap_step search(struct sap_workspace *w, const struct sap_island *island,
+                              const sap_settings *settings, struct sap_evaluation *now) {
+  sap_iterate_restore(w, island, &w->coulomb.start);
+  *now = evaluate(w, island);
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
-  sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
-  sap_line_advance(&line, 1);
-  *now = evaluate(w, island);
-  if (now->gradient <= share * before) {
-    return (struct sap_step){1, 1};
-  }
-  sap_line_advance(&line, -1);
-  *now = evaluate(w, island);
   struct sap_step step = {0, 1};
   if (line.product.slope < 0) {
     step = sap_search_exact(&line, settings);
-    ++step.trials;
+    step.trials += 2;
     sap_line_advance(&line, step.alpha);
     *now = evaluate(w, island);
+  }
+  return step;
+}
+
+/* Takes the better, by |D r|, of two searches: towards u, the present iterate, and along Newton's
+ * direction. */
+static struct sap_step refuse(struct sap_workspace *w, const struct sap_island *island,
+                              const sap_settings *settings, struct sap_evaluation *now) {
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    w->dv[i] = w->v[i] - w->coulomb.start.v[i];
+  }
+  const struct sap_step towards = search(w, island, settings, now);
+  const struct sap_evaluation first = *now;
+  sap_iterate_save(w, island, &w->coulomb.best);
+  sap_copy(w->dv, w->coulomb.direction, island);
+  struct sap_step along = search(w, island, settings, now);
+  const int32_t trials = towards.trials + along.trials;
+  if (towards.alpha > 0 && (along.alpha == 0 || first.gradient < now->gradient)) {
+    sap_iterate_restore(w, island, &w->coulomb.best);
+    *now = evaluate(w, island);
+    return (struct sap_step){towards.alpha, trials + 1};
+  }
+  along.trials = trials;
+  return along;
+}
+
+/* Takes the full step, or where that is not the solution the best of the steps with contacts in
+ * dispute, if |D r| falls by a tenth or more. Otherwise it searches. */
+static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
+                               const sap_settings *settings, struct progress *before,
+                               struct sap_evaluation *now) {
+  static const double share = 0.9;
+  const double gradient = now->gradient;
+  const int32_t most = before->was_refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED;
+  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
+  sap_copy(w->coulomb.direction, w->dv, island);
+  sap_iterate_save(w, island, &w->coulomb.start);
+  if (!before->reuses) {
+    sap_keep_law(w, island, 1);
+  }
+  sap_line_advance(&line, 1);
+  *now = evaluate(w, island);
+  struct sap_step step = {1, 1};
+  if (!before->reuses) {
+    step.trials += sap_settle_disputes(w, island, settings, before->kind, most, now);
+  }
+  before->was_refused = !(now->gradient <= share * gradient);
+  if (before->was_refused) {
+    const int32_t trials = step.trials;
+    step = refuse(w, island, settings, now);
+    step.trials += trials;
   }
   return step;
 }
@@ -132,17 +174,22 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
     result->last = evaluate(w, island);
     return 0;
   }
+  before->kind = SAP_FACTOR_CHOLESKY;
   const struct sap_evaluation guess = result->last;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* sticking contacts are not coupled */
+  sap_iterate_save(w, island, &w->coulomb.start);
+  sap_keep_law(w, island, 0);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
+  const int32_t trials =
+      1 + sap_settle_disputes(w, island, settings, before->kind, SAP_DISPUTED, &result->last);
   if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
-    sap_line_advance(&line, -1);
+    sap_iterate_restore(w, island, &w->coulomb.start);
     result->last = evaluate(w, island);
     return 0;
   }
-  before->step = (struct sap_step){1, 1};
+  before->step = (struct sap_step){1, trials};
   return 1;
 }
 
@@ -244,7 +291,7 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
       result->tree = w->graph->node_tree[node];
       return BREAKDOWN;
     }
-    before->step = advance(w, island, settings, &result->last);
+    before->step = advance(w, island, settings, before, &result->last);
   }
   before->predicts = 1;
   before->norm_before = gradient;
@@ -281,6 +328,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);
+  sap_find_weights(w, island);
   result.last = evaluate(w, island);
   sap_copy(w->kept, w->v, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);

@@ -4,7 +4,9 @@ void sap_plan_take_loops(struct sap_plan *plan, int32_t set) {
   plan->kernels = sap_kernels_of(set);
   plan->jacobian_loops = sap_jacobian_loops_of(set);
   plan->vectors = sap_vector_loops_of(set);
+  plan->linear = sap_linear_loops_of(set);
   plan->find_impulses = sap_impulses_of(set);
+  plan->small_problems = sap_small_loops_of(set);
   plan->masses.kernels = plan->kernels;
   plan->masses.loops = plan->vectors;
   for (int law = 0; law < SAP_N_LAWS; ++law) {
@@ -67,6 +69,9 @@ static void carve_numbers(void *context, struct sap_arena *arena) {
   struct sap_plan *plan = context;
   sap_junction_tree_carve_updates(&plan->graph.tree, arena);
   sap_factor_carve_values(&plan->factor, arena);
+  if (plan->friction != SAP_FRICTION_CONVEX) {
+    sap_lu_carve(&plan->lu, arena);
+  }
   plan->kappa = sap_arena_take(
       arena, plan->triples.has_walls ? (size_t)plan->triples.n_contacts : 0, sizeof(double));
 }
@@ -91,6 +96,7 @@ sap_status sap_plan_build(struct sap_plan *plan, const sap_problem *problem, con
 
   plan->factor.kernels = plan->kernels;
   plan->factor.tree = &graph->tree;
+  plan->lu.factor = &plan->factor;
   if (!sap_block_carve(&plan->row_block, carve_rows, plan, &plan->memory)) {
     return SAP_OUT_OF_MEMORY;
   }

@@ -11,13 +11,15 @@
 
 #include "base/memory.h"
 #include "constraints/laws.h"
-#include "linalg/factorization.h"
+#include "constraints/linear_law.h"
+#include "linalg/lu_factor.h"
 #include "problem/graph/graph.h"
 #include "problem/products/packed_jacobian.h"
 #include "problem/graph/reduction.h"
 #include "problem/regularization/regularization.h"
 #include "problem/products/vectors.h"
 #include "solver/delassus/delassus_newton.h"
+#include "solver/delassus/small_problem.h"
 
 struct sap_plan {
   sap_allocator memory;
@@ -27,7 +29,9 @@ struct sap_plan {
   const struct sap_law_loops *laws[SAP_N_LAWS];
   const struct sap_jacobian_loops *jacobian_loops;
   const struct sap_vector_loops *vectors;
+  const struct sap_linear_loops *linear;
   sap_impulses_function *find_impulses;
+  const struct sap_small_loops *small_problems;
 
   /* the structure of the problem, in the order of the factorization */
   sap_friction friction;
@@ -36,6 +40,7 @@ struct sap_plan {
   int has_graph; /* 1: the graph and all that depends only on it are valid */
   struct sap_graph graph;
   struct sap_factor factor; /* H and its Cholesky factor */
+  struct sap_lu lu;         /* its unsymmetric twin; empty with convex friction */
 
   /* Inverse factors of the blocks of A, and room for the regularization of physical parameters.
    * With has_masses the factors of all touched trees, diagonal blocks included, exist before

@@ -10,12 +10,9 @@
 #define SAPWOOD_SOLVER_PLAN_WORKSPACE_H
 
 #include "solver/interruption.h"
+#include "solver/plan/coulomb_workspace.h"
 #include "solver/plan/plan.h"
 #include "solver/records.h"
-
-/* Krylov vectors of krylov.h after the first. Twelve save no iterations and cost 50 % more time on
- * large islands. */
-enum { SAP_KRYLOV = 5 };
 
 /* No two workspaces share a cache line. */
 struct sap_workspace {
@@ -53,8 +50,7 @@ struct sap_workspace {
   double *gradient;
   double *dv, *dp; /* direction; A dv */
   double *error;   /* bound on the round-off of gradient, for a diagonal A (certificate.h) */
-  double *kept;    /* best iterate of coulomb.c; empty with convex friction, as krylov */
-  double *krylov;  /* (SAP_KRYLOV + 1, n_scalars) vectors of krylov.h */
+  double *kept;    /* best iterate of coulomb.c; empty with convex friction */
   double *reach;   /* |v_0| + sum |alpha dv| over the steps since v_c was formed from v_0 */
 
   /* The next three belong to the current island. */
@@ -63,6 +59,7 @@ struct sap_workspace {
   struct sap_records records; /* its part of the history */
 
   struct sap_scratch scratch; /* scratch of the assembly */
+  struct sap_coulomb_workspace coulomb;
 };
 
 /* Carves room for all islands of a new graph. */

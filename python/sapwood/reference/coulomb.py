@@ -9,10 +9,10 @@ normal velocity and not the other way round, and of -dgamma/dv_c
 
     U_tn = -dgamma_t/dv_n = mu t/R_n    of contacts that slide, y_n > 0
 
-comes to G, unsymmetric. (A + J^T (G + U) J) dv = -r is solved by GMRES, with the Cholesky factor of
-A + J^T G J as its preconditioner. The full step is taken where |D r| falls; else the step goes to
-the minimum, along the same direction, of the convex cost with the bounds held at those of the
-iterate. Where eight iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held
+comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Where the full step is not the solution,
+contacts in dispute are solved exactly beside it (`disputes`). The best of these steps is taken
+where |D r| falls; else the step goes to a minimum of the convex cost with the bounds held at those
+of the iterate: the better one of those along dv and towards the refused step. Where eight iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held
 for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
 that bring nothing, once, from the minimiser with convex friction.
 
@@ -26,7 +26,7 @@ perhaps several; nothing is proved of the approach.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,13 @@ from sapwood.solution import Status
 from .cholesky import NotPositiveDefinite
 from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
-from .krylov import gmres
+from .disputes import DISPUTED, DISPUTED_AFTER_REFUSAL, Disputes, unsymmetric_matrix
 from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
 from .torsional_pool import WidePool
+from .unsymmetric import UnsymmetricFactor
 
 Array = NDArray[np.float64]
 
@@ -63,9 +64,6 @@ SHARE = 0.1
 
 STAGNATION, MOST_FIXED_POINT_STEPS = 8, 8
 """Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
-
-KRYLOV, KRYLOV_TOLERANCE = 5, 1e-2
-"""Products and accuracy of a direction: an inexact Newton method."""
 
 
 def minimize_lagged(
@@ -148,7 +146,9 @@ class Coulomb:
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
         self.predicts = False  # whether the last direction predicts the next one
-        self.factored: Sequence[Array] = ()  # G of the last factorization
+        self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
+        self.law: Sequence[Array] | None = None  # K of the direction, None with an earlier factor
+        self.was_refused = False  # whether the last step was not one with contacts in dispute
         # of the last step: its length, and |D r| before it
         self.alpha, self.before = 0.0, 0.0
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
@@ -191,7 +191,7 @@ class Coulomb:
             try:
                 before, stuck = point, self.stick(point) if sticks else None
                 if stuck:
-                    point, alpha, trials = stuck, 1.0, 1
+                    (point, trials), alpha = stuck, 1.0
                 else:
                     point, alpha, trials = self.advance(point, self.direction(point))
             except NotPositiveDefinite as error:
@@ -230,7 +230,7 @@ class Coulomb:
             return Status.friction_limit
         return None
 
-    def stick(self, point: Point) -> Point | None:
+    def stick(self, point: Point) -> tuple[Point, int] | None:
         """The minimiser of the quadratic in which every touching contact sticks.
 
         None where that leads away from a point that is fair, or H breaks down.
@@ -241,13 +241,18 @@ class Coulomb:
             dv = self.newton.solve_system(G, b)
         except NotPositiveDefinite:
             return None
+        self.solve_again = self.newton.solve_again
         objective.let_act("convex")  # contacts that stick are not coupled
         self.dual = predict(objective, gamma, G, objective.times_J(dv))
-        after = self.at(point.v + dv)
+        objective.let_act("coulomb")
+        disputes = Disputes(objective, point, G, gamma, self.solve_again)
+        after, trials = disputes.settle(
+            objective.point(point.v + dv), DISPUTED, self.newton.tolerance
+        )
         if point.momentum_error < FAIR and after.gradient_norm > point.gradient_norm:
             return None
-        self.factored, self.predicts = G, True
-        return after
+        self.predicts = True
+        return after, 1 + trials
 
     def factor_suffices(self, point: Point) -> bool:
         """Whether the factorization of the iteration before will do for the last step."""
@@ -259,46 +264,65 @@ class Coulomb:
         objective, newton = self.objective, self.newton
         turning = self.settings.turning and self.predicts and point.momentum_error > TURNING_ABOVE
         again = self.settings.turning and self.factor_suffices(point)
-        if not again:
-            self.factored = blend(objective, point, self.dual) if turning else point.G
-        G = self.factored
         U = coupling(objective, point)
-
-        def times(x: Array) -> Array:
-            """(I + H^-1 J^T U J) x."""
-            coupled = [
-                np.einsum("ijk,ik->ij", U_k, x_c)
-                for U_k, x_c in zip(U, objective.times_J(x), strict=True)
-            ]
-            if not any(np.any(gamma) for gamma in coupled):
-                return x
-            return x + newton.solve_again(objective.times_J_transposed(coupled))
-
-        b = -point.gradient
-        dv = newton.solve_again(b) if again else newton.solve_system(G, b)
-        dv = gmres(times, dv, objective.D**-2, KRYLOV_TOLERANCE, KRYLOV)
-        G = point.G if again else G
+        G = blend(objective, point, self.dual) if turning and not again else point.G
         both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]
+        b = -point.gradient
+        coupled = any(np.any(U_k) for U_k in U) and not again
+        unsymmetric = self.factor(both) if coupled else None
+        if coupled and unsymmetric is None:
+            both = list(G)
+        self.law = None if again else both
+        if unsymmetric is not None:
+            self.solve_again = unsymmetric.solve
+        if again or unsymmetric is not None:
+            dv = self.solve_again(b)
+        else:
+            dv = newton.solve_system(G, b)
+            self.solve_again = newton.solve_again
         self.dual = predict(objective, point.gamma, both, objective.times_J(dv))
         self.predicts = True
         return dv
 
+    def factor(self, K: Sequence[Array]) -> UnsymmetricFactor | None:
+        """The factor of A + J^T K J; None where it breaks down, and U is left out."""
+        try:
+            return UnsymmetricFactor(unsymmetric_matrix(self.objective, K))
+        except ZeroDivisionError:
+            self.run.fallbacks.add("symmetric")
+            return None
+
     def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
         """The point after a step, its length and the evaluations that it took.
 
-        The full step if |D r| falls by a tenth or more; else the step to the minimum along dv of
-        the cost with the bounds fixed at the point's. The length is 0 if dv does not descend in it.
+        The full step, or the best one with contacts in dispute, if |D r| falls by a tenth or more;
+        else the better of two searches. The length is 0 if neither direction descends.
         """
-        after = self.at(point.v + dv)
-        if after.gradient_norm <= DESCENT * point.gradient_norm:
-            return after, 1.0, 1
+        most = DISPUTED_AFTER_REFUSAL if self.was_refused else DISPUTED
+        after, trials = self.at(point.v + dv), 1
+        if self.law is not None:
+            disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
+            after, more = disputes.settle(after, most, self.newton.tolerance)
+            trials += more
+        self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
+        if not self.was_refused:
+            return after, 1.0, trials
+        towards, alpha, first = self.search(point, after.v - point.v)
+        along, beta, second = self.search(point, dv)
+        trials += first + second
+        if alpha > 0.0 and (beta == 0.0 or towards.gradient_norm < along.gradient_norm):
+            return towards, alpha, trials + 1
+        return along, beta, trials
+
+    def search(self, point: Point, dv: Array) -> tuple[Point, float, int]:
+        """The step to the minimum along dv of the cost with the bounds fixed at the point's."""
         self.objective.hold(point)
         line = self.objective.line(point, dv)
         slope, _ = line.derivatives(0.0)
         if not slope < 0.0:
-            return point, 0.0, 1
+            return self.at(point.v), 0.0, 1
         alpha, trials = exact(line, slope, self.settings)
-        return self.at(point.v + alpha * dv), alpha, 1 + trials
+        return self.at(point.v + alpha * dv), alpha, 2 + trials
 
     def hold(self, point: Point) -> Point:
         """The minimiser with the bounds fixed at the point's."""

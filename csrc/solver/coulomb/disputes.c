@@ -1,0 +1,381 @@
+#include "solver/coulomb/disputes.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- iterates and laws ----------------------------------------------------------------------- */
+
+static void copy_triples(double *to, const double *from, const struct sap_island *island) {
+  memcpy(to + island->triple_begin, from + island->triple_begin,
+         (size_t)(island->triple_end - island->triple_begin) * sizeof(double));
+}
+
+void sap_iterate_save(const struct sap_workspace *w, const struct sap_island *island,
+                      struct sap_iterate *to) {
+  sap_copy(to->v, w->v, island);
+  sap_copy(to->dw, w->dw, island);
+  sap_copy(to->momentum, w->momentum, island);
+  sap_copy(to->reach, w->reach, island);
+  for (int r = 0; r < 3; ++r) {
+    copy_triples(to->v_c[r], w->pool.v_c[r], island);
+  }
+  to->n_steps = w->n_steps;
+}
+
+void sap_iterate_restore(struct sap_workspace *w, const struct sap_island *island,
+                         const struct sap_iterate *from) {
+  sap_copy(w->v, from->v, island);
+  sap_copy(w->dw, from->dw, island);
+  sap_copy(w->momentum, from->momentum, island);
+  sap_copy(w->reach, from->reach, island);
+  for (int r = 0; r < 3; ++r) {
+    copy_triples(w->pool.v_c[r], from->v_c[r], island);
+  }
+  w->n_steps = from->n_steps;
+}
+
+/* Returns the places of contacts that may be in dispute. */
+static const int32_t *disputable(const struct sap_island *island) {
+  return &island->law_begin[SAP_LAW_DISK];
+}
+
+void sap_keep_law(struct sap_workspace *w, const struct sap_island *island, int coupled) {
+  const int32_t begin = disputable(island)[0], end = disputable(island)[1];
+  for (int r = 0; r < 3 && !coupled; ++r) {
+    memset(w->coulomb.law.u[r] + begin, 0, (size_t)(end - begin) * sizeof(double));
+  }
+  w->plan->linear->keep(&w->coulomb.law, &w->pool, begin, end);
+}
+
+/* Finds the impulse of the linear law at the present v_c. */
+static void linear_impulse(const struct sap_workspace *w, int32_t i, double lambda[3]) {
+  const double v_c[3] = {w->pool.v_c[0][i], w->pool.v_c[1][i], w->pool.v_c[2][i]};
+  double change[3];
+  sap_linear_multiply(&w->coulomb.law, i, v_c, change);
+  for (int r = 0; r < 3; ++r) {
+    lambda[r] = w->coulomb.law.origin[r][i] - change[r];
+  }
+}
+
+/* ---- choice of contacts ---------------------------------------------------------------------- */
+
+void sap_find_weights(struct sap_workspace *w, const struct sap_island *island) {
+  const int32_t *scalar = w->graph->tree.node_scalar;
+  for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
+    const struct sap_patch *patch = &w->graph->patch[p];
+    for (int32_t i = patch->begin; patch->law == SAP_LAW_DISK && i < patch->end; ++i) {
+      double sum = 0;
+      for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
+        const struct sap_packed_row row = sap_packed_row(&w->J, patch, high, i, 2);
+        const double *scale = w->scale + scalar[high ? patch->high : patch->low];
+        for (int32_t k = 0; k < row.n; ++k) {
+          sum += (scale[k] * row.J[k]) * (scale[k] * row.J[k]);
+        }
+      }
+      w->coulomb.weight[i] = sum;
+    }
+  }
+}
+
+/* A contact and how much its impulse by the law differs from that of the equations, J. */
+struct candidate {
+  int32_t place;
+  double size;
+};
+
+/* Lists up to `most` contacts with the largest differences, largest first. Returns their number. */
+static int32_t find_candidates(const struct sap_workspace *w, const struct sap_island *island,
+                               int32_t most, struct candidate *list) {
+  static const double least = 1e-6; /* the square of 1e-3 */
+  const int32_t *range = disputable(island);
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  double *gap = w->coulomb.gap;
+  int32_t n = 0;
+  w->plan->linear->measure(&w->coulomb.law, &w->pool, w->coulomb.weight, range[0], range[1], gap);
+  for (int32_t k = 0; k < d->n; ++k) {
+    gap[d->place[k]] = 0;
+  }
+  double smallest = 0;
+  for (int32_t i = range[0]; i < range[1]; ++i) {
+    if (!(gap[i] > smallest)) {
+      continue;
+    }
+    int32_t k = n < most ? n++ : n - 1;
+    for (; k > 0 && list[k - 1].size < gap[i]; --k) {
+      list[k] = list[k - 1];
+    }
+    list[k] = (struct candidate){i, gap[i]};
+    smallest = n == most ? list[n - 1].size : 0;
+  }
+  while (n > 0 && !(list[n - 1].size > least * list[0].size)) {
+    --n;
+  }
+  return n;
+}
+
+/* Returns the patch of a place, among those of the island. */
+static int32_t patch_of(const struct sap_graph *graph, const struct sap_island *island,
+                        int32_t place) {
+  int32_t low = island->patch_begin, high = island->patch_end - 1;
+  while (low < high) {
+    const int32_t middle = low + (high - low + 1) / 2;
+    if (graph->patch[middle].begin <= place) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+/* ---- the equations of the contacts in dispute ------------------------------------------------- */
+
+/* Adds contacts to those in dispute, and solves for their columns. */
+static void add_contacts(struct sap_workspace *w, const struct sap_island *island,
+                         const struct candidate *list, int32_t n) {
+  enum { PER_SET = SAP_PATH_COLUMNS / 3 };
+  struct sap_disputes *d = &w->coulomb.disputes;
+  struct sap_path_columns *path = &w->coulomb.path;
+  const int32_t *scalar = w->graph->tree.node_scalar;
+  for (int32_t first = 0; first < n; first += PER_SET) {
+    const int32_t end = first + PER_SET < n ? first + PER_SET : n;
+    sap_path_open(path);
+    for (int32_t k = first; k < end; ++k) {
+      const int32_t p = patch_of(w->graph, island, list[k].place);
+      const struct sap_patch *patch = &w->graph->patch[p];
+      d->place[d->n + k] = list[k].place;
+      d->patch[d->n + k] = p;
+      d->set[d->n + k] = path->n_sets;
+      d->column[d->n + k] = 3 * (k - first);
+      sap_path_add_node(path, patch->low);
+      if (patch->high >= 0) {
+        sap_path_add_node(path, patch->high);
+      }
+    }
+    for (int32_t k = first; k < end; ++k) {
+      const struct sap_patch *patch = &w->graph->patch[d->patch[d->n + k]];
+      for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
+        for (int r = 0; r < 3; ++r) {
+          const struct sap_packed_row row = sap_packed_row(&w->J, patch, high, list[k].place, r);
+          sap_path_write(path, d->column[d->n + k] + r, scalar[high ? patch->high : patch->low],
+                         row.n, row.J);
+        }
+      }
+    }
+    sap_path_close(path);
+  }
+  d->n += n;
+}
+
+/* Copies the entries of S between sets a and b, of the contacts in dispute, to their places. */
+static void place_entries(struct sap_workspace *w, int32_t a, int32_t b) {
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  double S[SAP_PATH_COLUMNS * SAP_PATH_COLUMNS];
+  sap_path_product(&w->coulomb.path, a, b, S);
+  for (int32_t i = 0; i < d->n; ++i) {
+    for (int32_t k = 0; d->set[i] == a && k < d->n; ++k) {
+      for (int e = 0; d->set[k] == b && e < 9; ++e) {
+        const int32_t row = 3 * i + e / 3, column = 3 * k + e % 3;
+        w->coulomb.S[row * SAP_SMALL_UNKNOWNS + column] =
+            S[(d->column[i] + e / 3) * SAP_PATH_COLUMNS + d->column[k] + e % 3];
+      }
+    }
+  }
+}
+
+/* Extends S by the sets from `first` on. */
+static void extend_S(struct sap_workspace *w, int32_t first) {
+  const int32_t n = w->coulomb.path.n_sets;
+  for (int32_t a = 0; a < n; ++a) {
+    for (int32_t b = 0; b < n; ++b) {
+      if (a >= first || b >= first) {
+        place_entries(w, a, b);
+      }
+    }
+  }
+}
+
+/* Writes row i of [1 - S K . S], with S from column `begin` on. */
+static void write_row(const struct sap_workspace *w, int32_t i, int32_t begin, double *row) {
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  const struct sap_linear_law *law = &w->coulomb.law;
+  const double *S = w->coulomb.S + (size_t)i * SAP_SMALL_UNKNOWNS;
+  for (int32_t k = 0; k < d->n; ++k) {
+    const int32_t at = d->place[k];
+    const double *s = S + 3 * (size_t)k;
+    const double G_11 = law->G[SAP_G_11][at], G_12 = law->G[SAP_G_12][at];
+    const double G_22 = law->G[SAP_G_22][at], G_nn = law->G[SAP_G_NN][at];
+    const double G_1n = law->G[SAP_G_1N][at], G_2n = law->G[SAP_G_2N][at];
+    double *to = row + 3 * (size_t)k;
+    to[0] = -(s[0] * G_11 + s[1] * G_12 + s[2] * G_1n);
+    to[1] = -(s[0] * G_12 + s[1] * G_22 + s[2] * G_2n);
+    to[2] = -(s[0] * (G_1n + law->u[0][at]) + s[1] * (G_2n + law->u[1][at]) + s[2] * G_nn);
+  }
+  row[i] += 1;
+  memset(row + 3 * d->n, 0, (size_t)(begin - 3 * d->n) * sizeof *row);
+  memcpy(row + begin, S, 3 * (size_t)d->n * sizeof *row);
+  memset(row + begin + 3 * d->n, 0, (size_t)(begin - 3 * d->n) * sizeof *row);
+}
+
+/* Finds W = (1 - S K)^-1 S in the small problem's M. Returns 0 if it does not exist. */
+static int find_W(struct sap_workspace *w) {
+  struct sap_small_problem *p = &w->coulomb.small;
+  const int32_t n = 3 * w->coulomb.disputes.n, begin = sap_impulses_stride(n), ld = 2 * begin;
+  for (int32_t i = 0; i < n; ++i) {
+    write_row(w, i, begin, p->system + (size_t)i * (size_t)ld);
+  }
+  if (!w->plan->small_problems->eliminate(n, begin, ld, p->system)) {
+    return 0;
+  }
+  p->n = w->coulomb.disputes.n;
+  p->ld = begin;
+  for (int32_t j = 0; j < n; ++j) {
+    double *column = p->M + (size_t)j * (size_t)begin;
+    for (int32_t i = 0; i < n; ++i) {
+      column[i] = p->system[(size_t)i * (size_t)ld + (size_t)(begin + j)];
+    }
+    memset(column + n, 0, (size_t)(begin - n) * sizeof *column);
+  }
+  return 1;
+}
+
+/* Computes y = W x for the contacts in dispute. */
+static void multiply_W(const struct sap_small_problem *p, const double *x, double *y) {
+  const int32_t n = 3 * p->n;
+  memset(y, 0, (size_t)n * sizeof *y);
+  for (int32_t j = 0; j < n; ++j) {
+    const double *column = p->M + (size_t)j * (size_t)p->ld;
+    for (int32_t i = 0; i < n; ++i) {
+      y[i] += x[j] * column[i];
+    }
+  }
+}
+
+/* Solves the contacts in dispute from their impulses gamma_0 (3 n) in the equations at the present
+ * iterate. Writes their forces q on the equations, for which u' = u + H^-1 J_D^T q. Returns 0 if
+ * there is no solution. */
+static int solve_contacts(struct sap_workspace *w, const double *gamma_0, double *q) {
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  const struct sap_pool *pool = &w->pool;
+  struct sap_small_problem *p = &w->coulomb.small;
+  const int32_t n = 3 * d->n;
+  double x[SAP_SMALL_UNKNOWNS];
+  if (!find_W(w)) {
+    return 0;
+  }
+  multiply_W(p, gamma_0, x);
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t at = d->place[i / 3], r = i % 3;
+    p->q[i] = pool->v_c[r][at] - pool->v_hat[r][at] - x[i];
+    p->mu[i / 3] = pool->contact.mu[at];
+    p->gamma[i] = pool->gamma[r][at];
+  }
+  memset(p->q + n, 0, (size_t)(p->ld - n) * sizeof *p->q);
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    for (int32_t i = 0; i < n; ++i) {
+      const int32_t at = d->place[i / 3];
+      const double R = i % 3 < 2 ? pool->contact.R_t[at] : pool->contact.R_n[at];
+      p->M[(size_t)i * (size_t)(p->ld + 1)] += sign * R;
+    }
+    if (sign > 0) {
+      w->plan->small_problems->solve(p);
+    }
+  }
+  /* q = gamma - gamma_0 + K W (gamma - gamma_0) */
+  double change[SAP_SMALL_UNKNOWNS];
+  for (int32_t i = 0; i < n; ++i) {
+    change[i] = p->gamma[i] - gamma_0[i];
+  }
+  multiply_W(p, change, x);
+  for (int32_t k = 0; k < d->n; ++k) {
+    double y[3];
+    sap_linear_multiply(&w->coulomb.law, d->place[k], x + 3 * (size_t)k, y);
+    for (int r = 0; r < 3; ++r) {
+      q[3 * k + r] = change[3 * k + r] + y[r];
+    }
+  }
+  return 1;
+}
+
+/* Moves the iterate by H^-1 J_D^T q. */
+static struct sap_evaluation move(struct sap_workspace *w, const struct sap_island *island,
+                                  enum sap_factor_kind kind, const double *q) {
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  const int32_t *scalar = w->graph->tree.node_scalar;
+  memset(w->dv + island->scalar_begin, 0,
+         (size_t)(island->scalar_end - island->scalar_begin) * sizeof(double));
+  for (int32_t k = 0; k < d->n; ++k) {
+    const struct sap_patch *patch = &w->graph->patch[d->patch[k]];
+    for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
+      double *to = w->dv + scalar[high ? patch->high : patch->low];
+      for (int r = 0; r < 3; ++r) {
+        const struct sap_packed_row row = sap_packed_row(&w->J, patch, high, d->place[k], r);
+        for (int32_t j = 0; j < row.n; ++j) {
+          to[j] += q[3 * k + r] * row.J[j];
+        }
+      }
+    }
+  }
+  sap_direction_solve(w, island, kind, w->dv);
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    w->v[i] += w->dv[i];
+  }
+  sap_refresh(w, island); /* as much work as a step, without the round-off of sums */
+  return sap_evaluate(w, island, SAP_FRICTION_COULOMB);
+}
+
+/* Takes one round from the iterate, with the impulses of the contacts in dispute in `gamma`, and
+ * writes the new ones there. Returns 0 if nothing is in dispute any more. */
+static int take_round(struct sap_workspace *w, const struct sap_island *island,
+                      enum sap_factor_kind kind, int32_t share, double *gamma,
+                      struct sap_evaluation *now) {
+  struct candidate list[SAP_DISPUTED_AFTER_REFUSAL];
+  struct sap_disputes *d = &w->coulomb.disputes;
+  double q[SAP_SMALL_UNKNOWNS];
+  const int32_t n_before = d->n, n_sets = w->coulomb.path.n_sets;
+  const int32_t n = find_candidates(w, island, share, list);
+  if (n == 0) {
+    return 0;
+  }
+  add_contacts(w, island, list, n);
+  for (int32_t k = n_before; k < d->n; ++k) {
+    linear_impulse(w, d->place[k], gamma + (size_t)3 * (size_t)k);
+  }
+  extend_S(w, n_sets);
+  if (!solve_contacts(w, gamma, q)) {
+    return 0;
+  }
+  memcpy(gamma, w->coulomb.small.gamma, 3 * (size_t)d->n * sizeof *gamma);
+  *now = move(w, island, kind, q);
+  return 1;
+}
+
+int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *island,
+                            const sap_settings *settings, enum sap_factor_kind kind, int32_t share,
+                            struct sap_evaluation *now) {
+  struct sap_disputes *d = &w->coulomb.disputes;
+  struct sap_evaluation best = *now;
+  double gamma[SAP_SMALL_UNKNOWNS];
+  int is_best = 1;
+  int32_t trials = 0;
+  d->n = 0;
+  sap_path_begin(&w->coulomb.path, island->index, kind == SAP_FACTOR_CHOLESKY);
+  for (int round = 0; round < SAP_DISPUTE_ROUNDS && now->gradient > sap_tolerance(w, settings, now);
+       ++round) {
+    if (is_best) {
+      sap_iterate_save(w, island, &w->coulomb.best);
+    }
+    if (!take_round(w, island, kind, share, gamma, now)) {
+      break;
+    }
+    ++trials;
+    is_best = now->gradient < best.gradient;
+    best = is_best ? *now : best;
+  }
+  if (!is_best) {
+    sap_iterate_restore(w, island, &w->coulomb.best);
+    *now = sap_evaluate(w, island, SAP_FRICTION_COULOMB);
+    ++trials;
+  }
+  return trials;
+}

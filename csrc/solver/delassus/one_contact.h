@@ -1,0 +1,155 @@
+/* Solves one contact with Coulomb's friction exactly, all others fixed: u = q + M gamma with a
+ * block M (3, 3) that need not be symmetric, and the rules of small_problem.h.
+ *
+ * A contact that is open at gamma = 0 stays open; otherwise it sticks if the impulse that stops it
+ * lies in the cone. Otherwise it slides with friction along a direction t:
+ *
+ *     gamma_n = -q_n/(M_nn + mu M_nt t),   gamma_t = mu gamma_n t,   t x u_t = 0,   t . u_t <= 0
+ *
+ * The root t is sought by Newton's method from the last direction. If that fails, it is the one of
+ * the smallest slip between 32 directions. Without any the sticking impulse is cut to the cone. */
+#ifndef SAPWOOD_SOLVER_DELASSUS_ONE_CONTACT_H
+#define SAPWOOD_SOLVER_DELASSUS_ONE_CONTACT_H
+
+#include <math.h>
+#include <string.h>
+
+struct sap_one_contact {
+  const double *M; /* block, column-major with stride ld */
+  int64_t ld;
+  const double *inverse; /* (9) inverse of the block, by row */
+  double q[3], mu;
+};
+
+/* The impulse that slides with friction along t, |t| = 1, scaled by `divisor`. */
+struct sap_sliding {
+  double t[2], divisor;
+  double slip[2]; /* u_t times the divisor */
+  double cross;   /* t x slip: 0 where friction is parallel to the slip */
+  double turning; /* its derivative by the angle of t */
+};
+
+static inline struct sap_sliding sap_slide(const struct sap_one_contact *c, double t_1,
+                                           double t_2) {
+  struct sap_sliding s = {.t = {t_1, t_2}, .divisor = 0, .slip = {0}, .cross = 0, .turning = 0};
+  const double *column_1 = c->M, *column_2 = c->M + c->ld, *column_n = c->M + 2 * c->ld;
+  const double n_1 = c->mu * column_1[2], n_2 = c->mu * column_2[2];
+  const double d = n_2 * t_1 - n_1 * t_2; /* derivative of the divisor */
+  double turn[2];
+  s.divisor = column_n[2] + n_1 * t_1 + n_2 * t_2;
+  for (int r = 0; r < 2; ++r) {
+    const double m_1 = c->mu * column_1[r], m_2 = c->mu * column_2[r];
+    s.slip[r] = s.divisor * c->q[r] - c->q[2] * (m_1 * t_1 + m_2 * t_2 + column_n[r]);
+    turn[r] = d * c->q[r] - c->q[2] * (m_2 * t_1 - m_1 * t_2);
+  }
+  s.cross = t_1 * s.slip[1] - t_2 * s.slip[0];
+  s.turning = t_1 * turn[1] - t_2 * turn[0] - (t_1 * s.slip[0] + t_2 * s.slip[1]);
+  return s;
+}
+
+static inline int sap_sliding_is_admissible(const struct sap_sliding *s) {
+  return s->divisor > 0 && s->t[0] * s->slip[0] + s->t[1] * s->slip[1] <= 0;
+}
+
+/* Is friction parallel to the slip, as exactly as sweeps need? */
+static inline int sap_sliding_is_root(const struct sap_sliding *s) {
+  static const double parallel = 1e-6;
+  return s->cross * s->cross <=
+         parallel * parallel * (s->slip[0] * s->slip[0] + s->slip[1] * s->slip[1]);
+}
+
+/* Slides along t of any length. */
+static inline struct sap_sliding sap_slide_along(const struct sap_one_contact *c, double t_1,
+                                                 double t_2) {
+  const double inverse = 1 / sqrt(t_1 * t_1 + t_2 * t_2);
+  return sap_slide(c, inverse * t_1, inverse * t_2);
+}
+
+/* Finds a root of the cross product near t by Newton's method. Returns 1 if it is admissible. */
+static inline int sap_sliding_follow(const struct sap_one_contact *c, double t_1, double t_2,
+                                     struct sap_sliding *found) {
+  enum { MOST = 6 };
+  struct sap_sliding now = sap_slide_along(c, t_1, t_2);
+  for (int k = 0; k < MOST && !sap_sliding_is_root(&now) && now.turning != 0; ++k) {
+    const double step = -now.cross / now.turning;
+    const double angle = fabs(step) < 0.5 ? step : copysign(0.5, step);
+    now = sap_slide_along(c, now.t[0] - angle * now.t[1], now.t[1] + angle * now.t[0]);
+  }
+  *found = now;
+  return sap_sliding_is_root(&now) && sap_sliding_is_admissible(&now);
+}
+
+/* Finds the root between two directions with cross products of different signs. */
+static inline struct sap_sliding sap_sliding_bracket(const struct sap_one_contact *c,
+                                                     struct sap_sliding left,
+                                                     struct sap_sliding right) {
+  enum { MOST = 40 };
+  struct sap_sliding now = left;
+  for (int k = 0; k < MOST && !sap_sliding_is_root(&now); ++k) {
+    now = sap_slide_along(c, left.t[0] + right.t[0], left.t[1] + right.t[1]);
+    if ((now.cross > 0) == (left.cross > 0)) {
+      left = now;
+    } else {
+      right = now;
+    }
+  }
+  return now;
+}
+
+/* Finds the admissible root of the smallest slip. Returns 0 if there is none. */
+static inline int sap_sliding_scan(const struct sap_one_contact *c, struct sap_sliding *found) {
+  enum { DIRECTIONS = 32 };
+  static const double cosine = 0.98078528040323045, sine = 0.19509032201612827;
+  double smallest = INFINITY;
+  struct sap_sliding last = sap_slide(c, 1, 0);
+  for (int k = 1; k <= DIRECTIONS; ++k) {
+    const struct sap_sliding now =
+        sap_slide(c, cosine * last.t[0] - sine * last.t[1], sine * last.t[0] + cosine * last.t[1]);
+    if ((last.cross > 0) != (now.cross > 0)) {
+      const struct sap_sliding root = sap_sliding_bracket(c, last, now);
+      const double square = (root.slip[0] * root.slip[0] + root.slip[1] * root.slip[1]) /
+                            (root.divisor * root.divisor);
+      if (sap_sliding_is_admissible(&root) && square < smallest) {
+        smallest = square;
+        *found = root;
+      }
+    }
+    last = now;
+  }
+  return smallest < INFINITY;
+}
+
+/* Replaces gamma, which gives the last direction of friction, by the solution. */
+static inline void sap_solve_contact(const struct sap_one_contact *c, double gamma[3]) {
+  double sticking[3];
+  struct sap_sliding s = {0};
+  if (c->q[2] >= 0) {
+    gamma[0] = gamma[1] = gamma[2] = 0;
+    return;
+  }
+  for (int r = 0; r < 3; ++r) {
+    const double *row = c->inverse + 3 * (size_t)r;
+    sticking[r] = -(row[0] * c->q[0] + row[1] * c->q[1] + row[2] * c->q[2]);
+  }
+  const double bound = sticking[2] > 0 ? c->mu * sticking[2] : 0;
+  const double square = sticking[0] * sticking[0] + sticking[1] * sticking[1];
+  if (sticking[2] > 0 && square <= bound * bound) {
+    memcpy(gamma, sticking, sizeof sticking);
+    return;
+  }
+  const int moves = gamma[0] != 0 || gamma[1] != 0, is_still = c->q[0] == 0 && c->q[1] == 0;
+  const double t_1 = moves ? gamma[0] : is_still ? 1 : -c->q[0];
+  const double t_2 = moves ? gamma[1] : is_still ? 0 : -c->q[1];
+  if (sap_sliding_follow(c, t_1, t_2, &s) || sap_sliding_scan(c, &s)) {
+    gamma[2] = -c->q[2] / s.divisor;
+    gamma[0] = c->mu * gamma[2] * s.t[0];
+    gamma[1] = c->mu * gamma[2] * s.t[1];
+    return;
+  }
+  const double share = square > bound * bound ? bound / sqrt(square) : 1;
+  gamma[0] = share * sticking[0];
+  gamma[1] = share * sticking[1];
+  gamma[2] = sticking[2] > 0 ? sticking[2] : 0;
+}
+
+#endif

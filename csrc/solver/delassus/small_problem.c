@@ -1,0 +1,314 @@
+/* This file is compiled once per instruction set. */
+#include "solver/delassus/small_problem.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solver/delassus/elimination.h"
+#include "solver/delassus/one_contact.h"
+
+/* Cycles; sweeps in the first cycle and in later ones; Newton's steps in a cycle, and halvings of
+ * each. `enough` is the natural map of a solution, over that at gamma = 0. */
+enum { CYCLES = 4, FIRST_SWEEPS = 2, SWEEPS = 10, STEPS = 6, HALVINGS = 3 };
+static const double enough = 1e-14;
+
+/* ---- elimination ----------------------------------------------------------------------------- */
+
+/* Returns the row of the largest entry in column k, from row k on. */
+static int32_t find_pivot(int32_t n, int32_t k, int32_t ld, const double *rows) {
+  int32_t best = k;
+  double largest = -1;
+  for (int32_t i = k; i < n; ++i) {
+    const double size = fabs(rows[(size_t)i * (size_t)ld + (size_t)k]);
+    best = size > largest ? i : best;
+    largest = size > largest ? size : largest;
+  }
+  return best;
+}
+
+sap_eliminate_function SAP_OF_ISA(sap_eliminate_);
+int SAP_OF_ISA(sap_eliminate_)(int32_t n, int32_t begin, int32_t ld, double *rows) {
+  double times[SAP_SMALL_UNKNOWNS];
+  for (int32_t k = 0; k < n; ++k) {
+    double *row = rows + (size_t)k * (size_t)ld;
+    double *pivot = rows + (size_t)find_pivot(n, k, ld, rows) * (size_t)ld;
+    for (int32_t j = k; pivot != row && j < ld; ++j) {
+      const double x = row[j];
+      row[j] = pivot[j];
+      pivot[j] = x;
+    }
+    const double inverse = 1 / row[k];
+    if (!(fabs(inverse) > 0 && fabs(inverse) < INFINITY)) {
+      return 0;
+    }
+    for (int32_t i = k + 1; i < n; ++i) {
+      times[i - k - 1] = rows[(size_t)i * (size_t)ld + (size_t)k] * inverse;
+    }
+    subtract_rest(n - k - 1, row, ld, k & ~(SIMD_WIDTH - 1), times);
+    row[k] = inverse;
+  }
+  for (int32_t k = n - 1; k >= 0; --k) {
+    double *row = rows + (size_t)k * (size_t)ld;
+    for (int32_t j = begin; j < ld; j += SIMD_WIDTH) {
+      simd sum = simd_load(row + j);
+      for (int32_t i = k + 1; i < n; ++i) {
+        sum -= simd_all(row[i]) * simd_load(rows + (size_t)i * (size_t)ld + (size_t)j);
+      }
+      simd_store(row + j, sum * simd_all(row[k]));
+    }
+  }
+  return 1;
+}
+
+/* ---- natural map ----------------------------------------------------------------------------- */
+
+/* Adds M x to y for n columns of M from `first` on. */
+INLINE void add_columns(const struct sap_small_problem *p, int32_t first, int32_t n,
+                        const double *x, double *y) {
+  const double *M = p->M + (size_t)first * (size_t)p->ld;
+  for (int32_t i = 0; i < p->ld; i += SIMD_WIDTH) {
+    simd sum = simd_load(y + i);
+    for (int32_t j = 0; j < n; ++j) {
+      sum += simd_all(x[j]) * simd_load(M + (size_t)j * (size_t)p->ld + (size_t)i);
+    }
+    simd_store(y + i, sum);
+  }
+}
+
+/* Returns the natural map at gamma, from u. */
+static double find_residual(const struct sap_small_problem *p) {
+  double sum = 0;
+  for (int32_t i = 0; i < p->n; ++i) {
+    const double *gamma = p->gamma + 3 * (size_t)i, *u = p->u + 3 * (size_t)i;
+    const double rho_t = p->rho[2 * i], rho_n = p->rho[2 * i + 1];
+    const double z[3] = {gamma[0] - rho_t * u[0], gamma[1] - rho_t * u[1], gamma[2] - rho_n * u[2]};
+    const double bound = gamma[2] > 0 ? p->mu[i] * gamma[2] : 0;
+    const double square = z[0] * z[0] + z[1] * z[1];
+    const double share = square > bound * bound ? bound / sqrt(square) : 1;
+    const double rest[3] = {gamma[0] - share * z[0], gamma[1] - share * z[1],
+                            gamma[2] - (z[2] > 0 ? z[2] : 0)};
+    sum += (rest[0] * rest[0] + rest[1] * rest[1]) / rho_t + rest[2] * rest[2] / rho_n;
+  }
+  return sum;
+}
+
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+static void sweep(const struct sap_small_problem *p) {
+  const size_t ld = (size_t)p->ld;
+  for (int32_t i = 0; i < p->n; ++i) {
+    const size_t first = 3 * (size_t)i;
+    const double *M = p->M + first * ld + first;
+    double *gamma = p->gamma + first, last[3];
+    struct sap_one_contact c = {
+        .M = M, .ld = p->ld, .inverse = p->inverse + 9 * (size_t)i, .q = {0}, .mu = p->mu[i]};
+    for (size_t r = 0; r < 3; ++r) {
+      c.q[r] =
+          p->u[first + r] - (M[r] * gamma[0] + M[ld + r] * gamma[1] + M[2 * ld + r] * gamma[2]);
+      last[r] = gamma[r];
+    }
+    sap_solve_contact(&c, gamma);
+    const double change[3] = {gamma[0] - last[0], gamma[1] - last[1], gamma[2] - last[2]};
+    if (change[0] != 0 || change[1] != 0 || change[2] != 0) {
+      add_columns(p, 3 * i, 3, change, p->u);
+    }
+  }
+}
+
+/* ---- Newton's steps -------------------------------------------------------------------------- */
+
+/* Lists the contacts that touch, with their direction of friction if they slide. Returns the number
+ * of unknowns: three of a sticking contact; the impulses across the direction and normal to the
+ * contact of a sliding one. */
+static int32_t list_contacts(const struct sap_small_problem *p, int32_t *n_listed) {
+  int32_t n = 0, unknowns = 0;
+  for (int32_t i = 0; i < p->n; ++i) {
+    const double *gamma = p->gamma + 3 * (size_t)i, *u = p->u + 3 * (size_t)i;
+    const double rho_t = p->rho[2 * i], z_n = gamma[2] - p->rho[2 * i + 1] * u[2];
+    const double z[2] = {gamma[0] - rho_t * u[0], gamma[1] - rho_t * u[1]};
+    const double length = sqrt(z[0] * z[0] + z[1] * z[1]);
+    const int slides = length > p->mu[i] * z_n;
+    if (!(z_n > 0)) {
+      continue;
+    }
+    p->listed[n] = i;
+    p->first[n++] = unknowns;
+    p->slip[2 * i] = slides ? z[0] / length : 0;
+    p->slip[2 * i + 1] = slides ? z[1] / length : 0;
+    unknowns += slides ? 2 : 3;
+  }
+  *n_listed = n;
+  return unknowns;
+}
+
+static int slides(const struct sap_small_problem *p, int32_t i) {
+  return p->slip[2 * i] != 0 || p->slip[2 * i + 1] != 0;
+}
+
+/* Adds the combination a_1, a_2, a_n of the rows of contact i to the unknowns of the list, and its
+ * constant part to the right-hand side behind them. */
+static void add_rows(const struct sap_small_problem *p, int32_t n_listed, int32_t i,
+                     const double a[3], int32_t unknowns, double *to) {
+  const size_t ld = (size_t)p->ld;
+  const double *from = p->M + 3 * (size_t)i;
+  for (int32_t k = 0; k < n_listed; ++k) {
+    const int32_t other = p->listed[k];
+    const double *block = from + 3 * (size_t)other * ld, *t = p->slip + 2 * (size_t)other;
+    double *entry = to + p->first[k], column[3];
+    for (size_t c = 0; c < 3; ++c) {
+      column[c] = a[0] * block[c * ld] + a[1] * block[c * ld + 1] + a[2] * block[c * ld + 2];
+    }
+    if (slides(p, other)) {
+      entry[0] += t[0] * column[1] - t[1] * column[0];
+      entry[1] += column[2] + p->mu[other] * (t[0] * column[0] + t[1] * column[1]);
+    } else {
+      entry[0] += column[0];
+      entry[1] += column[1];
+      entry[2] += column[2];
+    }
+  }
+  const double *q = p->q + 3 * (size_t)i;
+  to[unknowns] -= a[0] * q[0] + a[1] * q[1] + a[2] * q[2];
+}
+
+/* Writes the equations of the k-th listed contact. */
+static void write_equations(const struct sap_small_problem *p, int32_t n_listed, int32_t k,
+                            int32_t unknowns, double *rows) {
+  static const double unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  const int32_t i = p->listed[k];
+  const size_t ld = (size_t)sap_impulses_stride(unknowns);
+  memset(rows, 0, (slides(p, i) ? 2 : 3) * ld * sizeof *rows);
+  if (!slides(p, i)) {
+    for (size_t r = 0; r < 3; ++r) {
+      add_rows(p, n_listed, i, unit[r], unknowns, rows + r * ld);
+    }
+    return;
+  }
+  /* across t: share u + (1 - share) gamma/rho = 0, share = mu z_n/|z_t| */
+  const double *gamma = p->gamma + 3 * (size_t)i, *u = p->u + 3 * (size_t)i;
+  const double *t = p->slip + 2 * (size_t)i, rho = p->rho[2 * i];
+  const double z[2] = {gamma[0] - rho * u[0], gamma[1] - rho * u[1]};
+  const double z_n = gamma[2] - p->rho[2 * i + 1] * u[2];
+  const double share = p->mu[i] * z_n / (t[0] * z[0] + t[1] * z[1]);
+  const double across[3] = {-share * t[1], share * t[0], 0};
+  add_rows(p, n_listed, i, across, unknowns, rows);
+  rows[p->first[k]] += (1 - share) / rho;
+  add_rows(p, n_listed, i, unit[2], unknowns, rows + ld);
+}
+
+/* Finds the step to the solution of the linearized equations, and its change of u. Returns 0 if
+ * there is none. */
+static int find_step(const struct sap_small_problem *p) {
+  int32_t n_listed;
+  const int32_t unknowns = list_contacts(p, &n_listed), ld = sap_impulses_stride(unknowns);
+  for (int32_t k = 0; k < n_listed; ++k) {
+    write_equations(p, n_listed, k, unknowns, p->system + (size_t)p->first[k] * (size_t)ld);
+  }
+  if (!solve_rows(unknowns, ld, p->system, p->times, p->solution)) {
+    return 0;
+  }
+  for (int32_t i = 0; i < 3 * p->n; ++i) {
+    p->step[i] = -p->gamma[i];
+  }
+  for (int32_t k = 0; k < n_listed; ++k) {
+    const int32_t i = p->listed[k];
+    const double *x = p->solution + p->first[k], *t = p->slip + 2 * (size_t)i;
+    double *step = p->step + 3 * (size_t)i;
+    if (slides(p, i)) {
+      step[0] += p->mu[i] * x[1] * t[0] - x[0] * t[1];
+      step[1] += p->mu[i] * x[1] * t[1] + x[0] * t[0];
+      step[2] += x[1];
+    } else {
+      step[0] += x[0];
+      step[1] += x[1];
+      step[2] += x[2];
+    }
+  }
+  memset(p->change, 0, (size_t)p->ld * sizeof *p->change);
+  add_columns(p, 0, 3 * p->n, p->step, p->change);
+  return 1;
+}
+
+/* Takes a step from gamma, where the natural map is `before`; it is halved while that does not
+ * fall. Returns the natural map after it, or infinity if there is no step. */
+static double take_step(const struct sap_small_problem *p, double before) {
+  double now = INFINITY, part = 1, done = 0;
+  if (!find_step(p)) {
+    return INFINITY;
+  }
+  for (int h = 0; h <= HALVINGS && !(now < before); ++h, part *= 0.5) {
+    for (int32_t i = 0; i < 3 * p->n; ++i) {
+      p->gamma[i] += (part - done) * p->step[i];
+      p->u[i] += (part - done) * p->change[i];
+    }
+    done = part;
+    now = find_residual(p);
+  }
+  return now;
+}
+
+/* ---- the search ------------------------------------------------------------------------------ */
+
+/* Inverts the diagonal block M (3, 3) to `to` by row. A singular one gives zeros. */
+static void invert_block(const double *M, size_t ld, double to[9]) {
+  const double *a = M, *b = M + ld, *c = M + 2 * ld;
+  const double minors[9] = {
+      b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0],
+      a[2] * c[1] - a[1] * c[2], a[0] * c[2] - a[2] * c[0], a[1] * c[0] - a[0] * c[1],
+      a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  const double inverse = 1 / (a[0] * minors[0] + a[1] * minors[1] + a[2] * minors[2]);
+  for (int k = 0; k < 9; ++k) {
+    to[k] = fabs(inverse) < INFINITY ? minors[k] * inverse : 0;
+  }
+}
+
+/* Prepares the scaling, the inverses and u at gamma. Returns the natural map at 0. */
+static double begin(struct sap_small_problem *p) {
+  const size_t ld = (size_t)p->ld;
+  const int32_t n = 3 * p->n;
+  for (int32_t i = 0; i < p->n; ++i) {
+    const double *block = p->M + 3 * (size_t)i * (ld + 1);
+    p->rho[2 * i] = 2 / (block[0] + block[ld + 1]);
+    p->rho[2 * i + 1] = 1 / block[2 * ld + 2];
+    invert_block(block, ld, p->inverse + 9 * (size_t)i);
+  }
+  memcpy(p->best, p->gamma, (size_t)n * sizeof *p->best);
+  memset(p->gamma, 0, (size_t)n * sizeof *p->gamma);
+  memcpy(p->u, p->q, ld * sizeof *p->u);
+  const double at_zero = find_residual(p);
+  memcpy(p->gamma, p->best, (size_t)n * sizeof *p->gamma);
+  add_columns(p, 0, n, p->gamma, p->u);
+  return at_zero;
+}
+
+/* Keeps gamma if its natural map is the smallest. */
+static void keep(const struct sap_small_problem *p, double now, double *least) {
+  if (now < *least) {
+    *least = now;
+    memcpy(p->best, p->gamma, 3 * (size_t)p->n * sizeof *p->best);
+  }
+}
+
+sap_small_function SAP_OF_ISA(sap_small_solve_);
+double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
+  const size_t bytes = 3 * (size_t)p->n * sizeof *p->gamma;
+  const double at_zero = begin(p);
+  double least = find_residual(p), now = least;
+  if (!(least <= at_zero)) {
+    memset(p->best, 0, bytes);
+    least = at_zero;
+  }
+  for (int cycle = 0; cycle < CYCLES && least > enough * at_zero; ++cycle) {
+    for (int k = 0; k < (cycle == 0 ? FIRST_SWEEPS : SWEEPS); ++k) {
+      sweep(p);
+    }
+    now = find_residual(p);
+    keep(p, now, &least);
+    for (int k = 0; k < STEPS && now < INFINITY && least > enough * at_zero; ++k) {
+      now = take_step(p, now);
+      keep(p, now, &least);
+    }
+  }
+  memcpy(p->gamma, p->best, bytes);
+  return at_zero > 0 ? least / at_zero : 0;
+}

@@ -1,0 +1,66 @@
+/* Solves contacts with Coulomb's friction for their impulses where the Delassus operator is not
+ * symmetric, or friction may drive a contact onto itself (Painleve):
+ *
+ *     u = q + M gamma,   0 <= gamma_n perp u_n >= 0,   |gamma_t| <= mu gamma_n,
+ *     u_t = -lambda gamma_t with lambda >= 0, and = 0 where |gamma_t| < mu gamma_n
+ *
+ * M includes R on its diagonal. Gauss-Seidel sweeps, which solve one contact after the other
+ * exactly, find which contacts touch, stick and slide, and semismooth Newton steps follow. Cycles
+ * of both go on until the natural map
+ *
+ *     sum |gamma - P(gamma - rho u)|^2/rho,   rho = 1/M_ii
+ *
+ * is small compared with its value at gamma = 0. There is no proof of convergence: the result is
+ * the gamma of the smallest natural map. Nothing is allocated. */
+#ifndef SAPWOOD_SOLVER_DELASSUS_SMALL_PROBLEM_H
+#define SAPWOOD_SOLVER_DELASSUS_SMALL_PROBLEM_H
+
+#include "base/memory.h"
+#include "solver/delassus/delassus_problem.h"
+
+/* largest number of contacts and of unknowns, and the stride for these */
+enum {
+  SAP_SMALL_MOST = 32,
+  SAP_SMALL_UNKNOWNS = 3 * SAP_SMALL_MOST,
+  SAP_SMALL_STRIDE = SAP_SMALL_UNKNOWNS + SAP_IMPULSES_CHUNK
+};
+
+struct sap_small_problem {
+  int32_t n;     /* number of contacts */
+  int32_t ld;    /* stride of M, sap_impulses_stride(3 n) */
+  double *M;     /* (ld, 3 n) column-major; rows (t1, t2, n) of each contact, 0 behind row 3 n */
+  double *q;     /* (ld) m/s, 0 behind 3 n */
+  double *mu;    /* (n) */
+  double *gamma; /* (3 n) in: an estimate, out: the solution, N s */
+
+  /* scratch */
+  double *u, *step, *change; /* (ld) u, a step of gamma, and its change of u */
+  double *best;              /* (3 n) gamma of the smallest natural map */
+  double *rho;               /* (n, 2) rho of the tangential rows and of the normal row */
+  double *inverse;           /* (n, 9) inverse of the diagonal block, by row */
+  double *system, *times;    /* equations of a step by row; (3 n) */
+  double *solution;          /* (3 n) */
+  int32_t *listed, *first;   /* (n) contacts that touch, and their first unknown in the system */
+  double *slip;              /* (n, 2) direction of friction where they slide, else 0 */
+};
+
+void sap_small_carve(struct sap_small_problem *p, struct sap_arena *arena);
+
+/* Finds gamma. Returns the natural map there, over that at gamma = 0. */
+typedef double sap_small_function(struct sap_small_problem *p);
+
+/* Solves X for the n equations A X = B. `rows` holds [A . B] by row with stride ld, B from column
+ * `begin` on, and is overwritten by [. . X]. Columns in between are finite; `begin` and ld are
+ * multiples of SAP_IMPULSES_CHUNK. Returns 0 if A is singular or not finite. */
+typedef int sap_eliminate_function(int32_t n, int32_t begin, int32_t ld, double *rows);
+
+/* Both for one instruction set. */
+struct sap_small_loops {
+  sap_small_function *solve;
+  sap_eliminate_function *eliminate;
+};
+
+/* Returns the loops for instruction set `set`, as in sap_kernels_of(). */
+const struct sap_small_loops *sap_small_loops_of(int32_t set);
+
+#endif
