@@ -20,7 +20,9 @@ version = release = sapwood.__version__
 html_title = f"sapwood {version}"
 
 extensions = [
+    "code_links",
     "docstrings",
+    "drawings",
     "engine_fields",
     "executed",
     "formulas",
@@ -61,8 +63,18 @@ highlight_language = "python"
 suppress_warnings = ["ref.python"]
 
 executed_pages = [
-    "tutorials/arrays", "tutorials/first_simulation", "how-to/batches", "how-to/materials",
-]  # fmt: skip
+    "tutorials/arrays",
+    "tutorials/first_simulation",
+    "how-to/batches",
+    "how-to/materials",
+    "how-to/simulation/contact_forces",
+    "how-to/simulation/geom_friction",
+    "how-to/simulation/migrate",
+    "how-to/simulation/parameters",
+    "how-to/simulation/randomize",
+    "how-to/simulation/symptoms",
+    "how-to/simulation/videos",
+]
 
 # ---- notebooks, which are run --------------------------------------------------------------------
 

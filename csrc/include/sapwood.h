@@ -18,6 +18,7 @@
 #ifndef SAPWOOD_H
 #define SAPWOOD_H
 #include "sapwood/law.h"
+#include "sapwood/fem.h"
 #include "sapwood/geometry.h"
 #include "sapwood/invdyn.h"
 #include "sapwood/lcp.h"

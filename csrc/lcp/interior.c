@@ -15,7 +15,7 @@ static const double strict_proof = 1e-9, last_proof = 1e-6;
 /* part of the distance to the boundary that a step may cover */
 static const double to_boundary = 0.99;
 /* iterations without progress that end the search, and steps of refinement */
-enum { MOST_IDLE = 12, REFINEMENTS = 5 };
+enum { MOST_STAGNATION = 12, REFINEMENTS = 5 };
 /* accuracy of directions towards a solution, and towards a proof that there is none */
 static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
@@ -289,12 +289,12 @@ static int solves_early(struct qp_interior *w, const qp_settings *settings, doub
 
 static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, int32_t *iterations) {
   double least = INFINITY, least_mu = INFINITY, below = early;
-  for (int idle = 0; idle < MOST_IDLE; ++idle, ++*iterations) {
+  for (int stagnation = 0; stagnation < MOST_STAGNATION; ++stagnation, ++*iterations) {
     evaluate(w);
     const double residual = keep_best(w);
     /* progress is towards a solution, or towards a proof that there is none */
     if (residual < least / 2 || (w->tau < w->kappa && w->mu < least_mu / 2)) {
-      idle = 0;
+      stagnation = 0;
     }
     least = fmin(least, residual);
     least_mu = fmin(least_mu, w->mu);

@@ -1,5 +1,6 @@
 /* The extension module sapwood._core: each topic adds its types and functions. */
 #include "python/conversions.h"
+#include "python/fem/py_fem.h"
 #include "python/forks.h"
 #include "python/geometry/py_geometry.h"
 #include "python/invdyn/py_invdyn.h"
@@ -24,14 +25,28 @@ static int exec(PyObject *module) {
   if (sapwood_import_numpy() < 0) {
     return -1;
   }
-  static int (*const add[])(PyObject *) = {
-      sapwood_add_conversions,      sapwood_add_settings,   sapwood_add_results,
-      sapwood_add_solution,         sapwood_add_problem,    sapwood_add_structure,
-      sapwood_add_solver,           sapwood_add_batch,      sapwood_add_contact_law,
-      sapwood_add_disk_law,         sapwood_add_row_law,    sapwood_add_stepper,
-      sapwood_add_inverse_dynamics, sapwood_add_lcps,       sapwood_add_qps,
-      sapwood_add_shapes,           sapwood_add_surfaces,   sapwood_watch_forks,
-      sapwood_find_main_thread,     sapwood_add_sensitivity};
+  static int (*const add[])(PyObject *) = {sapwood_add_conversions,
+                                           sapwood_add_settings,
+                                           sapwood_add_results,
+                                           sapwood_add_solution,
+                                           sapwood_add_problem,
+                                           sapwood_add_structure,
+                                           sapwood_add_solver,
+                                           sapwood_add_batch,
+                                           sapwood_add_contact_law,
+                                           sapwood_add_disk_law,
+                                           sapwood_add_row_law,
+                                           sapwood_add_stepper,
+                                           sapwood_add_inverse_dynamics,
+                                           sapwood_add_lcps,
+                                           sapwood_add_qps,
+                                           sapwood_add_shapes,
+                                           sapwood_add_surfaces,
+                                           sapwood_watch_forks,
+                                           sapwood_find_main_thread,
+                                           sapwood_add_sensitivity,
+                                           sapwood_add_dense,
+                                           sapwood_add_fem};
   for (size_t i = 0; i < sizeof add / sizeof *add; i++) {
     if (add[i](module) < 0) {
       return -1;

@@ -62,9 +62,9 @@ static void release(void *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   clear((PyObject *)module);
   const sap_allocator memory = sap_allocator_or_default(NULL);
-  sap_threads_destroy(state->idle_threads, &memory);
-  sapwood_solver_cache_clear(&state->idle);
-  geo_workspace_destroy(state->idle_surfaces);
+  sap_threads_destroy(state->pool_threads, &memory);
+  sapwood_solver_cache_clear(&state->solver_cache);
+  geo_workspace_destroy(state->surfaces_workspace);
 }
 
 struct PyModuleDef sapwood_definition = {

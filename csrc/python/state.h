@@ -14,7 +14,7 @@
 #define SAPWOOD_PYTHON_STATE_H
 
 #include "python/convert.h"
-#include "python/solver/idle.h"
+#include "python/solver/solver_cache.h"
 #include "sapwood.h"
 
 typedef struct sapwood_state {
@@ -36,10 +36,10 @@ typedef struct sapwood_state {
   PyObject *default_settings;               /* SapSettings in place of None */
   PyObject *settings_object;                /* last SapSettings read; its values follow */
   sap_settings settings;
-  sapwood_solver_cache idle;
-  struct sap_threads *idle_threads; /* threads of the last batch; NULL while a batch uses them */
-  int n_idle_threads;
-  geo_workspace *idle_surfaces; /* workspace of the last call for surfaces, or NULL in one */
+  sapwood_solver_cache solver_cache;
+  struct sap_threads *pool_threads; /* threads of the last batch; NULL while a batch uses them */
+  int n_pool_threads;
+  geo_workspace *surfaces_workspace; /* workspace of the last call for surfaces, or NULL in one */
   int forks;                 /* number of forks between the import and this process, see lock.h */
   unsigned long main_thread; /* thread that receives signals */
 } sapwood_state;

@@ -1,6 +1,7 @@
 #include "solver/interruption.h"
 
 #include "base/clock.h"
+#include "solver/solver_tuning.h"
 
 void sap_interruption_begin(struct sap_interruption *interruption) {
   atomic_store_explicit(&interruption->wanted, 0, memory_order_relaxed);
@@ -34,9 +35,8 @@ int sap_interrupted_waiting(struct sap_interrupt_check *interrupt_check) {
 }
 
 int sap_interrupted(struct sap_interrupt_check *interrupt_check, int32_t work) {
-  enum { ENOUGH = 4096 }; /* about 20 us of work */
   interrupt_check->work += work;
-  if (interrupt_check->work < ENOUGH) {
+  if (interrupt_check->work < SAP_WORK_BETWEEN_CHECKS) {
     return is_wanted(interrupt_check->interruption);
   }
   interrupt_check->work = 0;

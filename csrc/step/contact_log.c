@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* length of a first array: 200 kB */
-enum { FIRST = 1024 };
+#include "step/step_tuning.h"
 
 /* Returns a sufficient capacity; -1 if no array can be as long. */
 static int64_t next_capacity(const struct sap_contact_log *log, int64_t more) {
@@ -11,7 +10,7 @@ static int64_t next_capacity(const struct sap_contact_log *log, int64_t more) {
   if (more > most - log->n) {
     return -1;
   }
-  const int64_t grown = log->capacity + log->capacity / 2 + FIRST;
+  const int64_t grown = log->capacity + log->capacity / 2 + SAP_FIRST_RECORDS;
   return grown < log->n + more ? log->n + more : grown;
 }
 

@@ -58,7 +58,8 @@ def names_in(code, known):
 @functools.cache
 def uses_by_page():
     """Full names that each page, notebook and program uses, by paths from the root."""
-    pages = [ROOT / "README.md", *sorted(ROOT.glob("docs/*/*.md"))]
+    pages = [ROOT / "README.md", *sorted(ROOT.glob("docs/*/**/*.md"))]
+    pages = [page for page in pages if page.parent != ROOT / "docs/reference/api"]
     pages += [*sorted(ROOT.glob("examples/*.py")), *sorted(ROOT.glob("notebooks/*.ipynb"))]
     # what is not for a page is used by the tests, which run too
     pages += sorted(ROOT.glob("tests/**/test_*.py"))

@@ -8,7 +8,8 @@ package finds it and proves how accurate it is::
     solution = sapwood.solve(problem)
     print(solution)
 
-``sapwood.geometry`` finds contact patches of pressure fields. ``sapwood.mujoco`` steps MuJoCo
+``sapwood.geometry`` finds contact patches of pressure fields, and ``sapwood.fem`` has deformable
+bodies. ``sapwood.mujoco`` steps MuJoCo
 models with it, and ``sapwood.viewer`` shows them; ``sapwood.invdyn`` is inverse dynamics with
 contact; ``sapwood.lcp`` and ``sapwood.qp`` solve complementarity problems and quadratic programs;
 ``sapwood.reference`` is the same algorithm in plain NumPy; ``sapwood.stepping`` is the theta-method
@@ -42,7 +43,7 @@ from sapwood.problem.io import load_problem, save_problem
 from sapwood.sensitivity_batch import jvp_batch, vjp_batch
 from sapwood.settings import SapSettings
 from sapwood.solution import ConstraintSolution, IslandAlgorithm, Region, Solution, Status
-from sapwood.solver import Evaluation, LineValues, SapSolver, solve
+from sapwood.solver import Evaluation, LineValues, SapSolver, solve, solve_dense
 
 __all__ = [
     "Bilaterals",
@@ -82,11 +83,13 @@ __all__ = [
     "save_problem",
     "solve",
     "solve_batch",
+    "solve_dense",
     "vjp_batch",
 ]
 
 if TYPE_CHECKING:
     from sapwood import bridge as bridge
+    from sapwood import fem as fem
     from sapwood import invdyn as invdyn
     from sapwood import jax as jax
     from sapwood import lcp as lcp
@@ -102,6 +105,7 @@ if TYPE_CHECKING:
 _LOADED = ("constraints", "geometry", "laws", "problem")
 _LOADED_WHEN_USED = (
     "bridge",
+    "fem",
     "invdyn",
     "jax",
     "lcp",

@@ -77,6 +77,24 @@ def clamp(
 ) -> dict[str, _Float]: ...
 def constraint_kinds() -> dict[str, dict[str, str]]: ...
 def structure(problem: Problem, /) -> _Structure: ...
+def solve_dense(
+    M: ArrayLike,
+    v_star: ArrayLike,
+    J: ArrayLike,
+    mu: ArrayLike,
+    R: ArrayLike | None,
+    v_hat: ArrayLike | None,
+    k: ArrayLike | None,
+    phi0: ArrayLike | None,
+    tau_d: ArrayLike | None,
+    dt: float | None,
+    sigma: float,
+    beta: float,
+    v_guess: ArrayLike | None,
+    settings: SapSettings | None,
+    friction: str | None,
+    /,
+) -> Solution: ...
 def solve_batch(
     problems: list[Problem],
     v_guesses: list[ArrayLike | None],
@@ -99,6 +117,21 @@ def contact_surfaces(
 def surface_columns(
     numbers: NDArray[np.float64], integers: NDArray[np.int32], /
 ) -> tuple[NDArray[Any], ...]: ...
+def fem_mesh(vertices: ArrayLike, tetrahedra: ArrayLike, /) -> object: ...
+def fem_arrays(mesh: object, /) -> tuple[_Float, _Float, NDArray[np.int32], NDArray[np.int32]]: ...
+def fem_rotations(mesh: object, x: ArrayLike, /) -> _Float: ...
+def fem_evaluate(
+    mesh: object,
+    model: str,
+    young: float,
+    poisson: float,
+    x: ArrayLike,
+    rotations: ArrayLike | None,
+    exact: bool,
+    outputs: tuple[_Float | None, ...],
+    /,
+) -> tuple[float, int]: ...
+def fem_mass(mesh: object, density: float, kind: str, /) -> tuple[_Float, _Float]: ...
 def solve_lcps(
     M: ArrayLike,
     q: ArrayLike,

@@ -22,54 +22,44 @@ class SapSettings:
 
     Parameters
     ----------
-    relative_tolerance : float
-        eps_r of the stopping criterion, Eq. (20); in [0, 1).
-    absolute_tolerance : float
-        eps_a of the stopping criterion, Eq. (20), in sqrt(J).
+    relative_tolerance, absolute_tolerance : float
+        eps_r, in [0, 1), and eps_a, in sqrt(J), of the stopping criterion, Eq. (20).
     natural_tolerance : float
         ``solution.natural_residual`` at which proximal solves end, in [0, 1). They solve problems
         with R below 1e-5 of the effective inverse mass, or 0.
     max_iterations : int
-        Newton iterations per island; 0 only evaluates the guess. Most solves take some ten, those
-        of many redundant near-rigid contacts with Coulomb's friction some hundreds. A smaller
-        limit bounds the time of a solve: where it is met, the iterate with the least error is
-        returned, with the status that says so.
+        Newton iterations per island; 0 only evaluates the guess. Most solves take some ten. Where
+        the limit is met, the iterate with the least error is returned, with a status.
     line_search : {"exact", "backtracking"}
         Minimise along the line (default), or accept by Armijo's rule.
     line_search_tolerance : float
         The exact line search stops short of the minimum at a slope of this times the slope at 0,
-        beyond the minimum at 1e-8 times. 1e-8 makes it exact on both sides.
+        beyond it at 1e-8 times.
     line_search_max_trials : int
-        Evaluations per line search, at most 1000000; more only until one of them lowers the cost,
-        for which backtracking then halves the step.
+        Evaluations per line search, at most 1000000; more only until one of them lowers the cost.
     max_step : float
         Largest step length alpha_max.
     armijo_rho, armijo_c : float
         Factor between trials and sufficient decrease of the backtracking line search.
     start : {"newton", "sticking"}
-        First direction of an island: from the regions at the guess, as Algorithm 1 says, or, where
-        the guess is poor, as if every contact with v_hat_n > 0 stuck; rows of other constraints act
-        as they do at the guess.
+        First direction of an island: from the regions at the guess (Algorithm 1), or, where the
+        guess is poor, as if every contact with v_hat_n > 0 stuck.
     start_threshold : float
         A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
     turning : bool
         Primal-dual friction: the direction of friction is an unknown of its own, and so is the side
-        of a row with two finite bounds (dry friction, a saturated controller). It prevents slips
-        that reverse from one iterate to the next. The last step reuses the factorization of the
-        step before it if that suffices.
+        of a row with two finite bounds. It prevents slips that reverse between iterates.
     mixed_precision : bool
-        Find the directions of islands of 72 velocities and more in single precision where there
-        are no rigid cores; double takes over where that fails. Everything else, and so the
-        accuracy of the solution, is in double precision.
+        Find the directions of large islands in single precision where there are no rigid cores. The
+        accuracy of the solution is that of double precision.
     friction : {"convex", "lagged", "coulomb"}
-        The law of friction. "convex" is the law of the paper, where a sliding contact also
-        separates, v_n > 0. "lagged" bounds friction by b = mu gamma_n of the last step
-        (``problem.friction_bound``). "coulomb" is exact, with b = mu gamma_n of this step.
+        The law of friction. "convex" is the paper's, where a sliding contact also separates,
+        v_n > 0. "lagged" bounds friction by mu gamma_n of the last step
+        (``problem.friction_bound``), "coulomb" by that of this step.
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
-        Solve and stop each island of the graph of trees and constraints by itself, without the
-        velocities that no constraint moves: those follow from the others at the end.
+        Solve and stop each island of the graph of trees and constraints by itself.
     record_history : bool
         Keep one record per iteration in ``solution.history``.
 

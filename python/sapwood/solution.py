@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 
 class Status(enum.IntEnum):
-    """The outcome of a solve."""
+    """The outcome of a solve.
+
+    ``converged``, ``stalled`` (round-off came first), ``iteration_limit``, ``friction_limit`` (no
+    forces that obey Coulomb's law were found), ``breakdown`` of the factorization, ``non_finite``,
+    ``proximal_limit``. ``docs/how-to/troubleshooting.md`` says what to do about each.
+    """
 
     converged = 0
     """The stopping criterion, Eq. (20), holds."""
@@ -50,7 +55,10 @@ class Status(enum.IntEnum):
 
 
 class Region(enum.IntEnum):
-    """Region of the contact law that a contact ended in, Eqs. (29)-(33)."""
+    """Region of the contact law that a contact ended in, Eqs. (29)-(33).
+
+    ``stiction`` 1, ``sliding`` 2, ``none`` 3: no impulse.
+    """
 
     stiction = 1
     """Inside the friction cone: the contact slips by the regularization only."""
@@ -136,78 +144,64 @@ class ConstraintSolution(NamedTuple):
 class Solution(_core.SolutionValues):
     """Velocities and impulses of one problem, with the proof of how accurate they are.
 
-    Two solutions are equal when everything but ``timing``, ``symbolic_reused`` and ``sensitivity``
-    is the same, and NaN where the other is NaN.
+    Two solutions are equal when all but ``timing``, ``symbolic_reused`` and ``sensitivity`` is.
 
     Attributes
     ----------
     v : ndarray (nv,)
         Next velocity, the minimiser of Eq. (17).
-    gamma : ndarray (n_contacts, 3)
-        Contact impulses (t1, t2, n), N s.
-    v_c : ndarray (n_contacts, 3)
-        Contact velocities J v, m/s.
+    gamma, v_c : ndarray (n_contacts, 3)
+        Contact impulses (t1, t2, n), N s, and contact velocities J v, m/s.
     regions : ndarray (n_contacts,) of int8
         :class:`Region` of each contact.
     status : Status
         The outcome of the solve.
     iterations, total_iterations : int
         Newton iterations of the island that needed most, and of all islands.
-    line_search_trials : int
-        Evaluations of all line searches.
-    n_islands : int
-        Islands of the graph of trees and constraints.
+    line_search_trials, n_islands : int
+        Evaluations of all line searches; islands of the graph.
     symbolic_reused : bool
         Whether the graph was the same as in the solver's last call.
-    momentum_error : float
-        e_m, Eq. (24), dimensionless; over all constraints, and over the trees that they touch.
-    complementarity_error : float
-        e_mu, Eq. (25), dimensionless: the mean over contacts and rows of other constraints.
-    velocity_error_bound : float
-        Proved: |v - v_min|_A is at most this, sqrt(J).
-    cost_gap_bound : float
-        Proved: l_p(v) - l_p(v_min) is at most this, J.
+    momentum_error, complementarity_error : float
+        e_m, Eq. (24), and e_mu, Eq. (25), dimensionless.
+    velocity_error_bound, cost_gap_bound : float
+        Proved: |v - v_min|_A is at most the first, sqrt(J), l_p(v) - l_p(v_min) the second, J.
     cost : float
         l_p(v), J.
     history : structured ndarray or None
-        One record per iteration, island after island, with the fields island, iteration, trials,
-        step, cost, decrease and momentum_error. Record 0 of an island is its initial guess. After a
-        change of rigid cores or of the friction model, the next record evaluates the last iterate
-        anew: it has the same iteration and step 0. None unless the settings ask for it.
+        One record per iteration, island after island, if the settings ask for it.
     timing : dict of str to float
-        Seconds spent in assembly, factor, line_search, symbolic, and in the whole call (seconds);
-        the first three are summed over the threads of the solver, and measured where the settings
-        ask for the history, else 0. Those of islands in dense storage are in seconds alone.
+        Seconds of the whole call (seconds) and of its parts, which need the history.
     tree : int
         Tree at which the factorization broke down, else -1.
     constraints : tuple of ConstraintSolution
         Impulses of each group of constraints of the problem.
     coulomb_error : float
-        e_c, dimensionless: e_m of v with the friction that Coulomb's law gives for the normal
-        impulses at v. NaN for convex friction. The proved bounds hold for the convex problem with
-        the final friction bounds b; nothing is proved about b.
+        e_c, dimensionless: e_m of v with the friction of Coulomb's law. NaN for convex friction.
+        The proved bounds hold for the final friction bounds b; nothing is proved about b.
     natural_residual : float
-        |F(gamma)|/|gamma|, dimensionless, of proximal solves: the natural map of the impulses
-        alone, for R as the problem has it. NaN where R was used as it is. Then
-        ``momentum_error``, ``complementarity_error``, ``coulomb_error`` and ``history`` belong to
-        the last of the solves, ``cost_gap_bound`` is infinite, and ``velocity_error_bound`` is
-        where an R is 0.
+        |F(gamma)|/|gamma|, dimensionless, of proximal solves, whose bounds may be
+        infinite; else NaN.
     proximal_solves : int
-        Solves of the proximal iteration, of which ``iterations`` is the sum; 0 where R was used as
-        it is.
+        Solves of the proximal iteration; 0 where R was used as it is.
     core_scale : ndarray (n_contacts,) or None
-        Scale of the core depth delta of each contact: above 1 for a contact that started deeper
-        than its core, or that a moving surface left no room. None without cores.
-    spin_gamma : ndarray (n_spins, 3) or None
-        Impulses about (n, t1, t2) of the contacts with torsional and rolling friction, N m s. None
-        where the problem has none, as ``spin_v_c``.
-    spin_v_c : ndarray (n_spins, 3) or None
-        Their relative angular velocities about the same axes, rad/s; None without them.
+        Scale of the core depth delta: above 1 for a contact that started deeper.
+    spin_gamma, spin_v_c : ndarray (n_spins, 3) or None
+        Impulses (N m s) and velocities (rad/s) about (n, t1, t2) of contacts with torsional and
+        rolling friction.
     algorithm : tuple of IslandAlgorithm
-        The algorithm of each island. Islands are in the order of their first trees.
+        The algorithm of each island, in the order of their first trees.
     sensitivity : Sensitivity or None
-        The problem linearized at v, which :meth:`vjp` and :meth:`jvp` need: where the solve was
-        asked for it. Pickled solutions have none.
+        The problem linearized at v, for :meth:`vjp` and :meth:`jvp`. Pickled solutions have none.
+
+    Examples
+    --------
+    >>> import sapwood
+    >>> problem = ContactProblem.from_dense(
+    ...     np.eye(3), [0.0, 0.0, -0.1], np.eye(3), phi0=0.0, k=1e5, tau_d=0.01, mu=0.5, dt=0.01)
+    >>> solution = sapwood.solve(problem)
+    >>> print(solution.status, Region(solution.regions[0]))
+    converged stiction
     """
 
     v: NDArray[np.float64]

@@ -274,6 +274,93 @@ def solve(
     return solution
 
 
+@explained()
+def solve_dense(
+    M: ArrayLike,
+    v_star: ArrayLike,
+    J: ArrayLike,
+    mu: ArrayLike,
+    *,
+    R: ArrayLike | None = None,
+    v_hat: ArrayLike | None = None,
+    k: ArrayLike | None = None,
+    phi0: ArrayLike | None = None,
+    tau_d: ArrayLike | None = None,
+    dt: float | None = None,
+    sigma: float = 1e-3,
+    beta: float = 1.0,
+    v_guess: ArrayLike | None = None,
+    settings: SapSettings | None = None,
+    friction: Friction | None = None,
+) -> Solution:
+    """Solve the contact problem of one mass matrix and one Jacobian.
+
+    This is :func:`solve` of :meth:`ContactProblem.from_dense`, in one call that keeps no problem:
+    the quickest way from the matrices of another library to impulses. Contiguous float64 matrices
+    are read in place. Give either `R`, or `k` and `dt`.
+
+    Parameters
+    ----------
+    M : array_like (nv, nv)
+        Symmetric positive definite mass matrix.
+    v_star : array_like (nv,)
+        Free-motion velocity, Eq. (10).
+    J : array_like (3 n_contacts, nv)
+        Contact Jacobian, three rows (t1, t2, n) per contact; v_n > 0 separates.
+    mu : float or array_like (n_contacts,)
+        Friction coefficients, >= 0; one number, here and below, holds for all contacts.
+    R : float or array_like (n_contacts,) or ndarray (n_contacts, 2), optional
+        Regularization of each contact, 1/kg, >= 0; two columns are R_t and R_n.
+    v_hat : float or array_like (n_contacts,), optional
+        Normal stabilization velocity, m/s; with `R`, by default 0.
+    k : float or array_like (n_contacts,), optional
+        Stiffness, N/m, > 0, infinite where rigid. R_t, R_n and v_hat_n follow by Eqs. (21), (22).
+    phi0, tau_d : float or array_like (n_contacts,), optional
+        Signed distance at the start of the step, m, and dissipation time, s, >= 0; with `k`, by
+        default 0.
+    dt : float, optional
+        Time step, s; with `k`, required.
+    sigma, beta : float
+        Tangential regularization (> 0) and near-rigid parameter (>= 0), dimensionless; read with
+        `k` alone.
+    v_guess : array_like (nv,), optional
+        Initial velocity; by default `v_star`.
+    settings : SapSettings, optional
+        Settings of the solver; None for the defaults.
+    friction : {"convex", "lagged", "coulomb"}, optional
+        The law of friction, in place of ``settings.friction``, which None leaves.
+
+    Returns
+    -------
+    Solution
+        Velocities, impulses and their accuracy, without ``sensitivity``; look at ``status``: the
+        iteration limit, or round-off, is a value and no exception.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong argument; the message names it, the index and the rule.
+    MemoryError
+        If there is no room for the workspace.
+
+    See Also
+    --------
+    solve : takes a problem, which may have many trees, other constraints, derivatives.
+
+    Examples
+    --------
+    A mass of 2 kg is pressed on the ground and pushed aside with less than its friction holds:
+
+    >>> solution = solve_dense(2.0 * np.eye(3), [0.02, 0.01, -0.1], np.eye(3), 0.5, R=1e-4,
+    ...                        friction="coulomb")
+    >>> print(solution.gamma.round(3))
+    [[-0.04 -0.02  0.2 ]]
+    """
+    return _core.solve_dense(
+        M, v_star, J, mu, R, v_hat, k, phi0, tau_d, dt, sigma, beta, v_guess, settings, friction
+    )
+
+
 def _core_of(problem: ContactProblem) -> _core.Problem:
     if not isinstance(problem, ContactProblem):
         arrays = isinstance(problem, (np.ndarray, list, tuple))

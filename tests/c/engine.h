@@ -57,12 +57,10 @@ static struct {
     int geom[2], dim;
     double margin, gap, solref[2], solimp[5], friction[5], adhesion;
   } pair[16];
-  int n_pairs, n_colliding;   /* bodies that may meet beside them */
-  int is_nothing;             /* a model without bodies */
-  double distance, normal[3]; /* distance and normal of any two geoms */
-  int n_distances;            /* calls for a distance */
-  int frames;                 /* open frames of the stack */
-  int warnings;               /* warnings of the global handler */
+  int n_pairs, n_colliding; /* bodies that may meet beside them */
+  int is_nothing;           /* a model without bodies */
+  int frames;               /* open frames of the stack */
+  int warnings;             /* warnings of the global handler */
 } engine;
 
 struct message {
@@ -237,19 +235,6 @@ static inline void slopes(const void *model, void *data, int with_bias) {
   note('d');
 }
 
-/* Returns the distance, with the segment from the lower geom to the higher one. */
-static inline double geom_distance(const void *model, void *data, int geom1, int geom2, double most,
-                                   double *ends) {
-  (void)data;
-  CHECK(model == engine.model && engine.frames && geom1 < geom2);
-  ++engine.n_distances;
-  for (int j = 0; ends && j < 3; ++j) {
-    ends[j] = 0.0;
-    ends[3 + j] = engine.distance * engine.normal[j];
-  }
-  return engine.distance < most ? engine.distance : most;
-}
-
 static inline int is_sparse(const void *model) {
   (void)model;
   return 0;
@@ -310,7 +295,6 @@ static inline sap_mujoco table(void) {
                     .mj_sensorAcc = sensors,
                     .mj_Euler = integrate,
                     .mjd_smooth_vel = slopes,
-                    .mj_geomDistance = geom_distance,
                     .mj_isSparse = is_sparse,
                     .mj_stateSize = state_size,
                     .mj_getState = get_state,
@@ -332,6 +316,7 @@ static inline sap_mujoco table(void) {
   SAP_MUJOCO_WARNINGS(OFFSET)
 #undef OFFSET
   api.model.size = (ptrdiff_t)sizeof(struct engine_model);
+  api.model.contact_sensor = 42;
   api.contact.size = (ptrdiff_t)sizeof(struct engine_contact);
   api.contact.dist = (ptrdiff_t)offsetof(struct engine_contact, dist);
   api.contact.pos = (ptrdiff_t)offsetof(struct engine_contact, pos);
@@ -353,20 +338,21 @@ struct setting {
   double qpos[NV], qacc[NV], force[NV], rows[3 * MOST], none[1];
   double body_margin[BODIES], geom_xpos[3 * GEOMS], geom_xmat[9 * GEOMS], geom_rbound[GEOMS],
       geom_margin[GEOMS];
-  double jnt_range[2], jnt_margin[1], dof_frictionloss[NV], tendon_frictionloss[1];
+  double dof_frictionloss[NV], tendon_frictionloss[1];
   double geom_gap[GEOMS], geom_solmix[GEOMS], geom_solref[2 * GEOMS], geom_solimp[5 * GEOMS],
       geom_friction[3 * GEOMS], geom_adhesion[GEOMS];
   double pair_margin[1], pair_gap[1], pair_solref[2], pair_solreffriction[2], pair_solimp[5],
       pair_friction[5], pair_adhesion[1];
   double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
       bvh_aabb[6 * BODIES];
-  int jnt_type[1], jnt_qposadr[1], actuator_trntype[1];
+  int actuator_trntype[1];
   unsigned char jnt_limited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
   int geom_condim[GEOMS], geom_priority[GEOMS];
   int pair_geom1[1], pair_geom2[1], pair_dim[1];
   int geom_dataid[GEOMS], mesh_vertadr[2], mesh_vertnum[2];
+  int site_bodyid[1], sensor_type[2], sensor_needstage[2], sensor_objid[2], efc_id[3 * MOST];
   float mesh_vert[6 * 3];
   struct engine_model model;
   struct engine_data data;
@@ -425,7 +411,8 @@ static inline void make_state(struct setting *s) {
                                  .qfrc_constraint = s->force,
                                  .sensordata = s->none,
                                  .contact = s->l.contacts,
-                                 .efc_force = s->rows};
+                                 .efc_force = s->rows,
+                                 .efc_id = s->efc_id};
 }
 
 static inline void make(struct setting *s) {

@@ -91,6 +91,7 @@ static inline void make_model(struct model *m, uint64_t *seed) {
                                   1,
                                   m->tree_dofadr,
                                   m->tree_dofnum,
+                                  NULL,
                                   m->dof_parentid,
                                   m->damping,
                                   m->M_rownnz,

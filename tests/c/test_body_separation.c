@@ -60,7 +60,7 @@ static void nothing_is_known_at_first(void) {
   follow(&s);
   for (int i = 0; i < BODIES; ++i) {
     for (int j = sap_first_after(&s.gaps, i); j < BODIES; ++j) {
-      CHECK(*sap_body_separation_kept(&s.gaps, i, j) == -INFINITY);
+      CHECK(*sap_body_separation_bound(&s.gaps, i, j) == -INFINITY);
     }
     CHECK_EQUAL(s.gaps.moved[i], 0);
   }
@@ -154,7 +154,7 @@ static void far_ways_forget_all(void) {
     sap_body_separation_keep(&s.gaps, 1, 2, 0.5);
     s.centre[3 + i % 2] = far[i];
     follow(&s);
-    CHECK(*sap_body_separation_kept(&s.gaps, 1, 2) == -INFINITY);
+    CHECK(*sap_body_separation_bound(&s.gaps, 1, 2) == -INFINITY);
     destroy(&s);
   }
 }
@@ -169,7 +169,7 @@ static void there_is_room_for_pairs_of_all_geoms(void) {
   REQUIRE(sap_block_carve(&block, carve, &gaps, &allocator));
   gaps.n = MANY;
   sap_body_separation_forget(&gaps);
-  const double *last = sap_body_separation_kept(&gaps, MANY - 1, MANY - 1);
+  const double *last = sap_body_separation_bound(&gaps, MANY - 1, MANY - 1);
   CHECK(*last == -INFINITY);
   CHECK((const unsigned char *)(last + 1) <= block.base + block.capacity);
   sap_block_release(&block, &allocator);

@@ -37,7 +37,7 @@ static void set_row(int i, int32_t first, double R, double y) {
                                       .was_free = fabs(y) <= 1,
                                       .R = R,
                                       .gamma = sap_clamp_impulse(y, -1, 1),
-                                      .lack = R * y,
+                                      .velocity_error = R * y,
                                       .lower = -1,
                                       .upper = 1};
 }
@@ -124,8 +124,8 @@ static int check_step(int n_activated) {
   }
   for (int k = 0; k < M; ++k) {
     const struct sap_contact *law = &contact[k / 3];
-    const double lack = law->v_hat[k % 3] - sap_vector_dot(N, J_c[k], dv);
-    CHECK_CLOSE(p->u[k], lack - (k % 3 < 2 ? law->R_t : law->R_n) * p->gamma[k], 1e-10);
+    const double gap = law->v_hat[k % 3] - sap_vector_dot(N, J_c[k], dv);
+    CHECK_CLOSE(p->u[k], gap - (k % 3 < 2 ? law->R_t : law->R_n) * p->gamma[k], 1e-10);
     sap_vector_add(N, -p->gamma[k], J_c[k], left);
   }
   for (int i = 0; i < ROWS; ++i) {

@@ -422,6 +422,12 @@ static void wrong_forests(void) {
   WRONG(m.tree_dofadr[1] = 2, "tree_dofadr");
   WRONG(m.tree_dofnum[1] = 3, "tree_dofnum");
   WRONG(m.tree_dofnum[0] = 0, "tree_dofnum");
+  static const int32_t before[] = {-2, -1}, of_two_dofs[] = {3, 0}, of_a_ball[] = {3, -1};
+  WRONG(m.forest.tree_quaternion = before, "tree_quaternion");
+  WRONG(m.forest.tree_quaternion = of_two_dofs, "tree_quaternion");
+  begin(5);
+  m.forest.tree_quaternion = of_a_ball;
+  CHECK_EQUAL(sap_forest_check(&m.forest, NULL), SAP_OK);
   WRONG(m.dof_parentid[4] = 4, "dof_parentid");
   WRONG(m.dof_parentid[4] = 2, "dof_parentid");
   WRONG(m.damping[7] = NAN, "damping");

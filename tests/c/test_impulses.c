@@ -11,7 +11,7 @@
 enum { CONTACTS = 6, ROWS = 4, M = 6 * CONTACTS + ROWS, N = 14, LD = (M + 8) & ~7 };
 
 static double W[LD * M], u_0[LD], u[LD], mu[CONTACTS], lower[ROWS], upper[ROWS];
-static double gamma_[LD], before[2 * M], lack[LD];
+static double gamma_[LD], before[2 * M], residual[LD];
 static double diagonal[LD], inverse[LD], trace[CONTACTS], inverse_trace[CONTACTS];
 static int8_t kind[M], factored[M];
 static int32_t listed[M + 1];
@@ -97,7 +97,7 @@ static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
                                .trace = trace,
                                .inverse_trace = inverse_trace,
                                .before = before,
-                               .lack = lack,
+                               .residual = residual,
                                .kind = kind,
                                .factored = factored,
                                .listed = listed,

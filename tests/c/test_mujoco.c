@@ -218,45 +218,6 @@ static void tested_versions_are_known(void) {
   CHECK(!sap_mujoco_is_tested(0));
 }
 
-static void rows_are_asked_for_where_something_makes_them(void) {
-  enum {
-    NOTHING,
-    NO_CONTACTS,
-    CONTACT,
-    FRICTION,
-    LIMIT,
-    UPPER,
-    BALL,
-    EQUALITY,
-    TENDON,
-    BEFORE,
-    CASES
-  };
-  for (int c = 0; c < CASES; ++c) {
-    struct setting s;
-    sap_mujoco_world world;
-    make(&s);
-    s.model.disableflags |= c == NO_CONTACTS ? 1 << 4 : 0;
-    open_world(&s, &world);
-    engine.found = c == CONTACT ? engine.found : 0;
-    engine.n_rows = c == CONTACT ? engine.n_rows : 0;
-    s.model.njnt = 1;
-    s.jnt_limited[0] = 1;
-    s.jnt_type[0] = c == BALL ? 1 : 3;
-    s.jnt_margin[0] = 0.1;
-    s.jnt_range[0] = c == LIMIT ? -0.09 : -0.11;
-    s.jnt_range[1] = c == UPPER ? 0.09 : 0.11;
-    s.dof_frictionloss[NV - 1] = c == FRICTION;
-    s.model.neq = c == EQUALITY;
-    s.model.ntendon = c == TENDON;
-    s.data.nl = c == BEFORE;
-    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-    const char *without = c == NOTHING ? "kmfptqvwuase" : "kmfntqvwuase";
-    CHECK_STRING(engine.stages, c <= NO_CONTACTS ? without : "kmfprtqvwuase");
-    sap_stepper_destroy(s.stepper);
-  }
-}
-
 static const check_test tests[] = {
     CHECK_TEST(errors_come_back),
     CHECK_TEST(a_step_is_that_of_the_stepper),
@@ -266,6 +227,5 @@ static const check_test tests[] = {
     CHECK_TEST(wrong_models_are_refused),
     CHECK_TEST(a_world_is_opened_and_closed),
     CHECK_TEST(tested_versions_are_known),
-    CHECK_TEST(rows_are_asked_for_where_something_makes_them),
 };
 CHECK_FILE(test_mujoco, tests);

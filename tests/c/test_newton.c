@@ -203,15 +203,15 @@ static void three_steps_that_bring_nothing_end_it(void) {
     sap_solver *solver = make(&settings);
     sap_solution solution = scene_solution(&outputs);
     REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &solution, NULL) == SAP_OK);
-    int32_t n, idle = 0;
+    int32_t n, stagnation = 0;
     const sap_iteration *history = sap_solver_history(solver, &n);
     double least = INFINITY;
     for (int32_t k = 0; k < n; ++k) {
-      idle += history[k].momentum_error > 0.89 * least;
+      stagnation += history[k].momentum_error > 0.89 * least;
       least = fmin(least, history[k].momentum_error);
     }
     stalled += solution.outcome == SAP_STALLED;
-    patient += solution.outcome == SAP_STALLED && idle >= 3;
+    patient += solution.outcome == SAP_STALLED && stagnation >= 3;
     CHECK(solution.momentum_error < 1e-12);
     sap_solver_destroy(solver);
   }

@@ -178,26 +178,6 @@ static void what_moves_as_one_falls_as_one(void) {
   }
 }
 
-/* The far ends of the boxes are 0.5 from the centre across the axis, and a turn about the normal
- * closes nothing. */
-static void nearest_points_tell_which_turns_close(void) {
-  static const struct {
-    double turn[3];
-    int apart;
-  } cases[] = {{{0, 0, 9.9}, 1}, {{0, 0, 10.1}, 0}, {{99, 0, 0}, 1}};
-  const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, still[3] = {0, 0, 0};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    const struct sap_mover a = {.turn = still, .axes = unit, .radius = 2, .motion_bound = 1},
-                           b = {.centre = {1.6, 0, 0},
-                                .turn = cases[i].turn,
-                                .axes = unit,
-                                .half = {0.5, 0.5, 0.5},
-                                .radius = 1,
-                                .motion_bound = 1};
-    CHECK_EQUAL(sap_plane_keeps_apart(&a, &b, 0.01, 0, unit, 0.1, 1), cases[i].apart);
-  }
-}
-
 /* This is a value of MuJoCo's enums. */
 enum { NO_PARENT_FILTER = 1 << 10 };
 
@@ -313,60 +293,6 @@ static void explicit_pairs_are_looked_at(void) {
   }
 }
 
-/* Boxes of the meshes overlap, but their distance is 5 cm along x. */
-static void meshes_are_apart_by_their_distance(void) {
-  static const struct {
-    double vx, distance;
-    int meets;
-  } cases[] = {{-10, 0.05, 0}, {10, 0.05, 1}, {10, 0.2, 0}, {-10, 0.0, 1}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    struct setting s;
-    sap_mujoco_world world;
-    make_cubes(&s, &world, cases[i].vx);
-    s.geom_xpos[3] = s.xipos[3] = 0.0;
-    for (int g = 0; g < GEOMS; ++g) {
-      s.geom_type[g] = 7;
-    }
-    /* its lower end is the geom of the world, or the point mass */
-    s.geom_contype[0] = s.geom_conaffinity[0] = 0;
-    engine.distance = cases[i].distance;
-    engine.normal[0] = 1.0;
-    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-    CHECK_EQUAL(is_looked_at(1, 2), cases[i].meets);
-    CHECK_EQUAL(is_looked_at(1, 4), cases[i].meets);
-    sap_stepper_destroy(s.stepper);
-  }
-}
-
-/* Two overlapping boxes of meshes, whose distance is 5 cm: their tree moves 12 cm in a step, and
- * carries both along, or one of them moves as the other sees it. */
-static void what_is_carried_along_is_measured_once(void) {
-  for (int is_carried = 0; is_carried < 2; ++is_carried) {
-    struct setting s;
-    sap_mujoco_world world;
-    make_cubes(&s, &world, 0.0);
-    for (int g = 0; g < GEOMS; ++g) {
-      s.geom_type[g] = 7;
-      s.geom_contype[g] = s.geom_conaffinity[g] = g == 2 || g == 4;
-    }
-    s.model.disableflags |= NO_PARENT_FILTER;
-    open_world(&s, &world);
-    s.mesh_vertnum[0] = 2; /* along their hinge too */
-    s.mesh_vert[1] = 0.1F;
-    s.mesh_vert[4] = -0.1F;
-    engine.distance = 0.05;
-    engine.normal[0] = 1.0;
-    for (int step = 0; step < 5; ++step) {
-      memset(s.m.qvel, 0, sizeof s.m.qvel);
-      s.m.qvel[s.m.forest.body_dofadr[is_carried ? 2 : 3]] = is_carried ? 10.0 : -10.0;
-      REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
-      CHECK_EQUAL(is_looked_at(2, 4), !is_carried);
-    }
-    CHECK(is_carried ? engine.n_distances == 1 : engine.n_distances >= 5);
-    sap_stepper_destroy(s.stepper);
-  }
-}
-
 /* Pairs have MuJoCo's parameters for two geoms, by hand. */
 static void pairs_have_the_parameters_of_their_geoms(void) {
   static const struct {
@@ -421,13 +347,10 @@ static const check_test tests[] = {
     CHECK_TEST(what_stays_apart_does_not_meet),
     CHECK_TEST(planes_move_with_what_moves),
     CHECK_TEST(what_moves_as_one_falls_as_one),
-    CHECK_TEST(nearest_points_tell_which_turns_close),
     CHECK_TEST(bodies_that_stay_apart_are_left_out),
     CHECK_TEST(what_the_model_leaves_out_stays_out),
     CHECK_TEST(without_pairs_there_is_no_model),
     CHECK_TEST(explicit_pairs_are_looked_at),
-    CHECK_TEST(meshes_are_apart_by_their_distance),
-    CHECK_TEST(what_is_carried_along_is_measured_once),
     CHECK_TEST(pairs_have_the_parameters_of_their_geoms),
 };
 CHECK_FILE(test_pairs, tests);

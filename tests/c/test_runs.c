@@ -60,7 +60,7 @@ static void a_run_is_its_steps(void) {
   sap_stepper_destroy(other.stepper);
 }
 
-static const char loud[] = "kmfprtqvwuase", lean[] = "kmfptvuae";
+static const char full[] = "kmfprtqvwuase", lean[] = "kmfptvuae";
 
 /* All stages run in the last step, and where it is told to stop; else those run that the next one
  * needs. */
@@ -72,18 +72,18 @@ static void only_the_last_step_leaves_all(void) {
   make_shallow(&s);
   open_world(&s, &world);
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
-  (void)snprintf(expected, sizeof expected, "%s%s%s", lean, lean, loud);
+  (void)snprintf(expected, sizeof expected, "%s%s%s", lean, lean, full);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;
   world.hooks = (sap_step_hooks){&watch, NULL, NULL, stop};
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 2);
-  (void)snprintf(expected, sizeof expected, "%s%s", lean, loud);
+  (void)snprintf(expected, sizeof expected, "%s%s", lean, full);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;
   watch.asked = 0;
   other_callback = s.api.mj_Euler;
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 1);
-  CHECK_STRING(engine.stages, loud);
+  CHECK_STRING(engine.stages, full);
   other_callback = NULL;
   sap_stepper_destroy(s.stepper);
 }
@@ -122,8 +122,8 @@ static void what_needs_all_gets_it(void) {
     s.data.narena = c == LITTLE_MEMORY ? 1 << 10 : 1 << 20;
     CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
     char expected[64];
-    const char *first = c == QUIET ? lean : c == LITTLE_MEMORY ? "kmfprtvuae" : loud;
-    (void)snprintf(expected, sizeof expected, "%s%s", first, loud);
+    const char *first = c == QUIET ? lean : c == LITTLE_MEMORY ? "kmfprtvuae" : full;
+    (void)snprintf(expected, sizeof expected, "%s%s", first, full);
     CHECK_STRING(engine.stages, expected);
     sap_stepper_destroy(s.stepper);
   }
@@ -161,7 +161,7 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   CHECK(records[0].fallbacks & SAP_FALLBACK_FULL_STEP);
   CHECK(!(records[1].fallbacks & SAP_FALLBACK_FULL_STEP));
   char expected[64];
-  (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", loud, loud);
+  (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", full, full);
   CHECK_STRING(engine.stages, expected);
   /* the next step is expected to be full too, as long as one is */
   open_world(&s, &world);
@@ -169,12 +169,12 @@ static void a_quiet_step_that_fails_leaves_all(void) {
   memset(s.m.qvel, 0, sizeof s.m.qvel);
   CHECK_EQUAL(sap_mujoco_run(&world, 2, records, NULL), 2);
   CHECK(!(records[0].fallbacks & SAP_FALLBACK_FULL_STEP));
-  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s", loud);
+  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s", full);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;
   s.l.contacts[0].dist = s.l.contacts[1].dist = -1e-4;
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
-  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s%s", lean, loud);
+  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s%s", lean, full);
   CHECK_STRING(engine.stages, expected);
   sap_stepper_destroy(s.stepper);
 }

@@ -202,7 +202,7 @@ def test_patches_tell_what_the_contacts_do(rng):
     patches = stepper.patches
     assert ("floor", "block") in [patch.names for patch in patches]
     assert sum(len(patch.contacts) for patch in patches) == np.count_nonzero(
-        stepper.contacts.index < 0
+        stepper.contacts.records["face"] >= 0
     )
     for patch in patches:
         assert patch.geoms == tuple(model.geom(name).id for name in patch.names)
@@ -231,7 +231,9 @@ def test_what_mujoco_lists_is_of_other_geoms(rng):
         assert not np.isin(data.contact.geom, soft).any()
         listed = stepper.contacts.index >= 0
         assert np.count_nonzero(listed) <= data.ncon
-        assert np.isin(stepper.contacts.geoms[~listed], soft).any(axis=1).all()
+        of_patch = stepper.contacts.records["face"] >= 0
+        assert not listed[of_patch].any()
+        assert np.isin(stepper.contacts.geoms[of_patch], soft).any(axis=1).all()
 
 
 def pairs_of(stepper):

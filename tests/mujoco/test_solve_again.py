@@ -78,7 +78,7 @@ def test_runs_count_what_solved_their_steps(scheme):
     taken = {name for island in algorithm for name in island.fallbacks}
     assert all(result.fallbacks[name] > 0 for name in taken)
     of_islands = {"supernodal", "bounds_held", "convex_restart", "double", "proximal"}
-    of_steps = {"inactive_set", "full_step", "model_contacts", "options"}
+    of_steps = {"inactive_set", "full_step", "model_contacts", "options", "explicit_rotation"}
     assert set(result.fallbacks) == of_islands | of_steps
 
 

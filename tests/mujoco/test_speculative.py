@@ -123,10 +123,12 @@ def test_what_moves_as_one_falls_as_one(pad):
     assert data.ncon > 0
 
 
-def test_margins_of_the_user_are_the_least():
-    """Contacts within them are listed as before; they act where they would close in the step."""
+@pytest.mark.parametrize("gap", [0.0, 0.015])
+def test_margins_of_the_user_are_the_least(gap):
+    """Contacts within them act where they would close in the step. The list keeps these, and those
+    that a gap of the model lists."""
     model = compiled(
-        '<geom type="plane" size="1 1 1" margin=".02"/>'
+        f'<geom type="plane" size="1 1 1" margin="{0.02 - gap}" gap="{gap}"/>'
         '<body pos="0 0 .11"><freejoint/><geom size=".1"/></body>',
         0.01,
         gravity="0 0 0",
@@ -135,7 +137,7 @@ def test_margins_of_the_user_are_the_least():
         stepper, data = Stepper(model, beta=0.1), mujoco.MjData(model)
         data.qvel[2] = speed
         stepper.step(data)
-        assert data.contact.dist == pytest.approx([0.01])
+        assert data.contact.dist == pytest.approx([0.01] if gap or speed < -0.8 else [])
         # 0.01 m in 5/4 of a step; at half of that the contact waits
         assert data.qvel[2] == pytest.approx(after, abs=2e-3)
         assert stepper.n_contacts == (speed < -0.4)
@@ -325,3 +327,83 @@ def test_a_step_is_a_function_of_the_state():
         stepper.step2(other)
         np.testing.assert_array_equal(full_state(model, fresh), full_state(model, data))
         np.testing.assert_array_equal(full_state(model, other), full_state(model, data))
+
+
+# ---- what the list keeps -----------------------------------------------------------------------
+
+NEAR = """<body pos="{x} 0 {z}"><freejoint/><geom name="{name}" size=".1" mass="1"/>
+  <site name="{name}" size=".11"/></body>"""
+BALLS = (
+    '<geom name="floor" type="plane" size="9 9 1"/>'
+    + NEAR.format(name="nears", x=0, z=0.103)
+    + NEAR.format(name="rests", x=2, z=0.0999)
+    + NEAR.format(name="falls", x=4, z=0.14)
+)
+SENSORS = "<sensor>" + "".join(
+    f'<contact geom1="{name}" data="found"/>'
+    f'<contact geom1="{name}" data="force" reduce="netforce"/>'
+    f'<touch site="{name}"/>'
+    for name in ("nears", "rests", "falls")
+) + "</sensor>"  # fmt: skip
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_the_list_has_what_touches_or_presses(cone):
+    """A ball at rest, one that hits the floor within the step, and one that nears it. Contact
+    and touch sensors agree, though the hit is 4 cm away and the sites cover 1 cm."""
+    model = compiled(BALLS, 0.01, SENSORS)
+    model.opt.cone = getattr(mujoco.mjtCone, f"mjCONE_{cone.upper()}")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[0], data.qvel[2], data.qvel[14] = 1.0, -0.1, -5.0
+    stepper.step1(data)
+    assert pairs_of(data) == {(0, 1), (0, 2), (0, 3)}
+    geoms, places = map(tuple, data.contact.geom.tolist()), data.contact.pos.copy()
+    points = dict(zip(geoms, places, strict=True))
+    stepper.step2(data)
+    assert pairs_of(data) == {(0, 2), (0, 3)}
+    found, force, touch = data.sensordata.reshape(3, 5)[:, [0, 3, 4]].T
+    assert found.tolist() == [0, 1, 1]
+    np.testing.assert_allclose(touch, np.abs(force), rtol=1e-12)
+    assert (touch > 0).tolist() == [False, True, True]
+    assert touch[2] == pytest.approx(180, rel=0.01)
+    for contact in data.contact:
+        np.testing.assert_array_equal(contact.pos, points[tuple(contact.geom.tolist())])
+    told = stepper.contacts
+    for geoms, index, push in zip(told.geoms.tolist(), told.index, told.force, strict=True):
+        assert (index < 0) == (not push.any())
+        if index >= 0:
+            assert data.contact.geom[index].tolist() == geoms
+
+
+def test_rows_refer_to_their_contacts():
+    """Rows of the engine keep the number of their contact, also those behind the list."""
+    model = compiled(BALLS, 0.01)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[0], data.qvel[2], data.qvel[14] = 1.0, -0.1, -5.0
+    stepper.step(data)
+    assert data.ncon == 2
+    for i, contact in enumerate(data.contact):
+        rows = contact.efc_address + np.arange(4)
+        assert (data.efc_id[rows] == i).all()
+    assert sorted(set(data.efc_id.tolist())) == [0, 1, 2]
+
+
+def test_lean_steps_and_batches_list_the_same():
+    model = compiled(BALLS, 0.01, SENSORS)
+    stepper, data, other = Stepper(model), mujoco.MjData(model), mujoco.MjData(model)
+    batch = sapwood.mujoco.Batch(model, 2, 1)
+    count, values = batch.bind("ncon"), batch.bind("sensordata")
+    for target in (data, other):
+        target.qvel[0], target.qvel[2], target.qvel[14] = 1.0, -0.1, -5.0
+    batch.qvel[:] = data.qvel
+    index = []
+    for _ in range(20):
+        stepper.step(data)
+        index += stepper.contacts.index.tolist()
+        batch.step()
+        assert count.tolist() == [data.ncon] * 2
+        np.testing.assert_array_equal(values, np.tile(data.sensordata, (2, 1)))
+    result = stepper.run(other, 20, record=("contacts",))
+    assert [i for k in range(20) for i in result.contacts_of(k).index.tolist()] == index
+    batch.forward(stage=mujoco.mjtStage.mjSTAGE_POS)
+    assert (count <= 3).all()

@@ -106,7 +106,7 @@ def test_notebooks_need_no_more_than_their_extra(environment, tmp_path):
 
 def test_texts_name_extras_that_there_are():
     named = set()
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*/*.md"), ROOT / "benchmarks/README.md"]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*/**/*.md"), ROOT / "benchmarks/README.md"]:
         for words in re.findall(r"'\.\[([a-z,]+)\]'", page.read_text(encoding="utf-8")):
             named |= set(words.split(","))
     for path in [*ROOT.glob("python/**/*.py"), *ROOT.glob("benchmarks/**/*.py")]:

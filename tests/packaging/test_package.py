@@ -57,7 +57,7 @@ def test_modules_are_loaded_when_used(name):
 
 def test_dir_lists_what_users_look_for():
     modules = (
-        "bridge constraints geometry invdyn jax laws lcp mujoco problem qp reference stepping "
+        "bridge constraints fem geometry invdyn jax laws lcp mujoco problem qp reference stepping "
         "studies torch trajectory viewer"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
@@ -71,6 +71,7 @@ def test_public_names_are_where_they_say_they_are():
     packages = [
         sapwood,
         sapwood.constraints,
+        sapwood.fem,
         sapwood.geometry,
         sapwood.laws,
         sapwood.problem,

@@ -81,6 +81,17 @@ def test_every_name_is_documented(public):
     assert wrong == []
 
 
+def test_docstrings_of_main_classes_are_short():
+    """A reader of help() finds the parameters on two screens, and an example below them."""
+    pytest.importorskip("mujoco")
+    for name in ("ContactProblem", "Solution", "SapSettings", "SapSolver", "mujoco.Stepper",
+                 "mujoco.Batch"):  # fmt: skip
+        module, _, short = f"sapwood.{name}".rpartition(".")
+        text = inspect.getdoc(getattr(importlib.import_module(module), short))
+        assert len(text.split()) <= 400, name
+        assert ">>>" in text, name
+
+
 @pytest.mark.slow
 def test_every_name_has_an_example(site, listed, public):
     """In its docstring, on a page, in a program, a notebook or a test: the site links them."""

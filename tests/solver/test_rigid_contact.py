@@ -323,3 +323,17 @@ def test_a_solver_goes_from_rigid_to_compliant_and_back():
     first = [solver.solve(compliant), solver.solve(hard)]
     assert [solver.solve(compliant), solver.solve(hard)] == first
     assert [sapwood.solve(compliant), sapwood.solve(hard)] == first
+
+
+def test_a_cost_beyond_the_range_of_doubles_is_non_finite():
+    problem = ContactProblem.from_dense(
+        np.eye(3),
+        1e153 * np.array([0.1, 0.0, -1.0]),
+        np.eye(3),
+        mu=[0.5],
+        dt=0.01,
+        R_t=[0.0],
+        R_n=[0.0],
+        v_hat_n=[0.0],
+    )
+    assert sapwood.solve(problem).status == Status.non_finite

@@ -7,14 +7,11 @@ import pytest
 from sapwood.studies.closed_forms import FORMS
 
 _CREEP = "the regularization sigma lets loaded contacts creep by sigma w dt f"
-_GYROSCOPIC = "gyroscopic forces of a free body or a ball joint are explicit"
 #: Scenes whose bound does not hold yet.
 KNOWN_TO_FAIL = {
     "rest on an incline": _CREEP,
     "rest on a wall": _CREEP,
     "pinch": _CREEP,
-    "tumbling box": _GYROSCOPIC,
-    "heavy top": _GYROSCOPIC,
 }
 
 

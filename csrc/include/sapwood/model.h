@@ -38,6 +38,9 @@ typedef struct sap_forest {
   /* trees (n_trees) */
   const int32_t *tree_dofadr; /* first dof */
   const int32_t *tree_dofnum; /* number of dofs, >= 1 */
+  /* first entry in qpos of the quaternion of the only joint, free (6 dofs) or a ball (3), whose
+   * gyroscopic torque the step takes by the midpoint rule; -1: another tree; NULL: all are -1 */
+  const int32_t *tree_quaternion;
 
   /* dofs (nv) */
   const int32_t *dof_parentid; /* next dof towards the root, -1 at the root */

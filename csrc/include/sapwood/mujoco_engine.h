@@ -45,7 +45,6 @@ extern "C" {
   X(mj_setState)                 \
   X(mj_resetDataKeyframe)        \
   X(mjd_smooth_vel)              \
-  X(mj_geomDistance)             \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
@@ -82,8 +81,6 @@ typedef struct sap_mujoco {
   void (*mj_setState)(const void *model, void *data, const double *state, int spec);
   void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
-  double (*mj_geomDistance)(const void *model, void *data, int geom1, int geom2, double most,
-                            double *ends);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);
@@ -91,7 +88,8 @@ typedef struct sap_mujoco {
   SAP_MUJOCO_IN_C_##readers(ptrdiff_t name;)
 #define SAP_MUJOCO_WARNING(name, warning) ptrdiff_t name;
   struct {
-    ptrdiff_t size; /* size of an mjModel */
+    ptrdiff_t size;           /* size of an mjModel */
+    ptrdiff_t contact_sensor; /* value of mjSENS_CONTACT */
     SAP_MUJOCO_MODEL(SAP_MUJOCO_OFFSET)
     SAP_MUJOCO_OPTION(SAP_MUJOCO_OFFSET)
   } model;
@@ -187,6 +185,7 @@ static inline void sap_mujoco_fill(sap_mujoco *api) {
   SAP_MUJOCO_WARNINGS(SAP_MUJOCO_OFFSET)
 #undef SAP_MUJOCO_OFFSET
   api->model.size = (ptrdiff_t)sizeof(mjModel);
+  api->model.contact_sensor = mjSENS_CONTACT;
   api->contact.size = (ptrdiff_t)sizeof(mjContact);
 #if mjVERSION_HEADER >= 4001000
   api->model.pair_dim = -1; /* explicit pairs may have arrays that sapwood does not know */

@@ -64,6 +64,7 @@
   X(ntendon,               SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
   X(nmocap,                SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(nplugin,               SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
+  X(nsensor,               SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(nsensordata,           SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
   X(nhistory,              SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(body_parentid,         INTS,   (nbody),              ALL, BOTH, FIXED_WITH_FIELDS, NOTHING)  \
@@ -79,17 +80,16 @@
   X(body_conaffinity,      INTS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(body_bvhadr,           INTS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(bvh_aabb,              NUMS,   (nbvhstatic, 6),      ALL, CORE, EACH_STEP, NOTHING)          \
-  X(jnt_type,              INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
-  X(jnt_qposadr,           INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
+  X(jnt_type,              INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
+  X(jnt_qposadr,           INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
   X(jnt_dofadr,            INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
   X(jnt_actuatorid,        INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
   X(jnt_limited,           BOOLS,  (njnt),               ALL, BOTH, READ, JOINT_LIMITS)          \
   X(jnt_actfrclimited,     BOOLS,  (njnt),               ALL, PYTHON, READ, GAINS)               \
   X(jnt_stiffness,         NUMS,   (njnt),               ALL, PYTHON, READ, NOTHING)             \
   X(jnt_stiffnesspoly,     NUMS,   (njnt, mjNPOLY),      ALL, PYTHON, READ, NOTHING)             \
-  X(jnt_range,             NUMS,   (njnt, 2),            ALL, BOTH, READ, JOINT_LIMITS)          \
+  X(jnt_range,             NUMS,   (njnt, 2),            ALL, PYTHON, READ, JOINT_LIMITS)        \
   X(jnt_actfrcrange,       NUMS,   (njnt, 2),            ALL, PYTHON, READ, GAINS)               \
-  X(jnt_margin,            NUMS,   (njnt),               ALL, CORE, EACH_STEP, NOTHING)          \
   X(dof_jntid,             INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
   X(dof_parentid,          INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
   X(dof_treeid,            INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
@@ -117,7 +117,10 @@
   X(geom_gap,              NUMS,   (ngeom),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(geom_surfacevel,       NUMS,   (ngeom, 6),           ALL, PYTHON, CHECKED_OR_FIXED, NOTHING) \
   X(geom_adhesion,         NUMS,   (ngeom),              ALL, BOTH, CHECKED_OR_FIXED, NOTHING)   \
-  X(site_bodyid,           INTS,   (nsite),              ALL, PYTHON, FIXED, NOTHING)            \
+  X(site_bodyid,           INTS,   (nsite),              ALL, BOTH, FIXED, NOTHING)              \
+  X(sensor_type,           INTS,   (nsensor),            ALL, CORE, EACH_STEP, NOTHING)          \
+  X(sensor_needstage,      INTS,   (nsensor),            ALL, CORE, EACH_STEP, NOTHING)          \
+  X(sensor_objid,          INTS,   (nsensor),            ALL, CORE, EACH_STEP, NOTHING)          \
   X(flex_contype,          INTS,   (nflex),              ALL, PYTHON, READ_OR_FIXED, ALL)        \
   X(flex_conaffinity,      INTS,   (nflex),              ALL, PYTHON, READ_OR_FIXED, ALL)        \
   X(flex_internal,         BOOLS,  (nflex),              BEFORE_3_17, PYTHON, READ, ALL)         \
@@ -201,9 +204,6 @@
   X(parena,            WORD,     (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(ncon,              INT,      (),            ALL, BOTH, EACH_STEP, NOTHING) \
   X(nefc,              INT,      (),            ALL, CORE, EACH_STEP, NOTHING) \
-  X(ne,                INT,      (),            ALL, CORE, EACH_STEP, NOTHING) \
-  X(nf,                INT,      (),            ALL, CORE, EACH_STEP, NOTHING) \
-  X(nl,                INT,      (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(flg_energypos,     BOOL,     (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(flg_energyvel,     BOOL,     (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(flg_rnepost,       BOOL,     (),            ALL, BOTH, EACH_STEP, NOTHING) \
@@ -220,6 +220,7 @@
   X(ximat,             NUMS,     (nbody, 9),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(geom_xpos,         NUMS,     (ngeom, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(geom_xmat,         NUMS,     (ngeom, 9),    ALL, BOTH, EACH_STEP, NOTHING) \
+  X(qfrc_bias,         NUMS,     (nv),          ALL, CORE, EACH_STEP, NOTHING) \
   X(qfrc_smooth,       NUMS,     (nv),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(qacc_smooth,       NUMS,     (nv),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(qDeriv,            NUMS,     (nD),          ALL, BOTH, EACH_STEP, NOTHING) \

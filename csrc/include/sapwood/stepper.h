@@ -118,7 +118,8 @@ typedef struct sap_contact_record {
   double friction;    /* mu */
   double core_scale;  /* depth of the rigid core in the solve over the given one; 1 without */
   int32_t geom[2];
-  int32_t index; /* place in the engine's list of contacts; -1 for a patch */
+  int32_t index; /* place in the engine's list of contacts; -1 for a patch and, after a step of
+                  * sapwood/mujoco.h, for an open contact that left the list */
   int32_t dim;
   int32_t region; /* sap_region */
   int32_t face;   /* face of sap_stepper_patches(); -1 for the engine's list */
@@ -146,8 +147,9 @@ SAP_API sap_patch_list sap_stepper_patches(const sap_stepper *stepper);
 enum sap_step_fallback {
   SAP_FALLBACK_INACTIVE_SET = 1 << 8, /* inactive constraints had to act: solved again with them */
   SAP_FALLBACK_FULL_STEP = 1 << 9,    /* a lean step failed and was taken again in full */
-  SAP_FALLBACK_MODEL_CONTACTS = 1 << 10, /* mjData had no room for speculative contacts */
-  SAP_FALLBACK_OPTIONS = 1 << 11         /* changed options of the model were checked first */
+  SAP_FALLBACK_MODEL_CONTACTS = 1 << 10,   /* mjData had no room for speculative contacts */
+  SAP_FALLBACK_OPTIONS = 1 << 11,          /* changed options of the model were checked first */
+  SAP_FALLBACK_EXPLICIT_ROTATION = 1 << 12 /* no midpoint of the gyroscopic torque was found */
 };
 
 typedef struct sap_step_record {

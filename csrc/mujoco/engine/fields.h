@@ -9,6 +9,7 @@
  *     SAP_MODEL(world, nv)                the field of the model of a world
  *     SAP_DATA(world, qpos)               the field of its data
  *     SAP_SET_DATA(world, ncon, 3)
+ *     SAP_CONTACT(world, 2)               contact 2 of its list, char *
  *
  * No file outside this folder uses an offset. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_FIELDS_H
@@ -22,6 +23,8 @@
 #define SAP_MODEL(world, name) sap_mjmodel_##name((world)->api, (world)->model)
 #define SAP_DATA(world, name) sap_mjdata_##name((world)->api, (world)->data)
 #define SAP_SET_DATA(world, name, value) sap_mjdata_set_##name((world)->api, (world)->data, value)
+#define SAP_CONTACT(world, i) \
+  (SAP_DATA(world, contact) + (size_t)(i) * (size_t)(world)->api->contact.size)
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
@@ -33,10 +36,10 @@ typedef double sap_mjmodel_NUM, sap_mjdata_NUM, sap_mjcontact_NUM;
 typedef const int *sap_mjmodel_INTS;
 typedef const unsigned char *sap_mjmodel_BOOLS;
 typedef const float *sap_mjmodel_FLOATS;
-typedef const double *sap_mjmodel_NUMS, *sap_mjmodel_NUM_ROW, *sap_mjcontact_NUM_ROW;
+typedef const double *sap_mjmodel_NUMS, *sap_mjmodel_NUM_ROW;
 typedef const int *sap_mjcontact_INT_ROW;
 typedef int *sap_mjdata_INTS;
-typedef double *sap_mjdata_NUMS, *sap_mjdata_NUM_ROW;
+typedef double *sap_mjdata_NUMS, *sap_mjdata_NUM_ROW, *sap_mjcontact_NUM_ROW;
 typedef char *sap_mjdata_CONTACTS;
 
 /* ---- functions ------------------------------------------------------------------------------ */
@@ -95,6 +98,11 @@ SAP_MUJOCO_CONTACT(SAP_OF_CONTACT)
 
 /* Returns 0 if explicit pairs may have arrays that are not in the table. */
 static inline int sap_mujoco_knows_pairs(const sap_mujoco *api) { return api->model.pair_dim >= 0; }
+
+/* Returns the type of contact sensors, mjSENS_CONTACT. */
+static inline int sap_mujoco_contact_sensor(const sap_mujoco *api) {
+  return (int)api->model.contact_sensor;
+}
 
 #undef SAP_VALUE
 #undef SAP_ROW

@@ -14,12 +14,23 @@ enum { NO_ACTUATION = 1 << 11 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+/* Returns 1 if the quaternions of the forest lie in qpos. */
+static int has_quaternions(const sap_mujoco_world *world, const sap_forest *f) {
+  const int64_t nq = SAP_MODEL(world, nq);
+  int inside = 1;
+  for (int32_t t = 0; f->tree_quaternion && t < f->n_trees; ++t) {
+    inside &= f->tree_quaternion[t] < 0 || f->tree_quaternion[t] <= nq - 4;
+  }
+  return inside;
+}
+
 static int fits(const sap_mujoco_world *world, const sap_stepper *stepper) {
   const sap_forest *f = &stepper->forest;
   const sap_elements *e = &stepper->elements;
   return SAP_MODEL(world, nv) == f->nv && SAP_MODEL(world, nC) == f->nM &&
          SAP_MODEL(world, nbody) == f->n_bodies && SAP_MODEL(world, ngeom) == f->n_geoms &&
-         SAP_MODEL(world, ntree) == f->n_trees && (f->nD == 0 || SAP_MODEL(world, nD) == f->nD) &&
+         SAP_MODEL(world, ntree) == f->n_trees && has_quaternions(world, f) &&
+         (f->nD == 0 || SAP_MODEL(world, nD) == f->nD) &&
          (!stepper->constrained ||
           (SAP_MODEL(world, nq) == e->nq && SAP_MODEL(world, neq) == e->n_equalities &&
            SAP_MODEL(world, ntendon) == e->n_tendons && SAP_MODEL(world, nout) == e->n_outputs));

@@ -23,6 +23,7 @@ struct sap_mujoco_world {
   struct sap_recording *recording; /* recording of a run; NULL: there is none */
   int lean;                        /* 1: the step is lean, see lean_step.h */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
+  int n_removed;                   /* number of open contacts that left the list in this step */
   int reads_rows;                  /* the step before read rows that a lean step leaves out */
   int32_t fallbacks;               /* bits of sap_step_fallback that the present step took */
   double started;                  /* end of the step before, by a steady clock, s */

@@ -318,11 +318,11 @@ int sap_search_bodies(struct sap_search *s) {
       continue;
     }
     for (int32_t j = sap_first_after(bodies, i); j < bodies->n; ++j) {
-      const double kept = *sap_body_separation_kept(bodies, i, j);
-      if (kept > spent[i] + spent[j]) {
+      const double bound = *sap_body_separation_bound(bodies, i, j);
+      if (bound > spent[i] + spent[j]) {
         continue;
       }
-      const int is_new = kept == -INFINITY;
+      const int is_new = bound == -INFINITY;
       const int meet = !is_new || !never_meet(s, bodies->body + i, bodies->body + j);
       sap_body_separation_keep(bodies, i, j,
                                meet ? look_at(s, i, j, s->distance[i] + s->distance[j]) : INFINITY);

@@ -85,7 +85,6 @@ int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separ
   if (!axis) {
     return 0;
   }
-  /* known bound of the pair in reverse order; the other order has the distance */
   struct sap_separation_bound now = {.geom = {g2, g1}}, *known = NULL;
   if (gaps) {
     const double *geom_rbound = SAP_MODEL(world, geom_rbound);

@@ -13,6 +13,14 @@
 #include "mujoco/engine/stack.h"
 #include "mujoco/speculative/twists.h"
 
+/* values of MuJoCo's enums */
+enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4 };
+
+int sap_mujoco_is_speculative(const sap_mujoco_world *world) {
+  const int none = SAP_MODEL(world, disableflags) & (NO_CONSTRAINT | NO_CONTACT);
+  return world->stepper->settings.speculative && !*world->api->mjcb_contactfilter && !none;
+}
+
 static int moves(const sap_mujoco_world *world, int32_t geom) {
   const sap_forest *forest = &world->stepper->forest;
   return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
@@ -40,24 +48,32 @@ static const void *model_with_margins(const sap_mujoco_world *world,
 
 /* ---- contacts removed from the list --------------------------------------------------------- */
 
-/* Returns the distance up to which the model itself lists a contact of two geoms. */
-static double own_reach(const sap_mujoco_world *world, const int *geom) {
+/* Returns the distance up to which the model itself lists a contact of two geoms, and the sum of
+ * its gaps. */
+static double own_reach(const sap_mujoco_world *world, const int *geom, double *gap) {
   const double *geom_margin = SAP_MODEL(world, geom_margin);
   const double *geom_gap = SAP_MODEL(world, geom_gap);
   const double *pair_margin = SAP_MODEL(world, pair_margin);
   const double *pair_gap = SAP_MODEL(world, pair_gap);
   const int *pair_geom1 = SAP_MODEL(world, pair_geom1);
   const int *pair_geom2 = SAP_MODEL(world, pair_geom2);
-  double reach =
-      geom_margin[geom[0]] + geom_margin[geom[1]] + geom_gap[geom[0]] + geom_gap[geom[1]];
+  *gap = geom_gap[geom[0]] + geom_gap[geom[1]];
+  double reach = geom_margin[geom[0]] + geom_margin[geom[1]] + *gap;
   const int64_t n_pairs = SAP_MODEL(world, npair);
   for (int64_t p = 0; p < n_pairs; ++p) {
     if ((pair_geom1[p] == geom[0] && pair_geom2[p] == geom[1]) ||
         (pair_geom1[p] == geom[1] && pair_geom2[p] == geom[0])) {
       reach = sap_larger(reach, pair_margin[p] + pair_gap[p]);
+      *gap += pair_gap[p];
     }
   }
   return reach;
+}
+
+double sap_mujoco_gap_reach(const sap_mujoco_world *world, const int *geom) {
+  double gap;
+  const double reach = own_reach(world, geom, &gap);
+  return gap > 0.0 ? reach : 0.0;
 }
 
 /* Returns 1 if a contact may close within the step, or is in the model's own list. */
@@ -67,7 +83,8 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   const double dist = sap_mjcontact_dist(a, contact), *n = sap_mjcontact_frame(a, contact);
   const double *p = sap_mjcontact_pos(a, contact);
   const int *geom = sap_mjcontact_geom(a, contact);
-  if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom)) {
+  double own_gap;
+  if (!(dist > 0.0) || geom[0] < 0 || geom[1] < 0 || dist < own_reach(world, geom, &own_gap)) {
     return 1;
   }
   double v[2][3], turn[3], gain = 0.0, reach = INFINITY;

@@ -23,7 +23,15 @@
 
 #include "sapwood/mujoco.h"
 
+/* Returns 1 if margins are widened. Margins stay if a contact filter is set, because the position
+ * stage passes it the model, and if there are no contacts. */
+int sap_mujoco_is_speculative(const sap_mujoco_world *world);
+
 /* Runs MuJoCo's collision stage with such margins, for a state with known kinematics. */
 void sap_mujoco_find_contacts(const sap_mujoco_world *world);
+
+/* Returns the distance up to which a gap of the model lists open contacts of two geoms; 0 without a
+ * gap. */
+double sap_mujoco_gap_reach(const sap_mujoco_world *world, const int *geom);
 
 #endif

@@ -27,6 +27,15 @@ const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
   return copy;
 }
 
+/* ---- sensors -------------------------------------------------------------------------------- */
+
+const void *sap_mujoco_with_stages(const sap_mujoco_world *world, int *needstage) {
+  char *copy = copy_of(world);
+  sap_mjmodel_set_sensor_needstage(world->api, copy, needstage);
+  sap_mjmodel_set_nplugin(world->api, copy, 0);
+  return copy;
+}
+
 /* ---- margins -------------------------------------------------------------------------------- */
 
 const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *motion_bound) {

@@ -1,4 +1,4 @@
-/* Copies of the model for MuJoCo's collision stage and for its stage of rows.
+/* Copies of the model for MuJoCo's stages of collisions, rows and sensors.
  *
  * Threads share a model, so none of them may write to it. A copy is struct mjModel alone; some of
  * its arrays lie elsewhere, on the stack of mjData. A copy is valid until the present frame of that
@@ -11,6 +11,10 @@
 
 /* Returns the model with more flags of mjDSBL_*. */
 const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags);
+
+/* Returns the model without plugins, whose sensors are computed at the stages `needstage`
+ * (nsensor). */
+const void *sap_mujoco_with_stages(const sap_mujoco_world *world, int *needstage);
 
 /* Returns the model with margins no less than `motion_bound` (n_geoms), m. */
 const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double *motion_bound);

@@ -25,7 +25,6 @@ struct sap_search {
   struct sap_mover *boxes;            /* (n) boxes around bodies of several geoms, if known */
   int8_t *is_boxed;                   /* (n) */
   double *distance, *gain;            /* (n) upper limits over the geoms of a body, m and m/s */
-  int32_t n_distances, n_measured;    /* counts; n_measured depends on earlier steps */
   int64_t n_given;                    /* number of pairs of the model's own list */
   struct sap_geom_pair *pair;
   int32_t n_pairs;

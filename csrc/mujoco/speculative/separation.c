@@ -33,8 +33,11 @@ static double reach_along(const struct sap_mover *a, const double *u) {
   return reach;
 }
 
-int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
-                          double own, const double *n, double gap, int nearest) {
+/* Returns 1 if the two stay separated by a plane with unit normal n, from a to b, that leaves a
+ * gap. Any rotation counts as if x were across its axis: other contacts and limits change rotations
+ * within the step. Without this, touching fingers were found too late. */
+static int plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
+                             double own, const double *n, double gap) {
   if (!(gap > own)) {
     return 0;
   }
@@ -44,19 +47,17 @@ int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, 
   /* the plane moves with the larger geom */
   const int with_a = a->radius >= b->radius;
   const struct sap_mover *base = with_a ? a : b, *other = with_a ? b : a;
-  double arm[3], carried[3], turn[3], lever[3];
+  double arm[3], carried[3], turn[3];
   minus(other->centre, base->centre, arm);
   cross(base->turn, arm, carried);
   minus(other->turn, base->turn, turn);
-  cross(n, turn, lever);
   double v[3];
   for (int j = 0; j < 3; ++j) {
     v[j] = other->velocity[j] - base->velocity[j] - carried[j];
   }
   const double opening = sap_vector_dot(3, n, v);
   const double swing = sqrt(sap_vector_dot(3, turn, turn)) * (other->radius - other->round);
-  const double far_end = nearest ? reach_along(other, lever) : swing;
-  const double closing = far_end - (with_a ? opening : -opening);
+  const double closing = swing - (with_a ? opening : -opening);
   const double left = gap - 2.0 * time * sap_larger(closing, 0.0);
   if (left > time * (a->gain + b->gain)) {
     return 1;
@@ -73,7 +74,7 @@ struct pair {
 
 static int try_plane(const struct pair *pair, const double *n, double gap) {
   *pair->apart = gap;
-  return sap_plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, n, gap, 0);
+  return plane_keeps_apart(pair->a, pair->b, pair->time, pair->own, n, gap);
 }
 
 /* Tries a normal `n` of any length and sign. */
@@ -171,7 +172,7 @@ static int above_plane(const struct sap_mover *plane, const struct sap_mover *b,
   axis_of(plane, 2, n);
   minus(b->centre, plane->centre, between);
   *apart = sap_vector_dot(3, n, between) - reach_along(b, n) - b->round;
-  return sap_plane_keeps_apart(plane, b, time, own, n, *apart, 0);
+  return plane_keeps_apart(plane, b, time, own, n, *apart);
 }
 
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,

@@ -45,11 +45,4 @@ static inline double sap_gain_of(double fall, double speed) {
 int sap_movers_stay_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
                           double own, double *gap);
 
-/* Returns the same for a plane with unit normal n, from a to b, that leaves a gap. `nearest`: n is
- * that of the two nearest points. For other planes any rotation counts, as if x were across its
- * axis: other contacts and limits change rotations within the step. Without this, touching fingers
- * were found too late. */
-int sap_plane_keeps_apart(const struct sap_mover *a, const struct sap_mover *b, double time,
-                          double own, const double *n, double gap, int nearest);
-
 #endif

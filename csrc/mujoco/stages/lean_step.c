@@ -5,7 +5,6 @@
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
 #include "mujoco/stages/recording.h"
-#include "mujoco/stages/no_rows.h"
 
 /* values of MuJoCo's enums */
 enum { NO_EQUALITY = 1 << 1, NO_FRICTION = 1 << 2, NO_LIMIT = 1 << 3, NO_CONTACT = 1 << 4 };

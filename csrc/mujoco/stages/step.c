@@ -1,131 +1,24 @@
 #include "mujoco/stages/step.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "step/contacts/friction_memory.h"
+#include "step/dynamics/free_rotation.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/speculative/margins.h"
+#include "mujoco/stages/contact_part.h"
+#include "mujoco/stages/contact_sensors.h"
 #include "mujoco/stages/lean_step.h"
+#include "mujoco/stages/open_contacts.h"
 #include "mujoco/stages/recording.h"
-#include "mujoco/stages/no_rows.h"
+#include "mujoco/stages/state_check.h"
 #include "mujoco/engine/world.h"
-
-/* Returns 1 if every entry is a number within the limit; it has no branch per entry. */
-static int all_within(const double *x, int64_t n, double limit) {
-  int64_t outside = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    outside += !(fabs(x[i]) <= limit);
-  }
-  return outside == 0;
-}
-
-static int check_state(sap_mujoco_world *world) {
-  const double limit = world->stepper->settings.acceleration_limit;
-  const double *const state[SAP_STATE_ARRAYS] = {
-      SAP_DATA(world, qpos), SAP_DATA(world, qvel),      SAP_DATA(world, act),
-      SAP_DATA(world, ctrl), SAP_DATA(world, mocap_pos), SAP_DATA(world, mocap_quat)};
-  for (int i = 0; i < SAP_STATE_ARRAYS; ++i) {
-    const double *x = state[i];
-    if (!all_within(x, world->state_length[i], limit)) {
-      int64_t j = 0;
-      while (fabs(x[j]) <= limit) {
-        ++j;
-      }
-      sap_mujoco_fail(world, SAP_STEP_STATE, i, j);
-      return 0;
-    }
-  }
-  return 1;
-}
-
-/* Records why the stepper took no step. */
-static void explain(sap_mujoco_world *world) {
-  const sap_stepper *stepper = world->stepper;
-  const sap_solution *s = &stepper->solution;
-  if (world->end.status != SAP_OK) {
-    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-  } else if (stepper->gather.fault != SAP_FAULT_NONE) {
-    sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
-  } else {
-    sap_mujoco_fail(world, SAP_STEP_OUTCOME, (int)s->outcome, s->tree);
-  }
-}
-
-/* ---- the lock of the stepper ----------------------------------------------------------------- */
-
-static void enter(const sap_mujoco_world *world) {
-  if (world->hooks.lock) {
-    world->hooks.lock(world->hooks.context);
-  }
-}
-
-static void leave(const sap_mujoco_world *world) {
-  if (world->hooks.unlock) {
-    world->hooks.unlock(world->hooks.context);
-  }
-}
-
-/* ---- the friction memory -------------------------------------------------------------------- */
-
-enum { STATE_PARTS = 4 };
-
-/* Lists the parts of the state that stay unchanged between two steps. */
-static void list_state(const sap_mujoco_world *world, double *time, struct sap_state_part *parts) {
-  *time = SAP_DATA(world, time);
-  parts[0] = (struct sap_state_part){time, 1};
-  parts[1] = (struct sap_state_part){SAP_DATA(world, qpos), world->state_length[0]};
-  parts[2] = (struct sap_state_part){SAP_DATA(world, qvel), world->state_length[1]};
-  parts[3] = (struct sap_state_part){SAP_DATA(world, act), world->state_length[2]};
-}
-
-static void check_memory(const sap_mujoco_world *world) {
-  if (world->memory) {
-    double time;
-    struct sap_state_part parts[STATE_PARTS];
-    list_state(world, &time, parts);
-    sap_friction_memory_check(world->memory, parts, STATE_PARTS);
-  }
-}
-
-static void mark_memory(const sap_mujoco_world *world) {
-  if (world->memory) {
-    double time;
-    struct sap_state_part parts[STATE_PARTS];
-    list_state(world, &time, parts);
-    enter(world);
-    sap_friction_memory_mark(world->memory, parts, STATE_PARTS);
-    leave(world);
-  }
-}
 
 /* ---- a step --------------------------------------------------------------------------------- */
 
-/* Gathers, solves, writes back, and fills the record. */
-static int take_contact_part(sap_mujoco_world *world) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
-  check_memory(world);
-  world->end.error = (sap_error){0};
-  world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
-  if (!world->stepper->took) {
-    explain(world);
-  } else {
-    world->record = sap_stepper_record(world->stepper);
-    world->reads_rows = world->stepper->gather.reads_rows;
-    if (world->recording && !sap_recording_note(world->recording, world)) {
-      world->end.status = SAP_OUT_OF_MEMORY;
-      sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
-    }
-  }
-  leave(world);
-  return world->end.failure == SAP_STEP_TAKEN;
-}
-
 /* values of MuJoCo's enums */
-enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4, NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
+enum { NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
 
 /* The pointers of MuJoCo's stack, as its functions should leave them. */
 struct stack {
@@ -163,7 +56,7 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
 
 static void make_rows(sap_mujoco_world *world) {
   world->rows_left_out = world->lean && !world->reads_rows && sap_mujoco_make_few_rows(world);
-  if (!world->rows_left_out && !sap_mujoco_has_no_rows(world)) {
+  if (!world->rows_left_out) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
 }
@@ -174,20 +67,12 @@ static void find_speculative(void *context) {
   make_rows(world);
 }
 
-/* Returns 1 if the margins are widened. Margins stay if a contact filter is set, because the
- * position stage passes it the model, and if there are no contacts. */
-static int is_speculative(const sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  const int none = SAP_MODEL(world, disableflags) & (NO_CONSTRAINT | NO_CONTACT);
-  return world->stepper->settings.speculative && !*a->mjcb_contactfilter && !none;
-}
-
 /* Finds the contacts that may close in the step, and the rows. If there is no room for them, it
  * finds the contacts that the model itself lists. */
 static void find_contacts(sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   char *d = world->data;
-  if (!is_speculative(world)) {
+  if (!sap_mujoco_is_speculative(world)) {
     a->mj_collision(world->model, d);
     make_rows(world);
     return;
@@ -265,7 +150,7 @@ static void start_stages(sap_mujoco_world *world) {
 /* Checks the state, and runs MuJoCo's stages up to the velocity-dependent ones; returns 0 with the
  * failure in the world. */
 static int start_step(sap_mujoco_world *world) {
-  if (!check_state(world)) {
+  if (!sap_mujoco_check_state(world)) {
     return 0;
   }
   const struct shortage before = shortage_of(world);
@@ -286,6 +171,22 @@ static void find_forces(const sap_mujoco_world *world) {
   }
 }
 
+/* Finds the forces of a step: those of the engine, with the gyroscopic torque of free rotation by
+ * the midpoint rule. */
+static void find_step_forces(sap_mujoco_world *world) {
+  find_forces(world);
+  const struct sap_free_rotation state = {.qpos = SAP_DATA(world, qpos),
+                                          .qvel = SAP_DATA(world, qvel),
+                                          .M = SAP_DATA(world, M),
+                                          .qfrc_bias = SAP_DATA(world, qfrc_bias),
+                                          .qfrc_smooth = SAP_DATA(world, qfrc_smooth),
+                                          .qacc_smooth = SAP_DATA(world, qacc_smooth)};
+  const sap_stepper *stepper = world->stepper;
+  if (sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state) > 0) {
+    world->fallbacks |= SAP_FALLBACK_EXPLICIT_ROTATION;
+  }
+}
+
 /* Runs all stages before contact. */
 static void find_smooth_forces(void *context) {
   sap_mujoco_world *world = context;
@@ -293,20 +194,26 @@ static void find_smooth_forces(void *context) {
   if (!world->options_known || !sap_mujoco_same_options(&options, &world->options)) {
     sap_mujoco_fail(world, SAP_STEP_OPTIONS, 0, -1);
   } else if (start_step(world)) {
-    find_forces(world);
+    find_step_forces(world);
   }
 }
 
 /* Runs the contact part and the sensors of accelerations; returns 0 with the failure in the
  * world. */
 static int find_accelerations(sap_mujoco_world *world) {
-  if (!take_contact_part(world)) {
+  if (!sap_mujoco_take_contact_part(world)) {
     return 0;
   }
   if (!world->lean) {
     /* sensors have to see the new forces, not those computed before */
     SAP_SET_DATA(world, flg_rnepost, 0);
     world->api->mj_sensorAcc(world->model, world->data);
+    if (world->n_removed > 0) {
+      sap_mujoco_correct_contact_sensors(world);
+    }
+    if (sap_mujoco_is_speculative(world)) {
+      sap_mujoco_correct_touch_sensors(world);
+    }
   }
   return 1;
 }
@@ -318,7 +225,7 @@ static void end_step(sap_mujoco_world *world) {
   }
   world->api->mj_Euler(world->model, world->data);
   world->record.time = SAP_DATA(world, time);
-  mark_memory(world);
+  sap_mujoco_keep_memory(world);
 }
 
 static void take_step(void *context) {
@@ -350,7 +257,7 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world) {
 }
 
 static void take_second_half(void *context) {
-  find_forces(context);
+  find_step_forces(context);
   end_step(context);
 }
 
@@ -359,7 +266,7 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-static void call_find_forces(void *context) { find_forces(context); }
+static void call_find_forces(void *context) { find_step_forces(context); }
 
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
   guarded(world, call_find_forces);
@@ -382,15 +289,30 @@ sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
+/* Removes open contacts before a solve that does not follow. */
+static void end_without_forces(sap_mujoco_world *world) {
+  if (sap_mujoco_is_speculative(world) && sap_mujoco_remove_open_contacts(world, 0) > 0) {
+    sap_mujoco_correct_contact_sensors(world);
+  }
+}
+
 static void evaluate_positions(void *context) {
   sap_mujoco_world *world = context;
   const struct shortage before = shortage_of(world);
-  if (check_state(world)) {
+  if (sap_mujoco_check_state(world)) {
     find_positions(world);
     find_position_values(world);
     if (is_short(world, &before)) {
       sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
+    } else {
+      end_without_forces(world);
     }
+  }
+}
+
+static void evaluate_velocities(void *context) {
+  if (start_step(context)) {
+    end_without_forces(context);
   }
 }
 
@@ -403,7 +325,7 @@ static void evaluate_accelerations(void *context) {
 }
 
 sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_stage stage) {
-  static void (*const bodies[])(void *) = {evaluate_positions, take_first_half,
+  static void (*const bodies[])(void *) = {evaluate_positions, evaluate_velocities,
                                            evaluate_accelerations};
   sap_friction_memory *memory = world->memory;
   world->lean = 0;
@@ -411,46 +333,6 @@ sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_st
   guarded(world, bodies[stage]);
   world->memory = memory;
   return world->end.failure;
-}
-
-static void explain_gather(sap_mujoco_world *world) {
-  world->end.failure = SAP_STEP_TAKEN;
-  if (world->end.status != SAP_OK || world->stepper->gather.fault != SAP_FAULT_NONE) {
-    explain(world);
-  }
-}
-
-typedef sap_status stepper_call(sap_stepper *stepper, const sap_step_arrays *arrays,
-                                sap_error *error);
-
-static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel,
-                                     stepper_call *call) {
-  sap_step_arrays arrays = sap_mujoco_arrays(world);
-  arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
-  enter(world);
-  world->end.error = (sap_error){0};
-  world->end.status = call(world->stepper, &arrays, &world->end.error);
-  explain_gather(world);
-  leave(world);
-  return world->end.failure;
-}
-
-sap_step_failure sap_mujoco_solve(sap_mujoco_world *world) {
-  return call_stepper(world, NULL, sap_stepper_solve);
-}
-
-sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) {
-  return call_stepper(world, qvel, sap_stepper_gather);
-}
-
-int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
-  world->end.status = SAP_OK;
-  const int fits = sap_stepper_write(world->stepper, &arrays, found);
-  explain_gather(world);
-  leave(world);
-  return fits;
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
-/* Parts of a step, and lean steps. The hooks' lock is held during the contact part alone, so that
- * callbacks of MuJoCo may use the stepper. */
+/* Parts of a step, and lean steps. The contact part is in contact_part.h. */
 #ifndef SAPWOOD_MUJOCO_STAGES_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_STEP_H
 
@@ -29,16 +28,6 @@ enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORW
 /* Runs the stages of a full step up to the given one, with all sensors of these stages, and leaves
  * the state. A friction memory stays as it is; friction has no bound of a step before. */
 sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_stage stage);
-
-/* Takes the contact part alone, sap_stepper_solve(). A solve without a velocity is no failure. */
-sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
-
-/* Calls sap_stepper_gather() with the velocity `qvel` (nv) at the start of the step; NULL: that of
- * the data. */
-sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel);
-
-/* Calls sap_stepper_write(); returns 0 if the lengths of `found` do not fit the problem. */
-int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
 
 /* ---- a whole step --------------------------------------------------------------------------- */
 

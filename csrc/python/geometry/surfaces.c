@@ -134,8 +134,8 @@ static PyObject *results(const geo_surfaces *s) {
 
 /* Finds the surfaces, in the workspace of the last call unless a concurrent call has it. */
 static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n, geo_faces faces) {
-  geo_workspace *work = state->idle_surfaces;
-  state->idle_surfaces = NULL;
+  geo_workspace *work = state->surfaces_workspace;
+  state->surfaces_workspace = NULL;
   geo_surfaces surfaces = {0};
   sap_error error = {.group = -1};
   sap_status status;
@@ -146,8 +146,8 @@ static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n,
   }
   Py_END_ALLOW_THREADS
   PyObject *list = sapwood_raise(status, &error) == 0 ? results(&surfaces) : NULL;
-  if (state->idle_surfaces == NULL) {
-    state->idle_surfaces = work;
+  if (state->surfaces_workspace == NULL) {
+    state->surfaces_workspace = work;
   } else {
     geo_workspace_destroy(work);
   }

@@ -1,13 +1,13 @@
-/* The method WorldBatch.run: arguments, hooks and the report of a call. */
+#include "python/mujoco/batch_call.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "mujoco/batch/batch_object.h"
 #include "mujoco/stages/lean_step.h"
+#include "python/mujoco/call_room.h"
 #include "python/mujoco/py_recording.h"
-#include "python/mujoco/py_worlds.h"
 #include "python/signals.h"
-#include "python/stepper/py_memory.h"
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -17,14 +17,6 @@ struct given {
   PyObject *last_records, *body_forces, *status, *memories, *release, *contacts, *failed;
   Py_ssize_t n_worlds, chunk, steps;
   int state_spec, overlay_spec, control_spec, stage, signals;
-};
-
-/* Memory of a call for its records and memories. */
-struct room {
-  sap_batch_record *records;
-  void **places;
-  sap_friction_memory **memories;
-  struct sap_contact_log **logs; /* (worlds of the batch) or NULL */
 };
 
 /* Returns the data of an array (lengths), which the caller keeps; NULL without an exception for
@@ -68,118 +60,6 @@ static int take_plane(sap_plane *plane, PyObject *object, const char *name,
   }
   Py_DECREF(array);
   return wrong >= 0 ? -1 : 0;
-}
-
-/* Returns the length of a state, or -1 with an exception. */
-static npy_intp find_length(const sapwood_world_batch *self, int spec, const char *name) {
-  const int size = sap_batch_state_size(self->core, spec);
-  if (size < 0) {
-    PyErr_Format(PyExc_ValueError, "%s = %d: no state has these bits", name, spec);
-  }
-  return size;
-}
-
-/* Reads a record, a tuple (arrays of the workers or None, spec, array). */
-static int take_record(const sapwood_world_batch *self, PyObject *object, const struct given *g,
-                       void **places, sap_batch_record *record) {
-  PyObject *arrays, *to;
-  int spec, typenum = NPY_DOUBLE;
-  if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OiO:record", &arrays, &spec, &to)) {
-    PyErr_SetString(PyExc_TypeError, "a record must be a tuple (arrays, spec, array)");
-    return -1;
-  }
-  const npy_intp length = arrays == Py_None ? find_length(self, spec, "spec") : 0;
-  record->bytes = sizeof(double) * (size_t)length;
-  if (length < 0 ||
-      (arrays != Py_None &&
-       sapwood_world_batch_places(self, arrays, "arrays", places, &record->bytes, &typenum) < 0)) {
-    return -1;
-  }
-  PyArrayObject *array = PyArray_Check(to) ? (PyArrayObject *)to : NULL;
-  if (array == NULL || PyArray_TYPE(array) != typenum || !PyArray_ISCARRAY(array)) {
-    PyErr_SetString(PyExc_TypeError, "record must be a contiguous array of the type of the field");
-    return -1;
-  }
-  if (PyArray_NDIM(array) < 2 || PyArray_DIM(array, 0) != g->n_worlds ||
-      PyArray_DIM(array, 1) != g->steps ||
-      (size_t)PyArray_NBYTES(array) != record->bytes * (size_t)g->n_worlds * (size_t)g->steps) {
-    PyErr_SetString(PyExc_ValueError, "record has another shape than (worlds, steps, ...)");
-    return -1;
-  }
-  record->places = arrays == Py_None ? NULL : places;
-  record->spec = spec;
-  record->base = PyArray_DATA(array);
-  return 0;
-}
-
-static int take_records(const sapwood_world_batch *self, const struct given *g, struct room *room,
-                        sap_batch_call *call) {
-  const Py_ssize_t n = PyTuple_GET_SIZE(g->records);
-  room->records = PyMem_Calloc((size_t)n + 1, sizeof *room->records);
-  room->places = PyMem_Calloc((size_t)n + 1, sizeof *room->places * (size_t)self->n_workers);
-  if (room->records == NULL || room->places == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  for (Py_ssize_t i = 0; i < n; i++) {
-    if (take_record(self, PyTuple_GET_ITEM(g->records, i), g, room->places + i * self->n_workers,
-                    &room->records[i]) < 0) {
-      return -1;
-    }
-  }
-  call->records = room->records;
-  call->n_records = n;
-  return 0;
-}
-
-/* Reads the memories of the worlds, a tuple of FrictionMemory of the first worker, or None. */
-static int take_memories(const sapwood_world_batch *self, const struct given *g, npy_intp rows,
-                         struct room *room, sap_batch_call *call) {
-  if (g->memories == Py_None) {
-    return 0;
-  }
-  if (!PyTuple_Check(g->memories) || PyTuple_GET_SIZE(g->memories) != rows) {
-    PyErr_Format(PyExc_ValueError, "memories must be a tuple of %zd", (Py_ssize_t)rows);
-    return -1;
-  }
-  room->memories = PyMem_Calloc((size_t)rows + 1, sizeof *room->memories);
-  if (room->memories == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  PyObject *worker = PyTuple_GET_ITEM(PyTuple_GET_ITEM(self->kept, 1), 0);
-  sapwood_stepper *stepper = (sapwood_stepper *)PyTuple_GET_ITEM(worker, 0);
-  for (npy_intp i = 0; i < rows; i++) {
-    if (sapwood_memory_of(stepper, PyTuple_GET_ITEM(g->memories, i), &room->memories[i]) < 0) {
-      return -1;
-    }
-  }
-  call->memories = room->memories;
-  return 0;
-}
-
-/* Reads the logs of the worlds, a tuple of ContactLog, or None. */
-static int take_logs(const sapwood_world_batch *self, const struct given *g, npy_intp rows,
-                     struct room *room) {
-  if (g->contacts == Py_None) {
-    return 0;
-  }
-  if (!PyTuple_Check(g->contacts) || PyTuple_GET_SIZE(g->contacts) != rows) {
-    PyErr_Format(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
-    return -1;
-  }
-  room->logs = PyMem_Calloc((size_t)rows + 1, sizeof *room->logs);
-  if (room->logs == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  for (npy_intp i = 0; i < rows; i++) {
-    room->logs[i] = sapwood_contact_log_of(PyTuple_GET_ITEM(g->contacts, i), self->state);
-    if (room->logs[i] == NULL) {
-      return -1;
-    }
-  }
-  return 0;
 }
 
 /* Reads the ids, which must be sorted and within the rows. */
@@ -228,9 +108,11 @@ static int check_numbers(const struct given *g) {
 /* Reads the states that worlds start from. */
 static int take_states(const sapwood_world_batch *self, const struct given *g, npy_intp *rows,
                        sap_batch_call *call) {
-  const npy_intp whole = find_length(self, g->state_spec, "state_spec");
-  const npy_intp part = whole < 0 ? -1 : find_length(self, g->overlay_spec, "overlay_spec");
-  const npy_intp control = part < 0 ? -1 : find_length(self, g->control_spec, "control_spec");
+  const npy_intp whole = sapwood_state_length(self, g->state_spec, "state_spec");
+  const npy_intp part =
+      whole < 0 ? -1 : sapwood_state_length(self, g->overlay_spec, "overlay_spec");
+  const npy_intp control =
+      part < 0 ? -1 : sapwood_state_length(self, g->control_spec, "control_spec");
   if (control < 0) {
     return -1;
   }
@@ -283,20 +165,22 @@ static int take_outputs(const sapwood_world_batch *self, const struct given *g, 
   return 0;
 }
 
-static int take_arguments(const sapwood_world_batch *self, const struct given *g, struct room *room,
-                          sap_batch_call *call) {
+static int take_arguments(const sapwood_world_batch *self, const struct given *g,
+                          struct sapwood_call_room *room, sap_batch_call *call) {
   npy_intp rows;
   if (check_numbers(g) < 0 || take_states(self, g, &rows, call) < 0 ||
-      take_ids(g, rows, call) < 0 || take_outputs(self, g, rows, call) < 0 ||
-      take_records(self, g, room, call) < 0 || take_memories(self, g, rows, room, call) < 0 ||
-      take_logs(self, g, rows, room) < 0) {
+      take_ids(g, rows, call) < 0 || take_outputs(self, g, rows, call) < 0) {
     return -1;
   }
   call->n_worlds = g->n_worlds;
   call->chunk = g->chunk;
   call->steps = g->steps;
   call->stage = (sap_batch_stage)g->stage;
-  return 0;
+  return sapwood_take_call_records(self, g->records, room, call) < 0 ||
+                 sapwood_take_call_memories(self, g->memories, rows, room, call) < 0 ||
+                 sapwood_take_call_logs(self, g->contacts, rows, room) < 0
+             ? -1
+             : 0;
 }
 
 /* ---- hooks ---------------------------------------------------------------------------------- */
@@ -411,7 +295,7 @@ static int has_callbacks(const sap_mujoco *api) {
 /* ---- the call ------------------------------------------------------------------------------- */
 
 static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call,
-                     const struct given *g, const struct room *room) {
+                     const struct given *g, const struct sapwood_call_room *room) {
   struct report report = {.state = self->state,
                           .failed = g->failed,
                           .batch = self,
@@ -485,7 +369,7 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                     .failed = none,
                     .n_worlds = -1,
                     .chunk = 1};
-  struct room room = {0};
+  struct sapwood_call_room room = {0};
   sap_batch_call call = {0};
   PyObject *answer = NULL;
   if (empty != NULL &&
@@ -498,10 +382,7 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
       take_arguments(self, &g, &room, &call) == 0) {
     answer = run(self, &call, &g, &room);
   }
-  PyMem_Free(room.records);
-  PyMem_Free(room.places);
-  PyMem_Free(room.memories);
-  PyMem_Free(room.logs);
+  sapwood_release_call_room(&room);
   Py_XDECREF(empty);
   return answer;
 }

@@ -168,6 +168,7 @@ static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
   if (read_functions(api, addresses, functions, N_FUNCTIONS) < 0 ||
       read_functions(api, addresses, callbacks, N_CALLBACKS) < 0 ||
       read_offset(layout, "model.size", 0, &api->model.size) < 0 ||
+      read_offset(layout, "model.contact_sensor", 0, &api->model.contact_sensor) < 0 ||
       read_offset(layout, "contact.size", 0, &api->contact.size) < 0) {
     return -1;
   }

@@ -1,5 +1,6 @@
 #include "python/mujoco/py_stages.h"
 
+#include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/step.h"
 #include "python/mujoco/py_world.h"
 

@@ -1,39 +1,10 @@
-/* _core.WorldBatch: many worlds on a few threads, without the GIL; see sapwood/batch.h.
- *
- * Ownership: it keeps its workers and its bound arrays alive. The caller runs one call at a time
- * and keeps the arrays of a call. */
+/* The type _core.WorldBatch; see world_batch.h. */
 #ifndef SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
 #define SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
 
-#include "python/mujoco/py_world.h"
-#include "base/threads.h"
-#include "sapwood/batch.h"
-
-typedef struct sapwood_world_batch {
-  PyObject_HEAD
-  sap_batch *core; /* NULL until its workers are known */
-  int32_t n_workers;
-  int64_t n_bodies;
-  const sap_stepper *steppers[SAP_MOST_THREADS]; /* (n_workers) steppers of the workers */
-  sapwood_state *state;
-  const sap_mujoco *api;
-  PyObject *kept;      /* list of references to the workers and the engine */
-  PyObject *fields;    /* tuple of the bound fields */
-  void **places;       /* addresses of the bound arrays, n_workers for each field */
-  sap_batch_field *of; /* bound fields */
-  int64_t n_worlds;    /* number of rows of the bound fields, -1: none is bound */
-} sapwood_world_batch;
+#include "python/convert.h"
 
 /* Adds the type to the module. Returns 0, or -1 with an exception. */
 int sapwood_add_world_batch(PyObject *module);
-
-/* Finds the addresses of an array of each worker, which must be contiguous and of one size. Returns
- * 0, or -1 with an exception that calls them `name`. */
-int sapwood_world_batch_places(const sapwood_world_batch *self, PyObject *arrays, const char *name,
-                               void **places, size_t *bytes, int *typenum);
-
-/* The method `run`. */
-extern const char sapwood_world_batch_run_doc[];
-PyObject *sapwood_world_batch_run(PyObject *self, PyObject *args, PyObject *keywords);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "python/errors.h"
 #include "python/signals.h"
-#include "python/solver/crew.h"
+#include "python/solver/worker_pool.h"
 
 PyObject *sapwood_call_one(const sapwood_call_kind *kind, PyObject *self, PyObject *args) {
   void *call = PyMem_Calloc(1, kind->size);

@@ -13,7 +13,7 @@
 #include "python/errors.h"
 #include "python/problem/py_problem.h"
 #include "python/signals.h"
-#include "python/solver/crew.h"
+#include "python/solver/worker_pool.h"
 #include "python/solver/py_settings.h"
 #include "python/solver/solution.h"
 
@@ -244,9 +244,9 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
   for (int k = 0; k < n_threads && ready; k++) {
     sap_error error = {0};
-    ready =
-        sapwood_raise(sapwood_solver_cache_take(&state->idle, &settings, &all.solver[k], &error),
-                      &error) == 0;
+    ready = sapwood_raise(
+                sapwood_solver_cache_take(&state->solver_cache, &settings, &all.solver[k], &error),
+                &error) == 0;
     if (ready && k == 0) {
       sapwood_watch_signals(all.solver[k], state);
     } else if (ready) {
@@ -271,7 +271,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
 done:
   sapwood_worker_pool_leave(state, threads, n_threads);
   for (int k = 0; k < n_threads; k++) {
-    sapwood_solver_cache_leave(&state->idle, all.solver[k]);
+    sapwood_solver_cache_leave(&state->solver_cache, all.solver[k]);
   }
   for (Py_ssize_t i = 0; all.entries != NULL && i < n; i++) {
     clear_entry(&all.entries[i]);

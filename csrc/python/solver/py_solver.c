@@ -49,8 +49,9 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   self->record_history = settings.record_history;
   sap_error error = {0};
   if (sapwood_lock_make(&self->lock, &state->forks) < 0 ||
-      sapwood_raise(sapwood_solver_cache_take(&state->idle, &settings, &self->solver, &error),
-                    &error) < 0) {
+      sapwood_raise(
+          sapwood_solver_cache_take(&state->solver_cache, &settings, &self->solver, &error),
+          &error) < 0) {
     Py_DECREF(self);
     return NULL;
   }
@@ -62,7 +63,7 @@ static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
   PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
-    sapwood_solver_cache_leave(&self->state->idle, self->solver);
+    sapwood_solver_cache_leave(&self->state->solver_cache, self->solver);
   }
   sapwood_lock_free(&self->lock);
   Py_XDECREF(self->settings);

@@ -1,4 +1,4 @@
-/* The callers of the solver in the module: _core.Solver, solve_batch and Sensitivity. */
+/* The callers of the solver in the module: Solver, solve_dense, solve_batch and Sensitivity. */
 #ifndef SAPWOOD_PYTHON_SOLVER_PY_SOLVER_H
 #define SAPWOOD_PYTHON_SOLVER_PY_SOLVER_H
 
@@ -6,6 +6,7 @@
 
 /* Each adds its types and functions to the module. It returns 0, or -1 with an exception. */
 int sapwood_add_solver(PyObject *module);
+int sapwood_add_dense(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_sensitivity(PyObject *module);
 

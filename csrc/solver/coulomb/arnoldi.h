@@ -5,7 +5,7 @@
 
 #include "solver/newton/objective.h"
 
-enum { SAP_ARNOLDI_MOST = 40 };
+#include "solver/solver_tuning.h"
 
 /* The least squares min |t e_0 - (Hessenberg matrix) y| in n unknowns; Givens' rotations update it
  * as it grows. */

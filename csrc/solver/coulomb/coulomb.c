@@ -7,10 +7,7 @@
 #include "solver/newton/iterate.h"
 #include "solver/coulomb/disputes.h"
 #include "solver/coulomb/part.h"
-
-/* Iterations without a decrease before a fixed-point step (a convex solve with fixed bounds), and
- * upper limit of such steps in a row. */
-enum { STAGNATION = 8, MOST_FIXED_POINT_STEPS = 8 };
+#include "solver/solver_tuning.h"
 
 /* Reasons for the end of the search. */
 enum search_end {
@@ -41,10 +38,10 @@ static const sap_outcome outcome_of[N_ENDS] = {
 /* The memory of an iteration. */
 struct progress {
   struct sap_step step;
-  double best;           /* least e_c so far, at the best iterate w->kept */
+  double best;           /* least e_c so far, at the best iterate w->best_v */
   double best_norm;      /* |D r| at the best iterate, sqrt(J) */
   double reference_norm; /* |D r| at its last decrease by a tenth, sqrt(J) */
-  int stagnation;        /* iterations since then; STAGNATION after a direction that led up */
+  int stagnation;        /* iterations since then; SAP_STAGNATION after a direction that led up */
   int fixed_point_steps; /* fixed-point steps in a row */
   int bounded;           /* 1: the round-off of the last evaluation has a bound */
   int restarted;         /* 1 after the restart from convex friction */
@@ -67,7 +64,7 @@ static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_
 /* Is the previous factorization enough for the last step, as in newton.c? */
 static int factor_suffices(const struct progress *before, double gradient, double tolerance) {
   return before->predicts && before->step.alpha == 1 &&
-         gradient * gradient <= 0.5 * tolerance * before->norm_before;
+         gradient * gradient <= sap_reuse_margin * tolerance * before->norm_before;
 }
 
 /* Solves H dv = -r. Returns -1, or the position of the node at which A + J^T G J broke down. */
@@ -82,7 +79,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     sap_lap(watch, &result->factor_seconds);
     return -1;
   }
-  if (settings->turning && before->predicts && error_of(&result->last) > 1e-2) {
+  if (settings->turning && before->predicts && error_of(&result->last) > sap_primal_dual_from) {
     sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
@@ -133,7 +130,6 @@ static struct sap_step refuse(struct sap_workspace *w, const struct sap_island *
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
                                const sap_settings *settings, struct progress *before,
                                struct sap_evaluation *now) {
-  static const double share = 0.9;
   const double gradient = now->gradient;
   const int32_t most = before->was_refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
@@ -149,7 +145,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   if (!before->reuses) {
     step.trials += sap_settle_disputes(w, island, settings, before->kind, most, now);
   }
-  before->was_refused = !(now->gradient <= share * gradient);
+  before->was_refused = !(now->gradient <= sap_full_step_share * gradient);
   if (before->was_refused) {
     const int32_t trials = step.trials;
     step = refuse(w, island, settings, now);
@@ -164,7 +160,6 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
 static int start_from_stick(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, struct progress *before,
                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
-  static const double fair = 0.3;
   if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
       error_of(&result->last) <= settings->start_threshold) {
     return 0;
@@ -184,7 +179,7 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   result->last = evaluate(w, island);
   const int32_t trials =
       1 + sap_settle_disputes(w, island, settings, before->kind, SAP_DISPUTED, &result->last);
-  if (error_of(&guess) < fair && result->last.gradient > guess.gradient) {
+  if (error_of(&guess) < sap_fair_guess && result->last.gradient > guess.gradient) {
     sap_iterate_restore(w, island, &w->coulomb.start);
     result->last = evaluate(w, island);
     return 0;
@@ -195,9 +190,10 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
 
 /* Updates the progress after an iteration that led to this |D r|. */
 static void note(struct progress *before, double gradient) {
-  const int falls = gradient < 0.9 * before->reference_norm, leads_up = !(before->step.alpha > 0);
+  const int falls = gradient < sap_progress * before->reference_norm,
+            leads_up = !(before->step.alpha > 0);
   before->reference_norm = falls ? gradient : before->reference_norm;
-  before->stagnation = leads_up ? STAGNATION : falls ? 0 : before->stagnation + 1;
+  before->stagnation = leads_up ? SAP_STAGNATION : falls ? 0 : before->stagnation + 1;
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
@@ -216,10 +212,9 @@ static const struct detour restart = {SAP_FRICTION_CONVEX, SAP_FALLBACK_CONVEX_R
 static void take_detour(struct sap_workspace *w, const struct sap_island *island,
                         const sap_settings *settings, struct progress *before,
                         struct sap_newton_result *result) {
-  static const double share = 0.1;
-  const int restarts = before->fixed_point_steps == MOST_FIXED_POINT_STEPS;
+  const int restarts = before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS;
   const struct detour *detour = restarts ? &restart : &hold_bounds;
-  const double tolerance = restarts ? 0 : share * error_of(&result->last);
+  const double tolerance = restarts ? 0 : sap_fixed_point_share * error_of(&result->last);
   sap_solve_part(w, island, settings, detour->friction, tolerance, result);
   result->fallbacks |= detour->fallback;
   result->last = evaluate(w, island);
@@ -246,7 +241,7 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
   if (error_of(now) < before->best) {
     before->best = error_of(now);
     before->best_norm = now->gradient;
-    sap_copy(w->kept, w->v, island);
+    sap_copy(w->best_v, w->v, island);
   }
   if (now->gradient <= sap_tolerance(w, settings, now)) {
     return MEETS_TOLERANCE;
@@ -258,8 +253,8 @@ static enum search_end visit(struct sap_workspace *w, const struct sap_island *i
   if (result->iterations == settings->max_iterations) {
     return ITERATION_LIMIT;
   }
-  return before->fixed_point_steps == MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
-                                                                                  : GOES_ON;
+  return before->fixed_point_steps == SAP_MOST_FIXED_POINT_STEPS && before->restarted ? NO_DETOUR
+                                                                                      : GOES_ON;
 }
 
 /* Concludes the search. Without convergence the result is the best iterate, evaluated anew. */
@@ -268,7 +263,7 @@ static void conclude(struct sap_workspace *w, const struct sap_island *island,
                      enum search_end end, struct sap_newton_result *result) {
   result->outcome = outcome_of[end];
   if (result->outcome != SAP_CONVERGED) {
-    sap_copy(w->v, w->kept, island);
+    sap_copy(w->v, w->best_v, island);
     result->last = sap_verify(w, island, SAP_FRICTION_COULOMB);
   }
   if (result->outcome == SAP_STALLED &&
@@ -307,7 +302,7 @@ static enum search_end go_on(struct sap_workspace *w, const struct sap_island *i
                              const sap_settings *settings, struct progress *before,
                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
   sap_lap(watch, &result->assembly_seconds);
-  if (before->stagnation < STAGNATION) {
+  if (before->stagnation < SAP_STAGNATION) {
     return take_step(w, island, settings, before, watch, result);
   }
   if (before->fixed_point_steps > 0 && before->best_norm <= sap_bound_error(w, island)) {
@@ -330,7 +325,7 @@ struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_i
   sap_refresh(w, island);
   sap_find_weights(w, island);
   result.last = evaluate(w, island);
-  sap_copy(w->kept, w->v, island);
+  sap_copy(w->best_v, w->v, island);
   struct sap_stopwatch watch = sap_stopwatch_start(settings->record_history);
   enum search_end end = GOES_ON;
   while (end == GOES_ON) {

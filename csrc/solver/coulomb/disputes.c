@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/solver_tuning.h"
+
 /* ---- iterates and laws ----------------------------------------------------------------------- */
 
 static void copy_triples(double *to, const double *from, const struct sap_island *island) {
@@ -86,7 +88,6 @@ struct candidate {
 /* Lists up to `most` contacts with the largest differences, largest first. Returns their number. */
 static int32_t find_candidates(const struct sap_workspace *w, const struct sap_island *island,
                                int32_t most, struct candidate *list) {
-  static const double least = 1e-6; /* the square of 1e-3 */
   const int32_t *range = disputable(island);
   const struct sap_disputes *d = &w->coulomb.disputes;
   double *gap = w->coulomb.gap;
@@ -107,7 +108,7 @@ static int32_t find_candidates(const struct sap_workspace *w, const struct sap_i
     list[k] = (struct candidate){i, gap[i]};
     smallest = n == most ? list[n - 1].size : 0;
   }
-  while (n > 0 && !(list[n - 1].size > least * list[0].size)) {
+  while (n > 0 && !(list[n - 1].size > sap_least_dispute * list[0].size)) {
     --n;
   }
   return n;

@@ -18,10 +18,6 @@
 
 #include "solver/coulomb/unsymmetric_direction.h"
 
-/* Contacts that a round adds, after an accepted and after a refused step, and upper limit of
- * rounds. */
-enum { SAP_DISPUTED = 4, SAP_DISPUTED_AFTER_REFUSAL = 8, SAP_DISPUTE_ROUNDS = 4 };
-
 /* Finds the weights w_n = J_n diag(A)^-1 J_n^T of the contacts of a bound island. */
 void sap_find_weights(struct sap_workspace *w, const struct sap_island *island);
 

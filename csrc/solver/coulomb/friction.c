@@ -4,6 +4,7 @@
 
 #include "solver/coulomb/coulomb.h"
 #include "solver/coulomb/part.h"
+#include "solver/solver_tuning.h"
 
 /* Is there a contact without a bound in the problem? */
 static int has_unknown_bounds(const struct sap_workspace *w, int32_t i, int32_t end) {
@@ -65,13 +66,12 @@ static double coulomb_gradient(struct sap_workspace *w, const struct sap_island 
 
 static struct sap_newton_result lagged(struct sap_workspace *w, const struct sap_island *island,
                                        const sap_settings *settings) {
-  static const double rough = 1e-2;
   const int32_t end = contacts_end(w, island);
   struct sap_newton_result result = {.outcome = SAP_CONVERGED, .tree = -1};
   if (has_unknown_bounds(w, island->triple_begin, end)) {
     sap_settings rest = *settings;
     rest.friction = SAP_FRICTION_COULOMB;
-    rest.relative_tolerance = fmax(settings->relative_tolerance, rough);
+    rest.relative_tolerance = fmax(settings->relative_tolerance, sap_rough_bounds);
     rest.max_iterations = sap_first_part(settings); /* leaves the others for the convex solve */
     result = sap_coulomb(w, island, &rest);
     take_given(w, island->triple_begin, end);

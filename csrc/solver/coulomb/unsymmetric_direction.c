@@ -3,9 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Residuals, relative to |D b|: above `refined` the solution is refined, above `most` it is not
- * used. */
-static const double refined = 1e-3, most = 1e-2;
+#include "solver/solver_tuning.h"
 
 int32_t sap_find_coupling(struct sap_workspace *w, const struct sap_island *island) {
   struct sap_pool view;
@@ -106,14 +104,14 @@ static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *i
   sap_copy(w->dv, w->coulomb.target, island);
   sap_lu_solve(lu, island->index, w->dv);
   double residual = find_residual(w, island, lack);
-  if (residual > refined && residual < INFINITY) {
+  if (residual > sap_refined_residual && residual < INFINITY) {
     sap_lu_solve(lu, island->index, lack);
     for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
       w->dv[i] += lack[i];
     }
     residual = find_residual(w, island, lack);
   }
-  return residual <= most;
+  return residual <= sap_largest_residual;
 }
 
 int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_island *island,

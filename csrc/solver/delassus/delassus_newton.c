@@ -6,13 +6,7 @@
 
 #include "solver/delassus/delassus_step.h"
 #include "solver/delassus/natural_map.h"
-
-/* Limits of rounds, of sweeps in the second round (the first has none, later ones twice as many
- * each), of Newton's steps per round, and of halvings of a step. `rises` is the growth of the
- * residual that a step may have, `enough` the relative residual of the solution. Torsion needs
- * fewer sweeps, and so does a gamma near the solution. */
-enum { ROUNDS = 5, SWEEPS = 4, TORSIONAL_SWEEPS = 2, NEAR_SWEEPS = 1, STEPS = 12, HALVINGS = 2 };
-static const double rises = 5, enough = 1e-11;
+#include "solver/solver_tuning.h"
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 
@@ -173,21 +167,21 @@ static void sweep(const struct sap_impulses *p) {
 /* ---- Newton's steps -------------------------------------------------------------------------- */
 
 /* Moves gamma and u by alpha times the step. Returns the residual there. */
-static struct rest advance(const struct sap_impulses *p, double alpha) {
+static struct residual_norm advance(const struct sap_impulses *p, double alpha) {
   const double *step = p->step, *du = p->step + p->ld;
   for (int32_t k = 0; k < p->ld; ++k) {
     p->gamma[k] += alpha * step[k];
     p->u[k] += alpha * du[k];
   }
-  return find_rest(p);
+  return find_residual_norm(p);
 }
 
 /* Takes the full step. If that increases the residual much, half of it or a quarter may be
  * better. */
-static struct rest take_step(const struct sap_impulses *p, double before) {
-  struct rest best = advance(p, 1), now = best;
+static struct residual_norm take_step(const struct sap_impulses *p, double before) {
+  struct residual_norm best = advance(p, 1), now = best;
   double alpha = 1, at = 1;
-  for (int k = 1; k <= HALVINGS && !(best.largest <= rises * before); ++k) {
+  for (int k = 1; k <= SAP_HALVINGS && !(best.largest <= sap_residual_growth * before); ++k) {
     now = advance(p, -0.5 * at);
     at *= 0.5;
     if (now.largest < best.largest) {
@@ -221,7 +215,7 @@ static void stick(const struct sap_impulses *p) {
   for (int32_t k = 0; k < p->first[p->n_contacts]; ++k) {
     if (p->kind[k] == SAP_KIND_SLIDES) {
       p->kind[k] = SAP_KIND_FREE;
-      p->lack[k] = p->u[k];
+      p->residual[k] = p->u[k];
     }
   }
 }
@@ -230,30 +224,31 @@ sap_impulses_function SAP_OF_ISA(sap_impulses_find_);
 double SAP_OF_ISA(sap_impulses_find_)(struct sap_impulses *p) {
   const size_t m = (size_t)sap_impulses_size(p), bytes = m * sizeof(double);
   const int is_wide = p->first[p->n_contacts] > 3 * p->n_contacts, is_near = begin(p);
-  const int32_t least = is_near ? NEAR_SWEEPS : is_wide ? TORSIONAL_SWEEPS : SWEEPS;
-  struct rest rest = {INFINITY, INFINITY};
-  for (int32_t round = 0, sweeps = 0; round < ROUNDS; ++round) {
+  const int32_t least = is_near ? SAP_NEAR_SWEEPS : is_wide ? SAP_TORSIONAL_SWEEPS : SAP_SWEEPS;
+  struct residual_norm norm = {INFINITY, INFINITY};
+  for (int32_t round = 0, sweeps = 0; round < SAP_DELASSUS_ROUNDS; ++round) {
     for (int32_t k = 0; k < sweeps; ++k) {
       sweep(p);
     }
     memcpy(p->before, p->gamma, bytes);
     memcpy(p->before + m, p->u, bytes);
-    const struct rest first = rest = find_rest(p);
-    if (round == 0 && !is_near && rest.share > enough) {
+    const struct residual_norm first = norm = find_residual_norm(p);
+    if (round == 0 && !is_near && norm.share > sap_delassus_tolerance) {
       stick(p);
     }
-    for (int k = 0; k < STEPS && rest.share > enough && find_step(p); ++k) {
-      rest = take_step(p, rest.largest);
+    for (int k = 0; k < SAP_DELASSUS_STEPS && norm.share > sap_delassus_tolerance && find_step(p);
+         ++k) {
+      norm = take_step(p, norm.largest);
     }
-    if (rest.share <= enough) {
+    if (norm.share <= sap_delassus_tolerance) {
       break;
     }
-    if (!(rest.share < first.share)) {
+    if (!(norm.share < first.share)) {
       memcpy(p->gamma, p->before, bytes);
       memcpy(p->u, p->before + m, bytes);
-      rest = first;
+      norm = first;
     }
     sweeps = sweeps > 0 ? 2 * sweeps : least;
   }
-  return rest.share;
+  return norm.share;
 }

@@ -46,7 +46,7 @@ struct sap_impulses {
   double *diagonal, *inverse;    /* (ld) each: diagonal of W, reciprocals */
   double *trace, *inverse_trace; /* (n_contacts) each: trace of W_tt, reciprocal */
   double *before;                /* (2, m) gamma and u before Newton's steps */
-  double *lack;                  /* (ld) residual s (map(gamma) - gamma) */
+  double *residual;              /* (ld) residual s (map(gamma) - gamma) */
   struct sap_slide *slide;       /* (n_contacts) entries of sliding contacts */
 
   /* scratch of Newton's steps (delassus_step.h) */

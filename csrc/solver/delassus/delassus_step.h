@@ -142,7 +142,7 @@ INLINE void slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int
   const struct contact c = contact_at(p, i, SLIP);
   struct sap_slide *slide = p->slide + i;
   const double t[SLIP] = {slide->t[0], slide->t[1]}, share = slide->share;
-  const double *lack = p->lack + c.t;
+  const double *residual = p->residual + c.t;
   for (int32_t j = 0; j < ld; j += SIMD_WIDTH) {
     simd_store(rows + j, simd_all(share * t[0]) * simd_load(from + ld + j) -
                              simd_all(share * t[1]) * simd_load(from + j));
@@ -150,9 +150,9 @@ INLINE void slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int
   }
   rows[first] -= c.s * (1 - share) * t[1];
   rows[first + 1] += c.s * (1 - share) * t[0];
-  rows[n] += t[0] * lack[1] - t[1] * lack[0];
-  rows[ld + n] += lack[SLIP];
-  slide->e = (t[0] * lack[0] + t[1] * lack[1]) * c.inverse_s;
+  rows[n] += t[0] * residual[1] - t[1] * residual[0];
+  rows[ld + n] += residual[SLIP];
+  slide->e = (t[0] * residual[0] + t[1] * residual[1]) * c.inverse_s;
 }
 
 /* Replaces a row's three entries of a sliding contact by two, for dy and dgamma_n. Returns the part
@@ -180,7 +180,7 @@ static int32_t reduce_sliding(const struct sap_impulses *p) {
       memcpy(rows, from, (size_t)(size + 1) * (size_t)ld * sizeof *rows);
       slide(p, i, size, rows, ld, k);
       for (int32_t l = 0; l <= size; ++l) {
-        rows[(size_t)l * (size_t)ld + (size_t)n] += p->lack[p->first[i] + l];
+        rows[(size_t)l * (size_t)ld + (size_t)n] += p->residual[p->first[i] + l];
       }
       n_rows += size + 1;
     }
@@ -243,7 +243,7 @@ static int solve_sliding(const struct sap_impulses *p, double *x) {
 
 /* Returns the step of a fixed unknown: its residual over s. */
 static double held_step(const struct sap_impulses *p, int32_t k) {
-  return k < p->first[p->n_contacts] ? -p->gamma[k] : p->lack[k] * p->inverse[k];
+  return k < p->first[p->n_contacts] ? -p->gamma[k] : p->residual[k] * p->inverse[k];
 }
 
 /* Subtracts W x, for the listed columns of W, from V vectors of y from row i on. */
@@ -296,7 +296,7 @@ static int find_step(struct sap_impulses *p) {
   const int32_t n_free = p->n_free, n = n_free + p->n_sliding;
   int32_t n_all = n;
   for (int32_t k = 0; k < m && n < m; ++k) {
-    if (p->kind[k] == SAP_KIND_HELD && p->lack[k] != 0) {
+    if (p->kind[k] == SAP_KIND_HELD && p->residual[k] != 0) {
       x[n_all] = held_step(p, k);
       p->listed[n_all++] = k;
     }
@@ -305,7 +305,7 @@ static int find_step(struct sap_impulses *p) {
   subtract_listed(p, n_all - n, p->listed + n, x + n, du);
   for (int32_t i = 0; i < n; ++i) {
     const int32_t k = p->listed[i];
-    x[i] = du[k] + (i < n_free ? p->lack[k] : 0);
+    x[i] = du[k] + (i < n_free ? p->residual[k] : 0);
   }
   if (!is_factored && !factor_free(p, x)) {
     p->factored[0] = -1;

@@ -34,7 +34,7 @@ void sap_impulses_carve(struct sap_impulses *p, struct sap_arena *arena, size_t 
   p->trace = sap_arena_take(arena, contacts, sizeof(double));
   p->inverse_trace = sap_arena_take(arena, contacts, sizeof(double));
   p->before = sap_arena_take(arena, 2 * m, sizeof(double));
-  p->lack = sap_arena_take(arena, ld, sizeof(double));
+  p->residual = sap_arena_take(arena, ld, sizeof(double));
   p->kind = sap_arena_take(arena, m, 1);
   p->factored = sap_arena_take(arena, m, 1);
   p->listed = sap_arena_take(arena, m + 1, sizeof(int32_t));

@@ -11,6 +11,7 @@
 
 #include "linalg/isa.h"
 #include "solver/delassus/delassus_problem.h"
+#include "solver/solver_tuning.h"
 
 /* Exchanges `row` with the row that has the largest entry in a column, among it and the n rows
  * after it. */
@@ -60,9 +61,6 @@ INLINE void subtract_rest(int32_t n, double *row, int32_t ld, int32_t begin, con
   }
 }
 
-/* the remaining share of a diagonal below which rows are exchanged */
-static const double little = 1e-4;
-
 /* Solves n equations of V vectors each in registers. Pivots are blocks of two, one per sliding
  * contact, and rows above them change too (Gauss-Jordan). This saves divisions and the back
  * substitution. Returns 0, with the rows unchanged, if a block is so small that rows should be
@@ -81,12 +79,14 @@ INLINE int solve_pairs(const int V, const int n, const double *rows, double *x) 
     const int v_k = k / SIMD_WIDTH, lane = k % SIMD_WIDTH;
     const simd_scalar a = simd_lane(row[k][v_k], lane), b = simd_lane(row[k][v_k], lane + 1);
     const simd_scalar c = simd_lane(row[k + 1][v_k], lane);
-    const simd_scalar d = simd_lane(row[k + 1][v_k], lane + 1), rest = a * d - b * c;
+    const simd_scalar d = simd_lane(row[k + 1][v_k], lane + 1);
+    const simd_scalar determinant = a * d - b * c;
     const double whole = rows[k * V * SIMD_WIDTH + k] * rows[(k + 1) * V * SIMD_WIDTH + k + 1];
-    if (!(fabs(rest[0]) > little * fabs(whole) && fabs(rest[0]) < INFINITY)) {
+    if (!(fabs(determinant[0]) > sap_least_pivot * fabs(whole) &&
+          fabs(determinant[0]) < INFINITY)) {
       return 0;
     }
-    const simd inverse = simd_spread(simd_scalar_of(1) / rest);
+    const simd inverse = simd_spread(simd_scalar_of(1) / determinant);
     const simd all_a = simd_spread(a), all_b = simd_spread(b);
     const simd all_c = simd_spread(c), all_d = simd_spread(d);
     UNROLL
@@ -133,7 +133,7 @@ INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double
     return 1;
   }
   for (int32_t k = 0; k < m; ++k) {
-    x[k] = little * fabs(rows[(int64_t)k * (ld + 1)]);
+    x[k] = sap_least_pivot * fabs(rows[(int64_t)k * (ld + 1)]);
   }
   for (int32_t k = 0; k < m; ++k) {
     double *row = rows + (int64_t)k * ld;
@@ -154,11 +154,11 @@ INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double
   /* the entries found first are subtracted first, so that the sum waits only for the last one */
   for (int32_t k = m - 1; k >= 0; --k) {
     const double *row = rows + (int64_t)k * ld;
-    double rest = row[m];
+    double sum = row[m];
     for (int32_t j = m - 1; j > k; --j) {
-      rest -= row[j] * x[j];
+      sum -= row[j] * x[j];
     }
-    x[k] = rest * row[k];
+    x[k] = sum * row[k];
   }
   return 1;
 }

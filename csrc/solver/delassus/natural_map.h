@@ -65,7 +65,7 @@ static void begin_map(struct sap_impulses *p) {
     p->inverse_trace[i] = 1 / trace;
   }
   memset(p->gamma + m, 0, (size_t)(ld - m) * sizeof *p->gamma);
-  memset(p->lack + m, 0, (size_t)(ld - m) * sizeof *p->lack);
+  memset(p->residual + m, 0, (size_t)(ld - m) * sizeof *p->residual);
 }
 
 INLINE double squares(const int32_t n, const double *x) {
@@ -97,10 +97,10 @@ INLINE void find_residual(const struct sap_impulses *p, int32_t i, const int32_t
     }
   }
   for (int32_t k = 0; k < size; ++k) {
-    p->lack[c.t + k] =
+    p->residual[c.t + k] =
         touches && !slides ? p->u[c.t + k] : c.s * (share * z[k] - p->gamma[c.t + k]);
   }
-  p->lack[c.n] = touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
+  p->residual[c.n] = touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
   memset(p->kind + c.t,
          !touches ? SAP_KIND_HELD
          : slides ? SAP_KIND_SLIDES
@@ -109,11 +109,11 @@ INLINE void find_residual(const struct sap_impulses *p, int32_t i, const int32_t
 }
 
 /* The residual at gamma: the largest entry, and that over the largest s |gamma|. */
-struct rest {
+struct residual_norm {
   double largest, share;
 };
 
-static struct rest find_rest(const struct sap_impulses *p) {
+static struct residual_norm find_residual_norm(const struct sap_impulses *p) {
   for (int32_t i = 0; i < p->n_contacts; ++i) {
     if (tangential(p, i) == SLIP) {
       find_residual(p, i, SLIP);
@@ -125,22 +125,22 @@ static struct rest find_rest(const struct sap_impulses *p) {
     const int32_t k = p->first[p->n_contacts] + i;
     const double z = p->gamma[k] + p->u[k] * p->inverse[k];
     const double value = clamp(z, p->lower[i], p->upper[i]);
-    p->lack[k] = value == z ? p->u[k] : diagonal(p, k) * (value - p->gamma[k]);
+    p->residual[k] = value == z ? p->u[k] : diagonal(p, k) * (value - p->gamma[k]);
     p->kind[k] = value == z ? SAP_KIND_FREE : SAP_KIND_HELD;
   }
   simd max_residual = simd_zero(), most = simd_zero(), sum = simd_zero();
   for (int32_t k = 0; k < p->ld; k += SIMD_WIDTH) {
-    const simd lacks = simd_abs(simd_load(p->lack + k));
+    const simd residuals = simd_abs(simd_load(p->residual + k));
     const simd size = simd_load(p->diagonal + k) * simd_abs(simd_load(p->gamma + k));
-    max_residual = simd_max(max_residual, lacks);
+    max_residual = simd_max(max_residual, residuals);
     most = simd_max(most, size);
-    sum += lacks + size;
+    sum += residuals + size;
   }
   if (!(simd_sum(sum) < INFINITY)) {
-    return (struct rest){INFINITY, INFINITY}; /* NaN */
+    return (struct residual_norm){INFINITY, INFINITY}; /* NaN */
   }
   const double largest = simd_largest(max_residual);
-  return (struct rest){largest, largest > 0 ? largest / simd_largest(most) : 0};
+  return (struct residual_norm){largest, largest > 0 ? largest / simd_largest(most) : 0};
 }
 
 #endif

@@ -6,11 +6,7 @@
 
 #include "solver/delassus/elimination.h"
 #include "solver/delassus/one_contact.h"
-
-/* Cycles; sweeps in the first cycle and in later ones; Newton's steps in a cycle, and halvings of
- * each. `enough` is the natural map of a solution, over that at gamma = 0. */
-enum { CYCLES = 4, FIRST_SWEEPS = 2, SWEEPS = 10, STEPS = 6, HALVINGS = 3 };
-static const double enough = 1e-14;
+#include "solver/solver_tuning.h"
 
 /* ---- elimination ----------------------------------------------------------------------------- */
 
@@ -236,7 +232,7 @@ static double take_step(const struct sap_small_problem *p, double before) {
   if (!find_step(p)) {
     return INFINITY;
   }
-  for (int h = 0; h <= HALVINGS && !(now < before); ++h, part *= 0.5) {
+  for (int h = 0; h <= SAP_SMALL_HALVINGS && !(now < before); ++h, part *= 0.5) {
     for (int32_t i = 0; i < 3 * p->n; ++i) {
       p->gamma[i] += (part - done) * p->step[i];
       p->u[i] += (part - done) * p->change[i];
@@ -298,13 +294,14 @@ double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
     memset(p->best, 0, bytes);
     least = at_zero;
   }
-  for (int cycle = 0; cycle < CYCLES && least > enough * at_zero; ++cycle) {
-    for (int k = 0; k < (cycle == 0 ? FIRST_SWEEPS : SWEEPS); ++k) {
+  for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > sap_small_tolerance * at_zero; ++cycle) {
+    for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
       sweep(p);
     }
     now = find_residual(p);
     keep(p, now, &least);
-    for (int k = 0; k < STEPS && now < INFINITY && least > enough * at_zero; ++k) {
+    for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && least > sap_small_tolerance * at_zero;
+         ++k) {
       now = take_step(p, now);
       keep(p, now, &least);
     }

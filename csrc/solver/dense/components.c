@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-/* Upper limits of velocities. In wider components without contacts the islands eliminate velocities
- * that no row moves, which saves more. */
-enum { WIDEST = 64, WIDEST_WITH_CONTACTS = 128 };
+#include "constraints/laws.h"
 
 static void carve(void *context, struct sap_arena *arena) {
   struct sap_components *c = context;
@@ -64,7 +62,7 @@ static void count_constraints(const struct sap_components *c, const sap_problem 
     const int32_t t = c->first[triples->tree_a[i]];
     c->n_contacts[t]++;
     c->impulses[t] += 3;
-    c->has_core[t] |= triples->law && triples->law[i] == SAP_LAW_RIGID_CORE;
+    c->has_core[t] |= triples->law && sap_laws[triples->law[i]]->wall;
   }
   for (int32_t i = triples->n_contacts; i < triples->n; ++i) {
     const struct sap_triple_rows *rows = &triples->rows[i - triples->n_contacts];
@@ -87,8 +85,8 @@ static int is_dense(const struct sap_components *c, const sap_problem *problem, 
                     int takes_contacts) {
   const int32_t n = c->size[t], m = c->impulses[t];
   const int32_t n_rows = c->n_rows[t], n_contacts = c->n_contacts[t];
-  if (n > (n_contacts > 0 ? WIDEST_WITH_CONTACTS : WIDEST) || n_rows + n_contacts == 0 ||
-      (n_contacts > 0 && !takes_contacts) || c->has_core[t]) {
+  if (n > (n_contacts > 0 ? SAP_DENSE_VELOCITIES_WITH_CONTACTS : SAP_DENSE_VELOCITIES) ||
+      n_rows + n_contacts == 0 || (n_contacts > 0 && !takes_contacts) || c->has_core[t]) {
     return 0;
   }
   const int is_plain = m == 3 * n_contacts && n_rows <= SAP_DENSE_ROWS && n <= problem->tree_nv[t];

@@ -8,17 +8,7 @@
 
 #include "base/memory.h"
 #include "problem/triples.h"
-
-/* Upper limits of a component in dense storage. IMPULSES: contact impulses; more would cost more
- * than A + J^T G J. FEWER_IMPULSES: the same with torsion, condensed rows or joined trees, unless
- * there are as many velocities. ROWS: rows beside contacts that are always unknowns. UNKNOWN_ROWS:
- * rows that are or may become unknowns. */
-enum {
-  SAP_DENSE_IMPULSES = 48,
-  SAP_DENSE_FEWER_IMPULSES = 24,
-  SAP_DENSE_ROWS = 6,
-  SAP_DENSE_UNKNOWN_ROWS = 24
-};
+#include "solver/solver_tuning.h"
 
 struct sap_components {
   struct sap_block block;

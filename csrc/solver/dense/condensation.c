@@ -6,9 +6,6 @@
 #include "base/arithmetic.h"
 #include "linalg/junction_tree.h"
 
-/* least d/R_r: smaller values cost W without the row as many digits */
-static const double least = 1e-6;
-
 /* Returns the stride of arrays over all unknowns. */
 static int32_t most_unknowns(void) {
   return sap_impulses_stride(SAP_DENSE_IMPULSES + SAP_DENSE_UNKNOWN_ROWS);
@@ -19,7 +16,7 @@ void sap_condensed_carve(struct sap_condensed *condensed, struct sap_arena *aren
   condensed->activated = sap_arena_take(arena, rows, sizeof *condensed->activated);
   condensed->Y = sap_arena_take(arena, rows * (size_t)widest, sizeof(double));
   condensed->Z = sap_arena_take(arena, rows * ld, sizeof(double));
-  condensed->lack = sap_arena_take(arena, ld, sizeof(double));
+  condensed->u_0 = sap_arena_take(arena, ld, sizeof(double));
 }
 
 int sap_condensed_begin(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
@@ -41,7 +38,7 @@ int sap_condensed_begin(struct sap_condensed *condensed, struct sap_dense_unknow
   }
   kernels->multiply(m + 1, m, n, 1, Y, ld, Y, ld, p->W, p->ld, 0);
   for (int32_t k = 0; k < m; ++k) {
-    condensed->lack[k] = p->u[k] - p->W[(size_t)k * (size_t)p->ld + (size_t)m];
+    condensed->u_0[k] = p->u[k] - p->W[(size_t)k * (size_t)p->ld + (size_t)m];
   }
   return 1;
 }
@@ -109,7 +106,7 @@ static void leave_out(const struct sap_condensed *c, const struct sap_impulses *
   for (int32_t j = 0; j <= k; ++j) {
     sap_vector_add(k + 1, z[j], z, column_of(p, j));
   }
-  sap_vector_add(k + 1, -activated->asks, z, c->lack);
+  sap_vector_add(k + 1, -activated->asks, z, c->u_0);
 }
 
 int sap_condensed_add(struct sap_condensed *condensed, struct sap_dense_unknowns *unknowns,
@@ -129,11 +126,11 @@ int sap_condensed_add(struct sap_condensed *condensed, struct sap_dense_unknowns
   const double q = fill_column(condensed, unknowns, y, first, kernels, loops);
   double *diagonal = column_of(p, k) + k;
   const double d = row->R - *diagonal;
-  if (was_free && !(d > least * row->R)) {
+  if (was_free && !(d > sap_least_remainder * row->R)) {
     return 0;
   }
   condensed->activated[i] = (struct sap_activated){was_free, row->R, row->gamma, 0, 0};
-  condensed->lack[k] = row->lack - q;
+  condensed->u_0[k] = row->velocity_error - q;
   if (was_free) {
     leave_out(condensed, p, k, q, d);
   }
@@ -153,7 +150,7 @@ void sap_condensed_find(const struct sap_condensed *condensed, struct sap_dense_
   struct sap_impulses *p = &unknowns->impulses;
   const int32_t n = condensed->n, m = condensed->n_impulses, n_activated = condensed->n_activated;
   double *weight = unknowns->Y;
-  memcpy(p->u, condensed->lack, (size_t)(m + n_activated) * sizeof *p->u);
+  memcpy(p->u, condensed->u_0, (size_t)(m + n_activated) * sizeof *p->u);
   memset(p->u + m + n_activated, 0, (size_t)(p->ld - m - n_activated) * sizeof *p->u);
   for (int32_t i = 0; i < n_activated; ++i) {
     const struct sap_activated *activated = &condensed->activated[i];

@@ -30,9 +30,9 @@
 struct sap_condensed_row {
   const double *J; /* (n), zero before entry `first` */
   int32_t first;
-  int was_free;    /* 1: H contains the row */
-  double R, gamma; /* impulse at the iterate */
-  double lack;     /* v_hat - v_c */
+  int was_free;          /* 1: H contains the row */
+  double R, gamma;       /* impulse at the iterate */
+  double velocity_error; /* v_hat - v_c */
   double lower, upper;
 };
 
@@ -47,8 +47,8 @@ struct sap_condensed {
   int32_t n, n_impulses, n_activated;
   struct sap_activated *activated; /* (SAP_DENSE_UNKNOWN_ROWS) */
   double *Y;                       /* (SAP_DENSE_UNKNOWN_ROWS, n) row-major, Y of the rows */
-  double *Z;    /* (SAP_DENSE_UNKNOWN_ROWS, ld of most unknowns) w d^-1/2 of rows that were free */
-  double *lack; /* (ld of most unknowns) right-hand side u_0 after J dv = q */
+  double *Z;   /* (SAP_DENSE_UNKNOWN_ROWS, ld of most unknowns) w d^-1/2 of rows that were free */
+  double *u_0; /* (ld of most unknowns) right-hand side, after J dv = q */
 };
 
 void sap_condensed_carve(struct sap_condensed *condensed, struct sap_arena *arena, int32_t widest);

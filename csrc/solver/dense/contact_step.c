@@ -31,9 +31,8 @@ static int may_turn(const struct sap_dense_island *d) {
 /* In a wide tree W of up to two thirds of n impulses costs less than H and the rounds of activated
  * rows. */
 int sap_contact_step_condenses(const struct sap_dense_island *d) {
-  enum { WIDE = 24 };
   const int are_few = d->n_rows <= SAP_DENSE_UNKNOWN_ROWS &&
-                      3 * (d->n_impulses + d->n_rows) <= 2 * d->n && d->n > WIDE;
+                      3 * (d->n_impulses + d->n_rows) <= 2 * d->n && d->n > SAP_WIDE_COMPONENT;
   return d->n_contacts == 0 || (d->n_rows > SAP_DENSE_ROWS && !(are_few && may_turn(d)));
 }
 
@@ -129,7 +128,7 @@ static int activate(const struct sap_dense_island *d, struct sap_dense_row *row,
                                           .was_free = is_free(pool, row),
                                           .R = pool->clamp.R[r][i],
                                           .gamma = pool->gamma[r][i],
-                                          .lack = pool->v_hat[r][i] - pool->v_c[r][i],
+                                          .velocity_error = pool->v_hat[r][i] - pool->v_c[r][i],
                                           .lower = pool->clamp.lower[r][i],
                                           .upper = pool->clamp.upper[r][i]};
   return row->is_unknown = (int8_t)sap_condensed_add(d->condensed, d->unknowns, &added, gamma,

@@ -7,8 +7,6 @@
 #include "solver/certificate/certificate.h"
 #include "solver/write_results.h"
 
-enum { MOST_CONTACT_STEPS = SAP_DENSE_RECORDS - 1 };
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void carve_graph(void *context, struct sap_arena *arena) {
@@ -122,14 +120,13 @@ static struct sap_dense_island bind_island(struct sap_dense *dense,
 
 /* Is the island at rest: is |v| small compared with |v* - v|, the gain of the free motion? */
 static int is_at_rest(const struct sap_workspace *w, const struct sap_island *island) {
-  static const double little = 1e-3;
-  double kept = 0, gained = 0;
+  double before = 0, gained = 0;
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     const double mass = w->diagonal[i], gain = w->v_star[i] - w->v[i];
-    kept += mass * w->v[i] * w->v[i];
+    before += mass * w->v[i] * w->v[i];
     gained += mass * gain * gain;
   }
-  return kept <= little * little * gained;
+  return before <= sap_rest_share * sap_rest_share * gained;
 }
 
 /* Sets v = v*, where the step to all impulses begins. Returns 0 if v was v* already. */
@@ -150,11 +147,10 @@ static struct sap_evaluation evaluate(struct sap_workspace *w, const struct sap_
 /* Iterates from w->v. Returns 1 if (20) holds; 0 if a step reduces the gradient too little. */
 static int iterate(const struct sap_dense_island *d, const sap_settings *settings,
                    struct sap_newton_result *result) {
-  static const double share = 0.5; /* largest share of the gradient after a useful step */
   struct sap_workspace *w = d->w;
   const struct sap_island *island = d->island;
   const int condenses = sap_contact_step_condenses(d);
-  const int32_t contact_steps = condenses ? MOST_CONTACT_STEPS : 1;
+  const int32_t contact_steps = condenses ? SAP_DENSE_STEPS : 1;
   const int32_t most =
       settings->max_iterations < contact_steps ? settings->max_iterations : contact_steps;
   const int from_star = d->n_contacts > 0 && !condenses;
@@ -174,7 +170,7 @@ static int iterate(const struct sap_dense_island *d, const sap_settings *setting
     if (now.gradient <= sap_tolerance(w, settings, &now) && now.cost < INFINITY) {
       return 1;
     }
-    const int falls = now.gradient < share * before;
+    const int falls = now.gradient < sap_useful_step * before;
     if (result->iterations == most || !(now.gradient < INFINITY) ||
         (!falls && step == SAP_CONTACT_STEP_SETTLES)) {
       return 0;

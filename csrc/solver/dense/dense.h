@@ -18,7 +18,7 @@
 #include "solver/statistics.h"
 
 /* most records of a component, with settings->record_history: one more than its steps */
-enum { SAP_DENSE_RECORDS = 5 };
+enum { SAP_DENSE_RECORDS = SAP_DENSE_STEPS + 1 };
 
 struct sap_dense {
   struct sap_components components;

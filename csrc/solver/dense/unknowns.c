@@ -6,9 +6,6 @@
 #include "constraints/laws/torsional.h"
 #include "problem/graph/branches.h"
 
-/* columns of Y that one product finds */
-enum { STRIP = 8 };
-
 /* Returns the rows of the panel, in whole vectors. Columns at multiples of 512 bytes would share
  * too few sets of the cache. */
 static int32_t panel_stride(int32_t n, int32_t m) {
@@ -110,12 +107,15 @@ static void add_contacts(struct list *list, const struct sap_patch *patch, int n
 
 /* Returns the number of impulses of the contacts. */
 static int32_t count_impulses(const struct sap_pool *pool, const struct sap_island *island) {
-  const int32_t *begin = island->law_begin;
-  int32_t m = 3 * (begin[SAP_LAW_TORSIONAL] - begin[SAP_LAW_DISK]);
-  for (int32_t i = begin[SAP_LAW_TORSIONAL]; i < begin[SAP_LAW_TORSIONAL + 1]; i += 2) {
-    m += 3;
-    for (int r = 0; r < 3; ++r) {
-      m += pool->wide.scale[r][i] > 0;
+  int32_t m = 0;
+  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
+    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
+    const int pairs = sap_laws[law]->takes_pairs;
+    m += sap_laws[law]->takes_rows ? 0 : 3 * (end - begin) / (1 + pairs);
+    for (int32_t i = begin; pairs && i < end; i += 2) {
+      for (int r = 0; r < 3; ++r) {
+        m += pool->wide.scale[r][i] > 0;
+      }
     }
   }
   return m;
@@ -150,7 +150,7 @@ static int32_t end_of_moved(int32_t n, int32_t m, const double *J,
                             const struct sap_vector_loops *loops) {
   int32_t end = n;
   while (end > 0) {
-    const int32_t begin = (end - 1) / STRIP * STRIP;
+    const int32_t begin = (end - 1) / SAP_STRIP * SAP_STRIP;
     if (loops->find_entries(1, m * (end - begin), J + (size_t)begin * (size_t)m, 0, NULL) != 0) {
       break;
     }
@@ -199,12 +199,13 @@ static void add_tree(const struct tree *tree, const struct sap_plan *plan,
                      const struct sap_impulses *p) {
   const int32_t n = tree->n, m = tree->m, end = end_of_moved(n, m, tree->J, plan->vectors);
   memset(tree->Y, 0, (size_t)m * (size_t)n * sizeof *tree->Y);
-  for (int32_t i = 0; i < end; i += STRIP) {
+  for (int32_t i = 0; i < end; i += SAP_STRIP) {
     /* S is zero below the diagonal */
     const int32_t last = end_of_row(tree->strips, n, i, end);
     const size_t column = (size_t)i * (size_t)m;
-    plan->kernels->multiply(m, end - i < STRIP ? end - i : STRIP, last - i, 1, tree->J + column, m,
-                            tree->S + (size_t)i * (size_t)(n + 1), n, tree->Y + column, m, 0);
+    plan->kernels->multiply(m, end - i < SAP_STRIP ? end - i : SAP_STRIP, last - i, 1,
+                            tree->J + column, m, tree->S + (size_t)i * (size_t)(n + 1), n,
+                            tree->Y + column, m, 0);
   }
   plan->kernels->multiply(m, m, end, 1, tree->Y, m, tree->Y, m, p->W, p->ld, 0);
 }

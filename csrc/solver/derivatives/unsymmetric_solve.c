@@ -9,6 +9,7 @@
 
 #include "solver/derivatives/linearize.h"
 #include "solver/derivatives/sensitivity_object.h"
+#include "solver/solver_tuning.h"
 
 /* ---- K ---- */
 
@@ -128,23 +129,23 @@ static void cycle(struct sap_sensitivity *s, const struct sap_island *island, in
 
 void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,
                            int transposed, double *b) {
-  static const double enough = 16 * DBL_EPSILON;
-  enum { MOST_CYCLES = 25 };
   const struct sap_workspace *w = sap_sensitivity_work(s);
   sap_linearized_solve(w, island, b);
   const double whole = sqrt(sap_island_inner(w, island, b, b));
   if (s->n_coupled[island->index] == 0 || whole == 0) {
     return;
   }
-  /* cycles go on while the residual b - (I + H_s^-1 J^T U J) x halves */
+  /* cycles go on while the residual b - (I + H_s^-1 J^T U J) x falls */
   double last = INFINITY, length = whole;
   sap_island_scale(island, 1, b, s->target);
   sap_island_scale(island, 0, s->target, s->solution);
   sap_island_scale(island, 1, b, s->product);
-  for (int k = 0; k < MOST_CYCLES && length > enough * whole && length < 0.5 * last; ++k) {
+  for (int k = 0; k < SAP_MOST_CYCLES && length > sap_unsymmetric_tolerance * whole &&
+                  length < sap_useful_cycle * last;
+       ++k) {
     sap_island_scale(island, 1, s->solution, b); /* the best so far */
     last = length;
-    cycle(s, island, transposed, length, enough * whole);
+    cycle(s, island, transposed, length, sap_unsymmetric_tolerance * whole);
     apply(s, island, transposed, s->solution, s->product);
     sap_island_scale(island, -1, s->product, s->product);
     sap_island_add(w, island, 1, s->target, s->product);

@@ -9,6 +9,7 @@
 #include "solver/newton/feasible.h"
 #include "solver/coulomb/friction.h"
 #include "solver/write_results.h"
+#include "solver/solver_tuning.h"
 
 /* Statistics are summed over so many neighbours, whichever thread solved them, then over all. */
 enum { SUMMED = 16 };
@@ -177,10 +178,9 @@ static int32_t write_islands(const struct share *share, const struct sap_workspa
 }
 
 static double spent_on(const struct sap_islands *islands, const struct sap_run *run) {
-  static const double beside = 2; /* cost of all other work, in iterations */
   double work = 0;
   for (int32_t i = run->begin; i < run->end; ++i) {
-    work += islands->sharing.work[i] * (beside + islands->result[i].newton.iterations);
+    work += islands->sharing.work[i] * (sap_work_beside + islands->result[i].newton.iterations);
   }
   return work;
 }
@@ -189,9 +189,9 @@ static double spent_on(const struct sap_islands *islands, const struct sap_run *
  * helpers only a short time; other threads are solving the remaining islands. */
 static int all_solved(struct share *share, int32_t thread) {
   struct sap_interrupt_check *interrupt_check = &share->islands->work[thread].interrupt_check;
-  static const double patience = 1e-3; /* s */
   struct sap_wait wait = {0};
-  while (share->n_solved < share->graph->n_islands && (thread == 0 || wait.lasted < patience)) {
+  while (share->n_solved < share->graph->n_islands &&
+         (thread == 0 || wait.lasted < sap_helper_patience)) {
     sap_wait_a_little(&wait);
     if (sap_interrupted_waiting(interrupt_check)) {
       ++share->n_wrong;

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "solver/solver_tuning.h"
+
 void sap_sharing_carve(struct sap_sharing *sharing, struct sap_arena *arena, int32_t n_islands) {
   const int shared = sharing->n_threads > 1;
   const size_t n = shared ? (size_t)n_islands : 0;
@@ -18,10 +20,9 @@ void sap_sharing_carve(struct sap_sharing *sharing, struct sap_arena *arena, int
 /* Estimates the cost of an iteration, in multiply-adds: the factorization, and an equivalent for
  * the law, products and blocks of each triple. */
 static double estimate(const struct sap_graph *graph, int32_t i) {
-  static const double per_triple = 3000;
   const struct sap_component *component = &graph->tree.component[i];
   const struct sap_island *island = &graph->island[i];
-  double work = per_triple * (island->triple_end - island->triple_begin);
+  double work = sap_work_per_triple * (island->triple_end - island->triple_begin);
   for (int32_t s = component->supernode_begin; s < component->supernode_end; ++s) {
     const struct sap_supernode *supernode = &graph->tree.supernode[s];
     work += (double)supernode->n_cols * supernode->ld * supernode->ld;
@@ -40,7 +41,7 @@ static struct sap_run find_run(const double *work, int32_t n_islands, double mos
 }
 
 void sap_sharing_plan(struct sap_sharing *sharing, const struct sap_graph *graph) {
-  enum { CLASSES = 64, RUNS = 16, EXPENSIVE = 4 };
+  enum { CLASSES = 64 };
   sharing->total = sharing->longest = 0;
   sharing->n_runs = sharing->n_expensive = 0;
   if (sharing->n_threads == 1) {
@@ -51,7 +52,7 @@ void sap_sharing_plan(struct sap_sharing *sharing, const struct sap_graph *graph
     sharing->total += sharing->work[i];
   }
   const double share = sharing->total / sharing->n_threads;
-  const double cheap = share / RUNS, expensive = share / EXPENSIVE;
+  const double cheap = share / SAP_RUNS, expensive = share / SAP_EXPENSIVE;
   /* counting sort, the most expensive first: counts and their sums, then places */
   int32_t begin[CLASSES + 1] = {0};
   for (int pass = 0; pass < 2; ++pass) {
@@ -77,9 +78,8 @@ void sap_sharing_plan(struct sap_sharing *sharing, const struct sap_graph *graph
 }
 
 int sap_sharing_pays(const struct sap_sharing *sharing) {
-  static const double least = 6e5; /* about 20 us for each iteration */
   const double time = fmax(sharing->longest, sharing->total / sharing->n_threads);
-  return sharing->total - time > fmax(least, 0.05 * sharing->total);
+  return sharing->total - time > fmax(sap_least_gain, sap_least_gain_share * sharing->total);
 }
 
 /* ---- queues ---- */

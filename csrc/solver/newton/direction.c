@@ -1,10 +1,11 @@
 #include "solver/newton/direction.h"
 
+#include "solver/solver_tuning.h"
+
 enum sap_precision sap_choose_precision(const struct sap_island *island,
                                         const sap_settings *settings) {
-  enum { LEAST = 72 };
   const int single = settings->mixed_precision &&
-                     island->scalar_end - island->scalar_begin >= LEAST &&
+                     island->scalar_end - island->scalar_begin >= SAP_SINGLE_VELOCITIES &&
                      !sap_has_rigid_core(island);
   return single ? SAP_SINGLE : SAP_DOUBLE;
 }

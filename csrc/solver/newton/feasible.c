@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "solver/newton/direction.h"
+#include "solver/solver_tuning.h"
 
 int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *island, double least) {
   int32_t raised = 0;
@@ -17,11 +18,10 @@ int32_t sap_fit_barriers(struct sap_workspace *w, const struct sap_island *islan
 
 /* Returns a step along the line that stays clear of the wall; 0 after overflow. */
 static double step_inside(const struct sap_line *line) {
-  enum { MOST_TRIALS = 100 };
   double alpha = 1;
-  for (int k = 0; k < MOST_TRIALS; ++k) {
+  for (int k = 0; k < SAP_MOST_WALLS; ++k) {
     if (sap_line_at(line, alpha).slope < INFINITY) {
-      return alpha < 1 ? 0.9 * alpha : 1;
+      return alpha < 1 ? sap_clear_of_wall * alpha : 1;
     }
     alpha = sap_line_wall(line, alpha);
   }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "solver/certificate/certificate.h"
+#include "solver/solver_tuning.h"
 
 struct sap_stopwatch sap_stopwatch_start(int on) {
   return (struct sap_stopwatch){on, on ? sap_seconds() : 0};
@@ -32,9 +33,8 @@ double sap_dot(const struct sap_island *island, const double *x, const double *y
 }
 
 int32_t sap_first_part(const sap_settings *settings) {
-  enum { MOST = 50 };
   const int32_t half = settings->max_iterations - settings->max_iterations / 2;
-  return half < MOST ? half : MOST;
+  return half < SAP_FIRST_PART ? half : SAP_FIRST_PART;
 }
 
 double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale) {
@@ -88,11 +88,10 @@ int32_t sap_solve_system(struct sap_workspace *w, const struct sap_island *islan
 
 int sap_conclude(struct sap_workspace *w, const struct sap_island *island,
                  const sap_settings *settings, struct sap_evaluation *last) {
-  static const double share = 1e-2; /* the round-off itself is hundreds of times smaller */
   if (!sap_has_rigid_core(island) && last->gradient <= sap_tolerance(w, settings, last)) {
     *last = sap_verify_momentum(w, island, last->constraints);
     const double most = sap_tolerance(w, settings, last);
-    if (last->gradient <= most && sap_bound_error(w, island) <= share * most) {
+    if (last->gradient <= most && sap_bound_error(w, island) <= sap_verified_share * most) {
       return 1;
     }
   }

@@ -3,6 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "solver/solver_tuning.h"
+
 /* Is the slope small enough to end the search? Short of the minimum l has fallen all the way, and a
  * looser tolerance suffices; beyond it l may have risen again, however small its slope. It has not
  * if dl/dalpha <= alpha q/2, q = dv^T A dv: then dl/dalpha at a shorter step t is at most
@@ -11,7 +13,8 @@ static int is_flat(const struct sap_line *line, const struct sap_line_point *at,
                    const sap_settings *settings) {
   const double short_of = settings->line_search_tolerance;
   const double falls = 0.5 * at->alpha * line->product.quadratic / -line->product.slope;
-  const double beyond = fmin(fmax(fmin(0.1 * short_of, falls), 1e-8), short_of);
+  const double beyond =
+      fmin(fmax(fmin(sap_slope_beyond * short_of, falls), sap_least_slope), short_of);
   const double slope = at->slope / -line->product.slope;
   return -short_of <= slope && slope <= beyond;
 }

@@ -93,7 +93,7 @@ static int meets_tolerance(const struct descent *d) {
 
 /* Does Newton's own H do better, near the end? */
 static int is_newtons_turn(const struct sap_evaluation *now) {
-  return sap_momentum_error(now->gradient, now->scale) <= 0.01;
+  return sap_momentum_error(now->gradient, now->scale) <= sap_primal_dual_from;
 }
 
 /* ---- an iterate ------------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static void enter_domain(struct descent *d) {
 
 /* Evaluates without the round-off of the steps where the iterate may be the last one. */
 static void verify_last(struct descent *d) {
-  const int at_end = d->predicted_decrease <= 1e-13 * fabs(d->result->last.cost) ||
+  const int at_end = d->predicted_decrease <= sap_last_decrease * fabs(d->result->last.cost) ||
                      meets_tolerance(d) || sap_is_faint(&d->result->last);
   if (at_end && (d->result->iterations > 0 || d->moved)) {
     d->bounded = sap_conclude(d->w, d->island, d->settings, &d->result->last);
@@ -143,8 +143,8 @@ static int is_exhausted(struct descent *d) {
   const int at_round_off = d->predicted_decrease <= DBL_EPSILON * fabs(now->cost) ||
                            now->gradient <= DBL_EPSILON * now->scale ||
                            now->cost >= d->previous_cost;
-  d->stagnation += at_round_off && now->gradient > 0.9 * d->least_gradient;
-  return d->stagnation >= 3;
+  d->stagnation += at_round_off && now->gradient > sap_progress * d->least_gradient;
+  return d->stagnation >= SAP_EXHAUSTED;
 }
 
 static void keep_best(struct descent *d) {
@@ -207,9 +207,9 @@ static int32_t solve_system(struct descent *d) {
  * gradient. */
 static int reuse_factor(struct descent *d) {
   const struct sap_evaluation *now = &d->result->last;
-  if (!(d->settings->turning && fabs(d->step.alpha - 1) < 0.1 &&
+  if (!(d->settings->turning && fabs(d->step.alpha - 1) < sap_reuse_step &&
         now->gradient * now->gradient <=
-            0.5 * sap_tolerance(d->w, d->settings, now) * d->previous_gradient)) {
+            sap_reuse_margin * sap_tolerance(d->w, d->settings, now) * d->previous_gradient)) {
     return 0;
   }
   sap_newton_system(d->w, d->island);
@@ -270,7 +270,6 @@ static struct sap_step search(const struct descent *d) {
 }
 
 static enum newton_end take_step(struct descent *d) {
-  static const double short_step = 0.05;
   const int32_t node = find_direction(d);
   if (node >= 0) {
     d->result->tree = d->w->graph->node_tree[node];
@@ -289,7 +288,7 @@ static enum newton_end take_step(struct descent *d) {
   d->previous_cost = d->result->last.cost;
   d->step = search(d);
   d->decrease = d->w->records.capacity > 0 ? -sap_line_difference(&d->line, d->step.alpha) : 0;
-  d->blocked = d->step.alpha < short_step ? d->blocked + 1 : 0;
+  d->blocked = d->step.alpha < sap_short_step ? d->blocked + 1 : 0;
   d->result->trials += d->step.trials;
   sap_line_advance(&d->line, d->step.alpha);
   sap_lap(&d->watch, &d->result->line_search_seconds);
@@ -351,14 +350,13 @@ static void go_on(struct sap_workspace *w, const struct sap_island *island,
 
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,
                                     const sap_settings *settings) {
-  enum { DETOUR = 16, PATIENCE = 5 };
   int32_t raised;
   if (!sap_has_rigid_core(island)) {
     return minimize(w, island, settings, INT_MAX, &raised);
   }
   sap_settings rest = *settings;
   rest.max_iterations = sap_first_part(settings);
-  struct sap_newton_result result = minimize(w, island, &rest, PATIENCE, &raised);
+  struct sap_newton_result result = minimize(w, island, &rest, SAP_BLOCKED_STEPS, &raised);
   /* near the end round-off stops an iteration, and would do so with thicker layers too */
   const int at_end = result.outcome == SAP_CONVERGED ||
                      (result.outcome == SAP_STALLED && is_newtons_turn(&result.last));
@@ -367,10 +365,10 @@ struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_is
   }
   /* a surface moves, or walls leave no way between them: the search continues with thicker layers,
    * as thin as each rough minimiser allows */
-  raised = sap_fit_barriers(w, island, raised > 0 ? 1 : DETOUR);
+  raised = sap_fit_barriers(w, island, raised > 0 ? 1 : SAP_DETOUR);
   for (int k = 0; raised > 0 && k < SAP_MOST_ROUNDS; ++k) {
     rest.max_iterations = settings->max_iterations - result.iterations;
-    rest.relative_tolerance = fmax(settings->relative_tolerance, 1e-2);
+    rest.relative_tolerance = fmax(settings->relative_tolerance, sap_rough_round);
     go_on(w, island, &rest, &result);
     raised = sap_fit_barriers(w, island, 1);
   }

@@ -4,8 +4,10 @@
 
 #include "solver/newton/iterate.h"
 
+#include "solver/solver_tuning.h"
+
 /* minimisations that an island with barriers may take, each with a record of its guess */
-enum { SAP_MOST_ROUNDS = 20, SAP_MOST_STARTS = SAP_MOST_ROUNDS + 2 };
+enum { SAP_MOST_STARTS = SAP_MOST_ROUNDS + 2 };
 
 /* Starts from w->v and leaves the result there, with v_c, gamma, region and gradient to match. */
 struct sap_newton_result sap_newton(struct sap_workspace *w, const struct sap_island *island,

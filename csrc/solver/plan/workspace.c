@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "problem/problem_check.h"
+#include "solver/solver_tuning.h"
 
 void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
   const struct sap_triples *all = &w->plan->triples;
@@ -26,7 +27,7 @@ void sap_workspace_carve(struct sap_workspace *w, struct sap_arena *arena) {
     *by_scalar[i] = sap_arena_take(arena, scalars, sizeof(double));
   }
   const size_t coulomb = w->plan->friction == SAP_FRICTION_CONVEX ? 0 : scalars;
-  w->kept = sap_arena_take(arena, coulomb, sizeof(double));
+  w->best_v = sap_arena_take(arena, coulomb, sizeof(double));
   if (coulomb > 0 && graph == &w->plan->graph) {
     w->coulomb.path.lu = &w->plan->lu;
     sap_coulomb_workspace_carve(&w->coulomb, arena, scalars, graph->n_triples);

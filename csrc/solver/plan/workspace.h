@@ -50,7 +50,7 @@ struct sap_workspace {
   double *gradient;
   double *dv, *dp; /* direction; A dv */
   double *error;   /* bound on the round-off of gradient, for a diagonal A (certificate.h) */
-  double *kept;    /* best iterate of coulomb.c; empty with convex friction */
+  double *best_v;  /* best iterate of coulomb.c; empty with convex friction */
   double *reach;   /* |v_0| + sum |alpha dv| over the steps since v_c was formed from v_0 */
 
   /* The next three belong to the current island. */

@@ -8,20 +8,7 @@
 #include "problem/problem_check.h"
 #include "solver/proximal/rigidity.h"
 #include "solver/solver_object.h"
-
-/* sigma = D/w, dimensionless. A large one makes solves easy, a small one makes few of them. */
-static const double first_sigma = 1e-3, least_sigma = 1e-6, most_sigma = 1, sigma_factor = 0.1;
-
-/* A solve that leaves more of the natural residual gains little, and sigma falls. */
-static const double little_gain = 0.3;
-
-/* e_m of a solve: this share of natural_tolerance, but not below the round-off of gamma, which is
- * `digits`/sigma. Where momentum is large beside impulses, a solve may so take no iteration. The
- * tolerance of the next ones is then `stricter`. */
-static const double solve_share = 0.1, first_tolerance = 1e-10, digits = 1e-15, stricter = 0.1;
-
-/* Limits of solves, and of Newton's iterations of each. */
-enum { MOST_SOLVES = 60, MOST_ITERATIONS = 150 };
+#include "solver/solver_tuning.h"
 
 /* ---- memory ---- */
 
@@ -164,10 +151,11 @@ static sap_status solve_once(sap_solver *solver, const struct sap_proximal *p, d
   solution.group_gamma = p->gamma + 3 * (int64_t)problem.n_contacts;
   solution.islands = islands;
   solver->settings.relative_tolerance =
-      strictness *
-      fmax(fmin(solve_share * settings.natural_tolerance, first_tolerance), digits / sigma);
+      strictness * fmax(fmin(sap_solve_share * settings.natural_tolerance, sap_first_tolerance),
+                        sap_gamma_digits / sigma);
   const int32_t left = settings.max_iterations - sum->iterations;
-  solver->settings.max_iterations = left < MOST_ITERATIONS ? left : MOST_ITERATIONS;
+  solver->settings.max_iterations =
+      left < SAP_MOST_PROXIMAL_ITERATIONS ? left : SAP_MOST_PROXIMAL_ITERATIONS;
   const sap_status status = sap_solver_run(solver, &problem, NULL, v_guess, &solution, error);
   solver->settings = settings;
   if (status == SAP_OK) {
@@ -197,13 +185,13 @@ static void choose_next(const struct sap_proximal *p, int32_t iterations, sap_ou
                         struct progress *progress) {
   const size_t bytes = (size_t)p->blocks.n_rows * sizeof(double);
   const double residual = sap_natural_residual(&p->natural);
-  const int gains_little = !(residual <= little_gain * progress->last);
+  const int gains_little = !(residual <= sap_little_gain * progress->last);
   if (residual < progress->best) {
     progress->best = residual;
     memcpy(p->best, p->gamma, bytes);
   } else if (outcome > SAP_STALLED && gains_little) {
     /* too stiff: again from the best impulses, with a softer spring; the second time this lasts */
-    progress->sigma = fmin(progress->sigma / sigma_factor, most_sigma);
+    progress->sigma = fmin(progress->sigma / sap_sigma_factor, sap_most_sigma);
     progress->least = progress->failures++ > 0 ? progress->sigma : progress->least;
     progress->last = progress->best;
     memcpy(p->center, p->best, bytes);
@@ -211,8 +199,8 @@ static void choose_next(const struct sap_proximal *p, int32_t iterations, sap_ou
   }
   memcpy(p->center, p->gamma, bytes);
   if (gains_little) {
-    progress->sigma = fmax(progress->sigma * sigma_factor, progress->least);
-    progress->strictness *= iterations == 0 ? stricter : 1;
+    progress->sigma = fmax(progress->sigma * sap_sigma_factor, progress->least);
+    progress->strictness *= iterations == 0 ? sap_stricter : 1;
   }
   progress->last = residual;
 }
@@ -222,9 +210,9 @@ static void choose_next(const struct sap_proximal *p, int32_t iterations, sap_ou
 static sap_status iterate(sap_solver *solver, const struct sap_proximal *p,
                           struct sap_natural *natural, const double *v_guess,
                           sap_island_report *islands, sap_solution *sum, sap_error *error) {
-  struct progress progress = {first_sigma, least_sigma, INFINITY, INFINITY, 1, 0};
+  struct progress progress = {sap_first_sigma, sap_least_sigma, INFINITY, INFINITY, 1, 0};
   sap_outcome outcome = SAP_PROXIMAL_LIMIT;
-  for (int k = 0; k < MOST_SOLVES && outcome == SAP_PROXIMAL_LIMIT; ++k) {
+  for (int k = 0; k < SAP_MOST_SOLVES && outcome == SAP_PROXIMAL_LIMIT; ++k) {
     const int32_t before = sum->iterations;
     const sap_status status = solve_once(solver, p, progress.sigma, progress.strictness,
                                          k > 0 ? p->v : v_guess, islands, sum, error);
@@ -347,6 +335,9 @@ static sap_status solve(sap_solver *solver, const sap_problem *problem, const sa
   sum.tree = -1;
   sum.natural_residual = sap_natural_residual(&p.natural);
   sum.cost = find_cost(&p);
+  if (!isfinite(sum.cost)) {
+    sum.outcome = SAP_NON_FINITE; /* squares of velocities exceed the range of a double */
+  }
   write_results(&p, &sum);
   mark_islands(&sum);
   sum.velocity_error_bound = sap_natural_bound(&p.natural, p.gamma, p.center, p.v, p.error);

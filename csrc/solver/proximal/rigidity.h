@@ -5,10 +5,7 @@
 
 #include "sapwood.h"
 
-/* R over the diagonal estimate of w, dimensionless, below which a row is rigid. Velocities of 16
- * digits leave gamma 11 digits here. A larger value takes proximal solves where one solve suffices;
- * with a smaller one single solves of redundant contacts take hundreds of iterations. */
-static const double sap_rigid = 1e-5;
+#include "solver/solver_tuning.h"
 
 /* Does the problem have a rigid row, and does the iteration know its laws? `inverse` (nv) and
  * `first` (n_trees) are scratch. Sizes have been checked, and the arrays are given. */

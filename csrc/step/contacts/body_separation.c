@@ -7,13 +7,9 @@
 
 enum { POSE = 12 };
 
-/* Farther away, sums of the motion of bodies at rest lose digits: here less than `error` in 1e8
- * steps, m. */
-static const double farthest = 100.0, error = 1e-6;
-
 /* Returns the largest n (n - first) for n <= n_geoms bodies with few enough pairs. All bodies may
  * come after the first that moves, even static ones. */
-static size_t most_kept(const struct sap_body_separation *gaps) {
+static size_t most_bounds(const struct sap_body_separation *gaps) {
   const size_t n = (size_t)gaps->n_geoms;
   const size_t all = n * n, few = 2 * SAP_MOST_BODY_PAIRS + 128;
   return all < few ? all : few;
@@ -25,16 +21,16 @@ void sap_body_separation_carve(struct sap_body_separation *gaps, struct sap_aren
   gaps->reach = sap_arena_take(arena, n, sizeof *gaps->reach);
   gaps->moved = sap_arena_take(arena, n, sizeof *gaps->moved);
   gaps->pose = sap_arena_take(arena, POSE * n, sizeof *gaps->pose);
-  gaps->kept = sap_arena_take(arena, most_kept(gaps), sizeof *gaps->kept);
+  gaps->bound = sap_arena_take(arena, most_bounds(gaps), sizeof *gaps->bound);
   gaps->n = gaps->first = 0;
   gaps->are_listed = gaps->are_few = gaps->are_known = 0;
 }
 
 void sap_body_separation_forget(struct sap_body_separation *gaps) {
-  const ptrdiff_t n_kept = (ptrdiff_t)gaps->n * (gaps->n - gaps->first);
+  const ptrdiff_t n_bounds = (ptrdiff_t)gaps->n * (gaps->n - gaps->first);
   memset(gaps->moved, 0, (size_t)gaps->n * sizeof *gaps->moved);
-  for (ptrdiff_t i = 0; i < n_kept; ++i) {
-    gaps->kept[i] = -INFINITY;
+  for (ptrdiff_t i = 0; i < n_bounds; ++i) {
+    gaps->bound[i] = -INFINITY;
   }
   gaps->are_known = 0;
 }
@@ -65,11 +61,11 @@ void sap_body_separation_follow(struct sap_body_separation *gaps, const double *
     for (ptrdiff_t g = gaps->body[i].first; g < gaps->body[i].end; ++g) {
       const double of_geom =
           step_of(gaps->pose + POSE * g, centre + 3 * g, axes + 9 * g, gaps->reach[g]);
-      is_far |= !(of_geom < farthest * farthest);
+      is_far |= !(of_geom < sap_farthest_bound * sap_farthest_bound);
       step = sap_larger(of_geom, step);
     }
     gaps->moved[i] += sqrt(step);
-    is_far |= !(gaps->moved[i] < farthest);
+    is_far |= !(gaps->moved[i] < sap_farthest_bound);
   }
   if (is_far || !gaps->are_known) {
     sap_body_separation_forget(gaps);
@@ -78,18 +74,18 @@ void sap_body_separation_follow(struct sap_body_separation *gaps, const double *
 }
 
 void sap_body_separation_keep(struct sap_body_separation *gaps, int32_t i, int32_t j, double gap) {
-  *sap_body_separation_kept(gaps, i, j) = gap - error + gaps->moved[i] + gaps->moved[j];
+  *sap_body_separation_bound(gaps, i, j) = gap - sap_bound_error + gaps->moved[i] + gaps->moved[j];
 }
 
 int64_t sap_body_separation_near(const struct sap_body_separation *gaps, int32_t i,
                                  const double *restrict spent) {
   const int32_t first = sap_first_after(gaps, i), n = gaps->n - first;
-  const double *restrict kept = sap_body_separation_kept(gaps, i, first), *restrict of =
-                                                                              spent + first;
+  const double *restrict bound = sap_body_separation_bound(gaps, i, first), *restrict of =
+                                                                                spent + first;
   const double own = spent[i];
   int64_t near = 0;
   for (int32_t j = 0; j < n; ++j) {
-    near += !(kept[j] > own + of[j]);
+    near += !(bound[j] > own + of[j]);
   }
   return near;
 }

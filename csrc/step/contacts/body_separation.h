@@ -21,9 +21,7 @@
 #define SAPWOOD_STEP_CONTACTS_BODY_SEPARATION_H
 
 #include "base/memory.h"
-
-/* upper limit of pairs of bodies that are tested one by one */
-enum { SAP_MOST_BODY_PAIRS = 1 << 12 };
+#include "step/step_tuning.h"
 
 struct sap_geom_body {
   int32_t id, first, end; /* range of its geoms */
@@ -37,12 +35,12 @@ struct sap_body_separation {
   int32_t n, first; /* number of bodies, and the first of them that moves */
   int are_listed;
   int are_few;                /* 0: there are too many pairs to test */
-  int are_known;              /* 1: the poses below are set; else no gap is kept */
+  int are_known;              /* 1: the poses below are set; else no bound is kept */
   struct sap_geom_body *body; /* (n_geoms) */
   double *reach;              /* (n_geoms) r, m */
   double *moved;              /* (n_geoms) s of each body, m */
   double *pose;               /* (n_geoms, 12) last seen poses of geoms */
-  double *kept; /* (n, n - first) K; INFINITY: they never meet; -INFINITY: not tested yet */
+  double *bound; /* (n, n - first) K; INFINITY: they never meet; -INFINITY: not tested yet */
 };
 
 /* Carves the arrays, for sap_block_carve() and the like; no body is listed, no gap is known. */
@@ -60,9 +58,9 @@ static inline int32_t sap_first_after(const struct sap_body_separation *gaps, in
   return i < gaps->first ? gaps->first : i + 1;
 }
 
-static inline double *sap_body_separation_kept(const struct sap_body_separation *gaps, int32_t i,
-                                               int32_t j) {
-  return gaps->kept + (ptrdiff_t)i * (gaps->n - gaps->first) + (j - gaps->first);
+static inline double *sap_body_separation_bound(const struct sap_body_separation *gaps, int32_t i,
+                                                int32_t j) {
+  return gaps->bound + (ptrdiff_t)i * (gaps->n - gaps->first) + (j - gaps->first);
 }
 
 /* Keeps the gap at which two bodies were seen; INFINITY: they never meet. */

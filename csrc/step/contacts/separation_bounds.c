@@ -101,23 +101,6 @@ struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R
   return pose;
 }
 
-double sap_separation_bound_lost(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
-                                 const struct sap_relative_pose *pose, double radius) {
-  double shift = 0.0, turn = 0.0;
-  if (known->geom[0] != g1 || known->geom[1] != g2) {
-    return INFINITY;
-  }
-  for (int i = 0; i < 3; ++i) {
-    const double d = pose->p[i] - known->pose.p[i];
-    shift += d * d;
-  }
-  for (int i = 0; i < 9; ++i) {
-    const double d = pose->R[i] - known->pose.R[i];
-    turn += d * d;
-  }
-  return sqrt(shift) + sqrt(turn) * radius;
-}
-
 double sap_separation_bound_change(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
                                    const double *normal, const struct sap_relative_pose *pose,
                                    double radius) {

@@ -1,18 +1,13 @@
-/* Separation bounds from earlier steps: lower bounds of the distances of geoms, and gaps along
- * normals.
+/* Gaps of geoms along normals, from earlier steps, and the bounds of bodies.
  *
- * The second of two geoms was at (p_0, R_0) in the axes of the first, a gap apart, and is at (p, R)
- * now. The distance of any point of it within r of its origin is still at least
- *
- *     gap - |p - p_0| - |R - R_0|_F r
- *
- * A plane with normal n, which moves with the first, leaves a gap between them. This gap has
- * changed by no more than
+ * The second of two geoms was at (p_0, R_0) in the axes of the first, and is at (p, R) now. A plane
+ * with normal n, which moves with the first, left a gap between them. For a second geom within r of
+ * its origin this gap has changed by no more than
  *
  *     |n . (p - p_0)| + |(R - R_0)^T n| r
  *
- * So geoms that rest, or move together, need no new measurement. A bound says that two geoms are
- * separated only if a measurement would say so too: results do not depend on the known bounds.
+ * So geoms that rest, or move together, need no new measurement. A gap says that two geoms are
+ * separated only if a measurement would say so too: results do not depend on the known gaps.
  *
  * The bounds of bodies (body_separation.h) are kept with them. Threads may share them: a thread
  * that finds them taken does without. They hold for the model that was seen last; if an array of it
@@ -44,7 +39,7 @@ struct sap_relative_pose {
 struct sap_separation_bound {
   int32_t geom[2];  /* equal in an empty entry */
   double gap;       /* m */
-  double normal[3]; /* in the axes of the first geom; 0 for a distance */
+  double normal[3]; /* in the axes of the first geom */
   struct sap_relative_pose pose;
 };
 
@@ -79,13 +74,8 @@ struct sap_separation_bound *sap_separation_bounds_at(struct sap_separation_boun
 struct sap_relative_pose sap_relative_pose_of(const double *p_1, const double *R_1,
                                               const double *p_2, const double *R_2);
 
-/* Returns an upper limit of the loss of distance of the second geom with this radius; INFINITY if
- * the entry is for other geoms. */
-double sap_separation_bound_lost(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
-                                 const struct sap_relative_pose *pose, double radius);
-
-/* Returns an upper limit of the change of the gap along this normal; INFINITY also for another
- * normal. */
+/* Returns an upper limit of the change of the gap along this normal, for a second geom with this
+ * radius. It is INFINITY if the entry is for other geoms or another normal. */
 double sap_separation_bound_change(const struct sap_separation_bound *known, int32_t g1, int32_t g2,
                                    const double *normal, const struct sap_relative_pose *pose,
                                    double radius);

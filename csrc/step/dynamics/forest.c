@@ -90,6 +90,21 @@ static sap_status check_dofs(const struct sap_forest *f, sap_error *error) {
   return SAP_OK;
 }
 
+/* Checks that trees with a quaternion have the dofs of a free joint or a ball. */
+static sap_status check_quaternions(const struct sap_forest *f, sap_error *error) {
+  for (int32_t t = 0; f->tree_quaternion && t < f->n_trees; ++t) {
+    const int32_t first = f->tree_quaternion[t], count = f->tree_dofnum[t];
+    if (first < -1) {
+      return sap_invalid(error, "tree_quaternion", t, first, "must be an index into qpos, or -1");
+    }
+    if (first >= 0 && count != 3 && count != 6) {
+      return sap_invalid(error, "tree_quaternion", t, first,
+                         "must be -1 unless there are 3 or 6 dofs");
+    }
+  }
+  return SAP_OK;
+}
+
 /* Checks that each row of M stays inside its tree and ends on the diagonal. */
 static sap_status check_mass_pattern(const struct sap_forest *f, sap_error *error) {
   for (int32_t t = 0; t < f->n_trees; ++t) {
@@ -219,6 +234,9 @@ sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
   }
   if (status == SAP_OK) {
     status = check_dofs(forest, error);
+  }
+  if (status == SAP_OK) {
+    status = check_quaternions(forest, error);
   }
   if (status == SAP_OK) {
     status = check_mass_pattern(forest, error);

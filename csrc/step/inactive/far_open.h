@@ -10,10 +10,12 @@
 #ifndef SAPWOOD_STEP_INACTIVE_FAR_OPEN_H
 #define SAPWOOD_STEP_INACTIVE_FAR_OPEN_H
 
+#include "step/step_tuning.h"
+
 static inline int sap_is_far_open(double phi0, double h, double v_0, double v_star) {
-  static const double since = 1.1, ahead = 2.0;
   const double slowest = v_0 < v_star ? v_0 : v_star;
-  return phi0 > 0.0 && phi0 > since * h * v_0 && phi0 + ahead * h * slowest > 0.0;
+  return phi0 > 0.0 && phi0 > sap_open_before * h * v_0 &&
+         phi0 + sap_open_after * h * slowest > 0.0;
 }
 
 #endif

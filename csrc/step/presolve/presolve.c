@@ -5,14 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "constraints/laws/clamp.h"
-
-/* Limits of sweeps: their number, the rows swept in all, and the least number. After 20 sweeps the
- * error of the edges of cloth is less than half of that with MuJoCo's soft edges. The next step
- * goes on. */
-enum { MOST_SWEEPS = 100, LEAST_SWEEPS = 20, MOST_ROWS_SWEPT = 1 << 14 };
-
-/* ratio to the largest correction of the first sweep */
-static const double enough = 1e-9;
+#include "step/step_tuning.h"
 
 /* ---- workspace ------------------------------------------------------------------------------ */
 
@@ -367,8 +360,8 @@ static double sweep(struct sap_presolve *presolve, double *v) {
 }
 
 static int64_t most_sweeps(int64_t n_rows) {
-  const int64_t n = MOST_ROWS_SWEPT / n_rows;
-  return n > MOST_SWEEPS ? MOST_SWEEPS : n > LEAST_SWEEPS ? n : LEAST_SWEEPS;
+  const int64_t n = SAP_MOST_ROWS_SWEPT / n_rows;
+  return n > SAP_MOST_SWEEPS ? SAP_MOST_SWEEPS : n > SAP_LEAST_SWEEPS ? n : SAP_LEAST_SWEEPS;
 }
 
 sap_status sap_presolve_run(struct sap_presolve *presolve, const struct sap_element_state *state,
@@ -402,7 +395,7 @@ sap_status sap_presolve_run(struct sap_presolve *presolve, const struct sap_elem
   const double first = sweep(presolve, motion->v_star);
   const int64_t most = most_sweeps(presolve->n);
   double last = first;
-  for (int64_t i = 1; i < most && last > enough * first; ++i) {
+  for (int64_t i = 1; i < most && last > sap_last_correction * first; ++i) {
     last = sweep(presolve, motion->v_star);
   }
   for (int64_t p = 0; p < presolve->n_parts; ++p) {

@@ -97,10 +97,11 @@ class LastStep:
     def constraints(self) -> tuple[StepConstraints, ...]:
         """The other constraints of the last step, one entry per kind; none before the first one."""
         if self._constraints is None:
-            arrays = self._of_last_step()[0].groups()
+            steps, parameters = self._of_last_step()
+            arrays = steps.groups()
             solved = len(arrays["gamma"]) == len(arrays["label"])
             self._constraints = (
-                step_constraints(self.model, arrays, self.time_step) if solved else ()
+                step_constraints(parameters.model, arrays, parameters.time_step) if solved else ()
             )
         return self._constraints
 

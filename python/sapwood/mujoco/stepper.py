@@ -22,11 +22,13 @@ from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.fields import Field
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
 from sapwood.mujoco.results.results import RunResult, StepError
+from sapwood.mujoco.stepping.accurate_steps import AccurateSteps
 from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
@@ -38,155 +40,72 @@ check_version(mujoco.__version__)
 
 
 class Stepper(LastStep):
-    """Steps one model with the contact solver of this package, by symplectic Euler or `scheme`.
+    """Steps of one model by the contact solver of this package, in the place of ``mj_step``.
 
-    **Contact.** The contact law is the paper's, with physical parameters: stiffness, dissipation
-    time and friction of each pair of geoms, see :mod:`sapwood.laws`. Of MuJoCo's own contact
-    parameters the stepper uses:
-
-    - margin and gap, which decide what is a contact;
-    - condim: 1 (frictionless), 3, 4 (with torsional friction) or 6 (with rolling friction);
-    - friction, as MuJoCo combines it for a contact: the torsional and rolling coefficients, lengths
-      in m, and the sliding one if no material of the two geoms has a friction or the pair is
-      explicit;
-    - ``surfacevel``.
-
-    It ignores solref, solimp, solmix and impratio.
-
-    **Integrators.** With the integrator Euler, joint damping, also by actuators and of higher
-    order, is implicit as in MuJoCo: A = M + dt D with the slopes D of the damping forces at the
-    start of the step. Other velocity-dependent forces are explicit. With ``implicitfast`` and
-    ``implicit`` all smooth forces except gyroscopic ones are implicit: A = M - dt (D + D^T)/2 with
-    MuJoCo's derivative D of drag, muscles, damped tendons and actuators. Without constraints that
-    is MuJoCo's ``implicitfast``, up to gyroscopic forces of free bodies. Forces that couple two
-    trees or two branches of a tree are explicit. If a force that accelerates motion would make A
-    indefinite, its tree steps as with Euler. Models with another integrator (``RK4``,
-    ``discrete``) step like ``implicitfast``, with a warning.
-
-    **Other constraints.** Limits of joints and tendons, equality constraints (connect, weld, joint,
-    tendon), friction loss of joints and tendons, and actuators with a spring or a damper are
-    constraints of the kinds of :mod:`sapwood.constraints`, without MuJoCo's constraint parameters.
-    Limits and equality constraints are near-rigid unless a :class:`ConstraintMaterial` says
-    otherwise. A joint stops in the step that would pass a limit. Limits far from closing are left
-    out of the solve, and added if the velocity would pass them: the step is the same as with all of
-    them. ``stepper.constraints`` lists them with a force of 0, ``stepper.solution`` does not.
-    Friction loss and the residuals of equality constraints are read from MuJoCo in each step, so
-    that ``data.eq_active`` and mocap bodies work.
-
-    **Actuators** are implicit if their force is Kp (q_d - q) - Kd v with constant gains
-    (``position``, ``velocity``, ``intvelocity``, ``pid``, and ``general`` with an affine bias), on
-    a hinge, a slide or a tendon: gains may have any size. They respect their range of forces
-    exactly. If a joint bounds its total actuator force, its other actuators come first. All other
-    actuators are explicit forces as in ``mj_step``; so are those on a site or a ball joint, those
-    with a range of forces without 0, and several on a joint that bounds its total.
-
-    **Changes of the model.** The stepper works on a private copy of the model, ``stepper.model``.
-    It differs in opt.timestep, in the flags eulerdamp, island and, with ``ignore``, limit, equality
-    and frictionloss (all disabled), in the flags by which MuJoCo would bound the forces of implicit
-    actuators (cleared), and as warnings say. Either model may be changed while no other thread
-    steps it: gravity, masses, sizes, friction, damping, ranges, gains, heights of the ground,
-    options, all except meshes and visual fields. The next call, and the next step after a callback
-    of :meth:`run`, sees every change; steps are then the same as those of a new stepper, which may
-    also refuse the model. Changes of the layout of the problem (trees, joints, transmissions, kinds
-    of equality constraints, integrator, cone, time step) are refused by name; with ``fields`` also
-    changes of shapes and of the pairs of geoms.
-
-    **Speculative contacts.** MuJoCo lists a contact while the geoms overlap, so that the rebound of
-    an impact depends on the overlap by chance. With ``speculative`` the margin of each geom covers
-    the travel of its surface in a step, and an open contact acts when its gap would close, with the
-    dissipation time of a damper that is not there yet, dt/4 at most. Contacts that would not close
-    have no force; ``data.contact`` has them, as a contact sensor sees them, and most are absent
-    from ``contacts`` and ``solution``, since the solver did not need them. Margins and gaps of the
-    model are lower limits. Contacts due to an acceleration other than gravity are found a step
-    later. Without ``speculative`` a contact within the model's own margin acts with its whole
-    dissipation time.
-
-    **Data after a step** are as after ``mj_step``: time, state, warm start, qacc, qfrc_constraint,
-    efc_force and sensors. For an elliptic cone, efc_force has the force (n, t1, t2) of each
-    contact, with its torque about n for condim 4 and about all axes for condim 6. For a pyramidal
-    cone it has edge forces with the same sum, so that ``mj_contactForce`` and viewers show the
-    force. qacc is (v - v_0)/dt: with damping, M qacc = qfrc_smooth + qfrc_constraint - dt D qacc.
-    Forces of implicit actuators are in actuator_force, qfrc_actuator and qfrc_smooth;
-    qfrc_constraint has all other constraints. efc_force has the constraints that MuJoCo lists, and
-    limits only once they are passed. qacc_smooth and the efc_* arrays of MuJoCo's own contact model
-    (efc_aref, efc_R, ...) exist and are not used.
-
-    **Several data.** One stepper may serve several data of the same model, in turn or from several
-    threads; its results are from the last step of any of them. Pickling or copying keeps model,
-    parameters and counters; a copy follows its own ``model`` only.
+    MuJoCo computes kinematics, collisions, smooth forces and sensors; the stepper computes contact
+    forces and the next velocity, and integrates by symplectic Euler or `scheme`. It works on a
+    private copy of the model, ``stepper.model``, and follows changes of either. After a step
+    ``data`` holds what ``mj_step`` leaves; ``contacts``, ``constraints`` and ``solution`` tell of
+    the step. ``docs/reference/stepper.md`` says what counts of a model, and what is implicit.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        Any model with free bodies and articulated trees.
+        Any model.
     time_step : float, optional
         Time step in s; None is ``model.opt.timestep``.
     contact : ContactMaterial, optional
         Material of all geoms without a material of their own. None is the model's own default, or
         else a rigid material with the time step as dissipation time.
     materials : mapping, optional
-        Materials by geom name (str) or geom group (int); they come before those in the model's
-        custom numbers, see :func:`sapwood.laws.custom_materials`.
+        Materials by geom name (str) or geom group (int).
     sigma, beta : float
         Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
     settings : SapSettings, optional
-        Settings of the solver; ``friction`` replaces their law of friction. None: the defaults with
-        at most 100 iterations, so that no step takes long.
+        Settings of the solver. None: the defaults with at most 100 iterations.
     friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction, in place of ``settings.friction``. None is "coulomb", or "convex" for a
-        model with rigid cores, which have no other. With "convex" and "coulomb" the next state
-        depends on the state only. "lagged", for the default scheme only, remembers the normal
-        forces of the last step of each data, while time, qpos, qvel and act stay as this stepper
-        left them. ``mj_setState``, ``mj_resetData`` and copies of the data or of the stepper forget
-        these forces, which are in none of MuJoCo's states.
+        The law of friction. None is "coulomb", or "convex" for a model with rigid cores.
     ignore : collection of str
-        Constraints to leave out, with a warning that names them: any of "limit" (of joints and
-        tendons), "equality", "frictionloss", "flex" (contacts of flexes).
+        Constraints to leave out, with a warning: any of "limit", "equality", "frictionloss",
+        "flex".
     constraint : ConstraintMaterial, optional
-        Material of all limits and equality constraints without a material of their own. None is
-        the model's own default, or else as rigid as the time step allows.
+        Material of all limits and equality constraints without a material of their own.
     constraints : mapping, optional
-        Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``; they come before those
-        in the model's custom numbers, see :func:`sapwood.constraints.custom_stiffness`.
+        Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``.
     implicit_actuators : bool
         False: all actuators are explicit forces.
     scheme : str or sapwood.stepping.Scheme
-        Scheme of the theta-method. All but "symplectic_euler" are put together in Python and take
-        springs, dampers and actuators as implicit as they are; see :mod:`sapwood.stepping`.
+        Scheme of the theta-method.
     speculative : bool, optional
         Whether contacts that would close within a step are found before it; None: with Coulomb's
-        friction and the default scheme. The other laws may give an open contact a force: by the
-        convex one, with which bodies glide, and by lagged friction, whose new contacts start from
-        it, a body that slides past another at a small distance is lifted and braked. True is
-        refused by other schemes. False says that contacts may be found late; while a filter of
-        contacts is registered with MuJoCo they are.
+        friction and the default scheme.
     release_speed : float, optional
-        Largest speed, in m/s and rad/s, at which violations of rigid constraints are corrected, or
-        MuJoCo's speed by their ``solref`` if that is higher. It holds for contacts, limits and
-        equality constraints without a given stiffness, and for violations beyond their motion in
-        the last step; the force is not bounded. Rigid contacts under a load are stiffer, so that
-        they yield with half of this speed at most. The force of mocap bodies is proportional to it.
-        None follows the scale of the model: 0.1 sqrt(g s) m/s and 0.01 sqrt(g/s) rad/s with its
-        gravity g and the size s of its bodies, ``model.stat.meansize``. With ``math.inf``, the only
-        value for schemes other than the default, violations are corrected within a step or two, and
-        contacts are no stiffer under a load.
+        Largest speed, in m/s and rad/s, at which violations of rigid constraints are corrected.
+        None follows the scale of the model.
     fields : mapping, optional
-        Pressure fields by geom name (str) or geom group (int): :class:`sapwood.PressureField`, or a
-        :class:`sapwood.geometry.FieldShape` in the frame of the geom. Compliant geoms meet all
-        others in patches, see ``patches``; for the default scheme only. They precede the fields in
-        the model's custom numbers, ``sapwood/field/geom/NAME`` and ``sapwood/field/group/NUMBER``:
-        modulus, resolution, margin and thickness.
+        :class:`sapwood.PressureField` or :class:`sapwood.geometry.FieldShape` by geom name (str) or
+        geom group (int).
 
     Raises
     ------
     NotSupported
-        If the model needs an element that this package does not simulate. The message gives all
-        reasons, with the names of the elements and a way to run without each; see ``reasons``. Also
-        if this version of MuJoCo cannot be driven from C.
+        If the model needs an element that is not simulated; ``reasons`` lists all, with remedies.
     TypeError, ValueError
         For wrong arguments; the text names the argument.
+
+    Examples
+    --------
+    >>> model = mujoco.MjModel.from_xml_string(
+    ...     "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 .1'>"
+    ...     "<freejoint/><geom type='box' size='.1 .1 .1' mass='2'/></body></worldbody></mujoco>")
+    >>> data = mujoco.MjData(model)
+    >>> stepper = Stepper(model)
+    >>> stepper.run(data, 100).steps
+    100
+    >>> stepper.contacts.force_on_body(1).round(2).tolist()[2]
+    19.62
     """
 
     @explained()
@@ -362,6 +281,9 @@ class Stepper(LastStep):
         callback: Callable[[mujoco.MjData], object] | None = None,
         every: int = 1,
         record: Collection[str] = (),
+        *,
+        accuracy: float | None = None,
+        halvings: int = 12,
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
@@ -391,6 +313,14 @@ class Stepper(LastStep):
             ``mj_getState`` with ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on
             each body; and "contacts", all contacts of each step, see :meth:`RunResult.contacts_of`.
             The result has arrays of the same names.
+        accuracy : float, optional
+            Takes each step in parts with an estimated error of at most this: of translations in
+            ``model.stat.extent``, of rotations in rad. Controls are held over a step. Bodies in
+            contact converge where stiffness and dissipation time are finite: the stiffness of a
+            near-rigid contact depends on the length of its part.
+        halvings : int
+            With ``accuracy``, the smallest part is the time step over 2^halvings; it is taken even
+            if its error is larger, and counted in ``error_control`` of the result.
 
         Returns
         -------
@@ -436,13 +366,27 @@ class Stepper(LastStep):
         names = check_names(record)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
         self._bind(data)
+        accurate = None if accuracy is None else self._accurate_steps(accuracy, halvings, steps)
         if not names:
-            return self._run(data, records, None, callback, every)
+            return self._run(data, records, None, callback, every, accurate)
         recording = Recording(self.model, self._parameters.geom_names, data, names, steps)
         try:
-            return self._run(data, records, recording, callback, every)
+            return self._run(data, records, recording, callback, every, accurate)
         finally:
             recording.close()
+
+    def _accurate_steps(self, accuracy: float, halvings: int, steps: int) -> AccurateSteps:
+        """Steps in parts, after a check of the arguments."""
+        tolerance = float(_core.as_float64(accuracy, "accuracy", (), "positive"))
+        most = integer(halvings, "halvings", 1)
+        if most > 30:
+            raise ValueError(f"halvings = {most} must be at most 30")
+        if self.settings.friction == "lagged":
+            raise NotSupported(
+                "accuracy: friction = 'lagged' remembers the last step; 'coulomb' and 'convex' "
+                "do not"
+            )
+        return AccurateSteps(self._parameters, tolerance, most, steps)
 
     def _run(
         self,
@@ -451,21 +395,29 @@ class Stepper(LastStep):
         recording: Recording | None,
         callback: Callable[[mujoco.MjData], object] | None,
         every: int,
+        accurate: AccurateSteps | None,
     ) -> RunResult:
         """Take as many steps as there are records."""
         signals = threading.current_thread() is threading.main_thread()
         steps = len(records)
         taken, at_once = 0, steps if callback is None else every
-        result = self._last_run = RunResult(records[:0], recording)
+        control = None if accurate is None else accurate.records
+        result = self._last_run = RunResult(
+            records[:0], recording, None if control is None else control[:0]
+        )
         while taken < steps:
             start = data.time
             rest = records[taken : taken + at_once]
-            done, notable, failure = self._steps.run(
+            done, notable, failure = (self._steps if accurate is None else accurate).run(
                 data, len(rest), rest, signals=signals, recording=recording
             )
             self._forget()
+            if accurate is not None:
+                self._left = accurate.last
             taken += done
-            result = self._last_run = RunResult(records[:taken], recording)
+            result = self._last_run = RunResult(
+                records[:taken], recording, None if control is None else control[:taken]
+            )
             if notable:
                 self._notices.of_run(rest[:done], start)
             if failure is not None:
@@ -477,7 +429,10 @@ class Stepper(LastStep):
                     answer = callback(data)
                     if isinstance(answer, bool | np.bool_) and answer:
                         break
+                    changed = self._given is None or self._following.is_behind()
                     self.follow()
+                    if accurate is not None and changed:
+                        accurate.renew(self._parameters)
                 finally:
                     # a run within the callback is not the last one
                     self._last_run = result

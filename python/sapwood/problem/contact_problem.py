@@ -59,82 +59,62 @@ class ContactProblem(ProblemArrays):
 
     .. math:: \ell_p(v) = \tfrac12 \lVert v - v^*\rVert_A^2 + \sum_i \ell_i(J_i v) \tag{17}
 
-    A is block diagonal with one block per kinematic tree; a constraint touches one or two trees.
-    Contiguous float64 arrays are used in place: writing to them changes the problem. Index arrays
-    are copied. The attributes are read-only views.
+    A is block diagonal with a block per kinematic tree; a constraint touches one or two trees.
+    Contiguous float64 arrays are used in place. One number holds for all contacts.
 
     Parameters
     ----------
     tree_nv : array_like of int (n_trees,)
-        Velocities of each tree; trees are concatenated in v, nv = sum(tree_nv).
+        Velocities of each tree; nv = sum(tree_nv).
     A : array_like (sum(tree_nv**2),)
-        Row-major symmetric positive definite blocks, tree after tree.
+        Row-major symmetric positive definite blocks.
     v_star : array_like (nv,)
         Free-motion velocity, Eq. (10).
     tree_a, tree_b : array_like of int (n_contacts,), optional
-        First tree of each contact, and the second one, or -1 for the world or the same tree. By
-        default there are no contacts.
+        Trees of each contact; tree_b is -1 for the world or the same tree.
     J : array_like, optional
         Per contact a row-major 3 x tree_nv[tree_a] block, then, if tree_b >= 0, a
         3 x tree_nv[tree_b] block; rows (t1, t2, n), v_n > 0 separates.
-    mu : float or array_like (n_contacts,), optional
-        Friction coefficients, >= 0; one number, here and below, holds for all contacts.
+    mu : array_like (n_contacts,), optional
+        Friction coefficients, >= 0.
     dt : float
         Time step, s.
-    phi0, k, tau_d : float or array_like (n_contacts,), optional
-        Signed distance at the start of the step (m), stiffness (N/m, > 0, infinite where rigid),
-        dissipation time (s, >= 0). R_t, R_n and v_hat_n follow from them by Eqs. (21) and (22).
-    R_t, R_n, v_hat_n : float or array_like (n_contacts,), optional
-        Tangential and normal regularization (1/kg, > 0) and normal stabilization velocity (m/s).
-        When given, phi0, k and tau_d are information only.
+    phi0, k, tau_d : array_like (n_contacts,), optional
+        Signed distance (m), stiffness (N/m, infinite where rigid), dissipation time (s): R_t, R_n,
+        v_hat_n follow by Eqs. (21), (22).
+    R_t, R_n, v_hat_n : array_like (n_contacts,), optional
+        Regularization (1/kg) and stabilization velocity (m/s), in place of these.
     v_hat_t : array_like (n_contacts, 2), optional
         Tangential bias (moving surfaces), m/s.
     sigma, beta : float
-        Tangential regularization (> 0) and near-rigid parameter (>= 0), dimensionless.
+        Tangential regularization and near-rigid parameter.
     delassus : {"block", "diagonal"}
-        Estimate of the Delassus blocks: with A_t^-1 (the paper's), or diag(A_t)^-1 (Drake's).
-    v_guess : array_like (nv,), optional
-        Initial velocity of a solve, usually the previous velocity.
-    v_ref, gamma_ref : array_like (nv,), (n_contacts, 3), optional
-        A reference solution, for tests.
+        Delassus blocks with A_t^-1, or diag(A_t)^-1.
+    v_guess, v_ref, gamma_ref : array_like, optional
+        Initial velocity; a reference solution, for tests.
     source : str
-        Origin of the problem, as text.
+        Origin of the problem.
     constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
-        Groups of constraints of other kinds, any number of each, in any order. Those of another
-        problem keep its R, v_hat and bounds: :meth:`ConstraintGroup.physical` leaves them out.
+        Groups of other constraints; :meth:`ConstraintGroup.physical` takes those of another
+        problem.
     core : str, CoreKind or array_like of them (n_contacts,)
-        Rigid core of each contact, or of all: "none", "log" or "exp", see :class:`CoreKind`.
-    delta : float or array_like (n_contacts,), optional
-        Depth of the core, m, > 0 where there is one: kappa = (delta/(dt + tau_d))^2/R_n, which
-        needs phi0, k and tau_d.
-    kappa : float or array_like (n_contacts,), optional
-        Energy of the core, J, > 0 where there is one. When given, delta is information only.
-    core_lambda : float or array_like (n_contacts,)
-        Exponent > 0 of "exp", dimensionless.
+        Rigid cores: "none", "log" or "exp".
+    delta, kappa, core_lambda : array_like (n_contacts,), optional
+        Depth of the core (m), or its energy (J); exponent of "exp". All > 0.
     spin_contact : array_like of int (n_spins,), optional
-        Contacts with torsional and rolling friction, ascending; their mu must be > 0, and they have
-        no core. Their cone is sqrt(|gamma_t|^2/mu^2 + sum_k gamma_k^2/mu_k^2) <= gamma_n over the
-        impulses gamma_k about the axes (n, t1, t2), N m s.
-    spin_J : array_like, optional
-        Their Jacobians, flat, per contact as in J; rows about (n, t1, t2), rad/s.
-    spin_mu : array_like (n_spins, 3), optional
-        Lengths mu_k >= 0 of torsional friction and of rolling friction about t1 and t2, m; about an
-        axis with 0 there is no friction.
-    friction_bound : float or array_like (n_contacts,), optional
-        Bound of the friction of each contact, N s, >= 0, or NaN where it is not known: read for
-        lagged friction, usually mu gamma_n of the step before.
+        Contacts with torsional and rolling friction, ascending.
+    spin_J, spin_mu : array_like, optional
+        Their Jacobians, as in J, about (n, t1, t2), rad/s, and lengths (n_spins, 3) of friction, m.
+    friction_bound : array_like (n_contacts,), optional
+        Bound of lagged friction, N s, or NaN.
 
     Raises
     ------
-    TypeError
-        For an array of a wrong dtype or a missing argument; the message names it.
-    ValueError
-        For a wrong shape or value; the text names the argument, the index and the rule.
+    TypeError, ValueError
+        For a wrong argument; the text names it, the index and the rule.
 
     Examples
     --------
-    A point mass of 1 kg on the ground:
-
     >>> ContactProblem([3], np.eye(3).ravel(), [0.0, 0.0, -0.1], [0], [-1], np.eye(3).ravel(),
     ...                [0.5], dt=0.01, phi0=[0.0], k=[1e5], tau_d=[0.01])
     ContactProblem(n_trees=1, nv=3, n_contacts=1, dt=0.01)

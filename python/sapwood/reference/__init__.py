@@ -28,6 +28,8 @@ not to be fast.
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
     pressure_fields contact surfaces, for each pair of cells
+    free_rotation   gyroscopic torque of free bodies at the midpoint
+    elements        elastic tetrahedra
     quadratic       interior point method of quadratic programs, polishing
 """
 
@@ -42,6 +44,7 @@ from .complementarity import solve_lcp
 from .contact import contact_cost_difference
 from .disk import disk_cost, disk_cost_difference, project_disk
 from .disk_pool import DiskPool
+from .elements import evaluate_elements
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
@@ -93,6 +96,7 @@ __all__ = [
     "disk_cost",
     "disk_cost_difference",
     "effective_inverse_mass",
+    "evaluate_elements",
     "gradient_round_off",
     "islands",
     "junction_tree",

@@ -1,8 +1,9 @@
-"""Jacobians and rays in all worlds, from their states alone."""
+"""What a user reads of the worlds of a batch: states, contacts, Jacobians and rays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import mujoco
@@ -10,6 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.mujoco.batches.contacts import ContactLists, ContactReader
+from sapwood.mujoco.batches.fields import WHOLE_STATE
+from sapwood.mujoco.batches.ids import bounded, world_ids
+from sapwood.mujoco.batches.models import BatchModels
+from sapwood.mujoco.batches.parameters import Reader
+from sapwood.mujoco.results.contacts import StepContacts
 
 _Float = NDArray[np.float64]
 
@@ -125,3 +132,227 @@ def cast_rays(
             distance[i, k] = ray(*given) if normals is None else ray(*given, normals[i, k])
             geoms[i, k] = geom[0]
     return distance, geoms
+
+
+class BatchQueries(BatchModels):
+    """States and contacts of a :class:`Batch` and functions of them; its constructor sets all."""
+
+    _stepper: Reader
+    _lists: ContactLists | None
+
+    # ---- states ---------------------------------------------------------------------------------
+
+    def get_state(self) -> NDArray[np.float64]:
+        """Return a copy of all states.
+
+        Returns
+        -------
+        ndarray (nsim, nstate)
+            The states, for :meth:`set_state` and :meth:`reset`.
+        """
+        return self.state.copy()
+
+    def set_state(self, state: ArrayLike) -> None:
+        """Set all states.
+
+        Parameters
+        ----------
+        state : array_like (nsim, nstate)
+            States, as :meth:`get_state` returns them.
+
+        Raises
+        ------
+        ValueError
+            If the shape is another one.
+        """
+        self.state[:] = _core.as_float64(state, "state", (self._n, self.nstate))
+
+    def get_data(self, sim: int, data: mujoco.MjData | None = None) -> mujoco.MjData:
+        """Return the state of one world in an MjData, for any function of MuJoCo.
+
+        Parameters
+        ----------
+        sim : int
+            The world.
+        data : mujoco.MjData, optional
+            Data of the model to write to; new ones by default.
+
+        Returns
+        -------
+        mujoco.MjData
+            Data with the state; derived fields follow from ``mj_forward`` or a stepper.
+
+        Raises
+        ------
+        IndexError, TypeError, ValueError
+            For another world or data of another model.
+        """
+        row = self.state[self._world(sim)]
+        if data is None:
+            data = mujoco.MjData(self.model)
+        elif not isinstance(data, mujoco.MjData):
+            raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
+        elif (data.qpos.size, data.qvel.size) != (self.model.nq, self.model.nv):
+            raise ValueError("data belongs to another model than that of the batch")
+        mujoco.mj_setState(self.model, data, row, WHOLE_STATE)
+        return data
+
+    # ---- contacts -------------------------------------------------------------------------------
+
+    def _contact_lists(self) -> ContactLists:
+        if self._lists is None:
+            self._lists = ContactLists(self._n)
+        return self._lists
+
+    @property
+    def contacts(self) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+        """Contacts of the last substep of all worlds: offsets (nsim + 1), and one array of records.
+
+        Contacts of world i are the records ``offsets[i]`` to ``offsets[i + 1] - 1``, with the
+        fields of :attr:`StepContacts.records`. They are kept from the first use of this property,
+        :meth:`contacts_of` or :meth:`touching` on; until the next call there are none.
+        """
+        return self._contact_lists().gathered()
+
+    def contacts_of(self, sim: int) -> StepContacts:
+        """Return the contacts of one world, as ``Stepper.contacts`` has them.
+
+        Parameters
+        ----------
+        sim : int
+            The world.
+
+        Returns
+        -------
+        StepContacts
+            Contacts of its last substep, see :attr:`contacts`.
+
+        Raises
+        ------
+        IndexError
+            For another world.
+        """
+        log = self._contact_lists().logs[self._world(sim)]
+        return StepContacts(log.array(), self._stepper.parameters.geom_names)
+
+    def touching(
+        self, geoms: Sequence[str | int], others: Sequence[str | int] | None = None
+    ) -> ContactReader:
+        """Prepare a reader of the contact forces on geoms; a geom touches by force alone.
+
+        Parameters
+        ----------
+        geoms : sequence of str or int
+            Names or indices of geoms, such as feet.
+        others : sequence of str or int, optional
+            Geoms that they touch, such as the floor; None is all.
+
+        Returns
+        -------
+        ContactReader
+            Its ``read()`` sets ``acting``, ``force`` and ``air_time`` of all worlds.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such geom; the text names it.
+        """
+        self._contact_lists()
+        names = self._stepper.parameters.geom_names
+        return ContactReader(self, names, geoms, others)
+
+    # ---- queries --------------------------------------------------------------------------------
+
+    def _places(self, ids: NDArray[np.int32] | None) -> Places:
+        """The worlds of a query, one after the other, with their models and states."""
+        model = copy.copy(self.model)
+        data = mujoco.MjData(model)
+        for i, world in enumerate(range(self._n) if ids is None else ids.tolist()):
+            self._worlds.write_to(model, world)
+            mujoco.mj_setState(model, data, self.state[world], WHOLE_STATE)
+            yield i, model, data
+
+    def jac(
+        self, body: ArrayLike, point: ArrayLike, ids: ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Compute Jacobians of a point on a body of each world, as ``mj_jac``.
+
+        Parameters
+        ----------
+        body : int or array_like (n,)
+            Index of the body, or one per world of the call.
+        point : array_like (3,) or (n, 3)
+            Point in the frame of the world, m.
+        ids : array_like, optional
+            As for :meth:`step`.
+
+        Returns
+        -------
+        tuple of ndarray (n, 3, nv)
+            Translational and rotational Jacobians; states and bound fields stay.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        bodies = bounded(body, (n,), 0, self.model.nbody, "body")
+        points = broadcast(point, (n, 3), "point")
+        return jacobians(self._places(chosen), bodies, points, self.model.nv)
+
+    def ray(
+        self,
+        pnt: ArrayLike,
+        vec: ArrayLike,
+        geomgroup: ArrayLike | None = None,
+        flg_static: bool = True,
+        bodyexclude: ArrayLike = -1,
+        ids: ArrayLike | None = None,
+        normal: bool = False,
+    ) -> tuple[NDArray[Any], ...]:
+        """Intersect rays with the geoms of each world, as ``mj_ray``.
+
+        Parameters
+        ----------
+        pnt, vec : array_like (3,), (nray, 3) or (n, nray, 3)
+            Origins, m, and directions, for one ray, for the same rays in all worlds of the call, or
+            for each world.
+        geomgroup : array_like (mjNGROUP,), optional
+            Which geom groups are hit; None is all.
+        flg_static : bool
+            Whether static geoms are hit.
+        bodyexclude : int or array_like (n, nray)
+            Body that a ray misses; -1 is none.
+        ids : array_like, optional
+            As for :meth:`step`.
+        normal : bool
+            Whether to return normals of the surfaces too; MuJoCo 3.15 or later has them.
+
+        Returns
+        -------
+        tuple of ndarray
+            Distances (n, nray) in units of the direction, -1 where nothing is hit; geoms (n, nray);
+            and normals (n, nray, 3) if asked for.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For wrong arguments; the text names the argument.
+        """
+        chosen = world_ids(ids, self._n)
+        n = self._n if chosen is None else len(chosen)
+        shapes = [np.shape(pnt), np.shape(vec)]
+        n_rays = max([shape[-2] for shape in shapes if len(shape) > 1], default=1)
+        points = broadcast(pnt, (n, n_rays, 3), "pnt")
+        directions = broadcast(vec, (n, n_rays, 3), "vec")
+        excluded = bounded(bodyexclude, (n, n_rays), -1, self.model.nbody, "bodyexclude")
+        groups = None if geomgroup is None else np.asarray(geomgroup, np.uint8)
+        if groups is not None and groups.shape != (mujoco.mjNGROUP,):
+            raise ValueError(f"geomgroup has shape {groups.shape}, expected ({mujoco.mjNGROUP},)")
+        normals = np.zeros((n, n_rays, 3)) if normal else None
+        distance, geoms = cast_rays(
+            self._places(chosen), points, directions, groups, bool(flg_static), excluded, normals
+        )
+        return (distance, geoms) if normals is None else (distance, geoms, normals)

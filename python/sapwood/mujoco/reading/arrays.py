@@ -14,6 +14,7 @@ from sapwood.laws.materials import ContactMaterial, Geoms, geom_materials
 from sapwood.mujoco.reading.changes import ALL, DAMPING, SLOPES, Changes
 from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.names import names_of
+from sapwood.mujoco.reading.trees import tree_quaternions
 
 _Float = NDArray[np.float64]
 
@@ -102,6 +103,7 @@ def _structure(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
     driven = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
     return {
         **{name: getattr(model, name) for name in same_name},
+        "tree_quaternion": tree_quaternions(model),
         "geom_driven": driven.view(np.int8),
     }
 

@@ -49,7 +49,7 @@ _TRIAL = """
     <geom type="mesh" mesh="wedge" pos="0 3 0"/>
     <body mocap="true" pos="0 0 2"><geom size=".1"/></body>
     <body name="ball" pos="0 0 .09"><freejoint/><geom size=".1"/>
-      <geom name="mast" size=".02" pos="0 0 .2"/></body>
+      <geom name="mast" size=".02" pos="0 0 .2"/><site name="tip"/></body>
     <body name="arm" pos="1 0 1"><joint name="hinge"/><geom size=".1" pos=".2 0 0"/>
       <body pos=".3 0 0"><joint name="ball" type="ball"/><geom size=".05" pos=".2 0 0"/></body>
     </body>
@@ -61,7 +61,7 @@ _TRIAL = """
     <general joint="hinge" dyntype="integrator"/>
     <motor joint="hinge"/><motor joint="hinge"/>
   </actuator>
-  <sensor><jointpos joint="hinge"/><ballquat joint="ball"/></sensor>
+  <sensor><jointpos joint="hinge"/><ballquat joint="ball"/><touch site="tip"/></sensor>
 </mujoco>
 """
 
@@ -146,7 +146,11 @@ def read_layout() -> dict[str, int]:
     model, data, warning = structs["mjModel"], structs["mjData"], structs["mjWarningStat"]
     number = _offset(warning, "number", "int")
     begins = {"mjOption": _offset(model, "opt", "mjOption")}
-    layout = {"model.size": model.size, "contact.size": structs["mjContact"].size}
+    layout = {
+        "model.size": model.size,
+        "model.contact_sensor": int(mujoco.mjtSensor.mjSENS_CONTACT),
+        "contact.size": structs["mjContact"].size,
+    }
     for field in _FIELDS:
         struct = structs[field.structure]
         if struct is warning:

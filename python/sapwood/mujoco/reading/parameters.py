@@ -356,6 +356,28 @@ class StepParameters:
         found = self.reading.read(self.model, self.scheme, self, changes)
         return self._with(**found, fields=fields)
 
+    def with_time_step(self, time_step: float) -> StepParameters:
+        """The same with another time step.
+
+        Parameters
+        ----------
+        time_step : float
+            Time step, s.
+
+        Returns
+        -------
+        StepParameters
+            Parameters with a copy of the model.
+        """
+        own = copy.copy(self.model)
+        own.opt.timestep = time_step
+        for name, cleared in self.released.items():
+            getattr(own, name)[cleared] = True
+        found = self.reading.read(own, self.scheme)
+        fields = None if self.fields is None else self.fields.read_again(own)
+        options = model_options.options_of(own)
+        return self._with(model=own, **found, fields=fields, options=options)
+
     def _with(self, **fields: Any) -> StepParameters:
         """The same with other fields; the names of the geoms never change."""
         other = dataclasses.replace(self, **fields)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
-_EQUALITY, _OBJECT = mujoco.mjtEq, mujoco.mjtObj
+_EQUALITY, _OBJECT, _JOINT = mujoco.mjtEq, mujoco.mjtObj, mujoco.mjtJoint
 
 # equality types of the C core, enum sap_equality; others are refused
 EQUALITIES = {
@@ -68,3 +69,29 @@ def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
         else:
             trees |= _tree_of_body(model, _body_of_equality(model, equality, obj))
     return trees if len(trees) <= 2 else None
+
+
+def tree_quaternions(model: mujoco.MjModel) -> NDArray[np.int32]:
+    """First entry in qpos of the quaternion of each tree that is one freely rotating body.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+
+    Returns
+    -------
+    ndarray of int32 (ntree,)
+        -1 for trees with other joints than a single free or ball joint, and for trees in an
+        equality constraint, active or not. A constraint of more than two trees counts for all.
+    """
+    found = np.full(model.ntree, -1, np.int32)
+    for kind, size, start in ((_JOINT.mjJNT_FREE, 6, 3), (_JOINT.mjJNT_BALL, 3, 0)):
+        for joint in np.flatnonzero(model.jnt_type == int(kind)):
+            tree = model.dof_treeid[model.jnt_dofadr[joint]]
+            if model.tree_dofnum[tree] == size:
+                found[tree] = model.jnt_qposadr[joint] + start
+    for equality in range(model.neq):
+        trees = trees_of_equality(model, equality) if is_supported(model, equality) else None
+        found[slice(None) if trees is None else list(trees)] = -1
+    return found

@@ -50,7 +50,11 @@ class StepContacts:
 
     @property
     def index(self) -> _Int:
-        """Position of each contact in ``data.contact`` (n,); -1 for a face of a patch."""
+        """Position of each contact in ``data.contact`` (n,).
+
+        It is -1 for a face of a patch, and for an open contact without force, which
+        ``data.contact`` does not have.
+        """
         return self.records["index"]
 
     @property

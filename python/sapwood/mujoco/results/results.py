@@ -31,7 +31,19 @@ STEP_FALLBACKS = {name: 1 << k for k, name in enumerate(FALLBACKS)} | {
     "full_step": 1 << 9,
     "model_contacts": 1 << 10,
     "options": 1 << 11,
+    "explicit_rotation": 1 << 12,
 }
+
+#: Columns of `RunResult.error_control`.
+ERROR_CONTROL = np.dtype(
+    [
+        ("substeps", np.int32),
+        ("refused", np.int32),
+        ("unmet", np.int32),
+        ("smallest_step", np.float64),
+        ("error", np.float64),
+    ]
+)
 
 Counts = tuple[int, int, int, int]
 """Numbers of steps by status: converged, and then UNCONVERGED."""
@@ -122,10 +134,15 @@ class RunResult:
     recording : Recording or None
         The arrays of ``record`` of :meth:`Stepper.run`, which are properties of the same names
         here. Names that were not recorded raise AttributeError.
+    error_control : structured ndarray (steps,) or None
+        With ``accuracy``, for each step: ``substeps`` taken, ``refused`` parts, parts of the least
+        length whose tolerance was ``unmet``, ``smallest_step`` in s, and the largest estimated
+        ``error`` of a part that was taken.
     """
 
     records: NDArray[np.void]
     recording: Recording | None = None
+    error_control: NDArray[np.void] | None = None
 
     @property
     def steps(self) -> int:
@@ -184,7 +201,8 @@ class RunResult:
         ``inactive_set``: constraints that were left out had to act, and the step was solved again.
         ``full_step``: a step that left out what nobody reads was taken again. ``model_contacts``:
         there was no room to list contacts ahead of time. ``options``: changed options of the model
-        were checked before the step.
+        were checked before the step. ``explicit_rotation``: a body turned so fast that its
+        gyroscopic torque was taken at the start of the step.
         """
         bits = self.records["fallbacks"]
         return {name: int(np.count_nonzero(bits & bit)) for name, bit in STEP_FALLBACKS.items()}
@@ -354,6 +372,18 @@ class RunResult:
             f"{self.iterations.max()}\n"
             f"e_m         at most {self.momentum_error.max():.2g}\n"
             f"wall clock  {total:.3g} s, {share:.0%} of it in the contact solver"
+            f"{self._parts()}"
+        )
+
+    def _parts(self) -> str:
+        """A line on the parts of the steps, or nothing."""
+        control = self.error_control
+        if control is None:
+            return ""
+        return (
+            f"\nparts       {control['substeps'].mean():.1f} a step on average, the smallest of "
+            f"{control['smallest_step'].min():.3g} s; {control['refused'].sum()} refused, "
+            f"{control['unmet'].sum()} above the tolerance"
         )
 
 

@@ -111,7 +111,7 @@ def simulate(controller: str, mu: float, fingers: str, seconds: float) -> NDArra
         for _ in range(STEPS_PER_ROW):
             stepper.step1(data)
             q, v, a = plan(data.time)
-            instant, J = _look(model, data)
+            instant = _look(model, data)
             ahead = ahead_of.torques(instant, a)
             back = feedback.step(data.qpos[:N_JOINTS], data.qvel[:N_JOINTS], q, v)
             tau = ahead.tau + back
@@ -128,7 +128,8 @@ def simulate(controller: str, mu: float, fingers: str, seconds: float) -> NDArra
             except StepError:
                 return rows[:done]
             found = stepper.contacts
-            ahead_of.measure(J[found.index], found.force)
+            listed = found.index >= 0
+            ahead_of.measure(_jacobians(model, data)[found.index[listed]], found.force[listed])
             row["torque"] += np.abs(tau).mean()
             row["torque_change"] += 0.0 if last is None else np.abs(tau - last).mean() / DT
             row["normal_force"] += found.force[:, 2].sum()
@@ -148,12 +149,17 @@ def simulate(controller: str, mu: float, fingers: str, seconds: float) -> NDArra
     return rows
 
 
-def _look(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Instant, Array]:
-    """What a controller is told, and the Jacobians (n, 3, nv) of all contacts that are listed."""
+def _look(model: mujoco.MjModel, data: mujoco.MjData) -> Instant:
+    """What a controller is told."""
     J_n, J_t, ids = contact_jacobians(model, data)
     near = data.contact.dist <= _TOUCH
-    instant = Instant(
+    return Instant(
         mass_matrix(model, data), bias_force(model, data, np.arange(N_JOINTS)), data.qvel.copy(),
         J_n[near], J_t[near], data.contact.friction[near, 0], ids[near],
     )  # fmt: skip
-    return instant, np.concatenate([J_t, J_n[:, None]], axis=1)
+
+
+def _jacobians(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """The Jacobians (n, 3, nv) of the listed contacts, at the start of the step."""
+    J_n, J_t, _ = contact_jacobians(model, data)
+    return np.concatenate([J_t, J_n[:, None]], axis=1)

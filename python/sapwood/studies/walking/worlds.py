@@ -73,13 +73,11 @@ class StepperWorld:
         self._stepper = Stepper(model, contact=material)
         self.model, self.data = self._stepper.model, data
         self._foot_of_geom = _foot_of_geom(model)
-        self._J = np.zeros((0, 3, model.nv))
 
     def look(self) -> Contacts:
         """Go to the middle of a step; see `World`."""
         self._stepper.step1(self.data)
         contacts = _contacts(self.model, self.data, self._foot_of_geom)
-        self._J = np.concatenate([contacts.J_t, contacts.J_n[:, None]], axis=1)
         return contacts.chosen(contacts.phi <= _TOUCH)
 
     def act(self, tau: Array) -> tuple[Array, Array]:
@@ -87,7 +85,11 @@ class StepperWorld:
         self.data.ctrl[:] = tau
         self._stepper.step2(self.data)
         found = self._stepper.contacts
-        return self._J[found.index], found.force
+        listed = found.index >= 0
+        # the kinematics in the data are those of the start of the step
+        J_n, J_t, _ = contact_jacobians(self.model, self.data)
+        J = np.concatenate([J_t, J_n[:, None]], axis=1)
+        return J[found.index[listed]], found.force[listed]
 
 
 class RigidWorld:

@@ -1,7 +1,7 @@
 /* The worker pool: threads of a call over many objects. They sleep until the next call that asks
  * for as many, because their creation takes longer than a few small solves. */
-#ifndef SAPWOOD_PYTHON_CREW_H
-#define SAPWOOD_PYTHON_CREW_H
+#ifndef SAPWOOD_PYTHON_WORKER_POOL_H
+#define SAPWOOD_PYTHON_WORKER_POOL_H
 
 #include "base/threads.h"
 #include "python/state.h"

@@ -1,11 +1,11 @@
-#include "python/solver/crew.h"
+#include "python/solver/worker_pool.h"
 
 #include "base/memory.h"
 
 struct sap_threads *sapwood_worker_pool_take(sapwood_state *state, int n) {
-  struct sap_threads *threads = state->idle_threads;
-  if (threads != NULL && state->n_idle_threads == n) {
-    state->idle_threads = NULL;
+  struct sap_threads *threads = state->pool_threads;
+  if (threads != NULL && state->n_pool_threads == n) {
+    state->pool_threads = NULL;
     return threads;
   }
   const sap_allocator memory = sap_allocator_or_default(NULL);
@@ -17,9 +17,9 @@ void sapwood_worker_pool_leave(sapwood_state *state, struct sap_threads *threads
     return;
   }
   sap_threads_sleep(threads);
-  struct sap_threads *before = state->idle_threads;
-  state->idle_threads = threads;
-  state->n_idle_threads = n;
+  struct sap_threads *before = state->pool_threads;
+  state->pool_threads = threads;
+  state->n_pool_threads = n;
   const sap_allocator memory = sap_allocator_or_default(NULL);
   sap_threads_destroy(before, &memory);
 }

@@ -3,26 +3,26 @@
  * its problems and keeps its memory.
  *
  * All functions need the GIL, and so no lock that a fork could leave behind. */
-#ifndef SAPWOOD_PYTHON_IDLE_H
-#define SAPWOOD_PYTHON_IDLE_H
+#ifndef SAPWOOD_PYTHON_SOLVER_CACHE_H
+#define SAPWOOD_PYTHON_SOLVER_CACHE_H
 
 #include "sapwood.h"
 
-enum { SAPWOOD_IDLE_SOLVERS = 16 };
+enum { SAPWOOD_CACHED_SOLVERS = 16 };
 
 typedef struct sapwood_solver_cache {
-  sap_solver *solver[SAPWOOD_IDLE_SOLVERS]; /* solvers, the newest last */
+  sap_solver *solver[SAPWOOD_CACHED_SOLVERS]; /* solvers, the newest last */
   int n;
   size_t memory; /* memory of all solvers, bytes */
 } sapwood_solver_cache;
 
 /* Returns a solver in the state that sap_solver_create() gives. */
-sap_status sapwood_solver_cache_take(sapwood_solver_cache *idle, const sap_settings *settings,
+sap_status sapwood_solver_cache_take(sapwood_solver_cache *cache, const sap_settings *settings,
                                      sap_solver **solver, sap_error *error);
 
 /* Takes back a solver, in place of sap_solver_destroy(); NULL is allowed. */
-void sapwood_solver_cache_leave(sapwood_solver_cache *idle, sap_solver *solver);
+void sapwood_solver_cache_leave(sapwood_solver_cache *cache, sap_solver *solver);
 
-void sapwood_solver_cache_clear(sapwood_solver_cache *idle);
+void sapwood_solver_cache_clear(sapwood_solver_cache *cache);
 
 #endif

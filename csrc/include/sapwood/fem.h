@@ -1,0 +1,124 @@
+/* This module evaluates finite elements of elastic bodies: linear tetrahedra in large motion.
+ *
+ * A tetrahedron of reference volume V has the gradients b_a of its four shape functions:
+ *
+ *     F = sum_a x_a b_a^T,   f_a = -V P b_a,   K_ab,ik = V sum_jl b_aj (dP_ij/dF_kl) b_bl
+ *
+ * P = dPsi/dF is the first Piola-Kirchhoff stress of the energy density Psi of the model:
+ *
+ *     linear                mu e:e + lam/2 tr(e)^2,   e = sym(F) - I
+ *     linear_corotated      the same of e = sym(R0^T F) - I, R0 a rotation that the caller gives
+ *     corotated             mu |F - R|^2 + lam/2 (J - 1)^2,   R the rotation nearest to F
+ *     neo_hookean           mu/2 (|F|^2 - 3) + L/2 ((J - 1 - a)^2 - a^2),   L = lam + mu, a = mu/L
+ *     st_venant_kirchhoff   mu E:E + lam/2 tr(E)^2,   E = (F^T F - I)/2
+ *
+ * with mu = Y/(2 (1 + nu)), lam = Y nu/((1 + nu)(1 - 2 nu)) and J = det F. K is the exact Hessian
+ * for the first two models, which are convex. For the others the negative eigenvalues of dP/dF are
+ * replaced by zero, by the closed eigensystem of isotropic energies (Smith, De Goes and Kim 2019),
+ * unless the exact one is asked for. Forces are exact in all models, and finite for tetrahedra that
+ * have collapsed or turned over.
+ *
+ * A mesh owns what it needs of its arrays. The caller owns the arrays of results. Nothing here
+ * steps in time or knows of contact. SI units. Equal inputs give equal bits. */
+#ifndef SAPWOOD_FEM_H
+#define SAPWOOD_FEM_H
+
+#include "sapwood/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- meshes ---- */
+
+typedef struct fem_mesh fem_mesh;
+
+/* Arrays of a mesh. The mesh owns them, and they never change. A pair is two vertices of one
+ * tetrahedron, the lower one first; pairs are sorted. */
+typedef struct fem_arrays {
+  int32_t n_vertices, n_tetrahedra, n_pairs;
+  const double *vertices;     /* (n_vertices, 3) m, reference positions */
+  const int32_t *tetrahedra;  /* (n_tetrahedra, 4) of positive volume */
+  const double *gradients;    /* (n_tetrahedra, 3, 3) 1/m, rows b_1, b_2, b_3; b_0 = -(sum) */
+  const double *volume;       /* (n_tetrahedra) m^3 */
+  const int32_t *tetra_pairs; /* (n_tetrahedra, 6) of corners 01, 02, 03, 12, 13, 23 */
+  const int32_t *pairs;       /* (n_pairs, 2) */
+} fem_arrays;
+
+/* Checks a mesh and copies it. Errors name "vertices" (not finite, or in no tetrahedron) or
+ * "tetrahedra" (index out of range, repeated vertex, flat or negative volume), and the row. A mesh
+ * is never written to again: threads may share it. */
+SAP_API sap_status fem_mesh_create(fem_mesh **mesh, int32_t n_vertices, const double *vertices,
+                                   int32_t n_tetrahedra, const int32_t *tetrahedra,
+                                   const sap_allocator *allocator, sap_error *error);
+SAP_API void fem_mesh_destroy(fem_mesh *mesh); /* NULL is allowed */
+SAP_API const fem_arrays *fem_mesh_arrays(const fem_mesh *mesh);
+
+/* ---- elasticity ---- */
+
+typedef enum fem_model {
+  FEM_LINEAR = 0,
+  FEM_LINEAR_COROTATED,
+  FEM_COROTATED,
+  FEM_NEO_HOOKEAN,
+  FEM_ST_VENANT_KIRCHHOFF,
+  FEM_N_MODELS
+} fem_model;
+
+typedef struct fem_material {
+  fem_model model;
+  double young;   /* > 0: Young's modulus, Pa */
+  double poisson; /* Poisson's ratio, in (-1, 0.5) */
+} fem_material;
+
+/* Checks a material; the error names the field. */
+SAP_API sap_status fem_check_material(const fem_material *material, sap_error *error);
+
+/* Results of an evaluation. Arrays may be NULL, which saves their time. */
+typedef struct fem_result {
+  double energy;       /* J, the sum over tetrahedra */
+  int32_t turned_over; /* number of tetrahedra with det F <= 0 */
+  double *force;       /* (n_vertices, 3) N, minus the gradient of the energy */
+  double *K;           /* (n_vertices, 3, 3) N/m, diagonal blocks; needs K_pairs */
+  double *K_pairs;     /* (n_pairs, 3, 3) N/m, rows of the lower vertex */
+  double *energies;    /* (n_tetrahedra) J */
+  double *deformation; /* (n_tetrahedra, 3, 3) F */
+  double *stress;      /* (n_tetrahedra, 3, 3) Pa, Cauchy stress P F^T/J */
+} fem_result;
+
+/* Options of an evaluation. */
+typedef enum fem_stiffness {
+  FEM_PROJECTED = 0, /* K is positive semidefinite */
+  FEM_EXACT          /* K is the Hessian of the energy */
+} fem_stiffness;
+
+/* Writes the rotation nearest to F of each tetrahedron, with determinant +1, at the positions x
+ * (n_vertices, 3), to rotations (n_tetrahedra, 3, 3). */
+SAP_API void fem_find_rotations(const fem_mesh *mesh, const double *x, double *rotations);
+
+/* Evaluates a mesh at the positions x (n_vertices, 3) into *result. Only FEM_LINEAR_COROTATED reads
+ * `rotations` (n_tetrahedra, 3, 3), the R0. Returns an error for an invalid material or rotations
+ * that are NULL and needed. Allocates nothing. */
+SAP_API sap_status fem_evaluate(const fem_mesh *mesh, const fem_material *material, const double *x,
+                                const double *rotations, fem_stiffness stiffness,
+                                fem_result *result, sap_error *error);
+
+/* ---- masses ---- */
+
+typedef enum fem_mass {
+  FEM_LUMPED = 0, /* rho V/4 at each corner */
+  FEM_CONSISTENT, /* rho V/20 (1 + d_ab) */
+  FEM_ONE_POINT,  /* rho V/16 for all a, b: singular in each tetrahedron, for comparisons */
+  FEM_N_MASSES
+} fem_mass;
+
+/* Writes the mass matrix m (x) I of a density (kg/m^3): diagonal (n_vertices) and pairs (n_pairs),
+ * in kg. Row sums are the same for all kinds. Errors name "density" or "kind". */
+SAP_API sap_status fem_mass_matrix(const fem_mesh *mesh, double density, fem_mass kind,
+                                   double *diagonal, double *pairs, sap_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,107 @@
+#include "mujoco/stages/contact_part.h"
+
+#include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
+#include "mujoco/speculative/margins.h"
+#include "mujoco/stages/memory_state.h"
+#include "mujoco/stages/open_contacts.h"
+#include "mujoco/stages/recording.h"
+
+/* Records why the stepper took no step. */
+static void explain(sap_mujoco_world *world) {
+  const sap_stepper *stepper = world->stepper;
+  const sap_solution *s = &stepper->solution;
+  if (world->end.status != SAP_OK) {
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  } else if (stepper->gather.fault != SAP_FAULT_NONE) {
+    sap_mujoco_fail(world, SAP_STEP_FAULT, (int)stepper->gather.fault, stepper->gather.fault_index);
+  } else {
+    sap_mujoco_fail(world, SAP_STEP_OUTCOME, (int)s->outcome, s->tree);
+  }
+}
+
+/* ---- the lock of the stepper ----------------------------------------------------------------- */
+
+static void enter(const sap_mujoco_world *world) {
+  if (world->hooks.lock) {
+    world->hooks.lock(world->hooks.context);
+  }
+}
+
+static void leave(const sap_mujoco_world *world) {
+  if (world->hooks.unlock) {
+    world->hooks.unlock(world->hooks.context);
+  }
+}
+
+/* ---- calls of the stepper -------------------------------------------------------------------- */
+
+int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
+  const sap_step_arrays arrays = sap_mujoco_arrays(world);
+  enter(world);
+  sap_mujoco_check_memory(world);
+  world->end.error = (sap_error){0};
+  world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
+  if (!world->stepper->took) {
+    explain(world);
+  } else {
+    world->record = sap_stepper_record(world->stepper);
+    world->reads_rows = world->stepper->gather.reads_rows;
+    world->n_removed =
+        sap_mujoco_is_speculative(world) ? sap_mujoco_remove_open_contacts(world, 1) : 0;
+    if (world->recording && !sap_recording_note(world->recording, world)) {
+      world->end.status = SAP_OUT_OF_MEMORY;
+      sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+    }
+  }
+  leave(world);
+  return world->end.failure == SAP_STEP_TAKEN;
+}
+
+void sap_mujoco_keep_memory(const sap_mujoco_world *world) {
+  if (world->memory) {
+    enter(world);
+    sap_mujoco_mark_memory(world);
+    leave(world);
+  }
+}
+
+static void explain_gather(sap_mujoco_world *world) {
+  world->end.failure = SAP_STEP_TAKEN;
+  if (world->end.status != SAP_OK || world->stepper->gather.fault != SAP_FAULT_NONE) {
+    explain(world);
+  }
+}
+
+typedef sap_status stepper_call(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                sap_error *error);
+
+static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel,
+                                     stepper_call *call) {
+  sap_step_arrays arrays = sap_mujoco_arrays(world);
+  arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
+  enter(world);
+  world->end.error = (sap_error){0};
+  world->end.status = call(world->stepper, &arrays, &world->end.error);
+  explain_gather(world);
+  leave(world);
+  return world->end.failure;
+}
+
+sap_step_failure sap_mujoco_solve(sap_mujoco_world *world) {
+  return call_stepper(world, NULL, sap_stepper_solve);
+}
+
+sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) {
+  return call_stepper(world, qvel, sap_stepper_gather);
+}
+
+int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
+  const sap_step_arrays arrays = sap_mujoco_arrays(world);
+  enter(world);
+  world->end.status = SAP_OK;
+  const int fits = sap_stepper_write(world->stepper, &arrays, found);
+  explain_gather(world);
+  leave(world);
+  return fits;
+}

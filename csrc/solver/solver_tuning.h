@@ -1,0 +1,225 @@
+/* The tuned constants of the solver. They choose and time its algorithms; the proof of a result's
+ * accuracy does not depend on them. Each comment says the unit and what the constant trades.
+ * Constants without a unit are ratios. Two commands measure them against another revision of the
+ * sources, unless a section names a command of its own:
+ *
+ *     python -m benchmarks noise FOLDER --against REV             problem files
+ *     python -m benchmarks models --speed --against REV FOLDER    steps of models */
+#ifndef SAPWOOD_SOLVER_SOLVER_TUNING_H
+#define SAPWOOD_SOLVER_SOLVER_TUNING_H
+
+#include <float.h>
+
+/* ---- Newton's search ------------------------------------------------------------------------- */
+
+enum {
+  /* velocities of an island from which on its factor has single precision;
+   * `python -m benchmarks ablation --piece "single precision"` */
+  SAP_SINGLE_VELOCITIES = 72,
+  /* iterations of a first search that another one follows, at most; half of those allowed if that
+   * is less */
+  SAP_FIRST_PART = 50,
+  /* iterations at the end of double precision without progress that end the search */
+  SAP_EXHAUSTED = 3,
+  /* rounds of rough searches with thicker layers of rigid cores */
+  SAP_MOST_ROUNDS = 20,
+  /* thickness of the first of these layers, over the one of the law */
+  SAP_DETOUR = 16,
+  /* short steps in a row that end a search between walls of rigid cores */
+  SAP_BLOCKED_STEPS = 5,
+  /* walls that a step from an infeasible start meets, at most */
+  SAP_MOST_WALLS = 100
+};
+
+/* e_m from which on primal-dual friction serves; below, Newton's own H converges faster. */
+static const double sap_primal_dual_from = 1e-2;
+
+/* The last factor serves once more if the step before differed from a full one by less than the
+ * first, and if the gradient is expected to fall below the second share of the tolerance. Trades an
+ * iteration with a poor direction for a factorization. */
+static const double sap_reuse_step = 0.1, sap_reuse_margin = 0.5;
+
+/* An iteration makes progress if it leaves at most this share of the least gradient. */
+static const double sap_progress = 0.9;
+
+/* Decrease of the cost, over the cost, below which an iterate is verified as the last one. */
+static const double sap_last_decrease = 1e-13;
+
+/* Bound on the round-off, over the tolerance, up to which v_c and laws need no second evaluation.
+ * The round-off itself is hundreds of times smaller. */
+static const double sap_verified_share = 1e-2;
+
+/* A shorter step counts as blocked by a wall. */
+static const double sap_short_step = 0.05;
+
+/* Tolerance of e_m in rounds with thicker layers. */
+static const double sap_rough_round = 1e-2;
+
+/* Share of a step to the wall that a start takes. */
+static const double sap_clear_of_wall = 0.9;
+
+/* Beyond the minimum the line search ends at a slope of this share of its tolerance, but not below
+ * the least slope. Trades trials for the proof that the cost has fallen. */
+static const double sap_slope_beyond = 0.1, sap_least_slope = 1e-8;
+
+/* ---- Coulomb's search; python -m benchmarks coulomb FOLDER ----------------------------------- */
+
+enum {
+  /* contacts in dispute that a round adds, after an accepted and after a refused step: iterations
+   * against the size of the small problem */
+  SAP_DISPUTED = 4,
+  SAP_DISPUTED_AFTER_REFUSAL = 8,
+  /* rounds of a step. Two or three make 1.1 to 2 times the iterations. */
+  SAP_DISPUTE_ROUNDS = 4,
+  /* cycles of the small problem; sweeps in the first cycle and in later ones; Newton's steps in a
+   * cycle, and halvings of each */
+  SAP_SMALL_CYCLES = 4,
+  SAP_SMALL_FIRST_SWEEPS = 2,
+  SAP_SMALL_SWEEPS = 10,
+  SAP_SMALL_STEPS = 6,
+  SAP_SMALL_HALVINGS = 3,
+  /* iterations without progress before a fixed-point step */
+  SAP_STAGNATION = 8,
+  /* fixed-point steps in a row */
+  SAP_MOST_FIXED_POINT_STEPS = 8
+};
+
+/* Residuals of the unsymmetric system, over its right-hand side: above the first the solution is
+ * refined, above the second the factor is not used. */
+static const double sap_refined_residual = 1e-3, sap_largest_residual = 1e-2;
+
+/* Least difference of both laws for a contact in dispute, over the largest one; squared. */
+static const double sap_least_dispute = 1e-6;
+
+/* Natural map of a solution of the small problem, over that at 0. With 1e-10 piles take 1.1 times
+ * the iterations, in the same time. */
+static const double sap_small_tolerance = 1e-14;
+
+/* The full step is taken if it leaves at most this share of |D r|; else a line search follows. */
+static const double sap_full_step_share = 0.9;
+
+/* e_c of a fair guess: the stick start must lead down from it. */
+static const double sap_fair_guess = 0.3;
+
+/* e_m of a fixed-point step, over e_c of the iterate. */
+static const double sap_fixed_point_share = 0.1;
+
+/* e_c of the search that gives lagged friction its bounds. */
+static const double sap_rough_bounds = 1e-2;
+
+/* ---- the Delassus search --------------------------------------------------------------------- */
+
+enum {
+  /* Rounds of sweeps and Newton's steps. */
+  SAP_DELASSUS_ROUNDS = 5,
+  /* Sweeps of the second round; the first has none, later ones have twice as many each. Torsion
+   * needs fewer sweeps, and so does a gamma near the solution. */
+  SAP_SWEEPS = 4,
+  SAP_TORSIONAL_SWEEPS = 2,
+  SAP_NEAR_SWEEPS = 1,
+  /* Newton's steps in a round, and halvings of a step */
+  SAP_DELASSUS_STEPS = 12,
+  SAP_HALVINGS = 2
+};
+
+/* Growth of the residual that a step may have without being halved. */
+static const double sap_residual_growth = 5;
+
+/* Residual of a solution, over the largest s |gamma|. */
+static const double sap_delassus_tolerance = 1e-11;
+
+/* Share of a diagonal that elimination leaves, below which it exchanges rows. */
+static const double sap_least_pivot = 1e-4;
+
+/* ---- dense storage --------------------------------------------------------------------------- */
+
+/* Upper limits of a component in dense storage. In wider components without contacts the islands
+ * eliminate velocities that no row moves, which saves more. */
+enum {
+  SAP_DENSE_VELOCITIES = 64,
+  SAP_DENSE_VELOCITIES_WITH_CONTACTS = 128,
+  /* contact impulses; more would cost more than A + J^T G J */
+  SAP_DENSE_IMPULSES = 48,
+  /* the same with torsion, condensed rows or joined trees, unless there are as many velocities */
+  SAP_DENSE_FEWER_IMPULSES = 24,
+  /* rows beside contacts that are always unknowns */
+  SAP_DENSE_ROWS = 6,
+  /* rows that are or may become unknowns */
+  SAP_DENSE_UNKNOWN_ROWS = 24,
+  /* velocities above which few rows that may be activated are all unknowns */
+  SAP_WIDE_COMPONENT = 24,
+  /* steps before a component goes to the islands */
+  SAP_DENSE_STEPS = 4,
+  /* columns of Y that one product finds: vectors in flight against the cache */
+  SAP_STRIP = 8
+};
+
+/* A row keeps this share of R_r without its own part of W; with less, W loses as many digits. */
+static const double sap_least_remainder = 1e-6;
+
+/* A component is at rest if |v| is at most this share of |v* - v|. */
+static const double sap_rest_share = 1e-3;
+
+/* A step in dense storage is useful if it leaves at most this share of the gradient. */
+static const double sap_useful_step = 0.5;
+
+/* ---- threads; python -m benchmarks scaling --------------------------------------------------- */
+
+enum {
+  /* runs per thread among which cheap islands are divided: even loads against queue operations */
+  SAP_RUNS = 16,
+  /* an island costs much if that is more than a thread's share over this number */
+  SAP_EXPENSIVE = 4,
+  /* work between two looks for an interruption: about 20 us */
+  SAP_WORK_BETWEEN_CHECKS = 4096
+};
+
+/* Multiply-adds that a triple costs in an iteration, beside the factorization. */
+static const double sap_work_per_triple = 3000;
+
+/* Work of an island beside its iterations, in iterations. */
+static const double sap_work_beside = 2;
+
+/* Threads are woken for a gain above the first, multiply-adds per iteration, about 20 us, and above
+ * the second share of the work. */
+static const double sap_least_gain = 6e5, sap_least_gain_share = 0.05;
+
+/* Time that a helper waits for the islands of others, s. */
+static const double sap_helper_patience = 1e-3;
+
+/* ---- the proximal iteration ------------------------------------------------------------------ */
+
+/* Limits of solves, and of Newton's iterations of each. */
+enum { SAP_MOST_SOLVES = 60, SAP_MOST_PROXIMAL_ITERATIONS = 150 };
+
+/* R over the diagonal estimate of w below which a row is rigid. Velocities of 16 digits leave gamma
+ * 11 digits here. A larger value takes proximal solves where one solve suffices; with a smaller one
+ * single solves of redundant contacts take hundreds of iterations. */
+static const double sap_rigid = 1e-5;
+
+/* sigma = D/w. A large one makes solves easy, a small one makes few of them. */
+static const double sap_first_sigma = 1e-3, sap_least_sigma = 1e-6, sap_most_sigma = 1,
+                    sap_sigma_factor = 0.1;
+
+/* A solve that leaves more of the natural residual gains little, and sigma falls. */
+static const double sap_little_gain = 0.3;
+
+/* e_m of a solve: the first share of natural_tolerance, at most the second number, but not below
+ * the round-off of gamma, which is the third over sigma. Where momentum is large beside impulses, a
+ * solve may so take no iteration. The tolerance of the next ones then gets the fourth factor. */
+static const double sap_solve_share = 0.1, sap_first_tolerance = 1e-10, sap_gamma_digits = 1e-15,
+                    sap_stricter = 0.1;
+
+/* ---- derivatives; python -m benchmarks derivatives ------------------------------------------- */
+
+enum {
+  /* Krylov vectors of a cycle of the unsymmetric solve: memory against cycles */
+  SAP_ARNOLDI_MOST = 40,
+  SAP_MOST_CYCLES = 25
+};
+
+/* Residual of the unsymmetric solve over its right-hand side; cycles go on while they leave at most
+ * the second share of it. */
+static const double sap_unsymmetric_tolerance = 16 * DBL_EPSILON, sap_useful_cycle = 0.5;
+
+#endif

@@ -1,0 +1,42 @@
+/* The tuned constants of a step from plain arrays. They choose and time its algorithms. Constants
+ * of its physics stand beside their derivations: SAP_OPEN_TIME (gather.h), release speeds
+ * (joints/release.h), SAP_PRESOLVE_TIME (presolve/presolve.h). Constants without a unit are ratios.
+ * One command measures them against another revision of the sources, unless a section names its
+ * own:
+ *
+ *     python -m benchmarks models --speed --against REV FOLDER */
+#ifndef SAPWOOD_STEP_STEP_TUNING_H
+#define SAPWOOD_STEP_STEP_TUNING_H
+
+/* ---- the inactive set; python -m benchmarks ablation --piece "inactive contacts" ------------- */
+
+/* A constraint is far open if its gap exceeds these multiples of h v: by the rate before the step,
+ * and by the slower of the rates before the step and of the free motion. Larger ones keep more
+ * constraints in the problem, smaller ones solve more steps twice. */
+static const double sap_open_before = 1.1, sap_open_after = 2.0;
+
+/* ---- the presolve; python -m benchmarks models --speed --match flex -------------------------- */
+
+/* Limits of sweeps: their number, the rows swept in all, and the least number. After 20 sweeps the
+ * error of the edges of cloth is less than half of that with MuJoCo's soft edges. The next step
+ * goes on. */
+enum { SAP_MOST_SWEEPS = 100, SAP_LEAST_SWEEPS = 20, SAP_MOST_ROWS_SWEPT = 1 << 14 };
+
+/* Correction of a last sweep over the largest one of the first. */
+static const double sap_last_correction = 1e-9;
+
+/* ---- separation bounds; python -m benchmarks ablation --piece "body separations" ------------- */
+
+/* Pairs of bodies that are tested one by one; for more, the engine's broad phase is faster. */
+enum { SAP_MOST_BODY_PAIRS = 1 << 12 };
+
+/* Farther away, m, bounds are forgotten: sums of the motion of bodies at rest would lose digits. Up
+ * to there they lose less than the second number, m, in 1e8 steps. */
+static const double sap_farthest_bound = 100.0, sap_bound_error = 1e-6;
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Records of a first contact log: 200 kB against the number of its growths. */
+enum { SAP_FIRST_RECORDS = 1024 };
+
+#endif

@@ -1,0 +1,32 @@
+"""Deformable bodies: finite elements of linear tetrahedra.
+
+A mesh and a material give energy, forces, stiffness and stresses::
+
+    mesh = sapwood.fem.box([0.1, 0.1, 0.1], cells=4)
+    soft = sapwood.fem.Material(young=1e5, poisson=0.4, density=1000.0)
+    found = sapwood.fem.evaluate(mesh, soft, 1.01 * mesh.vertices)
+    found.energy, found.force, found.K, found.stress
+
+The formulas are in the header ``sapwood/fem.h``.
+"""
+
+from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
+from .files import read_mesh, write_mesh
+from .material import Material
+from .mesh import Mesh
+from .shapes import ball, box, rod
+
+__all__ = [
+    "Evaluation",
+    "Material",
+    "Mesh",
+    "ball",
+    "box",
+    "evaluate",
+    "mass_matrix",
+    "read_mesh",
+    "rod",
+    "rotations",
+    "scatter_blocks",
+    "write_mesh",
+]

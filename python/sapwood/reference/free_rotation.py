@@ -1,0 +1,119 @@
+"""Implicit midpoint rule for the gyroscopic torque of a body that rotates freely.
+
+With the inertia I about the centre of mass (about the pivot for a ball joint), in the frame of the
+body, and the torque t of the other smooth forces::
+
+    I (w_1 - w_0) + dt w_m x I w_m = dt t     w_m = (w_0 + w_1)/2,  t = I a_w + w_0 x I w_0
+
+which keeps w.Iw and |Iw| of a body without torque. The centre of mass of a free body moves by the
+free acceleration of the engine, and the origin follows at the end of the step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LEAST_TURN = 1e-6
+"""Least rotation in a step, rad, at which the rule acts."""
+
+_NEWTON_STEPS = 8
+_LAST_STEP = 1e-8
+_ISOTROPIC = 1e-14
+
+
+def cross_matrix(a: Array) -> Array:
+    """The matrix (3, 3) of the cross product with a (3,)."""
+    x, y, z = a
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
+def _turned(r: Array, x: Array) -> Array:
+    """x after a rotation by the vector r, by Rodrigues' formula."""
+    angle = np.linalg.norm(r)
+    once = np.cross(r, x)
+    # NumPy's sinc has a factor of pi
+    sinc, half = np.sinc(angle / np.pi), np.sinc(0.5 * angle / np.pi)
+    turned: Array = x + sinc * once + 0.5 * half**2 * np.cross(r, once)
+    return turned
+
+
+def midpoint_spin(I: Array, dt: float, w_0: Array, a_w: Array) -> Array | None:  # noqa: E741
+    """The angular velocity w_1 at the end of a step, by Newton's method from w_0.
+
+    Parameters
+    ----------
+    I : ndarray (3, 3)
+        Inertia in the frame of the body, kg m^2.
+    dt : float
+        Time step, s.
+    w_0, a_w : ndarray (3,)
+        Angular velocity and free angular acceleration at the start of the step, in the frame of
+        the body, rad/s and rad/s^2.
+
+    Returns
+    -------
+    ndarray (3,) or None
+        None without convergence.
+    """
+    kick = dt * (I @ a_w + np.cross(w_0, I @ w_0))
+    w_1 = w_0.copy()
+    for _ in range(_NEWTON_STEPS):
+        w_m = 0.5 * (w_0 + w_1)
+        g = I @ (w_1 - w_0) + dt * np.cross(w_m, I @ w_m) - kick
+        J = I + 0.5 * dt * (cross_matrix(w_m) @ I - cross_matrix(I @ w_m))
+        dw = np.linalg.solve(J, g)
+        w_1 = w_1 - dw
+        if dw @ dw <= _LAST_STEP**2 * (w_0 @ w_0 + w_1 @ w_1):
+            return w_1
+    return None
+
+
+def free_rotation(M: Array, R_0: Array, dt: float, v_0: Array, a: Array) -> Array:
+    """The free acceleration of a single body with the gyroscopic torque at the midpoint.
+
+    Parameters
+    ----------
+    M : ndarray (n, n)
+        Mass matrix of a ball joint (n = 3) or of a free joint (n = 6): velocity of the origin in
+        the world, then angular velocity in the frame of the body.
+    R_0 : ndarray (3, 3)
+        Rotation of the body at the start of the step.
+    dt : float
+        Time step, s.
+    v_0, a : ndarray (n,)
+        Velocity at the start of the step, and acceleration M^-1 f with the torque there.
+
+    Returns
+    -------
+    ndarray (n,)
+        (v_1 - v_0)/dt; `a` itself for a body that hardly turns, has equal moments of inertia, or
+        for which Newton's method does not converge.
+    """
+    w_0, a_w = v_0[-3:], a[-3:]
+    if max(np.linalg.norm(w_0), np.linalg.norm(w_0 + dt * a_w)) * dt < LEAST_TURN:
+        return a
+    inertia, c = M[-3:, -3:].copy(), np.zeros(3)
+    moments = inertia.diagonal()
+    if not (M - np.diag(M.diagonal())).any() and np.ptp(moments) <= _ISOTROPIC * moments[0]:
+        return a
+    if len(v_0) == 6:
+        m, cross_c = M[0, 0], -R_0.T @ M[:3, 3:] / M[0, 0]
+        c = 0.5 * np.array(
+            [cross_c[2, 1] - cross_c[1, 2], cross_c[0, 2] - cross_c[2, 0],
+             cross_c[1, 0] - cross_c[0, 1]]
+        )  # fmt: skip
+        inertia += m * cross_matrix(c) @ cross_matrix(c)
+    w_1 = midpoint_spin(inertia, dt, w_0, a_w)
+    if w_1 is None:
+        return a
+    found = a.copy()
+    found[-3:] = (w_1 - w_0) / dt
+    if c.any():
+        arm = np.cross(w_0, c)
+        change = np.cross(a_w, c) + np.cross(w_0, arm)
+        change += (arm - _turned(dt * w_1, np.cross(w_1, c))) / dt
+        found[:3] += R_0 @ change
+    return found

@@ -1,0 +1,197 @@
+"""Bodies that rotate freely: the gyroscopic torque at the midpoint of the step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from mujoco_models import mass_matrix
+from sapwood.mujoco import DifferentiableModel, Stepper
+from sapwood.mujoco.reading.trees import tree_quaternions
+from sapwood.reference.free_rotation import free_rotation
+
+OFFSETS = {"centred": "0 0 0", "offset": ".03 .02 -.01"}
+
+
+def compiled(body, rest="", options='gravity="0 0 0"', time_step=0.002):
+    return mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option {options} timestep="{time_step}"/>
+        <worldbody>{body}</worldbody>{rest}</mujoco>"""
+    )
+
+
+def box(offset="0 0 0", **options):
+    """A free box, with its centre of mass away from its origin."""
+    return compiled(
+        f"""<body><freejoint/><geom type="box" size=".1 .05 .02" pos="{offset}"/></body>""",
+        **options,
+    )
+
+
+def invariants(model, data):
+    """Energy, angular momentum about the centre of mass, and momentum, of body 1."""
+    mujoco.mj_forward(model, data)
+    velocity = np.zeros(6)
+    mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_XBODY, 1, velocity, 0)
+    R, w = data.ximat[1].reshape(3, 3), velocity[:3]
+    v = velocity[3:] + np.cross(w, data.xipos[1] - data.xpos[1])
+    spin = R @ (model.body_inertia[1] * (R.T @ w))
+    return 0.5 * (w @ spin + model.body_mass[1] * v @ v), spin, model.body_mass[1] * v
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize(
+    ("speed", "time_step"), [(20.0, 0.002), (200.0, 0.002), (5.0, 0.01), (50.0, 0.01)]
+)
+def test_a_tumbling_box_keeps_energy_and_momenta(speed, time_step, offset):
+    """About the middle axis, where a small error grows fastest."""
+    model = box(OFFSETS[offset], time_step=time_step)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.3, -0.2, 0.1, 0.01 * speed, speed, 0.02 * speed
+    energy, spin, momentum = invariants(model, data)
+    Stepper(model).run(data, round(2.0 / time_step))
+    end, end_spin, end_momentum = invariants(model, data)
+    assert end == pytest.approx(energy, rel=1e-12)
+    assert np.linalg.norm(end_spin) == pytest.approx(np.linalg.norm(spin), rel=1e-12)
+    np.testing.assert_allclose(end_momentum, momentum, rtol=0, atol=1e-12 * (1.0 + 0.1 * speed))
+
+
+def test_a_heavy_top_precesses_at_the_rate_of_its_closed_form():
+    """Steady precession: A cos(theta) W^2 - C w W + m g l = 0 with the spin w along the axis."""
+    tilt, arm, mass, along, across, spin = 0.5, 0.05, 0.5, 8e-4, 5e-4, 200.0
+    model = compiled(
+        f"""<body euler="{np.degrees(tilt)} 0 0"><joint type="ball"/>
+        <inertial pos="0 0 {arm}" mass="{mass}" diaginertia="{across} {across} {along}"/></body>""",
+        options="",
+        time_step=2e-4,
+    )
+    data = mujoco.MjData(model)
+    A, C, load = across + mass * arm**2, along, mass * 9.81 * arm
+    a = A * np.cos(tilt)
+    rate = (C * spin - np.sqrt((C * spin) ** 2 - 4.0 * a * load)) / (2.0 * a)
+    mujoco.mj_kinematics(model, data)
+    data.qvel[:] = rate * data.xmat[1].reshape(3, 3)[2]
+    data.qvel[2] = spin
+    stepper, azimuth = Stepper(model), []
+    for _ in range(2500):
+        stepper.step(data)
+        mujoco.mj_kinematics(model, data)
+        axis = data.xmat[1].reshape(3, 3)[:, 2]
+        azimuth.append(np.arctan2(axis[1], axis[0]))
+    turned = np.unwrap(azimuth)
+    assert (turned[-1] - turned[0]) / (2499 * 2e-4) == pytest.approx(rate, rel=0.01)
+    assert np.arccos(axis[2]) == pytest.approx(tilt, abs=0.01)
+
+
+SPINNING = """
+<body><freejoint/><geom type="box" size=".1 .05 .02"/></body>
+<body pos="1 0 0"><joint type="free" armature=".05" damping=".3"/>
+  <geom type="capsule" size=".03 .1" pos=".02 .03 0"/><geom size=".05" pos="0 .1 0"/></body>
+<body pos="2 0 0"><joint type="ball" damping=".01"/>
+  <geom type="box" size=".1 .05 .02" pos="0 0 .1"/></body>
+<body pos="3 0 0"><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+<body pos="4 0 0"><freejoint/><geom type="box" size=".1 .05 .02"/>
+  <body pos="0 0 .1"><joint/><geom size=".03" pos=".1 0 0"/></body></body>
+<body name="held" pos="5 0 0"><freejoint/><geom type="box" size=".1 .05 .02"/></body>"""
+HELD = '<equality><connect body1="held" anchor=".1 0 0" active="false"/></equality>'
+
+
+def blocks(model):
+    for first, count in zip(model.tree_dofadr, model.tree_dofnum, strict=True):
+        yield slice(first, first + count)
+
+
+@pytest.mark.parametrize("speed", [0.0, 1e-5, 1.0, 100.0, 1e4])
+def test_the_free_motion_is_that_of_the_mirror(speed, rng):
+    """v* = A^-1 (A v_0 + dt M a) with the acceleration a of the mirror, tree by tree."""
+    model = compiled(SPINNING, HELD, options="")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    dt, rules = stepper.time_step, tree_quaternions(model) >= 0
+    np.testing.assert_array_equal(rules, [True, True, True, True, False, False])
+    changed = 0
+    for _ in range(20):
+        data.qpos[:] = rng.normal(size=model.nq)
+        mujoco.mj_normalizeQuat(model, data.qpos)
+        data.qvel[:] = speed * rng.normal(size=model.nv)
+        data.qfrc_applied[:] = rng.normal(size=model.nv)
+        problem = stepper.problem(data)
+        mujoco.mj_forward(stepper.model, data)
+        M, before = mass_matrix(stepper.model, data), data.qacc_smooth.copy()
+        after = before.copy()
+        for tree, of in enumerate(blocks(model)):
+            if rules[tree]:
+                body = model.dof_bodyid[of.start]
+                R = data.xmat[body].reshape(3, 3)
+                after[of] = free_rotation(M[of, of], R, dt, data.qvel[of], before[of])
+        A = M + dt * np.diag(model.dof_damping)
+        expected = np.linalg.solve(A, A @ data.qvel + dt * M @ after)
+        scale = np.abs(data.qvel).max() + dt * np.abs(before).max()
+        np.testing.assert_allclose(problem.v_star, expected, rtol=0, atol=1e-10 * scale)
+        changed += (before != after).sum()
+    assert changed > 0 or speed < 1.0
+
+
+def test_forces_and_accelerations_of_the_data_agree():
+    """M a = passive + applied - bias + constraint forces - dt D a, with the bias that acted."""
+    model = compiled(SPINNING, HELD, options="")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[:] = np.linspace(-20.0, 30.0, model.nv)
+    data.qfrc_applied[:] = np.linspace(-1.0, 2.0, model.nv)
+    for _ in range(50):
+        stepper.step1(data)
+        M, explicit = mass_matrix(stepper.model, data), data.qfrc_bias.copy()
+        stepper.step2(data)
+        smooth = data.qfrc_passive - data.qfrc_bias + data.qfrc_applied
+        size = np.abs(explicit).max()
+        np.testing.assert_allclose(data.qfrc_smooth, smooth, rtol=0, atol=1e-12 * size)
+        np.testing.assert_allclose(M @ data.qacc_smooth, smooth, rtol=0, atol=1e-11 * size)
+        damped = M @ data.qacc + stepper.time_step * model.dof_damping * data.qacc
+        forces = smooth + data.qfrc_constraint
+        np.testing.assert_allclose(damped, forces, rtol=0, atol=1e-8 * size)
+        assert not np.allclose(data.qfrc_bias, explicit, rtol=1e-6)
+
+
+def test_bodies_of_equal_moments_and_slow_ones_are_mujocos_to_the_bit():
+    model = compiled(
+        """<body><freejoint/><geom type="box" size=".1 .1 .1"/></body>
+        <body pos="1 0 0"><freejoint/><geom type="box" size=".1 .05 .02" pos=".1 0 0"/></body>"""
+    )
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
+    ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
+    for data in (ours, theirs):
+        data.qvel[:6] = 1.0, 2.0, 3.0, 20.0, 30.0, -40.0
+        data.qvel[9:12] = 1e-4
+    stepper = Stepper(model)
+    for _ in range(50):
+        stepper.step(ours)
+        mujoco.mj_step(model, theirs)
+        np.testing.assert_array_equal(ours.qvel, theirs.qvel)
+        np.testing.assert_array_equal(ours.qpos, theirs.qpos)
+
+
+@pytest.mark.parametrize(("speed", "missed"), [(20.0, False), (2000.0, True)])
+def test_runs_count_what_has_no_midpoint(speed, missed):
+    """At 4 rad in a step Newton's method may end without one; the torque is then explicit."""
+    model = box()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[3:] = 0.15 * speed, speed, 0.05 * speed
+    result = stepper.run(data, 5)
+    assert (result.fallbacks["explicit_rotation"] > 0) == missed
+
+
+def test_gradients_follow_the_midpoint(rng):
+    """Derivatives of a step by the velocity, against differences of the steps themselves."""
+    model = box(OFFSETS["offset"])
+    stepper = Stepper(model)
+    differentiable = DifferentiableModel(stepper)
+    q, v = differentiable.start([0, 0, 0, 1, 0, 0, 0], [0.3, -0.2, 0.1, 3.0, 20.0, -5.0])
+    bar, none = rng.normal(size=model.nv), np.zeros(0)
+    taken = differentiable.step(q, v, none)
+    parameters = {name: np.zeros_like(x) for name, x in differentiable.parameters.items()}
+    pulled = differentiable.pull(taken.tape, np.zeros(model.nq), bar, parameters)
+    h = 1e-5
+    for i, row in enumerate(np.eye(model.nv)):
+        ends = [differentiable.step(q, v + s * h * row, none).v @ bar for s in (1, -1)]
+        assert pulled.v[i] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-5, abs=1e-7)
