@@ -73,9 +73,7 @@ def _sequences(arguments: argparse.Namespace) -> int:
     code = carry_out(
         "piles",
         len(chosen),
-        lambda progress: pile_sequences.run(
-            chosen, steps, every, arguments.repeat, path, progress
-        ),
+        lambda progress: pile_sequences.run(chosen, steps, every, arguments.repeat, path, progress),
     )
     measured = rows.read(path, pile_sequences.Row)
     write_table(pile_sequences.table(measured), target.with_suffix(".txt"))

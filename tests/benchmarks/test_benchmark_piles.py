@@ -60,7 +60,7 @@ def test_quick_run_of_the_same_build(quick):
 
 
 def test_quick_run_beside_the_convex_law(quick):
-    out, text = quick("piles", pictures=0)
+    out, _ = quick("piles", pictures=0)
     (row,) = rows.read(out / "piles.csv", pile_sequences.Row)
     assert (row.steps, row.problems, row.missed) == (40, 2, 0)
     assert row.coulomb > 0.0

@@ -12,9 +12,10 @@ normal velocity and not the other way round, and of -dgamma/dv_c
 comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Where the full step is not the solution,
 contacts in dispute are solved exactly beside it (`disputes`). The best of these steps is taken
 where |D r| falls; else the step goes to a minimum of the convex cost with the bounds held at those
-of the iterate: the better one of those along dv and towards the refused step. Where eight iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held
-for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
-that bring nothing, once, from the minimiser with convex friction.
+of the iterate: the better one of those along dv and towards the refused step. Where eight
+iterations do not lower |D r| by a tenth, or no direction descends, the bounds are held for one
+convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
+nothing, once, from the minimiser with convex friction.
 
 The first step is the whole of the sticking start of `direction`, unless the guess is close already,
 or fair and that leads away: no law of friction differs from another where contacts stick. Where the
