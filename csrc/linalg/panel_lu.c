@@ -7,8 +7,8 @@
 /* ---- factorization --------------------------------------------------------------------------- */
 
 /* Inverts an n x n block D at `from` to `to`, both with stride ld, by Gauss-Jordan steps with row
- * exchanges. A pivot has the largest square over the diagonal entry of its row, which is independent
- * of units. Returns 0 if a pivot is 0 or not finite. */
+ * exchanges. A pivot has the largest square over the diagonal entry of its row, which is
+ * independent of units. Returns 0 if a pivot is 0 or not finite. */
 INLINE int invert(const int n, const real *from, real *to, int32_t ld) {
   double rows[BLOCK][2 * BLOCK], weight[BLOCK];
   for (int i = 0; i < n; ++i) {
