@@ -41,8 +41,8 @@ def add(commands: Any) -> None:
         "pile-builds",
         "are falling piles faster than under another commit?",
         "Piles of equal bodies and of mass ratios with Coulomb's friction, by the working tree (B) "
-        "and another commit (A): iterations and time per step. Writes pile_builds.csv, "
-        "pile_builds.txt (the table) and pile_builds.json (the machine).",
+        "and another commit (A): iterations and time per step. Writes pile-builds.csv, "
+        "pile-builds.txt (the table) and pile-builds.json (the machine).",
     )
     revisions.add_arguments(
         question, "by default HEAD where the sources were changed since, else HEAD~1"
@@ -73,9 +73,7 @@ def _sequences(arguments: argparse.Namespace) -> int:
     code = carry_out(
         "piles",
         len(chosen),
-        lambda progress: pile_sequences.run(
-            chosen, steps, every, arguments.repeat, path, progress
-        ),
+        lambda progress: pile_sequences.run(chosen, steps, every, arguments.repeat, path, progress),
     )
     measured = rows.read(path, pile_sequences.Row)
     write_table(pile_sequences.table(measured), target.with_suffix(".txt"))
@@ -92,7 +90,7 @@ def _builds(arguments: argparse.Namespace) -> int:
     if arguments.quick:
         plan = piles.Plan((8,), (1, 10), seeds=1, seconds=0.3, blocks=1)
     with revisions.sides(arguments) as (sites, built):
-        target, facts = begin(arguments, "pile_builds", dataclasses.asdict(plan) | built)
+        target, facts = begin(arguments, "pile-builds", dataclasses.asdict(plan) | built)
         print_facts(facts)
         path = target.with_suffix(".csv")
         try:

@@ -29,8 +29,8 @@ static inline void sap_linear_multiply(const struct sap_linear_law *law, int32_t
 /* Loops over triples [begin, end), without the part of K between the triples of a pair. */
 struct sap_linear_loops {
   /* computes y = K x */
-  void (*multiply)(const struct sap_linear_law *law, int32_t begin, int32_t end,
-                   double *const x[3], double *const y[3]);
+  void (*multiply)(const struct sap_linear_law *law, int32_t begin, int32_t end, double *const x[3],
+                   double *const y[3]);
 
   /* sets G and the origin from the pool, for the given u */
   void (*keep)(const struct sap_linear_law *law, const struct sap_pool *pool, int32_t begin,

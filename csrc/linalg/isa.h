@@ -6,7 +6,7 @@
 #include <float.h>
 
 #include "linalg/junction_tree.h"
-#include "linalg/kernels.h"
+#include "linalg/pivot_blocks.h"
 #ifdef SAP_IN_SINGLE
 #include "linalg/simd_single.h"
 typedef float real;

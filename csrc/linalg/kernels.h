@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "linalg/pivot_blocks.h"
+
 struct sap_supernode;
 struct sap_segment;
 struct sap_update;
@@ -31,15 +33,6 @@ struct sap_panel_kernels {
   void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
                         const void *values, void *x);
 };
-
-/* Largest pivot block of an unsymmetric factorization; larger trees are cut into such blocks. */
-enum { SAP_LU_BLOCK = 8 };
-
-/* number of right-hand sides of a set of columns (path_columns.h) */
-enum { SAP_PATH_COLUMNS = 16 };
-
-/* Factors through which columns go: L or U^T of an unsymmetric factorization, or Cholesky's L. */
-enum sap_path_side { SAP_PATH_LOWER, SAP_PATH_UPPER, SAP_PATH_CHOLESKY };
 
 /* Kernels of the two panels of supernode s of an unsymmetric matrix (lu_factor.h). node_scalar
  * gives the first scalar of each node. Values and x are doubles or floats. */

@@ -8,8 +8,8 @@
  *
  * Each supernode has two panels of the same places. The lower one, among the values of the
  * symmetric factorization, first holds H on and below the diagonal blocks, then L. The upper one
- * first holds H^T below the diagonal blocks, then D U transposed, with D^-1 in place of the diagonal
- * blocks. All functions work on one connected component at a time. */
+ * first holds H^T below the diagonal blocks, then D U transposed, with D^-1 in place of the
+ * diagonal blocks. All functions work on one connected component at a time. */
 #ifndef SAPWOOD_LINALG_LU_FACTOR_H
 #define SAPWOOD_LINALG_LU_FACTOR_H
 

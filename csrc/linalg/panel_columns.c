@@ -122,7 +122,7 @@ void SAP_OF_PANEL(sap_push_columns_)(enum sap_path_side side, const struct sap_s
 INLINE void add_product_rows(const int R, int32_t m, const real *Z, const real *Y, int row,
                              double *S) {
   for (int32_t w = 0; w < COLUMNS_SET; w += PASS * SIMD_WIDTH) {
-    simd sum[4][PASS];
+    simd sum[12][PASS];
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < PASS; ++v) {
         sum[r][v] = simd_zero();
@@ -152,6 +152,10 @@ INLINE void add_product_rows(const int R, int32_t m, const real *Z, const real *
 
 void SAP_OF_PANEL(sap_add_columns_product_)(int32_t m, int n_rows, const void *Z, const void *Y,
                                             double *S) {
+  if (PASS == 1 && n_rows == 12) {
+    add_product_rows(12, m, Z, Y, 0, S); /* enough registers for four contacts at once */
+    return;
+  }
   for (int row = 0; row < n_rows; row += 4) {
     add_product_rows(4, m, Z, Y, row, S);
   }

@@ -7,10 +7,12 @@
 /* ---- factorization --------------------------------------------------------------------------- */
 
 /* Inverts an n x n block D at `from` to `to`, both with stride ld, by Gauss-Jordan steps with row
- * exchanges. Returns 0 if a pivot is 0 or not finite. */
+ * exchanges. A pivot has the largest square over the diagonal entry of its row, which is
+ * independent of units. Returns 0 if a pivot is 0 or not finite. */
 INLINE int invert(const int n, const real *from, real *to, int32_t ld) {
-  double rows[BLOCK][2 * BLOCK];
+  double rows[BLOCK][2 * BLOCK], weight[BLOCK];
   for (int i = 0; i < n; ++i) {
+    weight[i] = 1 / fabs((double)from[(int64_t)i * ld + i]);
     for (int j = 0; j < n; ++j) {
       rows[i][j] = (double)from[(int64_t)j * ld + i];
       rows[i][n + j] = i == j;
@@ -18,14 +20,18 @@ INLINE int invert(const int n, const real *from, real *to, int32_t ld) {
   }
   for (int k = 0; k < n; ++k) {
     int best = k;
+    double largest = rows[k][k] * rows[k][k] * weight[k];
     for (int i = k + 1; i < n; ++i) {
-      best = fabs(rows[i][k]) > fabs(rows[best][k]) ? i : best;
+      const double size = rows[i][k] * rows[i][k] * weight[i];
+      best = size > largest ? i : best;
+      largest = size > largest ? size : largest;
     }
     const double inverse = 1 / rows[best][k];
     if (!(fabs(inverse) > 0 && fabs(inverse) < INFINITY)) {
       return 0;
     }
     double pivot[2 * BLOCK];
+    weight[best] = weight[k];
     for (int j = 0; j < 2 * n; ++j) {
       pivot[j] = rows[best][j] * inverse;
       rows[best][j] = rows[k][j];

@@ -35,6 +35,7 @@ static void *row_of(const struct sap_path_columns *path, int32_t set, int side, 
 
 void sap_path_open(struct sap_path_columns *path) {
   const struct sap_component *c = &path->lu->factor->tree->component[path->component];
+  path->n_columns[path->n_sets] = 0;
   memset(path->on_path[path->n_sets] + c->supernode_begin, 0,
          (size_t)(c->supernode_end - c->supernode_begin));
 }
@@ -56,6 +57,8 @@ void sap_path_add_node(struct sap_path_columns *path, int32_t node) {
 
 void sap_path_write(struct sap_path_columns *path, int32_t column, int32_t first, int32_t n,
                     const double *x) {
+  int32_t *n_columns = &path->n_columns[path->n_sets];
+  *n_columns = column < *n_columns ? *n_columns : column + 1;
   for (int side = 0; side < (path->symmetric ? 1 : 2); ++side) {
     void *rows = row_of(path, path->n_sets, side, first);
     for (int32_t i = 0; i < n; ++i) {
@@ -100,7 +103,7 @@ void sap_path_product(const struct sap_path_columns *path, int32_t a, int32_t b,
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &tree->supernode[k];
     if (path->on_path[a][k] && path->on_path[b][k]) {
-      kernels->add_products(s->n_cols, SAP_PATH_COLUMNS,
+      kernels->add_products(s->n_cols, path->n_columns[a],
                             row_of(path, a, path->symmetric ? 0 : 1, s->scalar),
                             row_of(path, b, 0, s->scalar), S);
     }

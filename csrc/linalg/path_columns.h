@@ -20,8 +20,9 @@ struct sap_path_columns {
   int32_t component;
   int symmetric; /* 1: H has a Cholesky factor, and both sides are one */
   int32_t n_sets;
-  int8_t *on_path[SAP_PATH_SETS]; /* (n_supernodes) */
-  double *X[SAP_PATH_SETS][2];    /* (n_scalars, SAP_PATH_COLUMNS) by row: lower and upper side */
+  int32_t n_columns[SAP_PATH_SETS]; /* columns that were written */
+  int8_t *on_path[SAP_PATH_SETS];   /* (n_supernodes) */
+  double *X[SAP_PATH_SETS][2];      /* (n_scalars, SAP_PATH_COLUMNS) by row: lower and upper side */
 };
 
 void sap_path_carve(struct sap_path_columns *path, struct sap_arena *arena);

@@ -65,22 +65,35 @@ static const double sap_slope_beyond = 0.1, sap_least_slope = 1e-8;
 /* ---- Coulomb's search; python -m benchmarks coulomb FOLDER ----------------------------------- */
 
 enum {
-  /* contacts in dispute that a round adds after a step that was taken; 8 need fewer iterations, and
-   * small problems four times as large; `python -m benchmarks piles` */
+  /* contacts in dispute that a round adds, after an accepted and after a refused step: iterations
+   * against the size of the small problem */
   SAP_DISPUTED = 4,
-  /* the same after a refused step */
   SAP_DISPUTED_AFTER_REFUSAL = 8,
-  /* rounds of an iteration, at most; three leave one problem of 24 piles of boxes unsolved */
+  /* rounds of a step. Two or three make 1.1 to 2 times the iterations. */
   SAP_DISPUTE_ROUNDS = 4,
+  /* cycles of the small problem; sweeps in the first cycle and in later ones; Newton's steps in a
+   * cycle, and halvings of each */
+  SAP_SMALL_CYCLES = 4,
+  SAP_SMALL_FIRST_SWEEPS = 2,
+  SAP_SMALL_SWEEPS = 10,
+  SAP_SMALL_STEPS = 6,
+  SAP_SMALL_HALVINGS = 3,
   /* iterations without progress before a fixed-point step */
   SAP_STAGNATION = 8,
   /* fixed-point steps in a row */
   SAP_MOST_FIXED_POINT_STEPS = 8
 };
 
-/* Residuals of the unsymmetric system, relative to |D b|. Above the first a solution in single
- * precision is refined; above the second the factor is formed in double precision. */
-static const double sap_refined_residual = 1e-3, sap_most_residual = 1e-2;
+/* Residuals of the unsymmetric system, over its right-hand side: above the first the solution is
+ * refined, above the second the factor is not used. */
+static const double sap_refined_residual = 1e-3, sap_largest_residual = 1e-2;
+
+/* Least difference of both laws for a contact in dispute, over the largest one; squared. */
+static const double sap_least_dispute = 1e-6;
+
+/* Natural map of a solution of the small problem, over that at 0. With 1e-10 piles take 1.1 times
+ * the iterations, in the same time. */
+static const double sap_small_tolerance = 1e-14;
 
 /* The full step is taken if it leaves at most this share of |D r|; else a line search follows. */
 static const double sap_full_step_share = 0.9;

@@ -49,7 +49,7 @@ def test_table_has_means_over_seeds():
 )
 def test_quick_run_of_the_same_build(quick):
     out, _ = quick("pile-builds", "--builds", SITE, SITE, pictures=0)
-    measured = rows.read(out / "pile_builds.csv", piles.Row)
+    measured = rows.read(out / "pile-builds.csv", piles.Row)
     assert [(row.bodies, row.mass_ratio, row.seed) for row in measured] == [(8, 1, 0), (8, 10, 0)]
     for row in measured:
         assert row.steps == 30
@@ -60,7 +60,7 @@ def test_quick_run_of_the_same_build(quick):
 
 
 def test_quick_run_beside_the_convex_law(quick):
-    out, text = quick("piles", pictures=0)
+    out, _ = quick("piles", pictures=0)
     (row,) = rows.read(out / "piles.csv", pile_sequences.Row)
     assert (row.steps, row.problems, row.missed) == (40, 2, 0)
     assert row.coulomb > 0.0

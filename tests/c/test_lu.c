@@ -1,5 +1,5 @@
 /* Tests the unsymmetric factorization, its columns along paths, and directions with Coulomb's
- * friction, against the dense matrix H + J^T U J: with every instruction set, in both precisions. */
+ * friction, against the dense matrix H + J^T U J: by every instruction set, in both precisions. */
 #include "dense.h"
 #include "solver/coulomb/unsymmetric_direction.h"
 #include "solver/newton/direction.h"

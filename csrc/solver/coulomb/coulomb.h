@@ -8,14 +8,14 @@
  * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
  * normal velocity and not the other way round, so that the matrix A + J^T (G + U) J of
  * unsymmetric_direction.h is not symmetric. Where the full step is not the solution, contacts in
- * dispute are solved exactly beside it (disputes.h). The best of these steps is taken if |D r| falls
- * by a tenth. Otherwise the step minimises the convex cost with the bounds fixed at those of the
- * iterate, along the direction or towards the refused step, whichever has the smaller |D r|. So
- * steps far from the solution may compare costs, which are less sensitive than gradients to stiff
- * contacts that open and close. If eight iterations do not lower |D r| by a tenth, or no direction
- * descends, one convex solve with fixed bounds follows: a step of the fixed point
- * b = mu gamma_n(b). After eight such steps without success the search restarts, once, from the
- * minimiser with convex friction.
+ * dispute are solved exactly beside it (disputes.h). The best of these steps is taken if |D r|
+ * falls by a tenth. Otherwise the step minimises the convex cost with the bounds fixed at those of
+ * the iterate, along the direction or towards the refused step, whichever has the smaller |D r|.
+ * So steps far from the solution may compare costs, which are less sensitive than gradients to
+ * stiff contacts that open and close. If eight iterations do not lower |D r| by a tenth, or no
+ * direction descends, one convex solve with fixed bounds follows: a step of the fixed point b = mu
+ * gamma_n(b). After eight such steps without success the search restarts, once, from the minimiser
+ * with convex friction.
  *
  * The first step is the full step of Newton's stick start (newton.c), unless the guess is close, or
  * it is fair and that step leads away. Where contacts stick, all laws of friction agree, and the

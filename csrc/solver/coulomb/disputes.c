@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/solver_tuning.h"
+
 /* ---- iterates and laws ----------------------------------------------------------------------- */
 
 static void copy_triples(double *to, const double *from, const struct sap_island *island) {
@@ -86,7 +88,6 @@ struct candidate {
 /* Lists up to `most` contacts with the largest differences, largest first. Returns their number. */
 static int32_t find_candidates(const struct sap_workspace *w, const struct sap_island *island,
                                int32_t most, struct candidate *list) {
-  static const double least = 1e-6; /* the square of 1e-3 */
   const int32_t *range = disputable(island);
   const struct sap_disputes *d = &w->coulomb.disputes;
   double *gap = w->coulomb.gap;
@@ -107,7 +108,7 @@ static int32_t find_candidates(const struct sap_workspace *w, const struct sap_i
     list[k] = (struct candidate){i, gap[i]};
     smallest = n == most ? list[n - 1].size : 0;
   }
-  while (n > 0 && !(list[n - 1].size > least * list[0].size)) {
+  while (n > 0 && !(list[n - 1].size > sap_least_dispute * list[0].size)) {
     --n;
   }
   return n;
@@ -128,7 +129,7 @@ static int32_t patch_of(const struct sap_graph *graph, const struct sap_island *
   return low;
 }
 
-/* ---- the equations of the contacts in dispute ------------------------------------------------- */
+/* ---- the equations of the contacts in dispute ----------------------------------------------- */
 
 /* Adds contacts to those in dispute, and solves for their columns. */
 static void add_contacts(struct sap_workspace *w, const struct sap_island *island,
@@ -195,60 +196,21 @@ static void extend_S(struct sap_workspace *w, int32_t first) {
   }
 }
 
-/* Writes row i of [1 - S K . S], with S from column `begin` on. */
-static void write_row(const struct sap_workspace *w, int32_t i, int32_t begin, double *row) {
-  const struct sap_disputes *d = &w->coulomb.disputes;
-  const struct sap_linear_law *law = &w->coulomb.law;
-  const double *S = w->coulomb.S + (size_t)i * SAP_SMALL_UNKNOWNS;
-  for (int32_t k = 0; k < d->n; ++k) {
-    const int32_t at = d->place[k];
-    const double *s = S + 3 * (size_t)k;
-    const double G_11 = law->G[SAP_G_11][at], G_12 = law->G[SAP_G_12][at];
-    const double G_22 = law->G[SAP_G_22][at], G_nn = law->G[SAP_G_NN][at];
-    const double G_1n = law->G[SAP_G_1N][at], G_2n = law->G[SAP_G_2N][at];
-    double *to = row + 3 * (size_t)k;
-    to[0] = -(s[0] * G_11 + s[1] * G_12 + s[2] * G_1n);
-    to[1] = -(s[0] * G_12 + s[1] * G_22 + s[2] * G_2n);
-    to[2] = -(s[0] * (G_1n + law->u[0][at]) + s[1] * (G_2n + law->u[1][at]) + s[2] * G_nn);
-  }
-  row[i] += 1;
-  memset(row + 3 * d->n, 0, (size_t)(begin - 3 * d->n) * sizeof *row);
-  memcpy(row + begin, S, 3 * (size_t)d->n * sizeof *row);
-  memset(row + begin + 3 * d->n, 0, (size_t)(begin - 3 * d->n) * sizeof *row);
-}
-
 /* Finds W = (1 - S K)^-1 S in the small problem's M. Returns 0 if it does not exist. */
 static int find_W(struct sap_workspace *w) {
-  struct sap_small_problem *p = &w->coulomb.small;
-  const int32_t n = 3 * w->coulomb.disputes.n, begin = sap_impulses_stride(n), ld = 2 * begin;
-  for (int32_t i = 0; i < n; ++i) {
-    write_row(w, i, begin, p->system + (size_t)i * (size_t)ld);
-  }
-  if (!w->plan->small_problems->eliminate(n, begin, ld, p->system)) {
-    return 0;
-  }
-  p->n = w->coulomb.disputes.n;
-  p->ld = begin;
-  for (int32_t j = 0; j < n; ++j) {
-    double *column = p->M + (size_t)j * (size_t)begin;
-    for (int32_t i = 0; i < n; ++i) {
-      column[i] = p->system[(size_t)i * (size_t)ld + (size_t)(begin + j)];
-    }
-    memset(column + n, 0, (size_t)(begin - n) * sizeof *column);
-  }
-  return 1;
-}
-
-/* Computes y = W x for the contacts in dispute. */
-static void multiply_W(const struct sap_small_problem *p, const double *x, double *y) {
-  const int32_t n = 3 * p->n;
-  memset(y, 0, (size_t)n * sizeof *y);
-  for (int32_t j = 0; j < n; ++j) {
-    const double *column = p->M + (size_t)j * (size_t)p->ld;
-    for (int32_t i = 0; i < n; ++i) {
-      y[i] += x[j] * column[i];
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  double K[9 * SAP_SMALL_MOST];
+  for (int32_t k = 0; k < d->n; ++k) {
+    for (int c = 0; c < 3; ++c) {
+      const double unit[3] = {c == 0, c == 1, c == 2};
+      double column[3];
+      sap_linear_multiply(&w->coulomb.law, d->place[k], unit, column);
+      for (int r = 0; r < 3; ++r) {
+        K[9 * k + 3 * r + c] = column[r];
+      }
     }
   }
+  return w->plan->small_problems->find_operator(&w->coulomb.small, d->n, w->coulomb.S, K);
 }
 
 /* Solves the contacts in dispute from their impulses gamma_0 (3 n) in the equations at the present
@@ -259,11 +221,11 @@ static int solve_contacts(struct sap_workspace *w, const double *gamma_0, double
   const struct sap_pool *pool = &w->pool;
   struct sap_small_problem *p = &w->coulomb.small;
   const int32_t n = 3 * d->n;
-  double x[SAP_SMALL_UNKNOWNS];
+  double x[SAP_SMALL_STRIDE];
   if (!find_W(w)) {
     return 0;
   }
-  multiply_W(p, gamma_0, x);
+  w->plan->small_problems->multiply(p, gamma_0, x);
   for (int32_t i = 0; i < n; ++i) {
     const int32_t at = d->place[i / 3], r = i % 3;
     p->q[i] = pool->v_c[r][at] - pool->v_hat[r][at] - x[i];
@@ -286,7 +248,7 @@ static int solve_contacts(struct sap_workspace *w, const double *gamma_0, double
   for (int32_t i = 0; i < n; ++i) {
     change[i] = p->gamma[i] - gamma_0[i];
   }
-  multiply_W(p, change, x);
+  w->plan->small_problems->multiply(p, change, x);
   for (int32_t k = 0; k < d->n; ++k) {
     double y[3];
     sap_linear_multiply(&w->coulomb.law, d->place[k], x + 3 * (size_t)k, y);

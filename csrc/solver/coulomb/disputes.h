@@ -1,23 +1,23 @@
 /* Solves the contacts in dispute exactly beside the factor of Newton's direction.
  *
- * The system of a direction replaces the law of each contact by gamma' = gamma - K (v_c' - v_c). At
- * the end u of the step some contacts, often a few out of hundreds, obey other regions of the law
- * than that, and their regions depend on each other. For these contacts D the exact law replaces the
- * linear one, while all others keep theirs:
+ * The system of a direction replaces the law of each contact by gamma' = gamma - K (v_c' - v_c).
+ * At the end u of the step some contacts, often a few out of hundreds, obey other regions of the
+ * law than that, and their regions depend on each other. For these contacts D the exact law
+ * replaces the linear one, while all others keep theirs:
  *
- *     (H - J_D^T K_D J_D) (u' - u) = J_D^T (gamma_D - gamma_D^0),    u_c' = u_c + W (gamma - gamma^0)
+ *     (H - J_D^T K_D J_D) (u' - u) = J_D^T (gamma_D - gamma_D^0)
+ *     u_c' = u_c + W (gamma - gamma^0)
  *     W = (1 - S K_D)^-1 S,    S = J_D H^-1 J_D^T
  *
  * with gamma^0 the impulses for which u solves the linear equations. S comes from path_columns.h,
  * gamma from small_problem.h, and u' from one solve with the factor of H. Rounds go on from u' with
  * the contacts whose impulse by the law differs most from that of the equations, in the norm
- * sqrt(w_n) |gamma|, and the u of the least |D r| is the step. Contacts with torsional friction keep
- * the linear law. */
+ * sqrt(w_n) |gamma|, and the u of the least |D r| is the step. Contacts with torsional friction
+ * keep the linear law. */
 #ifndef SAPWOOD_SOLVER_COULOMB_DISPUTES_H
 #define SAPWOOD_SOLVER_COULOMB_DISPUTES_H
 
 #include "solver/coulomb/unsymmetric_direction.h"
-#include "solver/solver_tuning.h"
 
 /* Finds the weights w_n = J_n diag(A)^-1 J_n^T of the contacts of a bound island. */
 void sap_find_weights(struct sap_workspace *w, const struct sap_island *island);

@@ -32,7 +32,7 @@ static void add_cross(const struct sap_pool *pool, int32_t begin, int32_t end, d
   for (int32_t i = begin; i < end; i += 2) {
     for (int r = 0; r < 3; ++r) {
       for (int c = 0; c < 3; ++c) {
-        const double cross = pool->torsional.cross[3 * r + c][i];
+        const double cross = pool->wide.cross[3 * r + c][i];
         y_c[r][i] += cross * x_c[c][i + 1];
         y_c[c][i + 1] += cross * x_c[r][i];
       }
@@ -111,7 +111,7 @@ static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *i
     }
     residual = find_residual(w, island, lack);
   }
-  return residual <= sap_most_residual;
+  return residual <= sap_largest_residual;
 }
 
 int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_island *island,

@@ -3,9 +3,9 @@
  *     H dv = b,    H = A + J^T K J,    K = G + U
  *
  * G is symmetric, and U has the derivatives of friction by the normal impulse where contacts slide.
- * Without such contacts the factor is Cholesky's, otherwise that of lu_factor.h. In single precision
- * a solution whose residual is above 1e-3 is refined once, and double precision takes over where the
- * residual stays above 1e-2. If it does not suffice either, U is left out. */
+ * Without such contacts the factor is Cholesky's, otherwise that of lu_factor.h. A solution whose
+ * residual is above 1e-3 is refined once, and double precision takes over where the residual of
+ * single precision stays above 1e-2. If it does not suffice either, U is left out. */
 #ifndef SAPWOOD_SOLVER_COULOMB_UNSYMMETRIC_DIRECTION_H
 #define SAPWOOD_SOLVER_COULOMB_UNSYMMETRIC_DIRECTION_H
 

@@ -6,11 +6,7 @@
 
 #include "solver/delassus/elimination.h"
 #include "solver/delassus/one_contact.h"
-
-/* Cycles; sweeps in the first cycle and in later ones; Newton's steps in a cycle, and halvings of
- * each. `enough` is the natural map of a solution, over that at gamma = 0. */
-enum { CYCLES = 4, FIRST_SWEEPS = 2, SWEEPS = 10, STEPS = 6, HALVINGS = 3 };
-static const double enough = 1e-14;
+#include "solver/solver_tuning.h"
 
 /* ---- elimination ----------------------------------------------------------------------------- */
 
@@ -60,6 +56,49 @@ int SAP_OF_ISA(sap_eliminate_)(int32_t n, int32_t begin, int32_t ld, double *row
   return 1;
 }
 
+/* ---- the operator ---------------------------------------------------------------------------- */
+
+/* Writes the rows [1 - S K . S] to the system. */
+static void write_operator(const struct sap_small_problem *p, const double *S, const double *K,
+                           int32_t ld) {
+  const size_t n = 3 * (size_t)p->n, begin = (size_t)p->ld;
+  for (size_t i = 0; i < n; ++i) {
+    const double *s = S + i * SAP_SMALL_UNKNOWNS;
+    double *row = p->system + i * (size_t)ld;
+    for (size_t k = 0; k < (size_t)p->n; ++k) {
+      const double *block = K + 9 * k, *from = s + 3 * k;
+      double *to = row + 3 * k;
+      to[0] = -(from[0] * block[0] + from[1] * block[3] + from[2] * block[6]);
+      to[1] = -(from[0] * block[1] + from[1] * block[4] + from[2] * block[7]);
+      to[2] = -(from[0] * block[2] + from[1] * block[5] + from[2] * block[8]);
+    }
+    row[i] += 1;
+    memset(row + n, 0, (begin - n) * sizeof *row);
+    memcpy(row + begin, s, n * sizeof *row);
+    memset(row + begin + n, 0, (begin - n) * sizeof *row);
+  }
+}
+
+sap_small_operator_function SAP_OF_ISA(sap_small_operator_);
+int SAP_OF_ISA(sap_small_operator_)(struct sap_small_problem *p, int32_t n_contacts,
+                                    const double *S, const double *K) {
+  const int32_t n = 3 * n_contacts, begin = sap_impulses_stride(n), ld = 2 * begin;
+  p->n = n_contacts;
+  p->ld = begin;
+  write_operator(p, S, K, ld);
+  if (!SAP_OF_ISA(sap_eliminate_)(n, begin, ld, p->system)) {
+    return 0;
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    double *column = p->M + (size_t)j * (size_t)begin;
+    for (int32_t i = 0; i < n; ++i) {
+      column[i] = p->system[(size_t)i * (size_t)ld + (size_t)(begin + j)];
+    }
+    memset(column + n, 0, (size_t)(begin - n) * sizeof *column);
+  }
+  return 1;
+}
+
 /* ---- natural map ----------------------------------------------------------------------------- */
 
 /* Adds M x to y for n columns of M from `first` on. */
@@ -90,6 +129,13 @@ static double find_residual(const struct sap_small_problem *p) {
     sum += (rest[0] * rest[0] + rest[1] * rest[1]) / rho_t + rest[2] * rest[2] / rho_n;
   }
   return sum;
+}
+
+sap_small_multiply_function SAP_OF_ISA(sap_small_multiply_);
+void SAP_OF_ISA(sap_small_multiply_)(const struct sap_small_problem *p, const double *x,
+                                     double *y) {
+  memset(y, 0, (size_t)p->ld * sizeof *y);
+  add_columns(p, 0, 3 * p->n, x, y);
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
@@ -145,30 +191,34 @@ static int slides(const struct sap_small_problem *p, int32_t i) {
   return p->slip[2 * i] != 0 || p->slip[2 * i + 1] != 0;
 }
 
-/* Adds the combination a_1, a_2, a_n of the rows of contact i to the unknowns of the list, and its
- * constant part to the right-hand side behind them. */
-static void add_rows(const struct sap_small_problem *p, int32_t n_listed, int32_t i,
-                     const double a[3], int32_t unknowns, double *to) {
+/* Writes the combination a of the rows of contact i for the unknowns of the list, and its constant
+ * part as the right-hand side behind them. */
+INLINE void write_row(const struct sap_small_problem *p, int32_t n_listed, int32_t i,
+                      const double a[3], int32_t unknowns, double *to) {
   const size_t ld = (size_t)p->ld;
-  const double *from = p->M + 3 * (size_t)i;
+  const double *M = p->rows + 3 * (size_t)i * ld, *q = p->q + 3 * (size_t)i;
+  double *row = p->times;
+  for (int32_t j = 0; j < p->ld; j += SIMD_WIDTH) {
+    simd_store(row + j, simd_all(a[0]) * simd_load(M + j) + simd_all(a[1]) * simd_load(M + ld + j) +
+                            simd_all(a[2]) * simd_load(M + 2 * ld + j));
+  }
   for (int32_t k = 0; k < n_listed; ++k) {
     const int32_t other = p->listed[k];
-    const double *block = from + 3 * (size_t)other * ld, *t = p->slip + 2 * (size_t)other;
-    double *entry = to + p->first[k], column[3];
-    for (size_t c = 0; c < 3; ++c) {
-      column[c] = a[0] * block[c * ld] + a[1] * block[c * ld + 1] + a[2] * block[c * ld + 2];
-    }
+    const double *from = row + 3 * (size_t)other, *t = p->slip + 2 * (size_t)other;
+    double *entry = to + p->first[k];
     if (slides(p, other)) {
-      entry[0] += t[0] * column[1] - t[1] * column[0];
-      entry[1] += column[2] + p->mu[other] * (t[0] * column[0] + t[1] * column[1]);
+      entry[0] = t[0] * from[1] - t[1] * from[0];
+      entry[1] = from[2] + p->mu[other] * (t[0] * from[0] + t[1] * from[1]);
     } else {
-      entry[0] += column[0];
-      entry[1] += column[1];
-      entry[2] += column[2];
+      entry[0] = from[0];
+      entry[1] = from[1];
+      entry[2] = from[2];
     }
   }
-  const double *q = p->q + 3 * (size_t)i;
-  to[unknowns] -= a[0] * q[0] + a[1] * q[1] + a[2] * q[2];
+  to[unknowns] = -(a[0] * q[0] + a[1] * q[1] + a[2] * q[2]);
+  for (int32_t j = unknowns + 1; j < sap_impulses_stride(unknowns); ++j) {
+    to[j] = 0;
+  }
 }
 
 /* Writes the equations of the k-th listed contact. */
@@ -177,10 +227,9 @@ static void write_equations(const struct sap_small_problem *p, int32_t n_listed,
   static const double unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const int32_t i = p->listed[k];
   const size_t ld = (size_t)sap_impulses_stride(unknowns);
-  memset(rows, 0, (slides(p, i) ? 2 : 3) * ld * sizeof *rows);
   if (!slides(p, i)) {
     for (size_t r = 0; r < 3; ++r) {
-      add_rows(p, n_listed, i, unit[r], unknowns, rows + r * ld);
+      write_row(p, n_listed, i, unit[r], unknowns, rows + r * ld);
     }
     return;
   }
@@ -191,9 +240,9 @@ static void write_equations(const struct sap_small_problem *p, int32_t n_listed,
   const double z_n = gamma[2] - p->rho[2 * i + 1] * u[2];
   const double share = p->mu[i] * z_n / (t[0] * z[0] + t[1] * z[1]);
   const double across[3] = {-share * t[1], share * t[0], 0};
-  add_rows(p, n_listed, i, across, unknowns, rows);
+  write_row(p, n_listed, i, across, unknowns, rows);
   rows[p->first[k]] += (1 - share) / rho;
-  add_rows(p, n_listed, i, unit[2], unknowns, rows + ld);
+  write_row(p, n_listed, i, unit[2], unknowns, rows + ld);
 }
 
 /* Finds the step to the solution of the linearized equations, and its change of u. Returns 0 if
@@ -236,7 +285,7 @@ static double take_step(const struct sap_small_problem *p, double before) {
   if (!find_step(p)) {
     return INFINITY;
   }
-  for (int h = 0; h <= HALVINGS && !(now < before); ++h, part *= 0.5) {
+  for (int h = 0; h <= SAP_SMALL_HALVINGS && !(now < before); ++h, part *= 0.5) {
     for (int32_t i = 0; i < 3 * p->n; ++i) {
       p->gamma[i] += (part - done) * p->step[i];
       p->u[i] += (part - done) * p->change[i];
@@ -272,6 +321,13 @@ static double begin(struct sap_small_problem *p) {
     p->rho[2 * i + 1] = 1 / block[2 * ld + 2];
     invert_block(block, ld, p->inverse + 9 * (size_t)i);
   }
+  for (int32_t i = 0; i < n; ++i) {
+    double *row = p->rows + (size_t)i * ld;
+    for (int32_t j = 0; j < n; ++j) {
+      row[j] = p->M[(size_t)j * ld + (size_t)i];
+    }
+    memset(row + n, 0, (ld - (size_t)n) * sizeof *row);
+  }
   memcpy(p->best, p->gamma, (size_t)n * sizeof *p->best);
   memset(p->gamma, 0, (size_t)n * sizeof *p->gamma);
   memcpy(p->u, p->q, ld * sizeof *p->u);
@@ -298,13 +354,14 @@ double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
     memset(p->best, 0, bytes);
     least = at_zero;
   }
-  for (int cycle = 0; cycle < CYCLES && least > enough * at_zero; ++cycle) {
-    for (int k = 0; k < (cycle == 0 ? FIRST_SWEEPS : SWEEPS); ++k) {
+  for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > sap_small_tolerance * at_zero; ++cycle) {
+    for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
       sweep(p);
     }
     now = find_residual(p);
     keep(p, now, &least);
-    for (int k = 0; k < STEPS && now < INFINITY && least > enough * at_zero; ++k) {
+    for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && least > sap_small_tolerance * at_zero;
+         ++k) {
       now = take_step(p, now);
       keep(p, now, &least);
     }

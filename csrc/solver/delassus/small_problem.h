@@ -29,6 +29,7 @@ struct sap_small_problem {
   int32_t n;     /* number of contacts */
   int32_t ld;    /* stride of M, sap_impulses_stride(3 n) */
   double *M;     /* (ld, 3 n) column-major; rows (t1, t2, n) of each contact, 0 behind row 3 n */
+  double *rows;  /* (3 n, ld) M by row, scratch */
   double *q;     /* (ld) m/s, 0 behind 3 n */
   double *mu;    /* (n) */
   double *gamma; /* (3 n) in: an estimate, out: the solution, N s */
@@ -54,9 +55,21 @@ typedef double sap_small_function(struct sap_small_problem *p);
  * multiples of SAP_IMPULSES_CHUNK. Returns 0 if A is singular or not finite. */
 typedef int sap_eliminate_function(int32_t n, int32_t begin, int32_t ld, double *rows);
 
-/* Both for one instruction set. */
+/* Sets n, the stride and M = W = (1 - S K)^-1 S of the contacts, without R. S by row has the stride
+ * SAP_SMALL_UNKNOWNS, and K (n, 9) has the blocks of the contacts by row. Returns 0 if W does not
+ * exist. */
+typedef int sap_small_operator_function(struct sap_small_problem *p, int32_t n, const double *S,
+                                        const double *K);
+
+/* Computes y (ld) = M x. */
+typedef void sap_small_multiply_function(const struct sap_small_problem *p, const double *x,
+                                         double *y);
+
+/* All for one instruction set. */
 struct sap_small_loops {
   sap_small_function *solve;
+  sap_small_operator_function *find_operator;
+  sap_small_multiply_function *multiply;
   sap_eliminate_function *eliminate;
 };
 

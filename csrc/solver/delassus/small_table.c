@@ -2,18 +2,25 @@
  * compiled once per instruction set. */
 #include "solver/delassus/small_problem.h"
 
-sap_small_function sap_small_solve_baseline;
-sap_eliminate_function sap_eliminate_baseline;
+#define DECLARE(isa)                                    \
+  sap_small_function sap_small_solve_##isa;             \
+  sap_small_operator_function sap_small_operator_##isa; \
+  sap_small_multiply_function sap_small_multiply_##isa; \
+  sap_eliminate_function sap_eliminate_##isa;
+#define LIST(isa) \
+  {sap_small_solve_##isa, sap_small_operator_##isa, sap_small_multiply_##isa, sap_eliminate_##isa}
+
+DECLARE(baseline)
 #ifdef SAP_MULTI_ISA
-sap_small_function sap_small_solve_avx2, sap_small_solve_avx512;
-sap_eliminate_function sap_eliminate_avx2, sap_eliminate_avx512;
+DECLARE(avx2)
+DECLARE(avx512)
 #endif
 
 static const struct sap_small_loops loops[] = {
-    {sap_small_solve_baseline, sap_eliminate_baseline},
+    LIST(baseline),
 #ifdef SAP_MULTI_ISA
-    {sap_small_solve_avx2, sap_eliminate_avx2},
-    {sap_small_solve_avx512, sap_eliminate_avx512},
+    LIST(avx2),
+    LIST(avx512),
 #endif
 };
 
@@ -30,6 +37,7 @@ void sap_small_carve(struct sap_small_problem *p, struct sap_arena *arena) {
   }
   p->inverse = sap_arena_take(arena, 9 * SAP_SMALL_MOST, sizeof(double));
   p->M = sap_arena_take(arena, n * SAP_SMALL_UNKNOWNS, sizeof(double));
+  p->rows = sap_arena_take(arena, n * SAP_SMALL_UNKNOWNS, sizeof(double));
   p->system = sap_arena_take(arena, 2 * n * n, sizeof(double));
   p->listed = sap_arena_take(arena, SAP_SMALL_MOST, sizeof(int32_t));
   p->first = sap_arena_take(arena, SAP_SMALL_MOST, sizeof(int32_t));

@@ -20,6 +20,7 @@ not to be fast.
     certificate     proved bounds on the error                                   lemma 2
     newton          algorithm 1, stopping rule (20)
     coulomb         lagged and Coulomb's friction, around it
+    unsymmetric     factorization of its matrices
     disputes        contacts whose regions depend on each other, solved beside it
     small_problem   the impulses of a few contacts, exactly
     solver          island by island, errors (24), (25)

@@ -12,9 +12,10 @@ normal velocity and not the other way round, and of -dgamma/dv_c
 comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Where the full step is not the solution,
 contacts in dispute are solved exactly beside it (`disputes`). The best of these steps is taken
 where |D r| falls; else the step goes to a minimum of the convex cost with the bounds held at those
-of the iterate: the better one of those along dv and towards the refused step. Where eight iterations do not lower |D r| by a tenth, or dv leads up, the bounds are held
-for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight
-that bring nothing, once, from the minimiser with convex friction.
+of the iterate: the better one of those along dv and towards the refused step. Where eight
+iterations do not lower |D r| by a tenth, or no direction descends, the bounds are held for one
+convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
+nothing, once, from the minimiser with convex friction.
 
 The first step is the whole of the sticking start of `direction`, unless the guess is close already,
 or fair and that leads away: no law of friction differs from another where contacts stick. Where the
@@ -43,6 +44,7 @@ from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
 from .torsional_pool import WidePool
+from .unsymmetric import UnsymmetricFactor
 
 Array = NDArray[np.float64]
 
@@ -266,13 +268,15 @@ class Coulomb:
         U = coupling(objective, point)
         G = blend(objective, point, self.dual) if turning and not again else point.G
         both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]
-        self.law = None if again else both
         b = -point.gradient
-        if again:
-            dv = self.solve_again(b)
-        elif any(np.any(U_k) for U_k in U):
-            H = unsymmetric_matrix(objective, both)
-            self.solve_again = lambda x: np.asarray(np.linalg.solve(H, x))
+        coupled = any(np.any(U_k) for U_k in U) and not again
+        unsymmetric = self.factor(both) if coupled else None
+        if coupled and unsymmetric is None:
+            both = list(G)
+        self.law = None if again else both
+        if unsymmetric is not None:
+            self.solve_again = unsymmetric.solve
+        if again or unsymmetric is not None:
             dv = self.solve_again(b)
         else:
             dv = newton.solve_system(G, b)
@@ -280,6 +284,14 @@ class Coulomb:
         self.dual = predict(objective, point.gamma, both, objective.times_J(dv))
         self.predicts = True
         return dv
+
+    def factor(self, K: Sequence[Array]) -> UnsymmetricFactor | None:
+        """The factor of A + J^T K J; None where it breaks down, and U is left out."""
+        try:
+            return UnsymmetricFactor(unsymmetric_matrix(self.objective, K))
+        except ZeroDivisionError:
+            self.run.fallbacks.add("symmetric")
+            return None
 
     def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
         """The point after a step, its length and the evaluations that it took.

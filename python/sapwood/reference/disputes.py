@@ -127,7 +127,7 @@ class Disputes:
         for k, i in enumerate(D):
             K[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = self.K[i]
         try:
-            W = np.linalg.solve(np.eye(len(S)) - S @ K, S)
+            W = np.asarray(np.linalg.solve(np.eye(len(S)) - S @ K, S), dtype=np.float64)
         except np.linalg.LinAlgError:
             return None
         q = (u.parts[0].v_c - pool.v_hat)[D].ravel() - W @ gamma

@@ -11,6 +11,7 @@ csrc/solver/delassus/small_problem.h.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,7 +93,7 @@ def scan(M: Array, q: Array, mu: float) -> Sliding | None:
     angles = 2.0 * np.pi * np.arange(33) / 32.0
     tried = [slide(M, q, mu, np.array([np.cos(a), np.sin(a)])) for a in angles]
     best, smallest = None, np.inf
-    for left, right in zip(tried[:-1], tried[1:], strict=True):
+    for left, right in itertools.pairwise(tried):
         if (left.cross > 0.0) == (right.cross > 0.0):
             continue
         now = left
