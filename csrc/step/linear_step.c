@@ -256,7 +256,7 @@ static void soften(const struct sap_linear_step *linear, struct sap_gather *gath
 
 /* ---- sigma by slip --------------------------------------------------------------------------- */
 
-/* Keeps the slip ratio of the centre, 0 and 1 where sigma is constant, or holds another one there. */
+/* Keeps the slip ratio of the centre, 0 or 1 where sigma is constant, or holds another there. */
 static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   if (keep) {
     *centre = sigma * *ratio > sap_least_sigma ? fmin(*ratio, 1.0) : 0.0;

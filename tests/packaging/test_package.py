@@ -57,7 +57,7 @@ def test_modules_are_loaded_when_used(name):
 
 def test_dir_lists_what_users_look_for():
     modules = (
-        "bridge constraints fem geometry invdyn jax laws lcp mujoco problem qp reference stepping "
+        "bridge constraints fem geometry gymnasium invdyn jax laws lcp mujoco problem qp reference stepping "
         "studies torch trajectory viewer"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}

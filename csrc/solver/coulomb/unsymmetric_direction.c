@@ -32,7 +32,7 @@ static void add_cross(const struct sap_pool *pool, int32_t begin, int32_t end, d
   for (int32_t i = begin; i < end; i += 2) {
     for (int r = 0; r < 3; ++r) {
       for (int c = 0; c < 3; ++c) {
-        const double cross = pool->wide.cross[3 * r + c][i];
+        const double cross = pool->torsional.cross[3 * r + c][i];
         y_c[r][i] += cross * x_c[c][i + 1];
         y_c[c][i + 1] += cross * x_c[r][i];
       }
