@@ -102,13 +102,19 @@ static void find_direction(struct sap_workspace *w, const struct sap_island *isl
   }
 }
 
+/* Does one island have all trees? */
+static int is_one_island(const struct sap_graph *graph) {
+  const struct sap_island *island = graph->island;
+  return graph->n_islands == 1 && island->scalar_end - island->scalar_begin == graph->sizes.nv;
+}
+
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
                                double *cost, double *gradient, double *hessian, double *direction,
                                sap_error *error) {
   struct sap_workspace *w = solver->work;
-  /* several islands keep the rules before anything is written; one is bound below */
+  /* islands keep the rules before anything is written; one that has all trees is bound below */
   sap_status status = sap_solver_lay_out(solver, problem, error);
-  if (status == SAP_OK && w->graph->n_islands > 1) {
+  if (status == SAP_OK && !is_one_island(w->graph)) {
     status = sap_solver_load(solver, problem, error);
   }
   if (status == SAP_OK) {

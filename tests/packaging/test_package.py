@@ -57,8 +57,8 @@ def test_modules_are_loaded_when_used(name):
 
 def test_dir_lists_what_users_look_for():
     modules = (
-        "bridge constraints fem geometry gymnasium invdyn jax laws lcp mujoco problem qp reference stepping "
-        "studies torch trajectory viewer"
+        "bridge constraints fem geometry gymnasium invdyn jax laws lcp mujoco problem qp reference "
+        "stepping studies torch trajectory viewer"
     )
     assert set(dir(sapwood)) == {*sapwood.__all__, *modules.split()}
     code = "import sapwood; print(*dir(sapwood))"

@@ -35,15 +35,14 @@ def test_the_default_limit_suffices(tolerance):
     done = [solution for solution in found if solution.status == Status.converged]
     assert len(done) >= len(TOWERS) - 1
     assert max(solution.coulomb_error for solution in done) <= tolerance
-    # a limit that bounds the time of a solve is often met by these
-    assert max(solution.iterations for solution in found) > 100
+    assert max(solution.iterations for solution in done) <= 40
 
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 def test_of_all_iterates_with_coulombs_law_the_one_with_the_least_error_is_returned(solver):
     """And not that with the least |D r|, whose scale may be as small."""
     settings = dataclasses.replace(COULOMB, record_history=True)
-    for solution in solutions(solver, (9, 19, 29), settings, SMALL):
+    for solution in solutions(solver, (2, 3, 4), settings, SMALL):
         history = solution.history
         # steps of convex solves on the way tell the decrease of a cost, those of Coulomb's law not
         of_law = (history["iteration"] == 0) | (history["step"] > 0.0) & (
