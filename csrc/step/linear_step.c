@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 #include "constraints/kinds/kinds.h"
-#include "constraints/kinds/slip_sigma.h"
+#include "step/held_slip.h"
 
 /* largest part of the way to another region that a difference goes */
 static const double LARGEST_PART = 0.1;
@@ -254,39 +254,6 @@ static void soften(const struct sap_linear_step *linear, struct sap_gather *gath
   }
 }
 
-/* ---- sigma by slip --------------------------------------------------------------------------- */
-
-/* Keeps the slip ratio of the centre, 0 or 1 where sigma is constant, or holds another there. */
-static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
-  if (keep) {
-    *centre = sigma * *ratio > sap_least_sigma ? fmin(*ratio, 1.0) : 0.0;
-    *ratio = *centre;
-  } else if (*centre == 0.0 || *centre == 1.0) {
-    *ratio = *centre;
-  }
-}
-
-/* Keeps the slip ratios of the centre, or holds those of another state where sigma is constant at
- * the centre. A contact of other geoms than that of the centre at its place stays as it is. */
-static void hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep) {
-  const struct sap_element_gather *e = &gather->elements;
-  const double sigma = gather->parameters.sigma;
-  const int32_t n = gather->problem.n_contacts < linear->n_contacts ? gather->problem.n_contacts
-                                                                    : linear->n_contacts;
-  for (int32_t i = 0; i < n && gather->slip_speed > 0.0; ++i) {
-    const size_t bytes = 2 * sizeof(int32_t);
-    if (keep || memcmp(linear->geom + 2 * (int64_t)i, gather->contacts[i].geom, bytes) == 0) {
-      hold_ratio(sigma, keep, linear->slip + i, gather->slip_ratio + i);
-    }
-  }
-  for (int32_t g = 0; g < e->n_groups && e->n_rows == linear->n_rows; ++g) {
-    for (int64_t i = e->first_row[g];
-         i < e->first_row[g + 1] && e->groups[g].kind == SAP_DRY_FRICTION; ++i) {
-      hold_ratio(sigma, keep, linear->row_slip + i, e->value[1] + i);
-    }
-  }
-}
-
 /* ---- what constants follow from -------------------------------------------------------------- */
 
 /* Copies n numbers to *kept, or compares them with it; advances *kept. Returns 0 if they differ. */
@@ -376,7 +343,7 @@ static sap_status keep_centre(struct sap_linear_step *linear, sap_stepper *stepp
   const size_t bytes = sizeof(double) * (size_t)linear->n_contacts;
   linear->loads_act = bytes > 0 && memcmp(rows->R[1], gather->R_n, bytes) != 0;
   memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
-  hold_slip(linear, gather, 1);
+  sap_hold_slip(linear, gather, 1);
   visit_constants(linear, gather, 1);
   /* F is known: J^T gamma = A (v - v*) - F */
   multiply_free(linear, gather, linear->column);
@@ -483,7 +450,7 @@ sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_st
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }
-  hold_slip(linear, gather, 0);
+  sap_hold_slip(linear, gather, 0);
   if (in_place && has_same_impulses(linear, gather)) {
     multiply_free(linear, gather, F);
     for (int32_t i = 0; i < linear->nv; ++i) {

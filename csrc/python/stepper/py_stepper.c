@@ -21,7 +21,7 @@
 #include "python/stepper/constants.h"
 #include "python/stepper/contacts.h"
 #include "python/mujoco/engine.h"
-#include "python/mujoco/py_worlds.h"
+#include "python/batch/py_worlds.h"
 #include "python/stepper/py_fields.h"
 #include "python/stepper/py_memory.h"
 #include "python/mujoco/prepared_step.h"

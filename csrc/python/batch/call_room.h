@@ -1,9 +1,9 @@
 /* Records, friction memories and contact logs that a call of WorldBatch.run fills, and their room.
  * Functions return -1 with an exception. */
-#ifndef SAPWOOD_PYTHON_MUJOCO_CALL_ROOM_H
-#define SAPWOOD_PYTHON_MUJOCO_CALL_ROOM_H
+#ifndef SAPWOOD_PYTHON_BATCH_CALL_ROOM_H
+#define SAPWOOD_PYTHON_BATCH_CALL_ROOM_H
 
-#include "python/mujoco/world_batch.h"
+#include "python/batch/world_batch.h"
 
 /* Memory of a call; zero at first. */
 struct sapwood_call_room {

@@ -1,12 +1,12 @@
-#include "python/mujoco/py_worlds.h"
+#include "python/batch/py_worlds.h"
 
 #include <string.h>
 
 #include "mujoco/batch/batch_object.h"
 #include "python/errors.h"
-#include "python/mujoco/batch_call.h"
-#include "python/mujoco/worker_arrays.h"
-#include "python/mujoco/world_batch.h"
+#include "python/batch/batch_call.h"
+#include "python/batch/worker_arrays.h"
+#include "python/batch/world_batch.h"
 #include "python/stepper/py_memory.h"
 #include "python/stepper/ready.h"
 

@@ -1,8 +1,8 @@
-#include "python/mujoco/call_room.h"
+#include "python/batch/call_room.h"
 
 #include "mujoco/batch/batch_object.h"
 #include "python/mujoco/py_recording.h"
-#include "python/mujoco/worker_arrays.h"
+#include "python/batch/worker_arrays.h"
 #include "python/stepper/py_memory.h"
 
 npy_intp sapwood_state_length(const sapwood_world_batch *self, int spec, const char *name) {

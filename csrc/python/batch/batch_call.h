@@ -1,6 +1,6 @@
 /* The method WorldBatch.run: one call of many steps of many worlds. */
-#ifndef SAPWOOD_PYTHON_MUJOCO_BATCH_CALL_H
-#define SAPWOOD_PYTHON_MUJOCO_BATCH_CALL_H
+#ifndef SAPWOOD_PYTHON_BATCH_BATCH_CALL_H
+#define SAPWOOD_PYTHON_BATCH_BATCH_CALL_H
 
 #include "python/convert.h"
 

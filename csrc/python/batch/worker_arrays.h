@@ -1,8 +1,8 @@
 /* Arrays that each worker of a batch of worlds has one of. */
-#ifndef SAPWOOD_PYTHON_MUJOCO_WORKER_ARRAYS_H
-#define SAPWOOD_PYTHON_MUJOCO_WORKER_ARRAYS_H
+#ifndef SAPWOOD_PYTHON_BATCH_WORKER_ARRAYS_H
+#define SAPWOOD_PYTHON_BATCH_WORKER_ARRAYS_H
 
-#include "python/mujoco/world_batch.h"
+#include "python/batch/world_batch.h"
 
 /* Finds the addresses of an array of each worker, which must be contiguous and of one size. Returns
  * 0, or -1 with an exception that calls them `name`. */

@@ -2,8 +2,8 @@
  *
  * Ownership: it keeps its workers and its bound arrays alive. The caller runs one call at a time
  * and keeps the arrays of a call. */
-#ifndef SAPWOOD_PYTHON_MUJOCO_WORLD_BATCH_H
-#define SAPWOOD_PYTHON_MUJOCO_WORLD_BATCH_H
+#ifndef SAPWOOD_PYTHON_BATCH_WORLD_BATCH_H
+#define SAPWOOD_PYTHON_BATCH_WORLD_BATCH_H
 
 #include "python/mujoco/py_world.h"
 #include "base/threads.h"

@@ -1,6 +1,6 @@
 /* The type _core.WorldBatch; see world_batch.h. */
-#ifndef SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
-#define SAPWOOD_PYTHON_MUJOCO_PY_WORLDS_H
+#ifndef SAPWOOD_PYTHON_BATCH_PY_WORLDS_H
+#define SAPWOOD_PYTHON_BATCH_PY_WORLDS_H
 
 #include "python/convert.h"
 

@@ -1,4 +1,4 @@
-#include "python/mujoco/worker_arrays.h"
+#include "python/batch/worker_arrays.h"
 
 int sapwood_world_batch_places(const sapwood_world_batch *self, PyObject *arrays, const char *name,
                                void **places, size_t *bytes, int *typenum) {

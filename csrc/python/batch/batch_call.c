@@ -1,11 +1,11 @@
-#include "python/mujoco/batch_call.h"
+#include "python/batch/batch_call.h"
 
 #include <string.h>
 
 #include "base/clock.h"
 #include "mujoco/batch/batch_object.h"
 #include "mujoco/stages/lean_step.h"
-#include "python/mujoco/call_room.h"
+#include "python/batch/call_room.h"
 #include "python/mujoco/py_recording.h"
 #include "python/signals.h"
 

@@ -1,0 +1,15 @@
+/* Slip ratios of states near the centre of a linearized step (linear_step.h).
+ *
+ * sigma = max(1e-6, min(sigma, sigma slip_ratio)) has kinks. The one at the slip 1e-3 V_s, where
+ * sigma begins to grow, lies within the differences of velocities of a contact at rest. So
+ * differences stay on the branch of the centre. */
+#ifndef SAPWOOD_STEP_HELD_SLIP_H
+#define SAPWOOD_STEP_HELD_SLIP_H
+
+#include "step/linear_step.h"
+
+/* Keeps the slip ratios of the centre, or holds those of another state where sigma is constant at
+ * the centre. A contact of other geoms than that of the centre at its place stays as it is. */
+void sap_hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep);
+
+#endif
