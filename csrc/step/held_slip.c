@@ -15,21 +15,21 @@ static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   }
 }
 
-void sap_hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep) {
+void sap_hold_slip(const struct sap_held_slip *held, struct sap_gather *gather, int keep) {
   const struct sap_element_gather *e = &gather->elements;
   const double sigma = gather->parameters.sigma;
-  const int32_t n = gather->problem.n_contacts < linear->n_contacts ? gather->problem.n_contacts
-                                                                    : linear->n_contacts;
+  const int32_t n =
+      gather->problem.n_contacts < held->n_contacts ? gather->problem.n_contacts : held->n_contacts;
   for (int32_t i = 0; i < n && gather->slip_speed > 0.0; ++i) {
     const size_t bytes = 2 * sizeof(int32_t);
-    if (keep || memcmp(linear->geom + 2 * (int64_t)i, gather->contacts[i].geom, bytes) == 0) {
-      hold_ratio(sigma, keep, linear->slip + i, gather->slip_ratio + i);
+    if (keep || memcmp(held->geom + 2 * (int64_t)i, gather->contacts[i].geom, bytes) == 0) {
+      hold_ratio(sigma, keep, held->contact + i, gather->slip_ratio + i);
     }
   }
-  for (int32_t g = 0; g < e->n_groups && e->n_rows == linear->n_rows; ++g) {
+  for (int32_t g = 0; g < e->n_groups && e->n_rows == held->n_rows; ++g) {
     for (int64_t i = e->first_row[g];
          i < e->first_row[g + 1] && e->groups[g].kind == SAP_DRY_FRICTION; ++i) {
-      hold_ratio(sigma, keep, linear->row_slip + i, e->value[1] + i);
+      hold_ratio(sigma, keep, held->row + i, e->value[1] + i);
     }
   }
 }

@@ -6,10 +6,19 @@
 #ifndef SAPWOOD_STEP_HELD_SLIP_H
 #define SAPWOOD_STEP_HELD_SLIP_H
 
-#include "step/linear_step.h"
+#include "step/gather.h"
+
+/* The slip ratios of the centre, 0 and 1 where sigma is least and full. */
+struct sap_held_slip {
+  int32_t n_contacts;
+  int64_t n_rows;
+  const int32_t *geom; /* (n_contacts, 2) */
+  double *contact;     /* (n_contacts) */
+  double *row;         /* (n_rows), of dry friction */
+};
 
 /* Keeps the slip ratios of the centre, or holds those of another state where sigma is constant at
  * the centre. A contact of other geoms than that of the centre at its place stays as it is. */
-void sap_hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep);
+void sap_hold_slip(const struct sap_held_slip *held, struct sap_gather *gather, int keep);
 
 #endif

@@ -254,6 +254,15 @@ static void soften(const struct sap_linear_step *linear, struct sap_gather *gath
   }
 }
 
+static void hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep) {
+  const struct sap_held_slip held = {.n_contacts = linear->n_contacts,
+                                     .n_rows = linear->n_rows,
+                                     .geom = linear->geom,
+                                     .contact = linear->slip,
+                                     .row = linear->row_slip};
+  sap_hold_slip(&held, gather, keep);
+}
+
 /* ---- what constants follow from -------------------------------------------------------------- */
 
 /* Copies n numbers to *kept, or compares them with it; advances *kept. Returns 0 if they differ. */
@@ -343,7 +352,7 @@ static sap_status keep_centre(struct sap_linear_step *linear, sap_stepper *stepp
   const size_t bytes = sizeof(double) * (size_t)linear->n_contacts;
   linear->loads_act = bytes > 0 && memcmp(rows->R[1], gather->R_n, bytes) != 0;
   memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
-  sap_hold_slip(linear, gather, 1);
+  hold_slip(linear, gather, 1);
   visit_constants(linear, gather, 1);
   /* F is known: J^T gamma = A (v - v*) - F */
   multiply_free(linear, gather, linear->column);
@@ -450,7 +459,7 @@ sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_st
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }
-  sap_hold_slip(linear, gather, 0);
+  hold_slip(linear, gather, 0);
   if (in_place && has_same_impulses(linear, gather)) {
     multiply_free(linear, gather, F);
     for (int32_t i = 0; i < linear->nv; ++i) {
