@@ -265,7 +265,7 @@ static void load(const fem_system *s, const fem_blocks *blocks) {
     sap_factor_clear(&s->factor, 0, &s->tree.supernode[i]);
   }
   for (int32_t i = 0; i < a->n_vertices; ++i) {
-    const int fixed = s->is_fixed[i];
+    const int fixed = s->is_fixed[i] != 0;
     load_block(s, &s->factor.diagonal[s->tree.position[i]], blocks->c_K,
                fixed ? zero : blocks->K + 9 * (int64_t)i, fixed ? 1 : blocks->c_M * blocks->mass[i],
                0);

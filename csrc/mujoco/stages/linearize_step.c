@@ -202,7 +202,7 @@ static sap_step_failure differentiate_by(struct run *run, double *x, const doubl
                                          double h, int64_t column, stage *stages) {
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int64_t i = 0; i < n && failure == SAP_STEP_TAKEN; ++i) {
-    double at[2];
+    double at[2] = {0.0, 0.0};
     for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
       at[side] = x[i] = x_0[i] + (side ? h : -h);
       failure = evaluate(run, stages, side);

@@ -72,8 +72,10 @@ static PyObject *new_mesh(PyObject *Py_UNUSED(module), PyObject *args) {
 /* Returns an array of the mesh, read only; it keeps the capsule. */
 static PyObject *view(PyObject *capsule, int typenum, int ndim, const npy_intp *shape,
                       const void *data) {
-  PyObject *array = PyArray_New(&PyArray_Type, ndim, shape, typenum, NULL, (void *)(uintptr_t)data,
-                                0, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, NULL);
+  void *place;
+  memcpy(&place, &data, sizeof place); /* NumPy only reads it */
+  PyObject *array = PyArray_New(&PyArray_Type, ndim, shape, typenum, NULL, place, 0,
+                                NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED, NULL);
   if (array != NULL) {
     Py_INCREF(capsule);
     if (PyArray_SetBaseObject((PyArrayObject *)array, capsule) != 0) {

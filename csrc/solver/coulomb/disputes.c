@@ -97,7 +97,7 @@ static int32_t find_candidates(const struct sap_workspace *w, const struct sap_i
     gap[d->place[k]] = 0;
   }
   double smallest = 0;
-  for (int32_t i = range[0]; i < range[1]; ++i) {
+  for (int32_t i = range[0]; i < range[1] && most > 0; ++i) {
     if (!(gap[i] > smallest)) {
       continue;
     }

@@ -349,7 +349,7 @@ sap_small_function SAP_OF_ISA(sap_small_solve_);
 double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
   const size_t bytes = 3 * (size_t)p->n * sizeof *p->gamma;
   const double at_zero = begin(p);
-  double least = find_residual(p), now = least;
+  double least = find_residual(p);
   if (!(least <= at_zero)) {
     memset(p->best, 0, bytes);
     least = at_zero;
@@ -358,7 +358,7 @@ double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
     for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
       sweep(p);
     }
-    now = find_residual(p);
+    double now = find_residual(p);
     keep(p, now, &least);
     for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && least > sap_small_tolerance * at_zero;
          ++k) {

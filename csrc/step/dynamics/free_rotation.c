@@ -140,7 +140,7 @@ static void find_centre(struct body *body, const double *quaternion) {
 /* Reads a body; returns 0 if it has no gyroscopic torque in any motion. */
 static int read_body(const sap_forest *f, int32_t tree, const struct sap_free_rotation *state,
                      struct body *body) {
-  const int32_t n = f->tree_dofnum[tree], r = n - BALL;
+  const int32_t n = f->tree_dofnum[tree], r = n == FREE ? BALL : 0;
   const int is_diagonal = read_block(f, tree, state->M, body);
   for (int i = 0; i < 3; ++i) {
     memcpy(body->I[i], body->block[r + i] + r, sizeof body->I[i]);
@@ -239,8 +239,9 @@ static void write_tree(const sap_forest *f, int32_t tree, const struct sap_free_
 /* Takes the rule for one tree; returns 0 if Newton's method does not converge. */
 static int take_tree(const sap_forest *f, int32_t tree, double dt,
                      const struct sap_free_rotation *state) {
-  const int32_t n = f->tree_dofnum[tree], r = f->tree_dofadr[tree] + n - BALL;
-  const double *w_0 = state->qvel + r, *a_w = state->qacc_smooth + r;
+  const int32_t n = f->tree_dofnum[tree] == FREE ? FREE : BALL, turn = n - BALL;
+  const int32_t first = f->tree_dofadr[tree];
+  const double *w_0 = state->qvel + first + turn, *a_w = state->qacc_smooth + first + turn;
   double w_1[3], a[FREE];
   for (int i = 0; i < 3; ++i) {
     w_1[i] = w_0[i] + dt * a_w[i];
@@ -256,12 +257,12 @@ static int take_tree(const sap_forest *f, int32_t tree, double dt,
   if (!find_spin(body.I, dt, w_0, a_w, w_1)) {
     return 0;
   }
-  memcpy(a, state->qacc_smooth + f->tree_dofadr[tree], sizeof *a * (size_t)n);
+  memcpy(a, state->qacc_smooth + first, sizeof *a * (size_t)n);
   if (body.is_offset) {
     find_origin(&body, dt, w_0, a_w, w_1, a);
   }
   for (int i = 0; i < 3; ++i) {
-    a[n - BALL + i] = (w_1[i] - w_0[i]) / dt;
+    a[turn + i] = (w_1[i] - w_0[i]) / dt;
   }
   write_tree(f, tree, state, &body, a);
   return 1;
