@@ -101,12 +101,12 @@ def test_the_command_prints_and_writes(capsys, tmp_path):
     scenes = ["--scenes", "braking,impacts", "--engines", "sapwood,mujoco"]
     assert cli.main(["closed-forms", "--quick", *scenes, "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert "4 of 4" in printed
+    assert "5 of 5" in printed
     assert "*" in printed  # MuJoCo rebounds
     with (tmp_path / "closed_forms.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["engine"] for row in rows} == {"sapwood", "mujoco"}
-    assert [row["status"] for row in rows if row["engine"] == "sapwood"] == [HOLDS] * 4
+    assert [row["status"] for row in rows if row["engine"] == "sapwood"] == [HOLDS] * 5
     assert (tmp_path / "closed_forms.png").stat().st_size > 1000
 
 
