@@ -105,7 +105,11 @@ class FollowedSteps(LastStep):
 
     def _tell_of_last_step(self, start: float) -> None:
         overlap = self._steps.overlap()
-        self._notices.of_last_step(self._counts(), self.solution, overlap, start)
+        try:
+            solution = self.solution
+        except RuntimeError:  # another thread has taken a step since
+            solution = None
+        self._notices.of_last_step(self._counts(), solution, overlap, start)
 
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.
