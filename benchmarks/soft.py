@@ -143,7 +143,7 @@ class _Trace:
     """What a replay leaves, by frame of the file."""
 
     error: _Float  # largest distance over the size
-    velocity_error: _Float  # of the first steps, over the greatest speed
+    velocity_error: _Float  # error of the first steps over the greatest speed
     momentum_error: float  # largest change in a step beside damping, over the sum of m |v|
     energy_rise: float  # largest energy over the first one, less 1
     mean_velocity: _Float  # (frames, 3)

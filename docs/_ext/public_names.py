@@ -30,7 +30,7 @@ MODULES = {
     "sapwood.studies.experiments": "Experiments and figures of the papers.",
     "sapwood.studies.scenes": "Scenes of the experiments, as MuJoCo models.",
 }
-# what a reader of a module looks for first, in this order
+# Main names of the modules, in the order in which a summary table lists them.
 MAIN = {
     "sapwood": [
         "ContactProblem", "solve", "Solution", "SapSettings", "SapSolver", "Status", "Region",

@@ -53,8 +53,8 @@ static void others_do_not_count(void) {
       contact(2, 3, 1.0, 1.0, 1.0),  /* not met */
       contact(0, 2, 1.0, 1.0, 1.0),  /* not chosen */
       contact(0, 1, 0.0, 0.0, 0.0),  /* without force */
-      contact(-1, 3, 1.0, 1.0, 1.0), /* of a flex */
-      contact(3, 9, 1.0, 1.0, 1.0),  /* of another model */
+      contact(-1, 3, 1.0, 1.0, 1.0), /* a geom of a flex */
+      contact(3, 9, 1.0, 1.0, 1.0),  /* a geom of another model */
   };
   sap_contact_forces_clear(&forces);
   for (size_t i = 0; i < sizeof left_out / sizeof *left_out; ++i) {

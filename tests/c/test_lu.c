@@ -42,7 +42,7 @@ static int32_t make_system(const struct sap_workspace *w) {
 static sap_solver *make(uint64_t seed, int32_t set) {
   make_scene(seed);
   for (int32_t i = 0; i < CONTACTS; ++i) {
-    scene.tree_a[i] = i % TREES; /* but for the order of J, which is made anew */
+    scene.tree_a[i] = i % TREES; /* J is made again for this order */
     scene.tree_b[i] = i % 3 ? (i + 1) % TREES : -1;
     scene.v_hat_n[i] += 1;
     scene.R_t[i] *= 0.01;

@@ -135,7 +135,7 @@ def test_arm_with_everything(rng: np.random.Generator, friction: str) -> None:
         if found.status == "ok" and found.distance > 1e-5:
             worst = max(worst, error_of(stepper, data))
     assert seen > 0
-    assert worst <= 3e-7  # what differences of near-rigid contacts reach
+    assert worst <= 3e-7  # differences of near-rigid contacts reach this accuracy
 
 
 def test_controls_at_the_ends_of_their_ranges() -> None:

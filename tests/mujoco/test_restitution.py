@@ -79,7 +79,7 @@ def test_materials_without_restitution_do_not_rebound():
     without, _ = fall(model, 1.0)
     one, _ = fall(model, 1.0, materials={"ball": ContactMaterial(restitution=0.8)})
     np.testing.assert_array_equal(one, without)
-    # what is compliant rebounds by its stiffness alone
+    # a compliant contact rebounds by its stiffness alone
     soft = {"ball": ContactMaterial(restitution=0.8), "floor": ContactMaterial(stiffness=1e5)}
     plain = {"floor": ContactMaterial(stiffness=1e5)}
     np.testing.assert_array_equal(

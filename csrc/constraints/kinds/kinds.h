@@ -33,7 +33,7 @@ struct sap_parameter {
 struct sap_row_step {
   double dt;
   double R_nr;    /* near-rigid regularization, beta^2/(4 pi^2) w */
-  double sigma;   /* of dry friction */
+  double sigma;   /* regularization of dry friction */
   double w;       /* inverse effective mass, 1/kg or 1/(kg m^2); read by the rows only */
   double R;       /* R of the row; read by the slopes only */
   double release; /* largest speed of correction for infinite k, INFINITY for any */

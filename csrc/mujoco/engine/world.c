@@ -211,6 +211,20 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
   return arrays;
 }
 
+/* ---- the lock of the stepper ----------------------------------------------------------------- */
+
+void sap_mujoco_lock(const sap_mujoco_world *world) {
+  if (world->hooks.lock) {
+    world->hooks.lock(world->hooks.context);
+  }
+}
+
+void sap_mujoco_unlock(const sap_mujoco_world *world) {
+  if (world->hooks.unlock) {
+    world->hooks.unlock(world->hooks.context);
+  }
+}
+
 /* ---- failures ------------------------------------------------------------------------------- */
 
 void sap_mujoco_fail(sap_mujoco_world *world, sap_step_failure failure, int code, int64_t index) {

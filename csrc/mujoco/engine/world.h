@@ -47,6 +47,10 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
  * in world->end. */
 int sap_mujoco_state_size(sap_mujoco_world *world, int spec);
 
+/* Lock and unlock the stepper, if the hooks have a lock. */
+void sap_mujoco_lock(const sap_mujoco_world *world);
+void sap_mujoco_unlock(const sap_mujoco_world *world);
+
 /* Records why a step cannot be taken. */
 void sap_mujoco_fail(sap_mujoco_world *world, sap_step_failure failure, int code, int64_t index);
 

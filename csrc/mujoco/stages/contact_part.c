@@ -20,25 +20,11 @@ static void explain(sap_mujoco_world *world) {
   }
 }
 
-/* ---- the lock of the stepper ----------------------------------------------------------------- */
-
-static void enter(const sap_mujoco_world *world) {
-  if (world->hooks.lock) {
-    world->hooks.lock(world->hooks.context);
-  }
-}
-
-static void leave(const sap_mujoco_world *world) {
-  if (world->hooks.unlock) {
-    world->hooks.unlock(world->hooks.context);
-  }
-}
-
 /* ---- calls of the stepper -------------------------------------------------------------------- */
 
 int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
+  sap_mujoco_lock(world);
   sap_mujoco_check_memory(world);
   world->end.error = (sap_error){0};
   world->end.status = sap_stepper_solve(world->stepper, &arrays, &world->end.error);
@@ -55,15 +41,15 @@ int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
       sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
     }
   }
-  leave(world);
+  sap_mujoco_unlock(world);
   return world->end.failure == SAP_STEP_TAKEN;
 }
 
 void sap_mujoco_keep_memory(const sap_mujoco_world *world) {
   if (world->memory) {
-    enter(world);
+    sap_mujoco_lock(world);
     sap_mujoco_mark_memory(world);
-    leave(world);
+    sap_mujoco_unlock(world);
   }
 }
 
@@ -81,11 +67,11 @@ static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel
                                      stepper_call *call) {
   sap_step_arrays arrays = sap_mujoco_arrays(world);
   arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
-  enter(world);
+  sap_mujoco_lock(world);
   world->end.error = (sap_error){0};
   world->end.status = call(world->stepper, &arrays, &world->end.error);
   explain_gather(world);
-  leave(world);
+  sap_mujoco_unlock(world);
   return world->end.failure;
 }
 
@@ -99,10 +85,10 @@ sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) 
 
 int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
-  enter(world);
+  sap_mujoco_lock(world);
   world->end.status = SAP_OK;
   const int fits = sap_stepper_write(world->stepper, &arrays, found);
   explain_gather(world);
-  leave(world);
+  sap_mujoco_unlock(world);
   return fits;
 }

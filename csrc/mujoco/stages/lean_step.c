@@ -70,14 +70,9 @@ static int adheres(const sap_mujoco_world *world) {
 /* Reads whether the last step read rows. Limits violated at the end of a run are mostly violated
  * when the next one starts. */
 static void look_back(sap_mujoco_world *world) {
-  const sap_step_hooks *hooks = &world->hooks;
-  if (hooks->lock) {
-    hooks->lock(hooks->context);
-  }
+  sap_mujoco_lock(world);
   world->reads_rows = world->stepper->gather.reads_rows;
-  if (hooks->unlock) {
-    hooks->unlock(hooks->context);
-  }
+  sap_mujoco_unlock(world);
 }
 
 int sap_mujoco_begin_lean(sap_mujoco_world *world) {

@@ -106,12 +106,9 @@ typedef sap_step_failure stage(sap_mujoco_world *world);
 /* Calls a function of linear_step.h under the lock of the stepper. */
 static sap_step_failure call_linear(struct run *run, int in_place, double *F) {
   sap_mujoco_world *world = run->world;
-  const sap_step_hooks *hooks = &world->hooks;
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
   struct sap_gather *gather = &world->stepper->gather;
-  if (hooks->lock) {
-    hooks->lock(hooks->context);
-  }
+  sap_mujoco_lock(world);
   world->end.error = (sap_error){0};
   world->end.failure = SAP_STEP_TAKEN;
   world->end.status =
@@ -123,9 +120,7 @@ static sap_step_failure call_linear(struct run *run, int in_place, double *F) {
   } else if (gather->fault != SAP_FAULT_NONE) {
     sap_mujoco_fail(world, SAP_STEP_FAULT, (int)gather->fault, gather->fault_index);
   }
-  if (hooks->unlock) {
-    hooks->unlock(hooks->context);
-  }
+  sap_mujoco_unlock(world);
   return world->end.failure;
 }
 

@@ -48,7 +48,7 @@ struct progress {
   int predicts;          /* 1: the last direction gives a prediction for the next one */
   double norm_before;    /* |D r| before the last step, sqrt(J) */
   enum sap_precision precision;
-  enum sap_factor_kind kind; /* of the last factorization */
+  enum sap_factor_kind kind; /* kind of the last factorization */
   int reuses;                /* 1: the last direction is from an earlier factorization */
   int was_refused;           /* 1: the last step was not one of the contacts in dispute */
 };

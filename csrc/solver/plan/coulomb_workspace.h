@@ -19,7 +19,7 @@ struct sap_iterate {
 struct sap_disputes {
   int32_t n;
   int32_t place[SAP_SMALL_MOST], patch[SAP_SMALL_MOST];
-  int32_t set[SAP_SMALL_MOST], column[SAP_SMALL_MOST]; /* of path_columns.h */
+  int32_t set[SAP_SMALL_MOST], column[SAP_SMALL_MOST]; /* places in path_columns.h */
 };
 
 struct sap_coulomb_workspace {

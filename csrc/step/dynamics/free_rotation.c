@@ -81,10 +81,10 @@ static void turn(const double *r, const double *x, double *y) {
 /* ---- one body ------------------------------------------------------------------------------- */
 
 struct body {
-  double block[FREE][FREE]; /* of the tree in M */
+  double block[FREE][FREE]; /* block of the tree in M */
   double I[3][3];           /* kg m^2, in the frame of the body */
   double c[3];              /* m, centre of mass in the frame of the body */
-  double R[3][3];           /* of the body, if is_offset */
+  double R[3][3];           /* rotation of the body, if is_offset */
   int is_offset;            /* 1: c is not 0 */
 };
 

@@ -16,6 +16,7 @@ from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.solution import Solution
 
 
 class FollowedSteps(LastStep):
@@ -105,11 +106,14 @@ class FollowedSteps(LastStep):
 
     def _tell_of_last_step(self, start: float) -> None:
         overlap = self._steps.overlap()
+        self._notices.of_last_step(self._counts(), self._solution_if_left, overlap, start)
+
+    def _solution_if_left(self) -> Solution | None:
+        """The solution of the last step, or None if another thread takes a step meanwhile."""
         try:
-            solution = self.solution
-        except RuntimeError:  # another thread has taken a step since
-            solution = None
-        self._notices.of_last_step(self._counts(), solution, overlap, start)
+            return self.solution
+        except RuntimeError:
+            return None
 
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Notices:
     def of_last_step(
         self,
         counts: Counts,
-        solution: Solution | None,
+        solution: Callable[[], Solution | None],
         overlap: float,
         time: float,
     ) -> None:
@@ -48,8 +49,8 @@ class Notices:
         ----------
         counts : tuple of int
             Steps by status, including this one.
-        solution : Solution or None
-            The solution of this step.
+        solution : callable
+            Returns the solution of this step, or None if it is gone; called for a warning alone.
         overlap : float
             Largest overlap of rigid contacts after the step, in widths of the narrower geom.
         time : float
@@ -57,7 +58,8 @@ class Notices:
         """
         for status in UNCONVERGED:
             if counts[status] > self._earlier[status] and status.name not in TOLD:
-                reached = math.nan if solution is None else getattr(solution, _error_of(status))
+                found = solution()
+                reached = math.nan if found is None else getattr(found, _error_of(status))
                 self._tell(status, time, reached)
         if overlap > DEEP_OVERLAP:
             self._tell_of_overlap(time, overlap)
