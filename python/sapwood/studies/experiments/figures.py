@@ -241,6 +241,14 @@ FIGURES: dict[str, Entry] = {
         "sapwood.studies.experiments.invdyn_times:figure_19",
         "inverse dynamics: time of every controller against the number of contacts",
     ),
+    "id-table-1": Entry(
+        "sapwood.studies.counting.figure:table_1",
+        "inverse dynamics: operations of the first stage as printed, step by step",
+    ),
+    "id-table-2": Entry(
+        "sapwood.studies.counting.figure:table_2",
+        "inverse dynamics: operations of three forms of the first stage against contacts",
+    ),
     "id-table-3": Entry(
         "sapwood.studies.experiments.walking:table_3",
         "a quadruped trots: errors of the joints",
