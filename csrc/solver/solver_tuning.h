@@ -171,7 +171,9 @@ enum {
   /* an island costs much if that is more than a thread's share over this number */
   SAP_EXPENSIVE = 4,
   /* work between two looks for an interruption: about 20 us */
-  SAP_WORK_BETWEEN_CHECKS = 4096
+  SAP_WORK_BETWEEN_CHECKS = 4096,
+  /* neighbours whose statistics are summed first, whichever thread solved them, then over all */
+  SAP_SUMMED_ISLANDS = 16
 };
 
 /* Multiply-adds that a triple costs in an iteration, beside the factorization. */

@@ -30,6 +30,10 @@ static const double sap_last_correction = 1e-9;
 /* Pairs of bodies that are tested one by one; for more, the engine's broad phase is faster. */
 enum { SAP_MOST_BODY_PAIRS = 1 << 12 };
 
+/* Entries of the table of bounds, and consecutive ones that a pair of geoms may have: memory and
+ * time of a lookup against new measurements. */
+enum { SAP_SEPARATION_BOUNDS = 512, SAP_BOUND_PLACES = 8 };
+
 /* Farther away, m, bounds are forgotten: sums of the motion of bodies at rest would lose digits. Up
  * to there they lose less than the second number, m, in 1e8 steps. */
 static const double sap_farthest_bound = 100.0, sap_bound_error = 1e-6;

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import lzma
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -138,3 +139,18 @@ def test_robots_meet_as_in_mujoco(path, tmp_path):
         mujoco.mj_resetDataKeyframe(stepper.model, data, 0)
     stepper.run(data, 20)
     check(stepper, data)
+
+
+def test_enumerators_have_the_values_of_the_installed_mujoco():
+    header = Path(__file__).resolve().parents[2] / "csrc/mujoco/engine/enumerations.h"
+    known = {"mjMINVAL": mujoco.mjMINVAL, "mjNREF": mujoco.mjNREF, "mjNIMP": mujoco.mjNIMP}
+    for name in dir(mujoco):
+        if name.startswith("mjt"):
+            members = getattr(getattr(mujoco, name), "__members__", {})
+            known |= {key: int(value) for key, value in members.items()}
+    text = header.read_text(encoding="utf-8")
+    pairs = re.findall(r"\bSAP_MJ(\w+)(?: = | )(\d[\w.+-]*)(?: << (\d+))?", text)
+    assert len(pairs) == len(re.findall(r"\bSAP_MJ", text))
+    for name, number, shift in pairs:
+        value = int(number) << int(shift) if shift else float(number)
+        assert value == known["mj" + name], name

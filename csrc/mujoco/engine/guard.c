@@ -3,13 +3,13 @@
 #include <setjmp.h>
 #include <string.h>
 
+#include "mujoco/engine/enumerations.h"
+
 /* The first fields of mjLogMessage. */
 struct log_message {
   int level, topic;
   char subject[SAP_MUJOCO_MESSAGE];
 };
-
-enum { LEVEL_ERROR = 3 };
 
 struct guard {
   jmp_buf place;
@@ -25,7 +25,7 @@ static _Thread_local struct guard *innermost;
 static void handle_message(const void *object) {
   const struct log_message *message = object;
   struct guard *now = innermost;
-  if (message->level != LEVEL_ERROR) {
+  if (message->level != SAP_MJLOG_ERROR) {
     if (!now->lean) {
       now->outer(object);
     }

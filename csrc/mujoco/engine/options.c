@@ -3,13 +3,9 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "step/stepper_object.h"
-
-/* values of MuJoCo's enums */
-enum { INTEGRATOR_EULER = 0, INTEGRATOR_IMPLICIT = 2, INTEGRATOR_IMPLICITFAST = 3 };
-enum { CONE_PYRAMIDAL = 0, CONE_ELLIPTIC = 1 };
-enum { NO_EULER_DAMPING = 1 << 15, NO_ISLANDS = 1 << 18 };
 
 sap_mujoco_options sap_mujoco_read_options(const sap_mujoco *api, const void *model) {
   return (sap_mujoco_options){.timestep = sap_mjmodel_timestep(api, model),
@@ -31,16 +27,17 @@ static sap_status refuse(sap_error *error, const char *argument, double value, c
 sap_status sap_mujoco_check_options(const sap_mujoco_options *o, const sap_stepper *stepper,
                                     sap_error *error) {
   const sap_step_settings *settings = &stepper->settings;
-  const int cone = settings->cone == SAP_CONE_PYRAMIDAL ? CONE_PYRAMIDAL : CONE_ELLIPTIC;
-  const int flags = NO_EULER_DAMPING | NO_ISLANDS;
+  const int cone =
+      settings->cone == SAP_CONE_PYRAMIDAL ? SAP_MJCONE_PYRAMIDAL : SAP_MJCONE_ELLIPTIC;
+  const int flags = SAP_MJDSBL_EULERDAMP | SAP_MJDSBL_ISLAND;
   if (o->timestep != settings->dt) {
     return refuse(error, "model.opt.timestep", o->timestep, "must be that of the stepper");
   }
-  if (stepper->forest.nD == 0 && o->integrator != INTEGRATOR_EULER) {
+  if (stepper->forest.nD == 0 && o->integrator != SAP_MJINT_EULER) {
     return refuse(error, "model.opt.integrator", o->integrator, "must be mjINT_EULER");
   }
-  if (stepper->forest.nD > 0 && o->integrator != INTEGRATOR_IMPLICIT &&
-      o->integrator != INTEGRATOR_IMPLICITFAST) {
+  if (stepper->forest.nD > 0 && o->integrator != SAP_MJINT_IMPLICIT &&
+      o->integrator != SAP_MJINT_IMPLICITFAST) {
     return refuse(error, "model.opt.integrator", o->integrator,
                   "must be mjINT_IMPLICIT or mjINT_IMPLICITFAST");
   }

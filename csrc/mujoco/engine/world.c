@@ -6,11 +6,9 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
-
-/* values of MuJoCo's enum */
-enum { NO_GRAVITY = 1 << 7, NO_ACTUATION = 1 << 11 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -134,7 +132,7 @@ static sap_field field_at(const char *contacts, ptrdiff_t offset, ptrdiff_t size
  * valid. */
 static sap_element_state elements_of(const sap_mujoco_world *world) {
   const int sparse = world->api->mj_isSparse(world->model);
-  const int off = SAP_MODEL(world, disableflags) & NO_ACTUATION;
+  const int off = SAP_MODEL(world, disableflags) & SAP_MJDSBL_ACTUATION;
 #define POINTER(name) .name = SAP_DATA(world, name)
 #define SPARSE(name) .name = sparse ? SAP_DATA(world, name) : NULL
   return (sap_element_state){POINTER(qpos),
@@ -169,7 +167,7 @@ static sap_element_state elements_of(const sap_mujoco_world *world) {
 /* Returns |g|, m/s^2. */
 static double gravity_of(const sap_mujoco_world *world) {
   const double *g = SAP_MODEL(world, gravity);
-  const int off = SAP_MODEL(world, disableflags) & NO_GRAVITY;
+  const int off = SAP_MODEL(world, disableflags) & SAP_MJDSBL_GRAVITY;
   return off ? 0.0 : sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
 }
 

@@ -5,13 +5,11 @@
 #include "base/arithmetic.h"
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/pair_search.h"
 #include "mujoco/speculative/speculative_tuning.h"
-
-/* values of MuJoCo's enums */
-enum { GEOM_PLANE = 0, GEOM_BOX = 6, NO_PARENT_FILTER = 1 << 10 };
 
 /* half lengths and radius of an unbounded geom, m */
 static const double endless = 1e10;
@@ -26,7 +24,7 @@ static int is_single(const struct sap_geom_body *body) { return body->end - body
 
 static double reach_of(const struct sap_search *s, int32_t geom) {
   const int *geom_type = SAP_MODEL(s->world, geom_type);
-  return geom_type[geom] == GEOM_PLANE ? endless : sap_motion_bound_reach(s->world, geom);
+  return geom_type[geom] == SAP_MJGEOM_PLANE ? endless : sap_motion_bound_reach(s->world, geom);
 }
 
 /* Lists the bodies. A geom of the world, or of a body welded to it, counts as one body, as there
@@ -89,7 +87,7 @@ static int has_changed(const struct sap_search *s) {
   const int *exclude_signature = SAP_MODEL(s->world, exclude_signature);
   const size_t n = (size_t)s->bodies->n_geoms, n_given = (size_t)s->n_given;
   const int64_t n_excluded = SAP_MODEL(s->world, nexclude);
-  const int numbers[] = {SAP_MODEL(s->world, disableflags) & NO_PARENT_FILTER, (int)n_given,
+  const int numbers[] = {SAP_MODEL(s->world, disableflags) & SAP_MJDSBL_FILTERPARENT, (int)n_given,
                          (int)n_excluded};
   const struct sap_followed arrays[] = {
       {numbers, sizeof numbers},           {geom_size, 3 * n * sizeof(double)},
@@ -159,7 +157,7 @@ static int never_meet(const struct sap_search *s, const struct sap_geom_body *a,
       (!moves(s, a) && !moves(s, b))) {
     return 1;
   }
-  if (w1 != 0 && w2 != 0 && !(SAP_MODEL(s->world, disableflags) & NO_PARENT_FILTER) &&
+  if (w1 != 0 && w2 != 0 && !(SAP_MODEL(s->world, disableflags) & SAP_MJDSBL_FILTERPARENT) &&
       (w1 == weld[body_parentid[w2]] || w2 == weld[body_parentid[w1]])) {
     return 1;
   }
@@ -204,7 +202,7 @@ static struct sphere sphere_of(struct sap_search *s, int32_t i) {
   const int64_t g = body->first;
   if (is_single(body)) {
     return (struct sphere){geom_xpos + 3 * g,
-                           geom_type[g] == GEOM_PLANE ? endless : geom_rbound[g]};
+                           geom_type[g] == SAP_MJGEOM_PLANE ? endless : geom_rbound[g]};
   }
   const struct sap_mover *box = mover_of(s, i);
   return (struct sphere){box->centre, box->radius};
@@ -255,7 +253,7 @@ static double look_at_geoms(struct sap_search *s, int32_t i, int32_t j) {
 static int has_box(const struct sap_search *s, int32_t i) {
   const int *geom_type = SAP_MODEL(s->world, geom_type);
   int32_t g = s->bodies->body[i].first;
-  while (g < s->bodies->body[i].end && geom_type[g] != GEOM_BOX) {
+  while (g < s->bodies->body[i].end && geom_type[g] != SAP_MJGEOM_BOX) {
     ++g;
   }
   return g < s->bodies->body[i].end;

@@ -5,11 +5,9 @@
 #include "base/arithmetic.h"
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
-
-/* values of MuJoCo's enums */
-enum { GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
 
 /* overlap of touching flanges, m: their vertices have single precision */
 static const double touch = 1e-7;
@@ -55,11 +53,11 @@ static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, cons
   for (int k = 0; k < 3; ++k) {
     w[k] = R[k] * u[0] + R[3 + k] * u[1] + R[6 + k] * u[2];
   }
-  if (type == GEOM_SPHERE || type == GEOM_CAPSULE) {
-    const double reach = size[0] + (type == GEOM_CAPSULE ? size[1] * fabs(w[2]) : 0.0);
+  if (type == SAP_MJGEOM_SPHERE || type == SAP_MJGEOM_CAPSULE) {
+    const double reach = size[0] + (type == SAP_MJGEOM_CAPSULE ? size[1] * fabs(w[2]) : 0.0);
     return (struct extent){at - reach, at + reach};
   }
-  if (type != GEOM_MESH) {
+  if (type != SAP_MJGEOM_MESH) {
     const double centre = at + sap_vector_dot(3, box, w);
     const double reach = box[3] * fabs(w[0]) + box[4] * fabs(w[1]) + box[5] * fabs(w[2]);
     return (struct extent){centre - reach, centre + reach};

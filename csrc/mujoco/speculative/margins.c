@@ -6,6 +6,7 @@
 #include "base/arithmetic.h"
 #include "step/stepper_object.h"
 #include "mujoco/speculative/separation.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
@@ -13,11 +14,8 @@
 #include "mujoco/engine/stack.h"
 #include "mujoco/speculative/twists.h"
 
-/* values of MuJoCo's enums */
-enum { NO_CONSTRAINT = 1 << 0, NO_CONTACT = 1 << 4 };
-
 int sap_mujoco_is_speculative(const sap_mujoco_world *world) {
-  const int none = SAP_MODEL(world, disableflags) & (NO_CONSTRAINT | NO_CONTACT);
+  const int none = SAP_MODEL(world, disableflags) & (SAP_MJDSBL_CONSTRAINT | SAP_MJDSBL_CONTACT);
   return world->stepper->settings.speculative && !*world->api->mjcb_contactfilter && !none;
 }
 

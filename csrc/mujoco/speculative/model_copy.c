@@ -4,14 +4,11 @@
 
 #include "base/arithmetic.h"
 #include "step/stepper_object.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/engine/stack.h"
 #include "mujoco/speculative/motion_bound.h"
-
-/* values of MuJoCo's enums and constants */
-enum { NREF = 2, NIMP = 5, NFRICTION = 5 };
-static const double least_mix = 1e-15;
 
 static char *copy_of(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
@@ -77,16 +74,16 @@ struct pairs {
 };
 
 static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t n) {
-  enum { NUMBERS = 3 + 2 * NREF + NIMP + NFRICTION };
+  enum { NUMBERS = 3 + 2 * SAP_MJNREF + SAP_MJNIMP + SAP_FRICTIONS };
   const sap_mujoco *a = world->api;
   struct pairs p;
   p.margin = sap_stack_take(world, NUMBERS * n * sizeof(double));
   p.gap = p.margin + n;
   p.solref = p.gap + n;
-  p.solreffriction = p.solref + NREF * n;
-  p.solimp = p.solreffriction + NREF * n;
-  p.friction = p.solimp + NIMP * n;
-  p.adhesion = p.friction + NFRICTION * n;
+  p.solreffriction = p.solref + SAP_MJNREF * n;
+  p.solimp = p.solreffriction + SAP_MJNREF * n;
+  p.friction = p.solimp + SAP_MJNIMP * n;
+  p.adhesion = p.friction + SAP_FRICTIONS * n;
   p.geom1 = sap_stack_take(world, 3 * n * sizeof(int));
   p.geom2 = p.geom1 + n;
   p.dim = p.geom2 + n;
@@ -118,20 +115,23 @@ static void copy_given(const sap_mujoco_world *world, const double *motion_bound
                                      motion_bound[to->geom1[i]] + motion_bound[to->geom2[i]]);
   to->gap[i] = pair_gap[given];
   to->dim[i] = pair_dim[given];
-  memcpy(to->solref + NREF * i, pair_solref + NREF * given, NREF * sizeof(double));
-  memcpy(to->solreffriction + NREF * i, pair_solreffriction + NREF * given, NREF * sizeof(double));
-  memcpy(to->solimp + NIMP * i, pair_solimp + NIMP * given, NIMP * sizeof(double));
-  memcpy(to->friction + NFRICTION * i, pair_friction + NFRICTION * given,
-         NFRICTION * sizeof(double));
+  memcpy(to->solref + SAP_MJNREF * i, pair_solref + SAP_MJNREF * given,
+         SAP_MJNREF * sizeof(double));
+  memcpy(to->solreffriction + SAP_MJNREF * i, pair_solreffriction + SAP_MJNREF * given,
+         SAP_MJNREF * sizeof(double));
+  memcpy(to->solimp + SAP_MJNIMP * i, pair_solimp + SAP_MJNIMP * given,
+         SAP_MJNIMP * sizeof(double));
+  memcpy(to->friction + SAP_FRICTIONS * i, pair_friction + SAP_FRICTIONS * given,
+         SAP_FRICTIONS * sizeof(double));
   to->adhesion[i] = pair_adhesion[given];
 }
 
 /* Returns the share of the first of two geoms in a mixed parameter. */
 static double share_of(double mix1, double mix2) {
-  if (mix1 >= least_mix && mix2 >= least_mix) {
+  if (mix1 >= SAP_MJMINVAL && mix2 >= SAP_MJMINVAL) {
     return mix1 / (mix1 + mix2);
   }
-  return mix1 < least_mix && mix2 < least_mix ? 0.5 : mix1 >= least_mix;
+  return mix1 < SAP_MJMINVAL && mix2 < SAP_MJMINVAL ? 0.5 : mix1 >= SAP_MJMINVAL;
 }
 
 /* Mixes the parameters of two geoms. A geom of higher priority gives its own; else dimension and
@@ -151,8 +151,8 @@ static void mix(const sap_mujoco_world *world, const double *motion_bound, const
   const int64_t g = to->geom1[i], h = to->geom2[i];
   const int first = geom_priority[g] > geom_priority[h];
   const int second = geom_priority[g] < geom_priority[h];
-  const double *solref[2] = {geom_solref + NREF * g, geom_solref + NREF * h};
-  const double *solimp[2] = {geom_solimp + NIMP * g, geom_solimp + NIMP * h};
+  const double *solref[2] = {geom_solref + SAP_MJNREF * g, geom_solref + SAP_MJNREF * h};
+  const double *solimp[2] = {geom_solimp + SAP_MJNIMP * g, geom_solimp + SAP_MJNIMP * h};
   const double *friction[2] = {geom_friction + 3 * g, geom_friction + 3 * h};
   const double share = first ? 1.0 : second ? 0.0 : share_of(geom_solmix[g], geom_solmix[h]);
   const int is_mean = first || second || (solref[0][0] > 0.0 && solref[1][0] > 0.0);
@@ -162,21 +162,21 @@ static void mix(const sap_mujoco_world *world, const double *motion_bound, const
   to->gap[i] = geom_gap[g] + geom_gap[h];
   to->dim[i] =
       second || (!first && geom_condim[h] > geom_condim[g]) ? geom_condim[h] : geom_condim[g];
-  for (int k = 0; k < NREF; ++k) {
+  for (int k = 0; k < SAP_MJNREF; ++k) {
     const double x = solref[0][k], y = solref[1][k];
-    to->solref[NREF * i + k] = is_mean ? share * x + (1.0 - share) * y : x < y ? x : y;
-    to->solreffriction[NREF * i + k] = 0.0;
+    to->solref[SAP_MJNREF * i + k] = is_mean ? share * x + (1.0 - share) * y : x < y ? x : y;
+    to->solreffriction[SAP_MJNREF * i + k] = 0.0;
   }
-  for (int k = 0; k < NIMP; ++k) {
-    to->solimp[NIMP * i + k] = share * solimp[0][k] + (1.0 - share) * solimp[1][k];
+  for (int k = 0; k < SAP_MJNIMP; ++k) {
+    to->solimp[SAP_MJNIMP * i + k] = share * solimp[0][k] + (1.0 - share) * solimp[1][k];
   }
   for (int k = 0; k < 3; ++k) {
     mu[k] = first    ? friction[0][k]
             : second ? friction[1][k]
                      : sap_larger(friction[0][k], friction[1][k]);
   }
-  const double five[NFRICTION] = {mu[0], mu[0], mu[1], mu[2], mu[2]};
-  memcpy(to->friction + NFRICTION * i, five, sizeof five);
+  const double five[SAP_FRICTIONS] = {mu[0], mu[0], mu[1], mu[2], mu[2]};
+  memcpy(to->friction + SAP_FRICTIONS * i, five, sizeof five);
   to->adhesion[i] = (second ? 0.0 : geom_adhesion[g]) + (first ? 0.0 : geom_adhesion[h]);
 }
 

@@ -5,12 +5,10 @@
 
 #include "step/stepper_object.h"
 #include "mujoco/speculative/separation.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/engine/stack.h"
-
-/* value of MuJoCo's enum */
-enum { GEOM_SPHERE = 2 };
 
 static double square(const double *x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
 
@@ -32,7 +30,7 @@ struct sap_motion_bound sap_motion_bound_begin(const sap_mujoco_world *world,
 double sap_motion_bound_reach(const sap_mujoco_world *world, int32_t geom) {
   const int *geom_type = SAP_MODEL(world, geom_type);
   const double *geom_rbound = SAP_MODEL(world, geom_rbound);
-  return geom_type[geom] == GEOM_SPHERE ? 0.0 : geom_rbound[geom];
+  return geom_type[geom] == SAP_MJGEOM_SPHERE ? 0.0 : geom_rbound[geom];
 }
 
 double sap_motion_bound_in(const sap_mujoco_world *world, double speed) {

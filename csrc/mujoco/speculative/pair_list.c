@@ -4,12 +4,10 @@
 
 #include "step/contacts/separation_bounds.h"
 #include "step/stepper_object.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/pair_search.h"
-
-/* values of MuJoCo's enums */
-enum { OVERRIDE = 1 << 0, SLEEP = 1 << 4, SPECULATIVE = 1 << 7 };
 
 int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
                               struct sap_geom_pair *pair) {
@@ -21,7 +19,8 @@ int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
                               .pair = pair};
   struct sap_search *s = &search;
   if (!sap_mujoco_knows_pairs(world->api) ||
-      SAP_MODEL(world, enableflags) & (OVERRIDE | SLEEP | SPECULATIVE) ||
+      SAP_MODEL(world, enableflags) &
+          (SAP_MJENBL_OVERRIDE | SAP_MJENBL_SLEEP | SAP_MJENBL_SPECULATIVE) ||
       SAP_MODEL(world, nflex) > 0 || s->n_given > SAP_MOST_GIVEN ||
       SAP_MODEL(world, nexclude) > SAP_MOST_EXCLUDED) {
     return -1;

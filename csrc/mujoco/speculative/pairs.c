@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "step/stepper_object.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/hinges.h"
 #include "mujoco/speculative/pair_search.h"
 #include "mujoco/speculative/speculative_tuning.h"
-
-/* values of MuJoCo's enums */
-enum { GEOM_PLANE = 0, GEOM_SPHERE = 2, GEOM_CAPSULE = 3, GEOM_MESH = 7 };
 
 /* ---- movers --------------------------------------------------------------------------------- */
 
@@ -60,13 +58,13 @@ const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom
   const int type = geom_type[geom];
   sap_search_place_box(s, s->world->stepper->forest.geom_bodyid[geom], geom_aabb + 6 * g,
                        geom_xpos + 3 * g, geom_xmat + 9 * g, mover);
-  if (type == GEOM_SPHERE || type == GEOM_CAPSULE) {
+  if (type == SAP_MJGEOM_SPHERE || type == SAP_MJGEOM_CAPSULE) {
     mover->half[0] = mover->half[1] = 0.0;
-    mover->half[2] = type == GEOM_CAPSULE ? geom_size[3 * g + 1] : 0.0;
+    mover->half[2] = type == SAP_MJGEOM_CAPSULE ? geom_size[3 * g + 1] : 0.0;
     mover->round = geom_size[3 * g];
     set_radius(mover);
   }
-  if (type == GEOM_PLANE) {
+  if (type == SAP_MJGEOM_PLANE) {
     memcpy(mover->centre, geom_xpos + 3 * g, sizeof mover->centre);
     mover->radius = INFINITY;
   }
@@ -86,8 +84,8 @@ static double gap_of_spheres(const struct sap_search *s, int32_t g1, int32_t g2)
   const double *geom_xmat = SAP_DATA(s->world, geom_xmat);
   const double *p = geom_xpos + 3 * (int64_t)g1, *q = geom_xpos + 3 * (int64_t)g2;
   const double x = q[0] - p[0], y = q[1] - p[1], z = q[2] - p[2];
-  if (geom_type[g1] == GEOM_PLANE || geom_type[g2] == GEOM_PLANE) {
-    const int first = geom_type[g1] == GEOM_PLANE;
+  if (geom_type[g1] == SAP_MJGEOM_PLANE || geom_type[g2] == SAP_MJGEOM_PLANE) {
+    const int first = geom_type[g1] == SAP_MJGEOM_PLANE;
     const double *R = geom_xmat + 9 * (int64_t)(first ? g1 : g2);
     const double height = R[2] * x + R[5] * y + R[8] * z;
     return (first ? height : -height) - geom_rbound[first ? g2 : g1];
@@ -97,7 +95,8 @@ static double gap_of_spheres(const struct sap_search *s, int32_t g1, int32_t g2)
 
 /* Returns 1 if neither is a plane, a height field or a distance field. */
 static int are_convex(int type1, int type2) {
-  return type1 >= GEOM_SPHERE && type2 >= GEOM_SPHERE && type1 <= GEOM_MESH && type2 <= GEOM_MESH;
+  return type1 >= SAP_MJGEOM_SPHERE && type2 >= SAP_MJGEOM_SPHERE && type1 <= SAP_MJGEOM_MESH &&
+         type2 <= SAP_MJGEOM_MESH;
 }
 
 /* Returns 1 if two geoms are separated and stay so, with a lower bound of their gap. */
@@ -106,7 +105,7 @@ static int stay_apart(struct sap_search *s, int32_t g1, int32_t g2, double own, 
   const int *geom_type = SAP_MODEL(s->world, geom_type);
   const int type1 = geom_type[g1], type2 = geom_type[g2];
   *gap = gap_of_spheres(s, g1, g2);
-  if (*gap > clear || (type1 <= GEOM_CAPSULE && type2 <= GEOM_CAPSULE)) {
+  if (*gap > clear || (type1 <= SAP_MJGEOM_CAPSULE && type2 <= SAP_MJGEOM_CAPSULE)) {
     return *gap > clear;
   }
   if (are_convex(type1, type2) && sap_mujoco_hinge_keeps_apart(s->world, s->gaps, g1, g2, own)) {

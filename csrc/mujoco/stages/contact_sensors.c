@@ -2,19 +2,17 @@
 
 #include <string.h>
 
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/stack.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
 
-/* values of MuJoCo's enums */
-enum { TOUCH = 0, STAGE_POS = 1 };
-
 /* ---- contact sensors ------------------------------------------------------------------------ */
 
 static int is_early(const sap_mujoco_world *world, int64_t sensor) {
   return SAP_MODEL(world, sensor_type)[sensor] == sap_mujoco_contact_sensor(world->api) &&
-         SAP_MODEL(world, sensor_needstage)[sensor] == STAGE_POS;
+         SAP_MODEL(world, sensor_needstage)[sensor] == SAP_MJSTAGE_POS;
 }
 
 void sap_mujoco_correct_contact_sensors(const sap_mujoco_world *world) {
@@ -28,7 +26,7 @@ void sap_mujoco_correct_contact_sensors(const sap_mujoco_world *world) {
     a->mj_markStack(world->data);
     int *needstage = sap_stack_take(world, (size_t)n * sizeof *needstage);
     for (int64_t i = 0; i < n; ++i) {
-      needstage[i] = is_early(world, i) ? STAGE_POS : 0;
+      needstage[i] = is_early(world, i) ? SAP_MJSTAGE_POS : 0;
     }
     a->mj_sensorPos(sap_mujoco_with_stages(world, needstage), world->data);
     a->mj_freeStack(world->data);
@@ -100,7 +98,7 @@ void sap_mujoco_correct_touch_sensors(const sap_mujoco_world *world) {
   const int *site_bodyid = SAP_MODEL(world, site_bodyid);
   const int64_t n = SAP_MODEL(world, nsensor);
   for (int64_t i = 0; i < n; ++i) {
-    const int32_t body = sensor_type[i] == TOUCH ? site_bodyid[sensor_objid[i]] : -1;
+    const int32_t body = sensor_type[i] == SAP_MJSENS_TOUCH ? site_bodyid[sensor_objid[i]] : -1;
     if (body >= 0 && has_open_contact(world, body)) {
       compute_again(world, i, body);
     }

@@ -1,27 +1,23 @@
 #include "mujoco/stages/lean_step.h"
 
 #include "step/stepper_object.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
 #include "mujoco/stages/recording.h"
-
-/* values of MuJoCo's enums */
-enum { NO_EQUALITY = 1 << 1, NO_FRICTION = 1 << 2, NO_LIMIT = 1 << 3, NO_CONTACT = 1 << 4 };
-enum { OVERRIDE = 1 << 0, ENERGY = 1 << 1, FORWARD_INVERSE = 1 << 2, DISCRETE_INVERSE = 1 << 3 };
-enum { ON_BODY = 5 };
 
 static int disables(const sap_mujoco_world *world, int flag) {
   return (SAP_MODEL(world, disableflags) & flag) != 0;
 }
 
 static int has_equalities(const sap_mujoco_world *world) {
-  return SAP_MODEL(world, neq) > 0 && !disables(world, NO_EQUALITY);
+  return SAP_MODEL(world, neq) > 0 && !disables(world, SAP_MJDSBL_EQUALITY);
 }
 
 static int has_tendon_friction(const sap_mujoco_world *world) {
   const double *tendon_frictionloss = SAP_MODEL(world, tendon_frictionloss);
-  const int64_t n = disables(world, NO_FRICTION) ? 0 : SAP_MODEL(world, ntendon);
+  const int64_t n = disables(world, SAP_MJDSBL_FRICTIONLOSS) ? 0 : SAP_MODEL(world, ntendon);
   int any = 0;
   for (int64_t i = 0; i < n; ++i) {
     any |= tendon_frictionloss[i] > 0.0;
@@ -39,11 +35,11 @@ static int knows_rows(const sap_mujoco_world *world) {
   const double *known = stepper->constrained ? stepper->elements.dof_frictionloss : NULL;
   int64_t unknown = stepper->constrained ? 0 : has_equalities(world) + SAP_MODEL(world, ntendon);
   for (int64_t i = 0; i < SAP_MODEL(world, nv); ++i) {
-    const double loss = disables(world, NO_FRICTION) ? 0.0 : dof_frictionloss[i];
+    const double loss = disables(world, SAP_MJDSBL_FRICTIONLOSS) ? 0.0 : dof_frictionloss[i];
     unknown += (known ? known[i] : 0.0) != (loss > 0.0 ? loss : 0.0);
   }
   for (int64_t j = 0; j < SAP_MODEL(world, njnt) && !stepper->constrained; ++j) {
-    unknown += jnt_limited[j] && !disables(world, NO_LIMIT);
+    unknown += jnt_limited[j] && !disables(world, SAP_MJDSBL_LIMIT);
   }
   return unknown == 0;
 }
@@ -56,7 +52,7 @@ static int adheres(const sap_mujoco_world *world) {
   const double *pair_adhesion = SAP_MODEL(world, pair_adhesion);
   int any = 0;
   for (int64_t i = 0; i < SAP_MODEL(world, nactuator); ++i) {
-    any |= actuator_trntype[i] == ON_BODY;
+    any |= actuator_trntype[i] == SAP_MJTRN_BODY;
   }
   for (int64_t g = 0; g < SAP_MODEL(world, ngeom); ++g) {
     any |= geom_adhesion[g] != 0.0;
@@ -76,7 +72,8 @@ static void look_back(sap_mujoco_world *world) {
 }
 
 int sap_mujoco_begin_lean(sap_mujoco_world *world) {
-  const int known = OVERRIDE | ENERGY | FORWARD_INVERSE | DISCRETE_INVERSE;
+  const int known =
+      SAP_MJENBL_OVERRIDE | SAP_MJENBL_ENERGY | SAP_MJENBL_FWDINV | SAP_MJENBL_INVDISCRETE;
   const int enabled = SAP_MODEL(world, enableflags);
   const int records = world->recording && world->recording->arrays[SAP_RECORDED_sensordata];
   const int64_t goes_on =
@@ -130,7 +127,8 @@ int sap_mujoco_make_few_rows(const sap_mujoco_world *world) {
   const int frictions = has_tendon_friction(world);
   if (world->stepper->constrained && (has_equalities(world) || frictions)) {
     a->mj_markStack(world->data);
-    const int flags = NO_LIMIT | NO_CONTACT | (frictions ? 0 : NO_FRICTION);
+    const int flags =
+        SAP_MJDSBL_LIMIT | SAP_MJDSBL_CONTACT | (frictions ? 0 : SAP_MJDSBL_FRICTIONLOSS);
     a->mj_makeConstraint(sap_mujoco_with_disabled(world, flags), world->data);
     a->mj_freeStack(world->data);
   }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
@@ -14,9 +15,6 @@
 /* differences of velocities, activations and controls; smooth forces are mostly polynomials in
  * them */
 static const double VELOCITY_STEP = 1e-5, INPUT_STEP = 1e-6;
-
-/* values of MuJoCo's enums */
-enum { FREE = 0, BALL = 1, NO_CLAMP = 1 << 8 };
 
 /* One linearization: the centre, the present side of a difference, and the columns. */
 struct run {
@@ -212,7 +210,7 @@ static sap_step_failure differentiate_by(struct run *run, double *x, const doubl
  * one outside of it none: the engine clamps it. */
 static sap_step_failure differentiate_controls(struct run *run, int64_t column) {
   const struct sap_mujoco_linear *out = run->out;
-  const int clamps = !(SAP_MODEL(run->world, disableflags) & NO_CLAMP);
+  const int clamps = !(SAP_MODEL(run->world, disableflags) & SAP_MJDSBL_CLAMPCTRL);
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int64_t i = 0; i < run->nu && failure == SAP_STEP_TAKEN; ++i) {
     const int limited = clamps && out->ctrllimited[i];
@@ -287,8 +285,8 @@ static void finish_column(const struct run *run, int64_t column) {
     set_entry(run, nv + i, column, run->dv[i]);
   }
   for (int64_t j = 0; j < n_joints; ++j) {
-    if (jnt_type[j] == FREE || jnt_type[j] == BALL) {
-      write_turn(run, jnt_dofadr[j] + (jnt_type[j] == FREE ? 3 : 0), column, dt);
+    if (jnt_type[j] == SAP_MJJNT_FREE || jnt_type[j] == SAP_MJJNT_BALL) {
+      write_turn(run, jnt_dofadr[j] + (jnt_type[j] == SAP_MJJNT_FREE ? 3 : 0), column, dt);
     }
   }
   for (int64_t k = 0; k < run->na; ++k) {

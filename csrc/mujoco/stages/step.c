@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "step/dynamics/free_rotation.h"
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/speculative/margins.h"
@@ -16,9 +17,6 @@
 #include "mujoco/engine/world.h"
 
 /* ---- a step --------------------------------------------------------------------------------- */
-
-/* values of MuJoCo's enums */
-enum { NO_ACTUATION = 1 << 11, ENERGY = 1 << 1 };
 
 /* The pointers of MuJoCo's stack, as its functions should leave them. */
 struct stack {
@@ -98,7 +96,7 @@ static void find_position_values(const sap_mujoco_world *world) {
   if (SAP_DATA(world, flg_energypos)) {
     return;
   }
-  if (SAP_MODEL(world, enableflags) & ENERGY) {
+  if (SAP_MODEL(world, enableflags) & SAP_MJENBL_ENERGY) {
     a->mj_energyPos(m, d);
   } else {
     memset(SAP_DATA(world, energy), 0, 2 * sizeof(double));
@@ -110,7 +108,7 @@ static void find_velocity_values(const sap_mujoco_world *world) {
   const void *m = world->model;
   void *d = world->data;
   a->mj_sensorVel(m, d);
-  if ((SAP_MODEL(world, enableflags) & ENERGY) && !SAP_DATA(world, flg_energyvel)) {
+  if ((SAP_MODEL(world, enableflags) & SAP_MJENBL_ENERGY) && !SAP_DATA(world, flg_energyvel)) {
     a->mj_energyVel(m, d);
   }
 }
@@ -142,7 +140,7 @@ static void start_stages(sap_mujoco_world *world) {
   if (!world->lean) {
     find_velocity_values(world);
   }
-  if (*a->mjcb_control && !(SAP_MODEL(world, disableflags) & NO_ACTUATION)) {
+  if (*a->mjcb_control && !(SAP_MODEL(world, disableflags) & SAP_MJDSBL_ACTUATION)) {
     (*a->mjcb_control)(m, d);
   }
 }

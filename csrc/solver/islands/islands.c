@@ -11,9 +11,6 @@
 #include "solver/write_results.h"
 #include "solver/solver_tuning.h"
 
-/* Statistics are summed over so many neighbours, whichever thread solved them, then over all. */
-enum { SUMMED = 16 };
-
 /* ---- memory ---- */
 
 static void carve(void *context, struct sap_arena *arena) {
@@ -22,7 +19,7 @@ static void carve(void *context, struct sap_arena *arena) {
   const size_t n = (size_t)n_islands;
   const int32_t n_threads = n_islands > 1 ? islands->sharing.n_threads : 1;
   islands->result = sap_arena_take(arena, n, sizeof *islands->result);
-  islands->sums = sap_arena_take(arena, n / SUMMED + 1, sizeof *islands->sums);
+  islands->sums = sap_arena_take(arena, n / SAP_SUMMED_ISLANDS + 1, sizeof *islands->sums);
   const size_t n_records = (size_t)islands->records.capacity + (size_t)islands->n_more;
   islands->records.first = sap_arena_take(arena, n_records, sizeof(sap_iteration));
   sap_sharing_carve(&islands->sharing, arena, n_islands);
@@ -104,9 +101,11 @@ static void solve_island(struct sap_workspace *w, const struct sap_island *islan
 /* Finds the sums that begin with an island in [begin, end). */
 static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_t end,
                         int32_t n_islands) {
-  for (int32_t k = (begin + SUMMED - 1) / SUMMED; k * SUMMED < end; ++k) {
+  for (int32_t k = (begin + SAP_SUMMED_ISLANDS - 1) / SAP_SUMMED_ISLANDS;
+       k * SAP_SUMMED_ISLANDS < end; ++k) {
     struct sap_sums sums = sap_sums_none();
-    for (int32_t i = k * SUMMED; i < (k + 1) * SUMMED && i < n_islands; ++i) {
+    for (int32_t i = k * SAP_SUMMED_ISLANDS; i < (k + 1) * SAP_SUMMED_ISLANDS && i < n_islands;
+         ++i) {
       sap_sums_add_island(&sums, &islands->result[i]);
     }
     islands->sums[k] = sums;
@@ -115,7 +114,7 @@ static void sum_islands(const struct sap_islands *islands, int32_t begin, int32_
 
 static void sum_up(const struct sap_islands *islands, const struct sap_plan *plan,
                    struct sap_sums *all) {
-  for (int32_t k = 0; k * SUMMED < plan->graph.n_islands; ++k) {
+  for (int32_t k = 0; k * SAP_SUMMED_ISLANDS < plan->graph.n_islands; ++k) {
     sap_sums_add(all, &islands->sums[k]);
   }
   all->n_scalars += plan->graph.tree.n_scalars;

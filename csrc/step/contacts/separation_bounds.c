@@ -5,9 +5,6 @@
 
 #include "base/arithmetic.h"
 
-/* number of consecutive entries that two geoms may have */
-enum { PLACES = 8 };
-
 /* normals that differ by less are equal */
 static const double same = 1e-12;
 
@@ -76,7 +73,7 @@ struct sap_separation_bound *sap_separation_bounds_at(struct sap_separation_boun
                                                       int32_t g1, int32_t g2) {
   const uint32_t first = (uint32_t)g1 * 2654435761u + (uint32_t)g2 * 40503u;
   struct sap_separation_bound *free = NULL;
-  for (uint32_t i = 0; i < PLACES; ++i) {
+  for (uint32_t i = 0; i < SAP_BOUND_PLACES; ++i) {
     struct sap_separation_bound *known = gaps->gap + (first + i) % SAP_SEPARATION_BOUNDS;
     if (known->geom[0] == g1 && known->geom[1] == g2) {
       return known;

@@ -20,8 +20,7 @@
 
 #include "base/memory.h"
 #include "step/contacts/body_separation.h"
-
-enum { SAP_SEPARATION_BOUNDS = 512 };
+#include "step/step_tuning.h"
 
 /* Upper limits: numbers and integers of the arrays per geom, and further entries. */
 enum { SAP_FOLLOWED_NUMBERS = 12, SAP_FOLLOWED_INTEGERS = 3, SAP_FOLLOWED_BESIDE = 2048 };
