@@ -455,8 +455,6 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper) { return &stepper->forest; }
 
-double sap_stepper_overlap(const sap_stepper *stepper) { return stepper->overlap; }
-
 double sap_stepper_solve_seconds(const sap_stepper *stepper) { return stepper->solve_seconds; }
 
 const sap_iteration *sap_stepper_history(const sap_stepper *stepper, int32_t *n) {

@@ -46,9 +46,6 @@ void sap_stepper_set_speeds(sap_stepper *stepper, const double speeds[SAP_STEP_S
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper);
 
-/* Returns the largest overlap of the last step, as in sap_step_record; 0 if it was not taken. */
-double sap_stepper_overlap(const sap_stepper *stepper);
-
 /* Returns the time of the last solve, s. */
 double sap_stepper_solve_seconds(const sap_stepper *stepper);
 

@@ -164,12 +164,20 @@ def test_wild_numbers_give_an_outcome_or_an_error(of_contact, place, value):
 def test_parts_of_a_step_refuse_garbage():
     api, model, data = step_of()
     core = make_core()
-    for call in (core.start, core.find_forces, core.finish, core.evaluate, core.solve, core.gather):
+    record = np.zeros(1, _core.STEP_RECORD)
+
+    def finish(*places):
+        core.finish(*places, None, record)
+
+    for call in (core.start, core.find_forces, finish, core.evaluate, core.solve, core.gather):
         for wrong in ((), (api, model), (None, model, data), (api, data, data), (api, model, 3)):
             with pytest.raises(TypeError):
                 call(*wrong)
     with pytest.raises(TypeError, match="memory must be a FrictionMemory"):
-        core.finish(api, model, data, 3)
+        core.finish(api, model, data, 3, record)
+    for wrong in (None, record["time"], np.zeros(0, _core.STEP_RECORD)):
+        with pytest.raises((TypeError, ValueError), match="records"):
+            core.finish(api, model, data, None, wrong)
     for wrong in ((), (1.0,), (0.0, 1.0), (1.0, -1.0), (np.nan, 1.0), ("text", 1.0)):
         with pytest.raises((TypeError, ValueError)):
             core.set_speeds(*wrong)

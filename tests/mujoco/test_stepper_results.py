@@ -119,18 +119,18 @@ class Stalled:
 
     def __init__(self, core):
         self.core, self.stalls = core, 0
-        self.result, self.overlap = core.result, core.overlap
+        self.result = core.result
 
     def finish(self, *arguments):
         taken, _, failure = self.core.finish(*arguments)
         self.stalls += taken
+        arguments[4]["status"][:taken] = sapwood.Status.stalled
         return taken, taken, failure
 
     def run(self, *arguments):
         taken, _, failure = self.core.run(*arguments)
         self.stalls += taken
-        if arguments[4] is not None:
-            arguments[4]["status"][:taken] = sapwood.Status.stalled
+        arguments[4]["status"][:taken] = sapwood.Status.stalled
         return taken, taken, failure
 
     def prepare(*_):

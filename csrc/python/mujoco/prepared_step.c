@@ -13,6 +13,8 @@ typedef struct sapwood_prepared_step {
   PyObject *data;                  /* weak reference to the MjData of the place */
   PyObject *memory;                /* FrictionMemory or None */
   PyObject *watches;               /* tuple of ByteWatch */
+  PyObject *record;                /* array of one STEP_RECORD */
+  sap_step_record *written;        /* the record in this array */
   sapwood_place place;
   double start; /* time before the last step, s */
 } sapwood_prepared_step;
@@ -28,19 +30,22 @@ static int are_watches(PyObject *object, const sapwood_state *state) {
 }
 
 const char sapwood_stepper_prepare_doc[] =
-    "prepare($self, api, model, data, memory, watches, forget, /)\n--\n\n"
+    "prepare($self, api, model, data, memory, watches, forget, record, /)\n--\n\n"
     "A PreparedStep of `data`, which it does not keep alive. memory: as `run` has it; watches: "
     "tuple\n"
     "of ByteWatch, whose bytes have to stay the same; forget: called once the data are gone, as a\n"
-    "callback of weakref.ref.";
+    "callback of weakref.ref; record: array of one STEP_RECORD, which each step writes.";
 
 PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
   sapwood_stepper *stepper = (sapwood_stepper *)object;
-  PyObject *api, *model, *data, *memory, *watches, *forget;
+  PyObject *api, *model, *data, *memory, *watches, *forget, *record;
   sapwood_place place;
   sap_mujoco_world *world;
   sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOOOOO:prepare", &api, &model, &data, &memory, &watches, &forget) ||
+  sap_step_record *written;
+  if (!PyArg_ParseTuple(args, "OOOOOOO:prepare", &api, &model, &data, &memory, &watches, &forget,
+                        &record) ||
+      (written = sapwood_take_records(record, 1)) == NULL ||
       sapwood_place_find(&place, stepper, api, model, data) < 0 ||
       sapwood_world_open(&world, &watch, &place, memory, 0) < 0) {
     return NULL;
@@ -65,6 +70,8 @@ PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
     self->data = weak;
     self->memory = Py_NewRef(memory);
     self->watches = Py_NewRef(watches);
+    self->record = Py_NewRef(record);
+    self->written = written;
     self->place = place;
   }
   return (PyObject *)self;
@@ -79,6 +86,7 @@ static void step_dealloc(PyObject *object) {
   Py_DECREF(self->data);
   Py_DECREF(self->memory);
   Py_DECREF(self->watches);
+  Py_DECREF(self->record);
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -118,7 +126,7 @@ static PyObject *step_take(PyObject *object, PyObject *data) {
   self->start = sap_mjdata_time(&self->place.engine->api, self->place.data);
   int64_t taken, notable;
   Py_BEGIN_ALLOW_THREADS
-  taken = sap_mujoco_run(world, 1, NULL, &notable);
+  taken = sap_mujoco_run(world, 1, self->written, &notable);
   Py_END_ALLOW_THREADS
   PyObject *answer;
   if (sap_mujoco_end(world)->failure == SAP_STEP_OPTIONS) {
@@ -138,6 +146,8 @@ static PyMethodDef methods[] = {{"take", step_take, METH_O, take_doc}, {NULL, NU
 
 static PyMemberDef members[] = {{"start", T_DOUBLE, offsetof(sapwood_prepared_step, start),
                                  READONLY, "time before the last step, s"},
+                                {"record", T_OBJECT, offsetof(sapwood_prepared_step, record),
+                                 READONLY, "array of one STEP_RECORD, of the last step"},
                                 {NULL, 0, 0, 0, NULL}};
 
 PyDoc_STRVAR(step_doc, "One step of one MjData, made by ModelStepper.prepare.");

@@ -75,21 +75,26 @@ PyObject *sapwood_stepper_solve(PyObject *self, PyObject *args) {
 /* ---- the second half ------------------------------------------------------------------------ */
 
 const char sapwood_stepper_finish_doc[] =
-    "finish($self, api, model, data, memory=None, /)\n--\n\n"
-    "Second half of a step: forces, contact, sensors, integration. Returns as `run` does.";
+    "finish($self, api, model, data, memory, record, /)\n--\n\n"
+    "Second half of a step: forces, contact, sensors, integration. Returns as `run` does; memory\n"
+    "and record: as `prepare` has them.";
 
 PyObject *sapwood_stepper_finish(PyObject *self, PyObject *args) {
-  PyObject *objects[3], *memory = Py_None;
+  PyObject *objects[3], *memory, *record;
+  sap_step_record *written;
   sap_mujoco_world *world;
   sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOO|O:finish", &objects[0], &objects[1], &objects[2], &memory) ||
+  if (!PyArg_ParseTuple(args, "OOOOO:finish", &objects[0], &objects[1], &objects[2], &memory,
+                        &record) ||
+      (written = sapwood_take_records(record, 1)) == NULL ||
       open_world(&world, &watch, self, objects, memory) < 0) {
     return NULL;
   }
   int taken, notable;
   Py_BEGIN_ALLOW_THREADS
   taken = sap_mujoco_finish(world) == SAP_STEP_TAKEN;
-  notable = taken && sap_step_is_notable(sap_mujoco_record(world));
+  *written = *sap_mujoco_record(world);
+  notable = taken && sap_step_is_notable(written);
   Py_END_ALLOW_THREADS
   return close_world(world, sapwood_world_ended(world, taken, notable));
 }

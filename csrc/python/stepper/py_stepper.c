@@ -176,25 +176,6 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
                        (long long)counts[SAP_FRICTION_LIMIT]);
 }
 
-PyDoc_STRVAR(overlap_doc,
-             "overlap($self)\n--\n\n"
-             "Largest overlap of the rigid contacts at the end of the last step, in widths of the\n"
-             "narrower geom.");
-
-static PyObject *stepper_overlap(PyObject *object, PyObject *Py_UNUSED(unused)) {
-  sapwood_stepper *self = (sapwood_stepper *)object;
-  double overlap;
-  if (sapwood_stepper_be_ready(self) < 0) {
-    return NULL;
-  }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
-  overlap = sap_stepper_overlap(self->core);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
-  return PyFloat_FromDouble(overlap);
-}
-
 PyDoc_STRVAR(set_speeds_doc,
              "set_speeds($self, release_speed, release_rate, slip_speed, slip_rate, /)\n--\n\n"
              "Change the speeds of the constructor that follow the scale of the model.");
@@ -254,7 +235,6 @@ static PyMethodDef methods[] = {
     {"set_speeds", stepper_set_speeds, METH_VARARGS, set_speeds_doc},
     {"constants", stepper_constants, METH_NOARGS, constants_doc},
     {"counts", stepper_counts, METH_NOARGS, counts_doc},
-    {"overlap", stepper_overlap, METH_NOARGS, overlap_doc},
     {"fault", stepper_fault, METH_NOARGS, fault_doc},
     {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
     {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},

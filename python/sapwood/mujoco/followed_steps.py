@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 
 import mujoco
+import numpy as np
 
 from sapwood import _core
 from sapwood.mujoco.following.following import Following
@@ -16,7 +17,6 @@ from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.solution import Solution
 
 
 class FollowedSteps(LastStep):
@@ -96,24 +96,13 @@ class FollowedSteps(LastStep):
             The same as for :meth:`step`.
         """
         self._bind(data)
-        time = data.time
+        time, record = data.time, np.zeros(1, _core.STEP_RECORD)
         try:
-            notable = self._steps.finish(data)
+            notable = self._steps.finish(data, record)
         finally:
             self._forget()
         if notable:
-            self._tell_of_last_step(time)
-
-    def _tell_of_last_step(self, start: float) -> None:
-        overlap = self._steps.overlap()
-        self._notices.of_last_step(self._counts(), self._solution_if_left, overlap, start)
-
-    def _solution_if_left(self) -> Solution | None:
-        """The solution of the last step, or None if another thread takes a step meanwhile."""
-        try:
-            return self.solution
-        except RuntimeError:
-            return None
+            self._notices.tell(record, time)
 
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, for study; neither ``data`` nor any result changes.

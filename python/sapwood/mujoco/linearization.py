@@ -172,11 +172,12 @@ class Linearizer:
         A, B : ndarray
             As of :class:`Linearization`.
         """
+        record = np.zeros(1, _core.STEP_RECORD)
 
         def take_step(scratch: mujoco.MjData) -> None:
             failure = self._core.start(engine(), self._model, scratch)
             if failure is None:
-                _, _, failure = self._core.finish(engine(), self._model, scratch)
+                _, _, failure = self._core.finish(engine(), self._model, scratch, None, record)
             error = error_of(failure, self._model, scratch)
             if error is not None:
                 raise error

@@ -155,7 +155,7 @@ class Stepper(FollowedSteps):
         self._steps = steps_of(self._parameters)
         self._following = Following(self._parameters, self._given)
         self._behind = threading.Lock()
-        self._notices = Notices(self.settings.relative_tolerance, self._earlier)
+        self._notices = Notices(self.settings.relative_tolerance)
         # keyed by the identity of their data, while these live
         self._prepared: dict[int, _core.PreparedStep] = {}
         self._checked: Callable[[], mujoco.MjData | None] = lambda: None
@@ -223,18 +223,18 @@ class Stepper(FollowedSteps):
                 return
             ended = again
         if prepared is None or ended is None:
-            start, steps = data.time, self._steps
-            _, notable, failure = steps.run(data, 1, None, signals=False)
+            start, steps, record = data.time, self._steps, np.zeros(1, _core.STEP_RECORD)
+            _, notable, failure = steps.run(data, 1, record, signals=False)
             if failure is None:
                 self._prepare(data, steps)
         else:
-            start, (_, notable, reason) = prepared.start, ended
+            start, record, (_, notable, reason) = prepared.start, prepared.record, ended
             failure = error_of(reason, self.model, data)
         self._forget()
         if failure is not None:
             raise failure
         if notable:
-            self._tell_of_last_step(start)
+            self._notices.tell(record, start)
 
     def _prepare(self, data: mujoco.MjData, steps: Steps) -> None:
         """Prepare the next step of these data, unless steps are taken in another way meanwhile."""
@@ -388,7 +388,7 @@ class Stepper(FollowedSteps):
                 records[:taken], recording, None if control is None else control[:taken]
             )
             if notable:
-                self._notices.of_run(rest[:done], start)
+                self._notices.tell(rest[:done], start)
             if failure is not None:
                 if isinstance(failure, StepError):
                     failure.step = taken

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.base.hints import warn_caller
-from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED, Counts
-from sapwood.solution import Solution, Status
+from sapwood.mujoco.results.results import DEEP_OVERLAP, UNCONVERGED
+from sapwood.solution import Status
 
 TOLD: set[str] = set()
 """Kinds of warnings that this process has given; an environment makes many steppers."""
@@ -28,49 +25,18 @@ class Notices:
     ----------
     tolerance : float
         Relative tolerance of the solver, for the message.
-    counts : tuple of int
-        Steps by status so far, which are not reported.
     """
 
-    def __init__(self, tolerance: float, counts: Counts) -> None:
+    def __init__(self, tolerance: float) -> None:
         self._tolerance = tolerance
-        self._earlier = counts
 
-    def of_last_step(
-        self,
-        counts: Counts,
-        solution: Callable[[], Solution | None],
-        overlap: float,
-        time: float,
-    ) -> None:
-        """Warn if the step at ``time`` s was the first to end in its status.
-
-        Parameters
-        ----------
-        counts : tuple of int
-            Steps by status, including this one.
-        solution : callable
-            Returns the solution of this step, or None if it is gone; called for a warning alone.
-        overlap : float
-            Largest overlap of rigid contacts after the step, in widths of the narrower geom.
-        time : float
-            Time at the start of the step, s.
-        """
-        for status in UNCONVERGED:
-            if counts[status] > self._earlier[status] and status.name not in TOLD:
-                found = solution()
-                reached = math.nan if found is None else getattr(found, _error_of(status))
-                self._tell(status, time, reached)
-        if overlap > DEEP_OVERLAP:
-            self._tell_of_overlap(time, overlap)
-
-    def of_run(self, records: NDArray[np.void], start: float) -> None:
+    def tell(self, records: NDArray[np.void], start: float) -> None:
         """Warn of the first records of their kind.
 
         Parameters
         ----------
         records : structured ndarray
-            The records of the steps of a run.
+            The records of steps that follow one another.
         start : float
             Time at the start of the first step, s.
         """
@@ -79,7 +45,7 @@ class Notices:
             found = np.flatnonzero(records["status"] == status)
             if found.size and status.name not in TOLD:
                 i = int(found[0])
-                self._tell(status, float(starts[i]), float(records[_error_of(status)][i]))
+                self._tell_of_status(status, float(starts[i]), float(records[_error_of(status)][i]))
         deep = np.flatnonzero(records["overlap"] > DEEP_OVERLAP)
         if deep.size:
             i = int(deep[0])
@@ -97,7 +63,7 @@ class Notices:
             RuntimeWarning,
         )
 
-    def _tell(self, status: Status, time: float, reached: float) -> None:
+    def _tell_of_status(self, status: Status, time: float, reached: float) -> None:
         TOLD.add(status.name)
         name = _error_of(status).replace("_", " ")
         warn_caller(

@@ -47,10 +47,10 @@ class EngineSteps:
         """First half of a step; see :class:`Steps`."""
         self._stages.start(data)
 
-    def finish(self, data: mujoco.MjData) -> bool:
+    def finish(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
         """Take the step whose first half is done; see :class:`Steps`."""
         memory = self._memories.of(data)
-        _, notable, failure = self._core.finish(self._engine, self._model, data, memory)
+        _, notable, failure = self._core.finish(self._engine, self._model, data, memory, record)
         error = error_of(failure, self._model, data)
         if error is not None:
             raise error
@@ -64,7 +64,8 @@ class EngineSteps:
     ) -> _core.PreparedStep | None:
         """One step of these data, in C; see :class:`Steps`."""
         memory = self._memories.of(data)
-        return self._core.prepare(self._engine, self._model, data, memory, watches, forget)
+        record = np.zeros(1, _core.STEP_RECORD)
+        return self._core.prepare(self._engine, self._model, data, memory, watches, forget, record)
 
     def run(
         self,
@@ -134,10 +135,6 @@ class EngineSteps:
     def counts(self) -> Counts:
         """Steps by the status of their solve."""
         return self._core.counts()
-
-    def overlap(self) -> float:
-        """The largest overlap of the last step; see :class:`Steps`."""
-        return self._core.overlap()
 
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step."""

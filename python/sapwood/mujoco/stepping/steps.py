@@ -92,13 +92,15 @@ class Steps(Protocol):
             If no step can be taken from this state.
         """
 
-    def finish(self, data: mujoco.MjData) -> bool:
+    def finish(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
         """Take the step whose first half, up to the velocities, is done.
 
         Parameters
         ----------
         data : mujoco.MjData
             The data; advanced in place, or with its state as it was by an error.
+        record : ndarray of one STEP_RECORD
+            Record of the step, to be written.
 
         Returns
         -------
@@ -148,9 +150,6 @@ class Steps(Protocol):
 
     def counts(self) -> Counts:
         """Steps by the status of their solve."""
-
-    def overlap(self) -> float:
-        """Largest overlap of rigid contacts at the end of the last step, in widths of a geom."""
 
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step, an array of ``_core.CONTACT_RECORD``."""

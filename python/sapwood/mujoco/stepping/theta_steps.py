@@ -130,7 +130,6 @@ class ThetaSteps:
         core = self._stages.core
         self._contacts, self._groups = core.contacts(), core.groups()
         self._solution: Solution | None = None
-        self._overlap = 0.0
         free_in_children(self, ThetaSteps._free)
 
     def _allocate(self) -> None:
@@ -160,10 +159,6 @@ class ThetaSteps:
     def contacts(self) -> NDArray[np.void]:
         """The contacts of the last step."""
         return self._contacts
-
-    def overlap(self) -> float:
-        """The largest overlap of the last step; see :class:`Steps`."""
-        return self._overlap
 
     def body_forces(self) -> NDArray[np.float64]:
         """Sum of the contact forces of the last step on each body."""
@@ -204,14 +199,13 @@ class ThetaSteps:
         """Take some steps; see :class:`Steps`."""
         del signals  # Python looks for them
         taken = notable = 0
+        spare = np.zeros(1, _core.STEP_RECORD)
         try:
             while taken < steps:
-                start, record = time.perf_counter(), None if records is None else records[taken]
+                record = spare if records is None else records[taken:]
                 notable += self._step(data, record)
                 if recording is not None:
                     recording.keep(data, self.contacts())
-                if record is not None:
-                    record["seconds"] = time.perf_counter() - start
                 taken += 1
         except BaseException as failure:
             return taken, notable, failure
@@ -227,28 +221,23 @@ class ThetaSteps:
         del data, watches, forget
         return None
 
-    def _step(self, data: mujoco.MjData, record: np.void | None) -> bool:
+    def _step(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
+        began = time.perf_counter()
         with self._whole(data):
             self._parameters.check_options()
             self.start(data)
-            solution = self._finish(data)
-        if record is not None:
-            _fill_record(record, float(data.time), solution)
-            record["overlap"] = self._overlap
-        return self._is_notable(solution)
+            notable = self._finish(data, record)
+        record["seconds"][0] = time.perf_counter() - began
+        return notable
 
     def start(self, data: mujoco.MjData) -> None:
         """First half of a step; see :class:`Steps`."""
         self._stages.start(data)
 
-    def finish(self, data: mujoco.MjData) -> bool:
+    def finish(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
         """Take the step whose first half is done; see :class:`Steps`."""
         with self._whole(data):
-            solution = self._finish(data)
-        return self._is_notable(solution)
-
-    def _is_notable(self, solution: Solution) -> bool:
-        return solution.status in UNCONVERGED or self._overlap > DEEP_OVERLAP
+            return self._finish(data, record)
 
     def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
         """The contact problem of a state, with v* of the free motion and A of Eq. (11).
@@ -273,7 +262,7 @@ class ThetaSteps:
                 mujoco.mj_copyData(data, self._model, self._before)
                 raise
 
-    def _finish(self, data: mujoco.MjData) -> Solution:
+    def _finish(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
         model, core = self._model, self._stages.core
         q_0, v_0 = data.qpos.copy(), data.qvel.copy()
         stage = self._stage(data)
@@ -298,8 +287,10 @@ class ThetaSteps:
         self._counts[solution.status] += 1
         self._solution, self._groups = solution, groups
         self._contacts = _with_solution(contacts, problem, solution)
-        self._overlap = self._largest_overlap(contacts)
-        return solution
+        overlap = self._largest_overlap(contacts)
+        _fill_record(record[0], float(data.time), solution)
+        record["overlap"][0] = overlap
+        return solution.status in UNCONVERGED or overlap > DEEP_OVERLAP
 
     def _largest_overlap(self, contacts: NDArray[np.void]) -> float:
         """Largest overlap of rigid contacts under the scheme, in widths of the narrower geom."""
