@@ -56,6 +56,8 @@ def _lcp(arguments: argparse.Namespace) -> int:
         *complementarity.failure_rates(count),
         "",
         *complementarity_speed.speed(timed, sizes),
+        "",
+        *complementarity_speed.dense_speed(timed),
     ]
     write_table("\n".join(lines), target.with_suffix(".txt"))
     return SUCCESS

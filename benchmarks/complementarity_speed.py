@@ -1,4 +1,4 @@
-"""How fast complementarity problems and quadratic programs of random contacts are solved."""
+"""How fast complementarity problems and quadratic programs are solved: contacts and dense ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,43 @@ import numpy as np
 
 import sapwood
 from benchmarks import complementarity, peer_times, program_peers
+
+# sizes of dense programs: variables from, to
+DENSE = ((10, 40), (40, 70), (70, 100))
+
+
+def draw_dense(rng: np.random.Generator, n: int) -> program_peers.Program:
+    """A strictly convex program of n variables, equalities and n/2 to 2 n inequalities."""
+    equalities, inequalities = int(rng.integers(0, n // 4)), int(rng.integers(n // 2, 2 * n))
+    G, x_0 = rng.normal(size=(n, n)), rng.normal(size=n)
+    A, C = rng.normal(size=(equalities, n)), rng.normal(size=(inequalities, n))
+    slack = np.where(rng.random(inequalities) < 0.5, 0.0, rng.random(inequalities))
+    return {
+        "H": G @ G.T / n + 0.1 * np.eye(n), "g": n * rng.normal(size=n), "A": A, "b": A @ x_0,
+        "C": C, "d": C @ x_0 - slack, "lower": np.full(n, -np.inf),
+    }  # fmt: skip
+
+
+def dense_speed(count: int) -> list[str]:
+    """Lines of times of dense programs over the largest number of variables."""
+    table = peer_times.Comparison("variables")
+    peers = program_peers.installed()
+    for least, most in DENSE:
+        rng = np.random.default_rng(most)
+        programs = [draw_dense(rng, int(n)) for n in rng.integers(least, most, count)]
+        solutions = [sapwood.qp.solve(**p) for p in programs]
+        table.ours(
+            "dense", most, peer_times.seconds([lambda p=p: sapwood.qp.solve(**p) for p in programs])
+        )
+        for name in peers:
+            times = peer_times.of_peer(name, programs, [s.objective for s in solutions])
+            table.peer(f"dense {name}", most, times)
+        starts = [
+            lambda p=p, s=s: sapwood.qp.solve(**p, start=s)
+            for p, s in zip(programs, solutions, strict=True)
+        ]
+        table.peer("dense from its own solution", most, peer_times.seconds(starts))
+    return table.lines
 
 
 def speed(count: int, sizes: tuple[int, ...]) -> list[str]:

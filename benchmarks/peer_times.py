@@ -47,10 +47,10 @@ np.save(sys.argv[2], times)
 
 
 class Comparison:
-    """Lines of a table: solver, contacts, quantiles, and the ratio of medians to ours."""
+    """Lines of a table: solver, size, quantiles, and the ratio of medians to ours."""
 
-    def __init__(self) -> None:
-        self.lines = [f"{'ms':34} {'contacts':>8}   median      p99      max  solved   over ours"]
+    def __init__(self, size: str = "contacts") -> None:
+        self.lines = [f"{'ms':34} {size:>8}   median      p99      max  solved   over ours"]
         self._ours = np.nan
 
     def ours(self, name: str, contacts: int, times: Array) -> None:

@@ -42,7 +42,7 @@ def by_quadprog(p: Program) -> Callable[[], Array]:
 
 
 def by_daqp(p: Program) -> Callable[[], Array]:
-    """By DAQP, a dual active-set method with proximal steps."""
+    """By DAQP, a dual active-set method, with proximal steps where H is not definite."""
     daqp = importlib.import_module("daqp")
     n = len(p["g"])
     A, C = p.get("A", np.zeros((0, n))), p.get("C", np.zeros((0, n)))
@@ -51,7 +51,9 @@ def by_daqp(p: Program) -> Callable[[], Array]:
     upper = np.concatenate([np.full(n + len(d), 1e30), b])
     lower = np.concatenate([np.maximum(p["lower"], -1e30), d, b])
     sense = np.array([0] * (n + len(d)) + [5] * len(b), np.int32)
-    return lambda: daqp.solve(p["H"], p["g"], R, upper, lower, sense, eps_prox=1e-6)[0]
+    definite = np.linalg.eigvalsh(p["H"])[0] > 1e-6 * np.abs(p["H"]).max()
+    proximal = {} if definite else {"eps_prox": 1e-6}
+    return lambda: daqp.solve(p["H"], p["g"], R, upper, lower, sense, **proximal)[0]
 
 
 def by_proxqp(p: Program) -> Callable[[], Array]:

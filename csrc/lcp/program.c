@@ -272,6 +272,23 @@ void qp_add_rows(const struct qp_program *p, double factor, const double *rows, 
   }
 }
 
+void qp_read_row(const struct qp_program *p, int32_t row, double *x) {
+  if (row < p->n_dense) {
+    memcpy(x, p->dense + (int64_t)row * p->ld, (size_t)p->n * sizeof *x);
+    return;
+  }
+  memset(x, 0, (size_t)p->n * sizeof *x);
+  if (row < p->n_dense + p->n_sparse) {
+    const int32_t *begin = p->begin + (row - p->n_dense);
+    for (int32_t e = begin[0]; e < begin[1]; ++e) {
+      x[p->index[e]] = p->value[e];
+    }
+  } else {
+    const int32_t i = row - p->n_dense - p->n_sparse;
+    x[p->bound[i]] = p->sign[i];
+  }
+}
+
 double qp_row_terms(const struct qp_program *p, int32_t row, const double *x) {
   double sum = 0;
   if (row < p->n_dense) {
@@ -311,9 +328,18 @@ double qp_largest(int32_t n, const double *x) {
 }
 
 double qp_dot(int32_t n, const double *x, const double *y) {
-  double sum = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
+  double sum[LANES] = {0};
+  int32_t i = 0;
+  for (; i + LANES <= n; i += LANES) {
+    for (int lane = 0; lane < LANES; ++lane) {
+      sum[lane] += x[i + lane] * y[i + lane];
+    }
   }
-  return sum;
+  for (; i < n; ++i) {
+    sum[0] += x[i] * y[i];
+  }
+  for (int lane = 1; lane < LANES; ++lane) {
+    sum[0] += sum[lane];
+  }
+  return sum[0];
 }

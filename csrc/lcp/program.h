@@ -65,6 +65,9 @@ void qp_rows(const struct qp_program *p, const double *x, double *rows);
 /* Adds factor R^T rows to y (n). */
 void qp_add_rows(const struct qp_program *p, double factor, const double *rows, double *y);
 
+/* Writes one row of R to x (n). */
+void qp_read_row(const struct qp_program *p, int32_t row, double *x);
+
 /* Returns sum_j |R_ij x_j| of one row. */
 double qp_row_terms(const struct qp_program *p, int32_t row, const double *x);
 

@@ -7,11 +7,14 @@
 
 #include "base/finite.h"
 #include "base/fail.h"
+#include "lcp/definite.h"
 #include "lcp/interior.h"
 #include "lcp/optimality.h"
 
 /* A negative eigenvalue of H up to this part of its largest entry counts as round-off. */
 static const double convexity = 1e-9;
+/* part of the tolerance that a solution by its active rows must reach */
+static const double digits = 1e-3;
 
 struct qp_solver {
   sap_allocator allocator;
@@ -20,6 +23,7 @@ struct qp_solver {
   struct qp_program program;
   struct qp_condensed condensed;
   struct qp_interior interior;
+  struct qp_definite definite;
 };
 
 /* ---- settings ---- */
@@ -62,6 +66,7 @@ static void carve(void *context, struct sap_arena *arena) {
   qp_program_carve(&s->program, arena, &s->most);
   qp_condensed_carve(&s->condensed, arena, &s->most);
   qp_interior_carve(&s->interior, arena, &s->most);
+  qp_definite_carve(&s->definite, arena, &s->most);
 }
 
 sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max,
@@ -85,6 +90,8 @@ sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max
   s->program.kernels = sap_kernels_best();
   s->interior.program = &s->program;
   s->interior.condensed = &s->condensed;
+  s->definite.program = &s->program;
+  s->definite.set.kernels = s->program.kernels;
   if (!sap_block_carve(&s->block, carve, s, &memory)) {
     memory.release(s, memory.context);
     return SAP_OUT_OF_MEMORY;
@@ -198,6 +205,14 @@ static double given_multiplier(const struct qp_program *p, const qp_problem *q,
   }
   const double sign = p->sign[row - p->n_dense - p->n_sparse];
   return start->bounds ? sign * start->bounds[(source - given) % q->n] : 0;
+}
+
+/* Finds the inequalities that are active in the start, which may be NULL. */
+static void find_expected_rows(qp_solver *s, const qp_problem *q, const qp_start *start) {
+  const struct qp_program *p = &s->program;
+  for (int32_t i = 0; i < p->n_rows; ++i) {
+    s->definite.start[i] = start && given_multiplier(p, q, start, i) > 0;
+  }
 }
 
 /* Loads best_x and best_l from the start, scaled. */
@@ -358,6 +373,38 @@ static void look_for_proof(qp_solver *s, const qp_settings *settings, const qp_p
   }
 }
 
+/* Tries to solve a program with a positive definite H by its active rows. */
+static int solve_definite(qp_solver *s, const qp_settings *settings, const qp_problem *q,
+                          const qp_start *start) {
+  if (!qp_definite_factor(&s->definite)) {
+    return 0;
+  }
+  find_expected_rows(s, q, start);
+  if (!qp_definite_solve(&s->definite, digits * settings->tolerance)) {
+    return 0;
+  }
+  memcpy(s->interior.x, s->definite.x, (size_t)s->program.n * sizeof(double));
+  memcpy(s->interior.l, s->definite.l, (size_t)s->program.n_rows * sizeof(double));
+  return 1;
+}
+
+static void solve_semidefinite(qp_solver *s, const qp_settings *settings, const qp_problem *q,
+                               const qp_start *start, qp_solution *out) {
+  out->polished = 0;
+  if (settings->check_convex && !is_convex(s)) {
+    out->outcome = QP_NOT_CONVEX;
+    return;
+  }
+  const int resumes = start && settings->polish;
+  if (resumes) {
+    load_start(s, q, start);
+  }
+  out->outcome = resumes && qp_interior_resume(&s->interior, settings)
+                     ? QP_SOLVED
+                     : qp_interior_solve(&s->interior, settings, &out->iterations);
+  out->polished = s->interior.polished;
+}
+
 sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem *problem,
                     const qp_start *start, qp_solution *solution, sap_error *error) {
   sap_status status = qp_settings_check(settings, error);
@@ -372,20 +419,12 @@ sap_status qp_solve(qp_solver *s, const qp_settings *settings, const qp_problem 
   }
   qp_program_load(&s->program, problem);
   solution->iterations = 0;
-  solution->polished = 0;
-  if (settings->check_convex && !is_convex(s)) {
-    solution->outcome = QP_NOT_CONVEX;
-    write_solution(s, problem, solution);
-    return SAP_OK;
+  if (settings->polish && solve_definite(s, settings, problem, start)) {
+    solution->outcome = QP_SOLVED;
+    solution->polished = 1;
+  } else {
+    solve_semidefinite(s, settings, problem, start, solution);
   }
-  const int resumes = start && settings->polish;
-  if (resumes) {
-    load_start(s, problem, start);
-  }
-  solution->outcome = resumes && qp_interior_resume(&s->interior, settings)
-                          ? QP_SOLVED
-                          : qp_interior_solve(&s->interior, settings, &solution->iterations);
-  solution->polished = s->interior.polished;
   write_solution(s, problem, solution);
   if (is_in_doubt(s, settings, solution)) {
     look_for_proof(s, settings, problem, solution);

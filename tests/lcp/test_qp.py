@@ -85,6 +85,47 @@ def test_objective_is_that_of_another_solver(rng):
         assert solution.objective == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+@implementations
+def test_definite_programs_take_no_iterations(rng, solve):
+    for _ in range(100 if solve is sapwood.qp.solve else 20):
+        n = int(rng.integers(1, 30))
+        p = random_program(rng, n, n, int(rng.integers(0, n // 3 + 1)), int(rng.integers(0, 40)))
+        p["H"] = p["H"] + 0.1 * np.eye(n)
+        solution = solve(**p)
+        assert solution.status is QpStatus.SOLVED
+        assert solution.iterations == 0
+        check_optimal(p, solution, 1e-9 * (1 + np.abs(solution.x).max() + np.abs(p["g"]).max()))
+
+
+@implementations
+def test_dependent_rows_of_a_definite_program(rng, solve):
+    """Rows that come twice, sums of others, and more active rows than unknowns."""
+    for _ in range(20):
+        p = random_program(rng, 6, 6, 1, 4)
+        p["H"] = p["H"] + np.eye(6)
+        single = solve(**p)
+        p["A"], p["b"] = np.vstack([p["A"], 2 * p["A"]]), np.append(p["b"], 2 * p["b"])
+        p["C"] = np.vstack([p["C"], p["C"], p["C"][:1] + p["C"][1:2]])
+        p["d"] = np.concatenate([p["d"], p["d"], p["d"][:1] + p["d"][1:2]])
+        twice = solve(**p)
+        assert twice.status is QpStatus.SOLVED
+        np.testing.assert_allclose(twice.x, single.x, atol=1e-8 * (1 + np.abs(single.x).max()))
+    vertex = solve(np.eye(2), [-3.0, -3.0], C=-np.array([[1, 0], [0, 1], [1, 1], [2, 1]]),
+                   d=[-1.0, -1.0, -2.0, -3.0])  # fmt: skip
+    np.testing.assert_allclose(vertex.x, 1.0)
+    np.testing.assert_allclose(
+        -np.array([[1, 0, 1, 2], [0, 1, 1, 1]]) @ vertex.lam, [-2.0, -2.0], atol=1e-12
+    )
+
+
+@implementations
+def test_definite_programs_without_a_feasible_point(solve):
+    s = solve(np.eye(2), np.ones(2), C=[[1.0, 1.0], [-1.0, -1.0]], d=[1.0, 0.0])
+    assert s.status is QpStatus.INFEASIBLE
+    s = solve(np.eye(2), np.ones(2), A=[[1.0, 1.0], [2.0, 2.0]], b=[1.0, 3.0])
+    assert s.status is QpStatus.INFEASIBLE
+
+
 # a proof that round-off hides is told as QpStatus.INACCURATE, by one in thousands
 MOST_WITHOUT_PROOF = 3
 

@@ -6,10 +6,12 @@
  * H is symmetric and positive semidefinite: of rank 6 for the forces of contact, 0 for linear
  * programs. Rows may depend on each other, bounds may be infinite or equal.
  *
- * A primal-dual interior point method on the homogeneous embedding finds a solution, or proves that
- * there is none: every solve ends with multipliers that show it optimal, infeasible or unbounded,
- * or reports that neither is proved. The solution is then polished on the active rows. If there are
- * many solutions it is near the middle of them, and so changes little when the problem does.
+ * If H is positive definite, a dual active-set method finds the active rows. Otherwise, or where
+ * that does not solve the program, a primal-dual interior point method on the homogeneous embedding
+ * finds a solution, or proves that there is none: every solve ends with multipliers that show it
+ * optimal, infeasible or unbounded, or reports that neither is proved. Its solution is then
+ * polished on the active rows. If there are many solutions it is near the middle of them, and so
+ * changes little when the problem does.
  *
  * Nothing is allocated in a solve; equal inputs give equal bits. A solver may be used by one thread
  * at a time.
@@ -33,8 +35,8 @@ extern "C" {
 
 typedef struct qp_settings {
   double tolerance;       /* limit of relative_residual, in (0, 1): 1e-9 */
-  int32_t max_iterations; /* 100 */
-  int32_t polish;         /* 1: solve for the active rows at the end of the iterations: 1 */
+  int32_t max_iterations; /* of the interior point method: 100 */
+  int32_t polish;         /* 1: solve for the active rows, before or after iterations: 1 */
   int32_t check_convex;   /* 1: factor H to detect QP_NOT_CONVEX: 1 */
 } qp_settings;
 
@@ -79,8 +81,8 @@ typedef struct qp_solution {
   double *lambda; /* (n_inequalities) or NULL */
   double *bounds; /* (n) or NULL */
   qp_outcome outcome;
-  int32_t iterations;
-  int32_t polished;       /* 1 if polishing made it more accurate */
+  int32_t iterations;     /* of the interior point method; 0 if active rows were found without */
+  int32_t polished;       /* 1 if solving for the active rows gave it */
   double objective;       /* value at x */
   double primal_residual; /* largest violation of a constraint */
   /* largest entry of H x + g - A^T y - C^T lambda - bounds, or of A^T y + C^T lambda + bounds for
@@ -104,16 +106,16 @@ typedef struct qp_start {
 
 typedef struct qp_solver qp_solver;
 
-/* Creates a solver for problems of up to these sizes, some 8 (2 n_max + 3 m_max) n_max bytes for
+/* Creates a solver for problems of up to these sizes, some 8 (5 n_max + 3 m_max) n_max bytes for
  * m_max constraints. Only this call allocates. */
 SAP_API sap_status qp_create(qp_solver **solver, int32_t n_max, int32_t n_equalities_max,
                              int32_t n_inequalities_max, const sap_allocator *allocator,
                              sap_error *error);
 SAP_API void qp_destroy(qp_solver *solver); /* NULL is allowed */
 
-/* Checks the problem, then solves it. If polishing finds the active rows from `start`, this takes
- * no iteration; otherwise, or without polishing, `start` is not used. It may be NULL. On a status
- * other than SAP_OK nothing is written to the solution. */
+/* Checks the problem, then solves it. The active rows of `start` are tried first: if polishing
+ * succeeds from there, this takes no iteration. Without polishing `start` is not used. It may be
+ * NULL. On a status other than SAP_OK nothing is written to the solution. */
 SAP_API sap_status qp_solve(qp_solver *solver, const qp_settings *settings,
                             const qp_problem *problem, const qp_start *start, qp_solution *solution,
                             sap_error *error);

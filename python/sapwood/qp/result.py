@@ -48,9 +48,9 @@ class QpSolution:
     status : QpStatus
         The outcome.
     iterations : int
-        Iterations of the interior point method.
+        Iterations of the interior point method; 0 where the active rows were found without it.
     polished : bool
-        Whether solving for the active rows made it more accurate.
+        Whether solving for the active rows gave the solution.
     objective : float
         1/2 x^T H x + g^T x.
     primal_residual, dual_residual, gap : float

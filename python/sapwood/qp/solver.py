@@ -47,14 +47,15 @@ def solve(
     lower, upper : array_like (n,) or float, optional
         Bounds, which may be infinite, and equal.
     start : QpSolution, optional
-        Solution of a similar program with as many variables and rows in the same order. If
-        polishing finds the active rows from there, no iteration is needed.
+        Solution of a similar program with as many variables and rows in the same order. Its
+        active rows are tried first.
     tolerance : float, optional
         For the relative residual, in (0, 1).
     max_iterations : int, optional
         Iteration limit of the interior point method.
     polish : bool, optional
-        Solve for the rows that are active, as soon as they are known.
+        Solve for the rows that are active, as soon as they are known. Without it the interior
+        point method alone runs.
     check_convex : bool, optional
         Look whether H is positive semidefinite, which costs a factorization.
 

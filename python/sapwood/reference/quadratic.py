@@ -1,4 +1,7 @@
-"""Quadratic programs by the interior point method on the homogeneous embedding, and its polish.
+"""Quadratic programs by active rows, or by the interior point method on the homogeneous embedding.
+
+A program with a positive definite H = L L^T is the search for the nearest point in
+y = L^T x + L^-1 g. All others are solved by
 
     H x - R^T u + g tau = 0,   R x - s - r tau = 0,   g^T x - r^T u + x^T H x/tau + kappa = 0
 
@@ -15,12 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.qp import QpSolution, QpStatus
 
+from .active_set import nearest_point
+
 _Array = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 _Indices = NDArray[np.int_]
 
 _EPSILON, _PROOF, _EARLY, _DIGITS, _IDLE = 1e-11, 1e-9, 1e-3, 1e-2, 12
 _ROUND_OFF = 1e-14
+_LEAST_PIVOT, _VIOLATION = 1e-10, 1e-12
 
 
 def _largest(x: _Array) -> float:
@@ -202,11 +208,40 @@ def _iterate(
         iterations += 1
 
 
+def _by_active_rows(p: _Program, tolerance: float) -> tuple[_Array, _Array] | None:
+    """x and multipliers of a program with a definite H, where the active rows give them."""
+    try:
+        L = np.linalg.cholesky(p.H)
+    except np.linalg.LinAlgError:
+        return None
+    if np.diag(L).min(initial=1.0) ** 2 <= _LEAST_PIVOT * np.abs(p.H).max(initial=0.0):
+        return None
+    shift = np.linalg.solve(L, p.g)
+    rows = np.linalg.solve(L, p.R.T).T
+    largest = max(1.0, _largest(p.r))
+    found = nearest_point(rows, p.r + rows @ shift, p.equal, _VIOLATION * largest)
+    if found is None:
+        return None
+    x, u = np.linalg.solve(L.T, found[0] - shift), found[1]
+    active = found[2]
+    sub = _Program(p.H, p.g, p.R[active], p.r[active], p.equal[active])
+    dx, du = sub.solve(
+        sub.R.T @ u[active] - p.H @ x - p.g, sub.r - sub.R @ x, np.zeros(len(active))
+    )
+    x, u[active] = x + dx, u[active] + du
+    u = np.where(p.equal, u, np.maximum(u, 0.0))
+    return (x, u) if p.residual(x, u) <= _DIGITS * tolerance else None
+
+
 def _solve(
     p: _Program, tolerance: float, max_iterations: int
 ) -> tuple[QpStatus, _Array, _Array, int, bool]:
-    """Like `_iterate`; a doubt whether any point is feasible is resolved by a second program."""
-    status, x, u, iterations, polished = _iterate(p, tolerance, max_iterations)
+    """By active rows, else like `_iterate`; a second program resolves doubts of feasibility."""
+    solved = _by_active_rows(p, tolerance)
+    if solved is None:
+        status, x, u, iterations, polished = _iterate(p, tolerance, max_iterations)
+    else:
+        status, x, u, iterations, polished = QpStatus.SOLVED, *solved, 0, True
     in_doubt = status is QpStatus.SOLVED and p.hides_rows(x, tolerance)
     if in_doubt or status is QpStatus.INACCURATE:
         nearest = _Program(np.eye(len(x)), 0 * p.g, p.R, p.r, p.equal)

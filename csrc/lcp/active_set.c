@@ -1,0 +1,223 @@
+#include "lcp/active_set.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lcp/program.h"
+
+/* A row depends on active ones if the square of its part outside their span is below this part of
+ * the square of its length; the larger limit holds for rows that are only expected to be active. */
+static const double dependent = 1e-13, nearly_dependent = 1e-8;
+/* number of changes of the active rows, over the number of rows and unknowns */
+enum { MOST_CHANGES = 10 };
+
+void qp_active_set_carve(struct qp_active_set *set, int32_t n_max, int32_t n_rows,
+                         struct sap_arena *arena) {
+  const size_t n = (size_t)n_max, ld = (n + 7) / 8 * 8, rows = (size_t)n_rows;
+  set->V = sap_arena_take(arena, (n + 1) * ld, sizeof *set->V);
+  set->G = sap_arena_take(arena, n * ld, sizeof *set->G);
+  double **const by_unknown[] = {&set->y, &set->u, &set->w, &set->target, &set->column};
+  for (size_t i = 0; i < sizeof by_unknown / sizeof *by_unknown; ++i) {
+    *by_unknown[i] = sap_arena_take(arena, n, sizeof(double));
+  }
+  set->row = sap_arena_take(arena, n, sizeof *set->row);
+  set->is_active = sap_arena_take(arena, rows, sizeof *set->is_active);
+  set->origin = sap_arena_take(arena, rows, sizeof *set->origin);
+  set->slack = sap_arena_take(arena, rows, sizeof *set->slack);
+}
+
+/* ---- the factor ------------------------------------------------------------------------------ */
+
+void qp_active_set_solve_gram(const struct qp_active_set *set, double *x) {
+  const int32_t k = set->n_active;
+  set->kernels->solve_forward(k, k, set->G, set->ld, x, NULL);
+  set->kernels->solve_backward(k, k, set->G, set->ld, x, NULL);
+}
+
+/* Reads a row behind the active ones; returns the square of its part outside their span over the
+ * square of its length. Sets column (n_active) = L^-1 V a. */
+static double read_candidate(struct qp_active_set *set, const struct qp_active_rows *rows,
+                             int32_t row) {
+  const int32_t k = set->n_active;
+  double *a = set->V + (int64_t)k * set->ld;
+  rows->read_row(rows->context, row, a);
+  for (int32_t j = 0; j < k; ++j) {
+    set->column[j] = qp_dot(set->n, set->V + (int64_t)j * set->ld, a);
+  }
+  set->kernels->solve_forward(k, k, set->G, set->ld, set->column, NULL);
+  const double square = qp_dot(set->n, a, a);
+  return square > 0 ? 1 - qp_dot(k, set->column, set->column) / square : 0;
+}
+
+/* Adds the row that read_candidate() has read; `outside` is what it returned. */
+static void enter(struct qp_active_set *set, int32_t row, double outside, double u) {
+  const int32_t k = set->n_active++;
+  const double *a = set->V + (int64_t)k * set->ld;
+  const double diagonal = sqrt(outside * qp_dot(set->n, a, a));
+  for (int32_t j = 0; j < k; ++j) {
+    set->G[(int64_t)j * set->ld + k] = set->column[j];
+  }
+  set->G[(int64_t)k * (set->ld + 1)] = 1 / diagonal;
+  set->w[k] = (-set->origin[row] - qp_dot(k, set->column, set->w)) / diagonal;
+  set->row[k] = row;
+  set->u[k] = u;
+  set->is_active[row] = 1;
+}
+
+/* Updates the factor's columns from `first` on, moved there from one place further, by the column
+ * `l` of the row that leaves (Gill, Golub, Murray and Saunders 1974, C1). */
+static void update_factor(struct qp_active_set *set, int32_t first, double *l) {
+  const int32_t k = set->n_active;
+  for (int32_t j = first; j < k; ++j) {
+    double *to = set->G + (int64_t)j * set->ld;
+    const double *from = to + set->ld + 1;
+    const double inverse = from[j], sine = l[j] * inverse, cosine = sqrt(1 + sine * sine);
+    to[j] = inverse / cosine;
+    for (int32_t i = j + 1; i < k; ++i) {
+      to[i] = (from[i] + sine * l[i]) / cosine;
+      l[i] = cosine * l[i] - sine * to[i];
+    }
+  }
+}
+
+/* Removes the active row at this place. */
+static void leave(struct qp_active_set *set, int32_t place) {
+  const int32_t ld = set->ld, k = --set->n_active, after = k - place;
+  const size_t bytes = (size_t)after * sizeof(double);
+  double *V = set->V + (int64_t)place * ld, *l = set->column;
+  set->is_active[set->row[place]] = 0;
+  memmove(V, V + ld, bytes * (size_t)ld);
+  memmove(set->row + place, set->row + place + 1, (size_t)after * sizeof *set->row);
+  memmove(set->u + place, set->u + place + 1, bytes);
+  memcpy(l + place, set->G + (int64_t)place * ld + place + 1, bytes);
+  for (int32_t j = 0; j < place; ++j) {
+    double *column = set->G + (int64_t)j * ld + place;
+    memmove(column, column + 1, bytes);
+  }
+  update_factor(set, place, l);
+  for (int32_t j = 0; j < k; ++j) {
+    set->w[j] = -set->origin[set->row[j]];
+  }
+  set->kernels->solve_forward(k, k, set->G, ld, set->w, NULL);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Moves u along `direction` (n_active) until the multiplier of an inequality is 0, or by `most`.
+ * Returns the length of the step, and the place of that inequality or -1. */
+static double move(struct qp_active_set *set, const struct qp_active_rows *rows,
+                   const double *direction, double most, int32_t *place) {
+  double step = most;
+  *place = -1;
+  for (int32_t j = 0; j < set->n_active; ++j) {
+    if (!rows->equality[set->row[j]] && set->u[j] + step * direction[j] < 0) {
+      step = set->u[j] / -direction[j];
+      *place = j;
+    }
+  }
+  if (step < INFINITY) {
+    for (int32_t j = 0; j < set->n_active; ++j) {
+      set->u[j] += step * direction[j];
+    }
+  }
+  return step;
+}
+
+/* Moves u to the optimum of the active rows, without those whose multipliers would be negative. */
+static void to_active_rows(struct qp_active_set *set, const struct qp_active_rows *rows) {
+  for (int32_t place = 0; place >= 0;) {
+    const int32_t k = set->n_active;
+    memcpy(set->target, set->w, (size_t)k * sizeof(double));
+    set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
+    for (int32_t j = 0; j < k; ++j) {
+      set->target[j] -= set->u[j];
+    }
+    move(set, rows, set->target, 1, &place);
+    if (place >= 0) {
+      leave(set, place);
+      ++set->changes;
+    }
+  }
+}
+
+/* Makes a violated row active, in exchange for others where it depends on them; 0 if it contradicts
+ * them. */
+static int activate(struct qp_active_set *set, const struct qp_active_rows *rows, int32_t row) {
+  double u = 0, outside = read_candidate(set, rows, row);
+  while (set->n_active == set->n || !(outside > dependent)) {
+    const int32_t k = set->n_active;
+    int32_t place;
+    for (int32_t j = 0; j < k; ++j) {
+      set->target[j] = -set->column[j];
+    }
+    set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
+    u += move(set, rows, set->target, INFINITY, &place);
+    if (place < 0) {
+      return 0;
+    }
+    leave(set, place);
+    ++set->changes;
+    outside = read_candidate(set, rows, row);
+  }
+  enter(set, row, outside, u);
+  ++set->changes;
+  return 1;
+}
+
+/* Sets y and slack; returns the row that is violated most, -1 if all hold. */
+static int32_t find_violated(struct qp_active_set *set, const struct qp_active_rows *rows) {
+  memset(set->y, 0, (size_t)set->n * sizeof(double));
+  set->kernels->multiply(set->n, 1, set->n_active, 1, set->V, set->ld, set->u, 1, set->y, set->ld,
+                         0);
+  rows->evaluate(rows->context, set->y, set->slack);
+  int32_t worst = -1;
+  double least = -rows->allowed;
+  for (int32_t i = 0; i < rows->n_rows; ++i) {
+    const double slack = rows->equality[i] ? -fabs(set->slack[i]) : set->slack[i];
+    if (slack < least && !set->is_active[i]) {
+      least = slack;
+      worst = i;
+    }
+  }
+  return worst;
+}
+
+/* Begins with all equalities that do not depend on each other, and with the expected rows. */
+static void begin(struct qp_active_set *set, const struct qp_active_rows *rows,
+                  const int8_t *start) {
+  set->n_active = set->changes = 0;
+  memset(set->is_active, 0, (size_t)rows->n_rows);
+  memset(set->y, 0, (size_t)set->n * sizeof(double));
+  rows->evaluate(rows->context, set->y, set->origin);
+  for (int equalities = 1; equalities >= 0; --equalities) {
+    const double limit = equalities ? dependent : nearly_dependent;
+    for (int32_t i = 0; i < rows->n_rows && set->n_active < set->n; ++i) {
+      if (equalities ? rows->equality[i] : !rows->equality[i] && start && start[i]) {
+        const double outside = read_candidate(set, rows, i);
+        if (outside > limit) {
+          enter(set, i, outside, 0);
+        }
+      }
+    }
+  }
+}
+
+enum qp_active_end qp_active_set_solve(struct qp_active_set *set, int32_t n,
+                                       const struct qp_active_rows *rows, const int8_t *start) {
+  const int32_t limit = MOST_CHANGES * (n + rows->n_rows);
+  set->n = n;
+  set->ld = (n + 7) / 8 * 8;
+  begin(set, rows, start);
+  while (set->changes <= limit) {
+    to_active_rows(set, rows);
+    const int32_t row = find_violated(set, rows);
+    if (row < 0) {
+      return QP_ACTIVE_SOLVED;
+    }
+    /* an equality that depends on active ones and does not hold contradicts them */
+    if (rows->equality[row] || !activate(set, rows, row)) {
+      return QP_ACTIVE_NO_POINT;
+    }
+  }
+  return QP_ACTIVE_LIMIT;
+}
