@@ -66,7 +66,12 @@ suppress_warnings = ["ref.python"]
 
 executed_pages = [
     "tutorials/arrays",
+    "tutorials/batch_training",
     "tutorials/first_simulation",
+    "tutorials/gradients",
+    "tutorials/robot",
+    "tutorials/soft_bodies",
+    "tutorials/standing_robot",
     "how-to/batches",
     "how-to/materials",
     "how-to/simulation/contact_forces",
