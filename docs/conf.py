@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -72,8 +73,11 @@ executed_pages = [
     "tutorials/robot",
     "tutorials/soft_bodies",
     "tutorials/standing_robot",
+    "how-to/batch",
     "how-to/batches",
     "how-to/materials",
+    "how-to/pressure_fields",
+    "how-to/simulation/accuracy",
     "how-to/simulation/contact_forces",
     "how-to/simulation/geom_friction",
     "how-to/simulation/migrate",
@@ -81,6 +85,8 @@ executed_pages = [
     "how-to/simulation/randomize",
     "how-to/simulation/symptoms",
     "how-to/simulation/videos",
+    "how-to/stepper",
+    "how-to/stepping",
 ]
 
 # ---- notebooks, which are run --------------------------------------------------------------------
@@ -89,8 +95,11 @@ shutil.copytree(
     HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True,
     ignore=shutil.ignore_patterns("results", ".ipynb_checkpoints"),
 )  # fmt: skip
+os.environ["MATPLOTLIBRC"] = str(HERE / "_static/matplotlibrc")
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/notebooks")
+# files that pages write are left in no folder of the sources
+nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 # PyTorch is installed after all else, if at all

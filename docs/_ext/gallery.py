@@ -4,6 +4,9 @@ Each line of its content names a figure and the page, or a heading of it, by its
 Quick versions of the figures are made in build/gallery when notebooks are run: not where
 ``nb_execution_mode`` is off, and again where the package has changed. With ``:stored:`` lines name
 pictures of benchmarks/results, what they show, and the command.
+
+``{quick-figure} NAME`` shows one of these pictures on another page, with the caption that follows.
+It is left out where no picture is made.
 """
 
 import hashlib
@@ -87,8 +90,29 @@ class Gallery(SphinxDirective):
         return nodes.container("", *parts, *caption, code, classes=["card"])
 
 
+class QuickFigure(SphinxDirective):
+    """The quick picture of a figure, with a caption and a link to the gallery."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self):
+        """What stands on the page."""
+        picture = picture_of(self.arguments[0])
+        if not picture.exists():
+            return []
+        folder = Path(self.env.srcdir, "pictures")
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(picture, folder / picture.name)
+        text = " ".join(self.content)
+        image = nodes.image(uri=f"/pictures/{picture.name}", alt=text)
+        caption = nodes.caption("", "", *self.parse_inline(text, lineno=self.lineno)[0])
+        return [nodes.figure("", image, caption)]
+
+
 def setup(app):
     """Sphinx's entry point."""
     app.connect("builder-inited", make_figures)
+    app.add_directive("quick-figure", QuickFigure)
     app.add_directive("gallery", Gallery)
     return {"parallel_read_safe": True}

@@ -328,7 +328,7 @@ def test_the_page_runs(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = Path(__file__).resolve().parents[2] / "docs/how-to/stepper.md"
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 10
     names = {}
     for block in blocks:
         exec(compile(block, page.name, "exec"), names)

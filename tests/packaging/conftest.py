@@ -1,4 +1,4 @@
-"""The wheel that several tests install."""
+"""The wheel that several tests install, and the site that several tests read."""
 
 import importlib.util
 import subprocess
@@ -24,3 +24,16 @@ def wheel(tmp_path_factory):
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = folder.glob("sapwood-*.whl")
     return wheel
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """Build the site without notebooks, from a copy of its sources."""
+    pytest.importorskip("furo")
+    pytest.importorskip("myst_nb")
+    folder = tmp_path_factory.mktemp("site")
+    options = ["-q", "-b", "html", "-d", folder / "trees", "-D", "nb_execution_mode=off"]
+    command = [sys.executable, "-m", "sphinx", *options, ROOT / "docs", folder / "html"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"

@@ -101,6 +101,9 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     for module, package in NEEDED.items():
         if re.search(rf"^(import|from) {module}\b", text, re.MULTILINE):
             pytest.importorskip(package)
+    if "matplotlib" in text:  # figures end where they are shown, as in a notebook
+        pyplot = pytest.importorskip("matplotlib.pyplot")
+        monkeypatch.setattr(pyplot, "show", lambda: pyplot.close("all"))
     if "mujoco.viewer" in text:
         monkeypatch.setattr("mujoco.viewer.launch_passive", Window)
     names = {"__name__": "page"}
@@ -126,9 +129,11 @@ def test_batches_run_on_two_workers():
 def test_the_page_on_stepping_runs(capsys):
     """The puck turns at the wall, which it meets within a millimetre or so."""
     text = (ROOT / "docs/how-to/stepping.md").read_text()
-    (block,) = FENCED.findall(text)
+    pyplot = pytest.importorskip("matplotlib.pyplot")
     names = {"__name__": "page"}
-    exec(compile(block, "stepping.md", "exec"), names)
+    for block in FENCED.findall(text):
+        exec(compile(block, "stepping.md", "exec"), names)
+    pyplot.close("all")
     assert "converged" in capsys.readouterr().out
     assert 0.3 < np.max(names["path"], axis=0)[0] < 0.32
 

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections import deque
 from html.parser import HTMLParser
 from pathlib import Path
@@ -77,6 +76,30 @@ def test_no_sentence_of_a_guide_is_long(page):
     assert {text: count for text, count in counted.items() if count > LIMIT} == {}
 
 
+# directives that draw, run in every build or with the notebooks
+DRAWN = re.compile(r"^(!\[|```\{(drawn|quick-figure|gallery)\}|:picture: )", re.MULTILINE)
+SHOWN = re.compile(r"^(plt\.show\(\)|Image\()", re.MULTILINE)
+
+
+def has_picture(page):
+    """Whether a page shows a picture or a video on the site."""
+    (block,) = re.findall(
+        r"^executed_pages = \[(.*?)^\]", (DOCS / "conf.py").read_text(), re.M | re.S
+    )
+    text, name = page.read_text(), str(page.relative_to(DOCS).with_suffix(""))
+    runs = name in re.findall(r'"(.+)"', block)
+    return bool(DRAWN.search(text) or (runs and SHOWN.search(text)))
+
+
+@pytest.mark.parametrize(
+    ("part", "least"), [("tutorials", 1), ("explanation", 1), ("how-to", 2 / 3)]
+)
+def test_pages_have_pictures(part, least):
+    pages = [page for page in DOCS.glob(f"{part}/**/*.md") if page.name != "index.md"]
+    bare = sorted(page.stem for page in pages if not has_picture(page))
+    assert len(bare) <= (1 - least) * len(pages), bare
+
+
 def test_the_entries_to_cite_are_those_of_the_citation_file():
     page, file = (DOCS / "how-to/cite.md").read_text(), (ROOT / "CITATION.cff").read_text()
     for key in ("title", "doi", "value", "year"):
@@ -87,19 +110,6 @@ def test_the_entries_to_cite_are_those_of_the_citation_file():
 
 
 # ---- the site as it is built ---------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """Build the site without notebooks, from a copy of its sources."""
-    pytest.importorskip("furo")
-    pytest.importorskip("myst_nb")
-    folder = tmp_path_factory.mktemp("site")
-    options = ["-q", "-b", "html", "-d", folder / "trees", "-D", "nb_execution_mode=off"]
-    command = [sys.executable, "-m", "sphinx", *options, DOCS, folder / "html"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "html"
 
 
 class Links(HTMLParser):
