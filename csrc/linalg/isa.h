@@ -129,10 +129,10 @@ SAP_DECLARE_PANELS(SAP_OF_SINGLE)
                                   void *lower, void *upper);                                      \
   void name(sap_push_lu_solution_)(const struct sap_supernode *s,                                 \
                                    const struct sap_segment *segment, const int32_t *node_scalar, \
-                                   const void *lower, void *x);                                   \
+                                   const void *panels, int pivots, void *x);                      \
   void name(sap_pull_lu_solution_)(const struct sap_supernode *s,                                 \
                                    const struct sap_segment *segment, const int32_t *node_scalar, \
-                                   const void *upper, void *x);                                   \
+                                   const void *panels, int pivots, void *x);                      \
   void name(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,            \
                                const struct sap_segment *segment, const int32_t *node_scalar,     \
                                const void *values, void *X);                                      \

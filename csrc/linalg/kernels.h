@@ -42,10 +42,13 @@ struct sap_lu_kernels {
                     void *upper);
   void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update, void *lower,
                        void *upper);
+  /* Solve with the panel P below the diagonal, and with its transpose. With `pivots` the diagonal
+   * blocks of P are inverse pivot blocks: then x is first multiplied by their transposes, or at
+   * last by them. */
   void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
-                        const int32_t *node_scalar, const void *lower, void *x);
+                        const int32_t *node_scalar, const void *panels, int pivots, void *x);
   void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
-                        const int32_t *node_scalar, const void *upper, void *x);
+                        const int32_t *node_scalar, const void *panels, int pivots, void *x);
 
   /* X (n_scalars, SAP_PATH_COLUMNS) by row: solves for the rows of s, and subtracts their effect
    * from the rows above */

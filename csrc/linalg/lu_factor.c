@@ -74,34 +74,41 @@ int32_t sap_lu_run(const struct sap_lu *lu, int32_t c) {
   return node;
 }
 
-static void solve_panels(const struct sap_lu *lu, int32_t c, void *x) {
+static void solve_panels(const struct sap_lu *lu, int32_t c, int transposed, void *x) {
   const struct sap_factor *factor = lu->factor;
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[c];
   const struct sap_lu_kernels *kernels = &factor->kernels->lu[factor->precision[c]];
   const void *lower = sap_factor_panels(factor, c), *upper = sap_lu_upper(lu, c);
+  const void *first = transposed ? upper : lower, *second = transposed ? lower : upper;
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
-    kernels->push_solution(&tree->supernode[i], tree->segment, tree->node_scalar, lower, x);
+    kernels->push_solution(&tree->supernode[i], tree->segment, tree->node_scalar, first, transposed,
+                           x);
   }
   for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
-    kernels->pull_solution(&tree->supernode[i], tree->segment, tree->node_scalar, upper, x);
+    kernels->pull_solution(&tree->supernode[i], tree->segment, tree->node_scalar, second,
+                           !transposed, x);
   }
 }
 
-void sap_lu_solve(const struct sap_lu *lu, int32_t c, double *x) {
+static void solve(const struct sap_lu *lu, int32_t c, int transposed, double *x) {
   const struct sap_factor *factor = lu->factor;
   const struct sap_component *component = &factor->tree->component[c];
   if (factor->precision[c] == SAP_DOUBLE) {
-    solve_panels(lu, c, x);
+    solve_panels(lu, c, transposed, x);
     return;
   }
   const unsigned int state = sap_flush_begin(1);
   for (int32_t i = component->scalar_begin; i < component->scalar_end; ++i) {
     factor->x_single[i] = (float)x[i];
   }
-  solve_panels(lu, c, factor->x_single);
+  solve_panels(lu, c, transposed, factor->x_single);
   for (int32_t i = component->scalar_begin; i < component->scalar_end; ++i) {
     x[i] = (double)factor->x_single[i];
   }
   sap_flush_end(1, state);
 }
+
+void sap_lu_solve(const struct sap_lu *lu, int32_t c, double *x) { solve(lu, c, 0, x); }
+
+void sap_lu_solve_transposed(const struct sap_lu *lu, int32_t c, double *x) { solve(lu, c, 1, x); }

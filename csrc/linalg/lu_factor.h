@@ -39,7 +39,9 @@ void sap_lu_mirror(const struct sap_lu *lu, int32_t c);
 /* Factors H of component c. Returns -1, or the position of a node with a singular pivot block. */
 int32_t sap_lu_run(const struct sap_lu *lu, int32_t c);
 
-/* Sets x <- H^-1 x for component c, by the last factorization; x is indexed by scalar. */
+/* Set x <- H^-1 x, or H^-T x, for component c, by the last factorization; x is indexed by
+ * scalar. */
 void sap_lu_solve(const struct sap_lu *lu, int32_t c, double *x);
+void sap_lu_solve_transposed(const struct sap_lu *lu, int32_t c, double *x);
 
 #endif

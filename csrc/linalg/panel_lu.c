@@ -142,11 +142,28 @@ INLINE void subtract_columns(const int n, int32_t m, const real *A, int32_t ld, 
   }
 }
 
+/* Computes x <- D^-T x for a pivot block. */
+INLINE void multiply_transposed_pivots(const int n, const real *inverse, int32_t ld, real *x) {
+  real y[BLOCK];
+  for (int i = 0; i < n; ++i) {
+    y[i] = 0;
+    for (int l = 0; l < n; ++l) {
+      y[i] += inverse[(int64_t)i * ld + l] * x[l];
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    x[i] = y[i];
+  }
+}
+
 INLINE void push_block(const int n, const struct sap_supernode *s,
-                       const struct sap_segment *segment, const real *L, int32_t c, real *x_s,
-                       real *x) {
+                       const struct sap_segment *segment, const real *P, int pivots, int32_t c,
+                       real *x_s, real *x) {
   const int32_t ld = s->ld, next = c + n;
-  const real *block = L + (int64_t)c * ld, *B = block + s->n_cols;
+  const real *block = P + (int64_t)c * ld, *B = block + s->n_cols;
+  if (pivots) {
+    multiply_transposed_pivots(n, block + c, ld, x_s + c);
+  }
   simd y[BLOCK];
   UNROLL
   for (int l = 0; l < n; ++l) {
@@ -161,13 +178,14 @@ INLINE void push_block(const int n, const struct sap_supernode *s,
 
 void SAP_OF_PANEL(sap_push_lu_solution_)(const struct sap_supernode *s,
                                          const struct sap_segment *segment,
-                                         const int32_t *node_scalar, const void *lower, void *x) {
-  const real *L = (const real *)lower + s->values;
+                                         const int32_t *node_scalar, const void *panels, int pivots,
+                                         void *x) {
+  const real *P = (const real *)panels + s->values;
   for (int32_t node = s->node_begin; node < s->node_end; ++node) {
     const int32_t end = node_scalar[node + 1] - s->scalar;
     for (int32_t c = node_scalar[node] - s->scalar; c < end; c += BLOCK) {
-      FOR_BLOCK(sap_smaller(end - c, BLOCK), push_block, s, segment, L, c, (real *)x + s->scalar,
-                x);
+      FOR_BLOCK(sap_smaller(end - c, BLOCK), push_block, s, segment, P, pivots, c,
+                (real *)x + s->scalar, x);
     }
   }
 }
@@ -185,11 +203,24 @@ INLINE void add_dot_products(const int n, int32_t m, const real *A, int32_t ld, 
   }
 }
 
+/* Computes x <- D^-1 x for a pivot block. */
+INLINE void multiply_pivots(const int n, const real *inverse, int32_t ld, real *x) {
+  real y[BLOCK] = {0};
+  for (int l = 0; l < n; ++l) {
+    for (int i = 0; i < n; ++i) {
+      y[i] += inverse[(int64_t)l * ld + i] * x[l];
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    x[i] = y[i];
+  }
+}
+
 INLINE void pull_block(const int n, const struct sap_supernode *s,
-                       const struct sap_segment *segment, const real *U, int32_t c, real *x_s,
-                       const real *x) {
+                       const struct sap_segment *segment, const real *P, int pivots, int32_t c,
+                       real *x_s, const real *x) {
   const int32_t ld = s->ld, next = c + n;
-  const real *block = U + (int64_t)c * ld, *B = block + s->n_cols, *inverse = block + c;
+  const real *block = P + (int64_t)c * ld, *B = block + s->n_cols, *inverse = block + c;
   /* simd_sums() takes a strip at a time */
   simd sum[2 * SIMD_WIDTH > BLOCK ? 2 * SIMD_WIDTH : BLOCK];
   UNROLL
@@ -201,33 +232,29 @@ INLINE void pull_block(const int n, const struct sap_supernode *s,
     add_dot_products(n, segment[g].length, B, ld, x + segment[g].scalar, sum);
     B += segment[g].length;
   }
-  real z[BLOCK + SIMD_WIDTH], y[BLOCK] = {0};
+  real z[BLOCK + SIMD_WIDTH];
   UNROLL
   for (int l = 0; l < n; l += SIMD_STRIP) {
     simd_store(z + l, simd_sums(sum + l));
   }
   for (int l = 0; l < n; ++l) {
-    z[l] = x_s[c + l] - z[l];
+    x_s[c + l] -= z[l];
   }
-  for (int l = 0; l < n; ++l) {
-    for (int i = 0; i < n; ++i) {
-      y[i] += inverse[(int64_t)l * ld + i] * z[l];
-    }
-  }
-  for (int i = 0; i < n; ++i) {
-    x_s[c + i] = y[i];
+  if (pivots) {
+    multiply_pivots(n, inverse, ld, x_s + c);
   }
 }
 
 void SAP_OF_PANEL(sap_pull_lu_solution_)(const struct sap_supernode *s,
                                          const struct sap_segment *segment,
-                                         const int32_t *node_scalar, const void *upper, void *x) {
-  const real *U = (const real *)upper + s->values;
+                                         const int32_t *node_scalar, const void *panels, int pivots,
+                                         void *x) {
+  const real *P = (const real *)panels + s->values;
   for (int32_t node = s->node_end - 1; node >= s->node_begin; --node) {
     const int32_t begin = node_scalar[node] - s->scalar, end = node_scalar[node + 1] - s->scalar;
     for (int32_t c = begin + (end - begin - 1) / BLOCK * BLOCK; c >= begin; c -= BLOCK) {
-      FOR_BLOCK(sap_smaller(end - c, BLOCK), pull_block, s, segment, U, c, (real *)x + s->scalar,
-                x);
+      FOR_BLOCK(sap_smaller(end - c, BLOCK), pull_block, s, segment, P, pivots, c,
+                (real *)x + s->scalar, x);
     }
   }
 }

@@ -214,14 +214,8 @@ static const double sap_solve_share = 0.1, sap_first_tolerance = 1e-10, sap_gamm
 
 /* ---- derivatives; python -m benchmarks derivatives ------------------------------------------- */
 
-enum {
-  /* Krylov vectors of a cycle of the unsymmetric solve: memory against cycles */
-  SAP_ARNOLDI_MOST = 40,
-  SAP_MOST_CYCLES = 25
-};
-
-/* Residual of the unsymmetric solve over its right-hand side; cycles go on while they leave at most
- * the second share of it. */
-static const double sap_unsymmetric_tolerance = 16 * DBL_EPSILON, sap_useful_cycle = 0.5;
+/* Residual of the unsymmetric solve over its right-hand side at which refinement ends. It also ends
+ * with a correction that leaves more than the second share of the residual before. */
+static const double sap_unsymmetric_tolerance = 16 * DBL_EPSILON, sap_useful_refinement = 0.5;
 
 #endif

@@ -81,13 +81,14 @@ static int32_t factor(struct sap_workspace *w, enum sap_precision precision) {
   return sap_lu_run(&w->plan->lu, 0);
 }
 
-/* Returns |D^-1 (b - M x)| over |D^-1 b|, with D of the test the root of diag(A). */
-static double residual(const double *x) {
+/* Returns |D^-1 (b - M x)| over |D^-1 b|, with M^T in place of M if transposed, and with D of the
+ * test the root of diag(A). */
+static double residual(const double *x, int transposed) {
   double sum = 0, whole = 0;
   for (int32_t i = 0; i < NV; ++i) {
     double left = b[i];
     for (int32_t j = 0; j < NV; ++j) {
-      left -= M[i][j] * x[j];
+      left -= (transposed ? M[j][i] : M[i][j]) * x[j];
     }
     sum += left / D[i] * (left / D[i]);
     whole += b[i] / D[i] * (b[i] / D[i]);
@@ -107,9 +108,11 @@ static void factors_solve_the_dense_system(void) {
       double x[NV];
       CHECK(make_system(w) > CONTACTS / 8);
       CHECK_EQUAL(factor(w, precision), -1);
-      memcpy(x, b, sizeof x);
-      sap_lu_solve(&w->plan->lu, 0, x);
-      CHECK(residual(x) < (precision == SAP_SINGLE ? 1e-2 : 1e-11));
+      for (int transposed = 0; transposed < 2; ++transposed) {
+        memcpy(x, b, sizeof x);
+        (transposed ? sap_lu_solve_transposed : sap_lu_solve)(&w->plan->lu, 0, x);
+        CHECK(residual(x, transposed) < (precision == SAP_SINGLE ? 1e-2 : 1e-11));
+      }
       sap_solver_destroy(solver);
     }
   }
@@ -199,7 +202,7 @@ static double solve_direction(struct sap_workspace *w, enum sap_factor_kind *kin
   sap_newton_system(w, island);
   CHECK_EQUAL(sap_unsymmetric_direction(w, island, &precision, &watch, &result, kind), -1);
   *fallbacks = result.fallbacks;
-  return residual(w->dv);
+  return residual(w->dv, 0);
 }
 
 static void directions_have_small_residuals(void) {

@@ -69,11 +69,9 @@ typedef struct sap_linear_point {
   double momentum_error;
 } sap_linear_point;
 
-/* Accuracy of the solution of an unsymmetric system: |D (b - H x)| over |D b|, and the number of
- * products; both 0 if H is symmetric, as the factor then solves it. */
+/* Accuracy of the solution of an unsymmetric system. */
 typedef struct sap_coupling {
-  double residual;
-  int32_t products;
+  double residual; /* |D (b - H x)| over |D b|; 0 if H is symmetric */
 } sap_coupling;
 
 typedef struct sap_sensitivity sap_sensitivity;

@@ -239,7 +239,7 @@ static void run_vjp(void *call) {
   sapwood_lock_take(&d->of->lock);
   for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
     const sap_response one = point_at(&d->response, i);
-    sap_coupling coupling = {0, 0};
+    sap_coupling coupling = {0};
     sapwood_differential_point(gradient, i);
     d->status =
         sap_sensitivity_vjp(d->of->held, &one, d->frozen, &gradient->at, &coupling, &d->error);
@@ -294,7 +294,7 @@ static void run_jvp(void *call) {
   sapwood_lock_take(&d->of->lock);
   for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
     const sap_response one = point_at(&d->response, i);
-    sap_coupling coupling = {0, 0};
+    sap_coupling coupling = {0};
     sapwood_differential_point(change, i);
     change->at.dt = change->dt == NULL ? 0 : *change->dt;
     change->at.sigma = change->sigma == NULL ? 0 : *change->sigma;

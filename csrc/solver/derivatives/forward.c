@@ -145,7 +145,7 @@ static void push_island(struct sap_sensitivity *s, const struct sap_island *isla
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     dv[i] += b[i];
   }
-  sap_unsymmetric_solve(s, island, 0, dv);
+  sap_unsymmetric_solve(s, island, 0);
   J->multiply(&w->J, island, dv, w->pool.dv_c);
   sap_apply_slope(s, island, 0, w->pool.dv_c, s->z);
   for (int r = 0; r < 3; ++r) {
@@ -193,7 +193,7 @@ sap_status sap_sensitivity_jvp(sap_sensitivity *s, const sap_differential *chang
   }
   const struct sap_graph *graph = &s->solver->plan.graph;
   const sap_differential all = derive(s, change, frozen);
-  s->coupling = (sap_coupling){0, 0};
+  s->coupling = (sap_coupling){0};
   write_others(s, change->v_star, response->v);
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     push_island(s, &graph->island[i], &all);

@@ -27,10 +27,14 @@ int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
   if (!sap_evaluate_at(w, island, problem, v, barrier_scale, &linearization->at)) {
     return 0;
   }
+  linearization->tree = sap_linearized_factor(w, island);
+  return 1;
+}
+
+int32_t sap_linearized_factor(struct sap_workspace *w, const struct sap_island *island) {
   sap_assemble(w, island, SAP_DOUBLE);
   const int32_t node = sap_factor_run(&w->plan->factor, island->index, NULL);
-  linearization->tree = node < 0 ? -1 : w->graph->node_tree[node];
-  return 1;
+  return node < 0 ? -1 : w->graph->node_tree[node];
 }
 
 void sap_linearized_solve(const struct sap_workspace *w, const struct sap_island *island,

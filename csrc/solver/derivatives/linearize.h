@@ -33,6 +33,10 @@ int sap_linearize(struct sap_workspace *w, const struct sap_island *island,
                   const sap_problem *problem, const double *v, const double *barrier_scale,
                   struct sap_linearization *linearization);
 
+/* Factors H at the last evaluation. Returns -1, or the tree at which H is not positive definite to
+ * round-off. */
+int32_t sap_linearized_factor(struct sap_workspace *w, const struct sap_island *island);
+
 /* Computes x <- H^-1 x by scalar, in place, for an island with a valid factor of H. */
 void sap_linearized_solve(const struct sap_workspace *w, const struct sap_island *island,
                           double *x);

@@ -128,7 +128,7 @@ static void solve(struct sap_sensitivity *s, const struct sap_island *island,
       w->dv[i] -= w->dp[i];
     }
   }
-  sap_unsymmetric_solve(s, island, 1, w->dv);
+  sap_unsymmetric_solve(s, island, 1);
   J->multiply(&w->J, island, w->dv, w->pool.dv_c);
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = island->triple_begin; i < island->triple_end; ++i) {
@@ -287,7 +287,7 @@ sap_status sap_sensitivity_vjp(sap_sensitivity *s, const sap_response *bar, int 
     return status;
   }
   const struct sap_graph *graph = &s->solver->plan.graph;
-  s->coupling = (sap_coupling){0, 0};
+  s->coupling = (sap_coupling){0};
   write_others(s, bar->v, gradient->v_star);
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     solve(s, &graph->island[i], bar);

@@ -51,18 +51,14 @@ static void carve(void *context, struct sap_arena *arena) {
   const size_t scalars = (size_t)plan->graph.tree.n_scalars;
   const size_t contacts = (size_t)plan->triples.n_contacts;
   for (int r = 0; r < 3; ++r) {
-    double **const by_place[] = {&s->z[r],     &s->x[r],     &s->u[r],
-                                 &s->by[0][r], &s->by[1][r], &s->by[2][r]};
+    double **const by_place[] = {&s->z[r], &s->x[r], &s->by[0][r], &s->by[1][r], &s->by[2][r]};
     sap_pool_take(arena, plan->triples.n, sizeof by_place / sizeof *by_place, by_place);
   }
   s->n_coupled = sap_arena_take(arena, (size_t)plan->graph.n_islands, sizeof(int32_t));
   const size_t coupled = plan->friction == SAP_FRICTION_COULOMB ? scalars : 0;
   s->solution = sap_arena_take(arena, coupled, sizeof(double));
   s->target = sap_arena_take(arena, coupled, sizeof(double));
-  s->product = sap_arena_take(arena, coupled, sizeof(double));
-  for (int k = 0; k <= SAP_ARNOLDI_MOST; ++k) {
-    s->krylov[k] = sap_arena_take(arena, coupled, sizeof(double));
-  }
+  s->correction = sap_arena_take(arena, coupled, sizeof(double));
   int32_t widest = 0;
   for (int32_t t = 0; s->has_parameters && t < plan->graph.n_trees; ++t) {
     widest = plan->graph.tree_nv[t] > widest ? plan->graph.tree_nv[t] : widest;
@@ -109,23 +105,6 @@ static sap_status check_release(const struct sap_sensitivity *s, sap_error *erro
   return released
              ? sap_invalid(error, "release", -1, NAN, "must not be given where derivatives are")
              : SAP_OK;
-}
-
-/* Finds U e_n of every contact of an island. */
-static void find_coupling(struct sap_sensitivity *s, const struct sap_island *island) {
-  const struct sap_workspace *w = sap_sensitivity_work(s);
-  s->n_coupled[island->index] = 0;
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
-    const int couples = w->plan->laws[law]->couple != NULL;
-    for (int32_t i = begin; i < end; ++i) {
-      s->u[0][i] = s->u[1][i] = 0;
-      s->u[2][i] = couples;
-    }
-    if (couples) {
-      s->n_coupled[island->index] += w->plan->laws[law]->couple(&w->pool, begin, end, s->u);
-    }
-  }
 }
 
 /* Finds the partials of every triple by the common constants. */
@@ -188,17 +167,17 @@ sap_status sap_sensitivity_linearize(sap_sensitivity *s, const sap_problem *prob
   *point = (sap_linear_point){.tree = -1};
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     const struct sap_island *island = &graph->island[i];
-    struct sap_linearization linear;
-    if (!sap_linearize(w, island, problem, v, barrier_scale, &linear)) {
+    struct sap_evaluation at;
+    if (!sap_evaluate_at(w, island, problem, v, barrier_scale, &at)) {
       return sap_solver_fault(s->solver, problem, NULL, error);
     }
-    find_coupling(s, island);
+    const int32_t tree = sap_sensitivity_factor(s, island);
     find_partials(s, island);
-    point->tree = point->tree < 0 ? linear.tree : point->tree;
+    point->tree = point->tree < 0 ? tree : point->tree;
     point->n_coupled += s->n_coupled[i];
-    gradient += linear.at.gradient * linear.at.gradient;
-    momentum += linear.at.momentum * linear.at.momentum;
-    impulse += linear.at.impulse * linear.at.impulse;
+    gradient += at.gradient * at.gradient;
+    momentum += at.momentum * at.momentum;
+    impulse += at.impulse * at.impulse;
   }
   point->momentum_error = sap_momentum_error(sqrt(gradient), sqrt(fmax(momentum, impulse)));
   s->tree = point->tree;

@@ -8,7 +8,6 @@
 #define SAPWOOD_SOLVER_DERIVATIVES_SENSITIVITY_OBJECT_H
 
 #include "problem/regularization/chain_rule.h"
-#include "solver/coulomb/arnoldi.h"
 #include "solver/solver_object.h"
 
 /* number of constants common to all laws of contacts (mu, R_t, R_n) or rows (R, bounds) */
@@ -27,12 +26,12 @@ struct sap_sensitivity {
   int32_t tree; /* tree of sap_linear_point */
   sap_coupling coupling;
 
-  /* by place: partials by the common constants, U e_n, right-hand sides and products */
-  double *by[SAP_COMMON][3], *u[3];
+  /* by place: partials by the common constants, right-hand sides and products */
+  double *by[SAP_COMMON][3];
   double *z[3], *x[3];
   int32_t *n_coupled; /* (n_islands) number of contacts with U != 0 */
   /* by scalar */
-  double *solution, *target, *product, *krylov[SAP_ARNOLDI_MOST + 1];
+  double *solution, *target, *correction;
 
   struct sap_masses masses; /* owned by the plan */
 
@@ -51,14 +50,14 @@ static inline struct sap_workspace *sap_sensitivity_work(const struct sap_sensit
 void sap_apply_slope(const struct sap_sensitivity *s, const struct sap_island *island,
                      int transposed, double *const x_c[3], double *const y_c[3]);
 
-/* Computes x_c <- U x_c, or U^T x_c if transposed. */
-void sap_apply_coupling(const struct sap_sensitivity *s, const struct sap_island *island,
-                        int transposed, double *const x_c[3]);
+/* Factors H = A + J^T K J at the last evaluation of the island, and counts its contacts with
+ * U != 0. Returns -1, or the tree at which H is singular to round-off. */
+int32_t sap_sensitivity_factor(struct sap_sensitivity *s, const struct sap_island *island);
 
-/* Computes b (by scalar) <- H^-1 b, or H^-T b, with H = A + J^T K J, from the factor of its
- * symmetric part, and by GMRES if U != 0. Records the largest residual in s->coupling. */
+/* Computes dv <- H^-1 dv, or H^-T dv, in the workspace. Records the largest residual in
+ * s->coupling if U != 0. */
 void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,
-                           int transposed, double *b);
+                           int transposed);
 
 /* One side of the rows of a triple, in J or in numbers of its shape. */
 struct sap_place_side {

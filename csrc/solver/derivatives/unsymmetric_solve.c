@@ -1,12 +1,11 @@
-/* Applies K = G + U, and solves systems with A + J^T K J.
+/* Applies K = G + U, and solves systems with H = A + J^T K J.
  *
- * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. Restarted GMRES (Saad
- * and Schultz 1986) solves (I + H_s^-1 J^T U J) x = H_s^-1 b, and its transpose with U^T, from the
- * factor of H_s = A + J^T G J. Without rounding it takes one vector more than contacts slide. */
-#include <float.h>
+ * U is not 0 where friction follows the normal impulse: there U x_c = u x_n. Then the factor is
+ * that of lu_factor.h in double precision, and refinement corrects what its pivots, which are
+ * exchanged inside of small blocks alone, leave. */
 #include <math.h>
-#include <string.h>
 
+#include "solver/coulomb/unsymmetric_direction.h"
 #include "solver/derivatives/linearize.h"
 #include "solver/derivatives/sensitivity_object.h"
 #include "solver/solver_tuning.h"
@@ -44,16 +43,15 @@ static void add_cross(const struct sap_pool *p, int32_t begin, int32_t end, doub
 }
 
 /* Computes y_c += U x_c, or U^T x_c, for contacts of so many places each. */
-static void add_coupling(const struct sap_sensitivity *s, int32_t begin, int32_t end,
-                         int32_t places, int transposed, double *const x_c[3],
-                         double *const y_c[3]) {
+static void add_coupling(double *const u[3], int32_t begin, int32_t end, int32_t places,
+                         int transposed, double *const x_c[3], double *const y_c[3]) {
   for (int32_t i = begin; i < end; i += places) {
     const double x_n = x_c[2][i];
     double sum = 0;
     for (int32_t k = i; k < i + places; ++k) {
       for (int r = 0; r < 3; ++r) {
-        sum += s->u[r][k] * x_c[r][k];
-        y_c[r][k] += transposed ? 0 : s->u[r][k] * x_n;
+        sum += u[r][k] * x_c[r][k];
+        y_c[r][k] += transposed ? 0 : u[r][k] * x_n;
       }
     }
     y_c[2][i] += transposed ? sum : 0;
@@ -71,89 +69,71 @@ void sap_apply_slope(const struct sap_sensitivity *s, const struct sap_island *i
       add_cross(&w->pool, begin, end, x_c, y_c);
     }
     if (s->n_coupled[island->index] > 0) {
-      add_coupling(s, begin, end, 1 + pairs, transposed, x_c, y_c);
+      add_coupling(w->coulomb.law.u, begin, end, 1 + pairs, transposed, x_c, y_c);
     }
   }
 }
 
-void sap_apply_coupling(const struct sap_sensitivity *s, const struct sap_island *island,
-                        int transposed, double *const x_c[3]) {
-  double *const *y_c = sap_sensitivity_work(s)->pool.dual;
-  for (int r = 0; r < 3; ++r) {
-    memset(y_c[r] + island->triple_begin, 0,
-           sizeof(double) * (size_t)(island->triple_end - island->triple_begin));
-  }
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    add_coupling(s, island->law_begin[law], island->law_begin[law + 1],
-                 1 + sap_laws[law]->takes_pairs, transposed, x_c, y_c);
-  }
-  for (int r = 0; r < 3; ++r) {
-    memcpy(x_c[r] + island->triple_begin, y_c[r] + island->triple_begin,
-           sizeof(double) * (size_t)(island->triple_end - island->triple_begin));
-  }
-}
+/* ---- H ---- */
 
-/* ---- GMRES ---- */
-
-/* Computes y = x + H_s^-1 J^T U J x. */
-static void apply(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
-                  const double *x, double *y) {
+int32_t sap_sensitivity_factor(struct sap_sensitivity *s, const struct sap_island *island) {
   struct sap_workspace *w = sap_sensitivity_work(s);
-  w->plan->jacobian_loops->multiply(&w->J, island, x, w->pool.dv_c);
-  sap_apply_coupling(s, island, transposed, w->pool.dv_c);
-  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.dv_c, y);
-  sap_linearized_solve(w, island, y);
-  sap_island_add(w, island, 1, x, y);
-  ++s->coupling.products;
+  const struct sap_lu *lu = &w->plan->lu;
+  const int coulomb = w->plan->friction == SAP_FRICTION_COULOMB;
+  const int32_t n_coupled = coulomb ? sap_find_coupling(w, island) : 0;
+  s->n_coupled[island->index] = n_coupled;
+  if (n_coupled == 0) {
+    return sap_linearized_factor(w, island);
+  }
+  sap_assemble(w, island, SAP_DOUBLE);
+  sap_lu_mirror(lu, island->index);
+  w->plan->jacobian_loops->add_coupling(&w->J, island, w->coulomb.law.u, w->scratch.GJ, lu);
+  const int32_t node = sap_lu_run(lu, island->index);
+  return node < 0 ? -1 : w->graph->node_tree[node];
 }
 
-/* Runs one cycle from the residual in s->product, of norm `length`. Adds to s->solution. */
-static void cycle(struct sap_sensitivity *s, const struct sap_island *island, int transposed,
-                  double length, double enough) {
-  const struct sap_workspace *w = sap_sensitivity_work(s);
-  double *const *q = s->krylov;
-  struct sap_arnoldi k;
-  double y[SAP_ARNOLDI_MOST];
-  sap_arnoldi_begin(&k, island, length, s->product, q);
-  while (k.n < SAP_ARNOLDI_MOST && fabs(k.t[k.n]) > enough) {
-    apply(s, island, transposed, q[k.n], q[k.n + 1]);
-    if (!sap_arnoldi_advance(&k, w, island, q)) {
-      break;
-    }
+/* Writes b - H dv, or b - H^T dv, to `residual`, with b in s->target. Returns |D residual| over
+ * |D b|. */
+static double find_residual(struct sap_sensitivity *s, const struct sap_island *island,
+                            int transposed, double *residual) {
+  struct sap_workspace *w = sap_sensitivity_work(s);
+  double whole = 0, left = 0;
+  sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  sap_apply_slope(s, island, transposed, w->pool.dv_c, w->pool.dual);
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.dual, residual);
+  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+    const double b = s->target[i];
+    residual[i] = b - w->dp[i] - residual[i];
+    left += (w->scale[i] * residual[i]) * (w->scale[i] * residual[i]);
+    whole += (w->scale[i] * b) * (w->scale[i] * b);
   }
-  sap_arnoldi_solve(&k, y);
-  for (int i = k.n - 1; i >= 0; --i) {
-    sap_island_add(w, island, y[i], q[i], s->solution);
-  }
+  return whole > 0 ? sqrt(left / whole) : 0;
 }
 
 void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,
-                           int transposed, double *b) {
-  const struct sap_workspace *w = sap_sensitivity_work(s);
-  sap_linearized_solve(w, island, b);
-  const double whole = sqrt(sap_island_inner(w, island, b, b));
-  if (s->n_coupled[island->index] == 0 || whole == 0) {
+                           int transposed) {
+  struct sap_workspace *w = sap_sensitivity_work(s);
+  void (*solve)(const struct sap_lu *, int32_t, double *) =
+      transposed ? sap_lu_solve_transposed : sap_lu_solve;
+  if (s->n_coupled[island->index] == 0) {
+    sap_linearized_solve(w, island, w->dv);
     return;
   }
-  /* cycles go on while the residual b - (I + H_s^-1 J^T U J) x falls */
-  double last = INFINITY, length = whole;
-  sap_island_scale(island, 1, b, s->target);
-  sap_island_scale(island, 0, s->target, s->solution);
-  sap_island_scale(island, 1, b, s->product);
-  for (int k = 0; k < SAP_MOST_CYCLES && length > sap_unsymmetric_tolerance * whole &&
-                  length < sap_useful_cycle * last;
-       ++k) {
-    sap_island_scale(island, 1, s->solution, b); /* the best so far */
-    last = length;
-    cycle(s, island, transposed, length, sap_unsymmetric_tolerance * whole);
-    apply(s, island, transposed, s->solution, s->product);
-    sap_island_scale(island, -1, s->product, s->product);
-    sap_island_add(w, island, 1, s->target, s->product);
-    length = sqrt(sap_island_inner(w, island, s->product, s->product));
+  sap_copy(s->target, w->dv, island);
+  solve(&w->plan->lu, island->index, w->dv);
+  double last = INFINITY, residual = find_residual(s, island, transposed, s->correction);
+  while (residual < sap_useful_refinement * last && residual > sap_unsymmetric_tolerance) {
+    sap_copy(s->solution, w->dv, island);
+    last = residual;
+    solve(&w->plan->lu, island->index, s->correction);
+    for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
+      w->dv[i] += s->correction[i];
+    }
+    residual = find_residual(s, island, transposed, s->correction);
   }
-  if (length < last) {
-    sap_island_scale(island, 1, s->solution, b);
-    last = length;
+  if (!(residual <= last)) {
+    sap_copy(w->dv, s->solution, island);
+    residual = last;
   }
-  s->coupling.residual = fmax(s->coupling.residual, isnan(last) ? INFINITY : last / whole);
+  s->coupling.residual = fmax(s->coupling.residual, residual);
 }
