@@ -1,4 +1,7 @@
-"""Pages whose Python blocks are run as notebooks are: what they print and draw stands beneath."""
+"""Pages whose Python blocks are run as notebooks are: what they print and draw stands beneath.
+
+Comments that are for the formatter of the sources alone are not shown.
+"""
 
 HEAD = """---
 file_format: mystnb
@@ -10,6 +13,7 @@ language_info: {name: python}
 
 
 def _source(app, docname, content):
+    content[0] = content[0].replace("  # fmt: skip\n", "\n")
     if docname in app.config.executed_pages:
         content[0] = HEAD + content[0].replace("```python\n", "```{code-cell} python\n")
 

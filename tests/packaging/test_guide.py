@@ -51,6 +51,16 @@ def test_a_part_shows_nine_entries_at_most(part):
     assert 0 < len(entries(DOCS / part / "index.md")) <= 9
 
 
+@pytest.mark.parametrize("part", ["tutorials", "how-to", "explanation", "reference"])
+def test_the_page_of_a_part_names_all_of_its_pages(part):
+    """A newcomer finds each page by what it answers, not in the sidebar alone."""
+    index = DOCS / part / "index.md"
+    named = re.findall(r"\]\(([\w/]+\.md)\)", index.read_text())
+    pages = {str(page.relative_to(DOCS / part)) for page in (DOCS / part).rglob("*.md")}
+    pages = {page for page in pages if not page.startswith("api/")} - {"index.md"}
+    assert pages - set(named) == set()
+
+
 def sentences(text):
     """Sentences of a page without code, tables, formulas and markup; items of lists are apart."""
     text = re.sub(r"^(```|~~~).*?^\1\s*$", "\n\n", text, flags=re.MULTILINE | re.DOTALL)

@@ -34,6 +34,24 @@ def test_a_notebook_is_clean(path):
             assert cell["execution_count"] is None
 
 
+# calls that take steps or solve, and those that draw by hand
+STEPS = re.compile(r"\b(step|step2|run|solve|simulate|walk|loss|search)\(")
+DRAWS = re.compile(r"\bplt\.")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_builds_steps_and_plots_in_three_cells(path):
+    """A cell that builds the scene, a later one that steps it, and one that plots."""
+    cells = [
+        "".join(cell["source"])
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
+    steps = [i for i, code in enumerate(cells) if STEPS.search(code) and "make_figure" not in code]
+    draws = [i for i, code in enumerate(cells) if DRAWS.search(code)]
+    assert any(0 < step < draw for step in steps for draw in draws)
+
+
 # what Jupyter warns of is not ours
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")

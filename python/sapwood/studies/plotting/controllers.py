@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-# name in the paper's notation, colour and line
+# name in the paper's notation, colour of Okabe and Ito, line, marker; printed variants are hollow
 _CONTROLLERS = {
-    "qp_coulomb": (r"ID QP,$\mu$", "#1f5fa8", "-"),
-    "qp_noslip": (r"ID QP,$\infty$", "#6fa8dc", "-."),
-    "lcp_coulomb": (r"ID LCP,$\mu$", "#d1661c", "-"),
-    "lcp_noslip": (r"ID LCP,$\infty$", "#e3a36b", "-."),
-    "one_stage": (r"ID QP,$\mu$, one stage", "#3d8b4a", "--"),
-    "qp_coulomb_paper": (r"ID QP,$\mu$, as printed", "#17a2a2", "-"),
-    "qp_noslip_paper": (r"ID QP,$\infty$, as printed", "#6fc8c8", "-."),
-    "one_stage_paper": (r"ID QP,$\mu$, one stage, as printed", "#3d8b4a", "--"),
-    "sensed_1": (r"ID($t_{i-1}$)", "#8a4fa3", "-"),
-    "sensed_2": (r"ID($t_{i-2}$)", "#b98fc9", "--"),
-    "blind": ("ID without contact", "#b8860b", "--"),
-    "pid": ("PID", "0.35", "-"),
+    "qp_coulomb": (r"ID QP,$\mu$", "#0072b2", "-", "o"),
+    "qp_noslip": (r"ID QP,$\infty$", "#56b4e9", "-.", "o"),
+    "lcp_coulomb": (r"ID LCP,$\mu$", "#d55e00", "-", "^"),
+    "lcp_noslip": (r"ID LCP,$\infty$", "#e69f00", "-.", "^"),
+    "one_stage": (r"ID QP,$\mu$, one stage", "#009e73", "--", "s"),
+    "qp_coulomb_paper": (r"ID QP,$\mu$, as printed", "#0072b2", "-", "o"),
+    "qp_noslip_paper": (r"ID QP,$\infty$, as printed", "#56b4e9", "-.", "o"),
+    "one_stage_paper": (r"ID QP,$\mu$, one stage, as printed", "#009e73", "--", "s"),
+    "sensed_1": (r"ID($t_{i-1}$)", "#cc79a7", "-", "D"),
+    "sensed_2": (r"ID($t_{i-2}$)", "#cc79a7", "--", "D"),
+    "blind": ("ID without contact", "#e69f00", "--", "v"),
+    "pid": ("PID", "0.35", "-", "x"),
 }
 
 
@@ -34,12 +34,16 @@ def controller_style(controller: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``label``, ``color``, ``linestyle`` and ``linewidth``.
+        ``label``, ``color``, ``linestyle``, ``linewidth``, and some ten markers on a line.
 
     Raises
     ------
     KeyError
         There is no such controller.
     """
-    label, colour, line = _CONTROLLERS[controller]
-    return {"label": label, "color": colour, "linestyle": line, "linewidth": 1.2}
+    label, colour, line, marker = _CONTROLLERS[controller]
+    return {
+        "label": label, "color": colour, "linestyle": line, "linewidth": 1.2, "marker": marker,
+        "markersize": 4.0, "markevery": 0.12,
+        "markerfacecolor": "white" if controller.endswith("_paper") else colour,
+    }  # fmt: skip

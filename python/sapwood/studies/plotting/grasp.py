@@ -94,7 +94,7 @@ def _draw(axes: Axes, rows: NDArray[np.void], column: str) -> None:
         run = select(rows, controller=controller)
         style = controller_style(controller)
         shown = np.where(run[column] > 0.0, run[column], np.nan)
-        axes.plot(run["time"], shown, **style)
+        axes.plot(run["time"], shown, **style | {"markevery": max(1, run.size // 10)})
         drop = dropped_at(run)
         if drop is not None:
             at = np.searchsorted(run["time"], drop)

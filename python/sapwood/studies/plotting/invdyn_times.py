@@ -58,7 +58,7 @@ def invdyn_times_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
             times = [
                 1e3 * np.quantile(run["cpu_seconds"][run["contacts"] == n], share) for n in sizes
             ]
-            axes.plot(sizes, times, **controller_style(controller), marker="o", markersize=3.5)
+            axes.plot(sizes, times, **controller_style(controller) | {"markevery": 1})
             if share == 0.5:
                 axes.plot(
                     _PUBLISHED_AT, _PUBLISHED[controller],

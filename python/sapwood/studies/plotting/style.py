@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Colours of the runs in a figure.
-COLOURS = ("#1f5fa8", "#d1661c", "#3d8b4a", "#8a4fa3")
+#: Colours of the runs in a figure: those of Okabe and Ito, which colour-blind readers tell apart.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 #: Colour of every solver and engine, one and the same in all figures.
 SOLVER_COLOURS = {
     "sapwood": COLOURS[0],
