@@ -1,4 +1,4 @@
-"""What each piece that makes steps faster brings: steps of builds with and without it.
+"""The gain of each piece that makes steps faster: steps of builds with and without it.
 
 The pieces and the edits that switch them off are in ``ablation.toml``. A piece stays if steps take
 3 % longer without it in the median of the models, or 10 % longer on more than five of them.
@@ -156,7 +156,7 @@ def _teller(progress: Callable[[str], None], name: str) -> Callable[[str], None]
 
 
 def tables(chosen: Sequence[Piece], measured: dict[str, list[against.Row]]) -> str:
-    """What each piece brings, the least first, and whether it stays."""
+    """The gain of each piece, the least first, and whether it stays."""
     lines = [["without", "lines", "models", "median", "10 %", "90 %", f"above {MUCH}", "stays"]]
     timed = []
     for piece in chosen:

@@ -1,4 +1,4 @@
-"""What the commands of all questions share: exit codes, arguments, how a run begins and ends."""
+"""The common part of all questions: exit codes, arguments, begin and end of a run."""
 
 from __future__ import annotations
 

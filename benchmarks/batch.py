@@ -1,4 +1,4 @@
-"""What a step of a batch of worlds costs, ours beside that of ``mujoco.batch``, in a closed loop.
+"""The cost of a step of a batch of worlds beside ``mujoco.batch``, in a closed loop.
 
 Each call sets controls of all worlds and takes some substeps. Times are CPU times of the process,
 the least of the samples:

@@ -114,7 +114,7 @@ def velocity_after(c: Contacts) -> np.ndarray | None:
 
 
 def judged(c: Contacts, problem: Problem, s: Any, expected: np.ndarray | None) -> str:
-    """How a solve ended, in words: wrong where it disagrees with the conditions or `expected`."""
+    """The end of a solve, in words: wrong where it disagrees with conditions or `expected`."""
     (M, q), name = problem, s.status.name.lower()
     if not s.solved:
         return name if expected is None else f"failed: {name}"

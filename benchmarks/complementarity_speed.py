@@ -1,4 +1,4 @@
-"""How fast complementarity problems and quadratic programs are solved: contacts and dense ones."""
+"""Times of complementarity problems and quadratic programs: contacts and dense ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exact Coulomb friction costs beside the convex law, on problems from a cold start.
+"""The cost of exact Coulomb friction beside the convex law, from a cold start.
 
 For every problem file the convex law to e_m = 1e-6 and Coulomb's to e_c = 1e-3 and 1e-6 are solved
 from v_guess with a new solver, in turn, and Coulomb's results checked by NumPy alone. Files with

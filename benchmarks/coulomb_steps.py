@@ -1,4 +1,4 @@
-"""What Coulomb friction costs in a simulation: each law on its own way from the same start.
+"""The cost of Coulomb friction in a simulation: each law on its own way from one start.
 
 Steps are the same bits in every run, so that of each step the least time over several runs counts.
 """

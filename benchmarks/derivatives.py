@@ -1,4 +1,4 @@
-"""What a gradient costs beside a Newton iteration, on problem files.
+"""The cost of a gradient beside a Newton iteration, on problem files.
 
 Of an iteration it is the least time of a solve over the directions that its islands take in the
 mean, and the least time of its phases alone, one after the other with all they need at hand. Of a

@@ -1,4 +1,4 @@
-"""How far derivatives are from central differences, on problem files.
+"""The distance of derivatives from central differences, on problem files.
 
 Of random losses and random changes of all numbers of a problem, with steps over six decades. A
 difference counts where no contact changes its region between both of its ends. Two errors are its
@@ -34,14 +34,14 @@ class Row:
     kept: int
     """Whether all contacts kept their regions; where not, the rest is 0."""
     vjp: float
-    """Of reverse mode to the difference, relative."""
+    """Relative distance of reverse mode from the difference."""
     jvp: float
     reach: float
     """The largest way of a contact's velocity over its distance to the boundary."""
 
     @property
     def off(self) -> float:
-        """Of the worse mode."""
+        """Relative distance of the worse mode from the difference."""
         return max(self.vjp, self.jvp)
 
 
@@ -120,7 +120,7 @@ def run(
 
 
 def best_of(rows: Sequence[Row]) -> list[Row | None]:
-    """Of every change the step at which the difference is nearest; None where none was kept."""
+    """The step of every change at which the difference is nearest; None without one."""
     changes: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         changes.setdefault((row.file, row.change), []).append(row)

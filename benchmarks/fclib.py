@@ -52,7 +52,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """The choice of measurements."""
 
     targets: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
     """relative residuals"""

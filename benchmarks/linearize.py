@@ -1,4 +1,4 @@
-"""What the derivative of a step costs beside ``mujoco.mjd_transitionFD``, and how accurate it is.
+"""The cost of the derivative of a step beside ``mujoco.mjd_transitionFD``, and its accuracy.
 
 A model is simulated, and at some of its states with contact A and B are found by
 :func:`sapwood.mujoco.linearize` and by central differences of MuJoCo's steps. Times are the least

@@ -18,7 +18,7 @@ from sapwood import ContactProblem
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "benchmarks"
 PHASES = ("law", "gradient", "assembly", "factorization", "solves", "direction", "trial")
-"""What is timed by :meth:`Native.phases`: ``gradient`` is what an evaluation takes beyond the law,
+"""The timed parts of :meth:`Native.phases`: ``gradient`` is an evaluation without the law,
 ``direction`` are the products with A and J and the step along a new direction."""
 
 Array = NDArray[np.float64]

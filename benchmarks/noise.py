@@ -122,7 +122,7 @@ class Ratio(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What the interval says of B: one of VERDICTS."""
+        """The verdict of the interval on B: one of VERDICTS."""
         if math.isnan(self.low):
             return "too few blocks"
         if self.high < 1.0:

@@ -1,4 +1,4 @@
-"""What one core reaches at most: multiply-adds, roots, memory traffic, and our kernels by size."""
+"""The peak of one core: multiply-adds, roots, memory traffic, and our kernels by size."""
 
 from __future__ import annotations
 

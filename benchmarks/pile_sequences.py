@@ -35,7 +35,7 @@ class Pile:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """The name in the table."""
         place = "in a box" if self.walls else "on open floor"
         return f"{self.bodies} {self.kind} {place}"
 

@@ -54,7 +54,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """The choice of measurements."""
 
     problems: tuple[str, ...] = dataclasses.field(default_factory=lambda: tuple(names()))
     shares: tuple[float, ...] = (1e-3, 1e-6, 1e-9)

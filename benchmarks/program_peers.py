@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 Program = dict[str, Array]
 
 TOLERANCE = 1e-9
-# of violations, beside the largest entry of solution and right sides, and of the objective
+# tolerances of violations over the largest entry of solution and right sides, and of the objective
 ACCURACY = 1e-6
 
 

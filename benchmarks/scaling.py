@@ -1,4 +1,4 @@
-"""How cost grows: with bodies, contacts, threads and the size of a batch.
+"""The growth of cost with bodies, contacts, threads and the size of a batch.
 
     bodies    a simulation of the clutter from the drop on, on open floor and in the box: mean time
               of a step over the whole run, and over its end, where it has settled
@@ -61,7 +61,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What is measured."""
+    """The measurements."""
 
     open_bodies: Sequence[int] = (50, 100, 200, 400, 800, 1600)
     box_bodies: Sequence[int] = (50, 100, 200, 400)

@@ -1,4 +1,4 @@
-"""What a run of the slip control costs, ours and Drake's."""
+"""The cost of a run of the slip control, ours and Drake's."""
 
 from __future__ import annotations
 

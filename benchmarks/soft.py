@@ -140,7 +140,7 @@ def _material(soft: dict[str, Any]) -> fem.Material:
 
 @dataclass(frozen=True)
 class _Trace:
-    """What a replay leaves, by frame of the file."""
+    """The result of a replay, by frame of the file."""
 
     error: _Float  # largest distance over the size
     velocity_error: _Float  # error of the first steps over the greatest speed
@@ -202,7 +202,7 @@ def _energy(body: fem.SoftBody) -> float:
 
 
 def _rules(run: Run, trace: _Trace) -> list[tuple[str, float, float]]:
-    """What must hold, what was found, and its limit."""
+    """A rule, its measured value, and its limit."""
     error, worst, name = trace.error, float(np.max(trace.error)), run.name
     if name.startswith("spin_linear"):
         return [

@@ -1,4 +1,4 @@
-"""How long each solver takes to reach the same accuracy on the same problems.
+"""Times of each solver to the same accuracy on the same problems.
 
 For every problem file, solver and target e_m, the solver's tolerance is tightened until its
 velocity reaches the target, and that setting is timed, from v_guess and with the solver's set-up.
@@ -278,7 +278,7 @@ class Variant:
         return form, time.perf_counter() - start
 
     def case(self, row: Row, trial: Trial) -> Case:
-        """What to time for a row, with the setting of a trial."""
+        """The solver to time for a row, with the setting of a trial."""
         form, _ = self._form
         arguments = form, trial.tolerance, row.mode
         call = self._peer.solve(*arguments)

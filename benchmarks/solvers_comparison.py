@@ -1,4 +1,4 @@
-"""How many times faster sapwood is than each other solver, and where it is not.
+"""The speed of sapwood over each other solver, and the problems where it is slower.
 
 Only problems with many contacts count: on the others set-up is most of the time. Times that were
 recorded elsewhere can stand beside those of a run: they are multiplied by what MuJoCo takes here

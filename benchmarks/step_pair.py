@@ -22,14 +22,14 @@ from benchmarks.revisions import BLOCK, SideError
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What both builds do."""
+    """The work of both builds."""
 
     model: Path
     """Binary model of MuJoCo."""
     states: Sequence[Sequence[float]]
     """Integration states of MuJoCo at which windows begin."""
     steps: int
-    """Of a window."""
+    """Number of steps of a window."""
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """Arguments of the stepper."""
     ways: Sequence[str] = ("run",)
@@ -40,7 +40,7 @@ class Task:
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """Of both builds, one way of taking steps."""
+    """The times of both builds, by one way of taking steps."""
 
     before: float
     """s per step of A, the least of all visits, mean of the windows"""
@@ -54,7 +54,7 @@ class Times:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What both builds did."""
+    """The results of both builds."""
 
     windows: Mapping[str, Sequence[Mapping[str, Any]]]
     """For A and B what each window is like: iterations, unconverged, contacts, end."""

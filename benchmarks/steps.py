@@ -1,4 +1,4 @@
-"""What a simulation step costs, ours against MuJoCo's own, and where its time goes.
+"""The cost of a simulation step, ours against MuJoCo's own, and its parts.
 
 Per scene two windows of steps, early and late in the simulation, see :mod:`benchmarks.windows`.
 Times are per step, least of the samples unless it says median, on the CPU clock of the thread:

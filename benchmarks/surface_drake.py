@@ -41,7 +41,7 @@ _FILES = {"mesh": (Mesh, "lshape.vtk"), "convex": (Convex, "rock.obj")}
 
 
 def surface_call(pair: Pair, meshes: Path) -> Callable[[], Any]:
-    """What finds the surface: a scene of the two bodies, whose poses are known to it.
+    """The scene of the two bodies that finds the surface, with their poses.
 
     Parameters
     ----------

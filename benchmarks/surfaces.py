@@ -1,4 +1,4 @@
-"""What a contact surface costs: ours, one pair a call and many in one, and Drake's.
+"""The cost of a contact surface: ours, one pair a call and many in one, and Drake's.
 
 All from Python. A call gives objects whose arrays are made when they are read, here as with Drake;
 ours is timed with all of them read, too. Meshes and trees stand beforehand

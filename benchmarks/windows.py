@@ -23,11 +23,11 @@ _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 class Steps(NamedTuple):
-    """How our steps went, one entry per step."""
+    """The course of our steps, one entry per step."""
 
     contacts: NDArray[np.integer]
     iterations: NDArray[np.integer]
-    """Of the island that took most."""
+    """Iterations of the island that took most."""
     solver_seconds: NDArray[np.float64]
     """Regularization and solve, as the core times them."""
 
@@ -127,7 +127,7 @@ class Window:
             mujoco.mj_Euler(model, data)
 
     def restores(self) -> None:
-        """What `stages` does beside the stages."""
+        """The work of `stages` beside the stages."""
         for state in self._states:
             mujoco.mj_setState(self.model, self.data, state, _STATE)
 

@@ -173,7 +173,7 @@ class Source:
 
 
 def changed_number(text: str) -> list[str]:
-    """What may stand in place of a constant."""
+    """The replacements of a constant."""
     if text.isdigit():
         return [str(int(text) + 1)] + [str(int(text) - 1)] * (int(text) > 0)
     is_zero = not text.strip("0.")

@@ -92,7 +92,7 @@ class _Entrant:
             self.watch.see(data)
         try:
             for chunk, first in enumerate(range(0, self._scene.steps, _AT_ONCE)):
-                # what an earlier run has not come to is not timed
+                # rows that an earlier run has not come to are not timed
                 if not watched and chunk >= len(self._seconds):
                     break
                 steps = min(_AT_ONCE, self._scene.steps - first)
@@ -122,7 +122,7 @@ class _Entrant:
             self._seconds[chunk] = min(self._seconds[chunk], seconds)
 
     def row(self) -> Row:
-        """What came of it."""
+        """The outcome."""
         steps = min(self._scene.steps, _AT_ONCE * len(self._seconds))
         measures = {key: float(f"{value:.4g}") for key, value in self.watch.measures().items()}
         return Row(

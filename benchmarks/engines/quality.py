@@ -1,4 +1,4 @@
-"""How well a simulation goes, from the positions and velocities that an engine returns."""
+"""The quality of a simulation, from the positions and velocities of an engine."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ SLIDES = {"push": Slide(2.0, 0.5, 12.0, 0.0), "brake": Slide(2.0, 0.8, 0.0, 2.0)
 
 @dataclasses.dataclass(frozen=True)
 class Scene:
-    """What is simulated."""
+    """The simulated scene."""
 
     name: str
     model: mujoco.MjModel
@@ -68,7 +68,7 @@ class Scene:
 
     @property
     def dissipation_time(self) -> float:
-        """Of every contact, s."""
+        """Dissipation time of every contact, s."""
         return float(self.model.opt.timestep)
 
 

@@ -61,7 +61,7 @@ class Row:
 
 
 def survey(environments: Mapping[str, Mapping[str, str]], blocks: int) -> Survey:
-    """What the command asks of each model."""
+    """The measurement of each model."""
     asked = partial(measure, environments=environments, blocks=blocks)
     return Survey(Row, (ZERO, RANDOM), asked, _empty)
 

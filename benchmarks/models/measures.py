@@ -1,4 +1,4 @@
-"""What a state of a simulation is worth: energy, overlap, violated limits and loops.
+"""Measures of a state of a simulation: energy, overlap, violated limits and loops.
 
 States of both engines are measured by the same functions of MuJoCo, on data of their own.
 """
@@ -21,11 +21,11 @@ class Reading(NamedTuple):
 
     kinetic: float
     potential: float
-    """Of gravity and of springs."""
+    """Potential energy of gravity and of springs."""
     penetration: float
     """Depth of the deepest contact."""
     limit: float
-    """How far the worst joint or tendon is beyond its range, rad or m."""
+    """The largest violation of a range of a joint or tendon, rad or m."""
     equality: float
     """Largest residual of an equality constraint, m or rad; of a weld's rotation sin(angle/2)."""
 

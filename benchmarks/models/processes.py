@@ -14,7 +14,7 @@ LATE, DIED = "late", "died"
 
 
 class Answer(NamedTuple):
-    """What a call returned, or why it did not."""
+    """The result of a call, or the reason why there is none."""
 
     value: Any
     error: str

@@ -61,7 +61,7 @@ def _parts(rows: Sequence[quality.Row], timed: Sequence[speed.Row]) -> list[list
 
 
 def _outcomes(rows: Sequence[quality.Row]) -> list[list[str]]:
-    """How many models ran, by controls."""
+    """The number of models that ran, by controls."""
     lines = [
         ["controls", "models", "refused", "no run", "NaN only in mj_step", "recommended",
          f"more than {FIRED:g}x its energy", "recommended", "unconverged steps"]
@@ -148,7 +148,7 @@ def _reasons(rows: Sequence[quality.Row]) -> list[list[str]]:
                 f"recommended {row.kinetic_recommended:.3g} J"
             )
             found.append((row.file, row.controls, f"{row.ratio:.3g}x", why))
-    # what is the same under several controls stands once
+    # rows that are equal under several controls stand once
     merged: dict[tuple[str, str, str], list[str]] = {}
     for file, controls, what, why in found:
         merged.setdefault((file, what, why), []).append(controls)

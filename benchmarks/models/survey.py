@@ -12,7 +12,7 @@ from benchmarks.rows import Table, read
 
 
 class Survey(NamedTuple):
-    """What is asked."""
+    """The questions."""
 
     row: type
     """Dataclass of what comes out, with fields ``file`` and ``controls``."""

@@ -53,9 +53,9 @@ class Course:
     status: str = RAN
     reason: str = ""
     readings: list[Reading] = dataclasses.field(default_factory=list)
-    """Of the start and after each step."""
+    """Readings of the start and after each step."""
     positions: list[NDArray[np.float64]] = dataclasses.field(default_factory=list)
-    """Of all bodies, in the last part."""
+    """Positions of all bodies, in the last part."""
     touched: list[NDArray[np.bool_]] = dataclasses.field(default_factory=list)
     """Which bodies touch something, in the last part."""
     statuses: NDArray[np.integer] = dataclasses.field(default_factory=lambda: np.zeros(0, int))

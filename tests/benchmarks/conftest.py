@@ -1,4 +1,4 @@
-"""What tests of several benchmarks need."""
+"""Fixtures for tests of several benchmarks."""
 
 from __future__ import annotations
 

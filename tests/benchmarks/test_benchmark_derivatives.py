@@ -42,7 +42,7 @@ def test_differences_are_counted_by_decades(found):
 
 
 def test_differences_far_from_boundaries_are_near(found):
-    """What is off is the curvature of a step that comes near a boundary."""
+    """The error is the curvature of a step that comes near a boundary."""
     chosen = [row for row in found if row.kept and row.step > 0.99 * derivatives_report.LEAST_STEP]
     near = [row.off for row in chosen if row.reach < 1e-2]
     far = [row.off for row in chosen if row.reach > 1.0]

@@ -16,7 +16,7 @@ from sapwood.studies.engines.base import free_velocity
 
 
 def engines():
-    """Those that are installed."""
+    """The installed engines."""
     for name in comparison.ENGINES:
         try:
             yield name, load(name)

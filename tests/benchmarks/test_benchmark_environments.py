@@ -19,7 +19,7 @@ def test_quick_run(tmp_path, capsys):
     # other contacts, the same actions
     assert found.reward != found.reward_mj
     assert abs(found.reward - found.reward_mj) < 0.2 * abs(found.reward_mj)
-    # what cannot be made is named, and the rows before are kept
+    # an environment that cannot be made is named, and the rows before are kept
     assert command.main([*arguments, "--match", "Hopper-v9"]) == 2
     assert "Hopper-v9" not in capsys.readouterr().out
     assert rows.read(tmp_path / "environments.csv", Row) == [found]

@@ -1,4 +1,4 @@
-"""How the benchmark of solvers looks for settings, keeps to its time, and is resumed."""
+"""The benchmark of solvers looks for settings, keeps to its time, and is resumed."""
 
 from __future__ import annotations
 

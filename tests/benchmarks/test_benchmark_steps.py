@@ -83,7 +83,7 @@ def test_matched_model_has_our_regularization():
         estimate = estimates[n]
         np.testing.assert_allclose(data.efc_R[n], beta**2 / (4 * np.pi**2) * estimate, rtol=1e-9)
         np.testing.assert_allclose(data.efc_R[n + 1 : n + 3], sigma * estimate, rtol=1e-9)
-        # of accelerations: (v_hat - v)/dt
+        # reference accelerations: (v_hat - v)/dt
         v_hat = np.array([-contact.dist / (2 * dt), 0.0, 0.0])
         np.testing.assert_allclose(
             data.efc_aref[n : n + 3], (v_hat - data.efc_vel[n : n + 3]) / dt, rtol=1e-9, atol=1e-9

@@ -161,7 +161,7 @@ def test_twice_the_contacts_are_twice_the_assembly(path):
     for name in ("assembly", "law", "line_search"):
         k = PHASES.index(name)
         np.testing.assert_array_equal(doubled.flops[:, k], 2 * work.flops[:, k])
-    # what does not depend on contacts stays
+    # parts without contacts stay
     k = PHASES.index("factorization")
     np.testing.assert_array_equal(doubled.flops[:, k], work.flops[:, k])
 

@@ -255,7 +255,7 @@ class Broken(Peer):
 
 
 class Panic(BaseException):
-    """What a panic of compiled code may look like."""
+    """An exception like that of a panic of compiled code."""
 
 
 @pytest.mark.parametrize("stage", ["form", "solve", "call", "answer"])

@@ -1,4 +1,4 @@
-"""What the bridges stand on, without the packages that they lead to."""
+"""The foundation of the bridges, without the packages that they lead to."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def values(*names):
 
 
 def velocities(v_star, mu):
-    """Of the small problem, where these are what is open."""
+    """Velocities of the small problem as a function of these arguments."""
     others = {n: x for n, x in SMALL_NUMBERS.items() if n not in ("v_star", "mu")}
     return solve(**SMALL, **others, v_star=v_star, mu=mu, settings=SETTINGS).v
 

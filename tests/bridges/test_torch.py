@@ -29,7 +29,7 @@ def values(*names):
 
 
 def velocities(v_star, mu):
-    """Of the small problem, where these are what is open."""
+    """Velocities of the small problem as a function of these arguments."""
     others = {n: x for n, x in SMALL_NUMBERS.items() if n not in ("v_star", "mu")}
     return solve(**SMALL, **others, v_star=v_star, mu=mu, settings=SETTINGS).v
 
@@ -68,7 +68,7 @@ def test_solutions_and_gradients_are_those_of_numpy(name, rng):
     for group, field, x in numbers:
         theirs = number_of(gradient, group, field)
         ours = x.grad.numpy()
-        # what is information only has none
+        # information has no gradient
         theirs = np.zeros(ours.shape) if theirs is None else theirs
         size = np.abs(theirs).max(initial=0.0)
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12 * size)

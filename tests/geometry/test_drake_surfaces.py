@@ -11,7 +11,7 @@ import pytest
 
 from pressure_fields import all_cases, surface_of
 
-# of the largest area, pressure and so on: where surfaces graze each other by this much
+# tolerances over the largest area, pressure and so on, where surfaces graze each other
 GRAZING = {"sphere_box_graze": 1e-9, "sphere_sphere_graze": 1e-9, "sphere_sphere_graze_1e-9": 4e-7}
 
 
@@ -123,7 +123,7 @@ def test_triangles(path):
 
 
 def test_special_cases():
-    """What a surface may be: without contacts, and with contacts that p < 0 holds apart."""
+    """Surfaces may be without contacts, or have contacts that p < 0 holds apart."""
     paths = [values.values[0] for values in all_cases()]
     if None in paths:
         pytest.skip("SAPWOOD_DATA names no folder with hydroelastic/*.npz")

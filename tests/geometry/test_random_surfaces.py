@@ -57,7 +57,7 @@ def scale_of(surface):
 
 
 def test_reference(rng):
-    """As accurate as float64 allows: the reference computes with more digits."""
+    """The kernel is as accurate as float64 allows: the reference has more digits."""
     met = 0
     for pair in random_pairs(rng, 25):
         surface = contact_surface(*pair)

@@ -64,7 +64,7 @@ def test_forward_step_gives_accelerations_back(standing, controller):
     back = step(standing, result.tau, MODEL[controller])
     assert back.status in (InvdynStatus.solved, InvdynStatus.degenerate_noslip)
     if controller == "lcp_coulomb" and not np.allclose(back.v_plus, result.v_plus, atol=1e-9):
-        # of several motions another one: that of the torques obeys all conditions too
+        # one of several motions: that of the torques obeys all conditions too
         assert max(result.residuals.friction, result.residuals.complementarity) <= 1e-12
         assert max(back.residuals.friction, back.residuals.complementarity) <= 1e-12
         return
@@ -122,7 +122,7 @@ def test_inconsistent_accelerations_are_said_and_replaced_by_the_nearest(rng, co
     assert result.status == InvdynStatus.inconsistent_accelerations
     assert np.linalg.norm(result.slack) > 1.0
     assert max(result.residuals.slip, result.residuals.penetration) <= 1e-7
-    # what was added is orthogonal to what the contacts leave free
+    # the added part is orthogonal to the motions that the contacts leave free
     allowed = np.linalg.svd(case.J.reshape(6, -1))[2][6:]
     motions = allowed[:, case.actuated]
     assert np.abs(motions @ result.slack).max() <= 1e-5 * np.linalg.norm(result.slack)

@@ -91,7 +91,7 @@ def check(rng, count):
 
 
 def assert_solved(case, controller, options, result):
-    """What is called solved obeys the controller's conditions, by arithmetic of its own."""
+    """A result with status solved obeys the controller's conditions, by arithmetic of its own."""
     v, z = result.v_plus, result.impulses
     if max(np.abs(x).max(initial=0.0) for x in (*case.arguments().values(), v, z)) > 1e100:
         return  # sums of such numbers overflow here

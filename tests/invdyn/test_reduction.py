@@ -1,4 +1,4 @@
-"""What the paper's set-up comes to on the unactuated coordinates."""
+"""The paper's set-up on the unactuated coordinates."""
 
 import numpy as np
 import pytest

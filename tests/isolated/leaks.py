@@ -260,7 +260,7 @@ def growth(scenario: Callable[[], object]) -> tuple[int, int]:
 
 
 def leaks_of(scenario: Callable[[], object]) -> list[str]:
-    """What many runs of the scenario leave behind."""
+    """The memory that many runs of the scenario leave behind."""
     for _ in range(WARM_UP):
         scenario()
     references = {name: sys.getrefcount(array) for name, array in ARRAYS.items()}

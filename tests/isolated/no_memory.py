@@ -111,7 +111,7 @@ def calls_of_derivatives() -> dict[str, Callable[[], object]]:
 
 
 def end_of(call: Callable[[], object], number: int) -> tuple[object, bool]:
-    """What a call gives or raises when one allocation fails, and whether it made so many."""
+    """The result of a call in which one allocation fails, and whether it made that many."""
     result: object = None
     reached = True
     _testcapi.set_nomemory(number, number + 1)

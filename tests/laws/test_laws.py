@@ -1,4 +1,4 @@
-"""What both laws of a contact keep, in the C core and in its NumPy mirror.
+"""Properties of both laws of a contact, in the C core and in its NumPy mirror.
 
 Derivatives, convexity, symmetries, shapes. Quantities are compared in the natural norm of a law,
 that of R, so that one tolerance serves impulses of every size.

@@ -1,4 +1,4 @@
-"""What a status promises, whatever sizes the numbers of a problem have."""
+"""The promise of a status, for all scales of a problem."""
 
 import numpy as np
 import pytest
@@ -123,7 +123,7 @@ def test_proofs_are_1_with_bounds_on_both_sides(rng, solve):
 
 @programs
 def test_of_H_the_symmetric_part_counts(rng, solve):
-    """As x^T H x knows no other."""
+    """The symmetric part of H, the only one in x^T H x."""
     s = solve([[2.0, 3.0], [-1.0, 2.0]], [-2.0, -5.0])
     np.testing.assert_allclose(s.x, [-1.0 / 3.0, 8.0 / 3.0], rtol=1e-9)
     for _ in range(20):

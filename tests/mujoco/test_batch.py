@@ -167,7 +167,7 @@ def test_states_repeat_in_any_order_and_after_failures(rng):
     batch.reset([3], state=start[3])
     batch.step([3], nstep=30)
     np.testing.assert_array_equal(batch.state, expected)
-    # as many worlds in another place of another batch
+    # the same number of worlds in another place of another batch
     other = Batch(Stepper(model), N + 1, 3)
     other.state[1:] = start[::-1]
     other.step(nstep=30)

@@ -1,4 +1,4 @@
-"""How stiff limits and equality constraints of a model are, and what is refused."""
+"""Stiffness of limits and equality constraints of a model, and refusals."""
 
 from __future__ import annotations
 

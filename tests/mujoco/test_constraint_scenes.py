@@ -1,4 +1,4 @@
-"""What limits, closed loops, stiff servos and dry friction do in simulations of models."""
+"""Limits, closed loops, stiff servos and dry friction in simulations of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rests does not creep by default, and what slides is as with a constant sigma."""
+"""Bodies at rest do not creep by default, and sliding is as with a constant sigma."""
 
 from __future__ import annotations
 

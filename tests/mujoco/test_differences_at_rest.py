@@ -102,7 +102,7 @@ class Place:
         return np.array(rows), gradient
 
     def off(self, rng, expected, **options):
-        """How far they are from these ones, over the largest, and the last gradient."""
+        """Distance of the differences from these ones, over the largest, and the last gradient."""
         bars = rng.standard_normal((2, self.model.nv))
         found, gradient = self.derivatives(bars, **options)
         return np.abs(found - bars @ expected).max() / np.abs(bars @ expected).max(), gradient
@@ -144,7 +144,7 @@ def on_floor(gap, v, dt=0.001, **options):
     return placed(BOX.format(dt=dt, height=0.1), q, v, **options)
 
 
-# of a box at the step of a millisecond with tau_d = 20 ms: near-rigid while it touches, and a
+# a box at steps of a millisecond with tau_d = 20 ms: near-rigid while it touches, and a
 # spring where the shorter damper of an open contact makes that the softer one
 BETWEEN = 4.0 * math.pi**2 * 8.0 / (0.001 * math.sqrt(0.021 * 0.00125)) / 6.0
 
@@ -199,7 +199,7 @@ def test_what_acts_and_is_not_there_is_named(rng):
 
 @pytest.mark.parametrize("share", [0.9999, 1.0001])
 def test_a_difference_across_the_release_of_a_violation(share, rng):
-    """What its own motion explains is corrected at once, what is deeper slowly."""
+    """An overlap from the body's own motion is corrected at once, a deeper one slowly."""
     depth, dt = 4e-3, 0.002
     q = [0.0, 0.0, 0.1 - depth, 1.0, 0.0, 0.0, 0.0]
     v = [0.2, 0.0, -share * depth / (2 * dt) / 2.0, 0.0, 0.0, 0.0]

@@ -22,7 +22,7 @@ from gymnasium.utils.env_checker import check_env
 from sapwood.mujoco import StepError, Stepper, patch
 
 pytestmark = [
-    # of the packages themselves
+    # warnings of the packages themselves
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.*integrator.*"),
     pytest.mark.filterwarnings("ignore:.*friction_limit.*"),
@@ -131,7 +131,7 @@ def test_tasks_of_dm_control(suite, domain, task):
     with patch(env) as patched:
         ours = suite_rewards(env, seed=3)
         assert patched.stepper.time_step == env.physics.timestep()
-        # what follows from positions is up to date
+        # quantities of position are up to date
         xpos = env.physics.data.xpos.copy()
         mujoco.mj_kinematics(env.physics.model.ptr, env.physics.data.ptr)
         np.testing.assert_array_equal(env.physics.data.xpos, xpos)

@@ -1,4 +1,4 @@
-"""What patches do in simulation, beside closed forms."""
+"""Patches in simulation, beside closed forms."""
 
 import math
 
@@ -37,7 +37,7 @@ def weight(model):
 
 
 def test_a_box_sinks_into_a_compliant_floor():
-    """As deep as m g t/(E A): p = E d/t under the whole of it."""
+    """The depth is m g t/(E A): p = E d/t under the whole face."""
     model = model_of('type="box" size=".05 .04 .03" mass="2"', 0.03)
     field = PressureField(modulus=2e5, thickness=0.02)
     stepper, data = settled(model, fields={"floor": field})

@@ -1,4 +1,4 @@
-"""What a model itself says of its patches: custom numbers, friction, flexes beside them."""
+"""Patches by the model itself: custom numbers, friction, flexes beside them."""
 
 import mujoco
 import numpy as np

@@ -362,7 +362,7 @@ def test_a_shape_of_ones_own(rng):
     other = copy.copy(data)
     Stepper(model, fields={"block": SOFT}).step(data)
     own = SOFT.box([0.1, 0.12, 0.12])
-    # what meets it takes its resolution from no field: rigid shapes are given too
+    # shapes that meet it have no field of their own: rigid shapes are given too
     rigid = PressureField(math.inf, resolution=SOFT.resolution)
     fields = {"block": own, "link": rigid, "pad": rigid, "ball": rigid}
     Stepper(model, fields=fields).step(other)

@@ -61,7 +61,7 @@ def test_every_change_is_followed(where):
 
 
 def test_changes_that_follow_each_other_are_followed(rng):
-    """What a change does not concern is kept, and right after any other changes."""
+    """A change leaves everything else as it is, and right after any other changes."""
     names = rng.permutation([*readable(READ), *LIVE])
     for kind in (XML, FLEX):
         model, changed = (mujoco.MjModel.from_xml_string(kind) for _ in range(2))
@@ -77,7 +77,7 @@ def test_changes_that_follow_each_other_are_followed(rng):
 
 
 def test_all_that_is_read_is_known():
-    """What a stepper is made of follows from no array that is not looked at."""
+    """Every array that a stepper follows from is watched."""
     model = mujoco.MjModel.from_xml_string(XML)
     reference = arrays_of(Stepper(model))
     names = [
@@ -169,7 +169,7 @@ def test_a_time_step_of_its_own_stays():
 
 @pytest.mark.parametrize("how", ["step", "run"])
 def test_every_option_is_seen_or_refused(how):
-    """As a stepper that is made for the changed model has it."""
+    """The result equals that of a stepper made for the changed model."""
 
     def take(stepper, data):
         stepper.step(data) if how == "step" else stepper.run(data, 1)
@@ -318,7 +318,7 @@ def test_changes_of_both_models_add_up():
         each.jnt_range[4, 0] = -0.01
         each.geom_friction[3, 0] = 0.9
     np.testing.assert_array_equal(state_after(stepper), state_after(Stepper(changed)))
-    # what is the same in both stays that of the copy
+    # arrays that are equal in both stay those of the copy
     assert stepper.model.body_mass[3] == 2.5
     assert model.body_mass[3] != 2.5
 

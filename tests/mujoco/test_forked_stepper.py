@@ -55,7 +55,7 @@ def test_a_child_runs_with_a_stepper_in_use(model, scheme):
 
 
 def test_a_child_reads_a_stepper_in_use(model):
-    """What was left in the middle of a change is forgotten: as if no step had been taken."""
+    """A child process forgets a change that was left in the middle."""
     stepper, start = Stepper(model), settled(model)
     busy = twin_of(model, start)
     stepper.step(busy)

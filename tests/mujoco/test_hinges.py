@@ -80,7 +80,7 @@ def test_a_peg_stops_at_a_post():
 
 
 def test_a_flange_that_grows_or_is_moved_is_seen():
-    """What is known does not outlive the shape or the place that it is known of."""
+    """A bound does not outlive the shape or the place that it holds for."""
     base = "<geom name='low' type='box' size='.1 .1 .05' pos='0 0 .03'/>"
     model = arm("", base, gap=2e-9)
     stepper = Stepper(model)

@@ -1,4 +1,4 @@
-"""What a stepper remembers for lagged friction: of each data by itself, and of one state alone."""
+"""The memory of lagged friction: by data, and of one state alone."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from mujoco_models import elements, is_defined, mixed, set_controls
 from sapwood.mujoco import NotSupported, StepError, Stepper
 from sapwood.studies import scenes
 
-# what counts or measures, and what MuJoCo itself leaves as it found it
+# counters and measures, and arrays that MuJoCo itself leaves unchanged
 COUNTED = {"maxuse_stack", "maxuse_arena", "maxuse_con", "maxuse_efc", "timer", "solver"}
 UNTOUCHED = {"efc_b", "efc_state", "plugin_data", "buffer", "arena", "threadpool", "signature"}
 _SPARSE = {"efc_J_rownnz", "efc_J_rowadr", "efc_J_rowsuper", "efc_J_colind"}
@@ -226,7 +226,7 @@ def test_a_step_that_fails_tells_and_leaves_the_same(name):
     run, steps = failures(stepper, at_once, one_by_one)
     assert run == steps
     assert "at its start" in run
-    # of forces nothing was written
+    # no force was written
     assert differences(stepper.model, at_once, one_by_one) in ([], ["efc_force"])
 
 

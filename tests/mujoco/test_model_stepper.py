@@ -47,7 +47,7 @@ def with_forces(model, data):
 
 
 def step_of():
-    """What the contact part of a step is called with."""
+    """The arguments of the contact part of a step."""
     return with_forces(MODEL, mujoco.MjData(MODEL))
 
 
@@ -68,7 +68,7 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
     assert other.write(*step, v, gamma, NONE, NONE) is None
     for found, wanted in zip(outputs_of(data), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-9)
-    # what is no solution of the problem, or no step
+    # arguments that are no solution of the problem, or no step
     for wrong in (
         (v[1:], gamma, NONE, NONE),
         (v, gamma[1:], NONE, NONE),

@@ -240,7 +240,7 @@ def test_forces_in_the_data_agree_with_each_other(jacobian, cone):
         assert data.actuator_force[2] == pytest.approx(np.clip(law, -6, 2), abs=1e-4)
         law = 5 * (u[4] - end[4]) - 0.2 * rate[4] + 0.1
         assert data.actuator_force[4] == pytest.approx(law, abs=1e-4)
-        # what is not implicit: as MuJoCo has it
+        # explicit forces: as in MuJoCo
         assert data.actuator_force[5] == u[5]
         # sensors see what acted; of limits they see what MuJoCo lists
         shoulder = data.sensordata[5]

@@ -1,4 +1,4 @@
-"""How the C core reaches MuJoCo: what does not fit is found out before it is used."""
+"""The C core reaches MuJoCo: a struct that does not fit is found before its use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sapwood.studies import scenes
 
 @pytest.fixture
 def undriven(monkeypatch):
-    """As with a version of MuJoCo whose structs are others."""
+    """A version of MuJoCo with other structs."""
 
     def read_layout():
         raise mujoco_engine.EngineError("nothing is where it was")

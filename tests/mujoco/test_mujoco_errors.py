@@ -1,4 +1,4 @@
-"""What a stepper refuses: by name, with a remedy."""
+"""Refusals of a stepper: by name, with a remedy."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_adhesion_holds_up_to_its_force():
         stepper.run(data, 300)
         assert (data.qpos[2] > 1.799) == holds
         if holds:
-            # what presses is what adheres without the weight
+            # the pressing force is the adhesion without the weight
             np.testing.assert_allclose(data.efc_force.sum(), force - 9.81, rtol=1e-3)
     with pytest.raises(NotSupported, match="scheme midpoint cannot take adhesion of geom 'ball'; "):
         Stepper(model, scheme="midpoint")

@@ -1,4 +1,4 @@
-"""What contacts that are listed before they close make of impacts: no rebound, no energy."""
+"""Contacts that are listed before they close: impacts without rebound, without energy."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_an_impact_is_that_of_the_exact_step():
 
 
 def test_a_stiff_spring_with_little_damping_still_bounces():
-    """What the material says holds: an elastic ball comes back to nearly its first height."""
+    """Materials rule the rebound: an elastic ball comes back to nearly its first height."""
     model = compiled(
         '<geom type="plane" size="5 5 1"/>'
         '<body pos="0 0 .55"><freejoint/><geom size=".05" mass="1"/></body>',

@@ -1,4 +1,4 @@
-"""What runs record of each step: the same as asking after each step, whatever ends the run."""
+"""Records of runs: the same as asking after each step, whatever ends the run."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_run_of_no_steps_and_a_model_of_nothing(loop):
 
 
 def check_prefix(stepper, expected):
-    """What was recorded are the first steps of the whole run."""
+    """The records are the first steps of the whole run."""
     result = stepper.last_run
     n = result.steps
     assert 0 < n < expected.steps

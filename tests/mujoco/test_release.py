@@ -75,7 +75,7 @@ def test_what_rests_carries_its_load_no_deeper():
         stepper.run(data, 400)
         assert np.abs(data.qvel).max() < 1e-4
         depths.append(0.05 - data.qpos[2])
-    # of full correction, dt + tau_d = 20 ms, more than the release speed
+    # full correction, dt + tau_d = 20 ms, has more than the release speed
     assert depths[1] / 0.02 > 0.1
     assert depths[0] < depths[1]
 
@@ -208,7 +208,7 @@ def test_a_step_that_ends_with_a_deep_overlap_is_told_of_once():
     # another stepper does not warn again
     result = Stepper(model).run(data, 3)
     assert result.overlapping_steps == 3
-    # what was given a stiffness may yield
+    # a given stiffness may yield
     soft = Stepper(model, contact=ContactMaterial(stiffness=100.0))
     mujoco.mj_resetData(model, data)
     with warnings.catch_warnings():
@@ -261,7 +261,7 @@ def test_speeds_are_those_of_the_mirror(rng):
 @pytest.mark.parametrize("offset", [0.0, 1e-17, 1e-12, 5e-10])
 @pytest.mark.parametrize("joint", ['type="ball"', 'axis="0 1 0"'])
 def test_an_overlap_that_no_joint_can_undo_is_left_as_it_is(joint, offset):
-    """Of a post with the link that turns about its end: no force on it there moves anything."""
+    """A post overlaps the link that turns about its end: no force there moves anything."""
     model = mujoco.MjModel.from_xml_string(
         f"""<mujoco><option timestep=".002"/><worldbody><geom size=".02" pos="0 0 .1"/>
         <body pos="0 0 .1"><joint {joint}/>
@@ -278,7 +278,7 @@ def test_an_overlap_that_no_joint_can_undo_is_left_as_it_is(joint, offset):
 
 
 def test_close_to_a_centre_of_rotation_bodies_press_no_harder_than_they_weigh():
-    """Of a leg that lies in the trunk at its hip, where no speed of release brings it out."""
+    """A leg overlaps the trunk at its hip, where no release speed brings it out."""
     model = mujoco.MjModel.from_xml_string(
         """<mujoco><option timestep=".002" gravity="0 0 0"/><worldbody>
         <geom size=".1"/><body><joint axis="0 1 0"/>

@@ -1,4 +1,4 @@
-"""What mocap bodies pull at is followed, and lets go before limits and floors do."""
+"""Bodies follow their mocap body, and let go of it before limits and floors yield."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_mocap_body_that_moves_is_followed(path, time_step):
 
 
 def test_a_limit_and_a_weld_that_are_in_each_others_way_come_to_rest():
-    """Of an arm whose hand is held where a joint is beyond its limit: nothing can be released."""
+    """The rows of an arm held where a joint is beyond its limit: nothing can be released."""
     model = mujoco.MjModel.from_xml_string(
         """<mujoco><option timestep=".0025"/><worldbody>
         <body><joint axis="0 1 0" limited="true" range="-20 20"/>

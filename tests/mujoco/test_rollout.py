@@ -44,7 +44,7 @@ def controls_of(model, n_worlds, n_steps):
 
 
 def one_by_one(stepper, initial, controls, n_steps):
-    """What a rollout must give, from single steps."""
+    """The expected result of a rollout, from single steps."""
     model = stepper.model
     states, sensors = [], []
     for start, control in zip(initial, controls, strict=True):
@@ -341,7 +341,7 @@ def test_options_are_those_that_a_stepper_needs(rng):
     pool = Rollout(stepper, nthread=2)
     assert pool.nthread == 2
     first = pool.rollout(initial, nstep=10)
-    # what does not belong to the stepper may change
+    # arrays beside the stepper may change
     stepper.model.opt.gravity[:] = 0.0
     second = pool.rollout(initial, nstep=10)
     np.testing.assert_allclose(second.state[0, -1, 8:], initial[0, 8:], rtol=1e-12)

@@ -232,7 +232,7 @@ def test_the_gil_is_released():
 
 
 class Alarm(Exception):
-    """What the handler of a signal raises."""
+    """The exception of the handler of a signal."""
 
 
 @pytest.mark.undisturbed

@@ -142,7 +142,7 @@ def test_control_callback_is_called_once_a_step():
 
     def control(_model, now):
         calls.append(now.time)
-        # what a callback calls of MuJoCo may fail, and must not disturb the step
+        # a call of MuJoCo in a callback may fail, and must not disturb the step
         with pytest.raises(TypeError):
             mujoco.mj_setState(_model, now, np.zeros(3), 1)
         assert stepper.contacts is not None
@@ -218,7 +218,7 @@ def test_options_changed_by_a_callback():
     def set_flag(_data):
         stepper.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
 
-    # what does not belong to the stepper takes effect
+    # options beside the stepper take effect
     stepper.run(data, 1)
     falling = data.qvel[2]
     stepper.run(data, 10, set_flag)

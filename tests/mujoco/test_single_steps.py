@@ -70,7 +70,7 @@ def test_a_prepared_step_is_taken_of_its_own_data_alone(stepper):
 
 
 def test_a_change_serves_all_prepared_data():
-    """What only MuJoCo's stages read leaves them prepared."""
+    """A change of numbers that only MuJoCo's stages read leaves steps prepared."""
     model = mixed()
     stepper = Stepper(model)
     data = [moving(stepper) for _ in range(3)]

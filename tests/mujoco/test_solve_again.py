@@ -1,4 +1,4 @@
-"""What a step solves, solved again from its problem: the same code, and the same velocity."""
+"""The problem of a step, solved again: the same code, and the same velocity."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_whatever_closes_in_a_step_is_listed(make, rng):
 
 
 def test_a_geom_without_speed_keeps_its_margin():
-    """But for a tenth of what gravity does in a step."""
+    """Its margin grows by a tenth of the step's gravity alone."""
     model = compiled(
         '<geom type="plane" size="1 1 1"/>'
         '<body pos="0 0 .10015"><freejoint/><geom size=".1"/></body>'

@@ -1,4 +1,4 @@
-"""What a step tells of its contacts: geoms, places, and forces in their frame and in the world."""
+"""Contacts of a step: geoms, places, and forces in their frame and in the world."""
 
 from __future__ import annotations
 

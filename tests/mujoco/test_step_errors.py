@@ -1,4 +1,4 @@
-"""How a step fails: by name, with a remedy, the state untouched."""
+"""A step fails by name, with a remedy, the state untouched."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_failed_step_leaves_all_as_after_the_last_one(scheme, monkeypatch):
         with pytest.raises(StepError, match="ended in breakdown"):
             call(data)
         assert_as_before(data, before)
-    # of a step in halves the first one is done
+    # the first half of the step is done
     stepper.step1(data)
     before = everything(data)
     with pytest.raises(StepError, match="ended in breakdown"):

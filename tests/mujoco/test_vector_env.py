@@ -194,7 +194,7 @@ def test_derived_fields_are_those_of_the_start_after_a_reset():
     for _ in range(2):
         observations, *_ = env.step(np.zeros((N, 1)))
     np.testing.assert_allclose(observations[:, 0], batch.qpos[:, 0], atol=1e-15)
-    # what was returned stays
+    # returned arrays stay as they are
     kept = observations.copy()
     env.step(np.ones((N, 1)))
     np.testing.assert_array_equal(observations, kept)

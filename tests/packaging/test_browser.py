@@ -69,7 +69,7 @@ class Server(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def seen(site, tmp_path_factory):
-    """What the probe has seen of the site."""
+    """The report of the probe on the site."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)}")

@@ -1,4 +1,4 @@
-"""What the documentation shows runs, and what it points to exists."""
+"""Programs in the documentation run, and its links lead to something."""
 
 import doctest
 import importlib
@@ -45,7 +45,7 @@ def modules():
 FENCED = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SITE = [page.relative_to(ROOT) for page in PAGES if page.is_relative_to(ROOT / "docs")]
 GUIDE = [Path("README.md"), *SITE]
-# what tests of their own ask more of than that they run
+# programs with tests of their own
 ELSEWHERE = {"docs/how-to/stepper.md", "docs/how-to/stepping.md"}
 SLOW = {"docs/how-to/figures.md"}
 # packages that a page needs which imports these

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
 
 def output_of(name, *arguments, needs=()):
-    """What a program prints."""
+    """The output of a program."""
     for package in needs:
         pytest.importorskip(package)
     done = subprocess.run(

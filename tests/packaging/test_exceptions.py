@@ -37,7 +37,7 @@ KINDS = own_exceptions()
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__qualname__)
 def test_a_text_alone_makes_one(kind):
-    """As `exctype(value)` does in AsyncVectorEnv, where the value is an exception itself."""
+    """An exception is made from another one, as by `exctype(value)` in AsyncVectorEnv."""
     for value in ("no more", kind("no more"), RuntimeError("no more")):
         error = kind(value)
         assert str(error) == "no more"

@@ -19,7 +19,7 @@ from sapwood.base import optional
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-# what commands of the Makefile install
+# extras that commands of the Makefile install
 DEVELOPERS = {"dev", "docs", "lint", "test", "wheels"}
 # 0.8 GB as builds for the CPU: where the user of `make test-bridges` has them anyway
 LARGE = {"torch", "jax"}
@@ -42,7 +42,7 @@ def environment(wheel, tmp_path):
         return python
 
     yield make
-    # of all extras together they are several GB
+    # all extras together have several GB
     shutil.rmtree(folder, ignore_errors=True)
 
 

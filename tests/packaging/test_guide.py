@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LIMIT = 35  # words of a sentence
 
-# what a newcomer asks, and the pages of which one answers it
+# questions of a newcomer, and the pages that answer them
 QUESTIONS = {
     "install": ["how-to/install"],
     "first simulation": ["tutorials/first_simulation"],

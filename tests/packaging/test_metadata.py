@@ -1,4 +1,4 @@
-"""What a package index shows: README without links to files that do not lie beside it."""
+"""Metadata for a package index: README without links to files that do not lie beside it."""
 
 import importlib.util
 import re

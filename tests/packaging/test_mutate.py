@@ -55,7 +55,7 @@ def source(draws):
 
 
 def changes(source):
-    """What becomes what, all of it."""
+    """The old and the new text of all edits."""
     (body,) = source.functions().values()
     return [
         (source.text[mutation.start : mutation.end], mutation.new)

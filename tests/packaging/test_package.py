@@ -67,7 +67,7 @@ def test_dir_lists_what_users_look_for():
 
 
 def test_public_names_are_where_they_say_they_are():
-    """As help() and pickle take it; no name is of a module that users are not to know."""
+    """Functions and classes name a public module, for help() and pickle."""
     packages = [
         sapwood,
         sapwood.constraints,

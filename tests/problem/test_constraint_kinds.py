@@ -222,7 +222,7 @@ def free_body(inertia, constraints, v_star=None, dt=0.01):
 
 @pytest.mark.parametrize("path", ROW_FILES, ids=lambda path: path.stem)
 def test_regularization_of_a_file_is_reproduced(path):
-    """What the file has from what its groups were made of."""
+    """R, v_hat and bounds of a file follow from the physical parameters of its groups."""
     problem = sapwood.load_problem(path)
     for group in problem.constraints:
         again = helpers.rebuild(problem, constraints=[group.physical()]).constraints[0]

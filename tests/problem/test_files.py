@@ -223,7 +223,7 @@ def test_rows_grow_beside_the_old_file_and_replace_it_in_the_end(tmp_path):
         rows.write([1, "x, y"])
         found = contents(tmp_path)
         assert found.pop("rows.csv") == b"old\n"
-        # what a killed run would leave
+        # a file as a killed run would leave it
         ((name, content),) = found.items()
         assert name.startswith("rows.csv.")
         assert name.endswith(".new")

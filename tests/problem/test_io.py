@@ -312,7 +312,7 @@ def test_encrypted_and_overlapping_members_are_refused(tmp_path):
 
 
 def test_a_directory_before_the_beginning_is_refused(tmp_path):
-    """Of the zip file: where it begins, and how long it is, stand at the end of the file."""
+    """The central directory of the zip file: its place and size stand at the end of the file."""
     path = tmp_path / "p.npz"
     sapwood.save_problem(path, points())
     content = bytearray(path.read_bytes())

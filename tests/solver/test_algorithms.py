@@ -128,7 +128,7 @@ def test_the_convex_law_is_solved_by_newtons_method(path):
 
 
 def fallbacks(solution):
-    """Those of all islands."""
+    """The fallbacks of all islands."""
     return {name for island in solution.algorithm for name in island.fallbacks}
 
 

@@ -63,7 +63,7 @@ def test_mixed_problem(make, seed, contacts):
 
 @seeds
 def test_costs_have_either_sign(seed):
-    """What the tests of this file mean by it: of rows in a mixed problem, of l_p with cables."""
+    """Costs of rows in a mixed problem, and l_p with cables, are positive and negative."""
     problem, _ = mixed_problem(seed)
     solution = sapwood.solve(problem)
     costs = np.concatenate([
@@ -191,7 +191,7 @@ def dense_copy(problem, velocities=None, trees=None, groups=None, orders=None):
 @implementations
 @seeds
 def test_order_does_not_matter(solver, seed):
-    """Of groups, of the constraints in a group, and of trees; nor whether trees are told apart."""
+    """The order of groups, constraints and trees does not matter, nor how trees are cut."""
     problem, rng = mixed_problem(seed)
     solution = solver.solve(problem, settings=TIGHT)
     groups = rng.permutation(len(problem.constraints))

@@ -1,4 +1,4 @@
-"""What each kind of constraint does to bodies, against closed forms."""
+"""Each kind of constraint against closed forms."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_limit_at_rest(solver):
 
 @implementations
 def test_limit_out_of_reach(solver):
-    """What does not reach the limit within the step, by v < -phi0/(dt + tau_d), is let through."""
+    """A motion that does not reach the limit, v < -phi0/(dt + tau_d), is let through."""
     v_star = -1.0
     for phi0, acts in [(0.021, False), (0.019, True)]:
         limit = JointLimits([[1.0]], phi0=phi0, k=1e5, tau_d=0.01)

@@ -80,7 +80,7 @@ def test_problem_files(path):
 
 @small_files
 def test_the_mirror_takes_the_same_way(path):
-    """As many iterations and evaluations as the core, where that eliminates no velocities."""
+    """The mirror takes the core's iterations and evaluations, without eliminated velocities."""
     problem = sapwood.load_problem(path)
     settings = dataclasses.replace(COULOMB, mixed_precision=False)
     core = sapwood.solve(problem, settings=settings)
@@ -281,7 +281,7 @@ def test_the_best_iterate_is_kept(solver, seed):
 @implementations
 @pytest.mark.parametrize("R", [1e-6, 1e-8])
 def test_the_end_of_double_precision_is_found(solver, R):
-    """As good as rigid: proximal solves find impulses with more digits than velocities have."""
+    """Contacts are as good as rigid: proximal solves find impulses with more digits."""
     problem = point_mass(**SLIDES, R_t=R, R_n=R)
     solution = solver.solve(problem, settings=TIGHT)
     assert solution.status == Status.converged

@@ -1,4 +1,4 @@
-"""What holds for every law of contact, of the C core and of its NumPy mirror.
+"""Properties of every law of contact, of the C core and of its NumPy mirror.
 
 Two solutions of one problem are compared through their proved error bounds, so that no tolerance
 has to be guessed.

@@ -1,4 +1,4 @@
-"""What takes fewer iterations than the printed algorithm: primal-dual friction, the last step."""
+"""Fewer iterations than the printed algorithm: primal-dual friction, the last step."""
 
 from __future__ import annotations
 

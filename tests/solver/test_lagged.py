@@ -146,7 +146,7 @@ def test_coefficients_do_not_matter_where_bounds_are_known(solver, seed):
 @implementations
 @seeds
 def test_coulomb_error(solver, seed):
-    """How far v is from Coulomb's law, over the scale of the impulses that act."""
+    """Distance of v from Coulomb's law, over the scale of the impulses that act."""
     problem, _ = bounded_problem(seed)
     solution = solver.solve(problem, settings=LAGGED)
     held = friction.balance(problem, solution.v, problem.friction_bound)

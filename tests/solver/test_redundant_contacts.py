@@ -18,7 +18,7 @@ SMALL = (5, 6, 7)
 
 
 def solutions(solver, limits, settings, size):
-    """Of a tower by these limits of iterations."""
+    """The solutions of a tower by these limits of iterations."""
     problem = tower(*size)
     return [
         solver.solve(problem, settings=dataclasses.replace(settings, max_iterations=most))

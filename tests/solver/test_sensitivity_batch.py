@@ -41,7 +41,7 @@ def bars_of(rng, problems):
 
 
 def assert_same_bits(one, other):
-    """Of two gradients or changes, number by number."""
+    """Compare two gradients or changes, number by number."""
     if isinstance(one, (tuple, list)):
         for a, b in zip(one, other, strict=True):
             assert_same_bits(a, b)

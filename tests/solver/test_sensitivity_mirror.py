@@ -36,7 +36,7 @@ def test_gradients_are_those_of_the_mirror(name, rng):
     expected = solution_gradient(
         problem, solution.v, v_bar, gamma_bar, friction=case.friction, soft_norm=case.soft_norm
     )
-    # what cancels, as the gradients by R_t where contacts slide do, is round-off of the rest
+    # sums that cancel, as gradients by R_t of sliding contacts, are round-off of the others
     entries = list(pairs(problem, found, expected))
     sizes = [np.where(np.isfinite(value), np.abs(value), 0.0) for _, value, _, _ in entries]
     largest = max(

@@ -1,4 +1,4 @@
-"""How a solve goes and ends: islands, line searches, limits, round-off. C core and NumPy mirror."""
+"""The course of a solve: islands, line searches, limits, round-off. C core and mirror."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from spins import (
 
 TIGHT = SapSettings(relative_tolerance=1e-12)
 frictions = pytest.mark.parametrize("friction", FRICTIONS)
-# of velocities: many contacts stick at the first, hardly any at the second
+# scales of velocities: many contacts stick at the first, hardly any at the second
 sizes = pytest.mark.parametrize("size", [3e-3, 1.0], ids=["slow", "fast"])
 shares = pytest.mark.parametrize("share", [0.6, 1.0], ids=["some", "all"])
 
@@ -189,7 +189,7 @@ def test_beside_contacts_with_cores_and_rows(solver, seed, core):
     )
     solution = solver.solve(problem, settings=SapSettings(relative_tolerance=1e-10))
     assert solution.status == Status.converged
-    # of the whole problem: momentum balances, and contacts that resist obey their law
+    # momentum of the whole problem balances, and contacts that resist obey their law
     A, J = problem.to_dense()
     impulses = (
         J.T @ solution.gamma.ravel() + problem.spin_jacobian().T @ solution.spin_gamma.ravel()
@@ -242,7 +242,7 @@ def test_the_mirror_takes_the_same_way(seed, share, friction, islands):
 
 @seeds
 def test_one_solver_serves_problems_with_and_without(seed):
-    """What a solver keeps of the graph before does not show."""
+    """The graph of the problem before does not change a result."""
     rng = np.random.default_rng(seed)
     problem = helpers.random_spinning_problem(rng)
     plain = helpers.rebuild(problem, spin_contact=None, spin_J=None, spin_mu=None)

@@ -81,7 +81,7 @@ def test_figure_6_midpoint_band(figures, n_contacts):
 
 
 def test_figure_6_other_schemes(figures):
-    """As without friction: a band of 2 c/(1 - c^2) about energy that falls slowly, and a decay."""
+    """Energy falls slowly in a band of 2 c/(1 - c^2), as without friction, and decays."""
     rows = figures[6][1]
     c = SpringCylinder().angular_frequency(rolling=True) * DT / 2
     symplectic = select(rows, scheme="symplectic_euler")

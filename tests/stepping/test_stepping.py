@@ -204,7 +204,7 @@ class Hanging(Flat):
 
     def start(self):
         x = -3.0 * 9.81 / self.k
-        # of the rope's own stretch the coupling takes its part
+        # the coupling takes its part of the rope's own stretch
         stretch = 2.0 * 9.81 / (self.k + self.K[0, 0])
         return State(np.array([x, x - stretch]), np.zeros(2))
 
@@ -212,7 +212,7 @@ class Hanging(Flat):
 @all_schemes
 @pytest.mark.parametrize("coupled", [False, True])
 def test_other_constraints_keep_weights_where_they_rest(scheme, coupled):
-    """As contacts do; a spring between the trees makes them one."""
+    """A spring between trees makes them one, as contacts do."""
     model = Hanging(coupled)
     start = model.start()
     stepper = ThetaStepper(model, 0.01, scheme)

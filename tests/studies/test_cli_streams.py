@@ -40,7 +40,7 @@ def test_an_output_that_takes_nothing_is_an_error(arguments, unbuffered):
 @pytest.mark.skipif(os.name != "posix", reason="streams are closed by a POSIX shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_are_no_error(closed, tmp_path):
-    """What is printed there goes nowhere, and into no file."""
+    """Output there goes nowhere, and into no file."""
     table = tmp_path / "table.csv"
     line = f'"$0" -m sapwood solve "$1" --csv "$2" {closed}'
     done = subprocess.run(

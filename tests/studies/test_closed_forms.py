@@ -181,7 +181,7 @@ def test_a_load_acts_alike_in_all_units(load):
 
 
 def test_a_load_that_comes_and_goes_leaves_no_speed_behind():
-    """What was pressed by up to 1e5 weights and is let go does not fly."""
+    """A body pressed by up to 1e5 weights does not fly once it is let go."""
     for load in (1e2, 1e3, 1e4, 1e5):
         model = pressed_model("sphere", 0.002)
         stepper, data = Stepper(model), mujoco.MjData(model)

@@ -35,7 +35,7 @@ GRAVITY = 9.81
 
 
 def check_steps(steps: np.ndarray, dt: float) -> None:
-    """What holds for every run."""
+    """Properties of every run."""
     assert steps.dtype.names == STEP_DTYPE.names
     assert np.array_equal(steps["step"], 1 + np.arange(len(steps)))
     assert np.allclose(steps["time"], dt * steps["step"], rtol=1e-12)

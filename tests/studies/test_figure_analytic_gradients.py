@@ -1,4 +1,4 @@
-"""What the figure of gradients beside closed forms must show, on the file of its quick version."""
+"""Requirements of the figure of gradients beside closed forms, on its quick file."""
 
 from __future__ import annotations
 

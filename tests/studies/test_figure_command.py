@@ -64,7 +64,7 @@ def test_ctrl_c_keeps_what_was_finished(mine, monkeypatch, tmp_path, capsys):
         yield 1, call(function, points[1])
         raise KeyboardInterrupt
 
-    # what an earlier run has drawn is not that of the files any more
+    # a picture of an earlier run does not show the files any more
     (tmp_path / "mine.png").write_text("old")
     with monkeypatch.context() as patch:
         patch.setattr(sweep, "map_points", interrupted)

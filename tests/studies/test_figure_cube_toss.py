@@ -1,4 +1,4 @@
-"""What the cube identified from its tosses must show, on tosses that were made."""
+"""Requirements of the cube identified from its tosses, on made tosses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of the two arms must show, on the CSV files of their quick versions."""
+"""Requirements of the figures of the two arms, on their quick CSV files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figure of times of inverse dynamics must show, on the CSV file of its quick version."""
+"""Requirements of the figure of times of inverse dynamics, on its quick CSV file."""
 
 from __future__ import annotations
 

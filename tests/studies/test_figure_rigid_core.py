@@ -1,4 +1,4 @@
-"""What the figure of the rigid core must show, on the CSV files of its quick version."""
+"""Requirements of the figure of the rigid core, on its quick CSV files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figure of sliding contacts must show, on the CSV file of its quick version."""
+"""Requirements of the figure of sliding contacts, on its quick CSV file."""
 
 from __future__ import annotations
 

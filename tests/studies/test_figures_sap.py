@@ -1,4 +1,4 @@
-"""What the paper's figures 8 to 11, 14 and 15 must show, on the CSV files of their quick versions.
+"""Requirements of the paper's figures 8 to 11, 14 and 15, on their quick CSV files.
 
 Piles are chaotic: another processor rounds differently and ends in another pile. Statements about
 single piles therefore leave a wide margin; each says why it is as wide as it is.

@@ -1,4 +1,4 @@
-"""What figures 16 and 17 must show, on the CSV files of their quick versions."""
+"""Requirements of figures 16 and 17, on their quick CSV files."""
 
 from __future__ import annotations
 

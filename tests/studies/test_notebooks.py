@@ -52,7 +52,7 @@ def test_a_notebook_builds_steps_and_plots_in_three_cells(path):
     assert any(0 < step < draw for step in steps for draw in draws)
 
 
-# what Jupyter warns of is not ours
+# warnings of Jupyter itself are ignored
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

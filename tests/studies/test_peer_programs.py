@@ -60,7 +60,7 @@ def test_the_largest_step_towards_the_central_path(rng):
 
 
 def test_geodesic_stops_by_complementarity():
-    """What it says of e_mu holds, impulses lie near their cones, and a warm start saves steps."""
+    """Its e_mu is right, impulses lie near their cones, and a warm start saves steps."""
     peer = load_peer("geodesic")
     saved = []
     for path in helpers.small_paths()[::3]:

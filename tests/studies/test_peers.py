@@ -244,7 +244,7 @@ def test_minimum_degree_of_a_tree_fills_in_nothing(rng, pairs, n):
 
 
 def test_minimum_degree_weighs_velocities(rng):
-    """Of two neighbours of the hub, the one between light trees goes first."""
+    """The neighbour of the hub between light trees goes first."""
     sizes = [2, 9, 1, 1]
     blocks = [np.diag(rng.uniform(1.0, 2.0, n)) for n in sizes]
     pairs = [(0, 1), (2, 3)]

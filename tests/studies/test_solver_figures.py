@@ -59,7 +59,7 @@ def rows(table):
 
 
 def installed(rows, names):
-    """Those whose package is there; at least one must be."""
+    """The solvers whose package is there; at least one must be."""
     found = [name for name in names if np.any(rows["status"][rows["solver"] == name] != "missing")]
     assert found
     return found

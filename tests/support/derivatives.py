@@ -1,4 +1,4 @@
-"""What belongs together in an evaluation: cost, gradient and Hessian, and those along a line."""
+"""Consistency of an evaluation: cost, gradient and Hessian, and those along a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each extra is for, as a program that runs where nothing but the extra is installed."""
+"""Each extra's purpose, as a program that needs nothing else installed."""
 
 from __future__ import annotations
 

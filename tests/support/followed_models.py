@@ -118,12 +118,12 @@ def change(model, name, again=False):
 
 
 def readable(names):
-    """Those that this version of MuJoCo has, and that the models here have entries of."""
+    """The fields that this version of MuJoCo has, and that have entries in the models here."""
     return [name for name in names if np.size(getattr(model_with(name), name, ()))]
 
 
 def state_after(stepper, steps=30):
-    """Of a motion in which everything acts."""
+    """The state after a motion in which everything acts."""
     data = mujoco.MjData(stepper.model)
     data.ctrl[:] = [0.4, -0.3, 3.0][: stepper.model.nu]
     if stepper.model.nmocap:

@@ -11,7 +11,7 @@ from helpers import EPS, WIDE
 
 
 class Balance(NamedTuple):
-    """What contacts and rows do at a velocity, and what is left of the balance of momentum."""
+    """Impulses of contacts and rows at a velocity, and the residual of momentum."""
 
     gamma: np.ndarray  # (n_contacts, 3)
     v_c: np.ndarray  # (n_contacts, 3)

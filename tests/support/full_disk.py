@@ -23,5 +23,5 @@ def full_disk(room: int) -> Iterator[None]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What the files of a folder hold, by their names."""
+    """The contents of the files of a folder, by their names."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

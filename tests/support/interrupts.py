@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 
 def interrupted(before: str, call: str, after: str = "") -> str:
-    """What a process of its own prints, which is interrupted in a call, as a user would do it."""
+    """The output of a process of its own that a user interrupts in a call."""
     code = f"""{textwrap.dedent(before)}
 print("ready", flush=True)
 try:

@@ -27,7 +27,7 @@ def all_cases() -> list:
     found = sorted((Path(folder) / "hydroelastic").glob("*.npz"))
     if not found:
         raise FileNotFoundError(f"SAPWOOD_DATA={folder} holds no hydroelastic/*.npz")
-    # what is left out are whole SAP problems and a run
+    # whole SAP problems and a run are left out
     return parameters + [
         pytest.param(path, id=path.stem)
         for path in found
@@ -48,7 +48,7 @@ def shape_of(case, side: str) -> FieldShape:
 
 
 def surface_of(case, **options):
-    """What is computed of a case."""
+    """The results of a case."""
     return contact_surface(
         shape_of(case, "A"), case["X_WA"], shape_of(case, "B"), case["X_WB"], **options
     )

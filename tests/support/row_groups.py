@@ -16,7 +16,7 @@ from sapwood import (
 from sapwood.constraints import kinds
 
 CHAIN = (3, 6, 1, 2, 6)
-# of every kind that the core knows, its class
+# the class of every kind that the core knows
 KINDS = tuple({kind.kind: kind for kind in kinds.KINDS}[name] for name in _core.constraint_kinds())
 ROW_FILES = sorted((helpers.DATA / "rows").glob("*.npz"))
 
@@ -140,7 +140,7 @@ CASES = {"contact": contact_case, **{kind.kind: case_of(kind) for kind in KINDS}
 
 
 def check_solution(problem, solution):
-    """What a solution says of itself is so."""
+    """The accuracy that a solution states is right."""
     measured = helpers.momentum_error(problem, solution.v)
     assert measured <= 1e-6 * (1 + 1e-6)
     np.testing.assert_allclose(solution.momentum_error, measured, rtol=1e-3, atol=1e-11)

@@ -32,7 +32,7 @@ def turn(axis, angle):
 
 
 def rotation(q):
-    """Of a unit quaternion."""
+    """The rotation matrix of a unit quaternion."""
     K = cross_matrix(q[1:])
     return np.eye(3) + 2 * q[0] * K + 2 * K @ K
 
@@ -71,7 +71,7 @@ class Spatula:
         return A, v_star
 
     def surfaces(self):
-        """Of both pads with the handle."""
+        """The surfaces of both pads with the handle."""
         handle = pose(rotation(self.u), self.x) @ HANDLE
         pads = [
             GRIPPER @ pose(np.eye(3), [0.0, side * 0.041665 + q, -0.182])
@@ -80,7 +80,7 @@ class Spatula:
         return contact_surfaces([(self.pad, X, self.handle, handle) for X in pads])
 
     def jacobian(self, surface, side):
-        """Of the kept faces, (n, 24): 3 x 2 of the fingers, 3 x 6 of the spatula."""
+        """J of the kept faces, (n, 24): 3 x 2 of the fingers, 3 x 6 of the spatula."""
         normal, arm = -surface.normals[surface.kept], surface.centroids[surface.kept] - self.x
         helper = np.where(np.abs(normal[:, :1]) < 0.7, [[1.0, 0, 0]], [[0, 1.0, 0]])
         tangent = np.cross(normal, helper)

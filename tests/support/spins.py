@@ -19,7 +19,7 @@ FRICTIONS = ("convex", "lagged", "coulomb")
 
 
 class Balance(NamedTuple):
-    """What contacts do at a velocity, and what is left of the balance of momentum."""
+    """Impulses of contacts at a velocity, and the residual of momentum."""
 
     gamma: np.ndarray  # (n_contacts, 3)
     spin_gamma: np.ndarray  # (n_spins, 3)

@@ -75,7 +75,7 @@ def slow(folder: str, i: int) -> NDArray[np.void]:
 
 
 def threads(name: str) -> NDArray[np.void]:
-    """What an environment variable holds in the worker."""
+    """The value of an environment variable in the worker."""
     rows = np.zeros(1, ROWS)
     rows["word"] = os.environ.get(name, "")
     return rows

@@ -8,7 +8,7 @@ import sapwood
 
 
 def moments(r):
-    """Of forces along the axes at r, as rows (3, 6) of J."""
+    """Rows (3, 6) of J of forces along the axes at r."""
     x, y, z = r
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.hstack([np.eye(3), -cross])

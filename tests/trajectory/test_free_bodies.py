@@ -100,7 +100,7 @@ def test_rows_of_pairs_are_of_their_shapes():
 
 
 def random_change(rng, case, names):
-    """Of what is named; numbers with a sign keep it."""
+    """Changes of the named parameters; numbers with a sign keep it."""
     change = {}
     for name in names:
         x = getattr(case, name, None)
@@ -115,7 +115,7 @@ def random_loss(rng, run):
 
 
 def slope_of(gradient, change):
-    """What a gradient says of a change."""
+    """The change of the loss by a gradient."""
     of = {"q": gradient.q0, "v": gradient.v0, "inputs": gradient.inputs, **gradient.parameters}
     terms = [np.sum(of[name] * dot) for name, dot in change.items()]
     return sum(terms), sum(map(abs, terms))
@@ -298,7 +298,7 @@ def test_a_box_slides_to_rest():
 
 
 def distance_to(shape, points):
-    """How far points (n, 3) in the frame of a shape are from it, m; not inside of it."""
+    """Distance of points (n, 3) in the frame of a shape from it, m; not inside of it."""
     if isinstance(shape, Box):
         nearest = np.clip(points, -np.array(shape.half_sizes), shape.half_sizes)
     elif isinstance(shape, Capsule):

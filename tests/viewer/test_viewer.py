@@ -321,5 +321,5 @@ def test_a_pulled_body_goes_to_the_pointer():
     np.testing.assert_allclose(point, target - [0, 0, 9.81 / 64], atol=0.05)
     dragging.pull(-1, top, target)
     dragging.apply(data)
-    # what others have set is left as it was
+    # settings of others are left as they were
     np.testing.assert_allclose(data.xfrc_applied[1], [0.125, 0, 0, 0, 0, 0], atol=1e-9)

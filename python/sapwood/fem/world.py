@@ -62,7 +62,7 @@ class Touch:
 
 @dataclass(frozen=True)
 class SoftStepResult:
-    """What a step did.
+    """The outcome of a step.
 
     Attributes
     ----------
@@ -351,7 +351,7 @@ def _frames(normals: _Float) -> _Float:
 
 @dataclass
 class _Pass:
-    """What a pass found: velocities and contact impulses (n, 3) of each body, and of the slides."""
+    """The result of a pass: velocities and impulses (n, 3) of each body, and of the slides."""
 
     v: list[_Float]
     impulses: list[_Float]

@@ -150,7 +150,7 @@ class Coulomb:
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
         self.law: Sequence[Array] | None = None  # K of the direction, None with an earlier factor
         self.was_refused = False  # whether the last step was not one with contacts in dispute
-        # of the last step: its length, and |D r| before it
+        # length of the last step, and |D r| before it
         self.alpha, self.before = 0.0, 0.0
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
         # since then: iterations, STAGNATION after a direction that led up; solves with bounds held

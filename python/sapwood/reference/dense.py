@@ -45,10 +45,10 @@ DESCENT = 0.5
 """A step that leads to the end leaves no more of the gradient than this."""
 
 AT_REST = 1e-3
-"""Of the speed that the free motion gains: a guess below it is at rest."""
+"""Share of the speed that the free motion gains: a guess below it is at rest."""
 
 LEAST_REMAINDER = 1e-6
-"""Of R: what is left of a row whose free part is taken out of H."""
+"""Share of R: the least diagonal of a row whose free part is taken out of H."""
 
 
 def fits(objective: Objective, settings: SapSettings) -> bool:

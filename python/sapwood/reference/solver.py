@@ -175,7 +175,7 @@ def solve_compliant(
 
 
 def gather_contacts(problem: ContactProblem, objective: Objective, point: Point) -> dict[str, Any]:
-    """What a solution says of contacts, in the order of the problem."""
+    """The contacts of a solution, in the order of the problem."""
     n = problem.n_contacts
     gamma, v_c, regions = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, dtype=np.int8)
     spin_gamma = None if problem.spin_contact is None else np.zeros((problem.n_spins, 3))

@@ -1,4 +1,4 @@
-"""How well impulses and velocities obey Coulomb's law, with NumPy alone and whatever solver.
+"""Residuals of Coulomb's law of impulses and velocities, with NumPy alone, for any solver.
 
 For compliant contact, with the slip and the gap velocity
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CoulombErrors:
-    """What is violated, and by how much; 0 where nothing is."""
+    """The violation of each condition; 0 where it holds."""
 
     momentum: float
     """|D (A (v - v*) - J^T gamma)| over the larger of |D A v| and |D J^T gamma|, D = diag(A)^-1/2,

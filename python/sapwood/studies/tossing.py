@@ -104,7 +104,7 @@ def clearance(q: _Float) -> _Float:
 
 
 def impact_of(q: _Float) -> str:
-    """What of the cube meets the table first.
+    """The part of the cube that meets the table first.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def run_mujoco(parameters: Any, q0: _Float, v0: _Float, steps: int) -> _Float:
 
 
 def errors_of(q: _Float, truth: _Float) -> tuple[_Float, _Float]:
-    """How far two paths are apart.
+    """The distance between two paths.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def loss_of(q: _Float, truth: _Float) -> tuple[float, _Float]:
 
 @dataclasses.dataclass(frozen=True)
 class Fit:
-    """What was identified.
+    """The identified parameters.
 
     Attributes
     ----------
@@ -328,7 +328,7 @@ def identify(windows: list[Toss], engine: str, budget: int, held: Mapping[str, f
     find: Callable[..., Any] = minimize
     start = _searched([held.get(name, x) for name, x in zip(NAMES, START, strict=True)])
     ends = _searched(np.transpose(BOUNDS))
-    # what is known has nowhere to go
+    # a known parameter is not searched
     known = [name in held for name in NAMES]
     bounds = np.where(known, start, ends).T
     options = {"maxfun": 10 * budget, "ftol": 1e-12, "eps": 1e-4}
@@ -339,7 +339,7 @@ def identify(windows: list[Toss], engine: str, budget: int, held: Mapping[str, f
 
 
 def _searched(parameters: ArrayLike) -> _Float:
-    """What a search works on, from parameters (..., 5)."""
+    """The coordinates of a search, from parameters (..., 5)."""
     given = np.array(parameters, np.float64)
     height = given[..., _HEIGHT] / _CENTIMETRE
     given[..., _HEIGHT] = 1.0

@@ -1,4 +1,4 @@
-"""What a user reads of the worlds of a batch: states, contacts, Jacobians and rays."""
+"""Queries of the worlds of a batch: states, contacts, Jacobians and rays."""
 
 from __future__ import annotations
 

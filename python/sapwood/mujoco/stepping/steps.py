@@ -158,7 +158,7 @@ class Steps(Protocol):
         """Sum of the contact forces of the last step on each body (nbody, 3), N, in the world."""
 
     def contact_source(self) -> _core.ModelStepper:
-        """What :class:`ContactReader` reads from; NotSupported where steps are not taken in C."""
+        """The source of :class:`ContactReader`; NotSupported where steps are not taken in C."""
 
     def patches(self) -> dict[str, Any]:
         """The surfaces of the last step, as ``_core.ModelStepper.patches``."""

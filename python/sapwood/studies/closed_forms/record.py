@@ -17,7 +17,7 @@ HOLDS, BROKEN, FAILED, SKIPPED = "holds", "broken", "failed", "skipped"
 
 
 class Measured(NamedTuple):
-    """What an engine made of a scene."""
+    """The result of an engine in a scene."""
 
     figure: float
     """The figure."""

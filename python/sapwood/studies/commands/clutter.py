@@ -158,7 +158,7 @@ def _picture(result: ClutterRun, path: Path) -> list[Path]:
 
 
 def _warnings(result: ClutterRun) -> list[str]:
-    """What is wrong with the final state although every step was taken."""
+    """The fault of the final state although every step was taken."""
     p, s = result.parameters, result.summary
     outside = 0 if s is None or not p.walls else p.bodies - s.bodies_inside
     if outside == 0:

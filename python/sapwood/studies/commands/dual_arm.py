@@ -101,7 +101,7 @@ def _pictures(result: TaskRun, arguments: argparse.Namespace) -> list[Path]:
     if arguments.no_picture or result.failure:
         return written
     chosen = [frame for frame in result.frames if frame.phase in KEYFRAMES]
-    # of a name that comes again, the last
+    # a repeated name counts by its last
     last = {frame.phase: frame for frame in chosen}
     path = arguments.out / "dual_arm_keyframes.png"
     try:

@@ -59,7 +59,7 @@ class Robot:
 
 @dataclass(frozen=True)
 class StageOne:
-    """What a form sets up.
+    """The set-up of a form.
 
     Attributes
     ----------

@@ -80,7 +80,7 @@ def pose(data: mujoco.MjData, body: str) -> Pose:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What has become of the task.
+    """The outcome of the task.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ _GRIP = {
     "right": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "left": np.array([[0.0, 0.0, 1.0], [-1.0, 0.0, 0.0], [0.0, -1.0, 0.0]]),
 }
-# what is gripped, in the frame of the palm, m
+# place of the grip in the frame of the palm, m
 _IN_PALM = {"right": np.array([0.0591, 0.0, 0.005]), "left": np.array([0.0391, 0.0, 0.008])}
 # height at which the jar is gripped, m
 _HEIGHT = 0.085

@@ -1,4 +1,4 @@
-"""What an engine does for a comparison, and what it is given."""
+"""The interface of an engine in a comparison, and its input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class CannotSimulate(Exception):
 
 
 class Scene(Protocol):
-    """What an engine simulates: a compiled model and its start, with qpos0 for positions."""
+    """A scene for an engine: a compiled model and its start, with qpos0 for positions."""
 
     @property
     def model(self) -> mujoco.MjModel:

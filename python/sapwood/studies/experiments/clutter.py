@@ -55,7 +55,7 @@ CSV_NAMES = {"sapwood": "steps.csv", "mujoco": "steps_mujoco.csv"}
 
 @dataclass(frozen=True)
 class ClutterParameters:
-    """What was simulated; lengths in m, times in s."""
+    """The simulated scene; lengths in m, times in s."""
 
     bodies: int = 40
     walls: bool = True

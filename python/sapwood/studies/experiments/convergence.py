@@ -84,7 +84,7 @@ def cost_gap(records: NDArray[np.void]) -> NDArray[np.float64]:
     gap = np.zeros(records["iteration"].max(initial=0) + 1)
     for island in np.unique(records["island"]):
         decrease = records["decrease"][records["island"] == island]
-        # what is still to come after iteration k
+        # reduction of the cost after iteration k
         gap[: len(decrease) - 1] += np.cumsum(decrease[:0:-1])[::-1]
     return gap
 

@@ -107,7 +107,7 @@ def keyframes(task: str, seconds: float, tolerance: float) -> NDArray[np.void]:
         One row per number of a configuration.
     """
     frames = run(task, seconds=seconds, tolerance=tolerance, progress=False).frames
-    # of a phase in several parts, the last
+    # a phase in several parts counts by its last
     chosen = {frame.phase: frame for frame in frames if frame.phase in KEYFRAMES}
     return np.array(
         [
@@ -274,7 +274,7 @@ def on_problems(
 
 
 def _timed(solve: Callable[[], Any]) -> tuple[Any, float]:
-    """What a solve returns, and the least CPU time of several, s."""
+    """The result of a solve, and the least CPU time of several, s."""
     times = []
     for _ in range(REPEATS):
         start = time.thread_time()
@@ -315,7 +315,7 @@ def simulated(
 
 
 def _words(end: Outcome) -> str:
-    """What has become of the task."""
+    """The outcome of the task."""
     lid, jar = ("on" if end.lid_on else "off"), ("back" if end.jar_back else "astray")
     return f"{end.marbles} marbles in the bowl; lid {lid}; jar {jar}"
 

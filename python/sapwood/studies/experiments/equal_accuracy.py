@@ -127,7 +127,7 @@ def ratios(
 
 
 def geometric_mean(values: ArrayLike) -> float:
-    """Of those that are no NaN; NaN where there is none."""
+    """Geometric mean of the finite values; NaN if there is none."""
     known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     return float(np.exp(np.log(known).mean())) if known.size else float("nan")

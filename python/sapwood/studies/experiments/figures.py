@@ -31,7 +31,7 @@ Files = Mapping[str, Path]
 
 @dataclass(frozen=True)
 class Plan:
-    """How a figure is made.
+    """The recipe of a figure.
 
     Attributes
     ----------
@@ -303,7 +303,7 @@ def entry_of(name: str) -> Entry:
 
 @dataclass(frozen=True)
 class FigureResult:
-    """What came of a figure.
+    """The outcome of a figure.
 
     Attributes
     ----------

@@ -177,7 +177,7 @@ def _key(point: Point) -> str:
 
 
 def provenance(function: Callable[..., Any], packages: Sequence[str] = ()) -> dict[str, str]:
-    """What the results of a function depend on besides its arguments.
+    """Everything that the results of a function depend on besides its arguments.
 
     Parameters
     ----------

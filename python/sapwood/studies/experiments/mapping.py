@@ -61,7 +61,7 @@ def map_points(
         not installed.
     """
     if scheduler is not None:
-        # what it needs would slow the start of every command
+        # an import here would slow the start of every command
         from sapwood.studies.experiments.cluster import on_cluster
 
         yield from on_cluster(function, points, scheduler, packages)

@@ -13,7 +13,7 @@ Point = Mapping[str, Scalar]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one point.
+    """The outcome of one point.
 
     Attributes
     ----------

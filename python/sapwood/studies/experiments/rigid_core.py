@@ -124,7 +124,7 @@ def simulation(scene: str, core: str, dt: float) -> tuple[mujoco.MjModel, Steppe
         core=RigidCore(delta, "log" if core == "log" else "exp") if core != "none" else None,
     )
     rigid = {} if scene == "tower" else {model.geom(0).name: ContactMaterial(math.inf, tau_d, 0.5)}
-    # what has no core keeps the law of the cores
+    # contacts without a core keep the law of the cores
     return model, Stepper(model, contact=layer, materials=rigid, friction="convex")
 
 
@@ -176,7 +176,7 @@ def simulate(scene: str, core: str, dt: float, seconds: float) -> NDArray[np.voi
 
 
 def cost(core: str, delta: float, bodies: int, seconds: float, repeat: int) -> NDArray[np.void]:
-    """What a step of the clutter at rest costs.
+    """The cost of a step of the clutter at rest.
 
     The clutter comes to rest under the compliant law, so that all cores start from one pile.
 

@@ -274,7 +274,7 @@ def _by_solver(trials: Sequence[_Trial]) -> list[list[_Trial]]:
 
 
 def _promising(trials: Sequence[_Trial]) -> list[_Trial]:
-    """Those whose first time is near the least one among settings of the same accuracy or more."""
+    """Settings whose first time is near the least one among those of at least their accuracy."""
     e_m = np.array([trial.row["e_m"] for trial in trials])
     seconds = np.array([trial.row["seconds"] for trial in trials])
     near = seconds <= _PROMISING * best_times(e_m, seconds)

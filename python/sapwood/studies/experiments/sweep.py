@@ -57,7 +57,7 @@ from sapwood.studies.experiments.recording import ProgressBar
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is computed, and where.
+    """The computation of a sweep, and its place.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """What came of a sweep.
+    """The outcome of a sweep.
 
     Attributes
     ----------

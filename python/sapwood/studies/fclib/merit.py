@@ -1,4 +1,4 @@
-"""How well impulses solve a problem of Coulomb friction, whichever solver they come from.
+"""The accuracy of impulses for a problem of Coulomb friction, from any solver.
 
 With De Saxcé's augmented velocity u + mu |u_t| e_n the law of `problems` is complementarity on the
 friction cone K, and its residual the natural map

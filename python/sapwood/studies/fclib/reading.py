@@ -68,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> GlobalProblem | LocalProblem:
                 problem, asymmetry = _symmetrized(problem)
         except _Misfit as error:
             raise ValueError(f"{name}: {error}") from None
-        # what HDF5 says of damage
+        # HDF5 raises these for damaged files
         except (KeyError, OSError, RuntimeError) as error:
             raise ValueError(f"{name}: is damaged: {error}") from error
     if asymmetry > ROUND_OFF:
@@ -77,7 +77,7 @@ def load(path: str | os.PathLike[str]) -> GlobalProblem | LocalProblem:
 
 
 class _Misfit(Exception):
-    """What is wrong with the contents of a file."""
+    """The fault in the contents of a file."""
 
 
 def _problem(file: Any) -> GlobalProblem | LocalProblem:

@@ -24,7 +24,7 @@ SOLVERS = {
     "PROX": "proximal points, each by NSN_AC",
     "ADMM": "alternating directions",
 }
-# what a process may take beside its samples
+# memory of a process beside its samples
 _START_SECONDS = 10.0
 
 
@@ -34,7 +34,7 @@ class SiconosError(Exception):
 
 @dataclass(frozen=True)
 class SiconosAnswer:
-    """What a solver of Siconos gave."""
+    """The result of a solver of Siconos."""
 
     r: Array
     """Impulses (3 n_contacts,), rows (n, t1, t2), N s."""

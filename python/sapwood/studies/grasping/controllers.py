@@ -1,4 +1,4 @@
-"""What the controllers that are compared add to the feedback of the joints."""
+"""The torques that the compared controllers add to the feedback of the joints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JOINTS = np.arange(N_JOINTS)
 
 @dataclass
 class Instant:
-    """What a controller is told.
+    """The input of a controller.
 
     Attributes
     ----------

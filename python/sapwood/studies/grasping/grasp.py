@@ -150,7 +150,7 @@ def simulate(controller: str, mu: float, fingers: str, seconds: float) -> NDArra
 
 
 def _look(model: mujoco.MjModel, data: mujoco.MjData) -> Instant:
-    """What a controller is told."""
+    """The input of a controller."""
     J_n, J_t, ids = contact_jacobians(model, data)
     near = data.contact.dist <= _TOUCH
     return Instant(

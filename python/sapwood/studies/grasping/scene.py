@@ -110,6 +110,6 @@ def gripping(model: mujoco.MjModel) -> mujoco.MjData:
 
 
 def displacement(data: mujoco.MjData) -> float:
-    """How far the cube's centre is from where it was held in the hand, m; after kinematics."""
+    """Distance of the cube's centre from its first place in the hand, m; after kinematics."""
     hand, cube = data.body("link_6"), data.body("cube")
     return float(np.linalg.norm(cube.xpos - hand.xpos - hand.xmat.reshape(3, 3) @ _HELD))

@@ -1,4 +1,4 @@
-"""How accurate a solution is, whichever solver it comes from."""
+"""The accuracy of a solution, from any solver."""
 
 from __future__ import annotations
 

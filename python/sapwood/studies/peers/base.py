@@ -1,4 +1,4 @@
-"""What a benchmark asks of a solver."""
+"""The interface of a solver in a benchmark."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class PeerError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What one solve gave."""
+    """The result of one solve."""
 
     v: NDArray[np.float64]
     """Velocities of all trees (nv,)."""
     status: str
-    """How the solver itself describes the outcome."""
+    """The solver's own description of the outcome."""
     iterations: int | None
     """Iterations, in sequence (of the island that took most), None where it does not tell."""
     total_iterations: int | None

@@ -60,7 +60,7 @@ class ConicForm:
         return cls(compressed(P), q, compressed(C), b, len(s.mu) - n_cones, n_cones, kept, s)
 
     def answer(self, x: Array, status: str, iterations: int) -> Answer:
-        """What a solution (v, s, ...) says; the impulses are R^(-1/2) s."""
+        """The velocity and impulses of a solution (v, s, ...); the impulses are R^(-1/2) s."""
         n, m = len(self.problem.v_star), len(self.b)
         x = np.array(x[: n + m], dtype=float)
         gamma = np.zeros_like(self.problem.R)

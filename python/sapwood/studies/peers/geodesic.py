@@ -46,12 +46,12 @@ Array = NDArray[np.float64]
 ITERATIONS = 200
 # |d| up to which tau is lowered: the largest with whole steps
 BOUND = math.sqrt(2.0)
-# how far a start from v_guess is moved into the cones, in parts of what is usual there
+# share of the usual distance by which a start from v_guess is moved into the cones
 WARMTH = 1e-2
 
 
 class Result(NamedTuple):
-    """What `minimize` found."""
+    """The result of `minimize`."""
 
     v: Array
     gamma: Array

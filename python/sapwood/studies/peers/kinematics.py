@@ -105,7 +105,7 @@ def _elimination_tree(coupled: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def _last(parent: NDArray[np.intp], velocities: NDArray[np.intp]) -> list[int]:
-    """Those that are ancestor of no other one."""
+    """Velocities that are ancestors of no other one."""
     above: set[int] = set()
     last = []
     for j in velocities[::-1].tolist():

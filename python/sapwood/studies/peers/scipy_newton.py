@@ -102,7 +102,7 @@ class Line:
 
 
 class Result(NamedTuple):
-    """What `minimize` found."""
+    """The result of `minimize`."""
 
     v: Array
     gamma: Array

@@ -21,7 +21,7 @@ REFLECTION = np.diag([1.0, -1.0, -1.0])
 
 
 def eigenvalues(x: Array) -> Array:
-    """Of each element, (m, 2), the larger one first."""
+    """Eigenvalues of each element, (m, 2), the larger one first."""
     r = np.hypot(x[:, 1], x[:, 2])
     return np.stack([x[:, 0] + r, x[:, 0] - r], axis=1)
 

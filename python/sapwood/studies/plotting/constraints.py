@@ -63,7 +63,7 @@ def _draw_loop(axes: Axes, rows: _Rows) -> None:
         run = select(rows, dt=dt)
         label = rf"$\delta t$ = {1e3 * dt:g} ms"
         axes.plot(run["time"], run["position"], color=colour, linewidth=1.0, label=label)
-        # what errors may reach: the largest of the bounds up to then
+        # limit of the errors: the largest of the bounds up to then
         bound = np.maximum.accumulate(run["expected"])
         axes.plot(run["time"], bound, color=colour, linewidth=1.0, linestyle="--")
     axes.plot([], [], color="0.35", linestyle="--", linewidth=1.0, label="bound")

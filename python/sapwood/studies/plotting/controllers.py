@@ -1,4 +1,4 @@
-"""How the controllers of inverse dynamics look in figures."""
+"""The looks of the controllers of inverse dynamics in figures."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ERRORS = {"e_m": "momentum error $e_m$", "e_mu": "complementarity error $e_\\mu$
 
 # round-off of what is 0, for logarithmic axes
 _FLOOR = 1e-18
-# of a whole task, by whether it is done
+# marks of a whole task, by whether it is done
 _MARKS = {True: ("o", "whole task done"), False: ("x", "whole task not done")}
 
 

@@ -39,7 +39,7 @@ SOLVERS = {
 
 _COLOUR = {name: SOLVER_COLOURS[name.removesuffix("-warm")] for name in SOLVERS}
 
-# those whose solutions differ
+# solvers whose solutions differ
 _DISTINCT = [n for n in SOLVERS if n not in ("sapwood-warm", "mujoco-mindeg", "scipy")]
 
 

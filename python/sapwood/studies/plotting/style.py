@@ -1,4 +1,4 @@
-"""What all figures share: colours, grids, reference slopes, the way to their files."""
+"""The style of all figures: colours, grids, reference slopes, the way to their files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SOLVER_COLOURS = {
     "drake-sap": "#7a5230",
     "drake-lagged": "#c19a6b",
     "bullet": "#7fb800",
-    # of Siconos
+    # solvers of Siconos
     "NSGS": "#c9b400",
     "NSN_AC": "#00695c",
     "NSN_AC_TEST": "#80cbc4",

@@ -14,7 +14,7 @@ from sapwood.studies.slip_control.scene import DUTY, LOOSE, PERIOD, TIME_STEP
 
 
 def _period(quick: bool) -> float:
-    """Of the grip force, s: quickly one period in 2 s."""
+    """The period of the grip force, s: 2 s in the quick version."""
     return PERIOD / 3 if quick else PERIOD
 
 

@@ -39,7 +39,7 @@ TILT = 0.4
 #: Where the fingers begin, m.
 OPEN = 0.01
 
-# of the spatula in its frame S: inertia about the centre of mass, xx yy zz xy xz yz
+# inertia of the spatula in its frame S about the centre of mass, xx yy zz xy xz yz
 _INERTIA = (
     "0.21095403274864072 0.03710803288660893 0.18858265237650276 "
     "-4.264472553729218e-08 0 -0.06982169738550205"

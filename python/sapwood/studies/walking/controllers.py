@@ -66,7 +66,7 @@ class Contacts:
 
 @dataclass
 class Instant:
-    """What a controller is told.
+    """The input of a controller.
 
     Attributes
     ----------

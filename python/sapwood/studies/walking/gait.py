@@ -55,7 +55,7 @@ class Guide:
 
 @dataclass
 class Feet:
-    """What is planned for the four feet, relative to the base.
+    """The plan of the four feet, relative to the base.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from sapwood.studies.walking.robot import LEGS
 
 Array = NDArray[np.float64]
 
-# of the feet, m
+# accuracy of the places of the feet, m
 _ACCURACY = 1e-8
 
 

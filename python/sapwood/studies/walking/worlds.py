@@ -1,4 +1,4 @@
-"""What the robot walks in: a compliant world, with contact by the stepper, and a rigid one."""
+"""Worlds of the robot: a compliant one, with contact by the stepper, and a rigid one."""
 
 from __future__ import annotations
 
