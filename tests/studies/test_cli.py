@@ -30,6 +30,14 @@ def test_version_is_that_of_the_package():
     assert done.stdout == f"sapwood {sapwood.__version__}\n"
 
 
+def test_examples_of_the_help_are_commands():
+    """Each line of them that names a command is one that the parser takes."""
+    lines = [line.strip().split("   ")[0] for line in cli._EXAMPLES.splitlines()[1:]]
+    examples = [line.split()[1:] for line in lines if line]
+    parsed = [cli._parser().parse_args(words) for words in examples if words[0] != "COMMAND"]
+    assert len(parsed) == len(examples) - 1 == 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

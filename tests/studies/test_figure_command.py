@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
 import sweep_functions
 from command_line import command, error_line
 from sapwood import cli
+from sapwood.studies.commands.figure import _TIMES
 from sapwood.studies.experiments import sweep
 from sapwood.studies.experiments.figures import FIGURES, Entry, make_figure
 from sapwood.studies.experiments.points import call
 
 pytest.importorskip("matplotlib")
+
+
+def test_times_of_the_help_are_those_of_figures():
+    """Every figure has at most one time, and nothing else has one."""
+    named = re.findall(
+        r"(?<=[ ,])(\d+|[a-z][a-z-]+-\d+|rigid-core|analytic-gradients)(?=,|\n)", _TIMES
+    )
+    assert len(named) == len(set(named)) > 20
+    assert set(named) <= set(FIGURES)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ NumPy are imported by the commands that need them.
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
 import sys
@@ -19,6 +20,15 @@ import sapwood
 from sapwood.cli import check, info, solve, view
 from sapwood.cli.command import FAILURE, INTERRUPTED, USAGE, CommandError, Parser, tell
 from sapwood.studies.commands import closed_forms, clutter, dual_arm, figure, simulate
+
+_EXAMPLES = """examples:
+  sapwood check robot.xml                      can this model be simulated, and if not, why?
+  sapwood simulate robot.xml --seconds 5 --video --out results/
+  sapwood view robot.xml                       the same in the browser
+  sapwood clutter --bodies 40 --walls --seconds 10 --out results/
+  sapwood figure 9 --quick --out results/      a figure of the paper, small
+  sapwood COMMAND --help                       all options of a command
+"""
 
 _COMMANDS = (clutter, dual_arm, figure, closed_forms, simulate, solve, view, check, info)
 
@@ -87,7 +97,10 @@ def _close_output() -> None:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="sapwood", description="Compliant frictional contact, solved with a proof."
+        prog="sapwood",
+        description="Compliant frictional contact, solved with a proof.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"sapwood {sapwood.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)

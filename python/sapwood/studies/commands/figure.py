@@ -18,12 +18,22 @@ from sapwood.cli.command import (
     tell,
 )
 
+# on two cores that do nothing else
+_TIMES = """times on two cores:
+  with --quick  3 to 20 s each, 12 50 s; all together some five minutes
+  in full       seconds: 5, 8, 9, 10, 16, 17, id-6, id-15, rigid-core, sliding, constraints
+                a minute or two: 1, 6, 7, 11, 18, analytic-gradients
+                half an hour, in one run: id-14, id-16, id-17, id-table-3, id-table-4
+                three quarters of an hour, in one run: 19, 20, 21
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser of the command line."""
-    from sapwood.studies.experiments.figures import FIGURES
+    from sapwood.studies.experiments.figures import FIGURES, SCHEMATICS
 
-    table = "\n".join(f"  {name:<12} {entry.title}" for name, entry in FIGURES.items())
+    table = "\n".join(f"  {name:<18} {entry.title}" for name, entry in FIGURES.items())
+    schematics = "\n".join(f"  {name:<18} {shows}" for name, shows in SCHEMATICS.items())
     parser = commands.add_parser(
         "figure",
         help="make a figure of the papers",
@@ -33,7 +43,10 @@ def add(commands: Any) -> None:
             "the paper on contact, id-N and id-table-N those of the paper on inverse dynamics.",
             width=79,
         ),
-        epilog=f"figures:\n{table}\n  {'all':<12} all of them",
+        epilog=(
+            f"figures:\n{table}\n  {'all':<18} all of them\n\n"
+            f"not made, as they show no result; the guide draws them:\n{schematics}\n\n{_TIMES}"
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
