@@ -17,7 +17,10 @@ from sapwood.torch import solve
 
 SETTINGS = settings_of()
 # torch loads parts of its own on first use, in a way that it calls deprecated
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:`torch.jit.script:FutureWarning"),
+]
 
 
 def tensor(x):

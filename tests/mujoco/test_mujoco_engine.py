@@ -157,10 +157,12 @@ def test_the_c_side_refuses_garbage():
         ((api, model, data, memory, ()), "memory must be of this stepper"),
         ((api, model, data, None, None), "watches must be a tuple of ByteWatch"),
         ((api, model, data, None, (3,)), "watches must be a tuple of ByteWatch"),
-        ((api, model, data), "takes exactly 6 arguments"),
+        ((api, model, data), "takes exactly 7 arguments"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
-            core.prepare(*wrong, *([forget] if len(wrong) == 5 else []))
+            core.prepare(*wrong, *([forget, records[:1]] if len(wrong) == 5 else []))
+    with pytest.raises(TypeError, match="records must be a contiguous array"):
+        core.prepare(api, model, data, None, (), forget, None)
     with pytest.raises(TypeError, match="cannot create"):
         _core.PreparedStep()
     for wrong in ((None, model), (api, None), (api,)):

@@ -13,7 +13,8 @@ from html import unescape
 from urllib.parse import urlparse
 
 import pytest
-from test_guide import QUESTIONS
+
+from questions import QUESTIONS
 
 pytestmark = pytest.mark.slow
 

@@ -13,24 +13,12 @@ from urllib.parse import urldefrag, urljoin
 
 import pytest
 
+from questions import QUESTIONS
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LIMIT = 35  # words of a sentence
-
-# questions of a newcomer, and the pages that answer them
-QUESTIONS = {
-    "install": ["how-to/install"],
-    "first simulation": ["tutorials/first_simulation"],
-    "contact forces": ["how-to/simulation/contact_forces"],
-    "it slips": ["how-to/simulation/symptoms"],
-    "set friction of one geom": ["how-to/simulation/geom_friction"],
-    "save a video": ["how-to/simulation/videos"],
-    "gradient of a run": ["how-to/derivatives"],
-    "randomize mass per world": ["how-to/simulation/randomize"],
-    "cite": ["how-to/cite"],
-    "what does friction_limit mean": ["how-to/troubleshooting"],
-}
 
 
 # ---- pages as they are written -------------------------------------------------------------------
