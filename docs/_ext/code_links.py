@@ -19,19 +19,26 @@ INSTANCES = {
     "stepper.contacts": "sapwood.mujoco.StepContacts",
     "result": "sapwood.mujoco.RunResult",
 }
+MIRROR = "sapwood.reference."
 # pages whose names are those of the code as it is inside
 LEFT_OUT = ("development/", "reference/api/")
 
 
 def ends(objects):
-    """Full names by the ends that only one public name has: its last one or two parts."""
+    """Full names by the ends that only one public name has: its last one or two parts.
+
+    Names of modules where something is defined are none. Those of `sapwood` itself come first, and
+    mirrors last.
+    """
     found, doubled = {}, set()
-    for full, entry in objects.items():
+    public = [(full, entry) for full, entry in objects.items() if not entry.aliased]
+    for full, entry in sorted(public, key=lambda item: item[0].count(".") > 1):
         parts = full.split(".")
         start = 1 if entry.objtype in ("class", "function", "exception") else 2
         for count in (start, 2, 3):
             end = ".".join(parts[-count:])
-            if found.setdefault(end, full) != full:
+            first = found.setdefault(end, full)
+            if first != full and first.count(".") > 1 and not full.startswith(MIRROR):
                 doubled.add(end)
     return {end: full for end, full in found.items() if end not in doubled}
 

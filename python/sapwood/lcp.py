@@ -33,7 +33,9 @@ class LcpStatus(IntEnum):
     """The outcome of a solve of a complementarity problem.
 
     Only ``SOLVED`` makes a promise about z and w: each row holds to the tolerance times the sum of
-    its absolute terms. For the others, the residuals show the quality.
+    its absolute terms. For the others, the residuals show the quality: ``RAY`` (Lemke's path ended
+    on one), ``INFEASIBLE`` (proved), ``ITERATION_LIMIT``, ``SINGULAR`` (neither a pivot nor a
+    proof), ``INACCURATE`` (a solution up to round-off), ``NON_FINITE``.
     """
 
     SOLVED = 0

@@ -151,6 +151,54 @@ def test_answers_are_three_clicks_from_the_start(site):
         assert set(pages) & set(near), question
 
 
+class Code(HTMLParser):
+    """Pieces of code within the article of a page that are no links, no blocks and no headings."""
+
+    ASIDE = ("a", "pre", "h1", "h2", "h3", "h4", "title")
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.inside = [], []
+
+    def handle_starttag(self, tag, _attributes):
+        if tag in ("article", "code", *self.ASIDE):
+            self.inside.append(tag)
+            if tag == "code":
+                self.found.append("")
+
+    def handle_endtag(self, tag):
+        if tag in self.inside:
+            while self.inside.pop() != tag:
+                pass
+            if tag == "code" and set(self.inside) & set(self.ASIDE):
+                self.found.pop()
+
+    def handle_data(self, data):
+        if "code" in self.inside and "article" in self.inside:
+            self.found[-1] += data
+
+
+@pytest.mark.slow
+def test_names_of_classes_lead_to_the_reference(site):
+    """In tutorials, how-to guides and explanations; with arguments or members, or without."""
+    classes = set()
+    for page in (site / "reference/api").glob("*.html"):
+        classes |= set(
+            re.findall(r'<dl class="py class">\n<dt[^>]*id="[\w.]*\.(\w+)"', page.read_text())
+        )
+    assert {"Stepper", "ContactProblem", "SapSettings"} <= classes
+    dead = []
+    for part in ("tutorials", "how-to", "explanation"):
+        for page in (site / part).rglob("*.html"):
+            code = Code()
+            code.feed(page.read_text(encoding="utf-8"))
+            names = [
+                re.match(r"(?:sapwood\.)?([A-Z]\w+)(\(.*\))?$", text, re.S) for text in code.found
+            ]
+            dead += [(page.name, name[0]) for name in names if name and name[1] in classes]
+    assert dead == []
+
+
 # Sphinx's own search, in a document that has nothing
 SEARCH = """
 const fs = require('fs'), vm = require('vm');

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import importlib
 import inspect
 import sys
@@ -85,11 +86,24 @@ def test_docstrings_of_main_classes_are_short():
     """A reader of help() finds the parameters on two screens, and an example below them."""
     pytest.importorskip("mujoco")
     for name in ("ContactProblem", "Solution", "SapSettings", "SapSolver", "mujoco.Stepper",
-                 "mujoco.Batch"):  # fmt: skip
+                 "mujoco.Batch", "mujoco.DifferentiableModel", "trajectory.FreeBodies",
+                 "invdyn.InverseDynamics"):  # fmt: skip
         module, _, short = f"sapwood.{name}".rpartition(".")
         text = inspect.getdoc(getattr(importlib.import_module(module), short))
         assert len(text.split()) <= 400, name
         assert ">>>" in text, name
+
+
+def test_enumerations_list_their_members(public):
+    """`help` of a class shows its docstring, and not those of its members."""
+    lacking = [
+        f"{name}.{member}"
+        for _, name, value in values(public)
+        if inspect.isclass(value) and issubclass(value, enum.Enum)
+        for member in value.__members__
+        if f"``{member}``" not in value.__doc__
+    ]
+    assert lacking == []
 
 
 @pytest.mark.slow

@@ -15,7 +15,11 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class ShapeKind(Enum):
-    """The kind of cells of a shape."""
+    """The kind of cells of a shape.
+
+    ``TETRAHEDRA`` (a pressure field), ``TRIANGLES`` (rigid), ``HALF_SPACE`` (rigid),
+    ``COMPLIANT_HALF_SPACE``.
+    """
 
     #: compliant: a pressure field, linear in each tetrahedron
     TETRAHEDRA = "tetrahedra"

@@ -49,9 +49,8 @@ class InverseDynamics:
         exactly the motion of the forward step; more keeps torques smooth where feet creep.
     rank_tolerance : float
         Relative rank tolerance of holding contacts. Directions of the free velocities that their
-        tangents determine by less than this part of the largest are not held. Otherwise feet whose
-        heights differ by a micrometre would keep the base from turning, by forces that grow with
-        the inverse. From 0 to less than 1.
+        tangents determine by less than this part of the largest are not held: feet whose heights
+        differ by a micrometre do not keep the base from turning. From 0 to less than 1.
     on_inconsistent : str
         ``"nearest"`` solves for the nearest accelerations where the desired ones cannot be had and
         reports ``slack``; ``"report"`` returns no contact forces. The status says so in both.
@@ -60,6 +59,12 @@ class InverseDynamics:
     ------
     ValueError, TypeError
         An argument is wrong; the message names it.
+
+    Examples
+    --------
+    >>> lift = InverseDynamics("qp_coulomb", actuated=[0], dt=1e-3)
+    >>> lift.solve([[2.0]], [19.62], [0.0], [3.0], np.zeros((0, 1)), np.zeros((0, 2, 1)), []).tau
+    array([25.62])
     """
 
     def __init__(

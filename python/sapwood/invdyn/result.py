@@ -13,7 +13,12 @@ Array = NDArray[np.float64]
 
 
 class InvdynStatus(enum.IntEnum):
-    """The outcome of inverse dynamics."""
+    """The outcome of inverse dynamics.
+
+    ``solved``; ``inconsistent_accelerations`` (no forces give them), ``degenerate_noslip`` (normal
+    forces are not determined), ``torque_limited``; ``ray`` and ``iteration_limit`` of Lemke's
+    method, ``singular`` mass matrix, ``inaccurate``, ``non_finite``.
+    """
 
     solved = 0
     """Torques and forces that realise the desired accelerations."""
@@ -43,7 +48,11 @@ class InvdynStatus(enum.IntEnum):
 
 
 class ContactState(enum.IntEnum):
-    """The state of a contact in the predicted step."""
+    """The state of a contact in the predicted step.
+
+    ``separate`` 0: no force. ``stick`` 1 and ``slip`` 2: force, without and with tangential
+    velocity.
+    """
 
     separate = 0
     """No force."""

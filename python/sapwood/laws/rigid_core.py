@@ -26,7 +26,11 @@ EXPONENT_START = 10.0
 
 
 class CoreKind(enum.IntEnum):
-    """Barrier around the compliant law of a contact."""
+    """Barrier around the compliant law of a contact.
+
+    ``none`` 0: the compliant law as it is. ``log`` 1 keeps the penetration below delta, ``exp`` 2
+    stiffens without excluding any.
+    """
 
     none = 0
     """The compliant law as it is."""

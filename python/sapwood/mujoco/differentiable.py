@@ -49,12 +49,11 @@ class _Tape(NamedTuple):
 class DifferentiableModel:
     """A MuJoCo model, stepped by a Stepper, for :func:`sapwood.trajectory.simulate`.
 
-    The state is qpos and qvel, the inputs of a step are the controls, and the stepper takes the
-    steps. The solve is differentiated exactly, by one back-substitution with the problem linearized
-    at the new velocity, and the new positions analytically. The numbers of the problem that the
-    engine computes (M, bias and other smooth forces in v*, J, phi, and rows of limits, equality
-    constraints and actuators) are differentiated by central differences over `step` of each
-    coordinate, velocity and control: 4 nv + 2 nu calls of the engine per step, without a solve.
+    The state is qpos and qvel, the inputs of a step are the controls. The solve and the new
+    positions are differentiated exactly. The numbers of the problem that the engine computes (M,
+    smooth forces in v*, J, phi, rows of limits, equality constraints and actuators) are
+    differentiated by central differences over `step` of each coordinate, velocity and control:
+    4 nv + 2 nu calls of the engine per step, without a solve.
 
     Parameters
     ----------
@@ -66,23 +65,20 @@ class DifferentiableModel:
         constraint acts on neither side, a tenth or a hundredth of it is used.
     data : mujoco.MjData, optional
         The rest of the state: time, mocap bodies, applied forces, active equality constraints. A
-        copy is used; by default the data of a model after a reset.
+        copy is used; by default that of a reset model.
 
     Attributes
     ----------
     parameters : mapping of str to ndarray
         Factors, all 1: "mass" (nbody,) of mass and inertia of each body, "k", "tau_d", "mu" and
-        "restitution" of all contacts. A multiple of an infinite stiffness is the same stiffness:
-        the derivative by "k" of rigid contacts is 0. The derivative by "mass" has gyroscopic
-        torques at the start of the step; all others have them at the midpoint.
+        "restitution" of all contacts. The derivative by "k" of rigid contacts is 0; that by "mass"
+        has gyroscopic torques at the start of the step.
 
     Warns
     -----
     UserWarning
-        In the reverse pass, if a contact, limit or equality constraint is released slowly from a
-        violation at the start of a step: derivatives by "mass", "k" and "tau_d" then ignore that R
-        and the stabilization velocities of that step depend on them. Derivatives by states and
-        inputs are complete.
+        In the reverse pass, if a constraint is released slowly from a violation at the start of a
+        step: derivatives by "mass", "k" and "tau_d" are then incomplete.
 
     Raises
     ------
@@ -91,22 +87,23 @@ class DifferentiableModel:
 
     Notes
     -----
-    Contacts are identified by their geoms and rows of J. Active constraints keep their rule in the
-    differences: a gap that changes its sign within `step`, and so its dissipation time, or a
-    violation that would be released at another speed, adds no kink. A contact on one side only has
-    a one-sided difference, also of second order; if it is on neither side even nearby,
-    :class:`sapwood.trajectory.TrajectoryError` names it with its depth. The differences do cross
-    kinks of quantities that the engine clamps (controls, forces of explicit actuators), and of
-    constraints that are solved before the contacts (as of flexes, and of tendons over more than two
-    trees).
-
+    Contacts are identified by their geoms and rows of J, and keep their rule in the differences. A
+    contact on one side only has a one-sided difference; if it is on neither side even nearby,
+    :class:`sapwood.trajectory.TrajectoryError` names it with its depth. Differences do cross kinks
+    of what the engine clamps, and jumps of its points of contact (boxes on boxes, meshes).
     ``distance`` of a gradient is the least change of velocity by which a contact that acts comes to
-    another region of its law, or by which its gap would have changed its sign within a step, where
-    its dissipation time is another one then.
+    another region of its law. ``docs/how-to/derivatives.md`` says more.
 
-    Shapes on which the engine's points of contact jump (boxes on boxes, meshes) have differences
-    between jumps. Collision of general convex shapes is computed to a tolerance of some 1e-6, which
-    larger steps hide.
+    Examples
+    --------
+    >>> import mujoco, numpy as np, sapwood.mujoco
+    >>> from sapwood.trajectory import simulate
+    >>> spec = sapwood.studies.scenes.sphere_on_floor(0.0, stiffness=1e4)
+    >>> stepper = sapwood.mujoco.Stepper(spec.compile(), friction="convex")
+    >>> system = DifferentiableModel(stepper)
+    >>> run = simulate(system, stepper.model.qpos0, np.zeros(6), n_steps=10)
+    >>> run.vjp(v_bar=np.ones_like(run.v)).v0.shape
+    (6,)
     """
 
     def __init__(

@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 
 class QpStatus(IntEnum):
-    """The outcome of a quadratic program."""
+    """The outcome of a quadratic program.
+
+    ``SOLVED``; ``INFEASIBLE`` and ``UNBOUNDED``, both with a proof; ``ITERATION_LIMIT``;
+    ``INACCURATE`` (neither solved nor proved), ``NOT_CONVEX``, ``NON_FINITE``.
+    """
 
     #: each condition holds to the tolerance, judged by its own data
     SOLVED = 0

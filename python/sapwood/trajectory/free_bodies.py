@@ -66,7 +66,7 @@ class FreeBodies:
     mass : array_like () or (n_bodies,)
         kg, > 0.
     inertia : array_like (3,) or (n_bodies, 3)
-        Principal moments about the centre of mass, kg m2, > 0.
+        Principal moments, kg m2, > 0.
     dt : float
         Time step, s.
     k, tau_d, mu : array_like () or (n_pairs,)
@@ -79,10 +79,9 @@ class FreeBodies:
     gravity : array_like (3,)
         m/s2.
     body_contacts : bool
-        Whether bodies meet each other, or half-spaces alone: many bodies are then many runs at
-        once.
+        Whether bodies meet each other, or half-spaces alone: then n bodies are n runs.
     sigma, beta : float
-        The same as for :class:`sapwood.ContactProblem`.
+        As for :class:`sapwood.ContactProblem`.
     settings : SapSettings, optional
         Settings of the solver; by default a relative tolerance of 1e-10. Lagged friction is
         refused.
@@ -101,9 +100,9 @@ class FreeBodies:
 
     Notes
     -----
-    Spheres, capsules and points meet each other at the nearest points of their cores. A box meets
-    spheres, points, the two ends of capsules and the corners of other boxes: edges of boxes do not
-    meet edges, nor the middle of a capsule.
+    Spheres, capsules and points meet at the nearest points of their cores. A box meets spheres,
+    points, the ends of capsules and the corners of other boxes: edges meet no edges, nor the middle
+    of a capsule.
 
     Examples
     --------
