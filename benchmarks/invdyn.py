@@ -84,8 +84,8 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     for controller in CONTROLLERS:
         of = [row for row in rows if row.controller == controller]
         n = [row.contacts for row in of]
-        style = controller_style(controller)
-        axes.plot(n, [1e3 * row.median for row in of], marker="o", **style)
+        style = controller_style(controller) | {"markevery": 1}
+        axes.plot(n, [1e3 * row.median for row in of], **style)
         axes.fill_between(
             n, [1e3 * row.median for row in of], [1e3 * row.p99 for row in of],
             color=style["color"], alpha=0.15, linewidth=0,

@@ -11,6 +11,9 @@ from sapwood.studies.plotting.style import SOLVER_COLOURS, save_figure
 #: The engine whose time the others are compared with.
 OURS = "sapwood"
 
+# beside their colours
+_MARKERS = "oDs^vPX*"
+
 
 def table(rows: Sequence[Row]) -> list[list[str]]:
     """Time per step, its ratio to ours, and quality; head and lines."""
@@ -52,11 +55,11 @@ def figure(rows: Sequence[Row], path: Path) -> None:
     for k, engine in enumerate(ENGINES):
         here = [row for row in rows if row.engine == engine and row.step == row.step]
         places = [scenes.index(row.scene) + 0.1 * (k - len(ENGINES) / 2) for row in here]
-        colour = SOLVER_COLOURS[engine]
-        axis.plot([], [], "o", color=colour, label=engine)
+        colour, marker = SOLVER_COLOURS[engine], _MARKERS[k % len(_MARKERS)]
+        axis.plot([], [], marker, color=colour, label=engine)
         for row, y in zip(here, places, strict=True):
             filled = "full" if row.status == RAN else "none"
-            axis.plot(row.step, y, "o", color=colour, fillstyle=filled)
+            axis.plot(row.step, y, marker, color=colour, fillstyle=filled)
     if any(row.status != RAN for row in rows):
         axis.plot([], [], "o", color="0.3", fillstyle="none", label="ended early")
     axis.set_xscale("log")
