@@ -19,8 +19,8 @@ _Rows = NDArray[np.void]
 
 #: What the gradient in the upper row is by, the title and the name of what is along.
 _TASKS = {
-    "bounce": ("gap", "A ball meets a wall", "gap at first, within the way of a step"),
-    "collision": ("gap", "A ball meets another", "gap at first, within the way of a step"),
+    "bounce": ("gap", "A ball meets a wall", "initial gap / (speed x time step)"),
+    "collision": ("gap", "A ball meets another", "initial gap / (speed x time step)"),
     "slide": ("mu", "A block slides, and stops", r"friction coefficient $\mu$"),
 }
 _NAMES = {"gap": "gap", "mu": r"$\mu$", "speed": "speed"}
@@ -61,7 +61,7 @@ def analytic_gradients_figure(csv: str | PathLike[str], path: str | PathLike[str
         _draw_gradients(gradients, select(mine, by=by))
         gradients.set_title(title, fontsize="medium")
         gradients.set_xlabel(along)
-        gradients.set_ylabel(f"d(last place)/d({_NAMES[by]})")
+        gradients.set_ylabel(f"d(final position)/d({_NAMES[by]})")
         _draw_errors(errors, mine)
     upper[0].legend(frameon=False, fontsize="small")
     for axes in (lower[0], lower[2]):
@@ -74,10 +74,10 @@ def _draw_gradients(axes: Axes, rows: _Rows) -> None:
     """Gradients from every start, at all time steps but the longest, which sees no bounce."""
     steps = np.unique(rows["dt"])[-2::-1]
     jumps = rows["by"][0] == "gap"
-    for dt, colour in zip(steps, COLOURS, strict=False):
+    for dt, colour, marker in zip(steps, COLOURS, "os^D", strict=False):
         run = select(rows, dt=dt)
         axes.plot(
-            run["start"], run["found"], color=colour, marker=".", linewidth=1.0,
+            run["start"], run["found"], color=colour, marker=marker, markersize=4, linewidth=1.0,
             drawstyle="steps-mid" if jumps else "default", label=rf"$\delta t$ = {1e3 * dt:g} ms",
         )  # fmt: skip
     axes.plot(run["start"], run["exact"], color="0.1", linestyle="--", label="closed form")

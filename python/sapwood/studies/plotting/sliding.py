@@ -19,9 +19,13 @@ _Rows = NDArray[np.void]
 
 #: Colour, line and name of every law.
 _LAWS = {
-    "convex": (COLOURS[1], "-", "convex"),
-    "mujoco": (SOLVER_COLOURS["mujoco"], "-", "mj_step"),
-    "mujoco-recommended": (SOLVER_COLOURS["mujoco-recommended"], "-", "mj_step, recommended"),
+    "convex": (COLOURS[1], "-.", "convex"),
+    "mujoco": (SOLVER_COLOURS["mujoco"], ":", "mj_step"),
+    "mujoco-recommended": (
+        SOLVER_COLOURS["mujoco-recommended"],
+        (0, (3, 1, 1, 1, 1, 1)),
+        "mj_step, recommended",
+    ),
     "lagged": (COLOURS[2], "-", "lagged"),
     "coulomb": (COLOURS[0], "--", "Coulomb"),
 }
