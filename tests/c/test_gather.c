@@ -428,6 +428,8 @@ static void wrong_forests(void) {
   begin(5);
   m.forest.tree_quaternion = of_a_ball;
   CHECK_EQUAL(sap_forest_check(&m.forest, NULL), SAP_OK);
+  static const int8_t turns[SAP_DAMPING_TERMS * 5] = {0, 1, 2, 3};
+  WRONG(m.forest.dof_turns = turns, "dof_turns");
   WRONG(m.dof_parentid[4] = 4, "dof_parentid");
   WRONG(m.dof_parentid[4] = 2, "dof_parentid");
   WRONG(m.damping[7] = NAN, "damping");

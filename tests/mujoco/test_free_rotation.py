@@ -1,4 +1,4 @@
-"""Bodies that rotate freely: the gyroscopic torque at the midpoint of the step."""
+"""Bodies and trees that rotate freely: forces of rotation at the middle of the step."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from mujoco_models import mass_matrix
+from mujoco_models import bias_of, mass_matrix, take_explicit_rotation
 from sapwood.mujoco import DifferentiableModel, Stepper
-from sapwood.mujoco.reading.trees import tree_quaternions
-from sapwood.reference.free_rotation import free_rotation
+from sapwood.mujoco.reading.trees import tree_quaternions, turning_dofs
+from sapwood.reference.free_rotation import free_rotation, tree_rotation
 
 OFFSETS = {"centred": "0 0 0", "offset": ".03 .02 -.01"}
 
@@ -109,6 +109,9 @@ def test_the_free_motion_is_that_of_the_mirror(speed, rng):
     model = compiled(SPINNING, HELD, options="")
     stepper, data = Stepper(model), mujoco.MjData(model)
     dt, rules = stepper.time_step, tree_quaternions(model) >= 0
+    turns = turning_dofs(model)
+    np.testing.assert_array_equal(turns[21:], [0, 0, 0, 2, 2, 2, 1, 0, 0, 0, 0, 0, 0])
+    assert not turns[:21].any()
     np.testing.assert_array_equal(rules, [True, True, True, True, False, False])
     changed = 0
     for _ in range(20):
@@ -125,6 +128,9 @@ def test_the_free_motion_is_that_of_the_mirror(speed, rng):
                 body = model.dof_bodyid[of.start]
                 R = data.xmat[body].reshape(3, 3)
                 after[of] = free_rotation(M[of, of], R, dt, data.qvel[of], before[of])
+            elif turns[of].any():
+                bias = bias_of(stepper.model, data, of)
+                after[of] += tree_rotation(bias, M[of, of], turns[of], dt, data.qvel[of])
         A = M + dt * np.diag(model.dof_damping)
         expected = np.linalg.solve(A, A @ data.qvel + dt * M @ after)
         scale = np.abs(data.qvel).max() + dt * np.abs(before).max()
@@ -195,3 +201,123 @@ def test_gradients_follow_the_midpoint(rng):
     for i, row in enumerate(np.eye(model.nv)):
         ends = [differentiable.step(q, v + s * h * row, none).v @ bar for s in (1, -1)]
         assert pulled.v[i] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-5, abs=1e-7)
+
+
+# ---- trees with joints below -----------------------------------------------------------------
+
+
+def wheel(time_step=0.002, rest="", options='gravity="0 0 0"'):
+    """A free box that carries a wheel."""
+    return compiled(
+        """<body><freejoint/><geom type="box" size=".1 .05 .02"/>
+        <body pos="0 0 .1"><joint axis="0 1 1"/><geom type="box" size=".1 .1 .01"/></body>
+        </body>""",
+        rest,
+        options=options,
+        time_step=time_step,
+    )
+
+
+def energy_of(model, data):
+    mujoco.mj_forward(model, data)
+    mujoco.mj_energyVel(model, data)
+    return data.energy[1]
+
+
+@pytest.mark.parametrize("time_step", [0.002, 0.005])
+def test_a_body_with_a_fast_wheel_keeps_its_energy(time_step, monkeypatch):
+    """A wheel of 100 rad/s: the change in 0.1 s, beside that with the forces at v_0."""
+    change = []
+    for explicit in (False, True):
+        if explicit:
+            take_explicit_rotation(monkeypatch)
+        model = wheel(time_step)
+        data = mujoco.MjData(model)
+        data.qvel[3:] = 1.0, 2.0, 3.0, 100.0
+        start = energy_of(model, data)
+        Stepper(model).run(data, round(0.1 / time_step))
+        change.append(abs(energy_of(model, data) / start - 1.0))
+    assert change[0] < 15.0 * time_step, change
+    assert change[1] > 5.0 * change[0], change
+
+
+def test_forces_of_a_tree_agree_and_sensors_read_its_own_velocity():
+    model = compiled(
+        """<body><freejoint/><geom type="box" size=".1 .05 .02"/><site name="s"/>
+        <body pos="0 0 .1"><joint axis="0 1 1"/><geom type="box" size=".1 .1 .01"/></body>
+        </body>""",
+        '<sensor><gyro site="s"/><frameangvel objtype="site" objname="s"/></sensor>',
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[3:] = 1.0, 2.0, 3.0, 30.0
+    w, velocity = data.qvel[3:6].copy(), np.zeros(6)
+    stepper.step1(data)
+    explicit = data.qfrc_bias.copy()
+    stepper.step2(data)
+    mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_SITE, 0, velocity, 1)
+    np.testing.assert_allclose(velocity[:3], w, rtol=1e-12)
+    np.testing.assert_allclose(data.sensordata[:3], w, rtol=1e-12)
+    np.testing.assert_allclose(data.qfrc_smooth, -data.qfrc_bias, rtol=0, atol=1e-12)
+    assert not np.allclose(data.qfrc_bias, explicit, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("speed", "missed"), [(0.0, False), (20.0, False), (3000.0, True)])
+def test_trees_that_turn_too_fast_keep_explicit_forces(speed, missed):
+    model = wheel()
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[3:] = 0.5 * speed, speed, 0.5 * speed, speed
+    assert (stepper.run(data, 1).fallbacks["explicit_rotation"] > 0) == missed
+
+
+def test_slow_trees_are_mujocos_to_the_bit():
+    model = wheel()
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
+    ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
+    for data in (ours, theirs):
+        data.qvel[3:] = 0.3, 0.2, 0.1, 5.0
+    stepper = Stepper(model)
+    for _ in range(50):
+        stepper.step(ours)
+        mujoco.mj_step(model, theirs)
+        np.testing.assert_array_equal(ours.qvel, theirs.qvel)
+
+
+@pytest.mark.parametrize("speed", [25.0, 200.0])
+def test_gradients_of_trees_follow_the_middle_of_the_step(speed, rng):
+    """Between the slow and the fast turn, and beyond it."""
+    model = wheel()
+    stepper = Stepper(model)
+    differentiable = DifferentiableModel(stepper)
+    q, v = differentiable.start([0, 0, 0, 1, 0, 0, 0, 0.2], [0.3, -0.2, 0.1, 1.0, -1.5, 0.5, speed])
+    bar, none = rng.normal(size=model.nv), np.zeros(0)
+    taken = differentiable.step(q, v, none)
+    parameters = {name: np.zeros_like(x) for name, x in differentiable.parameters.items()}
+    pulled = differentiable.pull(taken.tape, np.zeros(model.nq), bar, parameters)
+    h = 1e-5
+    for i, row in enumerate(np.eye(model.nv)):
+        ends = [differentiable.step(q, v + s * h * row, none).v @ bar for s in (1, -1)]
+        assert pulled.v[i] == pytest.approx((ends[0] - ends[1]) / (2.0 * h), rel=1e-5, abs=1e-7)
+
+
+def test_trees_with_bias_forces_of_tendons_are_followed():
+    """A tendon with an armature has a bias force that the pass does not know."""
+    model = compiled(
+        """<body><freejoint/><geom type="box" size=".1 .05 .02"/><site name="a" pos=".1 0 0"/>
+        <body pos="0 0 .1"><joint name="j"/><geom size=".1"/><site name="b" pos="0 .1 0"/></body>
+        </body>""",
+        '<tendon><spatial><site site="a"/><site site="b"/></spatial></tendon>',
+    )
+    np.testing.assert_array_equal(turning_dofs(model), [0, 0, 0, 2, 2, 2, 1])
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[:] = 0.0, 0.0, 0.0, 6.0, 8.0, 5.0, 6.0
+    mujoco.mj_forward(model, data)
+
+    def differs():
+        return not np.array_equal(
+            stepper.problem(data).v_star, data.qvel + 0.002 * data.qacc_smooth
+        )
+
+    assert differs()
+    model.tendon_armature[0] = 1e-9
+    mujoco.mj_forward(model, data)
+    assert not differs()

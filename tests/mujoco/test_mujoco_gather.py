@@ -8,10 +8,17 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import constraint_rows, mass_matrix, mixed, point_jacobian, urdf_on_floor
+from mujoco_models import (
+    bias_of,
+    constraint_rows,
+    mass_matrix,
+    mixed,
+    point_jacobian,
+    urdf_on_floor,
+)
 from sapwood.mujoco import ContactMaterial, Stepper
-from sapwood.mujoco.reading.trees import tree_quaternions
-from sapwood.reference.free_rotation import free_rotation
+from sapwood.mujoco.reading.trees import tree_quaternions, turning_dofs
+from sapwood.reference.free_rotation import free_rotation, tree_rotation
 from sapwood.studies import scenes
 
 # models, and how far a random state lies from the model's own (m, rad); joints move further
@@ -54,14 +61,20 @@ def evaluated(model, data):
 
 
 def with_midpoint(stepper, oracle, M):
-    """The free acceleration with the gyroscopic torques of freely rotating bodies at the middle."""
+    """The free acceleration with forces of rotation at the middle of the step."""
     model, found = stepper.model, oracle.qacc_smooth.copy()
+    turns = turning_dofs(model)
     for tree, quaternion in enumerate(tree_quaternions(model)):
         first, count = model.tree_dofadr[tree], model.tree_dofnum[tree]
+        of = slice(first, first + count)
         if quaternion >= 0:
-            of = slice(first, first + count)
             R = oracle.xmat[model.dof_bodyid[first]].reshape(3, 3)
             found[of] = free_rotation(M[of, of], R, stepper.time_step, oracle.qvel[of], found[of])
+        elif turns[of].any():
+            bias = bias_of(model, oracle, of)
+            found[of] += tree_rotation(
+                bias, M[of, of], turns[of], stepper.time_step, oracle.qvel[of]
+            )
     return found
 
 

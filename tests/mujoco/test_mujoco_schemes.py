@@ -10,7 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import ELEMENTS, MIXED
+from mujoco_models import ELEMENTS, MIXED, take_explicit_rotation
 from sapwood.mujoco import NotSupported, Rollout, StepError, Stepper
 from sapwood.stepping import SCHEMES, FreeMotionError, Scheme, SpringCylinder, ThetaStepper
 from stepping_models import ORDERS, Pendulum, Top, advance
@@ -163,8 +163,7 @@ def test_the_default_in_python_is_the_default(name, monkeypatch):
     """Everything that a step leaves in the data, where no joint is damped, no actuator has feedback
     and gyroscopic torques are explicit: these the default takes as implicit."""
     model = compiled(DEFAULTS[name])
-    none = np.full(model.ntree, -1, np.int32)
-    monkeypatch.setattr("sapwood.mujoco.reading.arrays.tree_quaternions", lambda _: none)
+    take_explicit_rotation(monkeypatch)
     model.dof_damping[:] = 0.0
     options = {
         "contact": sapwood.ContactMaterial(stiffness=1e5),

@@ -14,6 +14,7 @@ from mujoco_models import (
     mass_matrix,
     mixed,
     set_controls,
+    take_explicit_rotation,
 )
 from sapwood.mujoco import ContactMaterial, NotSupported, Stepper
 from sapwood.studies import scenes
@@ -28,14 +29,13 @@ CONES = ["elliptic", "pyramidal"]
 def test_stages_are_those_of_mj_step_to_the_last_bit(cone, monkeypatch):
     """With mj_fwdConstraint in place of our solve a trajectory is that of mj_step.
 
-    The midpoint rule of free rotation is off.
+    All bias forces are those at the start of the step.
     """
     model = mixed(cone)
     model.opt.disableflags |= int(FLAGS)
     model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
     ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
-    none = np.full(model.ntree, -1, np.int32)
-    monkeypatch.setattr("sapwood.mujoco.reading.arrays.tree_quaternions", lambda _: none)
+    take_explicit_rotation(monkeypatch)
     stepper = Stepper(model, implicit_actuators=False, speculative=False)
     stages = stepper._steps._stages
     contacts = 0
@@ -55,8 +55,9 @@ def test_stages_are_those_of_mj_step_to_the_last_bit(cone, monkeypatch):
     assert contacts > 300
 
 
-def test_without_contact_a_step_is_mj_step():
+def test_without_contact_a_step_is_mj_step(monkeypatch):
     """Free dofs are not touched: the same bits as MuJoCo where it damps nothing implicitly."""
+    take_explicit_rotation(monkeypatch)
     model = scenes.free_flight(6, chain=True).compile()
     model.opt.disableflags |= int(FLAGS)
     ours, theirs = mujoco.MjData(model), mujoco.MjData(model)
@@ -84,8 +85,9 @@ DAMPED = [
 
 @pytest.mark.parametrize(("kind", "joint", "actuator"), DAMPED)
 @pytest.mark.parametrize("enabled", [True, False])
-def test_damping_is_implicit_as_in_mujoco(kind, joint, actuator, enabled):
+def test_damping_is_implicit_as_in_mujoco(kind, joint, actuator, enabled, monkeypatch):
     """Without contact, mj_step with its implicit damping gives the same motion."""
+    take_explicit_rotation(monkeypatch)
     flag = "" if enabled else "<flag damper='disable'/>"
     xml = f"""<mujoco><option timestep="0.02">{flag}</option><worldbody>
       <body><joint name="j" type="{kind}" axis="0 1 .2" {joint}/>

@@ -78,6 +78,7 @@ VALUES = {
 # read, and of no effect in these motions
 IDLE = (
     "flex_conaffinity", "flex_selfcollide", "actuator_damping", "actuator_dampingpoly",
+    "tendon_armature",
     *(["flex_internal"] if VERSION < (3, 17) else []),
 )  # fmt: skip
 

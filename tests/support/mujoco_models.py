@@ -277,3 +277,33 @@ ELEMENTS = """
 
 def elements(jacobian: str = "dense", cone: str = "elliptic") -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(ELEMENTS.format(jacobian=jacobian, cone=cone))
+
+
+def bias_of(model, data, tree):
+    """The bias force of a tree as a function of its velocity."""
+    copy, result = mujoco.MjData(model), np.zeros(model.nv)
+    copy.qpos[:] = data.qpos
+
+    def bias(v):
+        copy.qvel[:] = data.qvel
+        copy.qvel[tree] = v
+        mujoco.mj_fwdPosition(model, copy)
+        mujoco.mj_comVel(model, copy)
+        mujoco.mj_rne(model, copy, 0, result)
+        return result[tree].copy()
+
+    return bias
+
+
+def take_explicit_rotation(monkeypatch):
+    """Steppers made from here on take all bias forces at the start of the step, as MuJoCo does."""
+    reading = "sapwood.mujoco.reading.arrays."
+    for name, size, value, kind in (
+        ("tree_quaternions", "ntree", -1, np.int32),
+        ("turning_dofs", "nv", 0, np.int8),
+    ):
+
+        def none(model, size=size, value=value, kind=kind):
+            return np.full(getattr(model, size), value, kind)
+
+        monkeypatch.setattr(reading + name, none)

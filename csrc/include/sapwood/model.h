@@ -26,6 +26,13 @@ extern "C" {
 /* The damping force of a dof is -(c_0 + c_1 |v| + c_2 v^2) v. */
 enum { SAP_DAMPING_TERMS = 3 };
 
+/* Rotations of a tree that takes its bias forces at the middle of the step. */
+typedef enum sap_turning {
+  SAP_NOT_TURNING = 0, /* another tree, or a translation */
+  SAP_JOINT_TURNS,     /* rotation of a joint below the root */
+  SAP_ROOT_TURNS       /* rotation of the root */
+} sap_turning;
+
 /* Forest of kinematic trees, pattern of the mass matrix and contact material of the geoms. */
 typedef struct sap_forest {
   int32_t n_trees;
@@ -44,7 +51,10 @@ typedef struct sap_forest {
 
   /* dofs (nv) */
   const int32_t *dof_parentid; /* next dof towards the root, -1 at the root */
-  const double *damping;       /* (nv, SAP_DAMPING_TERMS) coefficients c_0, c_1, c_2 */
+  /* sap_turning: rotations of trees that take their bias forces at the middle of the step; NULL:
+   * all are 0 */
+  const int8_t *dof_turns;
+  const double *damping; /* (nv, SAP_DAMPING_TERMS) coefficients c_0, c_1, c_2 */
 
   /* mass matrix, lower triangle in compressed rows, the diagonal last in its row */
   const int32_t *M_rownnz; /* (nv) */

@@ -36,6 +36,9 @@ extern "C" {
   X(mj_fwdAcceleration)          \
   X(mj_sensorAcc)                \
   X(mj_Euler)                    \
+  X(mj_comVel)                   \
+  X(mj_rne)                      \
+  X(mj_solveM)                   \
   X(mj_isSparse)                 \
   X(mj_markStack)                \
   X(mj_freeStack)                \
@@ -70,6 +73,7 @@ typedef struct sap_mujoco {
   sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
   sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
   sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
+  sap_mujoco_stage *mj_comVel;
   sap_mujoco_stage *const *mjcb_control, *const *mjcb_contactfilter;
   sap_mujoco_stage *const *mjcb_passive, *const *mjcb_sensor; /* never called, like the next ones */
   sap_mujoco_stage *const *mjcb_act_dyn, *const *mjcb_act_gain, *const *mjcb_act_bias;
@@ -83,6 +87,8 @@ typedef struct sap_mujoco {
   void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
   void (*mj_integratePos)(const void *model, double *qpos, const double *qvel, double dt);
+  void (*mj_rne)(const void *model, void *data, int with_acceleration, double *bias);
+  void (*mj_solveM)(const void *model, void *data, double *x, const double *y, int n);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);

@@ -155,6 +155,7 @@
   X(tendon_range,          NUMS,   (ntendon, 2),         ALL, PYTHON, READ, TENDON_LIMITS)       \
   X(tendon_actfrcrange,    NUMS,   (ntendon, 2),         ALL, PYTHON, READ, GAINS)               \
   X(tendon_damping,        NUMS,   (ntendon),            ALL, PYTHON, READ, SLOPES)              \
+  X(tendon_armature,       NUMS,   (ntendon),            ALL, PYTHON, READ, ITSELF)              \
   X(tendon_dampingpoly,    NUMS,   (ntendon, mjNPOLY),   ALL, PYTHON, READ, SLOPES)              \
   X(tendon_frictionloss,   NUMS,   (ntendon),            ALL, BOTH, READ, LOSSES)                \
   X(actuator_trntype,      INTS,   (nactuator),          ALL, BOTH, FIXED, NOTHING)              \

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "step/dynamics/free_rotation.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
@@ -13,6 +12,7 @@
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/open_contacts.h"
 #include "mujoco/stages/recording.h"
+#include "mujoco/stages/rotation.h"
 #include "mujoco/stages/state_check.h"
 #include "mujoco/engine/world.h"
 
@@ -169,24 +169,10 @@ static void find_forces(const sap_mujoco_world *world) {
   }
 }
 
-/* Takes the gyroscopic torque of free rotation by the midpoint rule. */
-static void take_free_rotation(sap_mujoco_world *world) {
-  const struct sap_free_rotation state = {.qpos = SAP_DATA(world, qpos),
-                                          .qvel = SAP_DATA(world, qvel),
-                                          .M = SAP_DATA(world, M),
-                                          .qfrc_bias = SAP_DATA(world, qfrc_bias),
-                                          .qfrc_smooth = SAP_DATA(world, qfrc_smooth),
-                                          .qacc_smooth = SAP_DATA(world, qacc_smooth)};
-  const sap_stepper *stepper = world->stepper;
-  if (sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state) > 0) {
-    world->fallbacks |= SAP_FALLBACK_EXPLICIT_ROTATION;
-  }
-}
-
-/* Finds the forces of a step: those of the engine, with free rotation by the midpoint rule. */
+/* Finds the forces of a step: those of the engine, with rotation at the middle of the step. */
 static void find_step_forces(sap_mujoco_world *world) {
   find_forces(world);
-  take_free_rotation(world);
+  sap_mujoco_take_rotation(world);
 }
 
 /* Runs all stages before contact. */
@@ -294,7 +280,7 @@ sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
 /* Runs the stages of a step before its contact part. */
 static void evaluate_step(void *context) {
   evaluate(context);
-  take_free_rotation(context);
+  sap_mujoco_take_rotation(context);
 }
 
 sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world) {

@@ -105,6 +105,16 @@ static sap_status check_quaternions(const struct sap_forest *f, sap_error *error
   return SAP_OK;
 }
 
+/* Checks the kinds of rotations. */
+static sap_status check_turning(const struct sap_forest *f, sap_error *error) {
+  for (int32_t i = 0; f->dof_turns && i < f->nv; ++i) {
+    if (f->dof_turns[i] < SAP_NOT_TURNING || f->dof_turns[i] > SAP_ROOT_TURNS) {
+      return sap_invalid(error, "dof_turns", i, f->dof_turns[i], "must be a sap_turning");
+    }
+  }
+  return SAP_OK;
+}
+
 /* Checks that each row of M stays inside its tree and ends on the diagonal. */
 static sap_status check_mass_pattern(const struct sap_forest *f, sap_error *error) {
   for (int32_t t = 0; t < f->n_trees; ++t) {
@@ -240,6 +250,9 @@ sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
   }
   if (status == SAP_OK) {
     status = check_quaternions(forest, error);
+  }
+  if (status == SAP_OK) {
+    status = check_turning(forest, error);
   }
   if (status == SAP_OK) {
     status = check_mass_pattern(forest, error);

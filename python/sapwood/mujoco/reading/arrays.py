@@ -14,7 +14,7 @@ from sapwood.laws.materials import ContactMaterial, Geoms, geom_materials
 from sapwood.mujoco.reading.changes import ALL, DAMPING, SLOPES, Changes
 from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.names import names_of
-from sapwood.mujoco.reading.trees import tree_quaternions
+from sapwood.mujoco.reading.trees import tree_quaternions, turning_dofs
 
 _Float = NDArray[np.float64]
 
@@ -131,6 +131,8 @@ def forest_arrays(
         forest["friction"] = np.where(given, forest["friction"], model.geom_friction[:, 0])
     if changes.any_of(*DAMPING):
         forest["damping"] = _damping(model)
+    if changes.any_of("tendon_armature"):
+        forest["dof_turns"] = turning_dofs(model)
     if changes.any_of("body_invweight0"):
         forest["geom_inverse_mass"] = model.body_invweight0[model.geom_bodyid, 0]
     if changes.any_of("geom_size"):

@@ -91,7 +91,44 @@ def tree_quaternions(model: mujoco.MjModel) -> NDArray[np.int32]:
             tree = model.dof_treeid[model.jnt_dofadr[joint]]
             if model.tree_dofnum[tree] == size:
                 found[tree] = model.jnt_qposadr[joint] + start
+    found[_trees_held(model)] = -1
+    return found
+
+
+def turning_dofs(model: mujoco.MjModel) -> NDArray[np.int8]:
+    """The rotations of trees that take their bias forces at the middle of the step.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+
+    Returns
+    -------
+    ndarray of int8 (nv,)
+        In trees whose root is a free or ball joint with joints below: 2 for the rotation of the
+        root, 1 for hinges and balls below, 0 for slides. 0 for other trees, for those in equality
+        constraints, and for those with a tendon that has an armature, and a bias force of its own.
+    """
+    joint = model.dof_jntid
+    kind, place = model.jnt_type[joint], np.arange(model.nv) - model.jnt_dofadr[joint]
+    slides = (kind == int(_JOINT.mjJNT_SLIDE)) | ((kind == int(_JOINT.mjJNT_FREE)) & (place < 3))
+    root, count = model.tree_dofadr, model.tree_dofnum
+    floats = ((kind[root] == int(_JOINT.mjJNT_FREE)) & (count > 6)) | (
+        (kind[root] == int(_JOINT.mjJNT_BALL)) & (count > 3)
+    )
+    floats &= ~_trees_held(model)
+    for tendon in np.flatnonzero(model.tendon_armature):
+        trees = trees_of_tendon(model, int(tendon))
+        floats[slice(None) if trees is None else list(trees)] = False
+    turns = np.where(joint == joint[root][model.dof_treeid], 2, 1)
+    return np.where(floats[model.dof_treeid] & ~slides, turns, 0).astype(np.int8)
+
+
+def _trees_held(model: mujoco.MjModel) -> NDArray[np.bool_]:
+    """Whether each tree (ntree) is in an equality constraint, active or not."""
+    held = np.zeros(model.ntree, bool)
     for equality in range(model.neq):
         trees = trees_of_equality(model, equality) if is_supported(model, equality) else None
-        found[slice(None) if trees is None else list(trees)] = -1
-    return found
+        held[slice(None) if trees is None else list(trees)] = True
+    return held

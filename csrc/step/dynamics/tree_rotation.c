@@ -1,0 +1,84 @@
+#include "step/dynamics/tree_rotation.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Returns the weight s of a tree. */
+static double weigh(const sap_forest *f, int32_t tree, double dt, const double *qvel) {
+  const int32_t first = f->tree_dofadr[tree], last = first + f->tree_dofnum[tree];
+  double root = 0.0, all = 0.0; /* squares of w_r and w */
+  for (int32_t i = first; i < last; ++i) {
+    const double square = qvel[i] * qvel[i];
+    root += f->dof_turns[i] == SAP_ROOT_TURNS ? square : 0.0;
+    all += f->dof_turns[i] != SAP_NOT_TURNING ? square : 0.0;
+  }
+  const double turn = dt * sqrt(sqrt(root) * sqrt(all));
+  const double part = (turn - SAP_SLOW_TURN) / (SAP_FAST_TURN - SAP_SLOW_TURN);
+  const double s = fmin(fmax(part, 0.0), 1.0);
+  return s * s * (3.0 - 2.0 * s);
+}
+
+int sap_tree_rotation_acts(const sap_forest *forest, double dt, const double *qvel) {
+  for (int32_t t = 0; forest->dof_turns && t < forest->n_trees; ++t) {
+    if (weigh(forest, t, dt, qvel) > 0.0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+void sap_tree_rotation_middle(const sap_forest *forest, double dt, const double *qvel,
+                              const double *x, double *v_m) {
+  memcpy(v_m, qvel, sizeof *v_m * (size_t)forest->nv);
+  for (int32_t t = 0; t < forest->n_trees; ++t) {
+    const int32_t first = forest->tree_dofadr[t], last = first + forest->tree_dofnum[t];
+    if (weigh(forest, t, dt, qvel) > 0.0) {
+      for (int32_t i = first; i < last; ++i) {
+        v_m[i] -= 0.5 * dt * x[i];
+      }
+    }
+  }
+}
+
+void sap_tree_rotation_change(const sap_forest *forest, double dt, const double *qvel,
+                              const double *qfrc_bias, double *c) {
+  for (int32_t t = 0; t < forest->n_trees; ++t) {
+    const int32_t first = forest->tree_dofadr[t], last = first + forest->tree_dofnum[t];
+    const int acts = weigh(forest, t, dt, qvel) > 0.0;
+    for (int32_t i = first; i < last; ++i) {
+      c[i] = acts ? c[i] - qfrc_bias[i] : 0.0;
+    }
+  }
+}
+
+/* Returns 1 if the pass converges for the dofs from `first` to `last`; not with numbers that are
+ * not finite. */
+static int converges(int32_t first, int32_t last, const double *c, const double *x,
+                     const double *dc, const double *da) {
+  double change = 0.0, whole = 0.0;
+  for (int32_t i = first; i < last; ++i) {
+    change += da[i] * dc[i];
+    whole += x[i] * c[i];
+  }
+  return change <= SAP_MOST_RATE * SAP_MOST_RATE * whole && isfinite(whole);
+}
+
+int32_t sap_tree_rotation_apply(const sap_forest *forest, double dt, const double *x,
+                                const double *dc, const double *da,
+                                const struct sap_tree_rotation *state) {
+  int32_t missed = 0;
+  for (int32_t t = 0; t < forest->n_trees; ++t) {
+    const int32_t first = forest->tree_dofadr[t], last = first + forest->tree_dofnum[t];
+    const double s = weigh(forest, t, dt, state->qvel);
+    if (s > 0.0 && !converges(first, last, state->qfrc_bias, x, dc, da)) {
+      ++missed;
+      continue;
+    }
+    for (int32_t i = first; i < last && s > 0.0; ++i) {
+      state->qfrc_bias[i] += s * dc[i];
+      state->qfrc_smooth[i] -= s * dc[i];
+      state->qacc_smooth[i] -= s * da[i];
+    }
+  }
+  return missed;
+}
