@@ -89,6 +89,10 @@ int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
   world->end.status = SAP_OK;
   const int fits = sap_stepper_write(world->stepper, &arrays, found);
   explain_gather(world);
+  world->n_removed = 0;
+  if (fits && world->end.failure == SAP_STEP_TAKEN && sap_mujoco_is_speculative(world)) {
+    world->n_removed = sap_mujoco_remove_open_contacts(world, 1);
+  }
   sap_mujoco_unlock(world);
   return fits;
 }

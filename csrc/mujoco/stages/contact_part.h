@@ -21,7 +21,8 @@ sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
  * the data. */
 sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel);
 
-/* Calls sap_stepper_write(); returns 0 if the lengths of `found` do not fit the problem. */
+/* Calls sap_stepper_write(); open contacts leave the list. Returns 0 if the lengths of `found` do
+ * not fit the problem. */
 int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
 
 #endif

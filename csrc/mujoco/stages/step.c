@@ -186,6 +186,20 @@ static void find_smooth_forces(void *context) {
   }
 }
 
+/* Finds the sensors of accelerations, once the contact part is done. */
+static void find_acceleration_values(void *context) {
+  sap_mujoco_world *world = context;
+  /* sensors have to see the new forces, not those computed before */
+  SAP_SET_DATA(world, flg_rnepost, 0);
+  world->api->mj_sensorAcc(world->model, world->data);
+  if (world->n_removed > 0) {
+    sap_mujoco_correct_contact_sensors(world);
+  }
+  if (sap_mujoco_is_speculative(world)) {
+    sap_mujoco_correct_touch_sensors(world);
+  }
+}
+
 /* Runs the contact part and the sensors of accelerations; returns 0 with the failure in the
  * world. */
 static int find_accelerations(sap_mujoco_world *world) {
@@ -193,15 +207,7 @@ static int find_accelerations(sap_mujoco_world *world) {
     return 0;
   }
   if (!world->lean) {
-    /* sensors have to see the new forces, not those computed before */
-    SAP_SET_DATA(world, flg_rnepost, 0);
-    world->api->mj_sensorAcc(world->model, world->data);
-    if (world->n_removed > 0) {
-      sap_mujoco_correct_contact_sensors(world);
-    }
-    if (sap_mujoco_is_speculative(world)) {
-      sap_mujoco_correct_touch_sensors(world);
-    }
+    find_acceleration_values(world);
   }
   return 1;
 }
@@ -259,6 +265,14 @@ static void call_find_forces(void *context) { find_step_forces(context); }
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
   guarded(world, call_find_forces);
   return world->end.failure;
+}
+
+int sap_mujoco_write_step(sap_mujoco_world *world, const struct sap_found *found) {
+  const int fits = sap_mujoco_write(world, found);
+  if (fits && world->end.failure == SAP_STEP_TAKEN) {
+    guarded(world, find_acceleration_values);
+  }
+  return fits;
 }
 
 static void evaluate(void *context) {

@@ -30,6 +30,10 @@ sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world);
 /* Runs those from the velocities on, at positions that were evaluated. */
 sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world);
 
+/* Writes a solution, found elsewhere, of the problem gathered last, and finds the sensors of
+ * accelerations. Returns 0 if its lengths do not fit the problem. */
+int sap_mujoco_write_step(sap_mujoco_world *world, const struct sap_found *found);
+
 enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORWARD_FORCES };
 
 /* Runs the stages of a full step up to the given one, with all sensors of these stages, and leaves

@@ -132,7 +132,7 @@ enum { V, GAMMA, GROUP_GAMMA, SPIN_GAMMA, SOLUTION_ARRAYS };
 const char sapwood_stepper_write_doc[] =
     "write($self, api, model, data, v, gamma, group_gamma, spin_gamma, /)\n--\n\n"
     "Write a solution, found elsewhere, of the problem gathered last into the arrays that a step\n"
-    "leaves.";
+    "leaves, and find the sensors of accelerations.";
 
 PyObject *sapwood_stepper_write(PyObject *self, PyObject *args) {
   static const char *const names[SOLUTION_ARRAYS] = {
@@ -162,7 +162,7 @@ PyObject *sapwood_stepper_write(PyObject *self, PyObject *args) {
                                   .n_spin_gamma = PyArray_SIZE(solution[SPIN_GAMMA])};
   int fits;
   Py_BEGIN_ALLOW_THREADS
-  fits = sap_mujoco_write(world, &found);
+  fits = sap_mujoco_write_step(world, &found);
   Py_END_ALLOW_THREADS
   if (fits) {
     answer = sapwood_world_failure(world);

@@ -10,25 +10,30 @@ A mesh and a material give energy, forces, stiffness and stresses::
 The formulas are in the header ``sapwood/fem.h``.
 """
 
-from .bodies import HalfSpace, RigidBody, SoftBody
+from .bodies import Attachment, HalfSpace, RigidBody, SoftBody
 from .contacts import FaceContacts
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
 from .files import read_mesh, write_mesh
 from .material import Material
 from .mesh import Mesh
+from .results import Reaction, SoftStepResult, Touch
 from .shapes import ball, box, rod
 from .soft_step import Scheme
-from .world import SoftStepResult, Touch, World
+from .state import SoftState
+from .world import World
 
 __all__ = [
+    "Attachment",
     "Evaluation",
     "FaceContacts",
     "HalfSpace",
     "Material",
     "Mesh",
+    "Reaction",
     "RigidBody",
     "Scheme",
     "SoftBody",
+    "SoftState",
     "SoftStepResult",
     "Touch",
     "World",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -60,6 +62,31 @@ def checked_pose(pose: ArrayLike | None) -> _Float:
     return X
 
 
+@dataclass(frozen=True)
+class Attachment:
+    """Vertices of a soft body that a rigid body of a model holds.
+
+    Attributes
+    ----------
+    body : str
+        Name of the rigid body.
+    vertices : ndarray of int32 (n,)
+        The vertices.
+    places : ndarray (n, 3)
+        Their places in the frame of the rigid body, m.
+    """
+
+    body: str
+    vertices: NDArray[np.int32]
+    places: _Float
+
+
+def check_distinct(bodies: Sequence[SoftBody], name: str) -> None:
+    """Raise ValueError where a body is listed twice."""
+    if len({id(body) for body in bodies}) < len(bodies):
+        raise ValueError(f"{name}: has the same body twice")
+
+
 class SoftBody:
     """A deformable body: a mesh, its material and its state.
 
@@ -97,6 +124,8 @@ class SoftBody:
         Velocities of fixed vertices, m/s.
     loads : ndarray (n, 3)
         External forces at the vertices beside gravity, N.
+    attachments : list of Attachment
+        Vertices that are held, see :meth:`attach`.
 
     Raises
     ------
@@ -142,6 +171,7 @@ class SoftBody:
         self.velocities: _Float = np.array(np.broadcast_to(given, (n, 3)))
         self.fixed = np.zeros(n, np.int8)
         self.fixed_velocities, self.loads = np.zeros((n, 3)), np.zeros((n, 3))
+        self.attachments: list[Attachment] = []
 
     def fix(self, where: ArrayLike, velocity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Hold vertices, or move them at a given velocity.
@@ -159,8 +189,53 @@ class SoftBody:
             For a vertex that is not there.
         """
         index = self._vertices(where)
+        self._check_free(index, "attached")
         self.fixed[index] = 1
         self.fixed_velocities[index] = _core.as_float64(velocity, "velocity", (3,))
+
+    def attach(self, where: ArrayLike, body: str, pose: ArrayLike) -> None:
+        """Let a rigid body of a model hold vertices, which keep their places in its frame.
+
+        Parameters
+        ----------
+        where : array_like of bool (n,) or of int
+            The vertices.
+        body : str
+            Name of the rigid body.
+        pose : array_like (4, 4)
+            Its pose where it has these vertices at their present positions, such as
+            :func:`sapwood.mujoco.body_pose` gives.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a vertex that is not there, or that is held already.
+        """
+        if not isinstance(body, str):
+            raise TypeError(f"body must be the name of a body, not {type(body).__name__}")
+        index, X = np.unique(self._vertices(where)), checked_pose(pose)
+        if not index.size:
+            raise ValueError("where: names no vertex")
+        self._check_free(index, "attached")
+        for i in np.flatnonzero(self.fixed[index]):
+            raise ValueError(f"where: vertex {index[i]} is fixed")
+        places = (self.positions[index] - X[:3, 3]) @ X[:3, :3]
+        self.attachments.append(Attachment(body, index, places))
+
+    def _check_free(self, index: NDArray[np.int32], what: str) -> None:
+        held = [attachment.vertices for attachment in self.attachments]
+        for i in np.flatnonzero(np.isin(index, np.concatenate([index[:0], *held]))):
+            raise ValueError(f"where: vertex {index[i]} is {what}")
+
+    def fault(self) -> str:
+        """Describe the first fault of the state: a value that is not finite; empty without one."""
+        n = len(self.mesh.vertices)
+        for name in ("positions", "velocities", "fixed_velocities", "loads"):
+            array = _core.as_float64(getattr(self, name), f"{self.name}.{name}", (n, 3))
+            wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+            if wrong.size:
+                return f"{self.name}.{name}[{wrong[0]}]: must be finite"
+        return ""
 
     def force(self, where: ArrayLike, force: ArrayLike) -> None:
         """Set the external force on each of the vertices, beside gravity.

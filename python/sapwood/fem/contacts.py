@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sapwood.geometry import FieldShape, contact_surface
 
-from .bodies import HalfSpace, RigidBody, SoftBody
+from .bodies import SoftBody
 
 _Float = NDArray[np.float64]
 
@@ -47,8 +47,21 @@ class FaceContacts:
     phi0: _Float
 
 
+def usable_faces(body: SoftBody) -> NDArray[np.bool_]:
+    """Faces (f,) whose tetrahedra are not turned over."""
+    mesh = body.mesh
+    corners = body.positions[mesh.tetrahedra[mesh.face_tetrahedra]]
+    usable: NDArray[np.bool_] = np.linalg.det(corners[:, 1:] - corners[:, :1]) > 0
+    return usable
+
+
+def pair_friction(a: float, b: float) -> float:
+    """Friction of two surfaces, 2 a b/(a + b)."""
+    return 2 * a * b / (a + b) if a + b > 0 else 0.0
+
+
 def contacts_with_plane(
-    body: SoftBody, plane: HalfSpace, usable: NDArray[np.bool_]
+    body: SoftBody, normal: _Float, offset: float, usable: NDArray[np.bool_]
 ) -> FaceContacts:
     """Find the contacts of a body with a half space.
 
@@ -60,8 +73,10 @@ def contacts_with_plane(
     ----------
     body : SoftBody
         The body.
-    plane : HalfSpace
-        The half space.
+    normal : ndarray (3,)
+        Direction out of the half space, of unit length.
+    offset : float
+        Distance of its surface from the origin along the normal, m.
     usable : ndarray of bool (f,)
         Whether a face may make a contact.
 
@@ -71,7 +86,7 @@ def contacts_with_plane(
         The contacts, by ascending face.
     """
     x, corners = body.positions, body.mesh.faces
-    height = x @ plane.normal - plane.offset
+    height = x @ normal - offset
     below = height < 0
     n_below = below[corners].sum(axis=1)
     hit = np.flatnonzero((n_below > 0) & usable)
@@ -95,56 +110,68 @@ def contacts_with_plane(
     np.put_along_axis(weights, turn, turned, axis=1)
     a, b, c = x[corner[:, 0]], x[corner[:, 1]], x[corner[:, 2]]
     # area of the part below, as the plane sees it
-    area = -part * (np.cross(b - a, c - a) @ plane.normal) / 2
+    area = -part * (np.cross(b - a, c - a) @ normal) / 2
     points = np.einsum("ij,ijk->ik", weights, x[corner])
-    depth = plane.offset - points @ plane.normal
+    depth = offset - points @ normal
     kept = (area >= _LEAST_AREA) & (depth > 0)
     k = body.contact_stiffness * area[kept]
-    normals = np.broadcast_to(plane.normal, (len(k), 3))
+    normals = np.broadcast_to(normal, (len(k), 3))
     return FaceContacts(hit[kept], weights[kept], points[kept], normals, k, -depth[kept])
 
 
-def contacts_with_rigid(
-    body: SoftBody, rigid: RigidBody, usable: NDArray[np.bool_]
+def contacts_with_shape(
+    body: SoftBody,
+    shape: FieldShape,
+    pose: _Float,
+    usable: NDArray[np.bool_],
+    *,
+    is_depth: bool = False,
 ) -> FaceContacts:
     """Find the contacts of a body with the pressure field of a rigid body.
 
     With g_r the slope of the pressure along the face normal, g = C g_r/(C + g_r), k = g area and
-    phi0 = -p/g (Masterjohn et al. 2021; Drake's rule for deformable bodies).
+    phi0 = -p/g (Masterjohn et al. 2021; Drake's rule for deformable bodies). A shape that only
+    tells depths has the pressure C depth: k = C area g_r/abs(grad p) and phi0 = -p/g_r.
 
     Parameters
     ----------
     body : SoftBody
         The soft body.
-    rigid : RigidBody
-        The rigid body.
+    shape : FieldShape
+        Tetrahedra with pressures.
+    pose : ndarray (4, 4)
+        Pose of the shape.
     usable : ndarray of bool (f,)
         Whether a face may make a contact.
+    is_depth : bool, optional
+        Whether the pressures of the shape only tell depths, in any unit.
 
     Returns
     -------
     FaceContacts
         The contacts.
     """
-    x, pose = body.positions, rigid.pose
+    x = body.positions
     listed = np.flatnonzero(usable)
     corners = body.mesh.faces
-    reach = float(np.max(np.linalg.norm(rigid.shape.vertices, axis=1)))
+    reach = float(np.max(np.linalg.norm(shape.vertices, axis=1)))
     lowest = np.min(x[corners[listed]], axis=1) - pose[:3, 3]
     highest = np.max(x[corners[listed]], axis=1) - pose[:3, 3]
     listed = listed[np.all((lowest < reach) & (highest > -reach), axis=1)]
-    listed = _near(x, corners, listed, rigid)
+    listed = _near(x, corners, listed, shape, pose)
     if not listed.size:
         return _no_contacts()
     used, local = np.unique(corners[listed], return_inverse=True)
     skin = FieldShape.triangles(x[used], local.reshape(-1, 3))
-    found = contact_surface(rigid.shape, pose, skin, None)
+    found = contact_surface(shape, pose, skin, None)
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope = found.g_a
-        g = body.contact_stiffness * slope / (body.contact_stiffness + slope)
-        steep = found.steepness
+        slope, steep, C = found.g_a, found.steepness, body.contact_stiffness
+        if is_depth:
+            g, unit = slope, C / steep
+        else:
+            g, unit = C * slope / (C + slope), np.ones_like(slope)
         kept = (found.areas >= _LEAST_AREA) & (slope >= np.maximum(1e-14, _LEAST_SLOPE * steep))
-    slope, g = slope[kept], g[kept]
+    g = g[kept]
     faces = listed[found.cells_b[kept]]
     points = found.centroids[kept]
     return FaceContacts(
@@ -152,18 +179,21 @@ def contacts_with_rigid(
         _barycentric(x[corners[faces]], points),
         points,
         -_outward(x[corners[faces]]),
-        g * found.areas[kept],
+        unit[kept] * g * found.areas[kept],
         -found.pressures[kept] / g,
     )
 
 
 def _near(
-    x: _Float, corners: NDArray[np.int32], listed: NDArray[np.int64], rigid: RigidBody
+    x: _Float,
+    corners: NDArray[np.int32],
+    listed: NDArray[np.int64],
+    shape: FieldShape,
+    pose: _Float,
 ) -> NDArray[np.int64]:
     """Faces whose box, in the frame of the rigid body, meets the box of its shape."""
-    pose = rigid.pose
     local = (x[corners[listed]] - pose[:3, 3]) @ pose[:3, :3]
-    low, high = rigid.shape.vertices.min(axis=0), rigid.shape.vertices.max(axis=0)
+    low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
     meets = np.all((local.min(axis=1) <= high) & (local.max(axis=1) >= low), axis=1)
     return listed[meets]
 

@@ -71,9 +71,19 @@ class SoftStep:
         np.add.at(row_mass, body.mesh.pairs, body.pair_mass[:, None])
         self.momenta = row_mass[:, None] * self.v0
         self.weight = row_mass[:, None] * gravity + body.loads
-        self.is_fixed = body.fixed != 0
+        self._fixed = body.fixed.copy()
         # fixed vertices move at their velocity from the first iterate on
         self.start = np.where(self.is_fixed[:, None], body.fixed_velocities, self.v0)
+
+    @property
+    def is_fixed(self) -> NDArray[np.bool_]:
+        """Vertices that move as told (n,)."""
+        return self._fixed.view(np.bool_)
+
+    def move(self, vertices: _Index, velocities: _Float) -> None:
+        """Let vertices move at these velocities (n, 3) in this step."""
+        self._fixed[vertices] = 1
+        self.start[vertices] = velocities
 
     def order(self, touched: _Index, exact: bool) -> None:
         """Choose the vertices that are eliminated last, a superset of the touched ones."""
@@ -122,7 +132,7 @@ class SoftStep:
         material, theta, dt = self.body.material, self.scheme, self.dt
         self.c_K = dt * dt * theta.q * theta.vq + dt * theta.v * material.stiffness_damping
         self.c_M = 1 + dt * theta.v * material.mass_damping
-        _core.fem_factor(self.system, self._blocks(self.c_K, self.c_M), self.body.fixed)
+        _core.fem_factor(self.system, self._blocks(self.c_K, self.c_M), self._fixed)
 
     def solve(self, x: _Float) -> _Float:
         """A^-1 x (n, 3)."""

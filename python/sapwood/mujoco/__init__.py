@@ -27,6 +27,7 @@ from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.linearization import Linearization, linearize, linearize_batch
+from sapwood.mujoco.poses import body_pose
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
@@ -62,6 +63,7 @@ __all__ = [
     "Stepper",
     "actuated_dofs",
     "add_patches",
+    "body_pose",
     "inverse_dynamics",
     "linearize",
     "linearize_batch",

@@ -150,6 +150,8 @@ class Batch(BatchQueries):
                 "friction = 'lagged': its forces of the last step are in no state of a batch; "
                 "Stepper and rollout know it"
             )
+        if stepper.soft:
+            raise NotSupported("batches have no soft bodies; Stepper.run does")
         self.model, self._stepper = model, stepper
         self._workers = Workers(parameters, engine(), own_models=True)
         self._core = self._workers.loop(self._nthread)

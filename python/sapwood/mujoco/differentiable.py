@@ -20,6 +20,7 @@ from sapwood.mujoco.gradients.snapshots import Differences, NotComparable, Snaps
 from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.results.violations import violation_text
@@ -120,6 +121,8 @@ class DifferentiableModel:
                 "stepper.fields: patches have no derivatives, as their faces come and go between "
                 "differences; make the stepper without fields"
             )
+        if stepper.soft:
+            raise NotSupported("steps with soft bodies have no derivatives yet")
         if not isinstance(data, mujoco.MjData | None):
             raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
         model = stepper.model

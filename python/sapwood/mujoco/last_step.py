@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.fem.bodies import SoftBody
+from sapwood.fem.results import SoftStepResult
+from sapwood.fem.state import SoftState
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
@@ -142,6 +146,28 @@ class LastStep:
                 () if fields is None else step_patches(steps.patches(), self.contacts, fields.geoms)
             )
         return self._patches
+
+    @property
+    def soft(self) -> tuple[SoftBody, ...]:
+        """The soft bodies, with their present state."""
+        return () if self._parameters.soft is None else self._parameters.soft.bodies
+
+    @property
+    def soft_result(self) -> SoftStepResult | None:
+        """The outcome of the last step for the soft bodies; None before the first one."""
+        return self._of_last_step()[0].soft_result
+
+    @property
+    def soft_state(self) -> SoftState:
+        """State of the soft bodies with its time, which data of a step must have; may be set."""
+        soft = self._parameters.soft
+        return SoftState.of(self.soft, math.nan if soft is None else soft.time)
+
+    @soft_state.setter
+    def soft_state(self, state: SoftState) -> None:
+        state.restore(self.soft)
+        if self._parameters.soft is not None:
+            self._parameters.soft.time = state.time
 
     @property
     def constraints(self) -> tuple[StepConstraints, ...]:

@@ -19,6 +19,7 @@ from sapwood.mujoco.gradients.step_differences import StepDifferences
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.stepper import Stepper
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
@@ -375,6 +376,8 @@ def _check(stepper: Stepper) -> None:
         raise ValueError(f"stepper.scheme = {stepper.scheme.name!r}: must be the default one")
     if stepper.settings.friction == "lagged":
         raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
+    if stepper.soft:
+        raise NotSupported("steps with soft bodies have no derivatives yet")
     if stepper.parameters.fields is not None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
     model = stepper.model

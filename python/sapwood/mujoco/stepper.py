@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import mujoco
@@ -14,6 +14,7 @@ from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained
 from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.fem.bodies import SoftBody
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.followed_steps import FollowedSteps
 from sapwood.mujoco.following.following import Following
@@ -63,7 +64,7 @@ class Stepper(FollowedSteps):
     settings : SapSettings, optional
         Settings of the solver. None: the defaults with at most 100 iterations.
     friction : {"convex", "lagged", "coulomb"}, optional
-        The law of friction. None is "coulomb", or "convex" for a model with rigid cores.
+        None is "coulomb", or "convex" for a model with rigid cores.
     ignore : collection of str
         Constraints to leave out, with a warning: any of "limit", "equality", "frictionloss",
         "flex".
@@ -72,18 +73,20 @@ class Stepper(FollowedSteps):
     constraints : mapping, optional
         Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``.
     implicit_actuators : bool
-        False: all actuators are explicit forces.
+        False: actuators are explicit forces.
     scheme : str or sapwood.stepping.Scheme
         Scheme of the theta-method.
     speculative : bool, optional
         Whether contacts that would close within a step are found before it; None: with Coulomb's
-        friction and the default scheme.
+        friction.
     release_speed : float, optional
-        Largest speed, in m/s and rad/s, at which violations of rigid constraints are corrected.
-        None follows the scale of the model.
+        Largest speed, m/s and rad/s, at which violations of rigid constraints are corrected.
+        None follows the model's scale.
     fields : mapping, optional
         :class:`sapwood.PressureField` or :class:`sapwood.geometry.FieldShape` by geom name (str) or
         geom group (int).
+    soft : iterable of sapwood.fem.SoftBody
+        Soft bodies in the same problem.
 
     Raises
     ------
@@ -126,6 +129,7 @@ class Stepper(FollowedSteps):
         speculative: bool | None = None,
         release_speed: float | None = None,
         fields: Mapping[str | int, Field] | None = None,
+        soft: Iterable[SoftBody] = (),
     ) -> None:
         self._parameters = StepParameters.of(
             model,
@@ -145,6 +149,7 @@ class Stepper(FollowedSteps):
             speculative=speculative,
             release_speed=release_speed,
             fields=fields,
+            soft=soft,
         )
         self._earlier = (0, 0, 0, 0)
         self._given: mujoco.MjModel | None = model
@@ -280,8 +285,9 @@ class Stepper(FollowedSteps):
             Arrays to record, by name: "qpos", "qvel", "act", "qacc", "ctrl", "actuator_force",
             "qfrc_constraint" and "sensordata" as in ``data`` after each step; "state", as of
             ``mj_getState`` with ``mjSTATE_FULLPHYSICS``; "force", the sum of the contact forces on
-            each body; and "contacts", all contacts of each step, see :meth:`RunResult.contacts_of`.
-            The result has arrays of the same names.
+            each body; "contacts", all contacts of each step, see :meth:`RunResult.contacts_of`; and
+            "soft", the positions of the vertices of soft bodies. The result has arrays of the same
+            names.
         accuracy : float, optional
             Takes each step in parts with an estimated error of at most this: of translations in
             ``model.stat.extent``, of rotations in rad. Controls are held over a step. Bodies in
@@ -332,13 +338,14 @@ class Stepper(FollowedSteps):
         steps, every = integer(steps, "steps", 0), integer(every, "every", 1)
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, not {type(callback).__name__}")
-        names = check_names(record)
+        names = check_names(record, self.soft)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
         self._bind(data)
         accurate = None if accuracy is None else self._accurate_steps(accuracy, halvings, steps)
         if not names:
             return self._run(data, records, None, callback, every, accurate)
-        recording = Recording(self.model, self._parameters.geom_names, data, names, steps)
+        geom_names = self._parameters.geom_names
+        recording = Recording(self.model, geom_names, data, names, steps, self.soft)
         try:
             return self._run(data, records, recording, callback, every, accurate)
         finally:
@@ -350,6 +357,8 @@ class Stepper(FollowedSteps):
         most = integer(halvings, "halvings", 1)
         if most > 30:
             raise ValueError(f"halvings = {most} must be at most 30")
+        if self.soft:
+            raise NotSupported("accuracy: soft bodies take whole steps")
         if self.settings.friction == "lagged":
             raise NotSupported(
                 "accuracy: friction = 'lagged' remembers the last step; 'coulomb' and 'convex' "

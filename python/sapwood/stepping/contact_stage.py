@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.base.blocks import diagonal_blocks, jacobian_offsets, offsets
+from sapwood.base.blocks import diagonal_blocks, offsets
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.problem.merged_trees import MergedTrees, checked_blocks
 from sapwood.stepping.free_motion import FreeMotion
 from sapwood.stepping.model import Contacts
 from sapwood.stepping.schemes import Scheme
@@ -92,23 +93,23 @@ def contact_problem(
     tree_a = _core.as_int32(contacts.tree_a, "tree_a")
     tree_b = _core.as_int32(contacts.tree_b, "tree_b")
     threes = np.full(len(tree_a), 3, np.int32)
-    J = _checked_blocks(contacts.J, threes, tree_a, tree_b, tree_nv, "")
+    J = checked_blocks(contacts.J, threes, tree_a, tree_b, tree_nv, "")
     phi_0 = _core.as_float64(contacts.phi, "phi", (len(tree_a),), "finite")
     for k, group in enumerate(groups):
         shape = group.size, group.tree_a, group.tree_b
-        _checked_blocks(group.J, *shape, tree_nv, f"constraints[{k}].")
+        checked_blocks(group.J, *shape, tree_nv, f"constraints[{k}].")
     if scheme.theta_q > 0.0:
         moved = scheme.theta_q * dt * scheme.position_velocity(free.v, v_0)
         rows = row_velocities(J, threes, tree_a, tree_b, tree_nv, moved)
         phi_0 = phi_0 - rows[2::3]
         groups = [_moved_back(group, tree_nv, moved) for group in groups]
     spin_contact, spin_J = contacts.spin_contact, contacts.spin_J
-    merged = _Merged(free.A, tree_nv) if len(tree_nv) > 1 else None
-    if merged is not None and merged.coupled:
+    merged = _coupled(free.A, tree_nv) if len(tree_nv) > 1 else None
+    if merged is not None:
         if spin_contact is not None and spin_J is not None:
             spin_J = merged.spins(spin_contact, spin_J, tree_a, tree_b)
         tree_a, tree_b, J = merged.blocks(J, threes, tree_a, tree_b)
-        groups = [merged.group(group) for group in groups]
+        groups = [merged.constraints(group) for group in groups]
         tree_nv = merged.tree_nv
     return ContactProblem(
         tree_nv,
@@ -153,36 +154,6 @@ def needs_correction(scheme: Scheme, contacts: Contacts) -> bool:
     """
     is_midpoint = scheme.theta_q == scheme.theta_v == scheme.theta_vq == 0.5
     return is_midpoint and any(group.kind == "bilateral" for group in contacts.constraints)
-
-
-def _checked_blocks(
-    J: _Float, size: _Index, tree_a: _Index, tree_b: _Index, tree_nv: _Index, prefix: str
-) -> _Float:
-    """J as a flat array, after trees and length were checked by the rules of ContactProblem."""
-    n_trees = len(tree_nv)
-    if len(tree_b) != len(tree_a):
-        raise ValueError(f"{prefix}tree_b has shape {tree_b.shape}, expected {tree_a.shape}")
-    rules = (
-        ("tree_a", tree_a, (tree_a < 0) | (tree_a >= n_trees), "must be the index of a tree"),
-        (
-            "tree_b",
-            tree_b,
-            (tree_b < -1) | (tree_b >= n_trees),
-            "must be the index of a tree, or -1",
-        ),
-        (
-            "tree_b",
-            tree_b,
-            tree_b == tree_a,
-            "must differ from tree_a (-1 where both are one tree)",
-        ),
-    )
-    for name, trees, wrong, rule in rules:
-        if wrong.any():
-            i = int(wrong.argmax())
-            raise ValueError(f"{prefix}{name}[{i}] = {trees[i]}: {rule}")
-    length = int(jacobian_offsets(tree_nv, tree_a, tree_b, size)[-1])
-    return _core.as_float64(J, f"{prefix}J", (length,), "finite")
 
 
 def row_velocities(
@@ -231,63 +202,17 @@ def _moved_back(group: ConstraintGroup, tree_nv: _Index, moved: _Float) -> Const
     return group.with_fields(**{name: position - rows})
 
 
-class _Merged:
-    """Trees that A couples as one, with all between them.
-
-    Attributes
-    ----------
-    coupled : bool
-        Whether there are any.
-    tree_nv : ndarray of int
-        Velocities of the merged trees.
-    """
-
-    def __init__(self, A: _Float, tree_nv: _Index) -> None:
-        n = len(tree_nv)
-        tree_of = np.repeat(np.arange(n), tree_nv)
-        rows, columns = np.nonzero(A)
-        a, b = tree_of[rows], tree_of[columns]
-        self.coupled = not np.array_equal(a, b)
-        # a group ends before a tree that nothing up to there reaches
-        reach = np.arange(n)
-        np.maximum.at(reach, a, b)
-        first = np.ones(n, np.bool_)
-        first[1:] = np.maximum.accumulate(reach)[:-1] < np.arange(1, n)
-        self._group, self._old_nv = np.cumsum(first) - 1, tree_nv
-        self.tree_nv = np.bincount(self._group, tree_nv).astype(np.int32)
-
-    def blocks(
-        self, J: _Float, size: _Index, tree_a: _Index, tree_b: _Index
-    ) -> tuple[_Index, _Index, _Float]:
-        """tree_a, tree_b and the blocks of J in the merged trees."""
-        old, new = offsets(self._old_nv), offsets(self.tree_nv)
-        blocks, end = [np.zeros(0)], 0
-        second = np.full(len(size), -1, np.int32)
-        for i, trees in enumerate(zip(tree_a, tree_b, strict=True)):
-            parts: dict[int, _Float] = {}
-            for t in trees:
-                if t < 0:
-                    continue
-                g, n = int(self._group[t]), int(self._old_nv[t])
-                part = parts.setdefault(g, np.zeros((size[i], self.tree_nv[g])))
-                block = J[end : end + size[i] * n].reshape(size[i], n)
-                at = int(old[t] - new[g])
-                part[:, at : at + n] += block
-                end += block.size
-            blocks += [part.ravel() for part in parts.values()]
-            second[i] = [*parts, -1][1]
-        return self._group[tree_a].astype(np.int32), second, np.concatenate(blocks)
-
-    def spins(self, contact: _Index, J: _Float, tree_a: _Index, tree_b: _Index) -> _Float:
-        """Blocks of torsional and rolling friction in the merged trees; `contact` is checked."""
-        contact = _core.as_int32(contact, "spin_contact")
-        for k in np.flatnonzero((contact < 0) | (contact >= len(tree_a))):
-            raise ValueError(f"spin_contact[{k}] = {contact[k]}: must be the index of a contact")
-        of = np.full(len(contact), 3, np.int32), tree_a[contact], tree_b[contact]
-        J = _checked_blocks(J, *of, self._old_nv, "spin_")
-        return self.blocks(J, *of)[2]
-
-    def group(self, group: ConstraintGroup) -> ConstraintGroup:
-        """Constraints with their blocks in the merged trees."""
-        tree_a, tree_b, J = self.blocks(group.J, group.size, group.tree_a, group.tree_b)
-        return group.with_fields(tree_a=tree_a, tree_b=tree_b, J=J)
+def _coupled(A: _Float, tree_nv: _Index) -> MergedTrees | None:
+    """Trees that A couples as one, with all between them; None where there are none."""
+    n = len(tree_nv)
+    tree_of = np.repeat(np.arange(n), tree_nv)
+    rows, columns = np.nonzero(A)
+    a, b = tree_of[rows], tree_of[columns]
+    if np.array_equal(a, b):
+        return None
+    # a group ends before a tree that nothing up to there reaches
+    reach = np.arange(n)
+    np.maximum.at(reach, a, b)
+    first = np.ones(n, np.bool_)
+    first[1:] = np.maximum.accumulate(reach)[:-1] < np.arange(1, n)
+    return MergedTrees(tree_nv, np.cumsum(first) - 1)

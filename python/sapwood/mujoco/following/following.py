@@ -58,7 +58,8 @@ class Following:
     def __init__(self, parameters: StepParameters, given: mujoco.MjModel | None) -> None:
         self._parameters, self._given = parameters, given
         self._of_given = None if given is None else ModelWatch(given, {*MOTION, *READ})
-        self._structure = frozenset((*STRUCTURE, *(OF_FIELDS if parameters.fields else ())))
+        has_shapes = parameters.fields is not None or parameters.soft is not None
+        self._structure = frozenset((*STRUCTURE, *(OF_FIELDS if has_shapes else ())))
         self._read = frozenset((*READ, *CHECKED))
         self._fields = fields_in_numbers(parameters.model)
         own = self._read | self._structure

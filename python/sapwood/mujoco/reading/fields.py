@@ -66,16 +66,16 @@ class Fields:
 # ---- shapes --------------------------------------------------------------------------------------
 
 
-def _size(model: mujoco.MjModel, geom: int) -> float:
+def size_of(model: mujoco.MjModel, geom: int) -> float:
     """Least radius of a geom, m; infinite for a geom without curvature."""
     kind, size = model.geom_type[geom], model.geom_size[geom]
     if kind == _GEOM.mjGEOM_ELLIPSOID:
         return float(size.min())
-    curved = kind in (_GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_CYLINDER)
-    return float(size[0]) if curved else math.inf
+    curved = (_GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_CYLINDER)
+    return float(size[0]) if int(kind) in map(int, curved) else math.inf
 
 
-def _shape(model: mujoco.MjModel, geom: int, field: PressureField) -> FieldShape:
+def shape_of(model: mujoco.MjModel, geom: int, field: PressureField) -> FieldShape:
     """The shape of a geom with this field; ValueError for a geom that has none."""
     kind, (a, b, c) = model.geom_type[geom], model.geom_size[geom].tolist()
     if kind == _GEOM.mjGEOM_PLANE:
@@ -116,7 +116,7 @@ class _Shapes:
         alike = model.geom_type[geom], model.geom_dataid[geom], *model.geom_size[geom], field
         if alike not in self._made:
             try:
-                made = self._made[alike] = _shape(model, geom, field)
+                made = self._made[alike] = shape_of(model, geom, field)
                 self._n_cells += len(made.cells)
                 if self._n_cells > _MOST_CELLS:
                     raise ValueError(
@@ -130,14 +130,15 @@ class _Shapes:
         return self._made[alike]
 
 
-def _is_compliant(field: Field) -> bool:
-    return not (field.rigid if isinstance(field, FieldShape) else math.isinf(field.modulus))
+def is_rigid(field: Field) -> bool:
+    """Whether a field is that of a rigid shape."""
+    return field.rigid if isinstance(field, FieldShape) else math.isinf(field.modulus)
 
 
 # ---- which geoms ---------------------------------------------------------------------------------
 
 
-def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict[int, Field]:
+def given_fields(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict[int, Field]:
     """The field of each geom: the argument before the model, a name before a group."""
     names, groups = names_of(model, _OBJECT.mjOBJ_GEOM), model.geom_group
     for key, field in fields.items():
@@ -166,7 +167,7 @@ def _fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field]) -> dict
 def _resolution(model: mujoco.MjModel, geom: int, others: Iterable[Field | None]) -> float | None:
     """Resolution of a rigid geom: of the finest field it meets, else a quarter of its radius."""
     finest = [f.resolution for f in others if isinstance(f, PressureField) and f.resolution]
-    size = _size(model, geom)
+    size = size_of(model, geom)
     return min(finest, default=None if math.isinf(size) else size / 4)
 
 
@@ -273,8 +274,8 @@ def fields_of(model: mujoco.MjModel, fields: Mapping[str | int, Field] | None) -
     """
     if not isinstance(fields, Mapping | None):
         raise TypeError(f"fields must be a mapping, not {type(fields).__name__}")
-    given = _fields_of(model, fields or {})
-    compliant = [geom for geom, field in given.items() if _is_compliant(field)]
+    given = given_fields(model, fields or {})
+    compliant = [geom for geom, field in given.items() if not is_rigid(field)]
     pairs = _pairs(model, compliant)
     made = _Shapes(model)
     shapes: list[FieldShape | None] = [None] * model.ngeom

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import functools
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import mujoco
@@ -17,6 +17,7 @@ from sapwood import _core
 from sapwood.base.checks import boolean
 from sapwood.base.hints import warn_caller
 from sapwood.constraints.materials import ConstraintMaterial, Stiffness
+from sapwood.fem.bodies import SoftBody
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (
@@ -40,6 +41,7 @@ from sapwood.mujoco.reading.release import (
     release_speeds,
     slip_speeds,
 )
+from sapwood.mujoco.reading.soft_bodies import SoftModel, soft_model
 from sapwood.mujoco.reading.solver_settings import settings_of_steps
 from sapwood.mujoco.reading.support import check_ignore, check_model
 from sapwood.problem.arrays import Delassus
@@ -249,6 +251,8 @@ class StepParameters:
         Below which contacts and dry friction have a smaller sigma.
     fields : Fields or None
         Geoms that meet in patches; None where there are none.
+    soft : SoftModel or None
+        Soft bodies beside the model; None where there are none.
     """
 
     model: mujoco.MjModel
@@ -270,6 +274,7 @@ class StepParameters:
     release: ReleaseSpeeds
     slip: SlipSpeeds
     fields: Fields | None
+    soft: SoftModel | None
 
     @classmethod
     def of(
@@ -292,6 +297,7 @@ class StepParameters:
         speculative: bool | None,
         release_speed: float | None,
         fields: Mapping[str | int, Field] | None,
+        soft: Iterable[SoftBody] = (),
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
@@ -324,6 +330,7 @@ class StepParameters:
         for text in notices:
             warn_caller(text)
         arrays = reading.read(own, found)
+        found_soft = soft_model(own, soft, fields, found, arrays["settings"])
         found_fields = fields_of(own, fields)
         if found_fields is not None and not symplectic:
             raise ValueError(f"fields: scheme {found.name} knows none; symplectic_euler does")
@@ -338,6 +345,7 @@ class StepParameters:
             notices=notices,
             options=model_options.options_of(own),
             fields=found_fields,
+            soft=found_soft,
         )
 
     def adapt_again(self) -> StepParameters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import mujoco
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.fem.bodies import SoftBody
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.results.contacts import StepContacts
 
@@ -20,13 +21,15 @@ STATE = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 NAMES = (*_core.RECORDED, "state", "force", "contacts")
 
 
-def check_names(record: Collection[str]) -> tuple[str, ...]:
+def check_names(record: Collection[str], soft: Sequence[SoftBody] = ()) -> tuple[str, ...]:
     """The names of the arrays to record.
 
     Parameters
     ----------
     record : collection of str
-        Names out of `NAMES`.
+        Names out of `NAMES`, and "soft" where there are soft bodies.
+    soft : sequence of SoftBody
+        The soft bodies.
 
     Returns
     -------
@@ -40,9 +43,10 @@ def check_names(record: Collection[str]) -> tuple[str, ...]:
     """
     if isinstance(record, str) or not isinstance(record, Collection):
         raise TypeError(f"record must be a collection of str, not {type(record).__name__}")
+    known = (*NAMES, "soft") if soft else NAMES
     for name in record:
-        if name not in NAMES:
-            raise ValueError(f"record: {name!r} must be one of {', '.join(NAMES)}")
+        if name not in known:
+            raise ValueError(f"record: {name!r} must be one of {', '.join(known)}")
     return tuple(dict.fromkeys(record))
 
 
@@ -61,6 +65,8 @@ class Recording:
         The arrays to record, out of `NAMES`.
     steps : int
         Largest number of steps.
+    soft : sequence of SoftBody
+        Soft bodies of the steps.
 
     Attributes
     ----------
@@ -75,6 +81,7 @@ class Recording:
         data: mujoco.MjData,
         names: tuple[str, ...],
         steps: int,
+        soft: Sequence[SoftBody] = (),
     ) -> None:
         self._model, self._geom_names = model, geom_names
         self._names = names
@@ -84,6 +91,8 @@ class Recording:
         }
         shapes["state"] = (mujoco.mj_stateSize(model, STATE),)
         shapes["force"] = (model.nbody, 3)
+        self._soft = soft
+        shapes["soft"] = (sum(len(body.positions) for body in soft), 3)
         self._arrays = {name: np.empty((steps, *shapes[name])) for name in names if name in shapes}
         self._log = _core.ContactLog() if "contacts" in names else None
         self._contacts: NDArray[np.void] | None = None
@@ -115,7 +124,7 @@ class Recording:
             found["contacts"] = self._log
         return found
 
-    def keep(self, data: mujoco.MjData, contacts: NDArray[np.void]) -> None:
+    def keep(self, data: mujoco.MjData, contacts: NDArray[np.void], forces: _Float) -> None:
         """Record a step.
 
         Parameters
@@ -124,16 +133,17 @@ class Recording:
             Data after the step.
         contacts : ndarray of CONTACT_RECORD
             The contacts of the step.
+        forces : ndarray (nbody, 3)
+            Sum of the contact forces on each body.
         """
         for name, array in self._arrays.items():
             row = array[self.taken]
             if name == "state":
                 mujoco.mj_getState(self._model, data, row, STATE)
             elif name == "force":
-                told = StepContacts(contacts, self._geom_names)
-                row[:] = 0.0
-                np.add.at(row, told.bodies[:, 1], told.world_force)
-                np.subtract.at(row, told.bodies[:, 0], told.world_force)
+                row[:] = forces
+            elif name == "soft":
+                row[:] = np.concatenate([body.positions for body in self._soft])
             else:
                 row[:] = getattr(data, name)
         if self._log is not None:

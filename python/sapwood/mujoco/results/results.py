@@ -279,6 +279,11 @@ class RunResult:
         return self._array("force")
 
     @property
+    def soft(self) -> _Float:
+        """Positions of the vertices of all soft bodies after each step (steps, n, 3), m."""
+        return self._array("soft")
+
+    @property
     def contact_offsets(self) -> NDArray[np.int64]:
         """Index of the first contact of each step in `contacts`, and the end (steps + 1,)."""
         return np.concatenate([[0], np.cumsum(self.contacts, dtype=np.int64)])

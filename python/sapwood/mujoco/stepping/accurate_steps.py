@@ -142,7 +142,7 @@ class AccurateSteps:
             records["time"][k] = data.time
             notable += told
             if recording is not None:
-                recording.keep(data, self.last[0].contacts())
+                recording.keep(data, self.last[0].contacts(), self.last[0].body_forces())
         return steps, notable, None
 
     def _step(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.fem.results import SoftStepResult
 from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.names import model_name
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -24,6 +25,36 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 
 
+def gathered_problem(
+    parameters: StepParameters, core: _core.ModelStepper, time: float
+) -> ContactProblem:
+    """The problem that the C core gathered last.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of the stepper.
+    core : _core.ModelStepper
+        The stepper of the C core.
+    time : float
+        Simulated time, s.
+
+    Returns
+    -------
+    ContactProblem
+        The problem, with copies of the arrays.
+    """
+    return ContactProblem(
+        **problem_arrays(core),
+        constraints=constraint_groups(core.groups()),
+        dt=parameters.time_step,
+        source=f"MuJoCo model '{model_name(parameters.model)}', time {time:.6g} s",
+        sigma=parameters.sigma,
+        beta=parameters.beta,
+        delassus=parameters.delassus,
+    )
+
+
 class EngineSteps:
     """The steps of one model.
 
@@ -34,6 +65,8 @@ class EngineSteps:
     engine : object
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
     """
+
+    soft_result: SoftStepResult | None = None
 
     def __init__(self, parameters: StepParameters, engine: object) -> None:
         self._parameters, self._model, self._engine = parameters, parameters.model, engine
@@ -122,15 +155,7 @@ class EngineSteps:
             stages.solve(scratch)
         else:
             stages.gather(scratch)
-        return ContactProblem(
-            **problem_arrays(stages.core),
-            constraints=constraint_groups(stages.core.groups()),
-            dt=parameters.time_step,
-            source=f"MuJoCo model '{model_name(model)}', time {data.time:.6g} s",
-            sigma=parameters.sigma,
-            beta=parameters.beta,
-            delassus=parameters.delassus,
-        )
+        return gathered_problem(parameters, stages.core, float(data.time))
 
     def counts(self) -> Counts:
         """Steps by the status of their solve."""

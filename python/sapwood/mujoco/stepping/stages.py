@@ -66,6 +66,10 @@ class Stages:
     def begin(self, data: mujoco.MjData) -> None:
         """All stages of a step before its contact part."""
         self.start(data)
+        self.find_forces(data)
+
+    def find_forces(self, data: mujoco.MjData) -> None:
+        """The stages of a step from its first half to its contact part."""
         self._check(self.core.find_forces(self.engine, self._model, data), data)
 
     def solve(self, data: mujoco.MjData) -> None:
@@ -80,7 +84,7 @@ class Stages:
         group_gamma: _Float,
         spin_gamma: _Float,
     ) -> None:
-        """Write qacc, qfrc_constraint and efc_force for a solution found elsewhere.
+        """Write qacc, qfrc_constraint, efc_force and sensors for a solution found elsewhere.
 
         Parameters
         ----------

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.fem.results import SoftStepResult
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.recording import Recording
 from sapwood.mujoco.results.results import Counts
@@ -22,6 +23,8 @@ Ended = tuple[int, int, BaseException | None]
 
 class Steps(Protocol):
     """Takes the steps of one model, counts them, and keeps the results of the last one."""
+
+    soft_result: SoftStepResult | None
 
     def run(
         self,

@@ -8,6 +8,7 @@ from sapwood.mujoco.reading.engine import EngineError, engine
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.stepping.engine_steps import EngineSteps
+from sapwood.mujoco.stepping.soft_steps import SoftSteps
 from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.theta_steps import ThetaSteps
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
@@ -31,7 +32,7 @@ def loaded_engine() -> object:
 
 
 def steps_of(parameters: StepParameters) -> Steps:
-    """Take the steps of a model, by its scheme.
+    """Take the steps of a model, by its scheme and its soft bodies.
 
     Parameters
     ----------
@@ -48,5 +49,7 @@ def steps_of(parameters: StepParameters) -> Steps:
     NotSupported
         If this version of MuJoCo cannot be driven from C.
     """
+    if parameters.soft is not None:
+        return SoftSteps(parameters, loaded_engine())
     steps = EngineSteps if parameters.scheme == SYMPLECTIC_EULER else ThetaSteps
     return steps(parameters, loaded_engine())

@@ -1,0 +1,161 @@
+"""The passes of a step: linearize, solve, and look at the residual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bodies import SoftBody
+from .reduction import Hold, Meeting, Pass, Reduction
+from .results import SoftStepResult
+from .soft_step import QUADRATIC, SoftStep
+
+_Float = NDArray[np.float64]
+
+# a step ends with its best iterate after more passes whose residual grows than this
+_MOST_GROWTHS = 3
+
+
+def default_passes(bodies: Iterable[SoftBody]) -> int:
+    """Most passes of a step: 1 if all models are quadratic within a step, else 3."""
+    return 1 if all(body.material.model in QUADRATIC for body in bodies) else 3
+
+
+def order_steps(
+    steps: Sequence[SoftStep], meetings: Iterable[Meeting], holds: Iterable[Hold], *, exact: bool
+) -> None:
+    """Choose the vertices of each body that are eliminated last.
+
+    Parameters
+    ----------
+    steps : sequence of SoftStep
+        The soft bodies.
+    meetings, holds : iterable of Meeting, of Hold
+        Their contacts and attachments.
+    exact : bool
+        Whether these are exactly the touched and held ones.
+    """
+    named: list[list[NDArray[np.int32]]] = [[] for _ in steps]
+    for meeting in meetings:
+        faces = steps[meeting.body].body.mesh.faces
+        named[meeting.body].append(faces[meeting.contacts.faces].ravel())
+    for hold in holds:
+        named[hold.body].append(hold.vertices)
+    for step, vertices in zip(steps, named, strict=True):
+        touched = np.unique(np.concatenate(vertices)) if vertices else np.empty(0)
+        step.order(touched.astype(np.int32), exact)
+
+
+def take_passes(
+    reduction: Reduction, iterates: list[_Float], most: int, tolerance: float
+) -> tuple[Pass, int]:
+    """Solve the equations of motion of a step by passes.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        The convex problem.
+    iterates : list of ndarray (n, 3)
+        Velocities of each soft body to begin with.
+    most : int
+        Most passes.
+    tolerance : float
+        Residual below which no further pass is taken.
+
+    Returns
+    -------
+    best : Pass
+        The pass of the least residual.
+    passes : int
+        Passes taken.
+
+    Raises
+    ------
+    ValueError
+        If velocities or forces are not finite.
+    """
+    steps = reduction.steps
+    for step, v in zip(steps, iterates, strict=True):
+        step.evaluate(v)
+    best: Pass | None = None
+    growths = passes = 0
+    while passes < most:
+        passes += 1
+        tried = reduction.solve_pass(iterates)
+        _find_residual(reduction, tried)
+        if best is None or tried.residual < best.residual:
+            best = tried
+            iterates = tried.v
+        else:
+            growths += 1
+            iterates = [(v + w) / 2 for v, w in zip(best.v, tried.v, strict=True)]
+        if best.residual <= tolerance or growths > _MOST_GROWTHS:
+            break
+        if iterates is not tried.v:
+            for step, v in zip(steps, iterates, strict=True):
+                step.evaluate(v)
+    assert best is not None
+    if not math.isfinite(best.residual):
+        _fail(reduction, best.v)
+    return best, passes
+
+
+def step_result(reduction: Reduction, best: Pass, passes: int, tolerance: float) -> SoftStepResult:
+    """Tell of a step.
+
+    Parameters
+    ----------
+    reduction : Reduction
+        The convex problem.
+    best : Pass
+        The pass that the step ends with.
+    passes : int
+        Passes taken.
+    tolerance : float
+        Of the residual.
+
+    Returns
+    -------
+    SoftStepResult
+        The result.
+    """
+    return SoftStepResult(
+        "converged" if best.residual <= tolerance else "nonlinear_limit",
+        passes,
+        best.residual,
+        reduction.touches(best.solution),
+        reduction.reactions(best),
+        best.turned_over,
+        best.solution,
+    )
+
+
+def _find_residual(reduction: Reduction, tried: Pass) -> None:
+    """Find the residual of the equations of motion after a pass, and the loads of attachments."""
+    dt, steps = reduction.options.dt, reduction.steps
+    residuals = []
+    for step, v, impulse in zip(steps, tried.v, tried.impulses, strict=True):
+        step.evaluate(v, again=True)
+        residual = step.momentum_residual(v)
+        residual[~step.is_fixed] -= impulse[~step.is_fixed]
+        residuals.append(residual)
+    tried.loads = [residuals[hold.body][hold.vertices] for hold in reduction.holds]
+    for hold in reduction.holds:
+        residuals[hold.body][hold.vertices] = 0.0
+    lack = sum(float(np.sum(residual**2)) for residual in residuals)
+    tried.turned_over = sum(step.turned_over for step in steps)
+    size = math.sqrt(sum(float(np.sum(x**2)) for x in tried.impulses))
+    weight = math.sqrt(sum(float(np.sum((dt * step.weight) ** 2)) for step in steps))
+    momentum = math.sqrt(sum(float(np.sum(step.momenta**2)) for step in steps))
+    tried.residual = math.sqrt(lack) / (max(size, weight) or momentum or 1.0)
+
+
+def _fail(reduction: Reduction, iterates: list[_Float]) -> None:
+    for step, v in zip(reduction.steps, iterates, strict=True):
+        wrong = np.flatnonzero(~np.isfinite(v).all(axis=1))
+        if wrong.size:
+            raise ValueError(f"{step.body.name}: the velocity of vertex {wrong[0]} is not finite")
+    raise ValueError("forces of soft bodies are not finite")

@@ -1,0 +1,242 @@
+"""Steps of a MuJoCo model with soft bodies, in one contact problem.
+
+The C core gathers the problem of the model. Soft bodies add their touched vertices and contacts to
+it, passes solve it (:mod:`sapwood.fem.passes`), and the part of the model is written back. Loads of
+soft bodies on bodies of the model are in ``qfrc_constraint``, and sensors of forces feel them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.fem.contacts import (
+    contacts_with_plane,
+    contacts_with_shape,
+    pair_friction,
+    usable_faces,
+)
+from sapwood.fem.passes import default_passes, order_steps, step_result, take_passes
+from sapwood.fem.reduction import YIELDING_BETA, Hold, Meeting, Pass, PassOptions, Reduction
+from sapwood.fem.results import SoftStepResult
+from sapwood.fem.soft_step import Scheme, SoftStep
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.soft_bodies import GeomShape, SoftModel
+from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.stepping.engine_steps import gathered_problem
+from sapwood.mujoco.stepping.python_steps import PythonSteps
+from sapwood.problem.contact_problem import ContactProblem
+from sapwood.solution import Solution
+
+_Float = NDArray[np.float64]
+
+_IMPLICIT_EULER = Scheme(1.0, 1.0, 1.0)
+
+# residual of the equations of motion, as the default of a World
+_TOLERANCE = 1e-2
+
+
+class SoftSteps(PythonSteps):
+    """Steps of one model with soft bodies.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of the stepper.
+    engine : object
+        The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
+    """
+
+    def __init__(self, parameters: StepParameters, engine: object) -> None:
+        super().__init__(parameters, engine)
+        assert parameters.soft is not None
+        self.soft: SoftModel = parameters.soft
+        self._soft_steps = [SoftStep(body) for body in self.soft.bodies]
+        self._passes = default_passes(self.soft.bodies)
+        self._tree_dofs = [
+            slice(int(begin), int(begin + n))
+            for begin, n in zip(self._model.tree_dofadr, self._model.tree_dofnum, strict=True)
+        ]
+        self._body_forces = np.zeros((self._model.nbody, 3))
+
+    def body_forces(self) -> _Float:
+        """Sum of the contact forces of the last step on each body, of soft bodies too."""
+        found: _Float = super().body_forces() + self._body_forces
+        return found
+
+    def problem(self, data: mujoco.MjData, as_solved: bool = False) -> ContactProblem:
+        """The first contact problem of a step; no constraint is left out of it."""
+        del as_solved
+        scratch = mujoco.MjData(self._model)
+        mujoco.mj_copyData(scratch, self._model, data)
+        with self._lock:
+            self._check_soft(scratch)
+            self._stages.begin(scratch)
+            reduction = self._reduce(scratch)
+            iterates = [step.start for step in self._soft_steps]
+            for step, v in zip(self._soft_steps, iterates, strict=True):
+                step.evaluate(v)
+            return reduction.problem(iterates)[0]
+
+    # ---- the step -------------------------------------------------------------------------------
+
+    def start(self, data: mujoco.MjData) -> None:
+        """First half of a step; see :class:`Steps`."""
+        self._check_soft(data)
+        super().start(data)
+
+    def _check_soft(self, data: mujoco.MjData) -> None:
+        """Raise StepError for a state of the soft bodies that is wrong, or of another time."""
+        now = float(data.time)
+        if not math.isnan(self.soft.time) and self.soft.time != now:
+            raise StepError(
+                f"the soft bodies are at {self.soft.time:.9g} s, and data at another time: set "
+                "stepper.soft_state to a state of this time",
+                now,
+            )
+        for body in self.soft.bodies:
+            fault = body.fault()
+            if fault:
+                raise StepError(fault, now)
+
+    def _finish(self, data: mujoco.MjData) -> Solution:
+        model = self._model
+        self._stages.find_forces(data)
+        reduction = self._reduce(data)
+        iterates = [step.start for step in self._soft_steps]
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                best, passes = take_passes(reduction, iterates, self._passes, _TOLERANCE)
+        except ValueError as error:
+            raise StepError(str(error), float(data.time)) from error
+        solution = best.solution
+        self._check(solution, data)
+        result = step_result(reduction, best, passes, _TOLERANCE)
+        self._write_loads(data, best, reduction.rigid, result)
+        mujoco.mj_Euler(model, data)
+        for step, v in zip(self._soft_steps, best.v, strict=True):
+            step.finish(v)
+        self.soft.time, self.soft_result = float(data.time), result
+        return solution
+
+    def _write_loads(
+        self, data: mujoco.MjData, best: Pass, problem: ContactProblem, result: SoftStepResult
+    ) -> None:
+        """Write the solution of the model, and the loads of soft bodies on its bodies."""
+        model = self._model
+        loads = np.zeros((model.nbody, 6))
+        touches = np.zeros((model.nbody, 3))
+        for touch, geom in zip(result.touches, self._met, strict=True):
+            _add_load(loads[geom.body], touch.contacts.points, -touch.forces, data.xipos[geom.body])
+            touches[geom.body] -= touch.force
+        for reaction, holder in zip(result.reactions, self._held, strict=True):
+            _add_load(loads[holder], reaction.positions, -reaction.forces, data.xipos[holder])
+        applied = data.xfrc_applied.copy()
+        data.xfrc_applied[:] += loads
+        self._write(data, best.rigid, problem, best.solution)
+        data.xfrc_applied[:] = applied
+        for b in np.flatnonzero(np.any(loads, axis=1)):
+            mujoco.mj_applyFT(
+                model, data, loads[b, :3], loads[b, 3:], data.xipos[b], b, data.qfrc_constraint
+            )
+        self._body_forces = touches
+
+    # ---- the problem ----------------------------------------------------------------------------
+
+    def _reduce(self, data: mujoco.MjData) -> Reduction:
+        """The contact problem of data whose forces were found."""
+        parameters, model = self._parameters, self._model
+        self._stages.gather(data)
+        rigid = gathered_problem(parameters, self._stages.core, float(data.time))
+        off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        gravity = np.zeros(3) if off else model.opt.gravity.copy()
+        for step in self._soft_steps:
+            step.begin(parameters.time_step, _IMPLICIT_EULER, gravity)
+        holds = self._find_holds(data)
+        meetings = self._find_meetings(data)
+        exact = parameters.delassus == "diagonal"
+        order_steps(self._soft_steps, meetings, holds, exact=exact)
+        options = PassOptions(
+            parameters.time_step,
+            parameters.sigma,
+            YIELDING_BETA,
+            parameters.delassus,
+            parameters.slip[0],
+        )
+        return Reduction(self._soft_steps, meetings, holds, rigid, options, self._solver)
+
+    def _find_holds(self, data: mujoco.MjData) -> list[Hold]:
+        """Attachments to moving bodies; vertices of all others move as told."""
+        holds: list[Hold] = []
+        self._held: list[int] = []
+        for b, (step, holders) in enumerate(zip(self._soft_steps, self.soft.holders, strict=True)):
+            for attachment, body in zip(step.body.attachments, holders, strict=True):
+                position, R = data.xpos[body], data.xmat[body].reshape(3, 3)
+                places = attachment.places @ R.T
+                vertices = attachment.vertices
+                drift = (places + position - step.q0[vertices]) / step.dt
+                tree = int(self._model.body_treeid[self._model.body_weldid[body]])
+                if tree < 0:
+                    step.move(vertices, drift)
+                    continue
+                J = self._jacobian(data, body, tree, places + position)
+                v = data.qvel[self._tree_dofs[tree]]
+                step.start[vertices] = J @ v + drift
+                holds.append(Hold(b, attachment.body, vertices, tree, J, drift))
+                self._held.append(body)
+        return holds
+
+    def _find_meetings(self, data: mujoco.MjData) -> list[Meeting]:
+        """Contacts of the soft bodies with geoms."""
+        meetings: list[Meeting] = []
+        self._met: list[GeomShape] = []
+        forest = self._parameters.forest
+        for b, (body, geoms) in enumerate(zip(self.soft.bodies, self.soft.geoms, strict=True)):
+            if not geoms:
+                continue
+            usable = usable_faces(body)
+            low, high = body.positions.min(axis=0), body.positions.max(axis=0)
+            for geom in geoms:
+                centre = data.geom_xpos[geom.geom]
+                away = np.maximum(0.0, np.maximum(low - centre, centre - high))
+                if away @ away >= geom.reach**2:
+                    continue
+                R = data.geom_xmat[geom.geom].reshape(3, 3)
+                time = body.dissipation_time
+                if geom.shape is None:
+                    normal = R[:, 2].copy()
+                    found = contacts_with_plane(body, normal, float(normal @ centre), usable)
+                else:
+                    pose = np.eye(4)
+                    pose[:3, :3], pose[:3, 3] = R, centre
+                    found = contacts_with_shape(
+                        body, geom.shape, pose, usable, is_depth=geom.is_depth
+                    )
+                    if not geom.is_depth:
+                        time += float(forest["dissipation_time"][geom.geom])
+                if not len(found.faces):
+                    continue
+                friction = pair_friction(body.friction, float(forest["friction"][geom.geom]))
+                tree = int(self._model.body_treeid[self._model.body_weldid[geom.body]])
+                J = self._jacobian(data, geom.body, tree, found.points) if tree >= 0 else None
+                meetings.append(Meeting(b, geom.name, found, friction, time, tree, J))
+                self._met.append(geom)
+        return meetings
+
+    def _jacobian(self, data: mujoco.MjData, body: int, tree: int, points: _Float) -> _Float:
+        """Velocities (n, 3, tree_nv) of points of a body."""
+        model, dofs = self._model, self._tree_dofs[tree]
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mujoco.mj_jacBody(model, data, linear, angular, body)
+        turn = np.cross(angular[:, dofs].T[None], (points - data.xpos[body])[:, None])
+        found: _Float = linear[:, dofs] + np.swapaxes(turn, 1, 2)
+        return found
+
+
+def _add_load(load: _Float, points: _Float, forces: _Float, centre: _Float) -> None:
+    """Add forces at points to a force and a torque about a centre."""
+    load[:3] += forces.sum(axis=0)
+    load[3:] += np.cross(points - centre, forces).sum(axis=0)
