@@ -1,8 +1,15 @@
 // The order of search results: a title that holds the question comes first, then guides before
-// reference, and development last. The numbers below `score` are Sphinx's own.
+// reference, main names before members, and development last. The numbers below `score` are
+// Sphinx's own.
 var Scorer = {
   score: ([docname, title, anchor, descr, score, filename, kind]) => {
     if (kind === "title") score *= 3;
+    if (kind === "object") {
+      // names of sapwood itself first; members and the mirror after what they belong to
+      if (/^#sapwood\.\w+$/.test(anchor)) score += 6;
+      if (/Python (attribute|property|method)/.test(descr)) score -= 12;
+      if (docname.endsWith("sapwood.reference")) score -= 12;
+    }
     const bonus = {
       tutorials: 3,
       "how-to": 3,

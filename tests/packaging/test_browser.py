@@ -87,7 +87,7 @@ def seen(site, tmp_path_factory):
             "--virtual-time-budget=3600000", "--dump-dom",
             f"http://127.0.0.1:{server.server_address[1]}/probe.html",
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
         server.shutdown()
     (text,) = re.findall(r'<pre id="seen">(.*)</pre>', done.stdout, re.DOTALL)
     return json.loads(unescape(text)) | {"pages": pages}

@@ -231,19 +231,35 @@ console.log(JSON.stringify(found));
 """
 
 
-@pytest.mark.slow
-def test_search_finds_the_answers_first(site, tmp_path):
+def found_by_search(site, folder, queries):
+    """Pages of the first results of each query, best first."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no Node")
-    script = tmp_path / "search.js"
+    script = folder / "search.js"
     script.write_text(SEARCH)
-    command = [node, script, site, json.dumps(list(QUESTIONS))]
+    command = [node, script, site, json.dumps(list(queries))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_search_finds_the_answers_first(site, tmp_path):
+    found = found_by_search(site, tmp_path, QUESTIONS)
     missed = {
         question: found[question][:5]
         for question, pages in QUESTIONS.items()
         if not set(pages) & set(found[question][:5])
     }
     assert missed == {}
+
+
+@pytest.mark.slow
+def test_search_ranks_main_names_and_guides_first(site, tmp_path):
+    """Members, and names of the mirror in NumPy, come after what they belong to."""
+    names = {"Stepper": "sapwood.mujoco", "ContactProblem": "sapwood", "solve": "sapwood"}
+    found = found_by_search(site, tmp_path, [*names, "friction", "video"])
+    for name, module in names.items():
+        assert found[name][0] == f"reference/api/{module}", name
+    for word in ("friction", "video"):
+        assert found[word][0].startswith(("tutorials/", "how-to/")), word
