@@ -66,12 +66,30 @@ static void set_matrix(struct invdyn_coulomb *coulomb, const struct invdyn_reduc
   }
 }
 
+void invdyn_coulomb_set(struct invdyn_coulomb *coulomb, const struct invdyn_reduction *reduction,
+                        int32_t edges) {
+  set_rows(coulomb, reduction, edges);
+  set_matrix(coulomb, reduction, edges);
+}
+
+void invdyn_coulomb_impulses(const double *x, int32_t n, int32_t edges, double *z) {
+  for (int32_t i = 0; i < n; ++i) {
+    z[3 * i] = z[3 * i + 1] = 0.0;
+    z[3 * i + 2] = x[i];
+    for (int32_t k = 0; k < edges; ++k) {
+      double unit[2];
+      invdyn_direction(k, edges, unit);
+      z[3 * i] += unit[0] * x[n + i * edges + k];
+      z[3 * i + 1] += unit[1] * x[n + i * edges + k];
+    }
+  }
+}
+
 struct invdyn_answer invdyn_coulomb_solve(struct invdyn_coulomb *coulomb, lcp_solver *lcp,
                                           const struct invdyn_reduction *reduction, int32_t edges,
                                           int regularize, double *z) {
   const int32_t n = reduction->problem->n;
-  set_rows(coulomb, reduction, edges);
-  set_matrix(coulomb, reduction, edges);
+  invdyn_coulomb_set(coulomb, reduction, edges);
   lcp_settings settings = lcp_settings_default();
   settings.regularization_first = regularize ? 1e-14 : 0.0;
   settings.regularization_last = 1e-6;
@@ -88,15 +106,6 @@ struct invdyn_answer invdyn_coulomb_solve(struct invdyn_coulomb *coulomb, lcp_so
   if (found.outcome == LCP_SOLVED) {
     invdyn_warm_start_store(&coulomb->warm_start, reduction->problem);
   }
-  for (int32_t i = 0; i < n; ++i) {
-    z[3 * i] = z[3 * i + 1] = 0.0;
-    z[3 * i + 2] = coulomb->z[i];
-    for (int32_t k = 0; k < edges; ++k) {
-      double unit[2];
-      invdyn_direction(k, edges, unit);
-      z[3 * i] += unit[0] * coulomb->z[n + i * edges + k];
-      z[3 * i + 1] += unit[1] * coulomb->z[n + i * edges + k];
-    }
-  }
+  invdyn_coulomb_impulses(coulomb->z, n, edges, z);
   return answer;
 }

@@ -20,8 +20,20 @@ struct invdyn_coulomb {
   struct invdyn_warm_start warm_start; /* basic variables, in the order of z */
 };
 
+/* Returns 1 if the controller solves Eq. (64). */
+static inline int invdyn_is_coulomb(const invdyn_settings *settings) {
+  return settings->controller == INVDYN_LCP_COULOMB || settings->controller == INVDYN_LCP_NEAREST;
+}
+
 void invdyn_coulomb_carve(struct invdyn_coulomb *coulomb, const invdyn_settings *settings,
                           const invdyn_problem *most, struct sap_arena *arena);
+
+/* Sets Q and r for the current joint velocities. */
+void invdyn_coulomb_set(struct invdyn_coulomb *coulomb, const struct invdyn_reduction *reduction,
+                        int32_t edges);
+
+/* Sets the impulses z (n, 3) of a solution x of the complementarity problem. */
+void invdyn_coulomb_impulses(const double *x, int32_t n, int32_t edges, double *z);
 
 /* Finds z (n, 3) for the current joint velocities; with `regularize` the diagonal may grow. */
 struct invdyn_answer invdyn_coulomb_solve(struct invdyn_coulomb *coulomb, lcp_solver *lcp,

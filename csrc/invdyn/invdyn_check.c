@@ -5,6 +5,7 @@
 
 #include "base/finite.h"
 #include "base/fail.h"
+#include "invdyn/nearest_lcp.h"
 
 /* largest sizes for which indices fit */
 enum { MOST_VELOCITIES = 10000, MOST_EDGES = 200000 };
@@ -23,6 +24,9 @@ sap_status invdyn_check_sizes(const invdyn_settings *settings, const invdyn_prob
   }
   if (problem->n < 0 || problem->n > MOST_EDGES / settings->edges) {
     return outside(error, "n", problem->n, "must be from 0 to 200000 / edges");
+  }
+  if (settings->controller == INVDYN_LCP_NEAREST && problem->n > INVDYN_NEAREST_CONTACTS) {
+    return outside(error, "n", problem->n, "must be at most 2 for the nearest torques");
   }
   return SAP_OK;
 }
@@ -44,7 +48,7 @@ static sap_status check_actuated(const invdyn_problem *problem, int32_t *mark, s
 static sap_status check_limits(const invdyn_settings *settings, const invdyn_problem *problem,
                                sap_error *error) {
   if (problem->torque_limit &&
-      (settings->controller == INVDYN_LCP_NOSLIP || settings->controller == INVDYN_LCP_COULOMB)) {
+      (settings->controller == INVDYN_LCP_NOSLIP || invdyn_is_coulomb(settings))) {
     return outside(error, "torque_limit", NAN, "is for convex controllers alone");
   }
   for (int32_t i = 0; problem->torque_limit && i < problem->n_q; ++i) {

@@ -21,7 +21,7 @@ sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *err
   } weight[] = {{"torque_regularization", settings->torque_regularization},
                 {"force_regularization", settings->force_regularization},
                 {"smoothing", settings->smoothing}};
-  if (settings->controller < INVDYN_LCP_NOSLIP || settings->controller > INVDYN_ONE_STAGE) {
+  if (settings->controller < INVDYN_LCP_NOSLIP || settings->controller > INVDYN_LCP_NEAREST) {
     return sap_invalid(error, "controller", -1, settings->controller, "must be a controller");
   }
   if (settings->stage_one < INVDYN_CONTACT_CONSISTENT || settings->stage_one > INVDYN_PAPER) {

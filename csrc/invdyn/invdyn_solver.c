@@ -8,6 +8,7 @@
 #include "invdyn/invdyn_check.h"
 #include "invdyn/coulomb_lcp.h"
 #include "invdyn/holding.h"
+#include "invdyn/nearest_lcp.h"
 #include "invdyn/noslip.h"
 #include "invdyn/unactuated.h"
 #include "invdyn/invdyn_result.h"
@@ -26,10 +27,13 @@ struct invdyn_solver {
   double limit; /* target of most.torque_limit if there are limits */
   lcp_solver *lcp;
   int32_t lcp_size;
+  qp_solver *qp;
+  int32_t qp_size;
 
   struct invdyn_reduction reduction;
   struct invdyn_stages stages;
   struct invdyn_coulomb coulomb;
+  struct invdyn_nearest_lcp nearest_lcp;
   struct invdyn_holding holding;
   struct invdyn_noslip noslip;
   struct invdyn_result result;
@@ -55,6 +59,7 @@ void invdyn_destroy(invdyn_solver *solver) {
   if (solver) {
     const sap_allocator hook = solver->allocator;
     lcp_destroy(solver->lcp);
+    qp_destroy(solver->qp);
     sap_block_release(&solver->block, &hook);
     hook.release(solver, hook.context);
   }
@@ -67,8 +72,11 @@ static void pieces(void *context, struct sap_arena *arena) {
   invdyn_reduction_carve(&solver->reduction, most, arena);
   invdyn_result_carve(&solver->result, most, arena);
   invdyn_stages_carve(&solver->stages, settings, most, arena);
-  if (settings->controller == INVDYN_LCP_COULOMB) {
+  if (invdyn_is_coulomb(settings)) {
     invdyn_coulomb_carve(&solver->coulomb, settings, most, arena);
+  }
+  if (settings->controller == INVDYN_LCP_NEAREST) {
+    invdyn_nearest_lcp_carve(&solver->nearest_lcp, settings, most, arena);
   } else if (settings->controller == INVDYN_LCP_NOSLIP) {
     invdyn_noslip_carve(&solver->noslip, most, arena);
   }
@@ -92,9 +100,34 @@ static int is_large_enough(const invdyn_solver *solver, const invdyn_settings *s
 static int32_t unknowns(const invdyn_settings *settings, const invdyn_problem *problem) {
   switch (settings->controller) {
     case INVDYN_LCP_NOSLIP: return problem->n;
-    case INVDYN_LCP_COULOMB: return problem->n * (settings->edges + 2);
+    case INVDYN_LCP_COULOMB:
+    case INVDYN_LCP_NEAREST: return problem->n * (settings->edges + 2);
     default: return 0;
   }
+}
+
+static sap_status make_lcp(invdyn_solver *solver, int32_t size, sap_error *error) {
+  if (size <= solver->lcp_size) {
+    return SAP_OK;
+  }
+  lcp_destroy(solver->lcp);
+  solver->lcp = NULL;
+  solver->lcp_size = 0;
+  const sap_status status = lcp_create(&solver->lcp, size, &solver->allocator, error);
+  solver->lcp_size = status == SAP_OK ? size : 0;
+  return status;
+}
+
+static sap_status make_qp(invdyn_solver *solver, int32_t size, sap_error *error) {
+  if (size <= solver->qp_size) {
+    return SAP_OK;
+  }
+  qp_destroy(solver->qp);
+  solver->qp = NULL;
+  solver->qp_size = 0;
+  const sap_status status = qp_create(&solver->qp, size, size, size, &solver->allocator, error);
+  solver->qp_size = status == SAP_OK ? size : 0;
+  return status;
 }
 
 sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings,
@@ -107,8 +140,11 @@ sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings
     return status;
   }
   /* the same system may have as many contacts again */
-  const int32_t n =
+  int32_t n =
       problem->m == solver->most.m && problem->n < solver->most.n ? solver->most.n : problem->n;
+  if (settings->controller == INVDYN_LCP_NEAREST) {
+    n = INVDYN_NEAREST_CONTACTS; /* torques of the last call are kept when contacts come */
+  }
   solver->settings = *settings;
   solver->most = (invdyn_problem){.m = problem->m, .n_q = problem->n_q, .n = n};
   solver->most.torque_limit = problem->torque_limit ? &solver->limit : NULL;
@@ -117,18 +153,12 @@ sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings
     return sap_fail(error, SAP_OUT_OF_MEMORY, "problem", -1, NAN, "memory ran out");
   }
   const int32_t size = unknowns(settings, &solver->most);
-  if (size > solver->lcp_size) {
-    lcp_destroy(solver->lcp);
-    solver->lcp = NULL;
-    solver->lcp_size = 0;
-    status = lcp_create(&solver->lcp, size, &solver->allocator, error);
-    if (status != SAP_OK) {
-      solver->most.m = -1;
-      return status;
-    }
-    solver->lcp_size = size;
+  status = settings->controller == INVDYN_LCP_NEAREST ? make_qp(solver, size, error)
+                                                      : make_lcp(solver, size, error);
+  if (status != SAP_OK) {
+    solver->most.m = -1;
   }
-  return SAP_OK;
+  return status;
 }
 
 /* ---- one controller -------------------------------------------------------------------------- */
@@ -247,6 +277,10 @@ static struct attempt attempt(invdyn_solver *solver, int regularize) {
     case INVDYN_LCP_COULOMB:
       return read_answer(invdyn_coulomb_solve(&solver->coulomb, solver->lcp, &solver->reduction,
                                               settings->edges, regularize, solver->z));
+    case INVDYN_LCP_NEAREST:
+      return read_answer(invdyn_nearest_lcp_solve(&solver->nearest_lcp, &solver->coulomb,
+                                                  solver->qp, &solver->reduction, settings->edges,
+                                                  solver->z));
     default: return attempt_stages(solver);
   }
 }
@@ -318,6 +352,9 @@ static void solve_checked(invdyn_solver *solver, const invdyn_settings *settings
   solution->regularization = found.regularization;
   if (!invdyn_keep_finite(problem, solution)) {
     solution->outcome = INVDYN_NON_FINITE;
+  }
+  if (settings->controller == INVDYN_LCP_NEAREST) {
+    invdyn_nearest_lcp_store(&solver->nearest_lcp, problem, solution->tau);
   }
 }
 

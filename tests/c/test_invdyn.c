@@ -62,7 +62,7 @@ static void set_table(struct table *t) {
 }
 
 static const invdyn_controller all[] = {INVDYN_LCP_NOSLIP, INVDYN_LCP_COULOMB, INVDYN_QP_NOSLIP,
-                                        INVDYN_QP_COULOMB, INVDYN_ONE_STAGE};
+                                        INVDYN_QP_COULOMB, INVDYN_ONE_STAGE,   INVDYN_LCP_NEAREST};
 
 static struct table table;
 
@@ -121,7 +121,7 @@ static void sliding_feet_feel_friction(void) {
     CHECK_EQUAL(table.solution.outcome, holds ? INVDYN_INCONSISTENT_ACCELERATIONS : INVDYN_SOLVED);
     if (holds) { /* the nearest accelerations part the feet not at all */
       CHECK_CLOSE(table.qdd[3] + table.slack[3], table.qdd[1] + table.slack[1], 1e-6);
-    } else if (all[c] == INVDYN_LCP_COULOMB) {
+    } else if (all[c] == INVDYN_LCP_COULOMB || all[c] == INVDYN_LCP_NEAREST) {
       CHECK_CLOSE(table.forces[0], 0.5 * table.forces[2], 1e-9);
       CHECK_CLOSE(table.forces[3], -0.5 * table.forces[5], 1e-9);
       CHECK_EQUAL(table.states[0], INVDYN_SLIP);

@@ -135,7 +135,7 @@ static void program_without_rows(void) {
 static void motion_of_nothing(void) {
   invdyn_solver *solver = NULL;
   REQUIRE(invdyn_create(&solver, NULL, NULL) == SAP_OK);
-  for (int controller = 0; controller <= INVDYN_ONE_STAGE; ++controller) {
+  for (int controller = 0; controller <= INVDYN_LCP_NEAREST; ++controller) {
     invdyn_settings settings = invdyn_settings_default();
     settings.controller = (invdyn_controller)controller;
     const invdyn_problem problem = {.dt = 0.01};

@@ -21,6 +21,8 @@
  *                   the least |lambda| among impulses that Stage I finds as good
  *     QP_NOSLIP     the same with tangential impulses of any size
  *     ONE_STAGE     Stage I alone
+ *     LCP_NEAREST   of all solutions of LCP_COULOMB that whose torques are nearest to those of the
+ *                   last call: MINDIFF, Algorithm 3, by branch and bound, for two contacts at most
  *
  * Stage I in its contact-consistent form minimises 1/2 |v_b+ - v_free,b|_A^2 + z^T (J v_free), with
  * phi/dt added to normal velocities: the convex twin of the complementarity problem. In the paper's
@@ -31,7 +33,7 @@
  * and in Stage I u_n + phi/dt >= 0 and for QP_NOSLIP u_t = 0, which hold at optima without limits.
  *
  * A solver may be used by one thread at a time. Equal inputs give equal bits, except that contacts
- * with ids are warm started from the last call: bases of complementarity problems, active rows of
+ * with ids are warm started from the last call, and LCP_NEAREST depends on its torques: bases of complementarity problems, active rows of
  * both stages. Memory grows with the largest problem seen: invdyn_solve then allocates nothing for
  * smaller ones, and forgets contacts when it allocates.
  *
@@ -58,7 +60,8 @@ typedef enum invdyn_controller {
   INVDYN_LCP_COULOMB,
   INVDYN_QP_NOSLIP,
   INVDYN_QP_COULOMB,
-  INVDYN_ONE_STAGE
+  INVDYN_ONE_STAGE,
+  INVDYN_LCP_NEAREST
 } invdyn_controller;
 
 typedef enum invdyn_stage_one { INVDYN_CONTACT_CONSISTENT = 0, INVDYN_PAPER } invdyn_stage_one;

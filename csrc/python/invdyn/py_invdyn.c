@@ -12,8 +12,8 @@ typedef struct controller {
   PyArrayObject *actuated, *torque_limit; /* torque_limit may be NULL */
 } controller;
 
-static const char *const controllers[] = {"lcp_noslip", "lcp_coulomb", "qp_noslip",
-                                          "qp_coulomb", "one_stage",   NULL};
+static const char *const controllers[] = {"lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb",
+                                          "one_stage",  "lcp_nearest", NULL};
 static const char *const forms[] = {"contact_consistent", "paper", NULL};
 
 /* ---- life ----------------------------------------------------------------------------------- */

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.base.checks import integer
 
-Controller = Literal["lcp_noslip", "lcp_coulomb", "qp_noslip", "qp_coulomb", "one_stage"]
+Controller = Literal[
+    "lcp_noslip", "lcp_coulomb", "lcp_nearest", "qp_noslip", "qp_coulomb", "one_stage"
+]  # fmt: skip
 StageOne = Literal["contact_consistent", "paper"]
 OnInconsistent = Literal["nearest", "report"]
 

@@ -9,6 +9,7 @@ from sapwood.invdyn.options import InvdynOptions
 from sapwood.invdyn.result import ContactState, InvdynStatus, InverseDynamicsResult, Residuals
 
 from .invdyn_coulomb import directions, solve_coulomb
+from .invdyn_nearest import solve_nearest
 from .invdyn_noslip import hold, let_go, solve_noslip
 from .invdyn_reduction import Reduction, System
 from .invdyn_stages import edges_of, nearest_velocity, stage_one, stage_two
@@ -25,8 +26,13 @@ class _Found:
         self.z, self.status, self.pivots, self.is_limited = z, status, pivots, is_limited
 
 
-def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
-    """Torques and forces of one instant; see :class:`sapwood.invdyn.InverseDynamics`."""
+def solve(
+    system: System, options: InvdynOptions, last: Array | None = None
+) -> InverseDynamicsResult:
+    """Torques and forces of one instant; see :class:`sapwood.invdyn.InverseDynamics`.
+
+    ``last`` are the torques (n_q) of the last call for ``"lcp_nearest"``, 0 without them.
+    """
     n, n_q = len(system.J_n), len(system.actuated)
     try:
         reduction = Reduction(system)
@@ -39,14 +45,15 @@ def solve(system: System, options: InvdynOptions) -> InverseDynamicsResult:
     if options.noslip:
         hold(reduction, options.rank_tolerance)
     wanted = reduction.v_q
-    found = _impulses(reduction, options)
+    before = np.zeros(n_q) if last is None else system.dt * last
+    found = _impulses(reduction, options, before)
     if found.z is None:
-        found = _nearest(reduction, options, found)
+        found = _nearest(reduction, options, found, before)
     z = np.zeros((n, 3)) if found.z is None else found.z
     return _result(reduction, options, z, wanted, found)
 
 
-def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found) -> _Found:
+def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found, last: Array) -> _Found:
     """Impulses of the nearest joint velocities that have some.
 
     If these are the same up to round-off, the controller has failed.
@@ -60,7 +67,7 @@ def _nearest(reduction: Reduction, options: InvdynOptions, found: _Found) -> _Fo
     if moved and options.on_inconsistent == "report":
         return found
     reduction.v_q = nearest
-    again = _impulses(reduction, options)
+    again = _impulses(reduction, options, last)
     status = again.status
     if again.z is None:
         status = InvdynStatus.ray
@@ -73,12 +80,16 @@ def _edges(reduction: Reduction, options: InvdynOptions) -> tuple[Array, NDArray
     return edges_of(reduction, options.edges, options.noslip)
 
 
-def _impulses(reduction: Reduction, options: InvdynOptions) -> _Found:
+def _impulses(reduction: Reduction, options: InvdynOptions, last: Array) -> _Found:
     """Impulses of the controller for the joint velocities as they are."""
     if options.controller == "lcp_noslip":
         return _noslip(reduction, options.rank_tolerance)
-    if options.controller == "lcp_coulomb":
-        z, pivots = solve_coulomb(reduction, options.edges)
+    if options.controller in ("lcp_coulomb", "lcp_nearest"):
+        z, pivots = (
+            solve_coulomb(reduction, options.edges)
+            if options.controller == "lcp_coulomb"
+            else solve_nearest(reduction, options.edges, last)
+        )
         status = InvdynStatus.inconsistent_accelerations if z is None else InvdynStatus.solved
         return _Found(z, status, pivots)
     return _stages(reduction, options)

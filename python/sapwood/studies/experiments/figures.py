@@ -241,6 +241,11 @@ FIGURES: dict[str, Entry] = {
         "sapwood.studies.experiments.invdyn_times:figure_19",
         "inverse dynamics: time of every controller against the number of contacts",
     ),
+    "mindiff": Entry(
+        "sapwood.studies.walking.mindiff:figure",
+        "a biped sways: torques by Lemke's method and by the solution nearest to the last",
+        _MUJOCO,
+    ),
     "id-table-1": Entry(
         "sapwood.studies.counting.figure:table_1",
         "inverse dynamics: operations of the first stage as printed, step by step",

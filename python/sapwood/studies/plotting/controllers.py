@@ -9,6 +9,7 @@ _CONTROLLERS = {
     "qp_coulomb": (r"ID QP,$\mu$", "#0072b2", "-", "o"),
     "qp_noslip": (r"ID QP,$\infty$", "#56b4e9", "-.", "o"),
     "lcp_coulomb": (r"ID LCP,$\mu$", "#d55e00", "-", "^"),
+    "lcp_nearest": (r"ID LCP,$\mu$, nearest", "#cc79a7", ":", "*"),
     "lcp_noslip": (r"ID LCP,$\infty$", "#e69f00", "-.", "^"),
     "one_stage": (r"ID QP,$\mu$, one stage", "#009e73", "--", "s"),
     "qp_coulomb_paper": (r"ID QP,$\mu$, as printed", "#0072b2", "-", "o"),
