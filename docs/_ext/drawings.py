@@ -10,12 +10,13 @@ from pathlib import Path
 
 import drawn_concepts
 import drawn_contact
+import drawn_papers
 import drawn_solver
 import matplotlib.pyplot as plt
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-FILES = (drawn_concepts, drawn_contact, drawn_solver)
+FILES = (drawn_concepts, drawn_contact, drawn_papers, drawn_solver)
 # colours of Okabe and Ito, which colour-blind readers tell apart
 STYLE = {
     "axes.prop_cycle": plt.cycler(color=["#0072b2", "#d55e00", "#009e73", "#cc79a7"]),

@@ -259,6 +259,9 @@ static void contacts_are_known_by_their_names(void) {
     set_table(&table);
     table.h[0] = -1.0; /* pushed, so that friction has to hold */
     invdyn_settings settings = invdyn_settings_default();
+    if (all[c] == INVDYN_LCP_NEAREST) {
+      continue; /* it starts from torques, which have no names */
+    }
     settings.controller = all[c];
     invdyn_solver *solver = NULL;
     REQUIRE(invdyn_create(&solver, NULL, NULL) == SAP_OK);

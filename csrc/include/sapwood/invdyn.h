@@ -33,9 +33,10 @@
  * and in Stage I u_n + phi/dt >= 0 and for QP_NOSLIP u_t = 0, which hold at optima without limits.
  *
  * A solver may be used by one thread at a time. Equal inputs give equal bits, except that contacts
- * with ids are warm started from the last call, and LCP_NEAREST depends on its torques: bases of complementarity problems, active rows of
- * both stages. Memory grows with the largest problem seen: invdyn_solve then allocates nothing for
- * smaller ones, and forgets contacts when it allocates.
+ * with ids are warm started from the last call (bases of complementarity problems, active rows of
+ * both stages), and that LCP_NEAREST depends on its torques. Memory grows with the largest problem
+ * seen: invdyn_solve then allocates nothing for smaller ones, and forgets contacts when it
+ * allocates.
  *
  *     invdyn_solver *solver;
  *     const invdyn_settings settings = invdyn_settings_default();

@@ -25,10 +25,9 @@ class InverseDynamics:
     ----------
     controller : str
         ``"lcp_noslip"``: complementarity, contacts hold or open. ``"lcp_coulomb"``: complementarity
-        with Coulomb friction. ``"lcp_nearest"``: of all its solutions that whose torques are
-        nearest to those of the last call (MINDIFF), for two contacts at most. ``"qp_coulomb"``: the
-        convex model, in two stages, the second of which finds the least torques among equal
-        motions, so that torques do not chatter. ``"qp_noslip"``: the same with contacts that hold.
+        with Coulomb friction; ``"lcp_nearest"``: its solution nearest to the last torques, for two
+        contacts at most. ``"qp_coulomb"``: the convex model, in two stages: the second finds the
+        least torques of equal motions. ``"qp_noslip"``: the same with contacts that hold.
         ``"one_stage"``: its first stage alone.
     actuated : array_like
         Velocities with a motor: indices (n_q,), a mask (m,) of bools, or a selection matrix (n_q,

@@ -163,6 +163,21 @@ FIGURES: dict[str, Entry] = {
         "slip control: grip force and pitch of a spatula between soft pads, against time",
         _MUJOCO,
     ),
+    "step-solvers": Entry(
+        "sapwood.studies.experiments.step_solvers:figure",
+        "clutter: iterations, momentum error and time of other solvers, step by step",
+        _PEERS,
+    ),
+    "slip-solvers": Entry(
+        "sapwood.studies.slip_control.solvers:figure",
+        "slip control: iterations, momentum error and time of solvers at the paper's tolerances",
+        _PEERS,
+    ),
+    "line-search": Entry(
+        "sapwood.studies.experiments.line_search:figure",
+        "clutter: iterations and time of Algorithm 1 with either line search",
+        _MUJOCO,
+    ),
     "constraints": Entry(
         "sapwood.studies.experiments.constraints:figure",
         "a closed loop, a joint limit, a stiff servo, dry friction of a joint",
@@ -211,6 +226,26 @@ FIGURES: dict[str, Entry] = {
         "sapwood.studies.experiments.walking:figure_6",
         "a quadruped stands: torque by one stage and by two",
         _PEERS,
+    ),
+    "balance": Entry(
+        "sapwood.studies.walking.pushed:figure",
+        "a standing quadruped is pushed: tilt of the base with balance and without",
+        _PEERS,
+    ),
+    "id-8": Entry(
+        "sapwood.studies.walking.pictures:figure_8",
+        "the quadruped on level ground",
+        _MUJOCO,
+    ),
+    "id-9": Entry(
+        "sapwood.studies.walking.pictures:figure_9",
+        "the arm with a box between its fingertips",
+        _MUJOCO,
+    ),
+    "id-13": Entry(
+        "sapwood.studies.walking.pictures:figure_13",
+        "the quadruped on rough ground",
+        _MUJOCO,
     ),
     "id-14": Entry(
         "sapwood.studies.experiments.walking:figure_14",

@@ -34,10 +34,12 @@ _HELD = np.array([_FINGER + _FINGER * math.cos(GRIP), 0.0, 0.0])
 
 _SCENE = """<mujoco><option timestep="{dt}" cone="elliptic"/>
   <default><geom contype="0" conaffinity="0"/></default>
+  <visual><headlight ambient=".5 .5 .5"/></visual>
   <worldbody>{arm}
+    <camera pos=".55 -.55 .4" fovy="28" mode="targetbody" target="link_5"/>
     <body name="cube"><freejoint/>
       <geom name="cube" type="box" size="{half} {half} {half}" mass="{mass}" contype="1"
-        conaffinity="1" friction="{mu}"/></body>
+        conaffinity="1" friction="{mu}" rgba=".84 .37 0 1"/></body>
   </worldbody>
   <actuator>{motors}</actuator></mujoco>"""
 

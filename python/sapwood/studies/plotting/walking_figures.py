@@ -189,6 +189,44 @@ def path_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     return figure
 
 
+def tilt_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
+    """Tilt of the base of a robot that is pushed, with balance and without.
+
+    Parameters
+    ----------
+    files
+        Rows of ``balance``: ``controller``, ``balanced`` (0 or 1), ``time`` (s), ``tilt`` (rad).
+    path
+        Image file to write; the suffix sets the format.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure that was written.
+
+    Raises
+    ------
+    ValueError
+        There are no rows.
+    """
+    figure, grid = _figure(1, 1, (7.5, 4.5))
+    axes, rows = grid[0, 0], _require(files["balance"], "a robot that is pushed")
+    for name in names(rows):
+        for balanced, words, line in ((0, "alone", ":"), (1, "balanced", "-")):
+            run, style = select(rows, controller=name, balanced=balanced), controller_style(name)
+            style |= {"linestyle": line, "label": f"{style['label']}, {words}"}
+            axes.plot(run["time"], np.degrees(run["tilt"]), **style)
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("tilt of the base [degrees]")
+    axes.set_xlim(left=0.0)
+    axes.set_ylim(bottom=0.0)
+    axes.set_title("A push to the side of a standing quadruped, at 0.2 s", fontsize="medium")
+    draw_grid(axes)
+    _legend(figure, axes, 2)
+    save_figure(figure, path)
+    return figure
+
+
 def _draw_standing(
     files: Mapping[str, _Rows], path: _Path, column: str, label: str, *, logarithmic: bool
 ) -> Figure:

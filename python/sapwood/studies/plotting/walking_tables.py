@@ -40,12 +40,29 @@ PUBLISHED_ERROR = {
     "sensed_1": (0.0325, 0.1317, 0.0265, 0.1270),
     "sensed_2": (0.0328, 0.1316, 0.0267, 0.1270),
 }
+#: Errors of velocities, rad/s.
+PUBLISHED_VELOCITY_ERROR = {
+    "qp_coulomb_paper": (1.9425, 2.2596, 2.0365, 2.9360),
+    "qp_noslip_paper": (2.6295, 2.5737, np.nan, 3.9779),
+    "lcp_coulomb": (1.8386, 1.8784, 2.0786, 2.1243),
+    "lcp_noslip": (np.nan, 1.8950, np.nan, np.nan),
+    "pid": (1.5569, 1.4653, 1.5845, 1.5845),
+    "sensed_1": (1.7952, 2.5585, 1.8858, 4.4377),
+    "sensed_2": (1.7830, 2.5608, 1.8742, 4.2061),
+}
 #: Errors of predicted forces, %.
 PUBLISHED_FORCE_ERROR = {
     "qp_coulomb_paper": (12.5, 27.5, 17.1, 30.9),
     "qp_noslip_paper": (22.3, 25.3, np.nan, 30.7),
     "lcp_coulomb": (1.94, 1.55, 6.4, 24.0),
     "lcp_noslip": (np.nan, 1.16, np.nan, np.nan),
+}
+#: Errors of predicted forces, N.
+PUBLISHED_FORCE_ERROR_NEWTONS = {
+    "qp_coulomb_paper": (3.8009, 13.8457, 7.8260, 14.9225),
+    "qp_noslip_paper": (8.4567, 12.4153, np.nan, 15.1897),
+    "lcp_coulomb": (0.9371, 1.2768, 4.6385, 12.4896),
+    "lcp_noslip": (np.nan, 0.3572, np.nan, np.nan),
 }
 #: Mean changes of torques, N m/s, and mean torques, N m, on no ground that is told.
 PUBLISHED_TORQUE = {
@@ -62,6 +79,16 @@ PUBLISHED_TORQUE = {
 def position_error(run: _Rows) -> float:
     """Mean absolute error of the joints, rad; NaN of a robot that has fallen."""
     return _of_walk(run, "position_error")
+
+
+def velocity_error(run: _Rows) -> float:
+    """Mean absolute error of the joints' velocities, rad/s; NaN of a robot that has fallen."""
+    return _of_walk(run, "velocity_error")
+
+
+def force_error_newtons(run: _Rows) -> float:
+    """Mean absolute error of the predicted sum of normal forces, N."""
+    return _of_walk(run, "force_error")
 
 
 def force_error(run: _Rows) -> float:
@@ -155,8 +182,8 @@ def tracking_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
     Parameters
     ----------
     files
-        Rows of ``walking``: ``controller``, ``ground``, ``friction``, ``position_error`` (rad) and
-        ``fallen``.
+        Rows of ``walking``: ``controller``, ``ground``, ``friction``, ``position_error`` (rad),
+        ``velocity_error`` (rad/s) and ``fallen``.
     path
         Image file to write; the suffix sets the format.
 
@@ -166,16 +193,33 @@ def tracking_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
         The figure that was written.
     """
     rows = files["walking"]
-    columns = [
+    lines = [
+        _on_flat_ground(rows, measure, label, names(rows), published)
+        for measure, label, published in (
+            (position_error, "error of positions [rad]", PUBLISHED_ERROR),
+            (velocity_error, "error of velocities [rad/s]", PUBLISHED_VELOCITY_ERROR),
+        )
+    ]
+    return _bars(lines, path, "Mean error of the joints; crosses: published")
+
+
+def _on_flat_ground(
+    rows: _Rows,
+    measure: _Measure,
+    label: str,
+    among: Sequence[str],
+    published: Mapping[str, Sequence[float]],
+) -> list[_Column]:
+    """A column for each flat ground."""
+    return [
         _Column(
             GROUNDS[ground, friction],
-            "error [rad]",
-            _column(rows, position_error, names(rows), ground=ground, friction=friction),
-            _published(PUBLISHED_ERROR, i),
+            label,
+            _column(rows, measure, among, ground=ground, friction=friction),
+            _published(published, i),
         )
         for i, (ground, friction) in enumerate(_FLAT)
     ]
-    return _bars([columns], path, "Mean error of the joints; crosses: published")
 
 
 def torque_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
@@ -227,13 +271,11 @@ def force_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
     rows, matched = files["walking"], files["walking_matched"]
     predicting = [name for name in names(rows) if name.startswith(("qp", "lcp", "one"))]
     flat = [
-        _Column(
-            GROUNDS[ground, friction],
-            "error [%]",
-            _column(rows, force_error, predicting, ground=ground, friction=friction),
-            _published(PUBLISHED_FORCE_ERROR, i),
+        _on_flat_ground(rows, measure, label, predicting, published)
+        for measure, label, published in (
+            (force_error, "error [%]", PUBLISHED_FORCE_ERROR),
+            (force_error_newtons, "error [N]", PUBLISHED_FORCE_ERROR_NEWTONS),
         )
-        for i, (ground, friction) in enumerate(_FLAT)
     ]
     own = [
         _Column(
@@ -245,7 +287,7 @@ def force_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
         for (model, friction), title in _MATCHED.items()
     ]
     title = "Error of the predicted sum of normal forces; crosses: published"
-    return _bars([flat, own], path, title)
+    return _bars([*flat, own], path, title)
 
 
 # ---- lines of text ------------------------------------------------------------------------------
@@ -294,8 +336,12 @@ def torque_report(files: Mapping[str, _Rows]) -> str:
 
 
 def force_report(files: Mapping[str, _Rows]) -> str:
-    """Errors of predicted normal forces, in percent, with the mean sum of measured ones."""
-    measures = {"force error, %": force_error, "normal force, N": _mean("measured")}
+    """Errors of predicted normal forces, with the mean sum of measured ones."""
+    measures = {
+        "force error, %": force_error,
+        "force error, N": force_error_newtons,
+        "normal force, N": _mean("measured"),
+    }
     walking = files["walking"]
     predicted = walking[np.isfinite(walking["force_error"])]
     lines = _lines(predicted, GROUNDS, measures)

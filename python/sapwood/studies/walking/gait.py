@@ -77,11 +77,19 @@ def _drift(command: Array, x: Array) -> Array:
 
 
 class Gait:
-    """The plan of the feet, in steps of `dt` seconds from time 0 on."""
+    """The plan of the feet, in steps of `dt` seconds from time 0 on.
 
-    def __init__(self, dt: float, origin: Array = STANCE) -> None:
-        self._dt, self._origin = dt, origin
-        self._x = origin.copy()
+    Parameters
+    ----------
+    dt
+        Time step, s.
+    duty
+        Share of a cycle that a foot stands; with 0.5 two feet stand at a time.
+    """
+
+    def __init__(self, dt: float, duty: float = DUTY) -> None:
+        self._dt, self._origin, self._duty = dt, STANCE, duty
+        self._x = STANCE.copy()
         self._v = np.zeros((4, 3))
         self._swing: list[BSpline | None] = [None] * 4
         self._steps = -1
@@ -94,18 +102,18 @@ class Gait:
         for foot in range(4):
             since = (cycles - TOUCHDOWN[foot]) % 1.0
             v_before = self._v[foot].copy()
-            if since < DUTY:
+            if since < self._duty:
                 self._swing[foot] = None
                 self._v[foot] = _drift(command, self._x[foot])
                 self._x[foot] += self._dt * self._v[foot]
                 a[foot] = np.clip((self._v[foot] - v_before) / self._dt, -500.0, 500.0)
             else:
                 stands[foot] = False
-                phase = (since - DUTY) / (1.0 - DUTY)
+                phase = (since - self._duty) / (1.0 - self._duty)
                 spline = self._swing[foot]
                 if spline is None:
                     spline = self._swing[foot] = self._plan(foot, command)
-                rate = 1.0 / ((1.0 - DUTY) * CYCLE)
+                rate = 1.0 / ((1.0 - self._duty) * CYCLE)
                 self._x[foot] = spline(phase)
                 self._v[foot] = rate * spline(phase, 1)
                 a[foot] = rate**2 * spline(phase, 2)
@@ -113,7 +121,7 @@ class Gait:
 
     def _plan(self, foot: int, command: Array) -> BSpline:
         """The swing of a foot, over phases from 0 to 1."""
-        seconds = (1.0 - DUTY) * CYCLE
+        seconds = (1.0 - self._duty) * CYCLE
         # where it stands is that of the last instant
         start = self._x[foot] + self._dt * self._v[foot]
         origin = self._origin[foot]

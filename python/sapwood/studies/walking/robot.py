@@ -51,6 +51,7 @@ _ROBOT = """<mujoco><option timestep="{dt}" cone="elliptic"/>
     <light pos="0 0 3"/>
     <geom name="ground" {ground} material="checks"/>
     <body name="base" pos="0 0 {height}"><freejoint/>
+    <camera mode="track" pos=".35 -.6 .3" xyaxes="1 .55 0 -.2 .3 .9"/>
     <inertial pos="0 0 0" mass="3.6" diaginertia="5.833e-3 3.033e-3 8.633e-3"/>
     <geom name="base" type="box" size=".05 .07 .01"/>{legs}
     </body>

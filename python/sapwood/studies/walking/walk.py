@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco.torques import bias_force, mass_matrix
+from sapwood.studies.walking.balance import balance
 from sapwood.studies.walking.controllers import JOINTS, Instant, controller
-from sapwood.studies.walking.gait import Feet, Gait, Guide
+from sapwood.studies.walking.gait import DUTY, Feet, Gait, Guide
 from sapwood.studies.walking.legs import Legs
 from sapwood.studies.walking.robot import LEGS, MASS, STANCE, crouched, robot
 from sapwood.studies.walking.worlds import COMPLIANT, RigidWorld, StepperWorld, World
@@ -22,6 +23,8 @@ DT = 1e-3
 FRICTION = {"low": 0.1, "high": 1.0}
 #: Range of "random" friction coefficients, which are drawn anew for each foot in each step.
 RANDOM_FRICTION = (0.1, 1.5)
+#: When a push begins and how long it lasts, s.
+PUSH_AT, PUSH_TIME = 0.2, 0.05
 
 STEP_DTYPE = np.dtype(
     [
@@ -35,6 +38,8 @@ STEP_DTYPE = np.dtype(
         ("knee_torque", np.float64),
         ("x", np.float64),
         ("y", np.float64),
+        ("tilt", np.float64),
+        ("feet", np.int64),
         ("solved", np.bool_),
         ("fallen", np.bool_),
     ]
@@ -58,7 +63,14 @@ def _world(ground: str, friction: str) -> World:
 
 
 def walk(
-    name: str, ground: str, friction: str, seconds: float, stand: bool = False
+    name: str,
+    ground: str,
+    friction: str,
+    seconds: float,
+    stand: bool = False,
+    duty: float = DUTY,
+    balanced: bool = False,
+    push: float = 0.0,
 ) -> NDArray[np.void]:
     """Walk the waypoints, or stand, until the time is over or the robot has fallen.
 
@@ -75,6 +87,13 @@ def walk(
         Time to simulate, s.
     stand
         Whether to stand in place of walking.
+    duty
+        Share of a cycle that a foot stands.
+    balanced
+        Whether virtual forces of the feet keep the base level
+        (`sapwood.studies.walking.balance`).
+    push
+        Force on the base to the left, N, for `PUSH_TIME` from `PUSH_AT` on.
 
     Returns
     -------
@@ -83,13 +102,14 @@ def walk(
         (rad) and velocity (rad/s), of the absolute torque (N m) and of its absolute change since
         the last step over the time step (N m/s); sum of the normal forces as predicted (NaN by
         controllers that do not) and as measured, N; torque of the left front knee, N m; place of
-        the base, m; whether the controller found what it looks for, and whether the robot has
+        the base, m; angle by which it is not level, rad; feet that the controller is told of;
+        whether the controller found what it looks for, and whether the robot has
         fallen.
     """
     world = _world(ground, friction)
     model, data = world.model, world.data
-    rng = np.random.default_rng(1)
-    guide, gait, legs = Guide(), Gait(DT), Legs(model, data.qpos[7:].copy())
+    rng, base = np.random.default_rng(1), model.body("base").id
+    guide, gait, legs = Guide(), Gait(DT, duty), Legs(model, data.qpos[7:].copy())
     horizon = COMPLIANT.dissipation_time if ground == "compliant" else DT
     control, last = controller(name, DT, horizon or DT), None
     rows = np.zeros(round(seconds / DT), STEP_DTYPE)
@@ -97,7 +117,7 @@ def walk(
         if friction == "random":
             model.pair_friction[:4, :2] = rng.uniform(*RANDOM_FRICTION, 4)[:, None]
         touching = world.look()
-        R = data.xmat[model.body("base").id].reshape(3, 3)
+        R = data.xmat[base].reshape(3, 3)
         heading = float(np.arctan2(R[1, 0], R[0, 0]))
         command, feet = np.zeros(2), _STANDING
         if not stand:
@@ -108,6 +128,9 @@ def walk(
         stands[stands] = feet.stands[touching.foot[stands]]
         row["position_error"] = np.abs(q - data.qpos[7:]).mean()
         row["velocity_error"] = np.abs(v - data.qvel[JOINTS]).mean()
+        if balanced:
+            a = a + balance(data, mass_matrix(model, data), touching.chosen(stands))
+        data.xfrc_applied[base, 1] = push * (PUSH_AT <= data.time < PUSH_AT + PUSH_TIME)
         ahead = command[0] * np.array([np.cos(heading), np.sin(heading)])
         found = control.torques(
             Instant(
@@ -125,6 +148,7 @@ def walk(
         row["measured"] = forces[:, 2].sum()
         row["knee_torque"] = found.tau[2]
         row["x"], row["y"] = data.qpos[:2]
+        row["tilt"], row["feet"] = np.arccos(np.clip(R[2, 2], -1.0, 1.0)), stands.sum()
         row["solved"] = found.solved
         row["fallen"] = _fallen(data)
         last = found.tau
