@@ -55,6 +55,22 @@ def test_a_stack_carries_its_weight_and_slides_where_friction_ends():
         np.testing.assert_allclose(numbers(line)[1:4], speeds, atol=5e-3)
 
 
+def test_a_soft_cube_slides_as_coulomb_says():
+    rows = [numbers(line) for line in output_of("soft_incline").splitlines()[1:]]
+    for degrees, found, _, expected, speed in rows:
+        assert found == pytest.approx(expected, rel=0.01, abs=1e-4)
+        assert (abs(speed) < 2.5e-5) == (degrees < 26.5)
+
+
+def test_a_soft_gripper_holds_what_it_lifts():
+    text = output_of("soft_gripper", needs=["mujoco"])
+    for name in ("bar", "egg"):
+        (line,) = [line for line in text.splitlines() if line.startswith(name)]
+        raised, creep = numbers(line)
+        assert raised > 9.0
+        assert creep < (1.0 if name == "bar" else 200.0)  # um/s; the egg turns in the grip
+
+
 def test_a_quadruped_rises_as_it_should():
     assert numbers(output_of("quadruped_torques").splitlines()[-1])[0] == pytest.approx(1.0)
 

@@ -10,6 +10,7 @@ from command_line import command, error_line
 pytest.importorskip("matplotlib")
 mujoco = pytest.importorskip("mujoco")
 
+from sapwood import fem
 from sapwood.mujoco import Stepper
 from sapwood.studies.experiments.simulate import simulate, summary
 from sapwood.studies.plotting import read_steps
@@ -85,6 +86,29 @@ def test_energies_are_those_of_springs_to_mocap_bodies_where_these_are():
     np.testing.assert_allclose(
         run.steps["potential_energy"], 20.0 * height + 50.0 * (3.0 - height) ** 2, rtol=1e-9
     )
+
+
+def test_a_soft_body_from_a_file(tmp_path):
+    (tmp_path / "floor.xml").write_text(
+        "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/></worldbody>"
+        "</mujoco>"
+    )
+    fem.write_mesh(tmp_path / "cube.vtk", fem.box([100.0] * 3, 1))
+    options = ("--soft", tmp_path / "cube.vtk", "--soft-scale", "1e-3", "--soft-at", "0", "0")
+    done = command(
+        "simulate", tmp_path / "floor.xml", *options, "0.06", "--seconds", "0.4", "--no-picture",
+        "--out", tmp_path, "--quiet",
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    listed = (tmp_path / "soft.pvd").read_text()
+    assert listed.count("<DataSet") == 10
+    last = (tmp_path / "soft_0_00009.vtu").read_text().split('ascii">')[1].split("<")[0]
+    height = np.array(last.split(), float).reshape(-1, 3)[:, 2]
+    assert abs(height.min()) < 1e-3
+    assert height.max() == pytest.approx(0.1, rel=0.05)
+    done = command("simulate", tmp_path / "floor.xml", *options, "0.06", "--poisson", "0.7")
+    assert done.returncode != 0
+    assert "poisson = 0.7: must be > -1 and < 0.5" in done.stderr
 
 
 def test_a_program_drives_the_motor(model, tmp_path):

@@ -7,7 +7,7 @@ import csv
 import importlib.util
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from sapwood.cli.command import CommandError, one_line
 if TYPE_CHECKING:
     import mujoco
 
+    from sapwood.fem import SoftBody
     from sapwood.mujoco import Stepper
 
 Drive = Callable[["mujoco.MjData"], object]
@@ -44,8 +45,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load(arguments: argparse.Namespace) -> tuple[Stepper, mujoco.MjData]:
-    """Load what `add_model` has asked for.
+def load(
+    arguments: argparse.Namespace, soft: Sequence[SoftBody] = ()
+) -> tuple[Stepper, mujoco.MjData]:
+    """Load what `add_model` has asked for, with soft bodies.
 
     Raises
     ------
@@ -59,7 +62,7 @@ def load(arguments: argparse.Namespace) -> tuple[Stepper, mujoco.MjData]:
 
     path: Path = arguments.model
     try:
-        stepper = Stepper(load_model(path), friction=arguments.friction)
+        stepper = Stepper(load_model(path), friction=arguments.friction, soft=soft)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from None
     except (NotSupported, ValueError) as error:

@@ -17,9 +17,11 @@ from .files import read_mesh, write_mesh
 from .material import Material
 from .mesh import Mesh
 from .results import Reaction, SoftStepResult, Touch
+from .series import SeriesWriter
 from .shapes import ball, box, rod
 from .soft_step import Scheme
 from .state import SoftState
+from .surfaces import fill_surface, read_surface
 from .world import World
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Reaction",
     "RigidBody",
     "Scheme",
+    "SeriesWriter",
     "SoftBody",
     "SoftState",
     "SoftStepResult",
@@ -40,8 +43,10 @@ __all__ = [
     "ball",
     "box",
     "evaluate",
+    "fill_surface",
     "mass_matrix",
     "read_mesh",
+    "read_surface",
     "rod",
     "rotations",
     "scatter_blocks",

@@ -124,6 +124,8 @@ class SoftBody:
         Velocities of fixed vertices, m/s.
     loads : ndarray (n, 3)
         External forces at the vertices beside gravity, N.
+    pressures : ndarray (f,)
+        Pressures on the boundary faces, Pa; see :meth:`pressure`.
     attachments : list of Attachment
         Vertices that are held, see :meth:`attach`.
 
@@ -171,6 +173,7 @@ class SoftBody:
         self.velocities: _Float = np.array(np.broadcast_to(given, (n, 3)))
         self.fixed = np.zeros(n, np.int8)
         self.fixed_velocities, self.loads = np.zeros((n, 3)), np.zeros((n, 3))
+        self.pressures: _Float = np.zeros(len(mesh.faces))
         self.attachments: list[Attachment] = []
 
     def fix(self, where: ArrayLike, velocity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
@@ -230,9 +233,11 @@ class SoftBody:
     def fault(self) -> str:
         """Describe the first fault of the state: a value that is not finite; empty without one."""
         n = len(self.mesh.vertices)
-        for name in ("positions", "velocities", "fixed_velocities", "loads"):
-            array = _core.as_float64(getattr(self, name), f"{self.name}.{name}", (n, 3))
-            wrong = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        names = ("positions", "velocities", "fixed_velocities", "loads")
+        shapes = {**dict.fromkeys(names, (n, 3)), "pressures": (len(self.mesh.faces),)}
+        for name, shape in shapes.items():
+            array = _core.as_float64(getattr(self, name), f"{self.name}.{name}", shape)
+            wrong = np.argwhere(~np.isfinite(array))[:, 0]
             if wrong.size:
                 return f"{self.name}.{name}[{wrong[0]}]: must be finite"
         return ""
@@ -253,6 +258,55 @@ class SoftBody:
             For a vertex that is not there.
         """
         self.loads[self._vertices(where)] = _core.as_float64(force, "force", (3,))
+
+    def pressure(self, where: ArrayLike, pressure: float) -> None:
+        """Set the pressure on boundary faces; it acts along their present normals.
+
+        A step takes the faces at its start. Positive pressures push inwards.
+
+        Parameters
+        ----------
+        where : array_like of bool (f,) or of int
+            The faces, by their number in ``mesh.faces``.
+        pressure : float
+            Pressure, Pa.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a face that is not there, or a pressure that is not finite.
+
+        Examples
+        --------
+        >>> from sapwood import fem
+        >>> foam = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+        >>> body = fem.SoftBody(fem.box([0.1] * 3, 2), foam)
+        >>> body.pressure(np.arange(len(body.mesh.faces)), 1000.0)
+        >>> bool(np.allclose(body.external_loads().sum(axis=0), 0))
+        True
+        """
+        value = real(pressure, "pressure")
+        if not math.isfinite(value):
+            raise ValueError(f"pressure = {value}: must be finite")
+        self.pressures[self._numbers(where, len(self.pressures), "face")] = value
+
+    def external_loads(self) -> _Float:
+        """Find the loads beside gravity: `loads`, and the pressures on the present faces.
+
+        Returns
+        -------
+        ndarray (n, 3)
+            Forces at the vertices, N.
+        """
+        loads: _Float = self.loads.copy()
+        pressed = np.flatnonzero(self.pressures)
+        if pressed.size:
+            corners = self.mesh.faces[pressed]
+            a, b, c = np.swapaxes(self.positions[corners], 0, 1)
+            # a third of the area vector, times the pressure
+            third = np.cross(b - a, c - a) * (self.pressures[pressed] / -6)[:, None]
+            np.add.at(loads, corners, third[:, None])
+        return loads
 
     def evaluate(self) -> Evaluation:
         """Evaluate energy, forces, stiffness and stresses at the present positions.
@@ -307,7 +361,11 @@ class SoftBody:
         return momenta
 
     def _vertices(self, where: ArrayLike) -> NDArray[np.int32]:
-        given, n = np.asarray(where), len(self.fixed)
+        return self._numbers(where, len(self.fixed), "vertex")
+
+    @staticmethod
+    def _numbers(where: ArrayLike, n: int, kind: str) -> NDArray[np.int32]:
+        given = np.asarray(where)
         if given.dtype == bool:
             if given.shape != (n,):
                 raise ValueError(f"where has shape {given.shape}, expected ({n},)")
@@ -316,7 +374,7 @@ class SoftBody:
         wrong = np.flatnonzero((index < 0) | (index >= n))
         if wrong.size:
             i = wrong[0]
-            raise ValueError(f"where[{i}] = {index[i]}: names a vertex that is not there")
+            raise ValueError(f"where[{i}] = {index[i]}: names a {kind} that is not there")
         return index
 
     def __repr__(self) -> str:

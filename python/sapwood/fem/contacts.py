@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sapwood.geometry import FieldShape, contact_surface
 
 from .bodies import SoftBody
+from .vectors import cross
 
 _Float = NDArray[np.float64]
 
@@ -110,7 +111,7 @@ def contacts_with_plane(
     np.put_along_axis(weights, turn, turned, axis=1)
     a, b, c = x[corner[:, 0]], x[corner[:, 1]], x[corner[:, 2]]
     # area of the part below, as the plane sees it
-    area = -part * (np.cross(b - a, c - a) @ normal) / 2
+    area = -part * (cross(b - a, c - a) @ normal) / 2
     points = np.einsum("ij,ijk->ik", weights, x[corner])
     depth = offset - points @ normal
     kept = (area >= _LEAST_AREA) & (depth > 0)
@@ -131,7 +132,8 @@ def contacts_with_shape(
 
     With g_r the slope of the pressure along the face normal, g = C g_r/(C + g_r), k = g area and
     phi0 = -p/g (Masterjohn et al. 2021; Drake's rule for deformable bodies). A shape that only
-    tells depths has the pressure C depth: k = C area g_r/abs(grad p) and phi0 = -p/g_r.
+    tells depths has the pressure C depth: k = C area g_r/abs(grad p) and phi0 = -p/g_r. Its
+    contacts on one face are merged.
 
     Parameters
     ----------
@@ -172,16 +174,33 @@ def contacts_with_shape(
             g, unit = C * slope / (C + slope), np.ones_like(slope)
         kept = (found.areas >= _LEAST_AREA) & (slope >= np.maximum(1e-14, _LEAST_SLOPE * steep))
     g = g[kept]
-    faces = listed[found.cells_b[kept]]
-    points = found.centroids[kept]
+    faces, points = listed[found.cells_b[kept]], found.centroids[kept]
+    k, phi0 = unit[kept] * g * found.areas[kept], -found.pressures[kept] / g
+    if is_depth:
+        faces, points, k, phi0 = _merged(faces, points, k, phi0)
     return FaceContacts(
         faces,
         _barycentric(x[corners[faces]], points),
         points,
         -_outward(x[corners[faces]]),
-        unit[kept] * g * found.areas[kept],
-        -found.pressures[kept] / g,
+        k,
+        phi0,
     )
+
+
+def _merged(
+    faces: NDArray[np.int64], points: _Float, k: _Float, phi0: _Float
+) -> tuple[NDArray[np.int64], _Float, _Float, _Float]:
+    """One contact for each face: of the same load, stiffness and torque in sum."""
+    used, place = np.unique(faces, return_inverse=True)
+    n, load = len(used), -k * phi0
+    total, stiffness, moment = np.zeros(n), np.zeros(n), np.zeros((n, 3))
+    np.add.at(total, place, load)
+    np.add.at(stiffness, place, k)
+    np.add.at(moment, place, load[:, None] * points)
+    on = total > 0  # a face may just touch
+    total, stiffness = total[on], stiffness[on]
+    return used[on], moment[on] / total[:, None], stiffness, -total / stiffness
 
 
 def _near(
@@ -204,15 +223,15 @@ def _no_contacts() -> FaceContacts:
 
 
 def _outward(triangles: _Float) -> _Float:
-    cross = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normal: _Float = cross / np.linalg.norm(cross, axis=1, keepdims=True)
+    area = cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normal: _Float = area / np.linalg.norm(area, axis=1, keepdims=True)
     return normal
 
 
 def _barycentric(triangles: _Float, points: _Float) -> _Float:
     a, b, c = np.swapaxes(triangles, 0, 1)
-    normal = np.cross(b - a, c - a)
+    normal = cross(b - a, c - a)
     square = np.sum(normal * normal, axis=1)
-    second = np.sum(np.cross(points - a, c - a) * normal, axis=1) / square
-    third = np.sum(np.cross(b - a, points - a) * normal, axis=1) / square
+    second = np.sum(cross(points - a, c - a) * normal, axis=1) / square
+    third = np.sum(cross(b - a, points - a) * normal, axis=1) / square
     return np.stack([1 - second - third, second, third], axis=1)

@@ -29,6 +29,7 @@ from sapwood.solver import SapSolver
 from .contacts import FaceContacts
 from .results import Reaction, Touch
 from .soft_step import SoftStep
+from .vectors import cross
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -149,9 +150,9 @@ def _frames(normals: _Float) -> _Float:
     """Rows t1, t2, n (c, 3, 3)."""
     axis = np.zeros_like(normals)
     axis[np.arange(len(normals)), np.argmin(np.abs(normals), axis=1)] = 1
-    first = np.cross(axis, normals)
+    first = cross(axis, normals)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
-    return np.stack([first, np.cross(normals, first), normals], axis=1)
+    return np.stack([first, cross(normals, first), normals], axis=1)
 
 
 class _Part:
@@ -247,10 +248,11 @@ class Reduction:
         """Merge rigid trees that a soft body joins, and give each soft body its tree."""
         group = np.arange(len(self.rigid.tree_nv))
         for part in self.parts.values():
-            joined = np.isin(group, group[[hold.tree for hold in part.holds]])
             if part.holds:
+                joined = np.isin(group, group[[hold.tree for hold in part.holds]])
                 group[joined] = group[joined].min()
-        _, group = np.unique(group, return_inverse=True)
+        if self.holds:
+            _, group = np.unique(group, return_inverse=True)
         n_merged = int(group.max(initial=-1)) + 1
         sizes: list[int] = [0] * n_merged
         placed = []

@@ -70,7 +70,7 @@ class SoftStep:
         row_mass = body.vertex_mass.copy()
         np.add.at(row_mass, body.mesh.pairs, body.pair_mass[:, None])
         self.momenta = row_mass[:, None] * self.v0
-        self.weight = row_mass[:, None] * gravity + body.loads
+        self.weight = row_mass[:, None] * gravity + body.external_loads()
         self._fixed = body.fixed.copy()
         # fixed vertices move at their velocity from the first iterate on
         self.start = np.where(self.is_fixed[:, None], body.fixed_velocities, self.v0)

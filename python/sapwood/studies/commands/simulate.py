@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,15 @@ from sapwood.cli.command import (
     tell,
 )
 from sapwood.cli.models import add_model, control, load
+from sapwood.cli.soft import add_soft, soft_bodies
 
 if TYPE_CHECKING:
     import mujoco
 
+    from sapwood.mujoco import Stepper
     from sapwood.studies.experiments.simulate import SimulatedRun
+
+_FRAMES = 25  # states of soft bodies that are written, 1/s
 
 
 def add(commands: Any) -> None:
@@ -31,7 +36,8 @@ def add(commands: Any) -> None:
         "simulate",
         help="simulate a model for some seconds",
         description="Simulate a model, measure every step, and write steps.csv, motion.csv, a "
-        "figure of the steps and a picture of the last one.",
+        "figure of the steps and a picture of the last one; with a soft body soft.pvd, which "
+        "ParaView opens.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     add_model(parser)
@@ -42,6 +48,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--view", action="store_true", help="show it in the browser meanwhile")
     parser.add_argument("--no-picture", action="store_true", help="do not draw the final scene")
     parser.add_argument("--quiet", action="store_true", help="print errors and warnings only")
+    add_soft(parser)
     parser.set_defaults(command=_run)
 
 
@@ -55,8 +62,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from sapwood.studies.experiments.simulate import simulate, write_motion
     from sapwood.studies.plotting import step_figure
 
-    stepper, data = load(arguments)
-    if stepper.model.nv == 0:
+    soft = soft_bodies(arguments)
+    stepper, data = load(arguments, soft)
+    if stepper.model.nv == 0 and not soft:
         raise CommandError(f"{arguments.model}: nothing in it moves")
     drive = control(arguments, stepper.model)
     out: Path = arguments.out
@@ -66,11 +74,12 @@ def _run(arguments: argparse.Namespace) -> int:
         with _viewer(arguments, stepper, data) as viewer:
             run = simulate(
                 stepper, data, arguments.seconds, control=drive, csv_file=out / "steps.csv",
-                after_step=None if viewer is None else lambda _: viewer.sync(),
+                after_step=_after_step(stepper, viewer, out),
                 progress=not arguments.quiet,
             )  # fmt: skip
         write_motion(run, stepper.model, out / "motion.csv")
         written = [out / "steps.csv", out / "motion.csv"]
+        written += [out / "soft.pvd"] if soft else []
         if len(run.steps):
             step_figure({"sapwood": out / "steps.csv"}, out / "steps.png", title=title)
             written.append(out / "steps.png")
@@ -89,6 +98,22 @@ def _run(arguments: argparse.Namespace) -> int:
     # an answer that is not accurate is a failure of the run; stalling at round-off is not
     outcomes = set(run.steps["status"].tolist()) - {"converged", "stalled"}
     return FAILURE if outcomes else SUCCESS
+
+
+def _after_step(stepper: Stepper, viewer: Any, out: Path) -> Callable[[mujoco.MjData], None]:
+    """Show each step, and write the soft bodies at the frames of a film."""
+    from sapwood.fem import SeriesWriter
+
+    series = SeriesWriter(out / "soft.pvd", stepper.soft) if stepper.soft else None
+    every = max(1, round(1 / (_FRAMES * stepper.time_step)))
+
+    def after_step(data: mujoco.MjData) -> None:
+        if viewer is not None:
+            viewer.sync()
+        if series is not None and stepper.steps % every == 0:
+            series.write(data.time)
+
+    return after_step
 
 
 def _viewer(arguments: argparse.Namespace, stepper: Any, data: mujoco.MjData) -> Any:

@@ -201,7 +201,7 @@ def write_motion(run: SimulatedRun, model: mujoco.MjModel, path: str | PathLike[
 def _columns(model: mujoco.MjModel, kind: str) -> list[str]:
     """A name per coordinate: that of its joint, numbered where the joint has several."""
     starts = model.jnt_qposadr if kind == "qpos" else model.jnt_dofadr
-    ends = np.append(starts[1:], model.nq if kind == "qpos" else model.nv)
+    ends = np.append(starts, model.nq if kind == "qpos" else model.nv)[1:]
     names = []
     for joint, (first, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         name = f"{kind} {model.joint(joint).name or joint}"

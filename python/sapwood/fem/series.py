@@ -1,0 +1,129 @@
+"""Time series of soft bodies as VTK files, which ParaView opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.base.checks import file_name, real
+from sapwood.base.files import write_file
+
+from .bodies import SoftBody, check_distinct
+
+
+class SeriesWriter:
+    """Writes the states of soft bodies as a time series: one ``.vtu`` for each body and time.
+
+    The ``.pvd`` lists these files; it is whole after each call of :meth:`write`. Vertices have
+    their velocity (m/s), tetrahedra von Mises' stress (Pa), the pressure (Pa) and det F.
+
+    Parameters
+    ----------
+    path : str or path
+        The ``.pvd``; the other files stand beside it and begin with its name.
+    bodies : sequence of SoftBody
+        The bodies.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a path without ``.pvd``, or what is no soft body.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sapwood import fem
+    >>> foam = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    >>> body = fem.SoftBody(fem.box([0.1] * 3, 2), foam)
+    >>> world = fem.World([body], planes=[fem.HalfSpace(offset=-0.06)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     series = fem.SeriesWriter(f"{folder}/fall.pvd", world.bodies)
+    ...     for _ in range(3):
+    ...         _ = world.step(5)
+    ...         series.write(world.time)
+    """
+
+    def __init__(self, path: str | PathLike[str], bodies: Sequence[SoftBody]) -> None:
+        self._path = Path(file_name(path, "path"))
+        if self._path.suffix != ".pvd":
+            raise ValueError(f"path = {str(self._path)!r}: must end with .pvd")
+        self._bodies = tuple(bodies)
+        for i, body in enumerate(self._bodies):
+            if not isinstance(body, SoftBody):
+                raise TypeError(f"bodies[{i}] must be a SoftBody, not {type(body).__name__}")
+        check_distinct(self._bodies, "bodies")
+        self._listed: list[str] = []
+        self._frames = 0
+
+    def write(self, time: float) -> None:
+        """Write the present state.
+
+        Parameters
+        ----------
+        time : float
+            Its time, s.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be written.
+        """
+        now = real(time, "time")
+        for part, body in enumerate(self._bodies):
+            name = f"{self._path.stem}_{part}_{self._frames:05d}.vtu"
+            write_file(str(self._path.with_name(name)), _grid(body))
+            self._listed.append(f'<DataSet timestep="{now!r}" part="{part}" file="{name}"/>')
+        self._frames += 1
+        lines = [
+            '<VTKFile type="Collection" version="0.1">',
+            "<Collection>",
+            *self._listed,
+            "</Collection>",
+            "</VTKFile>",
+            "",
+        ]
+        write_file(str(self._path), "\n".join(lines))
+
+
+def _grid(body: SoftBody) -> str:
+    found, mesh = body.evaluate(), body.mesh
+    n, m = len(mesh.vertices), len(mesh.tetrahedra)
+    lines = [
+        '<VTKFile type="UnstructuredGrid" version="0.1">',
+        "<UnstructuredGrid>",
+        f'<Piece NumberOfPoints="{n}" NumberOfCells="{m}">',
+        "<Points>",
+        *_array("positions", body.positions),
+        "</Points>",
+        "<Cells>",
+        *_array("connectivity", mesh.tetrahedra),
+        *_array("offsets", 4 * np.arange(1, m + 1)),
+        *_array("types", np.full(m, 10)),
+        "</Cells>",
+        '<PointData Vectors="velocity">',
+        *_array("velocity", body.velocities),
+        "</PointData>",
+        '<CellData Scalars="von Mises">',
+        *_array("von Mises", found.von_mises),
+        *_array("pressure", -found.stress.trace(axis1=1, axis2=2) / 3),
+        *_array("det F", np.linalg.det(found.deformation)),
+        "</CellData>",
+        "</Piece>",
+        "</UnstructuredGrid>",
+        "</VTKFile>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _array(name: str, values: NDArray[np.generic]) -> Iterable[str]:
+    kind = "Float64" if values.dtype.kind == "f" else "Int64"
+    width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim == 2 else ""
+    yield f'<DataArray type="{kind}" Name="{name}"{width} format="ascii">'
+    for row in values.tolist():
+        yield " ".join(map(repr, row)) if isinstance(row, list) else repr(row)
+    yield "</DataArray>"

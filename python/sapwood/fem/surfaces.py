@@ -1,0 +1,135 @@
+"""Tetrahedra inside of closed surfaces, by the mesher fTetWild."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sapwood import _core
+from sapwood.base.checks import real, regular_file
+from sapwood.base.optional import imported_for
+
+from .mesh import Mesh
+
+
+def fill_surface(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    edge: float | None = None,
+    *,
+    tolerance: float | None = None,
+) -> Mesh:
+    """Fill a closed surface with tetrahedra.
+
+    The mesher (Hu et al. 2020) mends gaps, overlaps and triangles that lie on each other; the
+    boundary is within the tolerance of the surface.
+
+    Parameters
+    ----------
+    vertices : array_like (n, 3)
+        Points of the surface, m.
+    triangles : array_like of int (m, 3)
+        Its triangles.
+    edge : float, optional
+        Length of edges to aim at, m, > 0; by default a tenth of the diagonal of its box.
+    tolerance : float, optional
+        Largest distance from the surface, m, > 0; by default a thousandth of the diagonal of its
+        box.
+
+    Returns
+    -------
+    Mesh
+        The tetrahedra.
+
+    Raises
+    ------
+    ValueError
+        If an array is wrong, or if the surface encloses nothing.
+    ImportError
+        Without pytetwild, the extra ``mesher``.
+    """
+    x = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
+    shape = np.shape(triangles)
+    if len(shape) != 2 or shape[1] != 3 or shape[0] == 0:
+        raise ValueError(f"triangles has shape {shape}, expected (m, 3) with m > 0")
+    corners = _core.as_int32(np.ravel(triangles), "triangles").reshape(-1, 3)
+    wrong = np.argwhere((corners < 0) | (corners >= len(x)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise ValueError(f"triangles[{i}, {j}] = {corners[i, j]}: names a vertex that is not there")
+    diagonal = float(np.linalg.norm(np.ptp(x[corners.ravel()], axis=0)))
+    if diagonal == 0:
+        raise ValueError("vertices: the triangles are one point")
+    epsilon = 1e-3 if tolerance is None else _positive(tolerance, "tolerance") / diagonal
+    length = diagonal / 10 if edge is None else _positive(edge, "edge")
+    with imported_for("sapwood.fem.fill_surface", "mesher"):
+        import pytetwild
+    arrays = np.array(x), np.array(corners)  # it takes no read-only ones
+    try:
+        points, cells = pytetwild.tetrahedralize(
+            *arrays, edge_length_abs=length, epsilon=epsilon, num_threads=1, quiet=True
+        )
+    except RuntimeError as error:
+        raise ValueError(f"the surface encloses nothing: {error}") from error
+    if not len(cells):
+        raise ValueError("the surface encloses nothing")
+    return Mesh(points, cells, orient=True, prune=True)
+
+
+def read_surface(
+    path: str | PathLike[str],
+    edge: float | None = None,
+    *,
+    scale: float = 1.0,
+    tolerance: float | None = None,
+) -> Mesh:
+    """Read a closed surface from a file, and fill it with tetrahedra.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of triangles that meshio reads: STL, OBJ, PLY, OFF ...
+    edge : float, optional
+        As of :func:`fill_surface`.
+    scale : float, optional
+        Metres in a unit of the file, > 0: 0.001 for millimetres.
+    tolerance : float, optional
+        As of :func:`fill_surface`.
+
+    Returns
+    -------
+    Mesh
+        The tetrahedra.
+
+    Raises
+    ------
+    ValueError
+        If the file has no triangles, or as of :func:`fill_surface`; the text has its name.
+    ImportError
+        Without meshio (extra ``geometry``) or pytetwild (extra ``mesher``).
+    """
+    name = regular_file(path, "path")
+    with imported_for("sapwood.fem.read_surface", "geometry"):
+        import meshio
+    try:
+        with np.errstate(over="ignore"):  # it tries binary STL first
+            found = meshio.read(name)
+    except (Exception, SystemExit) as error:  # meshio ends the process for an unknown format
+        raise ValueError(f"{name}: meshio cannot read it: {error}") from error
+    triangles = [block.data for block in found.cells if block.type == "triangle"]
+    if not triangles:
+        raise ValueError(f"{name}: has no triangles")
+    try:
+        points = _positive(scale, "scale") * np.asarray(found.points, float)
+        return fill_surface(points, np.concatenate(triangles), edge, tolerance=tolerance)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _positive(value: object, name: str) -> float:
+    number = real(value, name)
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{name} = {number}: must be finite and > 0")
+    return number

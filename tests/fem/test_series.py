@@ -1,0 +1,105 @@
+"""Time series of VTK files, and meshes of closed surfaces."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from sapwood import fem
+
+RUBBER = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+
+
+def numbers(element, name):
+    (array,) = [each for each in element.iter("DataArray") if each.get("Name") == name]
+    found = np.array(array.text.split(), float)
+    width = array.get("NumberOfComponents")
+    return found if width is None else found.reshape(-1, int(width))
+
+
+def test_a_series_has_states_and_stresses(tmp_path):
+    bodies = [fem.SoftBody(fem.box([0.1] * 3, 1), RUBBER, name=name) for name in "ab"]
+    world = fem.World(bodies, time_step=0.01)
+    series = fem.SeriesWriter(tmp_path / "fall.pvd", world.bodies)
+    bodies[1].positions[0] += [0.0, 0.0, 0.01]
+    for _ in range(2):
+        world.step()
+        series.write(world.time)
+    listed = ET.parse(tmp_path / "fall.pvd").getroot().findall("Collection/DataSet")
+    assert [float(each.get("timestep")) for each in listed] == [0.01, 0.01, 0.02, 0.02]
+    assert [each.get("part") for each in listed] == ["0", "1", "0", "1"]
+    grid = ET.parse(tmp_path / listed[3].get("file")).getroot()
+    np.testing.assert_array_equal(numbers(grid, "positions"), bodies[1].positions)
+    np.testing.assert_array_equal(numbers(grid, "velocity"), bodies[1].velocities)
+    np.testing.assert_array_equal(
+        numbers(grid, "connectivity").reshape(-1, 4), bodies[1].mesh.tetrahedra
+    )
+    found = bodies[1].evaluate()
+    np.testing.assert_array_equal(numbers(grid, "von Mises"), found.von_mises)
+    np.testing.assert_array_equal(numbers(grid, "det F"), np.linalg.det(found.deformation))
+    assert numbers(grid, "offsets")[-1] == 4 * len(found.energies)
+
+
+def test_a_series_can_be_read_by_meshio(tmp_path):
+    meshio = pytest.importorskip("meshio")
+    body = fem.SoftBody(fem.box([0.1] * 3, 2), RUBBER)
+    fem.SeriesWriter(tmp_path / "rest.pvd", [body]).write(0.0)
+    read = meshio.read(tmp_path / "rest_0_00000.vtu")
+    np.testing.assert_array_equal(read.points, body.positions)
+    np.testing.assert_array_equal(read.cells_dict["tetra"], body.mesh.tetrahedra)
+
+
+def test_bad_series(tmp_path):
+    body = fem.SoftBody(fem.box([0.1] * 3, 1), RUBBER)
+    with pytest.raises(ValueError, match=r"must end with \.pvd"):
+        fem.SeriesWriter(tmp_path / "a.vtk", [body])
+    with pytest.raises(TypeError, match=r"bodies\[0\] must be a SoftBody, not int"):
+        fem.SeriesWriter(tmp_path / "a.pvd", [1])
+    with pytest.raises(ValueError, match="bodies: has the same body twice"):
+        fem.SeriesWriter(tmp_path / "a.pvd", [body, body])
+
+
+def cube_surface():
+    mesh = fem.box([0.1, 0.1, 0.1], 1)
+    return mesh.vertices, mesh.faces
+
+
+def test_bad_surfaces(tmp_path):
+    x, triangles = cube_surface()
+    with pytest.raises(ValueError, match=r"triangles has shape \(0,\), expected \(m, 3\)"):
+        fem.fill_surface(x, np.zeros(0, int), 0.05)
+    with pytest.raises(ValueError, match=r"triangles\[0, 1\] = 99: names a vertex"):
+        fem.fill_surface(x, [[0, 99, 1]], 0.05)
+    with pytest.raises(ValueError, match="vertices"):
+        fem.fill_surface(np.full((8, 3), np.nan), triangles, 0.05)
+    with pytest.raises(ValueError, match="vertices: the triangles are one point"):
+        fem.fill_surface(x, [[0, 0, 0]], 0.05)
+    with pytest.raises(ValueError, match=r"edge = -1\.0: must be finite and > 0"):
+        fem.fill_surface(x, triangles, -1.0)
+    with pytest.raises(ValueError, match=r"tolerance = 0\.0: must be finite and > 0"):
+        fem.fill_surface(x, triangles, 0.05, tolerance=0.0)
+    pytest.importorskip("meshio")
+    (tmp_path / "a.stl").write_text("no surface")
+    with pytest.raises(ValueError, match=r"a\.stl: "):
+        fem.read_surface(tmp_path / "a.stl", 0.05)
+    fem.write_mesh(tmp_path / "a.vtk", fem.box([0.1] * 3, 1))
+    with pytest.raises(ValueError, match=r"a\.vtk: has no triangles"):
+        fem.read_surface(tmp_path / "a.vtk", 0.05)
+
+
+def test_surfaces_are_filled(tmp_path):
+    """Arrays, and an STL file in millimetres, of a cube: its volume comes back."""
+    pytest.importorskip("pytetwild")
+    meshio = pytest.importorskip("meshio")
+    x, triangles = cube_surface()
+    filled = fem.fill_surface(x, triangles, 0.05)
+    assert filled.volumes.sum() == pytest.approx(1e-3, rel=0.02)
+    meshio.write(tmp_path / "cube.stl", meshio.Mesh(1e3 * x, [("triangle", triangles)]))
+    read = fem.read_surface(tmp_path / "cube.stl", 0.05, scale=1e-3)
+    assert read.volumes.sum() == pytest.approx(1e-3, rel=0.02)
+    assert fem.SoftBody(read, RUBBER).vertex_mass.sum() == pytest.approx(1.0, rel=0.02)
+    # an open sheet encloses nothing
+    with pytest.raises(ValueError, match="the surface encloses nothing"):
+        fem.fill_surface(x, triangles[:1], 0.05)
