@@ -2,11 +2,9 @@
 
 Each line of its content names a figure and the page, or a heading of it, by its path from docs/.
 Quick versions of the figures are made in build/gallery when notebooks are run: not where
-``nb_execution_mode`` is off, and again where the package has changed. With ``:stored:`` lines name
-pictures of benchmarks/results, what they show, and the command.
-
-``{quick-figure} NAME`` shows one of these pictures on another page, with the caption that follows.
-It is left out where no picture is made.
+``nb_execution_mode`` is off, and again where the package has changed. Figures whose quick version
+shows little have a picture of a full run in _static/full, which stands in its place. With
+``:stored:`` lines name pictures of benchmarks/results, what they show, and the command.
 """
 
 import hashlib
@@ -27,12 +25,21 @@ from sapwood.studies.experiments.figures import FIGURES
 ROOT = Path(__file__).resolve().parents[2]
 MADE = ROOT / "build/gallery"
 STORED = ROOT / "benchmarks/results"
+FULL = ROOT / "docs/_static/full"
 COMMAND = "sapwood figure {} --quick --out results/"
 
 
 def picture_of(name):
     """The quick picture of a figure, where it is made."""
     return MADE / f"{'figure' if name.isdecimal() else ''}{name}_quick.png"
+
+
+def shown(name):
+    """The picture of a figure and its command: of a stored full run, or of the quick version."""
+    stored = FULL / f"{'figure' if name.isdecimal() else ''}{name}.png"
+    if stored.exists():
+        return stored, COMMAND.format(name).replace(" --quick", "")
+    return picture_of(name), COMMAND.format(name)
 
 
 def package_digest():
@@ -68,14 +75,13 @@ class Gallery(SphinxDirective):
         for line in self.content:
             if "stored" in self.options:
                 stem, page, title, command = (word.strip() for word in line.split("|"))
-                cards.append(self.card(STORED / f"{stem}.png", title, command, page))
+                cards.append(self.card(STORED / f"{stem}.png", command, title, page))
             else:
                 name, page = line.split()
-                command = COMMAND.format(name)
-                cards.append(self.card(picture_of(name), FIGURES[name].title, command, page))
+                cards.append(self.card(*shown(name), FIGURES[name].title, page))
         return [nodes.container("", *cards, classes=["gallery"])]
 
-    def card(self, picture, title, command, page):
+    def card(self, picture, command, title, page):
         """One figure."""
         parts = []
         if picture.exists():

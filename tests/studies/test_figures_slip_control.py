@@ -35,7 +35,7 @@ def test_patches_carry_the_grip(results):
     rows = read_steps(results["16"].sweeps[0].csv)
     sums = {}
     for force in (1.0, 16.0):
-        patch = rows[rows["force"] == force]
+        patch = rows[(rows["force"] == force) & (rows["side"] == "left")]
         total = 0.0
         for face in np.unique(patch["face"]):
             corner = patch[patch["face"] == face]

@@ -21,8 +21,9 @@ from sapwood.cli.command import (
 # on two cores that do nothing else
 _TIMES = """times on two cores:
   with --quick  3 to 20 s each, 12 50 s; all together some five minutes
-  in full       seconds: 5, 8, 9, 10, 16, 17, id-6, id-15, rigid-core, sliding, constraints
-                a minute or two: 1, 6, 7, 11, 18, analytic-gradients
+  in full       seconds: 5, 8, 9, 10, 16, 17, id-6, id-8, id-9, id-13, id-15, id-table-1,
+                id-table-2, rigid-core, sliding, constraints, mindiff, balance, line-search
+                a minute or two: 1, 6, 7, 11, 18, analytic-gradients, slip-solvers, step-solvers
                 half an hour, in one run: id-14, id-16, id-17, id-table-3, id-table-4
                 three quarters of an hour, in one run: 19, 20, 21
 """

@@ -155,7 +155,7 @@ FIGURES: dict[str, Entry] = {
     ),
     "16": Entry(
         "sapwood.studies.slip_control.figure:figure_16",
-        "slip control: the patch of a soft pad at both grips, coloured by pressure",
+        "slip control: the gripper and its patches at both grips, coloured by pressure",
         _MUJOCO,
     ),
     "17": Entry(

@@ -15,7 +15,7 @@ from sapwood.studies.plotting.grasp import grasp_figure
 from sapwood.studies.plotting.invdyn_times import invdyn_times_figure
 from sapwood.studies.plotting.rigid_core import rigid_core_figure
 from sapwood.studies.plotting.sliding import sliding_figure
-from sapwood.studies.plotting.slip_control import pitch_figure, slip_patch_figure
+from sapwood.studies.plotting.slip_control import pitch_figure
 from sapwood.studies.plotting.slip_parameter import conditioning_figure, moving, slip_figure
 from sapwood.studies.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.studies.plotting.spring_cylinder import energy_figure, position_error_figure
@@ -43,7 +43,6 @@ __all__ = [
     "select",
     "sliding_figure",
     "slip_figure",
-    "slip_patch_figure",
     "solver_error_figure",
     "speedup_figure",
     "step_figure",

@@ -6,11 +6,15 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sapwood.studies.plotting.style import COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import rows_of, select
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -66,36 +70,23 @@ def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     return figure
 
 
-def slip_patch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
-    """Draw the patch of a pad at both grips, coloured by pressure, as Fig. 16.
+def draw_patches(figure: Figure, rows: NDArray[np.void], grid: Sequence[Axes]) -> None:
+    """Draw the patch of the left pad at each instant, coloured by pressure.
 
     Parameters
     ----------
-    csv
-        Rows of `sapwood.studies.slip_control.run.patches`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written: from the side, faces in one scale of length, each with the mean
-        of the pressures at its corners, in one scale of pressure.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    figure
+        Where a bar of colours is added.
+    rows
+        Of `sapwood.studies.slip_control.run.patches`.
+    grid
+        Axes of the instants: from the side, faces in one scale of length, each with the mean of the
+        pressures at its corners, in one scale of pressure.
     """
     from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure
 
-    rows = rows_of(csv)
-    instants = np.unique(rows["seconds"])
-    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
-    grid = figure.subplots(1, len(instants), sharex=True, sharey=True, squeeze=False)[0]
-    for axes, seconds in zip(grid, instants, strict=True):
-        patch = select(rows, seconds=seconds)
+    for axes, seconds in zip(grid, np.unique(rows["seconds"]), strict=True):
+        patch = select(rows, seconds=seconds, side="left")
         numbers, starts = np.unique(patch["face"], return_index=True)
         corners = 1e3 * np.column_stack([patch["x"], patch["z"]])
         faces = PolyCollection(
@@ -115,5 +106,3 @@ def slip_patch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fi
         draw_grid(axes)
     grid[0].set_ylabel("z [mm]")
     figure.colorbar(faces, ax=list(grid), label="pressure [kPa]", shrink=0.85)
-    save_figure(figure, path)
-    return figure

@@ -8,8 +8,16 @@ from numpy.typing import NDArray
 from sapwood.studies.experiments.figures import Files, Plan
 from sapwood.studies.experiments.points import Point
 from sapwood.studies.experiments.sweep import Sweep
-from sapwood.studies.plotting import pitch_figure, read_steps, slip_patch_figure
-from sapwood.studies.slip_control.run import PATCH_ROWS, ROWS, patches, simulate
+from sapwood.studies.plotting import pitch_figure, read_steps, select
+from sapwood.studies.plotting.slip_scene import gripper_figure
+from sapwood.studies.slip_control.run import (
+    CONFIGURATION_ROWS,
+    PATCH_ROWS,
+    ROWS,
+    configuration,
+    patches,
+    simulate,
+)
 from sapwood.studies.slip_control.scene import DUTY, LOOSE, PERIOD, TIME_STEP
 
 
@@ -19,7 +27,7 @@ def _period(quick: bool) -> float:
 
 
 def figure_16(quick: bool) -> Plan:
-    """The patch of a pad at both grips, coloured by pressure.
+    """The gripper and the patch of a pad at both grips, coloured by pressure.
 
     Parameters
     ----------
@@ -29,15 +37,19 @@ def figure_16(quick: bool) -> Plan:
     Returns
     -------
     Plan
-        One sweep, ``slip_patches``: the last steps of a secure and of a loose grip.
+        Two sweeps, ``slip_patches`` and ``slip_scenes``: the last steps of a secure and of a loose
+        grip.
     """
     period = _period(quick)
     before = 0.0 if quick else 2 * period
     ends = (before + DUTY * period - TIME_STEP, before + period - TIME_STEP)
     points: list[Point] = [{"seconds": end, "period": period} for end in ends]
     return Plan(
-        sweeps=(Sweep("slip_patches", patches, points, PATCH_ROWS),),
-        draw=lambda files, path: slip_patch_figure(files["slip_patches"], path),
+        sweeps=(
+            Sweep("slip_patches", patches, points, PATCH_ROWS),
+            Sweep("slip_scenes", configuration, points, CONFIGURATION_ROWS),
+        ),
+        draw=lambda files, path: gripper_figure(files["slip_patches"], files["slip_scenes"], path),
         report=_patches,
     )
 
@@ -98,11 +110,11 @@ def _last_part(rows: NDArray[np.void]) -> NDArray[np.bool_]:
 
 
 def _patches(files: Files) -> str:
-    """Size and pressure of each patch."""
+    """Size and pressure of the left patch at each grip."""
     rows = read_steps(files["slip_patches"])
     lines = []
     for seconds in np.unique(rows["seconds"]):
-        patch = rows[rows["seconds"] == seconds]
+        patch = select(rows, seconds=seconds, side="left")
         lines.append(
             f"{patch['force'][0]:g} N after {seconds:g} s: {len(np.unique(patch['face']))} faces, "
             f"pressure up to {patch['pressure'].max() / 1e3:.1f} kPa, slip up to "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.mujoco import Stepper
 from sapwood.studies.slip_control.scene import (
     PERIOD,
     SIDES,
@@ -38,8 +40,10 @@ PATCH_ROWS = np.dtype(
     [
         ("force", np.float64),
         ("pitch", np.float64),
+        ("side", "U5"),
         ("face", np.int64),
         ("x", np.float64),
+        ("y", np.float64),
         ("z", np.float64),
         ("pressure", np.float64),
         ("slip", np.float64),
@@ -87,8 +91,11 @@ def simulate(
     return rows
 
 
+CONFIGURATION_ROWS = np.dtype([("qpos", np.float64)])
+
+
 def patches(seconds: float, period: float = PERIOD) -> NDArray[np.void]:
-    """The patch of the left pad in the last step of a run.
+    """The patches of both pads in the last step of a run.
 
     Parameters
     ----------
@@ -100,21 +107,48 @@ def patches(seconds: float, period: float = PERIOD) -> NDArray[np.void]:
     Returns
     -------
     ndarray of `PATCH_ROWS`, shape (corners,)
-        Of each corner of each face: its place in the world (m), pressure there (Pa) and slip speed
-        of the face (m/s), beside grip force (N) and pitch (degrees) of the step.
+        Of each corner of each face of each pad: its place in the world (m), pressure there (Pa) and
+        slip speed of the face (m/s), beside grip force (N) and pitch (degrees) of the step.
     """
+    data, stepper, force = _advanced(seconds, period)
+    found = []
+    for patch in stepper.patches:
+        surface = patch.surface
+        rows = np.zeros(len(surface.vertices), PATCH_ROWS)
+        rows["force"], rows["pitch"] = force, pitch(data)
+        rows["side"] = patch.names[0].split()[0]
+        face = np.repeat(np.arange(len(surface)), np.diff(surface.face_starts))
+        rows["face"], rows["pressure"] = face, surface.vertex_pressures
+        for i, name in enumerate("xyz"):
+            rows[name] = surface.vertices[:, i]
+        rows["slip"] = patch.slip_speed[face]
+        found.append(rows)
+    return np.concatenate(found)
+
+
+def configuration(seconds: float, period: float = PERIOD) -> NDArray[np.void]:
+    """Fingers and spatula at the end of a run.
+
+    Parameters
+    ----------
+    seconds, period
+        As for `patches`.
+
+    Returns
+    -------
+    ndarray of `CONFIGURATION_ROWS`, shape (nq,)
+        The configuration.
+    """
+    data, _, _ = _advanced(seconds, period)
+    return np.array([(value,) for value in data.qpos.tolist()], CONFIGURATION_ROWS)
+
+
+def _advanced(seconds: float, period: float) -> tuple[mujoco.MjData, Stepper, float]:
+    """State, stepper and grip force of the last step of a run."""
     model = slip_model()
-    data, stepper = at_start(model), slip_stepper(model)
+    data, stepper, force = at_start(model), slip_stepper(model), 0.0
     for _ in range(round(seconds / TIME_STEP)):
         force = grip_force(data.time, period)
         apply_grip(data, force)
         stepper.step(data)
-    patch = next(patch for patch in stepper.patches if patch.names[0].startswith("left"))
-    surface = patch.surface
-    rows = np.zeros(len(surface.vertices), PATCH_ROWS)
-    rows["force"], rows["pitch"] = force, pitch(data)
-    face = np.repeat(np.arange(len(surface)), np.diff(surface.face_starts))
-    rows["face"], rows["pressure"] = face, surface.vertex_pressures
-    rows["x"], rows["z"] = surface.vertices[:, 0], surface.vertices[:, 2]
-    rows["slip"] = patch.slip_speed[face]
-    return rows
+    return data, stepper, force

@@ -63,7 +63,8 @@ def _finger(side: str, y: float) -> str:
     </body>"""
 
 
-_XML = f"""
+#: The scene in MJCF.
+XML = f"""
 <mujoco model="slip control">
   <compiler autolimits="false"/>
   <option timestep="{TIME_STEP}" gravity="0 0 -9.81"/>
@@ -94,7 +95,7 @@ def slip_model() -> mujoco.MjModel:
     mujoco.MjModel
         Without limits of the fingers, which they never reach.
     """
-    return mujoco.MjModel.from_xml_string(_XML)
+    return mujoco.MjModel.from_xml_string(XML)
 
 
 def at_start(model: mujoco.MjModel) -> mujoco.MjData:
