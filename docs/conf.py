@@ -38,7 +38,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "versions",
 ]
-exclude_patterns = ["_ext", "_templates", "jupyter_execute"]
+exclude_patterns = ["_ext", "_templates", "jupyter_execute", "notebooks/results"]
 
 # ---- pages ---------------------------------------------------------------------------------------
 
@@ -95,11 +95,14 @@ shutil.copytree(
     HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True,
     ignore=shutil.ignore_patterns("results", ".ipynb_checkpoints"),
 )  # fmt: skip
+# their figures are those of the gallery, which are made before
+RESULTS, GALLERY = HERE / "notebooks/results", HERE.parent / "build/gallery"
+GALLERY.mkdir(parents=True, exist_ok=True)
+if not RESULTS.exists():
+    RESULTS.symlink_to(os.path.relpath(GALLERY, RESULTS.parent))
 os.environ["MATPLOTLIBRC"] = str(HERE / "_static/matplotlibrc")
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/notebooks")
-# files that pages write are left in no folder of the sources
-nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 # PyTorch is installed after all else, if at all

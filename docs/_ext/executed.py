@@ -1,12 +1,14 @@
 """Pages whose Python blocks are run as notebooks are: what they print and draw stands beneath.
 
-Comments that are for the formatter of the sources alone are not shown.
+The files that they write are left in no folder of the sources. Comments that are for the formatter
+of the sources alone are not shown.
 """
 
 HEAD = """---
 file_format: mystnb
 kernelspec: {name: python3, display_name: Python 3, language: python}
 language_info: {name: python}
+mystnb: {execution_in_temp: true}
 ---
 
 """
