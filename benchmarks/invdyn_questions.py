@@ -1,8 +1,10 @@
-"""The command of the question about inverse dynamics."""
+"""The commands of the questions about inverse dynamics and task control."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 from typing import Any
 
 from benchmarks.arguments import (
@@ -38,6 +40,22 @@ def add(commands: Any) -> None:
         "--beside", type=sizes, default="4,10,20,30", metavar="A,B", help="contacts beside others"
     )
     question.set_defaults(command=_invdyn)
+    question = new_question(
+        commands,
+        "tasks",
+        "legged robots that stand and squat under task control",
+        "Legged robots of the data folder stand and squat in the stepper under task control at "
+        "500 Hz, and the time of their programs beside ProxQP. Writes tasks.txt and tasks.json.",
+    )
+    question.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="folder with models; by default the one that SAPWOOD_DATA names",
+    )
+    question.add_argument("--seconds", type=whole, default=10, help="length of a run")
+    question.set_defaults(command=_tasks)
 
 
 def _invdyn(arguments: argparse.Namespace) -> int:
@@ -64,3 +82,23 @@ def _invdyn(arguments: argparse.Namespace) -> int:
         lines = invdyn_peers.compare(arguments.beside, max(1, arguments.samples // 10))
         write_table("\n".join(lines), target.with_name("invdyn_peers.txt"))
     return code
+
+
+def _tasks(arguments: argparse.Namespace) -> int:
+    try:
+        from benchmarks import legged_report
+    except ImportError as error:
+        raise CommandError(f"{error}: {install_command('bench')}") from error
+    seconds = 0.1 if arguments.quick else float(arguments.seconds)
+    folder = arguments.folder or Path(os.environ.get("SAPWOOD_DATA", ""))
+    if not (folder / "models").is_dir():
+        raise CommandError(f"{folder}: has no folder `models`")
+    target, facts = begin(arguments, "tasks", {"seconds": seconds})
+    print_facts(facts)
+    lines = [
+        *legged_report.courses(folder, seconds),
+        "",
+        *legged_report.times(folder, min(seconds, 2.0)),
+    ]
+    write_table("\n".join(lines), target.with_suffix(".txt"))
+    return SUCCESS

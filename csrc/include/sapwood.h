@@ -29,6 +29,7 @@
 #include "sapwood/solver.h"
 #include "sapwood/status.h"
 #include "sapwood/stepper.h"
+#include "sapwood/tasks.h"
 
 #define SAP_VERSION "0.1.0"
 

@@ -8,6 +8,8 @@
 /* A row depends on active ones if the square of its part outside their span is below this part of
  * the square of its length; the larger limit holds for rows that are only expected to be active. */
 static const double dependent = 1e-13, nearly_dependent = 1e-8;
+/* Below this the difference of two squares has too few digits for the same. */
+static const double cancelled = 1e-4;
 /* number of changes of the active rows, over the number of rows and unknowns */
 enum { MOST_CHANGES = 10 };
 
@@ -34,6 +36,17 @@ void qp_active_set_solve_gram(const struct qp_active_set *set, double *x) {
   set->kernels->solve_backward(k, k, set->G, set->ld, x, NULL);
 }
 
+/* Returns the square of the part of row a outside the span of active rows, as a - V^T r with
+ * L^T r = column. */
+static double measure_outside(struct qp_active_set *set, const double *a) {
+  const int32_t k = set->n_active;
+  memcpy(set->target, set->column, (size_t)k * sizeof(double));
+  set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
+  memcpy(set->y, a, (size_t)set->n * sizeof(double));
+  set->kernels->multiply(set->n, 1, k, -1, set->V, set->ld, set->target, 1, set->y, set->ld, 0);
+  return qp_dot(set->n, set->y, set->y);
+}
+
 /* Reads a row behind the active ones; returns the square of its part outside their span over the
  * square of its length. Sets column (n_active) = L^-1 V a. */
 static double read_candidate(struct qp_active_set *set, const struct qp_active_rows *rows,
@@ -46,7 +59,8 @@ static double read_candidate(struct qp_active_set *set, const struct qp_active_r
   }
   set->kernels->solve_forward(k, k, set->G, set->ld, set->column, NULL);
   const double square = qp_dot(set->n, a, a);
-  return square > 0 ? 1 - qp_dot(k, set->column, set->column) / square : 0;
+  const double outside = square > 0 ? 1 - qp_dot(k, set->column, set->column) / square : 0;
+  return outside > cancelled || square <= 0 ? outside : measure_outside(set, a) / square;
 }
 
 /* Adds the row that read_candidate() has read; `outside` is what it returned. */
@@ -164,12 +178,38 @@ static int activate(struct qp_active_set *set, const struct qp_active_rows *rows
   return 1;
 }
 
-/* Sets y and slack; returns the row that is violated most, -1 if all hold. */
-static int32_t find_violated(struct qp_active_set *set, const struct qp_active_rows *rows) {
+/* Sets y and slack; returns the largest residual of an active row. */
+static double evaluate(struct qp_active_set *set, const struct qp_active_rows *rows) {
   memset(set->y, 0, (size_t)set->n * sizeof(double));
   set->kernels->multiply(set->n, 1, set->n_active, 1, set->V, set->ld, set->u, 1, set->y, set->ld,
                          0);
   rows->evaluate(rows->context, set->y, set->slack);
+  double largest = 0;
+  for (int32_t k = 0; k < set->n_active; ++k) {
+    largest = qp_larger(fabs(set->slack[set->row[k]]), largest);
+  }
+  return largest;
+}
+
+/* Corrects the multipliers so that active rows hold, where they miss by more than is allowed. */
+static void evaluate_refined(struct qp_active_set *set, const struct qp_active_rows *rows) {
+  double before = INFINITY, residual = evaluate(set, rows);
+  while (residual > rows->allowed && residual < before / 2) {
+    for (int32_t k = 0; k < set->n_active; ++k) {
+      set->target[k] = -set->slack[set->row[k]];
+    }
+    qp_active_set_solve_gram(set, set->target);
+    for (int32_t k = 0; k < set->n_active; ++k) {
+      set->u[k] += set->target[k];
+    }
+    before = residual;
+    residual = evaluate(set, rows);
+  }
+}
+
+/* Sets y and slack; returns the row that is violated most, -1 if all hold. */
+static int32_t find_violated(struct qp_active_set *set, const struct qp_active_rows *rows) {
+  evaluate_refined(set, rows);
   int32_t worst = -1;
   double least = -rows->allowed;
   for (int32_t i = 0; i < rows->n_rows; ++i) {

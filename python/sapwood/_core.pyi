@@ -415,6 +415,31 @@ class InverseDynamics:
     ]: ...
 
 @final
+class TaskSolver:
+    def __new__(
+        cls,
+        actuated: ArrayLike,
+        edges: int,
+        force_weight: float,
+        acceleration_weight: float,
+        /,
+    ) -> Self: ...
+    def solve(
+        self,
+        M: ArrayLike,
+        h: ArrayLike,
+        T: ArrayLike,
+        t: ArrayLike,
+        w: ArrayLike,
+        J: ArrayLike,
+        mu: ArrayLike,
+        lower: ArrayLike | None,
+        upper: ArrayLike | None,
+        active: NDArray[np.int8] | None,
+        /,
+    ) -> tuple[int, _Float, _Float, _Float, NDArray[np.int8], int, float]: ...
+
+@final
 class ByteWatch:
     def __new__(cls, owner: object, places: tuple[tuple[int, int], ...]) -> Self: ...
     def changed(self, /) -> bool: ...

@@ -7,7 +7,8 @@ mujoco = pytest.importorskip("mujoco")
 
 import sapwood.mujoco
 from sapwood.invdyn import InvdynStatus, InverseDynamics
-from sapwood.mujoco.torques import bias_force, contact_jacobians, mass_matrix
+from sapwood.invdyn.robot import bias_force, mass_matrix
+from sapwood.mujoco.torques import contact_jacobians
 
 LEG = """
 <body pos="{x} {y} 0">

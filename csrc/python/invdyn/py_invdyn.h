@@ -1,10 +1,11 @@
-/* _core.InverseDynamics: an invdyn_solver with the arguments of its controller. */
+/* _core.InverseDynamics and _core.TaskSolver: solvers with the arguments of their controllers. */
 #ifndef SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 #define SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 
 #include "python/state.h"
 
-/* Adds the type to the module. Returns 0, or -1 with an exception. */
+/* Add a type to the module. Return 0, or -1 with an exception. */
 int sapwood_add_inverse_dynamics(PyObject *module);
+int sapwood_add_task_solver(PyObject *module);
 
 #endif

@@ -167,5 +167,5 @@ class InverseDynamics:
         )
         return InverseDynamicsResult(
             InvdynStatus(outcome), tau, forces, v_plus, slack, states, Residuals(*residuals),
-            pivots, added, self._dt,
+            pivots, added, self._dt, self._actuated,
         )  # fmt: skip

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sapwood.base.optional import imported_for
+
+if TYPE_CHECKING:
+    import mujoco
 
 Array = NDArray[np.float64]
 
@@ -126,6 +131,8 @@ class InverseDynamicsResult:
         Term added to the diagonal of a complementarity problem; usually 0.
     dt : float
         Time step, s.
+    actuated : ndarray (n_q,)
+        Velocities with a motor.
     """
 
     status: InvdynStatus
@@ -138,6 +145,7 @@ class InverseDynamicsResult:
     pivots: int
     regularization: float
     dt: float
+    actuated: NDArray[np.intp]
 
     @property
     def impulses(self) -> Array:
@@ -148,6 +156,30 @@ class InverseDynamicsResult:
     def success(self) -> bool:
         """Whether the desired accelerations are realised by forces that are determined."""
         return self.status == InvdynStatus.solved
+
+    def apply(self, model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+        """Write the controls that give the torques, by gain, bias and gear of each actuator.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+            Each actuated velocity has one actuator, with a fixed gain.
+        data : mujoco.MjData
+            Data at the same instant; its ``ctrl`` is written.
+
+        Returns
+        -------
+        ndarray (n_q,)
+            Torques that the actuators give: ``tau``, cut at the model's limits.
+
+        Raises
+        ------
+        ValueError
+            An actuated velocity has no actuator with a fixed gain, or several.
+        """
+        with imported_for("InverseDynamicsResult.apply", "mujoco"):
+            from .motors import Motors
+        return Motors(model, self.actuated).write(model, data, self.tau)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{int(np.sum(self.states == state))} {state}" for state in ContactState)

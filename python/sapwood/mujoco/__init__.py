@@ -21,6 +21,7 @@ with imported_for("sapwood.mujoco", "mujoco"):
     import mujoco as _  # noqa: F401
 
 from sapwood.constraints.materials import ConstraintMaterial
+from sapwood.invdyn.robot import actuated_dofs
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.batch import Batch
 from sapwood.mujoco.batches.errors import SimulationError
@@ -41,7 +42,7 @@ from sapwood.mujoco.results.results import (
 )
 from sapwood.mujoco.rollout import Rollout, rollout
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.torques import actuated_dofs, inverse_dynamics
+from sapwood.mujoco.torques import inverse_dynamics
 
 __all__ = [
     "Batch",

@@ -12,58 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.invdyn.controller import InverseDynamics
 from sapwood.invdyn.options import Controller
 from sapwood.invdyn.result import InverseDynamicsResult
+from sapwood.invdyn.robot import actuated_dofs, bias_force, mass_matrix
 
 Array = NDArray[np.float64]
-
-_JOINT = mujoco.mjtJoint
-
-
-def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
-    """Velocities of hinges and sliders with an actuator; all of them if there is no actuator.
-
-    Free and ball joints and joints without an actuator are moved by contacts and other forces.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The model.
-
-    Returns
-    -------
-    ndarray of int
-        Indices of velocities, ascending.
-    """
-    single = np.isin(model.jnt_type, (_JOINT.mjJNT_HINGE, _JOINT.mjJNT_SLIDE))
-    driven = np.zeros(model.njnt, dtype=bool)
-    by_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
-    driven[model.actuator_trnid[by_joint, 0]] = True
-    chosen = single & driven if model.nu else single
-    return np.asarray(model.jnt_dofadr[chosen], dtype=np.intp)
-
-
-def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
-    """Mass matrix (nv, nv) at the positions in `data`, with armature."""
-    M, units = np.zeros((model.nv, model.nv)), np.eye(model.nv)
-    for column, unit in zip(M, units, strict=True):
-        mujoco.mj_mulM(model, data, column, unit)
-    return M
-
-
-def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.intp]) -> Array:
-    """Force h (nv) in M a + h = S^T tau + J^T f.
-
-    It holds Coriolis forces and gravity, less springs, dampers, ``xfrc_applied``, and
-    ``qfrc_applied`` of velocities without a motor; on actuated ones it is part of tau.
-    """
-    applied = data.qfrc_applied.copy()
-    applied[actuated] = 0.0
-    for body in np.flatnonzero(data.xfrc_applied.any(axis=1)):
-        mujoco.mj_applyFT(
-            model, data, data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:],
-            data.xipos[body], int(body), applied,
-        )  # fmt: skip
-    h: Array = data.qfrc_bias - data.qfrc_passive - applied
-    return h
 
 
 def contact_jacobians(
@@ -138,9 +89,9 @@ def inverse_dynamics(
     -------
     InverseDynamicsResult
         ``tau`` acts on the actuated velocities as ``qfrc_applied`` does (N m at hinges, N at
-        sliders). It may be written there: the next call gives the same result. Gear and gain
-        convert it to a control. ``forces`` (n, 3) act on the second geom, along axes 2 and 3 of the
-        contact's frame, then along its normal.
+        sliders). It may be written there: the next call gives the same result. ``apply`` writes
+        the controls that give it. ``forces`` (n, 3) act on the second geom, along axes 2 and 3 of
+        the contact's frame, then along its normal.
 
     Raises
     ------

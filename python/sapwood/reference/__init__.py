@@ -61,6 +61,7 @@ from .regularization import (
 from .rigid_core import contact_cost, project
 from .sensitivity import solution_gradient
 from .solver import SapSolver, solve
+from .task_control import solve_tasks
 from .torsional import lift_impulse, lift_matrix, radial, radial_step
 from .torsional_pool import WidePool
 
@@ -116,6 +117,7 @@ __all__ = [
     "solve",
     "solve_lcp",
     "solve_qp",
+    "solve_tasks",
     "touching",
     "velocity_error_bound",
 ]

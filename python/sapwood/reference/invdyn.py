@@ -41,6 +41,7 @@ def solve(
         return InverseDynamicsResult(
             InvdynStatus.singular, np.zeros(n_q), np.zeros((n, 3)), np.zeros(len(system.v)),
             np.zeros(n_q), np.zeros(n, dtype=np.int8), zero, 0, 0.0, system.dt,
+            system.actuated,
         )  # fmt: skip
     if options.noslip:
         hold(reduction, options.rank_tolerance)
@@ -222,6 +223,7 @@ def _result(
         found.pivots,
         0.0,
         dt,
+        reduction.system.actuated,
     )
 
 

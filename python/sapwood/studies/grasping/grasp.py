@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.invdyn import Pid
+from sapwood.invdyn.robot import bias_force, mass_matrix
 from sapwood.mujoco import StepError, Stepper
-from sapwood.mujoco.torques import bias_force, contact_jacobians, mass_matrix
+from sapwood.mujoco.torques import contact_jacobians
 from sapwood.studies.grasping.controllers import Instant, feedforward
 from sapwood.studies.grasping.scene import N_ARM, N_FINGERS, N_JOINTS, arm, displacement, gripping
 

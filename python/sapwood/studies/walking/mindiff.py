@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.invdyn import InverseDynamics
-from sapwood.mujoco.torques import bias_force, mass_matrix
+from sapwood.invdyn.robot import bias_force, mass_matrix
 from sapwood.studies.experiments.figures import Files, Plan
 from sapwood.studies.experiments.points import Point
 from sapwood.studies.experiments.sweep import Sweep

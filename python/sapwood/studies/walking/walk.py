@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.mujoco.torques import bias_force, mass_matrix
+from sapwood.invdyn.robot import bias_force, mass_matrix
 from sapwood.studies.walking.balance import balance
 from sapwood.studies.walking.controllers import JOINTS, Instant, controller
 from sapwood.studies.walking.gait import DUTY, Feet, Gait, Guide

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.invdyn import forward
+from sapwood.invdyn.robot import bias_force, mass_matrix
 from sapwood.laws import ContactMaterial
 from sapwood.mujoco import Stepper
-from sapwood.mujoco.torques import bias_force, contact_jacobians, mass_matrix
+from sapwood.mujoco.torques import contact_jacobians
 from sapwood.studies.walking.controllers import JOINTS, Contacts
 from sapwood.studies.walking.robot import LEGS
 

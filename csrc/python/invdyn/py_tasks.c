@@ -1,0 +1,245 @@
+#include "python/errors.h"
+#include "python/invdyn/py_invdyn.h"
+#include "python/lock.h"
+
+typedef struct controller {
+  PyObject_HEAD
+  tasks_solver *solver;
+  sapwood_lock lock;
+  tasks_settings settings;
+  PyArrayObject *actuated;
+} controller;
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static int read_settings(PyObject *args, controller *self) {
+  PyObject *actuated;
+  tasks_settings *settings = &self->settings;
+  if (!PyArg_ParseTuple(args, "Oidd:TaskSolver", &actuated, &settings->edges,
+                        &settings->force_weight, &settings->acceleration_weight) ||
+      (self->actuated = sapwood_as_int32(actuated, "actuated", -1)) == NULL) {
+    return -1;
+  }
+  sap_error error = {0};
+  return sapwood_raise(tasks_settings_check(settings, &error), &error);
+}
+
+static PyObject *controller_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  const sapwood_state *state = sapwood_state_of_type(type);
+  if (state == NULL) {
+    return NULL;
+  }
+  if (keywords != NULL && PyDict_GET_SIZE(keywords) > 0) {
+    PyErr_SetString(PyExc_TypeError, "TaskSolver takes no keyword arguments");
+    return NULL;
+  }
+  controller *self = (controller *)type->tp_alloc(type, 0);
+  sap_error error = {0};
+  if (self != NULL &&
+      (read_settings(args, self) < 0 || sapwood_lock_make(&self->lock, &state->forks) < 0 ||
+       sapwood_raise(tasks_create(&self->solver, NULL, &error), &error) < 0)) {
+    Py_CLEAR(self);
+  }
+  return (PyObject *)self;
+}
+
+static void controller_dealloc(PyObject *object) {
+  controller *self = (controller *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    tasks_destroy(self->solver);
+  }
+  sapwood_lock_free(&self->lock);
+  Py_XDECREF(self->actuated);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+/* Prepares a call. As in _core.Solver, the solver stays where it is if a thread of another process
+ * held its lock, and a new one replaces it. Returns 0 or -1. */
+static int be_ready(controller *self) {
+  if (!sapwood_lock_is_lost(&self->lock)) {
+    return sapwood_lock_check(&self->lock);
+  }
+  tasks_solver *fresh;
+  if (sapwood_raise(tasks_create(&fresh, NULL, NULL), NULL) < 0) {
+    return -1;
+  }
+  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
+    tasks_destroy(fresh);
+    return -1;
+  }
+  self->solver = fresh;
+  return 0;
+}
+
+/* ---- solve ---------------------------------------------------------------------------------- */
+
+/* Arguments of a call in their order, and new arrays for the results. */
+enum { M, H, TASKS, TARGETS, WEIGHTS, J, MU, LOWER, UPPER, ACTIVE, N_ARGUMENTS };
+typedef struct arrays {
+  PyArrayObject *in[N_ARGUMENTS]; /* NULL for ACTIVE */
+  PyArrayObject *a, *tau, *forces, *active;
+} arrays;
+
+static void release(arrays *of) {
+  for (int i = 0; i < N_ARGUMENTS; i++) {
+    Py_XDECREF(of->in[i]);
+  }
+  Py_XDECREF(of->a);
+  Py_XDECREF(of->tau);
+  Py_XDECREF(of->forces);
+  Py_XDECREF(of->active);
+}
+
+static int read_arguments(const controller *self, PyObject *const *args, arrays *of) {
+  /* lengths follow from h, t and mu; the core checks the values */
+  if ((of->in[H] = sapwood_as_vector(args[H], "h", -1, SAPWOOD_ANY)) == NULL ||
+      (of->in[TARGETS] = sapwood_as_vector(args[TARGETS], "t", -1, SAPWOOD_ANY)) == NULL ||
+      (of->in[MU] = sapwood_as_vector(args[MU], "mu", -1, SAPWOOD_ANY)) == NULL) {
+    return -1;
+  }
+  const npy_intp m = PyArray_DIM(of->in[H], 0), n = PyArray_DIM(of->in[MU], 0);
+  const npy_intp n_T = PyArray_DIM(of->in[TARGETS], 0), n_q = PyArray_DIM(self->actuated, 0);
+  const struct {
+    const char *name;
+    npy_intp shape[3];
+    int which, ndim;
+  } given[] = {{"M", {m, m}, M, 2},    {"T", {n_T, m}, TASKS, 2},  {"w", {n_T}, WEIGHTS, 1},
+               {"J", {n, 3, m}, J, 3}, {"lower", {n_q}, LOWER, 1}, {"upper", {n_q}, UPPER, 1}};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+    const int which = given[i].which;
+    if ((which == LOWER || which == UPPER) && args[which] == Py_None) {
+      continue;
+    }
+    of->in[which] =
+        sapwood_as_float64(args[which], given[i].name, given[i].ndim, given[i].shape, SAPWOOD_ANY);
+    if (of->in[which] == NULL) {
+      return -1;
+    }
+  }
+  if (m > INT32_MAX || n > INT32_MAX || n_T > INT32_MAX) {
+    return sapwood_value_error(m > INT32_MAX ? "h" : "mu", -1, Py_NAN, "is too long");
+  }
+  return 0;
+}
+
+static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
+  npy_intp shape[2] = {n, 3};
+  of->a = (PyArrayObject *)PyArray_SimpleNew(1, &m, NPY_DOUBLE);
+  of->tau = (PyArrayObject *)PyArray_SimpleNew(1, &n_q, NPY_DOUBLE);
+  of->forces = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  return of->a && of->tau && of->forces ? 0 : -1;
+}
+
+/* Makes the array of active rows, a copy of those expected. Returns 0 or -1. */
+static int make_active(PyObject *expected, npy_intp length, arrays *of) {
+  if (expected == Py_None) {
+    of->active = (PyArrayObject *)PyArray_ZEROS(1, &length, NPY_INT8, 0);
+    return of->active == NULL ? -1 : 0;
+  }
+  PyArrayObject *given =
+      sapwood_in_place(expected, "active", NPY_INT8, 1, &length, NPY_ARRAY_C_CONTIGUOUS);
+  if (given == NULL) {
+    return -1;
+  }
+  of->active = (PyArrayObject *)PyArray_NewCopy(given, NPY_CORDER);
+  Py_DECREF(given);
+  return of->active == NULL ? -1 : 0;
+}
+
+static const double *optional(PyArrayObject *array) {
+  return array == NULL ? NULL : sapwood_doubles(array);
+}
+
+static tasks_problem problem_of(const controller *self, const arrays *of) {
+  return (tasks_problem){
+      .m = (int32_t)PyArray_DIM(of->in[H], 0),
+      .n_q = (int32_t)PyArray_DIM(self->actuated, 0),
+      .n = (int32_t)PyArray_DIM(of->in[MU], 0),
+      .n_T = (int32_t)PyArray_DIM(of->in[TARGETS], 0),
+      .actuated = sapwood_int32s(self->actuated),
+      .M = sapwood_doubles(of->in[M]),
+      .h = sapwood_doubles(of->in[H]),
+      .T = sapwood_doubles(of->in[TASKS]),
+      .t = sapwood_doubles(of->in[TARGETS]),
+      .w = sapwood_doubles(of->in[WEIGHTS]),
+      .J = sapwood_doubles(of->in[J]),
+      .mu = sapwood_doubles(of->in[MU]),
+      .lower = optional(of->in[LOWER]),
+      .upper = optional(of->in[UPPER]),
+  };
+}
+
+PyDoc_STRVAR(solve_doc,
+             "solve($self, M, h, T, t, w, J, mu, lower, upper, active, /)\n--\n\n"
+             "Tuple of outcome, a, tau, forces, active, changes and residual. See\n"
+             "sapwood.invdyn.TaskController.");
+
+static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
+  controller *self = (controller *)object;
+  arrays of = {0};
+  PyObject *result = NULL;
+  if (n_args != N_ARGUMENTS) {
+    PyErr_Format(PyExc_TypeError, "solve takes %d arguments", N_ARGUMENTS);
+    return NULL;
+  }
+  if (be_ready(self) < 0 || read_arguments(self, args, &of) < 0) {
+    goto done;
+  }
+  const tasks_problem problem = problem_of(self, &of);
+  const npy_intp length = (npy_intp)problem.n * self->settings.edges + 2 * (npy_intp)problem.n_q;
+  if (make_results(&of, problem.m, problem.n, problem.n_q) < 0 ||
+      make_active(args[ACTIVE], length, &of) < 0) {
+    goto done;
+  }
+  tasks_solution solution = {.a = sapwood_doubles(of.a),
+                             .tau = sapwood_doubles(of.tau),
+                             .forces = sapwood_doubles(of.forces),
+                             .active = PyArray_DATA(of.active)};
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  sapwood_lock_take(&self->lock);
+  status = tasks_solve(self->solver, &self->settings, &problem, &solution, &error);
+  sapwood_lock_leave(&self->lock);
+  Py_END_ALLOW_THREADS
+  if (sapwood_raise(status, &error) == 0) {
+    result = Py_BuildValue("(iOOOOid)", solution.outcome, of.a, of.tau, of.forces, of.active,
+                           solution.changes, solution.residual);
+  }
+done:
+  release(&of);
+  return result;
+}
+
+/* ---- the type ------------------------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {
+    {"solve", (PyCFunction)(void (*)(void))controller_solve, METH_FASTCALL, solve_doc},
+    {NULL, NULL, 0, NULL}};
+
+PyDoc_STRVAR(controller_doc,
+             "TaskSolver(actuated, edges, force_weight, acceleration_weight, /)\n--\n\n"
+             "Task control with its workspace. See sapwood.invdyn.");
+
+static PyType_Slot slots[] = {{Py_tp_doc, (void *)controller_doc},
+                              {Py_tp_new, (void *)controller_new},
+                              {Py_tp_dealloc, (void *)controller_dealloc},
+                              {Py_tp_methods, methods},
+                              {0, NULL}};
+
+static PyType_Spec spec = {.name = "sapwood._core.TaskSolver",
+                           .basicsize = sizeof(controller),
+                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                           .slots = slots};
+
+int sapwood_add_task_solver(PyObject *module) {
+  PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+  if (type == NULL) {
+    return -1;
+  }
+  const int failed = PyModule_AddType(module, (PyTypeObject *)type);
+  Py_DECREF(type);
+  return failed;
+}

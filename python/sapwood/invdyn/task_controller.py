@@ -1,0 +1,338 @@
+"""Task control of MuJoCo models: weighted tasks, hard limits, contacts that are held."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import Literal
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+
+from .held_contacts import Contacts, HeldContacts
+from .motors import Motors
+from .options import choice
+from .robot import Motions, actuated_dofs, bias_force, mass_matrix
+from .tasks import BaseTask, ComTask, FrameTask, JointTask
+
+Array = NDArray[np.float64]
+Task = JointTask | FrameTask | BaseTask | ComTask
+ContactMode = Literal["hold", "coulomb"]
+
+# weights beside tasks of weight 1: accelerations of held contacts, all accelerations, and forces
+# over the largest entry of the mass matrix
+_HOLD, _ACCELERATION, _FORCE = 1e4, 1e-5, 1e-2
+# velocity above which a contact slides, m/s
+_SLIDING = 1e-2
+# velocity of a joint, or of a contact that rolls, from which on dry friction is whole, rad/s or m/s
+_MOVING = 1e-3
+
+
+class TaskStatus(enum.IntEnum):
+    """The outcome of task control.
+
+    ``solved``: the nearest accelerations within all limits. ``iteration_limit``: the search for
+    active limits did not end, all is zero. ``inaccurate``: the equations of motion or a limit miss
+    by more than round-off. ``non_finite``: a number overflowed, all is zero.
+    """
+
+    solved = 0
+    iteration_limit = 1
+    inaccurate = 2
+    non_finite = 3
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TaskResult:
+    """Torques of task control, and the motion and contact forces that they are to give.
+
+    Attributes
+    ----------
+    status : TaskStatus
+        The outcome. No number here is ever NaN.
+    tau : ndarray (n_q,)
+        Torques of the motors, N m (N for sliders), within their limits.
+    accelerations : ndarray (nv,)
+        Accelerations.
+    forces : ndarray (n, 3)
+        Contact forces on the second geom, N: along both tangents, then the normal.
+    contacts : Contacts
+        Where they act; ``frames`` turns them to the world.
+    changes : int
+        Limits that became active or inactive since the last call.
+    residual : float
+        Largest error of the equations of motion, N or N m.
+    """
+
+    status: TaskStatus
+    tau: Array
+    accelerations: Array
+    forces: Array
+    contacts: Contacts
+    changes: int
+    residual: float
+    _motors: Motors = dataclasses.field(repr=False)
+
+    @property
+    def world_forces(self) -> Array:
+        """Contact forces (n, 3) along the axes of the world, N."""
+        forces: Array = np.einsum("ni,nij->nj", self.forces, self.contacts.frames)
+        return forces
+
+    def apply(self, model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+        """Write the controls that give the torques, by gain, bias and gear of each actuator.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+        data : mujoco.MjData
+            Data at the same instant; its ``ctrl`` is written.
+
+        Returns
+        -------
+        ndarray (n_q,)
+            Torques that the actuators give: ``tau``, cut at the model's limits.
+        """
+        return self._motors.write(model, data, self.tau)
+
+
+class TaskController:
+    """Whole-body control: torques that come nearest to weighted tasks within hard limits.
+
+    Torques stay within their limits and contact forces within friction cones, always. What the
+    tasks ask for beyond that is traded by their weights. Contacts are those of the data, and stay
+    in the plan while their geoms are near: a foot that rises by a micrometre still carries. Each
+    call starts from the limits that were active in the last one.
+
+    Dry friction of joints, and torsional and rolling friction of contacts, count as forces against
+    the motion that was planned last. Joint limits and tendons' friction are not part of the plan.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        Each hinge and slider with an actuator has one, with a fixed gain.
+    tasks : sequence of JointTask, FrameTask, ComTask or BaseTask
+        What to do. Targets may be changed between calls.
+    weights : array_like (n_tasks,), optional
+        Weights of the squares of accelerations that tasks miss; 1 by default.
+    contacts : str
+        ``"hold"``: contacts stay where they are. ``"coulomb"``: one that slides has its friction
+        force opposite to its sliding; all others stay.
+    hold_time : float
+        Time in which the velocity of a held contact is to vanish, s. Longer is smoother; some
+        five time steps are enough.
+    hysteresis : float
+        Gap at which a contact is given up, m.
+    torque_limit : str or array_like (n_q,), optional
+        ``"model"``: what joints and actuators allow. Or largest torques, N m. None for none.
+    edges : int
+        Corners of the polygon in each friction circle, even and at least 4.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is wrong; the message names it.
+
+    Examples
+    --------
+    A slider holds a weight of 2 kg at rest:
+
+    >>> model = mujoco.MjModel.from_xml_string('''<mujoco><worldbody><body>
+    ...   <joint name="lift" type="slide" axis="0 0 1"/><geom size=".1" mass="2"/>
+    ...   </body></worldbody><actuator><motor joint="lift" gear="10"/></actuator></mujoco>''')
+    >>> data = mujoco.MjData(model)
+    >>> mujoco.mj_forward(model, data)
+    >>> result = TaskController(model, tasks=[JointTask()]).solve(data)
+    >>> result.apply(model, data).round(3).tolist(), data.ctrl.round(3).tolist()
+    ([19.62], [1.962])
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        tasks: Sequence[Task],
+        weights: ArrayLike | None = None,
+        *,
+        contacts: ContactMode = "hold",
+        hold_time: float = 10e-3,
+        hysteresis: float = 2e-3,
+        torque_limit: str | ArrayLike | None = "model",
+        edges: int = 4,
+    ) -> None:
+        choice(contacts, "contacts", ContactMode)
+        if model.neq and model.eq_active0.any():
+            raise ValueError("model: equality constraints are not supported by task control")
+        self._model = model
+        self._coulomb = contacts == "coulomb"
+        self._hold_time = float(_core.as_float64(hold_time, "hold_time", (), "positive"))
+        gap = float(_core.as_float64(hysteresis, "hysteresis", (), "non-negative"))
+        self._tasks = _checked(tasks)
+        for task in self._tasks:
+            task.bind(model)
+        n = len(self._tasks)
+        self._weights = _core.as_float64(
+            np.ones(n) if weights is None else weights, "weights", (n,), "non-negative"
+        )
+        self._motors = Motors(model, actuated_dofs(model))
+        n_q = len(self._motors.actuated)
+        self._limit: Array | None = None
+        self._by_model = False
+        if isinstance(torque_limit, str):
+            if torque_limit != "model":
+                raise ValueError(
+                    f"torque_limit = {torque_limit!r}: must be 'model', an array or None"
+                )
+            self._by_model = True
+        elif torque_limit is not None:
+            self._limit = _core.as_float64(torque_limit, "torque_limit", (n_q,))
+            if not (self._limit > 0.0).all():
+                raise ValueError("torque_limit: must be > 0")
+        self._edges = edges
+        self._core = _core.TaskSolver(self._motors.actuated, edges, _FORCE, _ACCELERATION)
+        self._held = HeldContacts(model, gap)
+        self._active: NDArray[np.int8] | None = None
+        self._geoms: NDArray[np.intp] | None = None
+        # velocities after the hold time and normal forces of the last plan
+        self._planned: tuple[Array, Array] | None = None
+
+    @property
+    def actuated(self) -> NDArray[np.intp]:
+        """Velocities with a motor, in the order of torques."""
+        return self._motors.actuated
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, whose targets may be changed."""
+        return self._tasks
+
+    def torque_limits(self, data: mujoco.MjData) -> tuple[Array, Array]:
+        """Least and largest torques (n_q,) at the state of `data`, N m; infinite for none.
+
+        Those of a model depend on the state where a bounded control is a position or a velocity.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            Data with positions and velocities.
+        """
+        if self._by_model:
+            return self._motors.limits(self._model, data)
+        n_q = len(self._motors.actuated)
+        most = np.full(n_q, np.inf) if self._limit is None else self._limit
+        return -most, most
+
+    def reset(self) -> None:
+        """Forget held contacts and active limits, for a state that does not follow the last."""
+        self._held.reset()
+        self._active = self._planned = None
+
+    def solve(self, data: mujoco.MjData) -> TaskResult:
+        """Torques of one instant.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            Data after ``mujoco.mj_forward`` or ``mj_step1``: positions, velocities, contacts. They
+            are not changed. ``xfrc_applied``, and ``qfrc_applied`` of velocities without a motor,
+            act on the system; ``ctrl`` has no effect.
+
+        Returns
+        -------
+        TaskResult
+            Never NaN, and never silent: its status says where something is amiss.
+        """
+        model, motors = self._model, self._motors
+        motions = Motions(model, data)
+        contacts = self._held.update(data)
+        J, mu, hold, rates, slide = self._of_contacts(motions, contacts)
+        rows, wanted = [hold], [rates]
+        weights = [np.full(len(rates), _HOLD)]
+        for task, weight in zip(self._tasks, self._weights.tolist(), strict=True):
+            T, t = task.rows(motions)
+            rows.append(T)
+            wanted.append(t)
+            weights.append(np.full(len(t), weight))
+        lower, upper = self.torque_limits(data)
+        h = bias_force(model, data, motors.actuated)
+        outcome, a, tau, forces, active, changes, residual = self._core.solve(
+            mass_matrix(model, data), h + self._dry_friction(motions, contacts),
+            np.concatenate(rows), np.concatenate(wanted), np.concatenate(weights), J, mu, lower,
+            upper, self._expected(contacts),
+        )  # fmt: skip
+        self._active, self._geoms = active, contacts.geoms
+        self._planned = data.qvel + self._hold_time * a, forces[:, 2].copy()
+        forces[:, :2] += slide * forces[:, 2:]
+        return TaskResult(TaskStatus(outcome), tau, a, forces, contacts, changes, residual, motors)
+
+    def _dry_friction(self, motions: Motions, contacts: Contacts) -> Array:
+        """Bias force of joints' friction, and of contacts' friction against turning."""
+        if self._planned is None:
+            return np.zeros(self._model.nv)
+        velocity, normal = self._planned
+        h: Array = self._model.dof_frictionloss * np.clip(velocity / _MOVING, -1.0, 1.0)
+        same = self._geoms is not None and np.array_equal(self._geoms, contacts.geoms)
+        if same and contacts.radii.any():
+            bodies = self._model.geom_bodyid[contacts.geoms].astype(np.intp)
+            J = contacts.frames @ (motions.turning(bodies[:, 1]) - motions.turning(bodies[:, 0]))
+            part = np.clip(J @ velocity / _MOVING, -1.0, 1.0)
+            h += np.einsum("n,ni,nij->j", normal, contacts.radii * part, J)
+        return h
+
+    def _expected(self, contacts: Contacts) -> NDArray[np.int8] | None:
+        """The limits that were active, in the order of the present contacts."""
+        if self._active is None or self._geoms is None:
+            return None
+        n, n_q = len(self._geoms), len(self._motors.actuated)
+        sides = self._active[: n * self._edges].reshape(n, self._edges)
+        if np.array_equal(self._geoms, contacts.geoms):
+            return self._active
+        kept = np.zeros((len(contacts.geoms), self._edges), dtype=np.int8)
+        return np.concatenate([kept.ravel(), self._active[sides.size : sides.size + 2 * n_q]])
+
+    def _of_contacts(
+        self, motions: Motions, contacts: Contacts
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Jacobians of forces and friction coefficients; rows and rates that hold contacts.
+
+        The last array (n, 2) holds the tangential forces over the normal one where contacts slide.
+        """
+        bodies = self._model.geom_bodyid[contacts.geoms].astype(np.intp)
+        positions, n = contacts.positions, len(bodies)
+        slide = np.zeros((n, 2))
+        if not n:
+            nv = self._model.nv
+            return np.zeros((0, 3, nv)), np.zeros(0), np.zeros((0, nv)), np.zeros(0), slide
+        ends = [motions.points(bodies[:, side], positions) for side in (0, 1)]
+        J = contacts.frames @ (ends[1][0] - ends[0][0])
+        u, bias = (
+            np.einsum("nij,nj->ni", contacts.frames, ends[1][k] - ends[0][k]) for k in (1, 2)
+        )
+        rates = -u / self._hold_time - bias
+        # gaps close with two equal time constants, twice the hold time
+        rates[:, 2] -= np.maximum(contacts.gaps, 0.0) / (4.0 * self._hold_time**2)
+        held, forced, mu = np.ones((n, 3), dtype=bool), J, contacts.mu
+        held[mu <= 0.0, :2] = False
+        if self._coulomb:
+            speed = np.hypot(u[:, 0], u[:, 1])
+            sliding = (speed > _SLIDING) & (mu > 0.0)
+            held[sliding, :2] = False
+            slide[sliding] = -(mu / np.where(sliding, speed, 1.0))[sliding, None] * u[sliding, :2]
+            forced = J.copy()
+            forced[:, 2] += np.einsum("ni,nij->nj", slide, J[:, :2])
+            mu = np.where(sliding, 0.0, mu)
+        return forced, mu, J[held], rates[held], slide
+
+
+def _checked(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    kinds = (JointTask, FrameTask, ComTask)
+    for i, task in enumerate(tasks):
+        if not isinstance(task, kinds):
+            raise TypeError(f"tasks[{i}] must be a task, not {type(task).__name__}")
+    return tuple(tasks)

@@ -1,0 +1,110 @@
+/* Tests task control: closed forms, exact limits, memory and checks. */
+#include <math.h>
+
+#include "check.h"
+#include "sapwood/tasks.h"
+
+/* A weight of 2 kg on a motor, whose task is an acceleration of 3 m/s^2. */
+static const double M = 2, h = 20, T = 1, target = 3, weight = 1;
+static const int32_t motor = 0;
+
+static tasks_problem lift(const double *lower, const double *upper) {
+  return (tasks_problem){.m = 1,
+                         .n_q = 1,
+                         .n_T = 1,
+                         .actuated = &motor,
+                         .M = &M,
+                         .h = &h,
+                         .T = &T,
+                         .t = &target,
+                         .w = &weight,
+                         .lower = lower,
+                         .upper = upper};
+}
+
+/* tau = M a + h for the acceleration of the task, or the limit and the acceleration that it gives.
+ */
+static void a_motor_lifts_what_its_limit_allows(void) {
+  tasks_solver *solver;
+  const tasks_settings settings = tasks_settings_default();
+  REQUIRE(tasks_create(&solver, NULL, NULL) == SAP_OK);
+  const double upper[] = {INFINITY, 30, 26.1, 15}, lower = -1;
+  for (int i = 0; i < 4; ++i) {
+    double a, tau;
+    int8_t active[2] = {0};
+    const tasks_problem problem = lift(&lower, &upper[i]);
+    tasks_solution solution = {.a = &a, .tau = &tau, .active = active};
+    CHECK_EQUAL(tasks_solve(solver, &settings, &problem, &solution, NULL), SAP_OK);
+    CHECK_EQUAL(solution.outcome, TASKS_SOLVED);
+    CHECK(tau <= upper[i]);
+    CHECK_CLOSE(tau, fmin(26, upper[i]), 1e-4);
+    CHECK_CLOSE(a, (tau - h) / M, 1e-9);
+    CHECK_EQUAL(active[1], upper[i] < 26);
+  }
+  tasks_destroy(solver);
+  tasks_destroy(NULL);
+}
+
+/* A block of 2 kg that no motor moves falls onto a contact with friction: N = 20 N carries it. Its
+ * task along the ground gets at most mu N. */
+static void friction_gives_at_most_mu_times_the_load(void) {
+  tasks_solver *solver;
+  const tasks_settings settings = {.edges = 4, .force_weight = 1e-6, .acceleration_weight = 1e-6};
+  const double inertia[] = {2, 0, 0, 2}, load[] = {0, 20}, rows[] = {1, 0, 0, 1}, w[] = {1, 1e4};
+  const double J[] = {1, 0, 0, 0, 0, 1}, mu = 0.5;
+  REQUIRE(tasks_create(&solver, NULL, NULL) == SAP_OK);
+  for (int i = 0; i < 2; ++i) {
+    double a[2], f[3];
+    const double t[] = {i ? 3 : 9, 0};
+    const tasks_problem problem = {.m = 2,
+                                   .n = 1,
+                                   .n_T = 2,
+                                   .M = inertia,
+                                   .h = load,
+                                   .T = rows,
+                                   .t = t,
+                                   .w = w,
+                                   .J = J,
+                                   .mu = &mu};
+    tasks_solution solution = {.a = a, .forces = f};
+    CHECK_EQUAL(tasks_solve(solver, &settings, &problem, &solution, NULL), SAP_OK);
+    CHECK_EQUAL(solution.outcome, TASKS_SOLVED);
+    CHECK_CLOSE(f[0], i ? 6 : 10, 2e-2);
+    CHECK_CLOSE(f[2], 20, 2e-2);
+    CHECK(f[0] <= mu * f[2] + 1e-8);
+    CHECK_CLOSE(a[0], f[0] / 2, 1e-9);
+  }
+  tasks_destroy(solver);
+}
+
+static void wrong_problems_are_told(void) {
+  tasks_solver *solver;
+  sap_error error;
+  tasks_settings settings = tasks_settings_default();
+  REQUIRE(tasks_create(&solver, NULL, &error) == SAP_OK);
+  const double low = 1, high = 0;
+  double a, tau;
+  tasks_solution solution = {.a = &a, .tau = &tau};
+  tasks_problem problem = lift(&low, &high);
+  CHECK_EQUAL(tasks_solve(solver, &settings, &problem, &solution, &error), SAP_INVALID_ARGUMENT);
+  problem = lift(NULL, NULL);
+  problem.n_q = 2;
+  CHECK_EQUAL(tasks_solve(solver, &settings, &problem, &solution, &error), SAP_INVALID_ARGUMENT);
+  problem = lift(NULL, NULL);
+  problem.m = -1;
+  CHECK_EQUAL(tasks_solve(solver, &settings, &problem, &solution, &error), SAP_INVALID_ARGUMENT);
+  settings.edges = 3;
+  CHECK_EQUAL(tasks_settings_check(&settings, &error), SAP_INVALID_ARGUMENT);
+  tasks_destroy(solver);
+}
+
+static void outcomes_have_texts(void) {
+  CHECK_STRING(tasks_outcome_text(TASKS_SOLVED), "solved");
+  CHECK_STRING(tasks_outcome_text((tasks_outcome)17), "unknown outcome");
+}
+
+static const check_test tests[] = {CHECK_TEST(a_motor_lifts_what_its_limit_allows),
+                                   CHECK_TEST(friction_gives_at_most_mu_times_the_load),
+                                   CHECK_TEST(wrong_problems_are_told),
+                                   CHECK_TEST(outcomes_have_texts)};
+CHECK_FILE(test_tasks, tests);
