@@ -10,6 +10,7 @@
 #include "solver/coulomb/friction.h"
 #include "solver/derivatives/linearize.h"
 #include "solver/solver_object.h"
+#include "solver/write_results.h"
 
 /* Returns (x - x_0)^T A (y - y_0) over the trees that no contact touches; x_0 and y_0 may be NULL
  * for 0. Writes A (y - y_0) to `row` (nv) unless it is NULL. */
@@ -108,18 +109,23 @@ static int is_one_island(const struct sap_graph *graph) {
   return graph->n_islands == 1 && island->scalar_end - island->scalar_begin == graph->sizes.nv;
 }
 
-sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
-                               double *cost, double *gradient, double *hessian, double *direction,
-                               sap_error *error) {
-  struct sap_workspace *w = solver->work;
+/* Lays out a problem to evaluate it at v, after a check of both. */
+static sap_status prepare(sap_solver *solver, const sap_problem *problem, const double *v,
+                          sap_error *error) {
+  const struct sap_workspace *w = solver->work;
   /* islands keep the rules before anything is written; one that has all trees is bound below */
   sap_status status = sap_solver_lay_out(solver, problem, error);
   if (status == SAP_OK && !is_one_island(w->graph)) {
     status = sap_solver_load(solver, problem, error);
   }
-  if (status == SAP_OK) {
-    status = sap_check_finite("v", w->graph->sizes.nv, v, error);
-  }
+  return status == SAP_OK ? sap_check_finite("v", w->graph->sizes.nv, v, error) : status;
+}
+
+sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,
+                               double *cost, double *gradient, double *hessian, double *direction,
+                               sap_error *error) {
+  struct sap_workspace *w = solver->work;
+  const sap_status status = prepare(solver, problem, v, error);
   if (status != SAP_OK) {
     return status;
   }
@@ -155,6 +161,27 @@ sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, c
   }
   if (hessian) {
     copy_hessian(w, problem, hessian);
+  }
+  return SAP_OK;
+}
+
+sap_status sap_solver_impulses(sap_solver *solver, const sap_problem *problem, const double *v,
+                               const sap_solution *solution, sap_error *error) {
+  struct sap_workspace *w = solver->work;
+  const sap_status status = prepare(solver, problem, v, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  for (int64_t i = 0; i < w->graph->sizes.nv; ++i) {
+    solution->v[i] = v[i];
+  }
+  for (int32_t i = 0; i < w->graph->n_islands; ++i) {
+    const struct sap_island *island = &w->graph->island[i];
+    struct sap_evaluation at;
+    if (!sap_evaluate_at(w, island, problem, v, NULL, &at)) {
+      return sap_solver_fault(solver, problem, NULL, error);
+    }
+    sap_results_write(w, island, solution);
   }
   return SAP_OK;
 }

@@ -10,6 +10,9 @@
 /* largest part of the way to another region that a difference goes */
 static const double LARGEST_PART = 0.1;
 
+/* largest residual of the unsymmetric system of Coulomb's friction, over its right-hand side */
+static const double LARGEST_RESIDUAL = 1e-6;
+
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static void carve_fixed(void *context, struct sap_arena *arena) {
@@ -186,6 +189,7 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   }
   linear->geom = sap_arena_take(arena, 2 * n, sizeof(int32_t));
   linear->offset = sap_arena_take(arena, 3 * n, sizeof(double));
+  linear->released = sap_arena_take(arena, n, 1);
   linear->slip = sap_arena_take(arena, n, sizeof(double));
   linear->row_slip = sap_arena_take(arena, n_rows, sizeof(double));
   linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
@@ -251,6 +255,25 @@ static void soften(const struct sap_linear_step *linear, struct sap_gather *gath
     gather->v_hat_t[2 * (int64_t)c + 1] += offset[1];
     gather->v_hat_n[c] += offset[2];
     at = i + 1;
+  }
+}
+
+/* Returns 1 if the violation of contact c is corrected more slowly than in one step. */
+static int8_t is_released(const struct sap_gather *gather, int32_t c) {
+  const double full = fabs(gather->phi0[c]) / (gather->dt + gather->tau_d[c]);
+  return gather->rebound[c] == 0.0 && fabs(gather->v_hat_n[c]) < (1.0 - 1e-9) * full;
+}
+
+/* Keeps which contacts of the centre are released, or compares those of another state. */
+static void watch_release(struct sap_linear_step *linear, const struct sap_gather *gather,
+                          int keep) {
+  for (int32_t c = 0; c < linear->n_contacts && c < gather->problem.n_contacts; ++c) {
+    if (keep) {
+      linear->released[c] = is_released(gather, c);
+    } else if (memcmp(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom,
+                      2 * sizeof(int32_t)) == 0) {
+      linear->crosses_release |= linear->released[c] != is_released(gather, c);
+    }
   }
 }
 
@@ -399,6 +422,10 @@ static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather
     if (status != SAP_OK) {
       return status;
     }
+    if (!(coupling.residual <= LARGEST_RESIDUAL)) {
+      return sap_fail(error, SAP_INVALID_ARGUMENT, "friction", -1, NAN,
+                      "the system of Coulomb's friction is singular to round-off at the solution");
+    }
     linear->unit[j] = 0.0;
     for (int32_t i = 0; i < nv; ++i) {
       linear->inverse[(int64_t)i * nv + j] = linear->column[i];
@@ -438,6 +465,8 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
     return status;
   }
   find_offsets(linear, gather);
+  linear->crosses_release = 0;
+  watch_release(linear, gather, 1);
   soften(linear, gather);
   sap_linear_point point;
   status = sap_sensitivity_linearize(linear->sensitivity, &gather->problem, NULL, linear->v, NULL,
@@ -451,7 +480,7 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
-sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_stepper *stepper,
+sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper *stepper,
                                     const sap_step_arrays *arrays, int in_place, double *F,
                                     sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
@@ -471,9 +500,26 @@ sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_st
   if (status != SAP_OK) {
     return status;
   }
+  watch_release(linear, gather, 0);
   soften(linear, gather);
   return sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL, F, NULL, NULL,
                              error);
+}
+
+sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepper *stepper,
+                                 const sap_step_arrays *arrays, const double *v, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays);
+  if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
+    return status;
+  }
+  hold_slip(linear, gather, 0);
+  status = sap_stepper_regularize(stepper, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  soften(linear, gather);
+  return sap_stepper_write_at(stepper, arrays, v, error);
 }
 
 void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv) {

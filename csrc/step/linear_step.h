@@ -37,7 +37,9 @@ struct sap_linear_step {
   double *most;    /* (nv) largest change of each position, m or rad; INFINITY: any */
   double distance; /* smallest velocity change of an acting contact to another region, m/s or rad/s;
                       INFINITY: none acts */
-  int32_t n_acting; /* contacts with an impulse */
+  int32_t n_acting;    /* contacts with an impulse */
+  int crosses_release; /* 1 if a residual had a contact on the other side of the kink where a deep
+                          violation begins to be released slowly (release.h) */
 
   sap_sensitivity *sensitivity;
   sap_allocator memory;
@@ -53,6 +55,7 @@ struct sap_linear_step {
   double *J_gamma;   /* (nv) J^T gamma */
   int32_t *geom;     /* (n_contacts, 2) */
   double *offset;    /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
+  int8_t *released;  /* (n_contacts) 1 if v_hat is less than the full correction */
   double *slip;      /* (n_contacts) slip ratios; 0 and 1 where sigma is least and full */
   double *row_slip;  /* (n_rows) the same of dry friction */
   double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
@@ -71,9 +74,14 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
 
 /* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
  * `in_place`. A fault of the gather is left in the stepper. */
-sap_status sap_linear_step_residual(const struct sap_linear_step *linear, sap_stepper *stepper,
+sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper *stepper,
                                     const sap_step_arrays *arrays, int in_place, double *F,
                                     sap_error *error);
+
+/* Ends the step of the state in the arrays at the velocity v (nv), with the forces of the law at v.
+ * A fault is left in the stepper. */
+sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepper *stepper,
+                                 const sap_step_arrays *arrays, const double *v, sap_error *error);
 
 /* Writes the change dv = -H^-1 dF (nv). */
 void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv);

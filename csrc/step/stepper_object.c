@@ -451,6 +451,20 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
   return 1;
 }
 
+sap_status sap_stepper_write_at(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                const double *v, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  const sap_solution solution = solution_in(gather);
+  const sap_status status =
+      sap_solver_impulses(stepper->solver, &gather->problem, v, &solution, error);
+  if (status == SAP_OK) {
+    memset(gather->touched, 1, (size_t)stepper->forest.n_trees);
+    scatter(stepper, arrays);
+    sap_presolve_scatter(&gather->presolve, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
+  }
+  return status;
+}
+
 /* ---- the last step -------------------------------------------------------------------------- */
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper) { return &stepper->forest; }

@@ -89,4 +89,9 @@ struct sap_found {
 int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
                       const struct sap_found *found);
 
+/* Ends the step whose problem was gathered and regularized last, at the velocity v (nv) and with
+ * the impulses of the law at v. A fault is left in the stepper. */
+sap_status sap_stepper_write_at(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                const double *v, sap_error *error);
+
 #endif

@@ -499,8 +499,34 @@ class ModelStepper:
         ctrlrange: _Float,
         step: float,
         soften: float,
+        sensors: bool,
         /,
-    ) -> tuple[_Failure, _Float, _Float, _Float, float, int, float]: ...
+    ) -> tuple[
+        _Failure,
+        _Float,
+        _Float,
+        _Float | None,
+        _Float | None,
+        _Float,
+        float,
+        int,
+        int,
+        int,
+    ]: ...
+    def tangents(
+        self,
+        api: object,
+        model: object,
+        data: object,
+        aside: object,
+        changed: tuple[Any, ...],
+        x: _Float,
+        steps: int,
+        ctrl: _Float | None,
+        sensors: bool,
+        soften: float,
+        /,
+    ) -> tuple[Any, ...]: ...
     def gather(
         self, api: object, model: object, data: object, qvel: _Float | None = None, /
     ) -> _Failure: ...

@@ -8,7 +8,8 @@ are no second derivatives. PyTorch is imported with this module alone.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +21,13 @@ with imported_for("sapwood.torch", "torch"):
 from sapwood.bridge import BridgedSolution, Form, Groups, form_of, with_parameters
 from sapwood.settings import Friction, SapSettings
 
-__all__ = ["BridgedSolution", "solve"]
+if TYPE_CHECKING:
+    import mujoco
+
+    from sapwood.mujoco.step_function import StepFunction
+    from sapwood.mujoco.stepper import Stepper
+
+__all__ = ["BridgedSolution", "solve", "step"]
 
 
 @with_parameters
@@ -91,6 +98,71 @@ def solve(
     ]
     v, gamma, rows, spin, status = _Solve.apply(form, *whole)
     return BridgedSolution(v, gamma, torch.split(rows, form.rows, dim=-1), spin, status)
+
+
+def step(
+    stepper: Stepper, *, data: mujoco.MjData | None = None, soften: float = 1.0
+) -> Callable[[Any, Any, Any], tuple[Any, Any]]:
+    """One step of worlds of a MuJoCo model, as a function of tensors.
+
+    Where a derivative is wanted the step is linearized as it is taken, by
+    :func:`sapwood.mujoco.linearize`, and the backward pass is a product with its matrices.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        As for :func:`sapwood.mujoco.linearize`, of a model without activations.
+    data : mujoco.MjData, optional
+        The rest of the state of all worlds; by default that of a model after a reset.
+    soften : float
+        Factor of R in the derivatives, as for :func:`sapwood.mujoco.linearize`.
+
+    Returns
+    -------
+    callable
+        Of float64 tensors q (..., nq), v (..., nv) and u (..., nu) it returns q and v after the
+        step. Derivatives by quaternions are orthogonal to them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong argument; the message names it.
+
+    Examples
+    --------
+    How far a cart rolls in a step depends on the push:
+
+    >>> import mujoco, sapwood.mujoco
+    >>> model = mujoco.MjModel.from_xml_string('''
+    ... <mujoco><worldbody><body><joint name="x" type="slide" axis="1 0 0"/>
+    ... <geom size=".1" mass="2"/></body></worldbody><actuator><motor joint="x"/></actuator>
+    ... </mujoco>''')
+    >>> take_step = step(sapwood.mujoco.Stepper(model, time_step=0.1))
+    >>> u = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+    >>> q, v = take_step(torch.zeros_like(u), torch.ones_like(u), u)
+    >>> q.sum().backward()
+    >>> print(q.item(), u.grad.numpy().round(6))
+    0.1 [[0.005]]
+    """
+    from sapwood.mujoco.step_function import StepFunction
+
+    function = StepFunction(stepper, data, soften)
+
+    def take_step(q: Any, v: Any, u: Any) -> tuple[Any, Any]:
+        for name, x, size in zip("qvu", (q, v, u), function.sizes, strict=True):
+            if not torch.is_tensor(x) or x.dtype != torch.float64 or x.device.type != "cpu":
+                raise TypeError(f"{name} must be a float64 tensor on the CPU")
+            if x.ndim < 1 or x.shape != (*q.shape[:-1], size):
+                raise ValueError(
+                    f"{name} has shape {tuple(x.shape)}, expected {(*q.shape[:-1], size)}"
+                )
+        if torch.is_grad_enabled() and any(x.requires_grad for x in (q, v, u)):
+            found: tuple[Any, Any] = _Step.apply(function, q, v, u)
+            return found
+        q_next, v_next = function.step(*_arrays((q, v, u)))
+        return torch.from_numpy(q_next), torch.from_numpy(v_next)
+
+    return take_step
 
 
 def _arrays(tensors: Any) -> list[Any]:
@@ -168,3 +240,23 @@ class _Solve(_Mapped):
     @staticmethod
     def jvp(ctx: Any, _: Any, *dots: Any) -> Any:
         return *_Forward.apply(ctx.form, *ctx.saved_tensors, *dots), None
+
+
+class _Step(torch.autograd.Function):  # type: ignore[misc]
+    """A step of worlds, whose derivatives are found with it."""
+
+    @staticmethod
+    def forward(ctx: Any, function: StepFunction, q: Any, v: Any, u: Any) -> Any:
+        q_next, v_next, slopes = function.step_with_slopes(*_arrays((q, v, u)))
+        ctx.function, ctx.slopes = function, slopes
+        return _tensors((q_next, v_next))
+
+    @staticmethod
+    def backward(ctx: Any, *bars: Any) -> Any:
+        return None, *_StepReverse.apply(ctx.function, ctx.slopes, *bars)
+
+
+class _StepReverse(_Once):
+    @staticmethod
+    def forward(function: StepFunction, slopes: Any, *bars: Any) -> Any:
+        return _tensors(function.pull(slopes, *_arrays(bars)))

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from sapwood import ContactMaterial, SapSettings
+from sapwood import ContactMaterial, RigidCore, SapSettings
 from sapwood.mujoco import Stepper, linearize, linearize_batch
 from sapwood.mujoco.stepper import Stepper as _Stepper
 
@@ -306,3 +306,93 @@ def test_sigma_follows_what_slides_slowly() -> None:
     data.qvel[0] = 1e-3
     assert linearize(stepper, data).contacts == 1
     assert error_of(stepper, data) <= 1e-6
+
+
+SENSORS = """
+  <sensor>
+    <jointpos joint="elbow"/><ballquat joint="ball"/><ballangvel joint="ball"/>
+    <accelerometer site="tip"/><touch site="ball"/><actuatorfrc actuator="servo"/>
+    <framelinvel objtype="body" objname="ball"/><jointactuatorfrc joint="wrist"/>
+  </sensor>
+"""
+
+
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+def test_sensors(rng: np.random.Generator, friction: str) -> None:
+    """C and D beside differences of the sensors of steps."""
+    text = ARM.replace("<actuator>", SENSORS + "<actuator>").replace(
+        '<geom type="sphere" size=".05" mass=".2"/>',
+        '<geom type="sphere" size=".05" mass=".2"/><site name="tip"/>',
+    )
+    text = text.replace('<body pos=".5 .5 .1">', '<body name="ball" pos=".5 .5 .0999">').replace(
+        '<geom type="sphere" size=".1" mass="1"/>',
+        '<geom type="sphere" size=".1" mass="1"/><site name="ball" size=".11"/>',
+    )
+    text = text.replace("<position joint", '<position name="servo" joint')
+    model = mujoco.MjModel.from_xml_string(text)
+    soft = ContactMaterial(stiffness=1e4, dissipation_time=0.01)
+    stepper = Stepper(model, settings=EXACT, friction=friction, contact=soft, sigma=1e-3)
+    data = mujoco.MjData(model)
+    data.ctrl[:] = 0.3, 0.2, 0.5, 0.4
+    stepper.run(data, 100)
+    data.ctrl[:] = rng.uniform(0.1, 0.9, 4)
+    found = linearize(stepper, data, outputs="ABCD")
+    assert found.contacts > 0
+    assert found.C is not None
+    assert found.D is not None
+    assert found.C.shape == (model.nsensordata, 2 * model.nv + 1)
+    errors = []
+    for h in (1e-6, 1e-7, 1e-8):
+        other = linearize(stepper, data, mode="difference", step=h, outputs="ABCD")
+        assert other.C is not None
+        assert other.D is not None
+        errors.append(
+            [
+                np.abs(x - y).max(axis=1) / np.abs(y).max(axis=1).clip(1e-3)
+                for x, y in ((found.C, other.C), (found.D, other.D))
+            ]
+        )
+    assert np.min(errors, axis=0).max() <= 5e-3
+    assert linearize(stepper, data).C is None
+
+
+def test_parameters() -> None:
+    """P of a box that slides without friction: (m + c dt) v' = m v."""
+    text = BOX.format(dt=0.002, height=0.0999, integrator="Euler").replace(
+        "<freejoint/>",
+        '<joint name="x" type="slide" axis="1 0 0" damping="2"/><joint type="slide" axis="0 0 1"/>',
+    )
+    text = text.replace('mass="1" friction="0.5"', 'name="box" mass="1" friction="0"')
+    text = text.replace('friction="0.5"', 'friction="0"')
+    model = mujoco.MjModel.from_xml_string(text)
+    stepper, data = Stepper(model, settings=EXACT), mujoco.MjData(model)
+    data.qvel[:] = 0.5, -0.01
+    names = [("body", "box", "mass"), ("joint", "x", "damping")]
+    P = linearize(stepper, data, parameters=names).P
+    assert P is not None
+    assert P.shape == (4, 2)
+    dt, m, c = 0.002, 1.0, 2.0
+    v = m * 0.5 / (m + c * dt)
+    after = np.array([0.5 - v, -dt * v]) / (m + c * dt)
+    np.testing.assert_allclose(P[2], after, rtol=1e-5)
+    np.testing.assert_allclose(P[0], dt * after, rtol=1e-5)
+    with pytest.raises(ValueError, match=r"parameters\[0\] = .*: the model has no body"):
+        linearize(stepper, data, parameters=[("body", "ball", "mass")])
+    with pytest.raises(ValueError, match="outputs = 'C': must be 'AB' or 'ABCD'"):
+        linearize(stepper, data, outputs="C")  # type: ignore[arg-type]
+    core = ContactMaterial(stiffness=1e8, dissipation_time=0.002, core=RigidCore(delta=1e-3))
+    with pytest.raises(ValueError, match="contacts with a rigid core have no derivatives"):
+        linearize(Stepper(model, contact=core), data)
+
+
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+def test_a_sliding_box_on_two_joints(friction: str) -> None:
+    """The normal velocity alone moves the bound of the friction."""
+    text = BOX.format(dt=0.002, height=0.0999, integrator="Euler").replace(
+        "<freejoint/>",
+        '<joint type="slide" axis="1 0 0" damping="2"/><joint type="slide" axis="0 0 1"/>',
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.5, -0.01
+    assert error_of(Stepper(model, settings=EXACT, friction=friction), data) <= 1e-6

@@ -35,6 +35,7 @@ for name in ("clarabel", "qoco", "scs", "ecos", "scipy", "geodesic"):
     except ModuleNotFoundError as error:
         assert error.name in ("qoco", "ecos"), error  # which come as no wheel here
 """,
+    "sysid": "import sapwood.mujoco\nsapwood.mujoco.sysid_rollout()",
     "viewer": _DROP
     + """
 import sapwood.viewer.scene, trimesh, PIL.Image

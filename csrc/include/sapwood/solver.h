@@ -236,6 +236,12 @@ SAP_API sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *pr
                                        const double *v, double *cost, double *gradient,
                                        double *hessian, double *direction, sap_error *error);
 
+/* Writes v (nv), and the impulses and velocities of all constraints at v, to the arrays of the
+ * solution; its numbers stay. Bounds of friction are those of sap_solver_evaluate(). */
+SAP_API sap_status sap_solver_impulses(sap_solver *solver, const sap_problem *problem,
+                                       const double *v, const sap_solution *solution,
+                                       sap_error *error);
+
 /* Computes l(v + alpha dv) - l(v) and its first two derivatives in alpha (VIII-C) at n values of
  * alpha. Writes three arrays (n), infinite beyond the domain of a core; v must be inside. Bounds of
  * friction are those at v of sap_solver_evaluate(), fixed along the line. */

@@ -3,12 +3,13 @@
  * The state is (dq, v, act), where dq (nv) are small motions of the positions in the coordinates of
  * the velocities, as in mjd_transitionFD:
  *
- *     d(dq', v', act') = A d(dq, v, act) + B du
+ *     d(dq', v', act') = A d(dq, v, act) + B du,    d sensors = C d(dq, v, act) + D du
  *
  * linear_step.h gives dv'. Its residuals are central differences over the stages before the contact
  * part: all of them for a position, those from the velocities on for a velocity, the forces alone
  * for an activation or a control. Then dq' follows from q' = q exp(dq) exp(dt v'), in closed form.
- * Steps are taken once, at the centre.
+ * Sensors have central differences too, at the velocities v' + dv' and with the forces of the law
+ * there. Steps are solved once, at the centre.
  *
  * Ownership: the arrays of the result are the caller's. */
 #ifndef SAPWOOD_MUJOCO_STAGES_LINEARIZE_STEP_H
@@ -21,20 +22,28 @@ struct sap_mujoco_linear {
   const unsigned char *ctrllimited; /* (nu) as in mjModel */
   const double *ctrlrange;          /* (nu, 2) */
   double step; /* difference of positions, m or rad, > 0, unless linear_step.h has a smaller one */
-  double soften;    /* as in sap_linear_step */
-  double *work;     /* sap_mujoco_linear_work() numbers */
-  double *A, *B;    /* output (n, n) and (n, nu) with n = 2 nv + na, row-major */
-  double *v;        /* output (nv): velocity at the end of the step */
-  double distance;  /* output, as in sap_linear_step */
-  int32_t n_acting; /* output, as there */
-  double least;     /* output: smallest difference of a position, m or rad */
+  double soften;     /* as in sap_linear_step */
+  double *work;      /* sap_mujoco_linear_work() numbers */
+  double *A, *B;     /* output (n, n) and (n, nu) with n = 2 nv + na, row-major */
+  double *C, *D;     /* output (n_sensors, n) and (n_sensors, nu), or NULL */
+  double *v;         /* output (nv): velocity at the end of the step */
+  double distance;   /* output, as in sap_linear_step */
+  int32_t n_acting;  /* output, as there */
+  int is_near_kink;  /* output: 1 if the differences may cross a boundary of the law */
+  int loses_rebound; /* output: 1 if an impact rebounds less than by its restitution, to gain no
+                        energy: the derivative is not that of the step */
 };
 
 /* Smallest difference of a position, m or rad. Round-off of gaps is some 1e-16 m. */
 #define SAP_LEAST_DIFFERENCE 1e-9
 
-/* Writes n = 2 nv + na, nv and nu. */
-void sap_mujoco_linear_sizes(const sap_mujoco_world *world, int64_t *n, int64_t *nv, int64_t *nu);
+/* Lengths of the arrays of a derivative. */
+struct sap_linear_sizes {
+  int64_t nq, nv, nu, n; /* n = 2 nv + na */
+  int64_t n_sensors;     /* values of sensors */
+};
+
+struct sap_linear_sizes sap_mujoco_linear_sizes(const sap_mujoco_world *world);
 
 /* Returns the length of `work`. */
 int64_t sap_mujoco_linear_work(const sap_mujoco_world *world);

@@ -313,6 +313,22 @@ sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
+static void find_sensors(void *context) {
+  sap_mujoco_world *world = context;
+  sap_mujoco_lock(world);
+  world->n_removed =
+      sap_mujoco_is_speculative(world) ? sap_mujoco_remove_open_contacts(world, 1) : 0;
+  sap_mujoco_unlock(world);
+  find_position_values(world);
+  find_velocity_values(world);
+  find_acceleration_values(world);
+}
+
+sap_step_failure sap_mujoco_find_sensors(sap_mujoco_world *world) {
+  guarded(world, find_sensors);
+  return world->end.failure;
+}
+
 /* Removes open contacts before a solve that does not follow. */
 static void end_without_forces(sap_mujoco_world *world) {
   if (sap_mujoco_is_speculative(world) && sap_mujoco_remove_open_contacts(world, 0) > 0) {

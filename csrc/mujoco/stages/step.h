@@ -34,6 +34,9 @@ sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world);
  * accelerations. Returns 0 if its lengths do not fit the problem. */
 int sap_mujoco_write_step(sap_mujoco_world *world, const struct sap_found *found);
 
+/* Finds all sensors of a step whose forces were written. */
+sap_step_failure sap_mujoco_find_sensors(sap_mujoco_world *world);
+
 enum sap_forward_stage { SAP_FORWARD_POSITIONS, SAP_FORWARD_VELOCITIES, SAP_FORWARD_FORCES };
 
 /* Runs the stages of a full step up to the given one, with all sensors of these stages, and leaves

@@ -31,6 +31,7 @@
 #include "python/stepper/py_results.h"
 #include "python/mujoco/run.h"
 #include "python/mujoco/py_stages.h"
+#include "python/mujoco/py_tangents.h"
 #include "python/mujoco/py_world.h"
 
 /* ---- construction --------------------------------------------------------------------------- */
@@ -229,6 +230,7 @@ static PyMethodDef methods[] = {
     {"solve", sapwood_stepper_solve, METH_VARARGS, sapwood_stepper_solve_doc},
     {"gather", sapwood_stepper_gather, METH_VARARGS, sapwood_stepper_gather_doc},
     {"linearize", sapwood_stepper_linearize, METH_VARARGS, sapwood_stepper_linearize_doc},
+    {"tangents", sapwood_stepper_tangents, METH_VARARGS, sapwood_stepper_tangents_doc},
     {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},

@@ -27,6 +27,7 @@ from sapwood.mujoco.batch import Batch
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.environments import Patch, patch
+from sapwood.mujoco.identification import Sensitivities, sensitivities, sysid_rollout
 from sapwood.mujoco.linearization import Linearization, linearize, linearize_batch
 from sapwood.mujoco.poses import body_pose
 from sapwood.mujoco.reading.support import NotSupported
@@ -56,6 +57,7 @@ __all__ = [
     "Rollout",
     "RolloutResult",
     "RunResult",
+    "Sensitivities",
     "SimulationError",
     "StepConstraints",
     "StepContacts",
@@ -70,4 +72,6 @@ __all__ = [
     "linearize_batch",
     "patch",
     "rollout",
+    "sensitivities",
+    "sysid_rollout",
 ]

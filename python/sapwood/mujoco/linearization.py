@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
+from sapwood.mujoco.gradients.model_numbers import ChangedModels, Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StepDifferences
 from sapwood.mujoco.reading.arrays import check_data
@@ -21,6 +23,7 @@ from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import error_of
+from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepper import Stepper
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
@@ -28,8 +31,9 @@ _Float = NDArray[np.float64]
 
 DIFFERENCE = 1e-6
 """Largest difference of a position of ``step="auto"``, m or rad."""
-LEAST_DIFFERENCE = 1e-9
-"""Smallest difference of a position, m or rad: round-off of gaps is some 1e-16 m."""
+
+
+Status = Literal["ok", "near_kink", "limited_rebound"]
 
 
 class Linearization(NamedTuple):
@@ -44,6 +48,12 @@ class Linearization(NamedTuple):
     """Derivative of the next state by the state (2 nv + na, 2 nv + na)."""
     B: _Float
     """Derivative of the next state by the controls (2 nv + na, nu)."""
+    C: _Float | None
+    """Derivative of the sensors of the step by the state (n_sensors, 2 nv + na), if asked for."""
+    D: _Float | None
+    """Derivative of the sensors of the step by the controls (n_sensors, nu), if asked for."""
+    P: _Float | None
+    """Derivative of the next state by the `parameters` (2 nv + na, n_parameters), if given."""
     v: _Float
     """Velocity after the step (nv,)."""
     distance: float
@@ -51,10 +61,30 @@ class Linearization(NamedTuple):
     infinite where no contact acts."""
     contacts: int
     """Number of contacts with an impulse."""
-    status: Literal["ok", "near_kink"]
+    status: Status
     """``near_kink``: a contact or a limit is so close to another region of its law, or to a gap of
     0, that the differences may cross the boundary. Then the derivative may be that of neither
-    side."""
+    side. ``limited_rebound``: an impact rebounds less than by its restitution, so that it gains no
+    energy; the derivative is that of the full rebound, which is not the step's."""
+
+
+class Tangents(NamedTuple):
+    """Steps with their derivatives by numbers of the model."""
+
+    q: _Float
+    """Positions after each step (steps, nq)."""
+    v: _Float
+    """Velocities after each step (steps, nv)."""
+    x: _Float
+    """Derivatives of (dq, v, act) after each step (steps, n_parameters, 2 nv + na)."""
+    sensors: _Float | None
+    """Sensors of each step (steps, n_sensors)."""
+    dy: _Float | None
+    """Derivatives of the sensors (steps, n_parameters, n_sensors)."""
+    near_kink: NDArray[np.bool_]
+    """As ``Linearization.status`` (steps,)."""
+    limited_rebound: NDArray[np.bool_]
+    """As ``Linearization.status`` (steps,)."""
 
 
 class Linearizer:
@@ -72,7 +102,7 @@ class Linearizer:
     """
 
     def __init__(self, stepper: Stepper) -> None:
-        _check(stepper)
+        check_linearizable(stepper)
         self._read(stepper)
         self._copy = StateCopy(stepper.model)
 
@@ -80,6 +110,8 @@ class Linearizer:
         self._parameters: StepParameters = stepper.parameters
         self._model, self._core = stepper.model, stepper.parameters.make_core()
         self._limits = self._model.actuator_ctrllimited, self._model.actuator_ctrlrange
+        self._aside: mujoco.MjData | None = None
+        self._changed: dict[tuple[Parameter, ...], ChangedModels] = {}
 
     def follow(self, stepper: Stepper) -> None:
         """Take over parameters of the stepper that changed.
@@ -91,10 +123,12 @@ class Linearizer:
         """
         stepper.follow()
         if stepper.parameters is not self._parameters:
-            _check(stepper)
+            check_linearizable(stepper)
             self._read(stepper)
 
-    def at(self, data: mujoco.MjData, step: float, soften: float) -> Linearization:
+    def at(
+        self, data: mujoco.MjData, step: float, soften: float, sensors: bool = False
+    ) -> Linearization:
         """Linearize the step of a state.
 
         Parameters
@@ -105,13 +139,30 @@ class Linearizer:
             Largest difference of a position, m or rad.
         soften : float
             Factor of R.
+        sensors : bool
+            Whether C and D are found.
 
         Returns
         -------
         Linearization
             The derivative.
         """
-        return self.find(self._copy.take(data), step, soften)
+        return self.find(self._copy.take(data), step, soften, sensors)
+
+    def of_data(self, data: mujoco.MjData) -> mujoco.MjData:
+        """Scratch data in the state of other data.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The state.
+
+        Returns
+        -------
+        mujoco.MjData
+            Data for :meth:`find`.
+        """
+        return self._copy.take(data)
 
     def of_state(self, data: mujoco.MjData, q: _Float, v: _Float, u: _Float) -> mujoco.MjData:
         """Scratch data with positions, velocities and controls of their own.
@@ -132,7 +183,9 @@ class Linearizer:
         scratch.qpos[:], scratch.qvel[:], scratch.ctrl[:] = q, v, u
         return scratch
 
-    def find(self, scratch: mujoco.MjData, step: float, soften: float) -> Linearization:
+    def find(
+        self, scratch: mujoco.MjData, step: float, soften: float, sensors: bool = False
+    ) -> Linearization:
         """Linearize the step of scratch data of this linearizer.
 
         Parameters
@@ -143,23 +196,77 @@ class Linearizer:
             Largest difference of a position, m or rad.
         soften : float
             Factor of R.
+        sensors : bool
+            Whether C and D are found.
 
         Returns
         -------
         Linearization
             The derivative.
         """
-        failure, A, B, v, distance, contacts, least = self._core.linearize(
-            engine(), self._model, scratch, *self._limits, step, soften
+        failure, A, B, C, D, v, distance, contacts, near_kink, limited = self._core.linearize(
+            engine(), self._model, scratch, *self._limits, step, soften, sensors
         )
         error = error_of(failure, self._model, scratch)
         if error is not None:
             raise error
-        status: Literal["ok", "near_kink"] = "near_kink" if least < LEAST_DIFFERENCE else "ok"
-        return Linearization(A, B, v, distance, contacts, status)
+        status: Status = "limited_rebound" if limited else "near_kink" if near_kink else "ok"
+        return Linearization(A, B, C, D, None, v, distance, contacts, status)
 
-    def differences(self, data: mujoco.MjData, h: float) -> tuple[_Float, _Float]:
-        """Find A and B by central differences of steps.
+    def tangents(
+        self,
+        data: mujoco.MjData,
+        parameters: tuple[Parameter, ...],
+        steps: int,
+        ctrl: _Float | None = None,
+        *,
+        sensors: bool = False,
+        soften: float = 1.0,
+    ) -> Tangents:
+        """Take steps of a state with their derivatives by numbers of the model.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The state; not changed.
+        parameters : tuple
+            The numbers.
+        steps : int
+            Number of steps.
+        ctrl : ndarray (steps, nu), optional
+            Controls of each step; those of `data` where it is None.
+        sensors : bool
+            Whether sensors and their derivatives are found.
+        soften : float
+            Factor of R.
+
+        Returns
+        -------
+        Tangents
+            The states after each step, and the derivatives.
+        """
+        if self._aside is None:
+            self._aside = mujoco.MjData(self._model)
+        changed = self._changed.get(parameters)
+        if changed is None:
+            changed = self._changed[parameters] = ChangedModels(self._parameters, parameters)
+        scratch = self._copy.take(data)
+        mujoco.mj_copyData(self._aside, self._model, scratch)
+        model = self._model
+        x = np.zeros((len(parameters), 2 * model.nv + model.na))
+        failure, taken, *found = self._core.tangents(
+            engine(), model, scratch, self._aside, changed.at(model, scratch), x, steps, ctrl,
+            sensors, soften,
+        )  # fmt: skip
+        error = error_of(failure, model, scratch)
+        if error is not None:
+            if isinstance(error, StepError):
+                error.step = taken
+            raise error
+        return Tangents(*found)
+
+    def differences(self, data: mujoco.MjData, h: float) -> tuple[_Float, _Float, _Float, _Float]:
+        """Find A, B, C and D by central differences of steps.
 
         Parameters
         ----------
@@ -170,7 +277,7 @@ class Linearizer:
 
         Returns
         -------
-        A, B : ndarray
+        A, B, C, D : ndarray
             As of :class:`Linearization`.
         """
         record = np.zeros(1, _core.STEP_RECORD)
@@ -198,6 +305,8 @@ def linearize(
     mode: Literal["solve", "difference"] = "solve",
     step: float | Literal["auto"] = "auto",
     soften: float = 1.0,
+    outputs: Literal["AB", "ABCD"] = "AB",
+    parameters: Sequence[Parameter] = (),
 ) -> Linearization:
     """Find the derivative of one step by the state at its start and by its controls.
 
@@ -209,12 +318,14 @@ def linearize(
     Parameters
     ----------
     stepper : Stepper
-        A stepper with the default scheme, without pressure fields, whose friction is not lagged.
+        A stepper with the default scheme, without pressure fields and rigid cores, whose friction
+        is not lagged.
     data : mujoco.MjData
         The state and the controls; not changed. A control callback is not called.
     mode : {"solve", "difference"}
-        "solve" is the way above. "difference" is a check of it: A and B are central differences of
-        whole steps over `step`, which may cross any kink; all else is as with "solve".
+        "solve" is the way above. "difference" is a check of it: A, B, C and D are central
+        differences of whole steps over `step`, which may cross any kink; all else is as with
+        "solve".
     step : float or "auto"
         Largest difference of a position, m or rad; "auto" is 1e-6. Differences are smaller where a
         contact or a limit is near a boundary of its law: at most a tenth of the way to it, and of
@@ -222,7 +333,13 @@ def linearize(
     soften : float
         Factor > 0 of R of the contacts, in the derivative alone: the step and its impulses stay,
         and they change by 1/soften of what they do. Larger values help a planner through stiff
-        contact. Not for contacts with torsional friction or a rigid core.
+        contact. Not for contacts with torsional friction.
+    outputs : {"AB", "ABCD"}
+        "ABCD": also C and D, the derivatives of the sensors of the step, with its forces. They take
+        as much time again, and more.
+    parameters : sequence of tuple
+        Numbers of the model, for P: (kind, name, field) or (kind, name, field, index), as
+        :func:`sensitivities` takes them.
 
     Returns
     -------
@@ -258,17 +375,22 @@ def linearize(
     """
     if mode not in ("solve", "difference"):
         raise ValueError(f"mode = {mode!r}: must be 'solve' or 'difference'")
-    largest, factor = _largest(step), _positive(soften, "soften")
-    linearizer = _take(stepper)
-    try:
+    if outputs not in ("AB", "ABCD"):
+        raise ValueError(f"outputs = {outputs!r}: must be 'AB' or 'ABCD'")
+    largest, factor = difference_of(step), _positive(soften, "soften")
+    sensors, numbers = outputs == "ABCD", tuple(map(_hashable, parameters))
+    with linearizer_of(stepper) as linearizer:
         check_data(stepper.model, data)
-        found = linearizer.at(data, largest, factor)
+        found = linearizer.at(data, largest, factor, sensors)
         if mode == "difference":
-            A, B = linearizer.differences(data, largest)
+            A, B, C, D = linearizer.differences(data, largest)
             found = found._replace(A=A, B=B)
+            if sensors:
+                found = found._replace(C=C, D=D)
+        if numbers:
+            tangents = linearizer.tangents(data, numbers, 1, soften=factor)
+            found = found._replace(P=np.ascontiguousarray(tangents.x[0].T))
         return found
-    finally:
-        _leave(stepper, linearizer)
 
 
 def linearize_batch(
@@ -316,7 +438,7 @@ def linearize_batch(
     TypeError, ValueError
         For a wrong argument; the message names it.
     """
-    largest, factor = _largest(step), _positive(soften, "soften")
+    largest, factor = difference_of(step), _positive(soften, "soften")
     threads = integer(nthread, "nthread", 1)
     if not isinstance(stepper, Stepper):
         raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
@@ -331,8 +453,7 @@ def linearize_batch(
     A, B, status = np.empty((len(q), n, n)), np.empty((len(q), n, model.nu)), ["ok"] * len(q)
 
     def run(first: int) -> None:
-        linearizer = _take(stepper)
-        try:
+        with linearizer_of(stepper) as linearizer:
             for i in range(first, len(q), threads):
                 try:
                     scratch = linearizer.of_state(rest, q[i], v[i], u[i])
@@ -341,8 +462,6 @@ def linearize_batch(
                     error.add_note(f"in state {i}")
                     raise
                 A[i], B[i], status[i] = found.A, found.B, found.status
-        finally:
-            _leave(stepper, linearizer)
 
     _run_all(run, threads)
     return A, B, status
@@ -357,7 +476,23 @@ def _run_all(run: Callable[[int], None], threads: int) -> None:
         list(pool.map(run, range(threads)))
 
 
-def _largest(step: float | Literal["auto"]) -> float:
+def _hashable(parameter: Parameter) -> Parameter:
+    return parameter if isinstance(parameter, str) else tuple(parameter)
+
+
+def difference_of(step: float | Literal["auto"]) -> float:
+    """Read the largest difference of a position.
+
+    Parameters
+    ----------
+    step : float or "auto"
+        The argument of :func:`linearize`.
+
+    Returns
+    -------
+    float
+        m or rad.
+    """
     if isinstance(step, str):
         if step != "auto":
             raise ValueError(f"step = {step!r}: must be 'auto' or a number > 0")
@@ -369,7 +504,19 @@ def _positive(value: float, name: str) -> float:
     return float(_core.as_float64(value, name, (), "positive"))
 
 
-def _check(stepper: Stepper) -> None:
+def check_linearizable(stepper: Stepper) -> None:
+    """Refuse a stepper whose steps have no derivative.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        The stepper.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The message says what excludes derivatives.
+    """
     if not isinstance(stepper, Stepper):
         raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
     if stepper.scheme != SYMPLECTIC_EULER:
@@ -380,24 +527,38 @@ def _check(stepper: Stepper) -> None:
         raise NotSupported("steps with soft bodies have no derivatives yet")
     if stepper.parameters.fields is not None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
+    if stepper.parameters.forest["core"].any():
+        raise ValueError("stepper.contact: steps of contacts with a rigid core have no derivatives")
     model = stepper.model
     if model.npluginstate or getattr(model, "nhistory", 0):
         raise ValueError("the model has plugins or delays with a state of their own")
 
 
-def _take(stepper: Stepper) -> Linearizer:
-    """A linearizer of the stepper that no other thread uses."""
+@contextlib.contextmanager
+def linearizer_of(stepper: Stepper) -> Iterator[Linearizer]:
+    """A linearizer of a stepper that no other thread uses meanwhile.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        The stepper.
+
+    Yields
+    ------
+    Linearizer
+        Its linearizer, with the present parameters of the stepper.
+    """
     if not isinstance(stepper, Stepper):
         raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
     with _lock:
         unused = _unused.setdefault(stepper, [])
         found = unused.pop() if unused else None
     if found is None:
-        return Linearizer(stepper)
-    found.follow(stepper)
-    return found
-
-
-def _leave(stepper: Stepper, linearizer: Linearizer) -> None:
-    with _lock:
-        _unused.setdefault(stepper, []).append(linearizer)
+        found = Linearizer(stepper)
+    else:
+        found.follow(stepper)
+    try:
+        yield found
+    finally:
+        with _lock:
+            _unused.setdefault(stepper, []).append(found)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +20,7 @@ from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.batches.worlds import CONTROL, ORDER, WHOLE_STATE, Worlds
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
-from sapwood.mujoco.results.results import RolloutResult
+from sapwood.mujoco.results.results import RolloutResult, StepError
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.stepping.forks import free_in_children
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
@@ -174,7 +177,7 @@ class Rollout:
     order=ORDER,
 )
 def rollout(
-    model: mujoco.MjModel | Stepper,
+    model: mujoco.MjModel | Stepper | Sequence[mujoco.MjModel],
     initial_state: ArrayLike,
     control: ArrayLike | None = None,
     *,
@@ -198,8 +201,9 @@ def rollout(
 
     Parameters
     ----------
-    model : mujoco.MjModel or Stepper
-        The model to simulate; see :class:`Rollout`.
+    model : mujoco.MjModel, Stepper or sequence of mujoco.MjModel
+        The model to simulate; see :class:`Rollout`. A sequence has the model of each world, all
+        with the same sizes; worlds of one model should be neighbours.
     initial_state : array_like (nbatch, nstate)
         Initial state of each world, in the layout of ``mj_getState`` with ``mjSTATE_FULLPHYSICS``.
     control : array_like (nbatch, nstep, ncontrol), optional
@@ -246,8 +250,61 @@ def rollout(
     >>> result.state.shape, result.converged
     ((8, 100, 14), True)
     """
+    if isinstance(model, Sequence):
+        return _roll_out_models(
+            model, initial_state, control, nthread, control_spec, nstep, state, sensordata,
+            chunk_size, options,
+        )  # fmt: skip
     pool = Rollout(model, nthread=nthread, **options)
     worlds = Worlds(
         pool._parameters.model, initial_state, control, control_spec, nstep, state, sensordata
     )
     return pool._run(worlds, chunk_size)
+
+
+def _roll_out_models(
+    models: Sequence[mujoco.MjModel],
+    initial_state: ArrayLike,
+    control: ArrayLike | None,
+    nthread: int | None,
+    control_spec: int,
+    nstep: int | None,
+    state: _Float | None,
+    sensordata: _Float | None,
+    chunk_size: int | None,
+    options: dict[str, Any],
+) -> RolloutResult:
+    """Roll out worlds of a model each; neighbours with one model share a stepper."""
+    if not models:
+        raise ValueError("model has length 0: there are no worlds")
+    for i, one in enumerate(models):
+        if not isinstance(one, mujoco.MjModel):
+            raise TypeError(f"model[{i}] must be a mujoco.MjModel, not {type(one).__name__}")
+        if one.signature != models[0].signature:
+            raise ValueError(f"model[{i}] has other elements than model[0]")
+    n = len(models)
+    all_worlds = Worlds(
+        models[0], initial_state, control, control_spec, nstep, state, sensordata, n
+    )
+    threads = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
+    groups = [list(group) for _, group in itertools.groupby(range(n), lambda i: id(models[i]))]
+
+    def run(group: list[int]) -> None:
+        rows = slice(group[0], group[-1] + 1)
+        with Rollout(models[group[0]], nthread=1, **options) as pool:
+            part = all_worlds.part(rows)
+            failures[rows.start] = pool._run(part, chunk_size).failures
+
+    failures: dict[int, tuple[StepError, ...]] = {}
+    with ThreadPoolExecutor(min(threads, len(groups))) as executor:
+        list(executor.map(run, groups))
+    for first, errors in failures.items():
+        for error in errors:
+            error.world = (error.world or 0) + first
+    return RolloutResult(
+        state=all_worlds.state,
+        sensordata=all_worlds.sensordata,
+        steps=all_worlds.taken,
+        failures=tuple(error for first in sorted(failures) for error in failures[first]),
+        records=all_worlds.records,
+    )

@@ -13,13 +13,19 @@ See ``docs/how-to/derivatives.md``.
 
 from sapwood.trajectory.free_bodies import FreeBodies
 from sapwood.trajectory.shapes import Box, Capsule, Points, Shape, Sphere
-from sapwood.trajectory.simulation import Trajectory, TrajectoryGradient, simulate
-from sapwood.trajectory.system import Pulled, Step, System, TrajectoryError
+from sapwood.trajectory.simulation import (
+    Trajectory,
+    TrajectoryGradient,
+    TrajectoryJacobians,
+    simulate,
+)
+from sapwood.trajectory.system import Jacobian, Pulled, Step, System, TrajectoryError
 
 __all__ = [
     "Box",
     "Capsule",
     "FreeBodies",
+    "Jacobian",
     "Points",
     "Pulled",
     "Shape",
@@ -29,5 +35,6 @@ __all__ = [
     "Trajectory",
     "TrajectoryError",
     "TrajectoryGradient",
+    "TrajectoryJacobians",
     "simulate",
 ]

@@ -72,18 +72,18 @@ def by_body_turns(quaternions: _Float) -> _Float:
 
     Parameters
     ----------
-    quaternions : ndarray (n, 4)
+    quaternions : ndarray (..., 4)
         Unit quaternions.
 
     Returns
     -------
-    ndarray (n, 4, 3)
+    ndarray (..., 4, 3)
         Matrices Q with Q^T Q = 1; half of Q phi is the change.
     """
-    found = np.empty((len(quaternions), 4, 3))
-    found[:, 0] = -quaternions[:, 1:]
-    found[:, 1:] = skew(quaternions[:, 1:])
-    found[:, [1, 2, 3], [0, 1, 2]] += quaternions[:, :1]
+    found = np.empty((*quaternions.shape[:-1], 4, 3))
+    found[..., 0, :] = -quaternions[..., 1:]
+    found[..., 1:, :] = skew(quaternions[..., 1:])
+    found[..., [1, 2, 3], [0, 1, 2]] += quaternions[..., :1]
     return found
 
 

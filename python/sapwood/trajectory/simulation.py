@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import boolean, integer
-from sapwood.trajectory.system import Step, System, TrajectoryError
+from sapwood.trajectory.system import Jacobian, Step, System, TrajectoryError
 
 _Float = NDArray[np.float64]
 
@@ -56,6 +57,19 @@ class TrajectoryGradient:
     inputs: _Float
     parameters: dict[str, _Float]
     distance: _Float
+
+
+class TrajectoryJacobians(NamedTuple):
+    """Derivatives of the states (dq, v) after the steps, where dq are motions of the positions."""
+
+    A: _Float
+    """By the state before each step (n_steps, n, n)."""
+    B: _Float
+    """By the inputs of each step (n_steps, n, n_inputs)."""
+    P: _Float
+    """By the parameters (n_steps, n, n_parameters)."""
+    distance: _Float
+    """As of :class:`TrajectoryGradient` (n_steps,)."""
 
 
 class Trajectory:
@@ -109,8 +123,10 @@ class Trajectory:
 
         Parameters
         ----------
-        q_bar, v_bar : array_like (n_steps + 1, ...), optional
-            dL/dq and dL/dv of every state; 0 where it is None.
+        q_bar, v_bar : array_like (..., n_steps + 1, ...), optional
+            dL/dq and dL/dv of every state; 0 where it is None. Dimensions in front of those of the
+            states are many losses, which the gradient then has in front too. Systems with
+            Jacobians linearize each step once for all of them.
 
         Returns
         -------
@@ -124,13 +140,53 @@ class Trajectory:
         TrajectoryError
             If a step has no derivatives.
         """
-        bars = []
-        for name, bar, states in (("q_bar", q_bar, self.q), ("v_bar", v_bar, self.v)):
-            given = np.zeros_like(states) if bar is None else bar
-            bars.append(_core.as_float64(given, name, states.shape, "finite"))
-        by_q, by_v = (np.array(bar[-1]) for bar in bars)
-        inputs, distance = np.zeros_like(self.inputs), np.full(self.n_steps, math.inf)
-        parameters = {name: np.zeros_like(x) for name, x in self.system.parameters.items()}
+        bars = [
+            np.zeros(0) if bar is None else _core.as_float64(bar, name)
+            for name, bar in (("q_bar", q_bar), ("v_bar", v_bar))
+        ]
+        states = self.q, self.v
+        fronts = [
+            () if given is None else _front(bar, name, x.shape)
+            for name, given, bar, x in zip(
+                ("q_bar", "v_bar"), (q_bar, v_bar), bars, states, strict=True
+            )
+        ]
+        front = max(fronts, key=len)
+        if any(own not in (front, ()) for own in fronts):
+            raise ValueError(f"q_bar and v_bar have losses {fronts[0]} and {fronts[1]}")
+        whole = [
+            np.broadcast_to(np.zeros(()) if given is None else bar, (*front, *x.shape))
+            for given, bar, x in zip((q_bar, v_bar), bars, states, strict=True)
+        ]
+        if front and not getattr(self.system, "pulls_many", False):
+            return self._one_by_one(front, *whole)
+        return self._pull(front, *whole)
+
+    def _one_by_one(
+        self, front: tuple[int, ...], q_bar: _Float, v_bar: _Float
+    ) -> TrajectoryGradient:
+        """Gradients of many losses, each with its own reverse pass."""
+        rows = [self._pull((), q_bar[at], v_bar[at]) for at in np.ndindex(front)]
+
+        def stacked(arrays: list[_Float]) -> _Float:
+            return np.reshape(arrays, (*front, *arrays[0].shape))
+
+        return TrajectoryGradient(
+            stacked([row.q0 for row in rows]),
+            stacked([row.v0 for row in rows]),
+            stacked([row.inputs for row in rows]),
+            {name: stacked([row.parameters[name] for row in rows]) for name in rows[0].parameters},
+            rows[0].distance,
+        )
+
+    def _pull(self, front: tuple[int, ...], q_bar: _Float, v_bar: _Float) -> TrajectoryGradient:
+        """The reverse pass of losses with these dimensions."""
+        at_end = (slice(None),) * len(front) + (-1,)
+        by_q, by_v = np.array(q_bar[at_end]), np.array(v_bar[at_end])
+        inputs, distance = np.zeros((*front, *self.inputs.shape)), np.full(self.n_steps, math.inf)
+        parameters = {
+            name: np.zeros((*front, *x.shape)) for name, x in self.system.parameters.items()
+        }
         end = self.n_steps
         stride = end if self._tapes else math.isqrt(max(end - 1, 0)) + 1
         while end > 0:
@@ -138,13 +194,96 @@ class Trajectory:
             begin = (end - 1) // stride * stride
             tapes = self._tapes or [self._step(i).tape for i in range(begin, end)]
             for i in reversed(range(begin, end)):
+                here = (*at_end[:-1], i)
                 with _naming(i):
                     pulled = self.system.pull(tapes[i - begin], by_q, by_v, parameters)
-                by_q, by_v = pulled.q + bars[0][i], pulled.v + bars[1][i]
-                inputs[i], distance[i] = pulled.inputs, pulled.distance
+                by_q, by_v = pulled.q + q_bar[here], pulled.v + v_bar[here]
+                inputs[here], distance[i] = pulled.inputs, pulled.distance
             end = begin
         by_q = self.system.tangent(self.q[0], by_q)
         return TrajectoryGradient(by_q, by_v, inputs, parameters, distance)
+
+    def jacobians(self) -> TrajectoryJacobians:
+        """The derivatives of all steps.
+
+        Returns
+        -------
+        TrajectoryJacobians
+            Those of each step, by the state before it, its inputs and the parameters.
+
+        Raises
+        ------
+        TypeError
+            If the system has no Jacobians: :class:`sapwood.mujoco.DifferentiableModel` has.
+        TrajectoryError
+            If a step has no derivatives.
+        """
+        found = [self._jacobian(i) for i in range(self.n_steps)]
+        if not found:
+            raise ValueError("n_steps = 0: there are no steps")
+        return TrajectoryJacobians(
+            *(np.array([getattr(one, name) for one in found]) for name in Jacobian._fields)
+        )
+
+    def jvp(
+        self,
+        q0_dot: ArrayLike | None = None,
+        v0_dot: ArrayLike | None = None,
+        inputs_dot: ArrayLike | None = None,
+        parameters_dot: Mapping[str, float] | None = None,
+    ) -> tuple[_Float, _Float]:
+        """Forward mode: the change of all states with the start, the inputs and the parameters.
+
+        Parameters
+        ----------
+        q0_dot : array_like (n_motions,), optional
+            Change of the first positions, as motions in the coordinates of the velocities.
+        v0_dot : array_like, optional
+            Change of the first velocities.
+        inputs_dot : array_like (n_steps, ...), optional
+            Changes of the inputs.
+        parameters_dot : mapping of str to float, optional
+            Changes of the parameters, by name. What is not given does not change.
+
+        Returns
+        -------
+        ndarray (n_steps + 1, n_motions), ndarray (n_steps + 1, ...)
+            Changes of the positions, as motions, and of the velocities.
+
+        Raises
+        ------
+        TypeError, ValueError, TrajectoryError
+            As for :meth:`jacobians`, and for a wrong argument.
+        """
+        steps = self.jacobians()
+        n_v = self.v[0].size
+        n_q = steps.A.shape[1] - n_v
+        given = {} if parameters_dot is None else dict(parameters_dot)
+        names = list(self.system.parameters)
+        if set(given) - set(names):
+            unknown = sorted(set(given) - set(names))[0]
+            raise ValueError(f"parameters_dot: {unknown} is none of {', '.join(names) or 'none'}")
+        p = np.array([float(given.get(name, 0.0)) for name in names])
+        q_dot, v_dot, u_dot = (
+            np.zeros(shape) if x is None else _core.as_float64(x, name, shape, "finite")
+            for x, name, shape in (
+                (q0_dot, "q0_dot", (n_q,)),
+                (v0_dot, "v0_dot", self.v[0].shape),
+                (inputs_dot, "inputs_dot", self.inputs.shape),
+            )
+        )
+        x = np.empty((self.n_steps + 1, n_q + n_v))
+        x[0] = np.concatenate([q_dot, v_dot.ravel()])
+        for i, u in enumerate(u_dot.reshape(self.n_steps, -1)):
+            x[i + 1] = steps.A[i] @ x[i] + steps.B[i] @ u + steps.P[i] @ p
+        return x[:, :n_q], x[:, n_q:].reshape(self.v.shape)
+
+    def _jacobian(self, i: int) -> Jacobian:
+        jacobian: Callable[[object], Jacobian] | None = getattr(self.system, "jacobian", None)
+        if jacobian is None:
+            raise TypeError(f"{type(self.system).__name__} has no Jacobians of its steps")
+        with _naming(i):
+            return jacobian(self._tapes[i] if self._tapes else self._step(i).tape)
 
     def _step(self, i: int) -> Step:
         return self.system.step(self.q[i], self.v[i], self.inputs[i])
@@ -197,6 +336,15 @@ def simulate(
         given = np.array(_core.as_float64(inputs, "inputs", (n, *shape), "finite"))
     q, v = system.start(q0, v0)
     return Trajectory(system, q, v, given, boolean(checkpoints, "checkpoints"))
+
+
+def _front(bar: _Float, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The dimensions of a bar before those of the states."""
+    n = bar.ndim - len(shape)
+    if n < 0 or bar.shape[n:] != shape:
+        raise ValueError(f"{name} has shape {bar.shape}, expected (..., {str(shape)[1:]}")
+    _core.as_float64(bar, name, bar.shape, "finite")
+    return bar.shape[:n]
 
 
 @contextlib.contextmanager

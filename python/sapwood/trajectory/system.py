@@ -56,6 +56,19 @@ class Pulled(NamedTuple):
     """Least distance of a contact that acted to the boundary of its region, m/s."""
 
 
+class Jacobian(NamedTuple):
+    """Derivative of the state (dq, v) after a step, where dq are motions of the positions."""
+
+    A: _Float
+    """By the state before it (n, n)."""
+    B: _Float
+    """By the inputs (n, n_inputs)."""
+    P: _Float
+    """By the parameters (n, n_parameters)."""
+    distance: float
+    """Least distance of a contact that acted to the boundary of its region, m/s."""
+
+
 class System(Protocol):
     """A mechanical system whose steps can be differentiated.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from typing import Any
 
@@ -83,6 +84,8 @@ class Worlds:
         The model of all worlds.
     initial_state, control, control_spec, nstep, state, sensordata
         Arguments of :func:`sapwood.mujoco.rollout`.
+    n_worlds : int, optional
+        Number of worlds, where it is known.
 
     Attributes
     ----------
@@ -106,6 +109,7 @@ class Worlds:
         nstep: int | None,
         state: _Float | None,
         sensordata: _Float | None,
+        n_worlds: int | None = None,
     ) -> None:
         spec = integer(control_spec, "control_spec", 0)
         if spec & ~_USER:
@@ -117,7 +121,7 @@ class Worlds:
         _check_output(state, "state")
         _check_output(sensordata, "sensordata")
         by_step = {"control": matrix, "state": state, "sensordata": sensordata}
-        self.n_worlds = _length(0, "", None, {"initial_state": initial, **by_step})
+        self.n_worlds = _length(0, "model", n_worlds, {"initial_state": initial, **by_step})
         self.n_steps = _length(1, "nstep", nstep, by_step)
 
         shape = self.n_worlds, self.n_steps
@@ -140,6 +144,32 @@ class Worlds:
             "taken": self.taken,
         }
         self._check(model, matrix, spec)
+
+    def part(self, rows: slice) -> Worlds:
+        """Some of the worlds, with views of the arrays.
+
+        Parameters
+        ----------
+        rows : slice
+            Their places.
+
+        Returns
+        -------
+        Worlds
+            These worlds.
+        """
+        found = copy.copy(self)
+        found.state, found.sensordata = self.state[rows], self.sensordata[rows]
+        found.records, found.taken = self.records[rows], self.taken[rows]
+        found.n_worlds = len(found.taken)
+        found._arguments = self._arguments | {
+            "n_worlds": found.n_worlds, "step_records": found.records, "taken": found.taken,
+        }  # fmt: skip
+        for name in ("overlay", "control"):
+            array = self._arguments[name]
+            if array is not None and len(array) > 1:
+                found._arguments[name] = array[rows]
+        return found
 
     def _check(self, model: mujoco.MjModel, control: _Float | None, spec: int) -> None:
         """Raise where an array has another shape or type than the C loop writes or reads."""

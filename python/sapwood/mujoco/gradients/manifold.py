@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.trajectory.rotations import by_body_turns, exponential_and_slope
+from sapwood.trajectory.rotations import by_body_turns
 
 _Float = NDArray[np.float64]
 
@@ -60,18 +60,19 @@ class Manifold:
 
         Parameters
         ----------
-        q, q_bar : ndarray (nq,)
+        q, q_bar : ndarray (..., nq)
             Positions, and dL/dq.
 
         Returns
         -------
-        ndarray (nv,)
+        ndarray (..., nv)
             dL/d of motions; the component along a quaternion is dropped.
         """
-        found = np.empty(self._model.nv)
-        found[self._v] = q_bar[self._q]
-        Q = by_body_turns(q[self._q4])
-        found[self._v3] = 0.5 * (Q.transpose(0, 2, 1) @ q_bar[self._q4][..., None])[..., 0]
+        found = np.empty((*np.broadcast_shapes(q.shape, q_bar.shape)[:-1], self._model.nv))
+        found[..., self._v] = q_bar[..., self._q]
+        Q = by_body_turns(q[..., self._q4])
+        turns = Q.swapaxes(-1, -2) @ q_bar[..., self._q4][..., None]
+        found[..., self._v3] = 0.5 * turns[..., 0]
         return found
 
     def by_numbers(self, q: _Float, bar: _Float) -> _Float:
@@ -79,41 +80,19 @@ class Manifold:
 
         Parameters
         ----------
-        q : ndarray (nq,)
+        q : ndarray (..., nq)
             Positions.
-        bar : ndarray (nv,)
+        bar : ndarray (..., nv)
             dL/d of motions.
 
         Returns
         -------
-        ndarray (nq,)
+        ndarray (..., nq)
             dL/dq, orthogonal to the quaternions.
         """
-        found = np.empty(self._model.nq)
-        found[self._q] = bar[self._v]
-        Q = by_body_turns(q[self._q4])
-        found[self._q4] = 2.0 * (Q @ bar[self._v3][..., None])[..., 0]
+        front = np.broadcast_shapes(q.shape[:-1], bar.shape[:-1])
+        found = np.empty((*front, self._model.nq))
+        found[..., self._q] = bar[..., self._v]
+        Q = by_body_turns(q[..., self._q4])
+        found[..., self._q4] = 2.0 * (Q @ bar[..., self._v3][..., None])[..., 0]
         return found
-
-    def pull(self, v: _Float, time: float, bar: _Float) -> tuple[_Float, _Float]:
-        """Propagate derivatives by motions back through positions after a time.
-
-        Parameters
-        ----------
-        v : ndarray (nv,)
-            Velocities.
-        time : float
-            Time, s.
-        bar : ndarray (nv,)
-            dL/d of motions after it.
-
-        Returns
-        -------
-        ndarray (nv,), ndarray (nv,)
-            dL/d of motions before it, and of v.
-        """
-        exponential, slope = exponential_and_slope(time * v[self._v3])
-        before, by_v, turns = np.array(bar), time * bar, bar[self._v3][..., None]
-        before[self._v3] = (exponential @ turns)[..., 0]
-        by_v[self._v3] = time * (slope.transpose(0, 2, 1) @ turns)[..., 0]
-        return before, by_v

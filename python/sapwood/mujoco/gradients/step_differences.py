@@ -35,8 +35,8 @@ class StepDifferences:
         self._state = np.empty(mujoco.mj_stateSize(model, _STATE))
         mujoco.mj_getState(model, data, self._state, _STATE)
 
-    def columns(self, h: float) -> tuple[_Float, _Float]:
-        """Find A and B over differences of h, in the order of ``mujoco.mjd_transitionFD``.
+    def columns(self, h: float) -> tuple[_Float, _Float, _Float, _Float]:
+        """Find A, B, C and D over differences of h, in the order of ``mujoco.mjd_transitionFD``.
 
         Parameters
         ----------
@@ -48,24 +48,27 @@ class StepDifferences:
         -------
         A, B : ndarray (2 nv + na, 2 nv + na), (2 nv + na, nu)
             The derivative of the next state.
+        C, D : ndarray (n_sensors, 2 nv + na), (n_sensors, nu)
+            The derivative of the sensors of the step.
         """
         model = self._model
         n = 2 * model.nv + model.na
         found = np.array([self._column(i, h) for i in range(n + model.nu)]).T
         mujoco.mj_setState(model, self._data, self._state, _STATE)
-        return np.ascontiguousarray(found[:, :n]), np.ascontiguousarray(found[:, n:])
+        A, B, C, D = found[:n, :n], found[:n, n:], found[n:, :n], found[n:, n:]
+        return tuple(np.ascontiguousarray(part) for part in (A, B, C, D))  # type: ignore[return-value]
 
     def _column(self, i: int, h: float) -> _Float:
         low, q_low, rest_low = self._end(i, -h)
         high, q_high, rest_high = self._end(i, h)
         if high == low:
-            return np.zeros(2 * self._model.nv + self._model.na)
+            return np.zeros(2 * self._model.nv + self._model.na + self._model.nsensordata)
         motion = np.empty(self._model.nv)
         mujoco.mj_differentiatePos(self._model, motion, high - low, q_low, q_high)
         return np.concatenate([motion, (rest_high - rest_low) / (high - low)])
 
     def _end(self, i: int, by: float) -> tuple[float, _Float, _Float]:
-        """The change that was made, positions, and velocities and activations after the step."""
+        """The change that was made, positions after the step, and all else that it leaves."""
         model, data = self._model, self._data
         nv, na = model.nv, model.na
         mujoco.mj_setState(model, data, self._state, _STATE)
@@ -78,7 +81,7 @@ class StepDifferences:
         else:
             by = self._change_control(i - 2 * nv - na, by)
         self._take_step(data)
-        return by, np.array(data.qpos), np.concatenate([data.qvel, data.act])
+        return by, np.array(data.qpos), np.concatenate([data.qvel, data.act, data.sensordata])
 
     def _change_control(self, i: int, by: float) -> float:
         model, ctrl = self._model, self._data.ctrl

@@ -410,6 +410,21 @@ class StepParameters:
         """
         own = copy.copy(self.model)
         own.opt.timestep = time_step
+        return self.with_model(own)
+
+    def with_model(self, own: mujoco.MjModel) -> StepParameters:
+        """The same with another model.
+
+        Parameters
+        ----------
+        own : mujoco.MjModel
+            A copy of the model with other numbers; kept, and changed as the stepper needs it.
+
+        Returns
+        -------
+        StepParameters
+            Parameters with that model.
+        """
         for name, cleared in self.released.items():
             getattr(own, name)[cleared] = True
         found = self.reading.read(own, self.scheme)

@@ -1,0 +1,35 @@
+/* Calls of linear_step.h for the state in the data of a world, and of the stages of MuJoCo around
+ * them. Each returns the failure of the world.
+ *
+ * A derivative takes them in this order: the centre; then, for a state close by, its stages of
+ * stages/step.h, and its residual or its sensors. The world of that state may be another one, with
+ * a stepper and a model of the same structure. */
+#ifndef SAPWOOD_MUJOCO_STAGES_LINEAR_STAGES_H
+#define SAPWOOD_MUJOCO_STAGES_LINEAR_STAGES_H
+
+#include "step/linear_step.h"
+#include "sapwood/mujoco.h"
+
+/* Checks the state, solves its step, and linearizes it there. Contacts and rows in the data are
+ * those of the start of the step. */
+sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear);
+
+/* Writes the residual F (nv), as sap_linear_step_residual(). */
+sap_step_failure sap_linear_find_residual(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                          int in_place, double *F);
+
+/* Finds the sensors of a step that ends at the velocity v (nv), with the forces of the law at v.
+ * The stages of the state must have made all rows. */
+sap_step_failure sap_linear_find_sensors(sap_mujoco_world *world,
+                                         const struct sap_linear_step *linear, const double *v);
+
+/* Integrates the state by mj_Euler, from the accelerations in the data. */
+sap_step_failure sap_linear_integrate(sap_mujoco_world *world);
+
+/* Writes the change `next` (nv) of the positions after a step at the velocity v (nv), where the
+ * positions before it change by dq (nv), and v by dv (nv). Changes of positions are motions in the
+ * coordinates of the velocities: q' = q exp(dt v). */
+void sap_linear_move(const sap_mujoco_world *world, const double *v, const double *dq,
+                     const double *dv, double *next);
+
+#endif

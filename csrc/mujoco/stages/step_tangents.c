@@ -1,0 +1,285 @@
+#include "mujoco/stages/step_tangents.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
+#include "mujoco/stages/lean_step.h"
+#include "mujoco/stages/linear_stages.h"
+#include "mujoco/stages/linearize_step.h"
+#include "mujoco/stages/step.h"
+
+/* largest changes of positions (m, rad), velocities and activations in a difference of a number,
+ * and the part of them in a difference of the state alone, whose curvature is its error */
+static const double LARGEST[3] = {1e-6, 1e-5, 1e-5}, STATE_PART = 0.1;
+
+/* The lengths of a state, and pieces of the workspace. */
+struct room {
+  int64_t nq, nv, na, nu, ns;
+  double *F_0, *act_0;         /* of the centre: residual (nv), next activations (na) */
+  double *F, *act;             /* of a changed state */
+  double *dv, *dv_part, *next; /* (nv) */
+  double *v;                   /* (nv) velocity after a changed step */
+  double *q_0, *v_0;           /* (nq), (nv): state of the centre */
+  double *a_0;                 /* (na) */
+};
+
+/* One difference: the changed world, and the width by which it differs. */
+struct part {
+  sap_mujoco_world *world;
+  double width;
+  const double *x; /* tangent of the state, or NULL */
+};
+
+int64_t sap_tangents_work(const sap_mujoco_world *world) {
+  return world->state_length[0] + 7 * world->state_length[1] + 3 * world->state_length[2];
+}
+
+static double *take(double **work, int64_t n) {
+  double *piece = *work;
+  *work += n;
+  return piece;
+}
+
+static struct room find_room(const struct sap_step_tangents *t) {
+  const sap_mujoco_world *world = t->centre;
+  double *work = t->work;
+  struct room room = {.nq = world->state_length[0],
+                      .nv = world->state_length[1],
+                      .na = world->state_length[2],
+                      .nu = world->state_length[3],
+                      .ns = world->nsensordata};
+  room.F_0 = take(&work, room.nv);
+  room.F = take(&work, room.nv);
+  room.dv = take(&work, room.nv);
+  room.dv_part = take(&work, room.nv);
+  room.next = take(&work, room.nv);
+  room.v = take(&work, room.nv);
+  room.v_0 = take(&work, room.nv);
+  room.act_0 = take(&work, room.na);
+  room.act = take(&work, room.na);
+  room.a_0 = take(&work, room.na);
+  room.q_0 = take(&work, room.nq);
+  return room;
+}
+
+static void copy(double *to, const double *from, int64_t n) {
+  if (n > 0) {
+    memcpy(to, from, sizeof *to * (size_t)n);
+  }
+}
+
+/* Adds h x to `to`. */
+static void add(double *to, double h, const double *x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    to[i] += h * x[i];
+  }
+}
+
+static double largest(const double *x, int64_t n) {
+  double most = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    most = fmax(most, fabs(x[i]));
+  }
+  return most;
+}
+
+/* ---- widths ---------------------------------------------------------------------------------- */
+
+/* Returns the reciprocal of the largest width of a difference along a tangent of the state. */
+static double find_reach(const struct sap_step_tangents *t, const struct room *room,
+                         const double *x) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < room->nv; ++i) {
+    sum += fabs(x[i]) / t->linear->most[i];
+  }
+  double reach = fmax(sum, largest(x, room->nv) / LARGEST[0]);
+  reach = fmax(reach, largest(x + room->nv, room->nv) / LARGEST[1]);
+  return fmax(reach, largest(x + 2 * room->nv, room->na) / LARGEST[2]);
+}
+
+/* Returns the width of a difference along the state alone. */
+static double find_width(struct sap_step_tangents *t, const struct room *room, const double *x,
+                         double reach) {
+  const double size = largest(x, room->nv);
+  double width = STATE_PART / reach;
+  if (size > 0.0 && width * size < SAP_LEAST_DIFFERENCE) {
+    t->is_near_kink |= size < SAP_LEAST_DIFFERENCE * reach;
+    width = SAP_LEAST_DIFFERENCE / size;
+  }
+  return width;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+static sap_step_failure fail(struct sap_step_tangents *t, sap_mujoco_world *world,
+                             sap_step_failure failure) {
+  t->failed = failure == SAP_STEP_TAKEN ? t->failed : world;
+  return failure;
+}
+
+/* Writes the changed state to the world of a part. */
+static void set_state(const struct sap_step_tangents *t, const struct room *room,
+                      const struct part *part) {
+  sap_mujoco_world *world = part->world;
+  copy(SAP_DATA(world, qpos), room->q_0, room->nq);
+  copy(SAP_DATA(world, qvel), room->v_0, room->nv);
+  copy(SAP_DATA(world, act), room->a_0, room->na);
+  copy(SAP_DATA(world, ctrl), SAP_DATA(t->centre, ctrl), room->nu);
+  if (part->x) {
+    world->api->mj_integratePos(world->model, SAP_DATA(world, qpos), part->x, part->width);
+    add(SAP_DATA(world, qvel), part->width, part->x + room->nv, room->nv);
+    add(SAP_DATA(world, act), part->width, part->x + 2 * room->nv, room->na);
+  }
+}
+
+/* Adds the difference of a part to dv (nv), to that of the next activations and to dy. */
+static sap_step_failure add_part(struct sap_step_tangents *t, const struct room *room,
+                                 const struct part *part, const double *sensors, double *dy) {
+  sap_mujoco_world *world = part->world;
+  const int64_t nv = room->nv;
+  set_state(t, room, part);
+  world->lean = !sensors && t->lean;
+  world->reads_rows = t->centre->stepper->gather.reads_rows;
+  sap_step_failure failure = sap_mujoco_evaluate_step(world);
+  if (failure == SAP_STEP_TAKEN) {
+    failure = sap_linear_find_residual(world, t->linear, 0, room->F);
+  }
+  if (failure != SAP_STEP_TAKEN) {
+    return fail(t, world, failure);
+  }
+  for (int64_t i = 0; i < nv; ++i) {
+    room->F[i] = (room->F[i] - room->F_0[i]) / part->width;
+  }
+  sap_linear_step_change(t->linear, room->F, room->dv_part);
+  add(room->dv, 1.0, room->dv_part, nv);
+  if (sensors) {
+    copy(room->v, t->linear->v, nv);
+    add(room->v, part->width, room->dv_part, nv);
+    failure = sap_linear_find_sensors(world, t->linear, room->v);
+    const double *found = SAP_DATA(world, sensordata);
+    for (int64_t i = 0; i < room->ns; ++i) {
+      dy[i] += (found[i] - sensors[i]) / part->width;
+    }
+  }
+  if (room->na > 0 && failure == SAP_STEP_TAKEN) {
+    failure = sap_linear_integrate(world);
+    for (int64_t i = 0; i < room->na; ++i) {
+      room->act[i] += (SAP_DATA(world, act)[i] - room->act_0[i]) / part->width;
+    }
+  }
+  return fail(t, world, failure);
+}
+
+/* Finds the changes of tangent k in the step: dv, of the next activations, and of the sensors. */
+static sap_step_failure find_changes(struct sap_step_tangents *t, const struct room *room,
+                                     int32_t k, const double *x, const double *sensors,
+                                     double *dy) {
+  const double reach = find_reach(t, room, x), width = t->width[2 * k + t->is_odd];
+  sap_mujoco_world *changed = t->changed[2 * k + t->is_odd];
+  const int at_once = changed && fabs(width) * reach <= 1.0;
+  sap_step_failure failure = SAP_STEP_TAKEN;
+  memset(room->dv, 0, sizeof(double) * (size_t)room->nv);
+  memset(room->act, 0, sizeof(double) * (size_t)room->na);
+  if (sensors) {
+    memset(dy, 0, sizeof(double) * (size_t)room->ns);
+  }
+  if (changed) {
+    const struct part part = {changed, width, at_once ? x : NULL};
+    failure = add_part(t, room, &part, sensors, dy);
+  }
+  if (reach > 0.0 && !at_once && failure == SAP_STEP_TAKEN) {
+    const struct part part = {t->aside, find_width(t, room, x, reach), x};
+    failure = add_part(t, room, &part, sensors, dy);
+  }
+  return failure;
+}
+
+/* Replaces tangent k by that at the end of the step. */
+static sap_step_failure push(struct sap_step_tangents *t, const struct room *room, int32_t k,
+                             double *x, const double *sensors, double *dy) {
+  sap_step_failure failure = find_changes(t, room, k, x, sensors, dy);
+  if (failure == SAP_STEP_FAULT && t->lean) {
+    t->lean = 0;
+    failure = find_changes(t, room, k, x, sensors, dy);
+  }
+  sap_linear_move(t->centre, t->linear->v, x, room->dv, room->next);
+  copy(x, room->next, room->nv);
+  copy(x + room->nv, room->dv, room->nv);
+  copy(x + 2 * room->nv, room->act, room->na);
+  return fail(t, t->failed, failure);
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Solves the step of the centre, finds its residual and its sensors, and integrates it. */
+static sap_step_failure step_centre(struct sap_step_tangents *t, const struct room *room,
+                                    double *sensors) {
+  sap_mujoco_world *world = t->centre;
+  copy(room->q_0, SAP_DATA(world, qpos), room->nq);
+  copy(room->v_0, SAP_DATA(world, qvel), room->nv);
+  copy(room->a_0, SAP_DATA(world, act), room->na);
+  t->linear->soften = t->soften;
+  world->lean = 0;
+  sap_step_failure failure = sap_linear_find_centre(world, t->linear);
+  if (failure == SAP_STEP_TAKEN) {
+    t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
+    /* the solve replaces forces of actuators that it finds */
+    failure = sap_mujoco_find_forces(world);
+  }
+  if (failure == SAP_STEP_TAKEN) {
+    failure = sap_linear_find_residual(world, t->linear, 0, room->F_0);
+  }
+  if (failure == SAP_STEP_TAKEN && sensors) {
+    failure = sap_linear_find_sensors(world, t->linear, t->linear->v);
+    copy(sensors, SAP_DATA(world, sensordata), room->ns);
+  }
+  if (failure == SAP_STEP_TAKEN) {
+    failure = sap_linear_integrate(world);
+    copy(room->act_0, SAP_DATA(world, act), room->na);
+  }
+  return fail(t, world, failure);
+}
+
+/* Takes a step of the centre, and replaces the tangents x (n, 2 nv + na). Writes the sensors of the
+ * step and their tangents dy (n, n_sensors), unless sensors is NULL. */
+static sap_step_failure take_step(struct sap_step_tangents *t, const struct room *room, double *x,
+                                  double *sensors, double *dy) {
+  const int64_t n = 2 * room->nv + room->na;
+  t->failed = NULL;
+  t->is_near_kink = 0;
+  sap_step_failure failure = step_centre(t, room, sensors);
+  for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
+    failure = push(t, room, k, x + k * n, sensors, sensors ? dy + k * room->ns : NULL);
+  }
+  t->is_near_kink |= t->linear->crosses_release;
+  return failure;
+}
+
+int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const double *x_0,
+                         const struct sap_tangents_record *record) {
+  sap_mujoco_world *world = t->centre;
+  const struct room room = find_room(t);
+  const int64_t nx = t->n * (2 * room.nv + room.na), ny = t->n * room.ns;
+  const double *before = x_0;
+  t->lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
+  for (int64_t i = 0; i < steps; ++i) {
+    double *x = record->x + i * nx;
+    t->is_odd = (int)(i % 2);
+    copy(x, before, nx);
+    if (record->ctrl) {
+      copy(SAP_DATA(world, ctrl), record->ctrl + i * room.nu, room.nu);
+    }
+    double *sensors = record->sensors ? record->sensors + i * room.ns : NULL;
+    if (take_step(t, &room, x, sensors, sensors ? record->dy + i * ny : NULL) != SAP_STEP_TAKEN) {
+      return i;
+    }
+    copy(record->qpos + i * room.nq, SAP_DATA(world, qpos), room.nq);
+    copy(record->qvel + i * room.nv, SAP_DATA(world, qvel), room.nv);
+    record->near_kink[i] = (signed char)t->is_near_kink;
+    record->rebound[i] = (signed char)t->loses_rebound;
+    before = x;
+  }
+  return steps;
+}

@@ -1,0 +1,58 @@
+/* Derivatives of steps along given changes: of the state at the start, and of numbers of the model.
+ *
+ * A tangent is (dq, v, act), as in linearize_step.h, per unit of what it is a derivative by. A step
+ * takes it from x to A x + P, where P is the derivative of the step by a number. Both come from one
+ * difference of the residual of linear_step.h,
+ *
+ *     -H dv' = [F(state + h x, model with the number h larger) - F(state, model)]/h
+ *
+ * so that a step of a tangent costs the stages of a step, and no solve. h is the change of the
+ * number in the model. Where h x would leave the region of the contact law, the state and the
+ * number have a difference each. Differences are one-sided, to the other side in each second step:
+ * the product of the two changes, which adds up in a run of one sign, then cancels. A number at the
+ * end of its range, such as a damping of 0, only grows.
+ *
+ * Ownership: worlds and arrays are the caller's. */
+#ifndef SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
+#define SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
+
+#include "step/linear_step.h"
+#include "sapwood/mujoco.h"
+
+struct sap_step_tangents {
+  sap_mujoco_world *centre;       /* the state, and its step */
+  struct sap_linear_step *linear; /* of the stepper of the centre */
+  sap_mujoco_world *aside;        /* the same model and stepper, with data of its own */
+  int32_t n;
+  sap_mujoco_world *const *changed; /* (n, 2) worlds of the changed models for even and odd steps,
+                                       each with its stepper and data; NULL: not of a number */
+  const double *width;              /* (n, 2) changes of the numbers */
+  double soften;                    /* as in sap_linear_step */
+  double *work;                     /* sap_tangents_work() numbers */
+
+  int is_odd;               /* 1 in each second step */
+  int lean;                 /* 1 if changed steps may be lean, as in lean_step.h */
+  sap_mujoco_world *failed; /* output: the world that failed, or NULL */
+  int is_near_kink;         /* output: 1 if the last step was near a boundary of the law */
+  int loses_rebound;        /* output: as in sap_mujoco_linear, of the last step */
+};
+
+/* What a run reads and writes, step by step. */
+struct sap_tangents_record {
+  const double *ctrl;     /* (steps, nu), or NULL: the controls stay */
+  double *qpos, *qvel;    /* (steps, nq) and (steps, nv), after each step */
+  double *x;              /* (steps, n, 2 nv + na) tangents after each step */
+  double *sensors, *dy;   /* (steps, n_sensors), (steps, n, n_sensors); NULL: not found */
+  signed char *near_kink; /* (steps) is_near_kink */
+  signed char *rebound;   /* (steps) loses_rebound */
+};
+
+/* Returns the length of `work`. */
+int64_t sap_tangents_work(const sap_mujoco_world *world);
+
+/* Takes steps of the data of the centre, with tangents that are x_0 (n, 2 nv + na) at the start.
+ * Returns the number of steps before the first failure. */
+int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const double *x_0,
+                         const struct sap_tangents_record *record);
+
+#endif

@@ -1,0 +1,179 @@
+#include "python/mujoco/py_tangents.h"
+
+#include "mujoco/stages/linearize_step.h"
+#include "mujoco/stages/step_tangents.h"
+#include "python/errors.h"
+#include "python/mujoco/py_linearize.h"
+#include "python/mujoco/py_world.h"
+
+const char sapwood_stepper_tangents_doc[] =
+    "tangents($self, api, model, data, aside, changed, x, steps, ctrl, sensors, soften, /)\n--\n\n"
+    "Take steps of `data`, with their derivatives. aside: data of the same model; changed: tuple\n"
+    "of (stepper, model, data, width) or None, two for each of the tangents x (n, 2 nv + na), for\n"
+    "even and odd steps; ctrl: controls (steps, nu) or None. Returns None, or why a step cannot be "
+    "taken, as `run` does, "
+    "the\n"
+    "number of steps taken, then for each step positions, velocities, tangents, and with "
+    "`sensors`\n"
+    "sensors and their tangents or None, whether it was near a kink, and whether a rebound was\n"
+    "limited by its energy.";
+
+enum { QPOS, QVEL, X, NEAR, REBOUND, SENSORS, DY, N_OUTPUTS };
+
+/* The arrays and worlds of a call. */
+typedef struct call {
+  sapwood_stepper *self;
+  PyObject *api;
+  PyArrayObject *x, *ctrl;
+  PyArrayObject *out[N_OUTPUTS];
+  Py_ssize_t n, n_changed; /* n_changed = 2 n */
+  sap_mujoco_world *centre, *aside, **changed;
+  sapwood_watch *watches; /* (n_changed + 2) */
+  double *width, *work;
+  int64_t steps;
+  int sensors;
+  double soften;
+} call;
+
+static void end(call *c) {
+  Py_CLEAR(c->x);
+  Py_CLEAR(c->ctrl);
+  for (int i = 0; i < N_OUTPUTS; ++i) {
+    Py_CLEAR(c->out[i]);
+  }
+  for (Py_ssize_t k = 0; c->changed && k < c->n_changed; ++k) {
+    sap_mujoco_close(c->changed[k]);
+  }
+  sap_mujoco_close(c->aside);
+  sap_mujoco_close(c->centre);
+  PyMem_Free(c->changed);
+  PyMem_Free(c->watches);
+  PyMem_Free(c->width);
+  PyMem_Free(c->work);
+}
+
+/* Opens a world. Returns 0, or -1 with an exception. */
+static int open_world(const call *c, sapwood_stepper *stepper, PyObject *model, PyObject *data,
+                      sap_mujoco_world **world, sapwood_watch *watch) {
+  sapwood_place place;
+  return sapwood_place_find(&place, stepper, c->api, model, data) < 0 ||
+                 sapwood_world_open(world, watch, &place, Py_None, 0) < 0
+             ? -1
+             : 0;
+}
+
+/* Opens the worlds of the changed models. Returns 0, or -1 with an exception. */
+static int open_changed(call *c, PyObject *changed) {
+  for (Py_ssize_t k = 0; k < c->n_changed; ++k) {
+    PyObject *item = PyTuple_GET_ITEM(changed, k), *stepper, *model, *data;
+    c->width[k] = 1.0;
+    if (item == Py_None) {
+      continue;
+    }
+    if (!PyArg_ParseTuple(item, "O!OOd:changed", Py_TYPE((PyObject *)c->self), &stepper, &model,
+                          &data, &c->width[k]) ||
+        open_world(c, (sapwood_stepper *)stepper, model, data, &c->changed[k], &c->watches[2 + k]) <
+            0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static PyArrayObject *new_array(int ndim, const npy_intp *shape, int type) {
+  return (PyArrayObject *)PyArray_ZEROS(ndim, shape, type, 0);
+}
+
+/* Reads the arrays, and makes those of the results. Returns 0, or -1 with an exception. */
+static int allocate(call *c, PyObject *x, PyObject *ctrl) {
+  const struct sap_linear_sizes size = sap_mujoco_linear_sizes(c->centre);
+  const npy_intp steps = (npy_intp)c->steps, n = c->n, controls[2] = {steps, (npy_intp)size.nu};
+  const npy_intp tangents[3] = {steps, n, (npy_intp)size.n};
+  const npy_intp values[2] = {steps, (npy_intp)size.n_sensors};
+  const npy_intp slopes[3] = {steps, n, (npy_intp)size.n_sensors};
+  const npy_intp positions[2] = {steps, (npy_intp)size.nq};
+  const npy_intp velocities[2] = {steps, (npy_intp)size.nv};
+  c->x = sapwood_in_place(x, "x", NPY_DOUBLE, 2, tangents + 1, NPY_ARRAY_C_CONTIGUOUS);
+  if (c->x == NULL) {
+    return -1;
+  }
+  if (ctrl != Py_None) {
+    c->ctrl = sapwood_in_place(ctrl, "ctrl", NPY_DOUBLE, 2, controls, NPY_ARRAY_C_CONTIGUOUS);
+    if (c->ctrl == NULL) {
+      return -1;
+    }
+  }
+  c->out[QPOS] = new_array(2, positions, NPY_DOUBLE);
+  c->out[QVEL] = new_array(2, velocities, NPY_DOUBLE);
+  c->out[X] = new_array(3, tangents, NPY_DOUBLE);
+  c->out[NEAR] = new_array(1, &steps, NPY_BOOL);
+  c->out[REBOUND] = new_array(1, &steps, NPY_BOOL);
+  if (c->sensors) {
+    c->out[SENSORS] = new_array(2, values, NPY_DOUBLE);
+    c->out[DY] = new_array(3, slopes, NPY_DOUBLE);
+  }
+  c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_tangents_work(c->centre) + 1);
+  if (c->work == NULL) {
+    PyErr_NoMemory();
+  }
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Takes the steps. Returns the results, or NULL with an exception. */
+static PyObject *run(call *c) {
+  struct sap_step_tangents tangents = {.centre = c->centre,
+                                       .linear = c->self->linear,
+                                       .aside = c->aside,
+                                       .n = (int32_t)c->n,
+                                       .changed = c->changed,
+                                       .width = c->width,
+                                       .soften = c->soften,
+                                       .work = c->work};
+  const struct sap_tangents_record record = {
+      .ctrl = c->ctrl ? sapwood_doubles(c->ctrl) : NULL,
+      .qpos = sapwood_doubles(c->out[QPOS]),
+      .qvel = sapwood_doubles(c->out[QVEL]),
+      .x = sapwood_doubles(c->out[X]),
+      .sensors = c->sensors ? sapwood_doubles(c->out[SENSORS]) : NULL,
+      .dy = c->sensors ? sapwood_doubles(c->out[DY]) : NULL,
+      .near_kink = PyArray_DATA(c->out[NEAR]),
+      .rebound = PyArray_DATA(c->out[REBOUND])};
+  const double *x = sapwood_doubles(c->x);
+  int64_t taken;
+  Py_BEGIN_ALLOW_THREADS
+  taken = sap_tangents_run(&tangents, c->steps, x, &record);
+  Py_END_ALLOW_THREADS
+  PyObject *failure = sapwood_world_failure(tangents.failed ? tangents.failed : c->centre);
+  PyObject *sensors = c->sensors ? (PyObject *)c->out[SENSORS] : Py_None;
+  PyObject *slopes = c->sensors ? (PyObject *)c->out[DY] : Py_None;
+  return failure == NULL
+             ? NULL
+             : Py_BuildValue("NLOOOOOOO", failure, (long long)taken, c->out[QPOS], c->out[QVEL],
+                             c->out[X], sensors, slopes, c->out[NEAR], c->out[REBOUND]);
+}
+
+PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
+  PyObject *model, *data, *aside, *changed, *x, *ctrl, *answer = NULL;
+  call c = {.self = (sapwood_stepper *)object};
+  Py_ssize_t steps;
+  if (!PyArg_ParseTuple(args, "OOOOO!OnOpd:tangents", &c.api, &model, &data, &aside, &PyTuple_Type,
+                        &changed, &x, &steps, &ctrl, &c.sensors, &c.soften)) {
+    return NULL;
+  }
+  c.n_changed = PyTuple_GET_SIZE(changed);
+  c.n = c.n_changed / 2;
+  c.steps = steps;
+  c.changed = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(sap_mujoco_world *));
+  c.watches = PyMem_Calloc((size_t)c.n_changed + 2, sizeof(sapwood_watch));
+  c.width = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(double));
+  if (c.changed == NULL || c.watches == NULL || c.width == NULL) {
+    PyErr_NoMemory();
+  } else if (open_world(&c, c.self, model, data, &c.centre, &c.watches[0]) == 0 &&
+             open_world(&c, c.self, model, aside, &c.aside, &c.watches[1]) == 0 &&
+             open_changed(&c, changed) == 0 && sapwood_stepper_make_linear(c.self) == 0 &&
+             allocate(&c, x, ctrl) == 0) {
+    answer = run(&c);
+  }
+  end(&c);
+  return answer;
+}

@@ -1,0 +1,257 @@
+"""Numbers of a model, by which its steps have derivatives, and models where one is changed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+from sapwood.mujoco.reading.parameters import StepParameters
+
+_Float = NDArray[np.float64]
+
+RELATIVE_WIDTH = 1e-6
+"""Change of a number, relative to it, in the one-sided difference that gives its derivative."""
+
+# fields of each kind of element, and how many numbers of each joint, geom ... a field has
+_OF_DOF = ("damping", "armature", "frictionloss")
+_OF_MATERIAL = ("stiffness", "dissipation_time", "restitution")
+_FIELDS = {
+    "body": ("mass", "inertia"),
+    "geom": ("friction", *_OF_MATERIAL),
+    "joint": ("stiffness", *_OF_DOF),
+    "tendon": ("stiffness", *_OF_DOF),
+    "actuator": ("gear", "gainprm", "biasprm", "dynprm"),
+}
+_TYPES = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _FIELDS}
+# MuJoCo derives other numbers from these
+_INERTIAL = ("body_mass", "body_inertia", "dof_armature", "tendon_armature")
+_DERIVED = ("body_invweight0", "dof_invweight0", "tendon_invweight0", "body_subtreemass")
+
+Parameter = Sequence[str | int]
+"""Kind, name, field and, where the field has more numbers, index: ("geom", "floor", "friction",
+0)."""
+
+
+class ModelNumber(NamedTuple):
+    """A number of a model."""
+
+    label: str
+    """For example ``geom/floor/friction/0``."""
+    array: str
+    """Name of the array of the model, or of the materials of the stepper."""
+    place: tuple[int, ...]
+    """Its place in the array."""
+    of_material: bool
+    """Whether the array is one of the stepper's materials."""
+    value: float
+    """Its value."""
+
+    @property
+    def width(self) -> float:
+        """The change in a difference."""
+        return RELATIVE_WIDTH * (abs(self.value) or 1.0)
+
+
+def model_number(parameters: StepParameters, given: Parameter, i: int) -> ModelNumber:
+    """Find a number of the model of a stepper.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of the stepper.
+    given : sequence
+        Kind, name, field and index.
+    i : int
+        Its place in the argument `parameters`, for errors.
+
+    Returns
+    -------
+    ModelNumber
+        The number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is none; the message names what is known.
+    """
+    where = f"parameters[{i}]"
+    if isinstance(given, str) or not 3 <= len(given) <= 4:
+        raise TypeError(f"{where} must be (kind, name, field) or (kind, name, field, index)")
+    kind, name, field = map(str, given[:3])
+    if kind not in _FIELDS:
+        raise ValueError(f"{where} = {tuple(given)}: the kind must be one of {', '.join(_FIELDS)}")
+    if field not in _FIELDS[kind]:
+        known = ", ".join(_FIELDS[kind])
+        raise ValueError(f"{where} = {tuple(given)}: the field of a {kind} must be one of {known}")
+    model = parameters.model
+    row = mujoco.mj_name2id(model, _TYPES[kind], name)
+    if row < 0:
+        raise ValueError(f"{where} = {tuple(given)}: the model has no {kind} of this name")
+    of_material = field in _OF_MATERIAL and kind == "geom"
+    if of_material or (array_name(kind, field) == "geom_friction" and _has_own_friction(
+        parameters, row, given
+    )):  # fmt: skip
+        array, values, of_material = field, parameters.forest[field][row], True
+        place: tuple[int, ...] = (row,)
+    else:
+        array = array_name(kind, field)
+        if array.startswith("dof_"):
+            row = int(model.jnt_dofadr[row])
+        values, place = getattr(model, array)[row], (row,)
+    sized = np.atleast_1d(values)
+    index = given[3] if len(given) == 4 else 0
+    if not isinstance(index, int) or not 0 <= index < len(sized):
+        raise ValueError(f"{where} = {tuple(given)}: the index must be from 0 to {len(sized) - 1}")
+    if len(given) == 3 and len(sized) > 1:
+        raise ValueError(f"{where} = {tuple(given)}: needs an index from 0 to {len(sized) - 1}")
+    value = float(sized[index])
+    if not np.isfinite(value):
+        raise ValueError(f"{where} = {tuple(given)}: is {value}, and has no derivatives")
+    label = "/".join(map(str, given))
+    return ModelNumber(label, array, (*place, index) if np.ndim(values) else place, of_material,
+                       value)  # fmt: skip
+
+
+def array_name(kind: str, field: str) -> str:
+    """Name of the array of ``mjModel`` with a field.
+
+    Parameters
+    ----------
+    kind, field : str
+        Kind of element and field.
+
+    Returns
+    -------
+    str
+        The name.
+    """
+    if kind == "joint":
+        return f"dof_{field}" if field in _OF_DOF else f"jnt_{field}"
+    return f"{kind}_{field}"
+
+
+def _has_own_friction(parameters: StepParameters, geom: int, given: Parameter) -> bool:
+    """Whether the sliding friction of a geom is that of a material."""
+    sliding = len(given) == 4 and given[3] == 0
+    return sliding and bool(parameters.forest["friction_given"][geom])
+
+
+def with_change(parameters: StepParameters, number: ModelNumber, width: float) -> StepParameters:
+    """Parameters of a stepper whose model has another number.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        The parameters of the stepper.
+    number : ModelNumber
+        The number.
+    width : float
+        What is added to it.
+
+    Returns
+    -------
+    StepParameters
+        Those of a copy of the model.
+    """
+    own = copy.copy(parameters.model)
+    if not number.of_material:
+        getattr(own, number.array)[number.place] += width
+    if number.array in _INERTIAL:
+        mujoco.mj_setConst(own, mujoco.MjData(own))
+    changed = parameters.with_model(own)
+    if number.of_material:
+        array = np.array(changed.forest[number.array])
+        array[number.place] += width
+        changed.forest[number.array] = array
+    return changed
+
+
+def check_constants(parameters: StepParameters, numbers: Sequence[ModelNumber]) -> None:
+    """Refuse a model whose derived numbers do not follow from its inertias.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        The parameters of the stepper.
+    numbers : sequence of ModelNumber
+        The numbers to differentiate by.
+
+    Raises
+    ------
+    ValueError
+        If an inertia is among them, and the model was changed without ``mj_setConst``.
+    """
+    if not any(number.array in _INERTIAL for number in numbers):
+        return
+    own = copy.copy(parameters.model)
+    mujoco.mj_setConst(own, mujoco.MjData(own))
+    for name in _DERIVED:
+        if not np.allclose(getattr(own, name), getattr(parameters.model, name), 1e-12, 1e-15):
+            raise ValueError(
+                f"parameters: {name} of the model does not follow from its inertias: call "
+                "mujoco.mj_setConst(model, data) after a change of masses, inertias or armatures"
+            )
+
+
+_Row = tuple[_core.ModelStepper, mujoco.MjModel, mujoco.MjData, float]
+
+
+def _row(parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
+    own = with_change(parameters, number, width)
+    return own.make_core(), own.model, mujoco.MjData(own.model), width
+
+
+class ChangedModels:
+    """Steppers in C of models of which one number is larger or smaller.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        The parameters of the stepper.
+    given : sequence
+        The numbers, as :func:`model_number` takes them.
+
+    Attributes
+    ----------
+    numbers : list of ModelNumber
+        The numbers.
+    """
+
+    def __init__(self, parameters: StepParameters, given: Sequence[Parameter]) -> None:
+        self.numbers = [model_number(parameters, one, i) for i, one in enumerate(given)]
+        check_constants(parameters, self.numbers)
+        self._changed: list[_Row] = []
+        for number in self.numbers:
+            larger = _row(parameters, number, number.width)
+            at_end = number.value == 0.0
+            self._changed += [
+                larger, larger if at_end else _row(parameters, number, -number.width)
+            ]  # fmt: skip
+
+    def at(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Any, ...]:
+        """What ``ModelStepper.tangents`` takes, with the state of some data.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+            The model.
+        data : mujoco.MjData
+            Data of the model.
+
+        Returns
+        -------
+        tuple
+            Stepper, model, data and width of each number, for even and odd steps.
+        """
+        spec = mujoco.mjtState.mjSTATE_INTEGRATION
+        state = np.empty(mujoco.mj_stateSize(model, spec))
+        mujoco.mj_getState(model, data, state, spec)
+        for _, own, scratch, _ in self._changed:
+            mujoco.mj_setState(own, scratch, state, spec)
+        return tuple(self._changed)

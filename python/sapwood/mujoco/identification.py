@@ -1,0 +1,194 @@
+"""What the identification of a model needs: a run with its derivatives by numbers of the model."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.base.checks import integer
+from sapwood.base.optional import install_command
+from sapwood.mujoco.gradients.model_numbers import Parameter
+from sapwood.mujoco.linearization import linearizer_of
+from sapwood.mujoco.reading.arrays import check_data
+from sapwood.mujoco.rollout import rollout
+from sapwood.mujoco.stepper import Stepper
+
+_Float = NDArray[np.float64]
+
+
+class Sensitivities(NamedTuple):
+    """A run with its derivatives by numbers of the model, see :func:`sensitivities`."""
+
+    y: _Float
+    """Sensors of each step (n_steps, n_sensors), as ``data.sensordata`` after it."""
+    J: _Float
+    """Derivatives of the sensors (n_steps, n_sensors, n_parameters)."""
+    q: _Float
+    """Positions after each step (n_steps, nq)."""
+    v: _Float
+    """Velocities after each step (n_steps, nv)."""
+    X: _Float
+    """Derivatives of (dq, v, act) after each step (n_steps, 2 nv + na, n_parameters); dq are
+    motions of the positions in the coordinates of the velocities."""
+    near_kink: NDArray[np.bool_]
+    """Steps (n_steps,) so near a boundary of the contact law that derivatives may be wrong."""
+    limited_rebound: NDArray[np.bool_]
+    """Steps (n_steps,) whose derivatives are wrong: an impact rebounds less than by its
+    restitution, so that it gains no energy."""
+
+
+def sensitivities(
+    stepper: Stepper,
+    data: mujoco.MjData,
+    controls: ArrayLike | None = None,
+    *,
+    parameters: Sequence[Parameter],
+    n_steps: int | None = None,
+    sensors: bool = True,
+) -> Sensitivities:
+    """Take steps with their derivatives by numbers of the model.
+
+    The derivatives of the state go along with the steps: each parameter costs the stages of a step,
+    and no solve. They are those of the steps as they are, with the contacts of each. A change of a
+    number that moves the first step of a contact is outside of them.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        As for :func:`linearize`.
+    data : mujoco.MjData
+        The state at the start; not changed.
+    controls : array_like (n_steps, nu), optional
+        Controls of each step. Without them those of `data` stay.
+    parameters : sequence of tuple
+        Numbers of the model, (kind, name, field) or (kind, name, field, index): "mass" and
+        "inertia" of a "body"; "friction", "stiffness", "dissipation_time" and "restitution" of a
+        "geom"; "stiffness", "damping", "armature" and "frictionloss" of a "joint" or a "tendon";
+        "gear", "gainprm", "biasprm" and "dynprm" of an "actuator". Of the frictions of two geoms
+        the larger counts, unless one has priority.
+    n_steps : int, optional
+        Number of steps, without controls.
+    sensors : bool
+        Whether `y` and `J` are found; without, they have no columns.
+
+    Returns
+    -------
+    Sensitivities
+        The run, and its derivatives per unit of each number.
+
+    Raises
+    ------
+    StepError
+        If a step cannot be taken.
+    TypeError, ValueError
+        For a wrong argument; the message names it.
+
+    Examples
+    --------
+    >>> import mujoco, sapwood
+    >>> model = mujoco.MjModel.from_xml_string('''
+    ... <mujoco><worldbody><body name="cart"><joint name="x" type="slide" axis="1 0 0" damping="3"/>
+    ... <geom size=".1" mass="2"/></body></worldbody><actuator><motor joint="x"/></actuator>
+    ... <sensor><jointvel joint="x"/></sensor></mujoco>''')
+    >>> stepper = sapwood.mujoco.Stepper(model, time_step=0.1)
+    >>> run = sapwood.mujoco.sensitivities(stepper, mujoco.MjData(model), [[1.0]] * 3,
+    ...     parameters=[("body", "cart", "mass"), ("joint", "x", "damping")])
+    >>> print(run.y.ravel().round(4), run.J[-1].round(4))
+    [0.     0.0435 0.0813] [[-0.0329 -0.0052]]
+    """
+    if not isinstance(stepper, Stepper):
+        raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
+    check_data(stepper.model, data)
+    if controls is None and n_steps is None:
+        raise TypeError("sensitivities needs controls or n_steps")
+    n = -1 if n_steps is None else integer(n_steps, "n_steps", 0)
+    ctrl: _Float | None = None
+    if controls is not None:
+        ctrl = _core.as_float64(controls, "controls", (n, stepper.model.nu), "finite")
+        n = len(ctrl)
+    numbers = tuple(one if isinstance(one, str) else tuple(one) for one in parameters)
+    sensed = sensors and stepper.model.nsensordata > 0
+    with linearizer_of(stepper) as linearizer:
+        found = linearizer.tangents(data, numbers, n, ctrl, sensors=sensed)
+    y = np.zeros((n, 0)) if found.sensors is None else found.sensors
+    dy = np.zeros((n, len(numbers), 0)) if found.dy is None else found.dy
+    return Sensitivities(
+        y, _last(dy), found.q, found.v, _last(found.x), found.near_kink, found.limited_rebound
+    )
+
+
+def _last(array: _Float) -> _Float:
+    """The same (steps, ..., n_parameters), from (steps, n_parameters, ...)."""
+    return np.ascontiguousarray(np.swapaxes(array, 1, 2))
+
+
+def sysid_rollout(**options: Any) -> Callable[..., list[Any]]:
+    """Make the simulation of ``mujoco.sysid`` one by this package.
+
+    Parameters
+    ----------
+    **options
+        Options of :class:`Stepper`, and `nthread` of :func:`rollout`.
+
+    Returns
+    -------
+    callable
+        For the argument ``custom_rollout`` of ``mujoco.sysid.build_residual_fn`` and
+        ``mujoco.sysid.residual``.
+
+    Raises
+    ------
+    ImportError
+        If ``mujoco.sysid`` is missing; the message says how to install it.
+
+    Notes
+    -----
+    A world that fails, such as one with a negative mass, raises its StepError.
+    """
+    sysid: Any = importlib.import_module("mujoco.sysid")
+    if not hasattr(sysid, "SystemTrajectory"):  # a package is missing that the toolbox needs
+        raise ImportError(
+            f"sapwood.mujoco.sysid_rollout needs mujoco.sysid: {install_command('sysid')}"
+        )
+
+    def custom_rollout(
+        *,
+        models: Sequence[mujoco.MjModel],
+        control_signal: Sequence[Any],
+        initial_states: Sequence[ArrayLike],
+        rollout_signal_mapping: Any,
+        rollout_state_mapping: Any,
+        ctrl_mapping: Any,
+        **_: Any,
+    ) -> list[Any]:
+        result = rollout(
+            list(models),
+            np.asarray(initial_states),
+            # the first sensors are those of the initial state: the last control has none
+            np.array([signal.data[:-1] for signal in control_signal]),
+            **options,
+        )
+        if result.failures:
+            raise result.failures[0]
+        found = []
+        for k, model in enumerate(models):
+            times, forces = control_signal[k].times[:-1], control_signal[k].data[:-1]
+            state, sensors = result.state[k], result.sensordata[k]
+            found.append(
+                sysid.SystemTrajectory(
+                    model=model,
+                    control=sysid.TimeSeries(times, forces, ctrl_mapping),
+                    sensordata=sysid.TimeSeries(state[:, 0], sensors, rollout_signal_mapping),
+                    initial_state=np.asarray(initial_states[k]),
+                    state=sysid.TimeSeries(state[:, 0], state, rollout_state_mapping),
+                )
+            )
+        return found
+
+    return custom_rollout

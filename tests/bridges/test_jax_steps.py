@@ -1,0 +1,68 @@
+"""Steps of MuJoCo models as functions of JAX."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax", reason="needs jax: make test-bridges")
+pytest.importorskip("mujoco")
+jax.config.update("jax_enable_x64", True)
+
+import jax.numpy as jnp
+
+import sapwood.jax
+from mujoco_steps import by_differences, final, make_stepper, starts
+
+
+def test_a_scan_and_its_gradient(rng):
+    stepper = make_stepper()
+    q, v, controls = starts(rng, stepper)
+    take_step = sapwood.jax.step(stepper)
+
+    def end(v, controls):
+        def advance(state, u):
+            return take_step(*state, u), None
+
+        return jax.lax.scan(advance, (jnp.asarray(q), v), controls)[0]
+
+    at, now = jax.jit(end)(jnp.asarray(v), jnp.asarray(controls))
+    expected = final(stepper, q, v, controls)
+    np.testing.assert_allclose(at, expected[0], atol=1e-9)
+    np.testing.assert_allclose(now, expected[1], atol=1e-8)
+    bar = rng.standard_normal(q.shape)
+    gradient = jax.jit(jax.grad(lambda v, u: jnp.sum(bar * end(v, u)[0]), argnums=(0, 1)))
+    by_v, by_u = gradient(jnp.asarray(v), jnp.asarray(controls))
+    dv, du = rng.standard_normal(v.shape), rng.standard_normal(controls.shape)
+    slope = np.sum(by_v * dv) + np.sum(by_u * du)
+    assert slope == pytest.approx(by_differences(stepper, q, v, controls, bar, dv, du), rel=1e-5)
+
+
+def test_vmap_is_a_batch(rng):
+    stepper = make_stepper()
+    q, v, controls = (jnp.asarray(x) for x in starts(rng, stepper))
+    take_step = sapwood.jax.step(stepper)
+    whole, mapped = take_step(q, v, controls[0]), jax.vmap(take_step)(q, v, controls[0])
+    for one, other in zip(whole, mapped, strict=True):
+        np.testing.assert_array_equal(one, other)
+    shared = jax.vmap(take_step, in_axes=(None, 0, None))(q[0], v, controls[0, 0])
+    np.testing.assert_array_equal(shared[1][0], take_step(q[0], v[0], controls[0, 0])[1])
+
+    def speed(v, u):
+        return take_step(q[0], v, u)[1]
+
+    by_v = jax.jacrev(speed)(v[0], controls[0, 0])
+    many = jax.vmap(jax.jacrev(speed), in_axes=(0, None))(v, controls[0, 0])
+    np.testing.assert_allclose(many[0], by_v, rtol=1e-12, atol=1e-15)
+
+
+def test_wrong_arguments(rng):
+    stepper = make_stepper()
+    q, v, controls = starts(rng, stepper)
+    take_step = sapwood.jax.step(stepper)
+    with pytest.raises(TypeError, match="v must be float64, not float32: jax_enable_x64"):
+        take_step(q, v.astype(np.float32), controls[0])
+    with pytest.raises(ValueError, match=r"u has shape \(2, 1\), expected \(3, 1\)"):
+        take_step(q, v, controls[0][:2])
+    with pytest.raises(TypeError, match="stepper must be a Stepper, not int"):
+        sapwood.jax.step(1)
