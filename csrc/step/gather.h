@@ -40,8 +40,8 @@ struct sap_gather {
   int64_t nJ;                /* length of J */
   double dt;
   double open_tau_d; /* upper limit of tau_d of an open contact, s; INFINITY: none */
-  double release_speed, release_rate; /* as in sap_step_settings, like the next one */
-  double slip_speed;
+  double release_speed, release_rate; /* as in sap_step_settings, like the next two */
+  double slip_speed, stiction_speed;
   struct sap_listed_contact *contacts; /* (n_contacts) */
   double *position;                    /* (n_contacts, 3) m, in the world */
   double *frame;                       /* (n_contacts, 9) axes t1, t2, n in the world */

@@ -135,16 +135,6 @@ static int may_be_inactive(const struct kept *kept, const struct source *from, i
                            gather->free_motion.v_0, gather->free_motion.v_star);
 }
 
-/* Returns mu of a contact; it is not finite if the engine's value is not. */
-static double find_friction(const struct source *from, const struct sap_listed_contact *contact) {
-  if (contact->dim == 1) {
-    return 0.0;
-  }
-  return from->material.friction_given
-             ? from->material.mu
-             : sap_friction_of_engine(sap_doubles_at(from->list->friction, contact->index));
-}
-
 /* Finds v_hat_t, by which friction drives v_c,t to minus the velocity of a moving surface, and the
  * coefficients of pyramid edges. */
 static void find_tangential(struct sap_gather *gather, const struct source *from,
@@ -176,12 +166,9 @@ static enum sap_fault add_spin(const struct kept *kept, const struct source *fro
   return has_spin && from->material.barrier != SAP_BARRIER_NONE ? SAP_FAULT_DIMENSION : fault;
 }
 
-/* Finds the slip speed of contact c, which is kept next, over V_s. */
-static void find_slip(const struct kept *kept, int32_t c) {
-  struct sap_gather *gather = kept->gather;
-  if (!(gather->slip_speed > 0.0)) {
-    return;
-  }
+/* Returns the slip speed of contact c, which is kept next, in the state before the step, m/s. */
+static double slip_before(const struct kept *kept, int32_t c) {
+  const struct sap_gather *gather = kept->gather;
   const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
   const double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept->n;
   double slip[2];
@@ -189,7 +176,35 @@ static void find_slip(const struct kept *kept, int32_t c) {
     slip[r] =
         sap_row_velocity(gather->forest, trees, 3, r, kept->J, kept->state->qvel) - v_hat_t[r];
   }
-  gather->slip_ratio[kept->n] = sqrt(slip[0] * slip[0] + slip[1] * slip[1]) / gather->slip_speed;
+  return sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
+}
+
+/* Returns the coefficient of friction of contact c, which is kept next, with this material. */
+static double friction_of_material(const struct kept *kept, int32_t c,
+                                   const struct sap_material *material) {
+  if (!(material->mu_static > material->mu)) {
+    return material->mu;
+  }
+  return sap_material_friction(material, slip_before(kept, c) / kept->gather->stiction_speed);
+}
+
+/* Returns mu of a contact; it is not finite if the engine's value is not. */
+static double find_friction(const struct kept *kept, const struct source *from, int32_t c) {
+  const struct sap_listed_contact *contact = kept->gather->contacts + c;
+  if (contact->dim == 1) {
+    return 0.0;
+  }
+  return from->material.friction_given
+             ? friction_of_material(kept, c, &from->material)
+             : sap_friction_of_engine(sap_doubles_at(from->list->friction, contact->index));
+}
+
+/* Finds the slip speed of contact c, which is kept next, over V_s. */
+static void find_slip(const struct kept *kept, int32_t c) {
+  struct sap_gather *gather = kept->gather;
+  if (gather->slip_speed > 0.0) {
+    gather->slip_ratio[kept->n] = slip_before(kept, c) / gather->slip_speed;
+  }
 }
 
 static double find_release(const struct kept *kept, const struct source *from, int32_t c,
@@ -226,7 +241,8 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
   if (!is_impact && may_be_inactive(kept, from, c, phi0, tau_d)) {
     return SAP_FAULT_NONE;
   }
-  const double mu = find_friction(from, contact);
+  find_tangential(gather, from, contact, to);
+  const double mu = find_friction(kept, from, c);
   if (!isfinite(mu)) {
     return SAP_FAULT_CONTACT;
   }
@@ -237,7 +253,6 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
   gather->delta[to] = pair->delta;
   gather->barrier_lambda[to] = pair->barrier_lambda;
   gather->mu[to] = mu;
-  find_tangential(gather, from, contact, to);
   if (contact->dim > 3 && mu > 0.0) {
     const enum sap_fault fault = add_spin(kept, from, c);
     if (fault != SAP_FAULT_NONE) {
@@ -254,8 +269,9 @@ static enum sap_fault gather_contact(struct kept *kept, struct source *from, int
 
 /* ---- contacts of the faces of patches -------------------------------------------------------- */
 
-/* Keeps contact c of a face, with friction mu, unless it moves no dof. */
-static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
+/* Keeps contact c of a face, with the friction of this material, unless it moves no dof. */
+static enum sap_fault gather_face(struct kept *kept, int32_t c,
+                                  const struct sap_material *friction) {
   struct sap_gather *gather = kept->gather;
   const geo_surfaces *s = &gather->patches.found;
   const struct sap_listed_contact *contact = gather->contacts + c;
@@ -277,8 +293,8 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   gather->phi0[to] = phi0;
   gather->k[to] = face.k;
   gather->tau_d[to] = phi0 > 0.0 ? fmin(face.tau_d, gather->open_tau_d) : face.tau_d;
-  gather->mu[to] = mu;
   gather->v_hat_t[2 * (int64_t)to] = gather->v_hat_t[2 * (int64_t)to + 1] = 0.0;
+  gather->mu[to] = friction_of_material(kept, c, friction);
   gather->release[to] = gather->delta[to] = INFINITY;
   gather->rebound[to] = 0.0;
   gather->barrier[to] = SAP_BARRIER_NONE;
@@ -288,12 +304,11 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c, double mu) {
   return SAP_FAULT_NONE;
 }
 
-/* Finds the surface of this face, and mu of it. *surface is that of the face before, or -1, and *mu
- * its friction. */
+/* Finds the surface of this face, and its friction. *surface is that of the face before, or -1. */
 static void find_surface(const struct sap_gather *gather, int32_t face, int32_t *surface,
-                         double *mu) {
+                         struct sap_material *friction) {
   while (*surface < 0 || face >= gather->patches.found.pair_start[*surface + 1]) {
-    *mu = sap_patches_friction(&gather->patches, gather->forest, ++*surface);
+    *friction = sap_patches_friction(&gather->patches, gather->forest, ++*surface);
   }
 }
 
@@ -318,12 +333,12 @@ sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model
     *fault = gather_contact(&kept, &from, c);
   }
   int32_t surface = -1;
-  double mu = 0.0;
+  struct sap_material friction = {0};
   const int32_t end = gather->problem.n_contacts;
   for (int32_t c = gather->n_listed; c < end && *fault == SAP_FAULT_NONE; ++c) {
     *index = gather->contacts[c].geom[0];
-    find_surface(gather, gather->contacts[c].face, &surface, &mu);
-    *fault = gather_face(&kept, c, mu);
+    find_surface(gather, gather->contacts[c].face, &surface, &friction);
+    *fault = gather_face(&kept, c, &friction);
   }
   if (*fault == SAP_FAULT_NONE) {
     gather->problem.n_contacts = kept.n;

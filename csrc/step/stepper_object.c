@@ -21,7 +21,8 @@ sap_step_settings sap_step_settings_default(double dt) {
                              .release_speed = 0.1,
                              .release_rate = 0.1,
                              .slip_speed = 0.01,
-                             .slip_rate = 0.01};
+                             .slip_rate = 0.01,
+                             .stiction_speed = 0.001};
 }
 
 sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error) {
@@ -52,6 +53,10 @@ sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error 
                       "must be finite and >= 0");
     }
   }
+  if (!(settings->stiction_speed > 0.0 && isfinite(settings->stiction_speed))) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "stiction_speed", -1, settings->stiction_speed,
+                    "must be finite and > 0");
+  }
   return SAP_OK;
 }
 
@@ -77,6 +82,7 @@ void sap_stepper_set_speeds(sap_stepper *stepper, const double speeds[SAP_STEP_S
   settings->slip_speed = gather->slip_speed = speeds[2];
   settings->slip_rate = gather->elements.slip_rate = speeds[3];
   gather->elements.slip_speed = speeds[2];
+  settings->stiction_speed = gather->stiction_speed = speeds[4];
 }
 
 sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
@@ -106,7 +112,7 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   status = sap_gather_create(&made->gather, &made->forest, elements ? &made->elements : NULL,
                              &made->memory);
   const double speeds[SAP_STEP_SPEEDS] = {step->release_speed, step->release_rate, step->slip_speed,
-                                          step->slip_rate};
+                                          step->slip_rate, step->stiction_speed};
   sap_stepper_set_speeds(made, speeds);
   if (step->speculative) {
     made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;

@@ -473,6 +473,7 @@ class ModelStepper:
         release_rate: float = ...,
         slip_speed: float = ...,
         slip_rate: float = ...,
+        stiction_speed: float = ...,
         fields: tuple[NDArray[np.int32], NDArray[np.int32], _Float, tuple[object, ...]]
         | None = None,
     ) -> Self: ...
@@ -570,6 +571,7 @@ class ModelStepper:
         release_rate: float,
         slip_speed: float,
         slip_rate: float,
+        stiction_speed: float,
         /,
     ) -> None: ...
     def constants(self) -> dict[str, _Float]: ...

@@ -26,7 +26,7 @@ class SapSettings:
         eps_r, in [0, 1), and eps_a, in sqrt(J), of the stopping criterion, Eq. (20).
     natural_tolerance : float
         ``solution.natural_residual`` at which proximal solves end, in [0, 1). They solve problems
-        with R below 1e-5 of the effective inverse mass (friction: 1e-7), or 0.
+        with R below 1e-5 of the effective inverse mass (rows that press both ways: 1e-7), or 0.
     max_iterations : int
         Newton iterations per island; 0 only evaluates the guess. Most solves take some ten. Where
         the limit is met, the iterate with the least error is returned, with a status.

@@ -448,6 +448,9 @@ static void wrong_forests(void) {
   WRONG(m.stiffness[1] = NAN, "stiffness");
   WRONG(m.dissipation_time[2] = INFINITY, "dissipation_time");
   WRONG(m.friction[0] = -1, "friction");
+  static const double below[GEOMS] = {0}, endless[GEOMS] = {INFINITY};
+  WRONG((m.friction[1] = 0.5, m.forest.static_friction = below), "static_friction");
+  WRONG(m.forest.static_friction = endless, "static_friction");
   WRONG(m.barrier[3] = 3, "barrier");
   WRONG(m.delta[1] = 0, "delta");
   WRONG(m.barrier_lambda[2] = NAN, "barrier_lambda");

@@ -157,7 +157,7 @@ def test_dry_friction_follows_the_velocity_in_its_unit():
     stepper, data = Stepper(model), mujoco.MjData(model)
     data.qvel[:] = np.linspace(1e-3, 2e-3, model.nv)
     (group,) = stepper.problem(data).constraints
-    speed, rate = stepper.parameters.slip
+    speed, rate, _ = stepper.parameters.slip
     units = np.array([speed] * 3 + [rate] * 4 + [speed, rate])
     velocity = np.append(data.qvel[:8], 3.0 * data.qvel[8])
     np.testing.assert_allclose(group.slip_ratio, velocity / units, rtol=1e-12)
@@ -166,11 +166,11 @@ def test_dry_friction_follows_the_velocity_in_its_unit():
 
 def test_the_speed_scales_with_the_units():
     model = incline()
-    speed, rate = slip_speeds(model, None)
+    speed, rate, stiction = slip_speeds(model, None)
     model.opt.gravity *= 1e3
     model.stat.meansize *= 1e3
-    assert slip_speeds(model, None) == pytest.approx((1e3 * speed, rate))
-    assert slip_speeds(model, 1e-3) == (0.0, 0.0)
+    assert slip_speeds(model, None) == pytest.approx((1e3 * speed, rate, 1e3 * stiction))
+    assert slip_speeds(model, 1e-3)[:2] == (0.0, 0.0)
 
 
 def test_a_change_of_gravity_is_followed():

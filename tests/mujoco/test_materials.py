@@ -189,7 +189,7 @@ def test_custom_numbers_of_an_attached_model_keep_their_geoms():
         ("sapwood/group/x", "1", "must be sapwood/default"),
         ("sapwood/default", "-1", "stiffness = -1: must be > 0; inf is rigid"),
         ("sapwood/default", "1 -2", "dissipation_time = -2: must be finite and >= 0"),
-        ("sapwood/default", "1 1 1 1 1", "has 5 values"),
+        ("sapwood/default", "1 1 1 0 1 1", "has 6 values"),
     ],
 )
 def test_wrong_custom_numbers_are_refused_by_name(name, data, message):

@@ -10,6 +10,7 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import compiled, mass_matrix
 from sapwood.mujoco import (
+    Batch,
     ContactMaterial,
     DifferentiableModel,
     NotSupported,
@@ -18,6 +19,7 @@ from sapwood.mujoco import (
 )
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.stepping.stages import Stages
+from sapwood.reference.rebounds import Impacts, share
 from sapwood.reference.regularization import regularize
 from sapwood.trajectory import TrajectoryError, simulate
 
@@ -191,7 +193,7 @@ def test_impacts_never_gain_energy(rng):
 
 
 def test_a_limited_rebound_is_the_largest_without_gain(rng):
-    """The combination of the two solutions by bisection, against the step."""
+    """The combination of the two solutions by bisection, against the step and the mirror."""
     checked = 0
     while checked < 5:
         stepper, data = thrown(rng, 2.0, 1.0)
@@ -234,6 +236,10 @@ def test_a_limited_rebound_is_the_largest_without_gain(rng):
         expected = (1.0 - low) * ends[0].v + low * ends[1].v
         scale = np.abs(expected).max()
         np.testing.assert_allclose(data.qvel, expected, rtol=0, atol=1e-5 * scale)
+        impacts = [Impacts(end.gamma, end.v_c) for end in ends[::-1]]
+        v_hat_t = np.zeros((len(with_rebound.mu), 2))
+        s = share(*impacts, free.reshape(-1, 3), v_hat_t, fall=0.0)
+        assert s == pytest.approx(low, abs=1e-6)
         checked += 1
 
 
@@ -341,3 +347,54 @@ def test_wrong_restitutions_are_named():
     )
     with pytest.raises(NotSupported, match=r"restitution = 0\.5: must be 0 with a finite"):
         Stepper(wrong)
+
+
+def test_an_impact_that_gains_nothing_rebounds_in_full():
+    """The mirror: friction that opposes the slip, and a pair of contacts that would gain."""
+    normal = Impacts(np.array([[0.0, 0.0, 1.5]]), np.array([[0.0, 0.0, 0.5]]))
+    plastic = Impacts(np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.0, 0.0]]))
+    free, still = np.array([[0.0, 0.0, -1.0]]), np.zeros((1, 2))
+    assert share(normal, plastic, free, still, fall=0.0) == 1.0
+    # 1.5 (3 - 1) > 0: half of the rebound in speed, without a loss
+    lively = Impacts(np.array([[0.0, 0.0, 3.0]]), np.array([[0.0, 0.0, 3.0]]))
+    s = share(lively, plastic, free, still, fall=0.0)
+    assert (1.0 + 2.0 * s) * (3.0 * s - 1.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_worlds_of_a_batch_may_differ_in_restitution():
+    model = compiled(DROP, 0.002)
+    batch = Batch(model, 3, contact=ContactMaterial(restitution=0.2))
+    e = np.array([0.0, 0.5, 0.9])
+    rows = batch.expand("sapwood.restitution")
+    rows[:] = e[:, None]
+    qvel, found = batch.bind("qvel"), np.zeros(3)
+    for _ in range(250):
+        before = qvel[:, 2].copy()
+        batch.step()
+        hit = (before < -1.0) & (qvel[:, 2] > before + 1.0)
+        found[hit] = -qvel[hit, 2] / before[hit]
+    np.testing.assert_allclose(found[1:], e[1:], rtol=0.01)
+    assert abs(qvel[0, 2]) < 0.05
+    rows[1, 0] = 1.1
+    with pytest.raises(ValueError, match=r"sapwood.restitution\[1, 0\] = 1.1: must be in \[0, 1\]"):
+        batch.step()
+
+
+@pytest.mark.parametrize("e", [0.3, 0.8])
+def test_linearize_knows_the_rebound(e):
+    """The speed after an impact by the speed before it, with friction, against differences."""
+    model = compiled(DROP, 0.002)
+    stepper, data = Stepper(model, contact=ContactMaterial(restitution=e)), mujoco.MjData(model)
+    data.qpos[2] = 0.052
+    data.qvel[:] = 0.3, 0.0, -4.0, 0.0, 1.0, 0.0
+    linear, nv = linearize(stepper, data), model.nv
+    h, ends = 1e-5, []
+    for s in (1.0, -1.0):
+        copy = mujoco.MjData(model)
+        mujoco.mj_copyData(copy, model, data)
+        copy.qvel[2] += s * h
+        stepper.step(copy)
+        ends.append(copy.qvel.copy())
+    column = (ends[0] - ends[1]) / (2.0 * h)
+    np.testing.assert_allclose(linear.A[nv:, nv + 2], column, rtol=0, atol=1e-5)
+    assert column[2] == pytest.approx(-e, abs=0.01)

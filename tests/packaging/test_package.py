@@ -37,6 +37,7 @@ def test_names_of_the_contract():
     assert list(inspect.signature(sapwood.save_problem).parameters) == ["path", "problem"]
     assert list(inspect.signature(sapwood.ContactMaterial).parameters) == [
         "stiffness", "dissipation_time", "friction", "core", "restitution",
+        "static_friction",
     ]  # fmt: skip
 
 

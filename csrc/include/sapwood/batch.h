@@ -119,8 +119,8 @@ typedef struct sap_batch_call {
   sap_step_record *last_records; /* (worlds of the batch) record of the last step, or NULL */
   double *body_forces;           /* (worlds of the batch, n_bodies, 3) contact forces, N, or NULL */
   uint8_t *status;               /* (worlds of the batch) sap_step_failure, or NULL */
-  /* (worlds of the batch, SAP_STEP_SPEEDS) release_speed, release_rate, slip_speed and slip_rate of
-   * the stepper; NULL: as they are */
+  /* (worlds of the batch, SAP_STEP_SPEEDS) release_speed, release_rate, slip_speed, slip_rate and
+   * stiction_speed of the stepper; NULL: as they are */
   const double *speeds;
   sap_friction_memory *const *memories; /* (worlds of the batch) memories of lagged friction; NULL:
                                            that of the worker */

@@ -75,6 +75,8 @@ typedef struct sap_forest {
   const double *friction;         /* mu >= 0 */
   /* 1: mu is that of a material, 0: that of the engine; NULL: all are 1 */
   const int8_t *friction_given;
+  /* mu_s of contacts that stick, >= friction, read where friction_given is; NULL: friction */
+  const double *static_friction;
   const double *restitution; /* e in [0, 1], read where both geoms are rigid; NULL: 0 */
   const int8_t *geom_driven; /* 1: geom of a body with prescribed motion; NULL: none is */
   /* 1/kg, finite and >= 0: inverse mass of the body at any point, by which the engine weighs

@@ -190,8 +190,8 @@ SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *i
 /* Checks the inputs that it reads, then solves the problem: blocks of A of trees that no constraint
  * touches are not read, except by proximal solves.
  *
- * Where R_n or R of a row is below 1e-5 times diag(J diag(A)^-1 J^T), or R_t or R of dry friction
- * is below 1e-7 times that, (v_hat - v_c)/R has too few digits. A proximal-point iteration then
+ * Where R_n or R of a limit is below 1e-5 times diag(J diag(A)^-1 J^T), or R_t or R of another row
+ * below 1e-7 times that, (v_hat - v_c)/R has too few digits. A proximal-point iteration then
  * finds the impulses: solves with R + D, D > 0, follow, with v_hat + D gamma_k around the impulses
  * gamma_k before. It ends where in the norm of s = w + R
  *

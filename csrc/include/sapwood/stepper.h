@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define SAP_STEP_SPEEDS 4 /* speeds of the settings that follow the scale of a model */
+#define SAP_STEP_SPEEDS 5 /* speeds of the settings that follow the scale of a model */
 
 typedef struct sap_step_settings {
   double dt;                 /* time step, s, > 0 */
@@ -39,6 +39,10 @@ typedef struct sap_step_settings {
    * sigma, in proportion, so that nothing at rest creeps; 0: sigma holds at any slip. A speed that
    * fits the bodies is 0.01 sqrt(gravity size) */
   double slip_speed, slip_rate;
+  /* m/s, > 0: 0.001. Contacts that slip faster in the state before the step have the dynamic
+   * coefficient of friction, slower ones up to the static one. A speed that fits the bodies is
+   * 0.001 sqrt(gravity size) */
+  double stiction_speed;
   /* 1: open contacts act if they would close in the step, and steps of sapwood/mujoco.h list all
    * that may close. For Coulomb's friction only, as other laws may give open contacts a force: 0 */
   int speculative;

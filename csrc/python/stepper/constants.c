@@ -55,6 +55,7 @@ static const constant forest_constants[] = {
     FOREST(dissipation_time, NPY_DOUBLE, GEOMS, 0),
     FOREST(friction, NPY_DOUBLE, GEOMS, 0),
     FOREST(friction_given, NPY_INT8, GEOMS, 0),
+    FOREST(static_friction, NPY_DOUBLE, GEOMS, 0),
     FOREST(restitution, NPY_DOUBLE, GEOMS, 0),
     FOREST(geom_driven, NPY_INT8, GEOMS, 0),
     FOREST(geom_inverse_mass, NPY_DOUBLE, GEOMS, 0),

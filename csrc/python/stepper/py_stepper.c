@@ -70,17 +70,19 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                           "release_rate",
                           "slip_speed",
                           "slip_rate",
+                          "stiction_speed",
                           "fields",
                           NULL};
   PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
   PyObject *elements_object = Py_None, *fields = Py_None;
   int speculative = 0;
   double release_speed = INFINITY, release_rate = INFINITY, slip_speed = 0.0, slip_rate = 0.0;
+  double stiction_speed = 0.001;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOOO|OpddddO:ModelStepper", names,
-                                   &forest_object, &dt, &sigma, &beta, &delassus, &cone, &limit,
-                                   &object, &elements_object, &speculative, &release_speed,
-                                   &release_rate, &slip_speed, &slip_rate, &fields) ||
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "OOOOOOOO|OpdddddO:ModelStepper", names, &forest_object, &dt, &sigma,
+          &beta, &delassus, &cone, &limit, &object, &elements_object, &speculative, &release_speed,
+          &release_rate, &slip_speed, &slip_rate, &stiction_speed, &fields) ||
       sapwood_read_settings(object, &settings) < 0) {
     return NULL;
   }
@@ -94,6 +96,7 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                             .release_rate = release_rate,
                             .slip_speed = slip_speed,
                             .slip_rate = slip_rate,
+                            .stiction_speed = stiction_speed,
                             .speculative = speculative};
   sap_forest forest = {0};
   sap_elements elements = {0};
@@ -177,21 +180,27 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
                        (long long)counts[SAP_FRICTION_LIMIT]);
 }
 
-PyDoc_STRVAR(set_speeds_doc,
-             "set_speeds($self, release_speed, release_rate, slip_speed, slip_rate, /)\n--\n\n"
-             "Change the speeds of the constructor that follow the scale of the model.");
+PyDoc_STRVAR(
+    set_speeds_doc,
+    "set_speeds($self, release_speed, release_rate, slip_speed, slip_rate, stiction_speed, /)\n"
+    "--\n\n"
+    "Change the speeds of the constructor that follow the scale of the model.");
 
 static PyObject *stepper_set_speeds(PyObject *object, PyObject *args) {
   sapwood_stepper *self = (sapwood_stepper *)object;
-  static const char *const names[] = {"release_speed", "release_rate", "slip_speed", "slip_rate"};
+  static const char *const names[] = {"release_speed", "release_rate", "slip_speed", "slip_rate",
+                                      "stiction_speed"};
   PyObject *given[SAP_STEP_SPEEDS];
   double speeds[SAP_STEP_SPEEDS];
-  if (!PyArg_ParseTuple(args, "OOOO:set_speeds", &given[0], &given[1], &given[2], &given[3])) {
+  if (!PyArg_ParseTuple(args, "OOOOO:set_speeds", &given[0], &given[1], &given[2], &given[3],
+                        &given[4])) {
     return NULL;
   }
   for (int i = 0; i < SAP_STEP_SPEEDS; i++) {
-    const sapwood_rule rule = i < 2 ? SAPWOOD_POSITIVE_OR_INFINITE : SAPWOOD_NON_NEGATIVE;
-    if (sapwood_as_double(given[i], names[i], rule, &speeds[i]) < 0) {
+    static const sapwood_rule rules[] = {SAPWOOD_POSITIVE_OR_INFINITE, SAPWOOD_POSITIVE_OR_INFINITE,
+                                         SAPWOOD_NON_NEGATIVE, SAPWOOD_NON_NEGATIVE,
+                                         SAPWOOD_POSITIVE};
+    if (sapwood_as_double(given[i], names[i], rules[i], &speeds[i]) < 0) {
       return NULL;
     }
   }
@@ -255,7 +264,8 @@ PyDoc_STRVAR(
     stepper_doc,
     "ModelStepper(forest, dt, sigma, beta, delassus, cone, acceleration_limit, settings,\n"
     "             elements=None, speculative=False, release_speed=inf,\n"
-    "             release_rate=inf, slip_speed=0, slip_rate=0, fields=None)\n"
+    "             release_rate=inf, slip_speed=0, slip_rate=0,\n"
+    "             stiction_speed=0.001, fields=None)\n"
     "--\n\n"
     "Contact part of the time steps of one model. `forest` and `elements` map the names of\n"
     "constant arrays to arrays; `fields` is (pair_geom, pair_dim, shapes of all geoms). See "

@@ -55,7 +55,7 @@ static int is_rigid(struct rows *rows, int32_t n_rows, int32_t tree_a, int32_t t
 
 static int has_rigid_group(struct rows *rows, const sap_constraints *group) {
   const double *R = group->R;
-  const double of_all = group->kind == SAP_DRY_FRICTION ? sap_rigid_friction : sap_rigid;
+  const double of_all = group->kind == SAP_LIMIT ? sap_rigid : sap_rigid_two_sided;
   const double limit[6] = {of_all, of_all, of_all, of_all, of_all, of_all};
   rows->J = group->J;
   for (int32_t i = 0; i < group->n; ++i) {
@@ -90,7 +90,7 @@ static int has_proximal_laws(const sap_problem *problem, const sap_settings *set
 int sap_is_rigid(const sap_problem *problem, const sap_settings *settings, double *inverse,
                  int64_t *first) {
   invert_diagonal(problem, inverse, first);
-  static const double limit[3] = {sap_rigid_friction, sap_rigid_friction, sap_rigid};
+  static const double limit[3] = {sap_rigid_two_sided, sap_rigid_two_sided, sap_rigid};
   struct rows rows = {problem, inverse, first, problem->J};
   int rigid = 0;
   for (int32_t i = 0; i < problem->n_contacts && !rigid; ++i) {

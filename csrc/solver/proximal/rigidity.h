@@ -7,9 +7,10 @@
 
 #include "solver/solver_tuning.h"
 
-/* The same for rows of friction. Their least sigma, 1e-6, leaves 10 digits, and single solves take
- * hardly more iterations with it if the normal rows are compliant. */
-static const double sap_rigid_friction = 1e-7;
+/* The same for rows that press both ways: friction, bilateral constraints, controllers. No set of
+ * closed rows has to be found for them, so that single solves take hardly more iterations, and the
+ * impulses have 9 digits there. */
+static const double sap_rigid_two_sided = 1e-7;
 
 /* Does the problem have a rigid row, and does the iteration know its laws? `inverse` (nv) and
  * `first` (n_trees) are scratch. Sizes have been checked, and the arrays are given. */

@@ -35,13 +35,15 @@ static int8_t is_given(const struct sap_forest *f, int32_t geom1, int32_t geom2)
   return given && !is_listed(f, sap_pair_key(f, geom1, geom2));
 }
 
+/* Returns the mean of two coefficients by Drake's rule. */
+static double harmonic(double a, double b) { return a + b > 0.0 ? 2.0 * a * b / (a + b) : 0.0; }
+
 /* Returns e of a pair without a core. */
 static double find_restitution(const struct sap_forest *f, int32_t geom1, int32_t geom2) {
   if (!f->restitution || !isinf(f->stiffness[geom1]) || !isinf(f->stiffness[geom2])) {
     return 0.0;
   }
-  const double e1 = f->restitution[geom1], e2 = f->restitution[geom2];
-  return e1 + e2 > 0.0 ? 2.0 * e1 * e2 / (e1 + e2) : 0.0;
+  return harmonic(f->restitution[geom1], f->restitution[geom2]);
 }
 
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
@@ -66,8 +68,16 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
   pair.friction_given = is_given(forest, geom1, geom2);
   pair.restitution =
       pair.barrier == SAP_BARRIER_NONE ? find_restitution(forest, geom1, geom2) : 0.0;
-  pair.mu = mu1 + mu2 > 0.0 ? 2.0 * mu1 * mu2 / (mu1 + mu2) : 0.0;
+  pair.mu = harmonic(mu1, mu2);
+  pair.mu_static = forest->static_friction
+                       ? harmonic(forest->static_friction[geom1], forest->static_friction[geom2])
+                       : pair.mu;
   return pair;
+}
+
+double sap_material_friction(const struct sap_material *material, double slip) {
+  const double s = fmin(slip, 1.0), share = s * s * s * (10.0 - s * (15.0 - 6.0 * s));
+  return material->mu + (material->mu_static - material->mu) * (1.0 - share);
 }
 
 double sap_friction_of_engine(const double *friction) {

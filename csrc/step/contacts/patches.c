@@ -128,17 +128,18 @@ static void complete(const double *n, double *axes) {
   memcpy(axes, t, sizeof t);
 }
 
-double sap_patches_friction(const struct sap_patches *patches, const sap_forest *forest,
-                            int32_t surface) {
+struct sap_material sap_patches_friction(const struct sap_patches *patches,
+                                         const sap_forest *forest, int32_t surface) {
   const sap_fields *fields = &patches->fields;
   const int32_t pair = patches->pair[surface], *geom = fields->pair_geom + 2 * (int64_t)pair;
+  struct sap_material material = sap_material_of_pair(forest, geom[0], geom[1]);
   if (fields->pair_dim[pair] == 1) {
-    return 0.0;
+    material.mu = material.mu_static = 0.0;
+  } else if (!material.friction_given && fields->pair_friction) {
+    material.mu = sap_friction_of_engine(fields->pair_friction + 2 * (int64_t)pair);
+    material.mu_static = material.mu;
   }
-  const struct sap_material material = sap_material_of_pair(forest, geom[0], geom[1]);
-  return material.friction_given || !fields->pair_friction
-             ? material.mu
-             : sap_friction_of_engine(fields->pair_friction + 2 * (int64_t)pair);
+  return material;
 }
 
 /* largest ratio G/g of a face that keeps its depth: a normal 45 degrees off the gradient */

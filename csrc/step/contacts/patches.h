@@ -56,9 +56,9 @@ void sap_patches_release(struct sap_patches *patches, const sap_allocator *alloc
 sap_status sap_patches_find(struct sap_patches *patches, const sap_model_state *state,
                             int32_t *geom);
 
-/* Returns mu of all faces of one surface; 0 if its pair has no friction. */
-double sap_patches_friction(const struct sap_patches *patches, const sap_forest *forest,
-                            int32_t surface);
+/* Returns a material with the friction of all faces of one surface; 0 if its pair has none. */
+struct sap_material sap_patches_friction(const struct sap_patches *patches,
+                                         const sap_forest *forest, int32_t surface);
 
 /* Returns the contact of a face between two geoms; the face must make one. `release_speed` is V,
  * m/s. */

@@ -206,6 +206,11 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
     if (!(f->friction[g] >= 0.0) || isinf(f->friction[g])) {
       return sap_invalid(error, "friction", g, f->friction[g], "must be finite and >= 0");
     }
+    if (f->static_friction &&
+        !(f->static_friction[g] >= f->friction[g] && isfinite(f->static_friction[g]))) {
+      return sap_invalid(error, "static_friction", g, f->static_friction[g],
+                         "must be finite and >= friction");
+    }
     if (f->restitution && !(f->restitution[g] >= 0.0 && f->restitution[g] <= 1.0)) {
       return sap_invalid(error, "restitution", g, f->restitution[g], "must be in [0, 1]");
     }

@@ -5,6 +5,7 @@ Two geoms in contact act like their materials in series, the rules of Drake::
     k     = k1 k2/(k1 + k2)
     tau_d = k2/(k1 + k2) tau1 + k1/(k1 + k2) tau2
     mu    = 2 mu1 mu2/(mu1 + mu2)     where the material of either geom has a friction
+    mu_s  = 2 mu_s1 mu_s2/(mu_s1 + mu_s2)     likewise, of contacts that stick
     e     = 2 e1 e2/(e1 + e2)         where both geoms are rigid
 
 tau_d is Drake's rule for its dissipation of Hunt and Crossley, which weighs each side by its share
@@ -16,6 +17,10 @@ Eq. (21), and tau_d is the mean.
 If no material gives friction, mu is the model's. In MuJoCo that is the larger one of both geoms, or
 the one of the geom of higher ``priority``, or the one of a ``<pair>``, which precedes materials. If
 one material gives friction, the other geom has the friction of the model.
+
+The coefficient mu is that of a contact that slips. One that slips by less than a hundredth of the
+release speed of the model in the state before a step has up to mu_s, by a smooth function of that
+speed. mu_s is mu without a static friction.
 
 The restitution e is that of an impact: the speed of separation over the speed of approach before
 the step. It is 0 unless both materials have one, and for an approach of less than 4 g dt. A
@@ -64,6 +69,8 @@ class ContactMaterial:
         The rigid core below the compliant layer; None for none.
     restitution : float
         Coefficient e of impacts, 0 to 1. A material with e > 0 is rigid and has no core.
+    static_friction : float, optional
+        Coefficient mu_s >= mu of contacts that stick, with `friction` given. None is mu.
 
     Raises
     ------
@@ -76,6 +83,8 @@ class ContactMaterial:
     0.8
     >>> ContactMaterial(friction=0.3, restitution=0.7).restitution
     0.7
+    >>> ContactMaterial(friction=0.3, static_friction=0.5).static_friction
+    0.5
     """
 
     stiffness: float = math.inf
@@ -83,14 +92,20 @@ class ContactMaterial:
     friction: float | None = None
     core: RigidCore | None = None
     restitution: float = 0.0
+    static_friction: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "stiffness", stiffness(self.stiffness, "stiffness"))
-        for name in ("dissipation_time", "friction"):
+        for name in ("dissipation_time", "friction", "static_friction"):
             value = getattr(self, name)
             if value is not None:
                 _core.as_float64(value, name, (), "non-negative")
                 object.__setattr__(self, name, float(value))
+        mu, mu_s = self.friction, self.static_friction
+        if mu_s is not None and (mu is None or mu_s < mu):
+            raise ValueError(
+                f"static_friction = {mu_s:g}: must be >= friction, which must be given, not {mu}"
+            )
         if self.core is not None and not isinstance(self.core, RigidCore):
             raise TypeError(f"core must be a RigidCore, not {type(self.core).__name__}")
         e = float(_core.as_float64(self.restitution, "restitution", (), "non-negative"))
@@ -140,10 +155,14 @@ def _of_numbers(
     dissipation_time: float | None = None,
     friction: float | None = None,
     restitution: float = 0.0,
+    static_friction: float | None = None,
 ) -> ContactMaterial:
     """The material of these numbers; -1 stands for no dissipation time or friction."""
-    tau_d, mu = (None if x == -1.0 else x for x in (dissipation_time, friction))
-    return ContactMaterial(stiffness or math.inf, tau_d, mu, restitution=restitution)
+    given = (dissipation_time, friction, static_friction)
+    tau_d, mu, mu_s = (None if x == -1.0 else x for x in given)
+    return ContactMaterial(
+        stiffness or math.inf, tau_d, mu, restitution=restitution, static_friction=mu_s
+    )
 
 
 def custom_materials(
@@ -158,10 +177,12 @@ def custom_materials(
           <numeric name="sapwood/group/3"      data="1e5 0.02"/>
           <numeric name="sapwood/geom/foot"    data="1e5 0.02 0.9"/>
           <numeric name="sapwood/geom/ball"    data="0 -1 -1 0.8"/>
+          <numeric name="sapwood/geom/crate"   data="0 -1 0.3 0 0.5"/>
         </custom>
 
-    The numbers are stiffness (N/m, 0 for rigid), dissipation time (s), friction and restitution;
-    the last ones may be left out, and -1 stands for no dissipation time or friction. A prefix that
+    The numbers are stiffness (N/m, 0 for rigid), dissipation time (s), friction, restitution and
+    static friction; the last ones may be left out, and -1 stands for no dissipation time or
+    friction. A prefix that
     attaching one model to another puts before the names is taken off again:
     ``robot/sapwood/geom/foot`` is for the geom ``robot/foot``, while default and groups are read
     without a prefix only.
@@ -197,7 +218,8 @@ def custom_materials(
         if kind in OTHER_KINDS:
             return None
         material = entry.read(
-            _of_numbers, ("stiffness", "dissipation time", "friction", "restitution")
+            _of_numbers,
+            ("stiffness", "dissipation time", "friction", "restitution", "static friction"),
         )
         if kind == "geom" and before + name in known and name:
             return before + name, material
@@ -227,6 +249,8 @@ class GeomMaterials(NamedTuple):
     """mu, dimensionless."""
     friction_given: NDArray[np.int8]
     """1 if mu is from a material, 0 if it is the model's."""
+    static_friction: NDArray[np.float64]
+    """mu_s >= mu, dimensionless."""
     restitution: NDArray[np.float64]
     """e, dimensionless."""
     core: NDArray[np.int8]
@@ -303,6 +327,7 @@ def geom_materials(
     stiffness, dissipation_time = np.empty(n), np.empty(n)
     friction = np.array(geoms.friction, dtype=np.float64)
     friction_given, restitution = np.zeros(n, np.int8), np.zeros(n)
+    static_friction = np.zeros(n)
     core, delta, core_lambda = np.zeros(n, np.int8), np.full(n, np.inf), np.ones(n)
     for i, (name, group) in enumerate(zip(geoms.names, geoms.groups.tolist(), strict=True)):
         candidates = (
@@ -317,10 +342,13 @@ def geom_materials(
         dissipation_time[i] = time_step if tau_d is None else tau_d
         if material.friction is not None:
             friction[i], friction_given[i] = material.friction, 1
+        static_friction[i] = friction[i]
+        if material.static_friction is not None:
+            static_friction[i] = material.static_friction
         if material.core is not None:
             core[i] = CoreKind[material.core.kind]
             delta[i], core_lambda[i] = material.core.delta, material.core.strength
     return GeomMaterials(
-        stiffness, dissipation_time, friction, friction_given, restitution, core, delta,
-        core_lambda,
+        stiffness, dissipation_time, friction, friction_given, static_friction, restitution, core,
+        delta, core_lambda,
     )  # fmt: skip

@@ -28,7 +28,9 @@ not to be fast.
     sensitivity     derivatives of a solution, in reverse mode
     complementarity Lemke's method and principal pivoting
     pressure_fields contact surfaces, for each pair of cells
-    free_rotation   gyroscopic torque of free bodies at the midpoint
+    free_rotation   rotation of bodies and trees at the middle of the step
+    rebounds        energy of impacts with a coefficient of restitution
+    stiction        static and dynamic coefficient of friction
     elements        elastic tetrahedra
     quadratic       interior point method of quadratic programs, polishing
 """

@@ -25,8 +25,9 @@ from sapwood.solution import ConstraintSolution, Region, Solution, Status
 Array = NDArray[np.float64]
 Solve = Callable[[ContactProblem, Array, SapSettings], Solution]
 
-RIGID = 1e-5
-"""R over diag(J diag(A)^-1 J^T) below which a row is rigid."""
+RIGID, RIGID_TWO_SIDED = 1e-5, 1e-7
+"""R over diag(J diag(A)^-1 J^T) below which a row is rigid: of normal impulses and limits, and of
+rows that press both ways."""
 
 FIRST_SIGMA, LEAST_SIGMA, MOST_SIGMA, SIGMA_FACTOR = 1e-3, 1e-6, 1.0, 0.1
 LITTLE_GAIN = 0.3
@@ -45,7 +46,10 @@ def is_rigid(problem: ContactProblem, settings: SapSettings) -> bool:
         return False
     A, J = _dense(problem)
     R = _regularization(problem)
-    return bool(np.any((R == 0.0) | (RIGID * (J * J @ (1.0 / np.diag(A))) > R)))
+    one_sided = [np.tile([False, False, True], problem.n_contacts)]
+    one_sided += [np.full(len(g.R), g.kind == "limit") for g in problem.constraints]
+    limit = np.where(np.concatenate(one_sided), RIGID, RIGID_TWO_SIDED)
+    return bool(np.any((R == 0.0) | (limit * (J * J @ (1.0 / np.diag(A))) > R)))
 
 
 def solve_rigid(

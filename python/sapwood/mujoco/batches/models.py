@@ -84,8 +84,9 @@ class BatchModels(BatchArrays):
         ----------
         name : str
             Name of an array of MjModel, or of an option as ``opt.NAME``; or
-            "sapwood.contact_stiffness" (N/m), "sapwood.dissipation_time" (s) or "sapwood.friction"
-            of the geoms, the last one if a material has a friction.
+            "sapwood.contact_stiffness" (N/m), "sapwood.dissipation_time" (s), "sapwood.friction",
+            "sapwood.static_friction" or "sapwood.restitution" of the geoms, frictions only where a
+            material has one.
 
         Returns
         -------

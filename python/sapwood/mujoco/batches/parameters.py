@@ -32,6 +32,16 @@ MATERIALS = {
     "sapwood.contact_stiffness": "stiffness",
     "sapwood.dissipation_time": "dissipation_time",
     "sapwood.friction": "friction",
+    "sapwood.static_friction": "static_friction",
+    "sapwood.restitution": "restitution",
+}
+
+_RULES: dict[str, tuple[str, Callable[[_Array], _Array]]] = {
+    "sapwood.contact_stiffness": ("must be > 0", lambda x: x > 0.0),
+    "sapwood.dissipation_time": ("must be > 0", lambda x: x > 0.0),
+    "sapwood.friction": ("must be finite and >= 0", lambda x: (x >= 0.0) & np.isfinite(x)),
+    "sapwood.static_friction": ("must be finite and >= 0", lambda x: (x >= 0.0) & np.isfinite(x)),
+    "sapwood.restitution": ("must be in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0)),
 }
 
 # fields that mj_setConst derives; not every version has all of them
@@ -208,15 +218,41 @@ class WorldParameters:
         return rows
 
     def _expand_material(self, name: str) -> _Array:
-        if name == "sapwood.friction" and not self._base.forest["friction_given"].any():
+        is_friction = MATERIALS[name] in ("friction", "static_friction")
+        if is_friction and not self._base.forest["friction_given"].any():
             raise ValueError(
-                "sapwood.friction: no material of the geoms has a friction; "
+                f"{name}: no material of the geoms has a friction; "
                 "expand('geom_friction') is that of the model"
             )
         values = self._base.forest[MATERIALS[name]]
         rows = self._rows_of_array(MATERIALS[name], values)
         self._materials[name] = rows
+        if name == "sapwood.friction":
+            self._rows_of_array("static_friction", self._base.forest["static_friction"])
         return rows
+
+    def _check_materials(self) -> None:
+        """Check the materials of all worlds, and let static friction follow friction."""
+        for name, rows in self._materials.items():
+            rule, is_allowed = _RULES[name]
+            allowed = is_allowed(rows)
+            if not allowed.all():
+                world, geom = np.argwhere(~allowed)[0]
+                raise ValueError(f"{name}[{world}, {geom}] = {rows[world, geom]}: {rule}")
+        if "static_friction" not in self._arrays:
+            return
+        base, static = self._base.forest, self._arrays["static_friction"]
+        friction = self._arrays.get("friction", base["friction"][None])
+        if "sapwood.static_friction" not in self._materials:
+            given = base["static_friction"] > base["friction"]
+            static[:] = np.where(given, base["static_friction"], friction)
+        below = np.argwhere(static < friction)
+        if len(below):
+            world, geom = below[0]
+            raise ValueError(
+                f"sapwood.static_friction[{world}, {geom}] = {static[world, geom]}: must be >= the "
+                "friction there"
+            )
 
     def _rows_of_array(self, key: str, values: _Array) -> _Array:
         """Make rows of an array of the stepper, and have C load them."""
@@ -239,13 +275,7 @@ class WorldParameters:
         """
         if not self._seen and not self._materials:
             return False
-        for name, rows in self._materials.items():
-            is_friction = name == "sapwood.friction"
-            allowed = (rows >= 0.0) & np.isfinite(rows) if is_friction else rows > 0.0
-            if not allowed.all():
-                world, geom = np.argwhere(~allowed)[0]
-                rule = "must be finite and >= 0" if is_friction else "must be > 0"
-                raise ValueError(f"{name}[{world}, {geom}] = {rows[world, geom]}: {rule}")
+        self._check_materials()
         changed = np.zeros(self._n, bool)
         for name, rows in self._seen.items():
             if not np.array_equal(rows, self._values[name]):
@@ -295,7 +325,9 @@ class WorldParameters:
 
     def _take_array(self, world: int, key: str, base: Any, values: Any) -> None:
         same = values is base or np.array_equal(values, base)
-        if key in self._arrays and key not in {MATERIALS[name] for name in self._materials}:
+        expanded = {MATERIALS[name] for name in self._materials}
+        expanded |= {"static_friction"} if "friction" in expanded else set()
+        if key in self._arrays and key not in expanded:
             self._arrays[key][world] = values
         elif not same:
             if not (isinstance(values, np.ndarray) and values.dtype == _FLOAT):

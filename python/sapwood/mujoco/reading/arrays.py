@@ -128,7 +128,8 @@ def forest_arrays(
         forest |= geom_materials(_geoms(model), contact, materials, time_step, faults)._asdict()
     elif changes.any_of("geom_friction"):
         given = forest["friction_given"] != 0
-        forest["friction"] = np.where(given, forest["friction"], model.geom_friction[:, 0])
+        for name in ("friction", "static_friction"):
+            forest[name] = np.where(given, forest[name], model.geom_friction[:, 0])
     if changes.any_of(*DAMPING):
         forest["damping"] = _damping(model)
     if changes.any_of("tendon_armature"):

@@ -146,10 +146,15 @@ friction, speculative, release_speed, sigma
         found["elements"] = element_arrays(
             model, found["stiffness"], found["controlled"], found.get("elements"), changes
         )
-        core, elastic = found["forest"]["core"], np.flatnonzero(found["forest"]["restitution"])
+        forest, core = found["forest"], found["forest"]["core"]
+        special = {
+            "rigid core": np.flatnonzero(core),
+            "restitution": np.flatnonzero(forest["restitution"]),
+            "static friction": np.flatnonzero(forest["static_friction"] > forest["friction"]),
+        }
         if changes.are_all:
             fields_in_numbers(model, faults)  # pressure fields are read later
-        check_model(model, None if symplectic else scheme, np.flatnonzero(core), elastic, faults)
+        check_model(model, None if symplectic else scheme, special, faults)
         if changes.are_all:
             settings = settings_of_steps(self.settings, self.friction, model, core, scheme)
             by_law = symplectic and settings.friction == "coulomb"
@@ -450,8 +455,8 @@ class StepParameters:
         )
 
     @property
-    def speeds(self) -> tuple[float, float, float, float]:
-        """Release speed and rate, slip speed and rate, m/s and rad/s."""
+    def speeds(self) -> tuple[float, float, float, float, float]:
+        """Release speed and rate, slip speed and rate, stiction speed, m/s and rad/s."""
         return *self.release, *self.slip
 
     @property

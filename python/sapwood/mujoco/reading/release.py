@@ -17,8 +17,8 @@ FROUDE = 0.1
 IDLE_TIME = 1.0
 # rate of angles, rad/s, per m/s and inverse size
 ANGULAR = 0.1
-# speed of slip over that of the release
-SLIP = 0.1
+# speeds over that of the release: of slip, and of the end of static friction
+SLIP, STICTION = 0.1, 0.01
 
 
 class ReleaseSpeeds(NamedTuple):
@@ -37,18 +37,22 @@ class ReleaseSpeeds(NamedTuple):
 
 
 class SlipSpeeds(NamedTuple):
-    """Slip speeds V_s from which on sigma does not depend on the slip.
+    """Speeds of slip at which contacts change.
 
     Attributes
     ----------
     speed : float
-        For contacts and friction along lengths, m/s; 0 where sigma holds at any slip.
+        V_s from which on sigma does not depend on the slip, for contacts and friction along
+        lengths, m/s; 0 where sigma holds at any slip.
     rate : float
-        For friction of angles, rad/s; 0 likewise.
+        The same for friction of angles, rad/s.
+    stiction : float
+        V from which on contacts have their dynamic coefficient of friction, m/s.
     """
 
     speed: float
     rate: float
+    stiction: float
 
 
 def _size_of(model: mujoco.MjModel) -> float:
@@ -103,7 +107,7 @@ def release_speeds(
 
 
 def slip_speeds(model: mujoco.MjModel, given: float | None) -> SlipSpeeds:
-    """The slip speeds V_s of a model: a tenth of its release speeds.
+    """The slip speeds of a model: a tenth and a hundredth of its release speeds.
 
     Parameters
     ----------
@@ -115,12 +119,12 @@ def slip_speeds(model: mujoco.MjModel, given: float | None) -> SlipSpeeds:
     Returns
     -------
     SlipSpeeds
-        Both > 0, or both 0 where sigma is given.
+        The first two are 0 where sigma is given, all others > 0.
     """
-    if given is not None:
-        return SlipSpeeds(0.0, 0.0)
     speed, rate = _scale_speeds(model)
-    return SlipSpeeds(SLIP * speed, SLIP * rate)
+    if given is not None:
+        return SlipSpeeds(0.0, 0.0, STICTION * speed)
+    return SlipSpeeds(SLIP * speed, SLIP * rate, STICTION * speed)
 
 
 def _scale_speeds(model: mujoco.MjModel) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import mujoco
 import numpy as np
@@ -198,7 +198,7 @@ def _turning(model: mujoco.MjModel) -> NDArray[np.intp]:
 
 
 def _scheme(
-    model: mujoco.MjModel, scheme: Scheme, cores: NDArray[np.intp], elastic: NDArray[np.intp]
+    model: mujoco.MjModel, scheme: Scheme, materials: Mapping[str, NDArray[np.intp]]
 ) -> Iterator[str]:
     """Materials and elements whose forces another scheme would find at a different time."""
     kinds = {"jnt": "JOINT", "tendon": "TENDON", "flex": "FLEX"}
@@ -208,9 +208,8 @@ def _scheme(
         for i in np.flatnonzero(np.asarray(getattr(model, f"{kind}_plasticadr", ())) >= 0)
     ]
     found += [name_of(model, _OBJECT.mjOBJ_PLUGIN, i) for i in range(model.nplugin)]
-    found += [f"the rigid core of {name}" for name in named(model, _OBJECT.mjOBJ_GEOM, cores)]
-    names = named(model, _OBJECT.mjOBJ_GEOM, elastic)
-    found += [f"the restitution of {name}" for name in names]
+    for kind, geoms in materials.items():
+        found += [f"the {kind} of {name}" for name in named(model, _OBJECT.mjOBJ_GEOM, geoms)]
     # this force of contacts is unknown to the free motion
     for kind, field in (
         (_OBJECT.mjOBJ_GEOM, "geom_adhesion"),
@@ -226,8 +225,7 @@ def _scheme(
 def check_model(
     model: mujoco.MjModel,
     scheme: Scheme | None,
-    cores: NDArray[np.intp],
-    elastic: NDArray[np.intp],
+    materials: Mapping[str, NDArray[np.intp]],
     faults: Collection[str],
 ) -> None:
     """Refuse a model that cannot be simulated, for all reasons at once.
@@ -238,10 +236,8 @@ def check_model(
         The model without the ignored elements.
     scheme : Scheme or None
         Scheme of the steps; None is the default one.
-    cores : ndarray of int
-        Geoms with a rigid core.
-    elastic : ndarray of int
-        Geoms with a restitution.
+    materials : mapping of str to ndarray of int
+        Geoms with a "rigid core", a "restitution" and a "static friction".
     faults : collection of str
         Faults of the model's custom numbers.
 
@@ -250,8 +246,8 @@ def check_model(
     NotSupported
         The reasons, each with the names of the elements and a way to run without them.
     """
-    reasons = [*faults, *_contacts(model), *_torsional_friction(model, cores)]
+    reasons = [*faults, *_contacts(model), *_torsional_friction(model, materials["rigid core"])]
     if scheme is not None:
-        reasons += _scheme(model, scheme, cores, elastic)
+        reasons += _scheme(model, scheme, materials)
     if reasons:
         raise NotSupported(*reasons)
