@@ -13,6 +13,7 @@ from benchmarks import (
     ablation_questions,
     accuracy_questions,
     batch_questions,
+    closed_form_questions,
     complementarity_questions,
     derivative_questions,
     engine_questions,
@@ -59,6 +60,7 @@ def add(commands: Any) -> None:
     _add_noise(commands)
     friction_questions.add(commands)
     model_questions.add(commands)
+    closed_form_questions.add(commands)
     pile_questions.add(commands)
     pinocchio_questions.add(commands)
     ablation_questions.add(commands)
