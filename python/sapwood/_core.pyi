@@ -596,6 +596,7 @@ class WorldBatch:
         /,
     ) -> None: ...
     def accept_options(self) -> None: ...
+    def memory_size(self, n: int, /) -> int: ...
     def run(
         self,
         *,
@@ -617,7 +618,7 @@ class WorldBatch:
         last_records: NDArray[np.void] | None = None,
         body_forces: _Float | None = None,
         status: NDArray[np.uint8] | None = None,
-        memories: tuple[FrictionMemory, ...] | None = None,
+        remembered: int = 0,
         speeds: _Float | None = None,
         contacts: tuple[ContactLog, ...] | None = None,
         chunk: int = 1,

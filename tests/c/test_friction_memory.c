@@ -2,7 +2,7 @@
  * owns the memory. */
 #include "counter.h"
 #include "model.h"
-#include "step/contacts/friction_memory.h"
+#include "step/contacts/memory_row.h"
 #include "step/stepper_object.h"
 
 enum { CONTACTS = 300, POINTS = 4 };
@@ -249,6 +249,83 @@ static void it_holds_for_the_state_that_it_was_marked_with(void) {
   sap_friction_memory_destroy(memory);
 }
 
+/* A memory that was saved and loaded gives the bounds of the original one, and the same row. */
+static void rows_keep_all_of_it(void) {
+  enum { STATE = 3, ROOM = 2 * POINTS + 3 };
+  static struct step before, now;
+  static double row[1 + STATE + 6 * ROOM], again[1 + STATE + 6 * ROOM], bound[ROOM];
+  const double state[STATE] = {1, -0.0, 3}, p[3] = {1, 2, 3};
+  const struct sap_state_part part = {state, STATE};
+  sap_friction_memory *memory = make_memory(), *other = make_memory();
+  CHECK_EQUAL(sap_memory_row_size(STATE, ROOM), (int64_t)(sizeof row / sizeof *row));
+  begin(&before, 0.01);
+  add_square(&before, 1, 2, 0, 0);
+  add_square(&before, 2, 1, 5, 0); /* another pair of the same key */
+  add(&before, 3, 999, p, 7);
+  take_step(memory, &before);
+  CHECK_EQUAL(sap_memory_row_contacts(memory), 0); /* without a mark */
+  sap_friction_memory_mark(memory, &part, 1);
+  CHECK_EQUAL(sap_memory_row_contacts(memory), 2 * POINTS + 1);
+  row[0] = NAN; /* what was there before does not matter */
+  row[1 + STATE + 6 * (ROOM - 1)] = 5;
+  sap_memory_row_save(memory, row, STATE, ROOM);
+  CHECK_EQUAL(row[0], 2 * POINTS + 1);
+  CHECK_EQUAL(row[1 + STATE + 6 * (ROOM - 1)], 0);
+  CHECK_EQUAL(memcmp(row + 1, state, sizeof state), 0);
+
+  REQUIRE(sap_memory_row_load(other, row, STATE, ROOM) == SAP_OK);
+  sap_memory_row_save(other, again, STATE, ROOM);
+  CHECK_EQUAL(memcmp(row, again, sizeof row), 0);
+  begin(&now, 0.01);
+  add_square(&now, 1, 2, 3, 3);
+  add(&now, 999, 3, p, 0);
+  recall(memory, &now);
+  memcpy(bound, now.bound, (POINTS + 1) * sizeof *bound);
+  sap_friction_memory_check(other, &part, 1);
+  recall(other, &now);
+  CHECK_EQUAL(memcmp(bound, now.bound, (POINTS + 1) * sizeof *bound), 0);
+  CHECK_CLOSE(bound[POINTS], 0.01 * 0.5 * 7, 1e-15);
+
+  /* contacts that are gone leave zeros, and an empty row remembers nothing */
+  begin(&before, 0.01);
+  add(&before, 1, 2, p, 4);
+  take_step(memory, &before);
+  sap_friction_memory_mark(memory, &part, 1);
+  sap_memory_row_save(memory, row, STATE, ROOM);
+  CHECK_EQUAL(row[0], 1);
+  for (int i = 1 + STATE + 6; i < 1 + STATE + 6 * ROOM; ++i) {
+    CHECK(row[i] == 0);
+  }
+  memset(row, 0, sizeof row);
+  REQUIRE(sap_memory_row_load(other, row, STATE, ROOM) == SAP_OK);
+  recall(other, &now);
+  CHECK(isnan(now.bound[0]));
+  sap_friction_memory_destroy(memory);
+  sap_friction_memory_destroy(other);
+}
+
+static void impossible_rows_are_refused(void) {
+  enum { ROOM = 2, LENGTH = 2 + 6 * ROOM };
+  const double good[LENGTH] = {2, 9, 5, 0.1, 1, 2, 3, 4, 5, -1, 1, 2, 3, 4};
+  static const struct {
+    int column;
+    double value;
+  } faults[] = {{0, 3},   {0, -1},   {0, 1.5}, {0, NAN}, {2, -1},
+                {2, 0.5}, {2, 1e16}, {3, -1},  {3, NAN}, {4, INFINITY},
+                {7, NAN}, {8, 6},    {8, NAN}, {9, NAN}, {12, INFINITY}};
+  sap_friction_memory *memory = make_memory();
+  double row[LENGTH];
+  CHECK_EQUAL(sap_memory_row_load(memory, good, 1, ROOM), SAP_OK);
+  CHECK_EQUAL(sap_memory_row_contacts(memory), 2);
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
+    memcpy(row, good, sizeof row);
+    row[faults[i].column] = faults[i].value;
+    CHECK_EQUAL(sap_memory_row_load(memory, row, 1, ROOM), SAP_INVALID_ARGUMENT);
+    CHECK_EQUAL(sap_memory_row_contacts(memory), 0);
+  }
+  sap_friction_memory_destroy(memory);
+}
+
 /* Steps of a stepper whose friction lags: the bounds of the second are the impulses of the first,
  * and one that fails leaves them. */
 static void steps_remember(void) {
@@ -350,6 +427,8 @@ static const check_test tests[] = {
     CHECK_TEST(what_lies_far_off_is_new),
     CHECK_TEST(every_pair_is_found),
     CHECK_TEST(it_holds_for_the_state_that_it_was_marked_with),
+    CHECK_TEST(rows_keep_all_of_it),
+    CHECK_TEST(impossible_rows_are_refused),
     CHECK_TEST(steps_remember),
     CHECK_TEST(memory_is_given_back),
 };

@@ -12,6 +12,11 @@
  * sap_mujoco_step() for any number of workers, any selection of worlds and any failures of other
  * worlds. A world that fails keeps its row, and the other worlds go on.
  *
+ * Lagged friction remembers forces of the last step. A row may have them behind its state, in
+ * sap_batch_memory_size() numbers: how many contacts there are, the state that they belong to, and
+ * six numbers for each contact. Zeros remember nothing. Rows without room, resets and starts make
+ * each call begin without a memory.
+ *
  * Memory: workers, rows and bound arrays are the caller's and must outlive the batch. A call
  * allocates nothing. examples/c/batch.c is a whole program. */
 #ifndef SAPWOOD_BATCH_H
@@ -28,8 +33,7 @@ typedef struct sap_batch_worker {
   sap_stepper *stepper;
   void *model;                 /* mjModel; workers may share it if no field of the model is bound */
   void *data;                  /* mjData of that model */
-  sap_friction_memory *memory; /* memory of lagged friction for calls without `memories`, which
-                                  each world forgets at its start; or NULL */
+  sap_friction_memory *memory; /* room for the memory of lagged friction, or NULL */
 } sap_batch_worker;
 
 typedef struct sap_batch sap_batch;
@@ -100,10 +104,13 @@ typedef struct sap_batch_call {
 
   double *state;        /* row of world w: at w * state_stride; NULL: rows are not saved */
   int64_t state_stride; /* doubles */
+  int64_t remembered;   /* number of contacts that a row has room for behind its state, 0: none */
   int state_spec;       /* spec of mj_getState() for the rows and `start`: mjSTATE_INTEGRATION */
   const double *start;  /* one state for all worlds, in place of their rows; NULL: the rows */
   const int32_t *keys;  /* (n_worlds) keyframes to reset to, -1: none; NULL: no reset */
-  sap_plane overlay;    /* part of the state that each world starts from */
+  /* part of the state that each world starts from; with the spec of the rows, a friction memory
+   * follows it as in the rows */
+  sap_plane overlay;
   int overlay_spec;
 
   int64_t steps;
@@ -122,8 +129,6 @@ typedef struct sap_batch_call {
   /* (worlds of the batch, SAP_STEP_SPEEDS) release_speed, release_rate, slip_speed, slip_rate and
    * stiction_speed of the stepper; NULL: as they are */
   const double *speeds;
-  sap_friction_memory *const *memories; /* (worlds of the batch) memories of lagged friction; NULL:
-                                           that of the worker */
 } sap_batch_call;
 
 /* Callbacks of a call. `worker` is the index of the worker that the calling thread serves: 0 in the
@@ -158,6 +163,9 @@ SAP_API sap_batch_end sap_batch_run(sap_batch *batch, const sap_batch_call *call
 
 /* Returns the number of values of a state, or -1 if MuJoCo refuses the spec. */
 SAP_API int sap_batch_state_size(sap_batch *batch, int spec);
+
+/* Returns the number of values of a friction memory with room for n contacts behind a state. */
+SAP_API int64_t sap_batch_memory_size(sap_batch *batch, int64_t n);
 
 #ifdef __cplusplus
 }

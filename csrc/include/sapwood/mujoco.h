@@ -39,9 +39,11 @@ typedef enum sap_step_failure {
   SAP_STEP_MEMORY, /* MuJoCo has no room for all contacts or constraints */
   SAP_STEP_MUJOCO, /* MuJoCo reports an error, `message` */
   SAP_STEP_FAULT,  /* sap_fault `code` at `index` */
-  SAP_STEP_ARGUMENT, /* `status`, and `error` if it has one: zeros elsewhere */
-  SAP_STEP_OUTCOME,  /* sap_outcome `code` without a velocity, `index` the tree or -1 */
-  SAP_STEP_OPTIONS,  /* the options of the model differ from the accepted ones */
+  SAP_STEP_ARGUMENT,   /* `status`, and `error` if it has one: zeros elsewhere */
+  SAP_STEP_OUTCOME,    /* sap_outcome `code` without a velocity, `index` the tree or -1 */
+  SAP_STEP_OPTIONS,    /* the options of the model differ from the accepted ones */
+  SAP_STEP_REMEMBERED, /* the friction memory in a row of a batch: it has no room for `index`
+                          contacts if `code` is 0; it has an impossible number if `code` is 1 */
   SAP_STEP_FAILURES
 } sap_step_failure;
 

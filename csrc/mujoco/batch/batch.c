@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "mujoco/stages/memory_state.h"
+#include "step/contacts/memory_row.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -142,6 +144,10 @@ sap_status sap_batch_bind(sap_batch *batch, const sap_batch_field *fields, int64
 
 int sap_batch_state_size(sap_batch *batch, int spec) {
   return sap_mujoco_state_size(batch->workers[0].world, spec);
+}
+
+int64_t sap_batch_memory_size(sap_batch *batch, int64_t n) {
+  return sap_memory_row_size(sap_mujoco_memory_state_size(batch->workers[0].world), n);
 }
 
 static int is_stopped(const struct sap_batch *batch) {

@@ -4,7 +4,9 @@
 #include "mujoco/batch/batch_object.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/stages/lean_step.h"
+#include "mujoco/stages/memory_state.h"
 #include "mujoco/stages/step.h"
+#include "step/contacts/memory_row.h"
 
 /* A world of the present call, and the worker that steps it. */
 struct visit {
@@ -65,14 +67,42 @@ static void load_state(void *context) {
   }
 }
 
-/* Gives the world its memory of lagged friction. */
-static void load_memory(const struct visit *visit) {
-  if (visit->call->memories) {
-    sap_mujoco_set_memory(visit->world, visit->call->memories[visit->row]);
-  } else if (visit->world->memory) {
-    /* the world before may have ended where this one starts */
-    sap_friction_memory_forget(visit->world->memory);
+/* Returns the friction memory that the world starts with, or NULL. */
+static const double *memory_of(const struct visit *visit) {
+  const sap_batch_call *call = visit->call;
+  const sap_mujoco_world *world = visit->world;
+  if (call->remembered == 0 || call->keys || call->start) {
+    return NULL;
   }
+  const int64_t behind = call->state_stride -
+                         sap_memory_row_size(sap_mujoco_memory_state_size(world), call->remembered);
+  if (call->overlay.base && call->overlay_spec == call->state_spec) {
+    return entry_of(&call->overlay, visit->position, 0) + behind;
+  }
+  return call->state + visit->row * call->state_stride + behind;
+}
+
+/* Loads the memory of lagged friction; returns 0 with the failure in the world. */
+static int load_memory(const struct visit *visit) {
+  sap_mujoco_world *world = visit->world;
+  if (!world->memory) {
+    return 1;
+  }
+  const double *row = memory_of(visit);
+  /* the world before may have ended where this one starts */
+  sap_friction_memory_forget(world->memory);
+  const sap_status status =
+      row ? sap_memory_row_load(world->memory, row, sap_mujoco_memory_state_size(world),
+                                visit->call->remembered)
+          : SAP_OK;
+  if (status == SAP_OUT_OF_MEMORY) {
+    world->end.status = status;
+    world->end.error = (sap_error){0};
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  } else if (status != SAP_OK) {
+    sap_mujoco_fail(world, SAP_STEP_REMEMBERED, 1, -1);
+  }
+  return status == SAP_OK;
 }
 
 static void set_control(void *context) {
@@ -134,14 +164,40 @@ static void save_fields(const struct visit *visit) {
   }
 }
 
+/* Returns 0 with the failure in the world if its row has no room for its friction memory. */
+static int has_room(const struct visit *visit) {
+  const sap_batch_call *call = visit->call;
+  sap_mujoco_world *world = visit->world;
+  if (!world->memory || call->remembered == 0) {
+    return 1;
+  }
+  const int64_t n = sap_memory_row_contacts(world->memory);
+  if (n > call->remembered) {
+    sap_mujoco_fail(world, SAP_STEP_REMEMBERED, 0, n);
+  }
+  return n <= call->remembered;
+}
+
+static void save_state(const struct visit *visit) {
+  const sap_batch_call *call = visit->call;
+  const sap_mujoco_world *world = visit->world;
+  double *row = call->state + visit->row * call->state_stride;
+  world->api->mj_getState(world->model, world->data, row, call->state_spec);
+  if (world->memory && call->remembered > 0) {
+    const int64_t n_state = sap_mujoco_memory_state_size(world);
+    sap_memory_row_save(world->memory,
+                        row + call->state_stride - sap_memory_row_size(n_state, call->remembered),
+                        n_state, call->remembered);
+  }
+}
+
 /* Saves what the world leaves. */
 static void save(const struct visit *visit) {
   const sap_batch_call *call = visit->call;
   const sap_mujoco_world *world = visit->world;
   const int solved = call->steps > 0 || call->stage == SAP_STAGE_ACC;
   if (call->state) {
-    world->api->mj_getState(world->model, world->data,
-                            call->state + visit->row * call->state_stride, call->state_spec);
+    save_state(visit);
   }
   save_fields(visit);
   if (call->last_records && call->steps > 0) {
@@ -203,13 +259,15 @@ static enum outcome run_steps_and_stages(struct visit *visit) {
   if (!call_engine(visit, load_state)) {
     return FAILED;
   }
-  load_memory(visit);
+  if (!load_memory(visit)) {
+    return FAILED;
+  }
   enum outcome outcome = take_steps(visit);
   if (outcome == DONE && call->stage != SAP_STAGE_NONE &&
       sap_mujoco_forward(visit->world, forward_stage(call->stage)) != SAP_STEP_TAKEN) {
     outcome = FAILED;
   }
-  return outcome;
+  return outcome == DONE && !has_room(visit) ? FAILED : outcome;
 }
 
 int sap_batch_run_world(struct sap_batch *batch, int32_t worker, int64_t position) {

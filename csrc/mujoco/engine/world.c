@@ -232,8 +232,8 @@ void sap_mujoco_fail(sap_mujoco_world *world, sap_step_failure failure, int code
 }
 
 const char *sap_step_failure_name(sap_step_failure failure) {
-  static const char *const names[] = {"none",  "state",    "memory",  "mujoco",
-                                      "fault", "argument", "outcome", "options"};
+  static const char *const names[] = {"none",     "state",   "memory",  "mujoco",    "fault",
+                                      "argument", "outcome", "options", "remembered"};
   _Static_assert(sizeof names / sizeof *names == SAP_STEP_FAILURES, "one name per failure");
   return (unsigned)failure < SAP_STEP_FAILURES ? names[failure] : "unknown";
 }

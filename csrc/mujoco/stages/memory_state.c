@@ -15,6 +15,17 @@ static void list_state(const sap_mujoco_world *world, double *time, struct sap_s
   parts[3] = (struct sap_state_part){SAP_DATA(world, act), world->state_length[2]};
 }
 
+int64_t sap_mujoco_memory_state_size(const sap_mujoco_world *world) {
+  double time;
+  struct sap_state_part parts[STATE_PARTS];
+  int64_t n = 0;
+  list_state(world, &time, parts);
+  for (int i = 0; i < STATE_PARTS; ++i) {
+    n += parts[i].n;
+  }
+  return n;
+}
+
 void sap_mujoco_check_memory(const sap_mujoco_world *world) {
   if (world->memory) {
     double time;

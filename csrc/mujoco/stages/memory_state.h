@@ -5,6 +5,9 @@
 
 #include "sapwood/mujoco.h"
 
+/* Returns the number of values of the state that marks a memory. */
+int64_t sap_mujoco_memory_state_size(const sap_mujoco_world *world);
+
 /* Forgets the remembered forces if the state differs from the one that the last step left. */
 void sap_mujoco_check_memory(const sap_mujoco_world *world);
 

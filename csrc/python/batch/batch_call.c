@@ -14,8 +14,8 @@
 /* The arguments as objects. */
 struct given {
   PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
-  PyObject *last_records, *body_forces, *status, *memories, *speeds, *contacts, *failed;
-  Py_ssize_t n_worlds, chunk, steps;
+  PyObject *last_records, *body_forces, *status, *speeds, *contacts, *failed;
+  Py_ssize_t n_worlds, chunk, steps, remembered;
   int state_spec, overlay_spec, control_spec, stage, signals;
 };
 
@@ -89,9 +89,11 @@ static int take_ids(const struct given *g, npy_intp rows, sap_batch_call *call) 
 
 static int check_numbers(const struct given *g) {
   if (g->n_worlds < 0 || g->n_worlds > INT32_MAX || g->chunk < 1 || g->chunk > INT32_MAX ||
-      g->steps < 0 || g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
+      g->remembered < 0 || g->remembered > INT32_MAX || g->steps < 0 ||
+      g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
       g->stage > SAP_STAGE_ACC) {
-    PyErr_SetString(PyExc_ValueError, "n_worlds, chunk, steps or stage is out of range");
+    PyErr_SetString(PyExc_ValueError,
+                    "n_worlds, chunk, remembered, steps or stage is out of range");
     return -1;
   }
   if (!PyTuple_Check(g->records)) {
@@ -116,6 +118,9 @@ static int take_states(const sapwood_world_batch *self, const struct given *g, n
   if (control < 0) {
     return -1;
   }
+  const npy_intp memory = g->remembered > 0 ? sap_batch_memory_size(self->core, g->remembered) : 0;
+  const npy_intp row = whole + memory;
+  const npy_intp overlay = g->overlay_spec == g->state_spec ? row : part;
   *rows = g->n_worlds;
   if (PyArray_Check(g->state) && PyArray_NDIM((PyArrayObject *)g->state) > 0) {
     *rows = PyArray_DIM((PyArrayObject *)g->state, 0);
@@ -123,12 +128,13 @@ static int take_states(const sapwood_world_batch *self, const struct given *g, n
     *rows = self->n_worlds;
   }
   const npy_intp worlds = g->n_worlds, steps = g->steps;
-  call->state = take_array(g->state, "state", NPY_DOUBLE, 2, (npy_intp[]){*rows, whole}, 1);
-  call->state_stride = whole;
+  call->state = take_array(g->state, "state", NPY_DOUBLE, 2, (npy_intp[]){*rows, row}, 1);
+  call->state_stride = row;
+  call->remembered = g->remembered;
   call->start = take_array(g->start, "start", NPY_DOUBLE, 1, &whole, 0);
   call->keys = take_array(g->keys, "keys", NPY_INT32, 1, &worlds, 0);
   if (PyErr_Occurred() ||
-      take_plane(&call->overlay, g->overlay, "overlay", (npy_intp[]){worlds, 1, part}) < 0 ||
+      take_plane(&call->overlay, g->overlay, "overlay", (npy_intp[]){worlds, 1, overlay}) < 0 ||
       take_plane(&call->control, g->control, "control", (npy_intp[]){worlds, steps, control}) < 0) {
     return -1;
   }
@@ -178,7 +184,6 @@ static int take_arguments(const sapwood_world_batch *self, const struct given *g
   call->steps = g->steps;
   call->stage = (sap_batch_stage)g->stage;
   return sapwood_take_call_records(self, g->records, room, call) < 0 ||
-                 sapwood_take_call_memories(self, g->memories, rows, room, call) < 0 ||
                  sapwood_take_call_logs(self, g->contacts, rows, room) < 0
              ? -1
              : 0;
@@ -336,10 +341,11 @@ const char sapwood_world_batch_run_doc[] =
     "run($self, /, *, n_worlds, state_spec, state=None, start=None, keys=None, overlay=None,\n"
     "    overlay_spec=0, ids=None, steps=0, control=None, control_spec=0, stage=0, records=(),\n"
     "    step_records=None, taken=None, last_records=None, body_forces=None, status=None,\n"
-    "    memories=None, speeds=None, contacts=None,\n"
+    "    remembered=0, speeds=None, contacts=None,\n"
     "    chunk=1, signals=False, failed=None)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
-    "that are to be told of. records: tuples (arrays of the workers or None, spec, array (worlds,\n"
+    "that are to be told of. remembered: contacts that rows of state have room for. records: "
+    "tuples (arrays of the workers or None, spec, array (worlds,\n"
     "steps, ...)); signals: whether to let signals in, which only the main thread can;\n"
     "failed(worker, position, step, failure): called for each world that fails, with a failure as\n"
     "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
@@ -348,7 +354,7 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
   static char *names[] = {"n_worlds",     "state_spec",   "state",   "start",        "keys",
                           "overlay",      "overlay_spec", "ids",     "steps",        "control",
                           "control_spec", "stage",        "records", "step_records", "taken",
-                          "last_records", "body_forces",  "status",  "memories",     "speeds",
+                          "last_records", "body_forces",  "status",  "remembered",   "speeds",
                           "contacts",     "chunk",        "signals", "failed",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
@@ -364,7 +370,6 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                     .last_records = none,
                     .body_forces = none,
                     .status = none,
-                    .memories = none,
                     .speeds = none,
                     .contacts = none,
                     .failed = none,
@@ -374,11 +379,11 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
   sap_batch_call call = {0};
   PyObject *answer = NULL;
   if (empty != NULL &&
-      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOOOiOnOiiOOOOOOOOOnpO:run", names,
+      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOOOiOnOiiOOOOOOnOOnpO:run", names,
                                   &g.n_worlds, &g.state_spec, &g.state, &g.start, &g.keys,
                                   &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
                                   &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken,
-                                  &g.last_records, &g.body_forces, &g.status, &g.memories,
+                                  &g.last_records, &g.body_forces, &g.status, &g.remembered,
                                   &g.speeds, &g.contacts, &g.chunk, &g.signals, &g.failed) &&
       take_arguments(self, &g, &room, &call) == 0) {
     answer = run(self, &call, &g, &room);

@@ -3,7 +3,6 @@
 #include "mujoco/batch/batch_object.h"
 #include "python/mujoco/py_recording.h"
 #include "python/batch/worker_arrays.h"
-#include "python/stepper/py_memory.h"
 
 npy_intp sapwood_state_length(const sapwood_world_batch *self, int spec, const char *name) {
   const int size = sap_batch_state_size(self->core, spec);
@@ -67,31 +66,6 @@ int sapwood_take_call_records(const sapwood_world_batch *self, PyObject *records
   return 0;
 }
 
-int sapwood_take_call_memories(const sapwood_world_batch *self, PyObject *memories, npy_intp rows,
-                               struct sapwood_call_room *room, sap_batch_call *call) {
-  if (memories == Py_None) {
-    return 0;
-  }
-  if (!PyTuple_Check(memories) || PyTuple_GET_SIZE(memories) != rows) {
-    PyErr_Format(PyExc_ValueError, "memories must be a tuple of %zd", (Py_ssize_t)rows);
-    return -1;
-  }
-  room->memories = PyMem_Calloc((size_t)rows + 1, sizeof *room->memories);
-  if (room->memories == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  PyObject *worker = PyTuple_GET_ITEM(PyTuple_GET_ITEM(self->kept, 1), 0);
-  sapwood_stepper *stepper = (sapwood_stepper *)PyTuple_GET_ITEM(worker, 0);
-  for (npy_intp i = 0; i < rows; i++) {
-    if (sapwood_memory_of(stepper, PyTuple_GET_ITEM(memories, i), &room->memories[i]) < 0) {
-      return -1;
-    }
-  }
-  call->memories = room->memories;
-  return 0;
-}
-
 int sapwood_take_call_logs(const sapwood_world_batch *self, PyObject *logs, npy_intp rows,
                            struct sapwood_call_room *room) {
   if (logs == Py_None) {
@@ -118,6 +92,5 @@ int sapwood_take_call_logs(const sapwood_world_batch *self, PyObject *logs, npy_
 void sapwood_release_call_room(struct sapwood_call_room *room) {
   PyMem_Free(room->records);
   PyMem_Free(room->places);
-  PyMem_Free(room->memories);
   PyMem_Free(room->logs);
 }

@@ -1,4 +1,4 @@
-/* Records, friction memories and contact logs that a call of WorldBatch.run fills, and their room.
+/* Records and contact logs that a call of WorldBatch.run fills, and their room.
  * Functions return -1 with an exception. */
 #ifndef SAPWOOD_PYTHON_BATCH_CALL_ROOM_H
 #define SAPWOOD_PYTHON_BATCH_CALL_ROOM_H
@@ -9,7 +9,6 @@
 struct sapwood_call_room {
   sap_batch_record *records;
   void **places;
-  sap_friction_memory **memories;
   struct sap_contact_log **logs; /* (worlds of the batch) or NULL */
 };
 
@@ -19,10 +18,6 @@ npy_intp sapwood_state_length(const sapwood_world_batch *self, int spec, const c
 /* Reads a tuple of records for the worlds and steps of the call. */
 int sapwood_take_call_records(const sapwood_world_batch *self, PyObject *records,
                               struct sapwood_call_room *room, sap_batch_call *call);
-
-/* Reads the memories of the worlds, a tuple of FrictionMemory of the first worker, or None. */
-int sapwood_take_call_memories(const sapwood_world_batch *self, PyObject *memories, npy_intp rows,
-                               struct sapwood_call_room *room, sap_batch_call *call);
 
 /* Reads the logs of the worlds, a tuple of ContactLog, or None. */
 int sapwood_take_call_logs(const sapwood_world_batch *self, PyObject *logs, npy_intp rows,

@@ -195,8 +195,22 @@ static PyObject *batch_accept(PyObject *object, PyObject *Py_UNUSED(unused)) {
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
+PyDoc_STRVAR(memory_size_doc,
+             "memory_size($self, n, /)\n--\n\n"
+             "Number of values behind a state that remember n contacts of lagged friction.");
+
+static PyObject *batch_memory_size(PyObject *object, PyObject *n) {
+  const long long count = PyLong_AsLongLong(n);
+  if (PyErr_Occurred()) {
+    return NULL;
+  }
+  return PyLong_FromLongLong(
+      sap_batch_memory_size(((sapwood_world_batch *)object)->core, (int64_t)count));
+}
+
 static PyMethodDef methods[] = {{"bind", batch_bind, METH_VARARGS, bind_doc},
                                 {"accept_options", batch_accept, METH_NOARGS, accept_doc},
+                                {"memory_size", batch_memory_size, METH_O, memory_size_doc},
                                 {"run", (PyCFunction)(void (*)(void))sapwood_world_batch_run,
                                  METH_VARARGS | METH_KEYWORDS, sapwood_world_batch_run_doc},
                                 {NULL, NULL, 0, NULL}};

@@ -94,13 +94,31 @@ static struct sap_remembered_pair *find(const struct sap_remembered_list *list, 
   }
 }
 
-/* Inserts a pair; of two entries with one key the first is found. */
-static void insert(struct sap_remembered_list *list, int32_t pair) {
-  int64_t at = hash(list, list->pairs[pair].key);
+int sap_remembered_list_clear(struct sap_remembered_list *list, int32_t n_contacts,
+                              const sap_allocator *allocator) {
+  list->n_contacts = n_contacts;
+  list->n_pairs = 0;
+  list->capacity = 2;
+  while (list->capacity < 2 * (int64_t)n_contacts) {
+    list->capacity *= 2;
+  }
+  if (!sap_block_carve(&list->block, carve, list, allocator)) {
+    return 0;
+  }
+  memset(list->table, 0xff, (size_t)list->capacity * sizeof *list->table);
+  return 1;
+}
+
+struct sap_remembered_pair *sap_remembered_list_add(struct sap_remembered_list *list, int64_t key,
+                                                    int32_t begin, double extent) {
+  int64_t at = hash(list, key);
   while (list->table[at] >= 0) {
     at = (at + 1) & (list->capacity - 1);
   }
-  list->table[at] = pair;
+  list->table[at] = list->n_pairs;
+  struct sap_remembered_pair *pair = &list->pairs[list->n_pairs++];
+  *pair = (struct sap_remembered_pair){.key = key, .begin = begin, .end = begin, .extent = extent};
+  return pair;
 }
 
 /* Finds the positions from the centre of the pair, and its extent. */
@@ -127,18 +145,15 @@ static void centre(struct sap_remembered_list *list, struct sap_remembered_pair 
 static void list_pairs(struct sap_remembered_list *list, const struct sap_gather *gather) {
   const struct sap_listed_contact *contacts = gather->contacts;
   int32_t end = 0;
-  list->n_pairs = 0;
-  memset(list->table, 0xff, (size_t)list->capacity * sizeof *list->table);
   for (int32_t begin = 0; begin < list->n_contacts; begin = end) {
     const int32_t *geom = contacts[begin].geom;
     while (end < list->n_contacts && memcmp(contacts[end].geom, geom, 2 * sizeof *geom) == 0) {
       ++end;
     }
-    struct sap_remembered_pair *pair = &list->pairs[list->n_pairs];
-    *pair = (struct sap_remembered_pair){
-        .key = sap_pair_key(gather->forest, geom[0], geom[1]), .begin = begin, .end = end};
+    struct sap_remembered_pair *pair =
+        sap_remembered_list_add(list, sap_pair_key(gather->forest, geom[0], geom[1]), begin, 0.0);
+    pair->end = end;
     centre(list, pair);
-    insert(list, list->n_pairs++);
   }
 }
 
@@ -183,12 +198,7 @@ sap_status sap_friction_memory_recall(struct sap_friction_memory *memory,
                                       struct sap_gather *gather) {
   const struct sap_remembered_list *before = &memory->lists[memory->last];
   struct sap_remembered_list *now = &memory->lists[!memory->last];
-  now->n_contacts = gather->problem.n_contacts;
-  now->capacity = 2;
-  while (now->capacity < 2 * (int64_t)now->n_contacts) {
-    now->capacity *= 2;
-  }
-  if (!sap_block_carve(&now->block, carve, now, &memory->allocator)) {
+  if (!sap_remembered_list_clear(now, gather->problem.n_contacts, &memory->allocator)) {
     return SAP_OUT_OF_MEMORY;
   }
   for (int32_t i = 0; i < now->n_contacts; ++i) {

@@ -53,6 +53,14 @@ struct sap_friction_memory {
   int marked; /* 1 if `state` marks the memory */
 };
 
+/* Empties a list and gives it room for some contacts; returns 0 if memory runs out. */
+int sap_remembered_list_clear(struct sap_remembered_list *list, int32_t n_contacts,
+                              const sap_allocator *allocator);
+
+/* Adds a pair without contacts; of two pairs with one key the first is found. */
+struct sap_remembered_pair *sap_remembered_list_add(struct sap_remembered_list *list, int64_t key,
+                                                    int32_t begin, double extent);
+
 /* An array of the state. */
 struct sap_state_part {
   const double *values;

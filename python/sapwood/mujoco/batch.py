@@ -48,9 +48,9 @@ class Batch(BatchQueries):
     :meth:`bind` returns live arrays (nsim, ...). Fields of the state (``qpos``, ``qvel``, ``ctrl``,
     ...) are views of the rows: a write is the input of the next call, and stays from call to call.
     Other fields (``xpos``, ``sensordata``, ...) are read-only and refreshed by each call; after
-    :meth:`step` they describe the state before the last substep, as after ``mj_step``. A field that
-    is bound between calls is zero until the next one; unbound fields are not computed if nothing
-    needs them. Fields are attributes too: ``batch.xpos`` binds, ``batch.ctrl = u`` writes.
+    :meth:`step` they describe the state before the last substep, as after ``mj_step``. They are
+    zero until the first call. Fields are attributes too: ``batch.xpos`` binds, ``batch.ctrl = u``
+    writes.
 
     A world that fails keeps its row and its outputs, and the other worlds go on.
 
@@ -66,6 +66,9 @@ class Batch(BatchQueries):
     on_error : {"raise", "keep"}
         Whether a call in which worlds failed raises :class:`SimulationError` at its end, or only
         sets :attr:`status`.
+    remembered_contacts : int, optional
+        Contacts that lagged friction may remember in :attr:`state`; None is 8 per geom, at least
+        64. A world that ends a call with more fails.
     **options
         Options of :class:`Stepper`, for a model.
 
@@ -74,7 +77,8 @@ class Batch(BatchQueries):
     model : mujoco.MjModel
         A copy of the model.
     state : ndarray (nsim, nstate)
-        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``.
+        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``, and the memory
+        of lagged friction.
     status : ndarray of uint8 (nsim,)
         0, or a number > 0 for worlds that failed in their last call. Read-only.
     records : ndarray (nsim,)
@@ -86,7 +90,7 @@ class Batch(BatchQueries):
     Raises
     ------
     NotSupported
-        As for :class:`Stepper`, and for schemes other than the default or lagged friction.
+        As for :class:`Stepper`, and for schemes other than the default.
     TypeError, ValueError
         For wrong arguments; the text names the argument.
 
@@ -109,6 +113,7 @@ class Batch(BatchQueries):
         nthread: int = 0,
         *,
         on_error: Literal["raise", "keep"] = "raise",
+        remembered_contacts: int | None = None,
         **options: Any,
     ) -> None:
         if isinstance(model, Stepper) and options:
@@ -118,10 +123,12 @@ class Batch(BatchQueries):
         self._n = integer(nsim, "nsim", 1)
         self._nthread = integer(nthread, "nthread", 0) or usable_processors()
         self._on_error = on_error
+        if remembered_contacts is not None:
+            remembered_contacts = integer(remembered_contacts, "remembered_contacts", 1)
         # a copy of a stepper follows its own model only
         stepper = copy.deepcopy(model) if isinstance(model, Stepper) else Stepper(model, **options)
         given = stepper.model if isinstance(model, Stepper) else model
-        self._start(copy.copy(given), stepper)
+        self._start(copy.copy(given), stepper, remembered_contacts)
 
     def __getstate__(self) -> dict[str, Any]:
         self._refuse_while_async()
@@ -129,6 +136,7 @@ class Batch(BatchQueries):
             "model": self.model,
             "stepper": self._stepper,
             "n": (self._n, self._nthread, self._on_error),
+            "remembered": self._remembered or None,
             "state": self.state,
             "warning": self.warning,
             "worlds": self._worlds.snapshot(),
@@ -136,26 +144,26 @@ class Batch(BatchQueries):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._n, self._nthread, self._on_error = state["n"]
-        self._start(state["model"], state["stepper"])
+        self._start(state["model"], state["stepper"], state["remembered"])
         self.state[:], self.warning[:] = state["state"], state["warning"]
         self._worlds.restore(state["worlds"])
         self._rebind()
 
-    def _start(self, model: mujoco.MjModel, stepper: Stepper) -> None:
+    def _start(self, model: mujoco.MjModel, stepper: Stepper, remembered: int | None) -> None:
         parameters = stepper.parameters
         if parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("batches are by symplectic_euler, other schemes by Stepper.run")
-        if parameters.settings.friction == "lagged":
-            raise NotSupported(
-                "friction = 'lagged': its forces of the last step are in no state of a batch; "
-                "Stepper and rollout know it"
-            )
         if stepper.soft:
             raise NotSupported("batches have no soft bodies; Stepper.run does")
         self.model, self._stepper = model, stepper
         self._workers = Workers(parameters, engine(), own_models=True)
         self._core = self._workers.loop(self._nthread)
-        self._outputs = Outputs(model, self._workers, self._n)
+        if parameters.settings.friction != "lagged" and remembered is not None:
+            raise ValueError("remembered_contacts: only friction='lagged' remembers contacts")
+        lags = parameters.settings.friction == "lagged"
+        self._remembered = (remembered or max(64, 8 * model.ngeom)) if lags else 0
+        n_memory = self._core.memory_size(self._remembered) if lags else 0
+        self._outputs = Outputs(model, self._workers, self._n, n_memory)
         self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
         self._status = np.zeros(self._n, np.uint8)
         self._errors: dict[int, str] = {}
@@ -290,7 +298,7 @@ class Batch(BatchQueries):
             As for :meth:`forward`; none is cheapest, for states that are written next.
         state : array_like (n, nstate) or (nstate,), optional
             States for the n worlds of the call, or one for all, in place of a keyframe, in the
-            layout of :attr:`state`.
+            layout of :attr:`state`, or without what lagged friction remembers.
 
         Raises
         ------
@@ -305,9 +313,7 @@ class Batch(BatchQueries):
             return
         if (keys >= 0).any():
             raise ValueError("keyframe and state: only one of them says where worlds start")
-        rows = np.atleast_2d(_core.as_float64(state, "state"))
-        if rows.shape not in ((n, self.nstate), (1, self.nstate)):
-            raise ValueError(f"state has shape {np.shape(state)}, expected ({n}, {self.nstate})")
+        rows = self._outputs.whole_rows(_core.as_float64(state, "state"), n)
         self._run(chosen, overlay=rows[:, None], overlay_spec=WHOLE_STATE, stage=_stage(stage))
 
     def rollout(
@@ -389,6 +395,7 @@ class Batch(BatchQueries):
                     n_worlds=n,
                     state=self.state,
                     state_spec=WHOLE_STATE,
+                    remembered=self._remembered,
                     ids=ids,
                     steps=steps,
                     status=self._status,

@@ -51,11 +51,15 @@ class Outputs:
         Its threads, all of them made.
     n_worlds : int
         Number of worlds.
+    n_memory : int
+        Number of values behind the state of MuJoCo.
 
     Attributes
     ----------
     state : ndarray (n_worlds, n_state)
         State of each world.
+    engine_state : ndarray (n_worlds, n)
+        View of the part that is a state of MuJoCo.
     records : ndarray (n_worlds,)
         Record of the last step of each world.
     warning : ndarray (n_worlds, mjNWARNING, 2)
@@ -64,12 +68,16 @@ class Outputs:
         Contact forces, N; None until they are bound.
     """
 
-    def __init__(self, model: mujoco.MjModel, workers: Workers, n_worlds: int) -> None:
+    def __init__(
+        self, model: mujoco.MjModel, workers: Workers, n_worlds: int, n_memory: int
+    ) -> None:
         self._model, self._workers, self._n = model, workers, n_worlds
         self.data = mujoco.MjData(model)
-        self.state = aligned((n_worlds, mujoco.mj_stateSize(model, WHOLE_STATE)), np.float64)
-        mujoco.mj_getState(model, self.data, self.state[0], WHOLE_STATE)
-        self.state[1:] = self.state[0]
+        size = mujoco.mj_stateSize(model, WHOLE_STATE)
+        self.state = aligned((n_worlds, size + n_memory), np.float64)
+        self.engine_state = self.state[:, :size]
+        mujoco.mj_getState(model, self.data, self.engine_state[0], WHOLE_STATE)
+        self.engine_state[1:] = self.engine_state[0]
         self.records = aligned((n_worlds,), _core.STEP_RECORD)
         self.body_forces: _Array | None = None
         self._bound: dict[tuple[str, str], _Array] = {}
@@ -91,6 +99,32 @@ class Outputs:
         self._fields = [field for field in self._fields if field[2] != "in"]
 
     # ---- states -----------------------------------------------------------------------------
+
+    def whole_rows(self, states: _Array, n: int) -> _Array:
+        """States for n worlds as rows of :attr:`state`, which remember nothing where states do not.
+
+        Parameters
+        ----------
+        states : ndarray (n or 1, columns) or (columns,)
+            States of MuJoCo, or rows of :attr:`state`.
+        n : int
+            Number of worlds.
+
+        Returns
+        -------
+        ndarray (n or 1, n_state)
+            The rows.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong.
+        """
+        rows = np.atleast_2d(states)
+        whole, size = self.state.shape[1], self.engine_state.shape[1]
+        if rows.ndim != 2 or rows.shape[0] not in (1, n) or rows.shape[1] not in (size, whole):
+            raise ValueError(f"state has shape {states.shape}, expected ({n}, {whole})")
+        return np.pad(rows, ((0, 0), (0, whole - rows.shape[1])))
 
     def part_of_state(self, name: str) -> _Array:
         """The view of a field of the state, (n_worlds, ...)."""

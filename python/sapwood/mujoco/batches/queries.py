@@ -188,7 +188,7 @@ class BatchQueries(BatchModels):
         IndexError, TypeError, ValueError
             For another world or data of another model.
         """
-        row = self.state[self._world(sim)]
+        row = self._outputs.engine_state[self._world(sim)]
         if data is None:
             data = mujoco.MjData(self.model)
         elif not isinstance(data, mujoco.MjData):
@@ -271,7 +271,7 @@ class BatchQueries(BatchModels):
         data = mujoco.MjData(model)
         for i, world in enumerate(range(self._n) if ids is None else ids.tolist()):
             self._worlds.write_to(model, world)
-            mujoco.mj_setState(model, data, self.state[world], WHOLE_STATE)
+            mujoco.mj_setState(model, data, self._outputs.engine_state[world], WHOLE_STATE)
             yield i, model, data
 
     def jac(

@@ -54,6 +54,13 @@ def outcome_text(status: Status, tree: int) -> str:
     )
 
 
+def remembered_text(code: int, n: int) -> str:
+    """Text for the friction memory in a row of a batch: no room for n contacts, or no such row."""
+    if code:
+        return "state has no friction memory behind that of MuJoCo: zeros remember nothing"
+    return f"lagged friction has {n} contacts to remember: Batch(remembered_contacts={n}) has room"
+
+
 def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -> str:
     """Text for a step that failed in the C core; it left ``data`` as given here."""
     kind, array, index, message = failure
@@ -66,6 +73,8 @@ def failure_text(failure: Failure, model: mujoco.MjModel, data: mujoco.MjData) -
         return outcome_text(Status(array), index) + violation_text(model, data)
     if kind == "options":
         return "options of stepper.model were changed by a callback"
+    if kind == "remembered":
+        return remembered_text(array, index)
     if kind == "memory":
         return MORE_MEMORY
     return mujoco_error_text(message) if kind == "mujoco" else message

@@ -1,0 +1,149 @@
+"""Batches among threads, signals, processes and copies."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from batch_worlds import N, scatter
+from mujoco_models import mixed
+from sapwood.mujoco import Batch, ContactMaterial, SimulationError
+from sapwood.studies import scenes
+
+MATERIAL = ContactMaterial(stiffness=1e5)
+
+
+# ---- threads, signals, processes ----------------------------------------------------------------
+
+
+def test_calls_of_several_threads_come_one_after_the_other(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    batch = Batch(model, N, 2)
+    scatter(model, batch, rng)
+    start = batch.get_state()
+    batch.step(nstep=40)
+    expected = batch.get_state()
+    batch.set_state(start)
+    threads = [threading.Thread(target=batch.step, kwargs={"nstep": 10}) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(batch.state, expected)
+
+
+@pytest.mark.parametrize("nthread", [1, 2])
+@pytest.mark.undisturbed
+def test_ctrl_c_leaves_a_batch_that_can_be_used(nthread):
+    code = f"""
+        import numpy as np, sapwood.mujoco, sapwood.studies.scenes
+        batch = sapwood.mujoco.Batch(sapwood.studies.scenes.clutter(4).compile(), 4, {nthread})
+        before = batch.get_state()
+        try:
+            print("ready", flush=True)
+            batch.step(nstep=10**7)
+        except KeyboardInterrupt:
+            kept = np.array_equal(batch.state, before) and not batch.status.any()
+            batch.step()
+            print("interrupted", kept, (batch.time > 0).all(), flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted True True\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_has_the_batch(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    batch = Batch(model, N, 3)
+    scatter(model, batch, rng)
+    batch.step()
+    start = batch.get_state()
+    batch.step(nstep=10)
+    expected = batch.get_state()
+    batch.set_state(start)
+    child = os.fork()
+    if child == 0:
+        ended = 1
+        try:
+            batch.step(nstep=10)
+            ended = 0 if np.array_equal(batch.state, expected) else 2
+        finally:
+            os._exit(ended)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    batch.step(nstep=10)
+    np.testing.assert_array_equal(batch.state, expected)
+
+
+def test_half_of_the_worlds_step_behind(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    batch, other = Batch(model, N, 2), Batch(model, N, 2)
+    scatter(model, batch, rng)
+    other.set_state(batch.state)
+    half = np.arange(N) < N // 2
+    for _ in range(5):
+        batch.step_async(half, nstep=2)
+        with pytest.raises(RuntimeError, match="wait"):
+            batch.step_async(~half)
+        batch.wait()
+        batch.step_async(~half, nstep=2)
+        batch.wait()
+        other.step(nstep=2)
+        np.testing.assert_array_equal(batch.state, other.state)
+    with pytest.raises(RuntimeError, match="no step to wait for"):
+        batch.wait()
+    batch.qpos[1, 0] = np.nan
+    batch.step_async()
+    with pytest.raises(SimulationError, match=r"\(1\)"):
+        batch.wait()
+    with pytest.raises(ValueError, match="got 6"):
+        batch.step_async([6])
+
+
+def test_a_copy_goes_on_with_the_same_bits(rng):
+    model = mixed()
+    batch = Batch(model, N, 2, contact=MATERIAL)
+    scatter(model, batch, rng)
+    batch.expand("geom_friction")[:, :, 0] *= 1.0 + 0.1 * np.arange(N)[:, None]
+    batch.expand("body_mass")[:, 1] *= 1.0 + 0.1 * np.arange(N)
+    batch.expand("sapwood.dissipation_time")[1] *= 2.0
+    batch.set_const()
+    batch.step(nstep=5)
+    for other in (copy.deepcopy(batch), pickle.loads(pickle.dumps(batch))):
+        np.testing.assert_array_equal(other.state, batch.state)
+        np.testing.assert_array_equal(other.expand("body_mass"), batch.expand("body_mass"))
+        assert other.is_expanded("geom_friction")
+        other.step(nstep=10)
+        assert not np.shares_memory(other.state, batch.state)
+        copies = other.get_state()
+    batch.step(nstep=10)
+    np.testing.assert_array_equal(copies, batch.state)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system has no /proc")
+@pytest.mark.parametrize("steps", [10_000, pytest.param(10_000_000, marks=pytest.mark.nightly)])
+def test_a_long_run_leaves_nothing_behind(steps):
+    path = Path(__file__).parents[1] / "isolated" / "long_batch.py"
+    done = subprocess.run(
+        [sys.executable, path, str(steps)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split()[0] == str(steps // 640 * 640)
