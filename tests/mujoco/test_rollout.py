@@ -11,7 +11,14 @@ mujoco = pytest.importorskip("mujoco")
 from mujoco import rollout as mujocos
 
 from interrupts import interrupted
-from mujoco_models import FLAGS, boxes_on_floor, mixed, physics_state, set_controls
+from mujoco_models import (
+    FLAGS,
+    boxes_on_floor,
+    mixed,
+    physics_state,
+    set_controls,
+    take_explicit_rotation,
+)
 from sapwood import SapSettings
 from sapwood.mujoco import ContactMaterial, Rollout, StepError, Stepper, rollout
 from sapwood.studies import scenes
@@ -113,24 +120,13 @@ def test_records_are_those_of_a_run(rng):
     assert result.records["contacts"].max() > 0
 
 
-def without_rotation(model, states):
-    """The same states, in which no free body turns: MuJoCo has its gyroscopic torque otherwise."""
-    turning = [
-        mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_TIME) + model.nq + first + axis
-        for kind, first in zip(model.jnt_type, model.jnt_dofadr, strict=True)
-        if kind == mujoco.mjtJoint.mjJNT_FREE
-        for axis in (3, 4, 5)
-    ]
-    states[:, turning] = 0.0
-    return states
-
-
-def test_without_contact_it_is_mujocos_rollout(rng):
+def test_without_contact_it_is_mujocos_rollout(rng, monkeypatch):
     """The same worlds, steps, controls, states and sensors, bit for bit."""
+    take_explicit_rotation(monkeypatch)
     model = mixed()
     model.opt.disableflags |= int(FLAGS | mujoco.mjtDisableBit.mjDSBL_CONTACT)
     model.dof_damping[:] = 0.0
-    initial = without_rotation(model, worlds_of(model, 5, rng))
+    initial = worlds_of(model, 5, rng)
     controls = controls_of(model, 5, 40)
     state, sensordata = mujocos.rollout(model, mujoco.MjData(model), initial, controls)
     ours = rollout(model, initial, controls, nthread=2, implicit_actuators=False)
