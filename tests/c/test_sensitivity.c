@@ -246,10 +246,10 @@ static void check_transpose(sap_friction friction, int frozen, uint64_t *seed) {
   const sap_response bars = response_of(&bar), response = response_of(&moved);
   sap_coupling coupling;
   CHECK_EQUAL(sap_sensitivity_vjp(s, &bars, frozen, &gradient.all, &coupling, NULL), SAP_OK);
-  CHECK(coupling.residual <= 1e-11);
+  CHECK(coupling.residual <= 1e-14);
   CHECK((coupling.residual > 0) == (friction == SAP_FRICTION_COULOMB));
   CHECK_EQUAL(sap_sensitivity_jvp(s, &change.all, frozen, &response, &coupling, NULL), SAP_OK);
-  CHECK(coupling.residual <= 1e-11);
+  CHECK(coupling.residual <= 1e-14);
   double size = 0;
   const double left = dot(bar.v, moved.v, nv, &size) + dot(bar.gamma, moved.gamma, n, &size) +
                       dot(bar.rows, moved.rows, scene.sizes.n_rows, &size);

@@ -469,11 +469,6 @@ class StepParameters:
         """Names of the geoms and of their bodies."""
         return GeomNames.of(self.model)
 
-    @property
-    def constrained(self) -> bool:
-        """Whether there are other constraints than contacts."""
-        return self.elements is not None
-
     def check_options(self) -> None:
         """Raise where the model no longer has the options that the steps stand on."""
         model_options.check_options(self.model, self.options)
