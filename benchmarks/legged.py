@@ -49,7 +49,7 @@ def load(folder: Path, name: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
 
 @dataclass
 class Course:
-    """What a robot did, step by step.
+    """The course of a robot, step by step.
 
     Attributes
     ----------

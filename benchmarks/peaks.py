@@ -64,7 +64,7 @@ class Peaks:
                 bandwidth[row.size] = max(bandwidth.get(row.size, 0.0), row.rate)
         if not bandwidth:
             raise ValueError("no bandwidth among the peaks")
-        # what a larger working set reaches, a smaller one does
+        # a smaller working set has at least the bandwidth of a larger one
         best = 0.0
         self._bandwidth: list[tuple[int, float]] = []
         for size in sorted(bandwidth, reverse=True):

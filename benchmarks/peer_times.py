@@ -22,7 +22,7 @@ from sapwood.studies.experiments.timing import no_garbage_collection
 Array = NDArray[np.float64]
 
 REPEAT = 3
-# of a peer on one size: what it does not solve in that time is left out
+# seconds of a peer on one size; problems that it does not reach are left out
 PATIENCE = 20.0
 
 SICONOS = """

@@ -1,4 +1,4 @@
-"""Of all solutions with Coulomb friction that nearest to the last torques (MINDIFF)."""
+"""The solution with Coulomb friction nearest to the last torques (MINDIFF)."""
 
 import itertools
 

@@ -186,7 +186,7 @@ def test_static_friction_of_a_batch_follows_friction_unless_it_is_given():
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 4.0])
 def test_derivatives_know_the_speed(share):
-    """Of a box that slides at a share of the stiction speed, against differences of steps."""
+    """Derivatives of a box that slides at a share of the stiction speed, against differences."""
     model = tilted(np.arctan(0.8))
     stepper = Stepper(model, contact=MATERIAL)
     differentiable = DifferentiableModel(stepper)

@@ -18,7 +18,7 @@ def test_virtual_forces_push_and_give_the_moment_where_pulls_are_not_needed():
     wanted = np.array([0.3, -0.2])
     forces = virtual_forces(wanted, arms)
     assert (forces >= 0.0).all()
-    # of a symmetric stance the least forces come in opposite pairs: the pulls are left out, and
+    # the least forces of a symmetric stance come in opposite pairs: the pulls are left out, and
     # half of the moment remains
     given = np.array([forces @ arms[:, 1], -forces @ arms[:, 0]])
     np.testing.assert_allclose(given, wanted / 2, atol=1e-12)

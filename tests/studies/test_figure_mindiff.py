@@ -15,7 +15,7 @@ def test_the_nearest_solution_does_not_chatter():
     assert all(run["solved"].all() for run in runs.values())
     change = {name: run["torque_change"][1:] for name, run in runs.items()}
     assert change["lcp_coulomb"].mean() > 20.0 * change["lcp_nearest"].mean()
-    # as smooth as the least torques, and never smoother than the motion asks for
+    # torques are as smooth as the least ones, and never smoother than the motion asks for
     np.testing.assert_allclose(change["lcp_nearest"].mean(), change["qp_coulomb"].mean(), rtol=0.05)
     # far fewer convex programs than the 2^12 choices
     assert runs["lcp_nearest"]["pivots"].max() < 400

@@ -1,4 +1,4 @@
-"""What controllers read of a MuJoCo model: motors, equations of motion, motions of bodies."""
+"""A MuJoCo model for controllers: motors, equations of motion, motions of bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the identification of a model needs: a run with its derivatives by numbers of the model."""
+"""Runs with their derivatives by numbers of the model, for its identification."""
 
 from __future__ import annotations
 

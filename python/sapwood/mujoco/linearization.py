@@ -82,9 +82,9 @@ class Tangents(NamedTuple):
     dy: _Float | None
     """Derivatives of the sensors (steps, n_parameters, n_sensors)."""
     near_kink: NDArray[np.bool_]
-    """As ``Linearization.status`` (steps,)."""
+    """Steps with this ``Linearization.status`` (steps,)."""
     limited_rebound: NDArray[np.bool_]
-    """As ``Linearization.status`` (steps,)."""
+    """Steps with this ``Linearization.status`` (steps,)."""
 
 
 class Linearizer:

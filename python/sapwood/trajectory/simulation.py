@@ -69,7 +69,7 @@ class TrajectoryJacobians(NamedTuple):
     P: _Float
     """By the parameters (n_steps, n, n_parameters)."""
     distance: _Float
-    """As of :class:`TrajectoryGradient` (n_steps,)."""
+    """Distance of :class:`TrajectoryGradient` (n_steps,)."""
 
 
 class Trajectory:

@@ -235,7 +235,7 @@ class ChangedModels:
             ]  # fmt: skip
 
     def at(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Any, ...]:
-        """What ``ModelStepper.tangents`` takes, with the state of some data.
+        """Arguments of ``ModelStepper.tangents``, with the state of some data.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAMES = {"sapwood-plain": "Algorithm 1", "scipy": "Algorithm 1 in Python"}
-# what the paper says of its solvers, beside those that stand in their place
+# published numbers of the paper's solvers, by the solver in their place
 _PUBLISHED = {
     "iterations": {"sapwood-plain": 0.62, "geodesic": 5.6, "clarabel": 10.1},
     "e_m_most": {"sapwood-plain": 9.99e-4, "geodesic": 2e-6, "clarabel": 2.6e-2},
