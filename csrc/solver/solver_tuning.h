@@ -91,10 +91,6 @@ static const double sap_refined_residual = 1e-3, sap_largest_residual = 1e-2;
 /* Least difference of both laws for a contact in dispute, over the largest one; squared. */
 static const double sap_least_dispute = 1e-6;
 
-/* No round follows where |D r| is at most this share of that before the iteration. Trades rounds
- * for iterations; `python -m benchmarks piles`. */
-static const double sap_settled_share = 0.05;
-
 /* Natural map of a solution of the small problem, over that at 0. With 1e-10 piles take 1.1 times
  * the iterations, in the same time. */
 static const double sap_small_tolerance = 1e-14;

@@ -143,8 +143,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   *now = evaluate(w, island);
   struct sap_step step = {1, 1};
   if (!before->reuses) {
-    step.trials += sap_settle_disputes(w, island, settings, before->kind, most,
-                                       sap_settled_share * gradient, now);
+    step.trials += sap_settle_disputes(w, island, settings, before->kind, most, now);
   }
   before->was_refused = !(now->gradient <= sap_full_step_share * gradient);
   if (before->was_refused) {
@@ -178,8 +177,8 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   sap_keep_law(w, island, 0);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
-  const int32_t trials = 1 + sap_settle_disputes(w, island, settings, before->kind, SAP_DISPUTED,
-                                                 sap_settled_share * guess.gradient, &result->last);
+  const int32_t trials =
+      1 + sap_settle_disputes(w, island, settings, before->kind, SAP_DISPUTED, &result->last);
   if (error_of(&guess) < sap_fair_guess && result->last.gradient > guess.gradient) {
     sap_iterate_restore(w, island, &w->coulomb.start);
     result->last = evaluate(w, island);

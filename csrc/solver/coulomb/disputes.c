@@ -314,7 +314,7 @@ static int take_round(struct sap_workspace *w, const struct sap_island *island,
 
 int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, enum sap_factor_kind kind, int32_t share,
-                            double enough, struct sap_evaluation *now) {
+                            struct sap_evaluation *now) {
   struct sap_disputes *d = &w->coulomb.disputes;
   struct sap_evaluation best = *now;
   double gamma[SAP_SMALL_UNKNOWNS];
@@ -322,10 +322,8 @@ int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *is
   int32_t trials = 0;
   d->n = 0;
   sap_path_begin(&w->coulomb.path, island->index, kind == SAP_FACTOR_CHOLESKY);
-  for (int round = 0; round < SAP_DISPUTE_ROUNDS; ++round) {
-    if (now->gradient <= fmax(sap_tolerance(w, settings, now), enough)) {
-      break;
-    }
+  for (int round = 0; round < SAP_DISPUTE_ROUNDS && now->gradient > sap_tolerance(w, settings, now);
+       ++round) {
     if (is_best) {
       sap_iterate_save(w, island, &w->coulomb.best);
     }

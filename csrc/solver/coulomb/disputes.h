@@ -33,10 +33,10 @@ void sap_iterate_restore(struct sap_workspace *w, const struct sap_island *islan
                          const struct sap_iterate *from);
 
 /* Continues from the full step, which `now` evaluates, by rounds that add at most `share` contacts
- * each, until (20) holds or |D r| is at most `enough`. Leaves the u of the least |D r|, with its
- * evaluation in *now. Returns the number of evaluations. */
+ * each, until (20) holds. Leaves the u of the least |D r|, with its evaluation in *now. Returns the
+ * number of evaluations. */
 int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, enum sap_factor_kind kind, int32_t share,
-                            double enough, struct sap_evaluation *now);
+                            struct sap_evaluation *now);
 
 #endif

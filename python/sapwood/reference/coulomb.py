@@ -38,13 +38,7 @@ from sapwood.solution import Status
 from .cholesky import NotPositiveDefinite
 from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
-from .disputes import (
-    DISPUTED,
-    DISPUTED_AFTER_REFUSAL,
-    SETTLED,
-    Disputes,
-    unsymmetric_matrix,
-)
+from .disputes import DISPUTED, DISPUTED_AFTER_REFUSAL, Disputes, unsymmetric_matrix
 from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
@@ -254,10 +248,7 @@ class Coulomb:
         objective.let_act("coulomb")
         disputes = Disputes(objective, point, G, gamma, self.solve_again)
         after, trials = disputes.settle(
-            objective.point(point.v + dv),
-            DISPUTED,
-            self.newton.tolerance,
-            SETTLED * point.gradient_norm,
+            objective.point(point.v + dv), DISPUTED, self.newton.tolerance
         )
         if point.momentum_error < FAIR and after.gradient_norm > point.gradient_norm:
             return None
@@ -312,8 +303,7 @@ class Coulomb:
         after, trials = self.at(point.v + dv), 1
         if self.law is not None:
             disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
-            enough = SETTLED * point.gradient_norm
-            after, more = disputes.settle(after, most, self.newton.tolerance, enough)
+            after, more = disputes.settle(after, most, self.newton.tolerance)
             trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
         if not self.was_refused:

@@ -27,9 +27,6 @@ Array = NDArray[np.float64]
 DISPUTED, DISPUTED_AFTER_REFUSAL, ROUNDS = 4, 8, 4
 """Contacts that a round adds, after an accepted and after a refused step; rounds at most."""
 
-SETTLED = 0.05
-"""No round follows where |D r| is at most this share of that before the iteration."""
-
 LEAST = 1e-3
 """Smallest difference of an added contact, relative to the largest one."""
 
@@ -139,18 +136,13 @@ class Disputes:
         force = found - gamma + K @ (W @ (found - gamma))
         return self.objective.point(u.v + self.solve(self.rows.T @ force)), found
 
-    def settle(
-        self, u: Point, most: int, tolerance: Callable[[Point], float], enough: float
-    ) -> tuple[Point, int]:
-        """The u of the least |D r| of all rounds, and the number of evaluations.
-
-        No round follows where |D r| is at most `enough`.
-        """
+    def settle(self, u: Point, most: int, tolerance: Callable[[Point], float]) -> tuple[Point, int]:
+        """The u of the least |D r| of all rounds, and the number of evaluations."""
         best, trials, gamma = u, 0, np.zeros(0)
         if self.pool is None:
             return u, 0
         for _ in range(ROUNDS):
-            if u.gradient_norm <= max(tolerance(u), enough):
+            if not u.gradient_norm > tolerance(u):
                 break
             after = self.round(u, most, gamma)
             if after is None:
