@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import mujoco_steps
 from sapwood import ContactMaterial, RigidCore, SapSettings
 from sapwood.mujoco import Stepper, linearize, linearize_batch
 from sapwood.mujoco.stepper import Stepper as _Stepper
@@ -396,3 +397,21 @@ def test_a_sliding_box_on_two_joints(friction: str) -> None:
     data = mujoco.MjData(model)
     data.qvel[:] = 0.5, -0.01
     assert error_of(Stepper(model, settings=EXACT, friction=friction), data) <= 1e-6
+
+
+def test_controls_of_a_tree_that_turns():
+    """Bias forces at the middle of the step are found anew for each control."""
+    stepper = mujoco_steps.make_stepper()
+    data = mujoco.MjData(stepper.model)
+    data.qpos[2] = 1.0
+    data.qvel[3:] = [1.5, -1.0, 2.0, 3.0]
+
+    def velocity_after(control):
+        end = mujoco.MjData(stepper.model)
+        end.qpos[:], end.qvel[:], end.ctrl[:] = data.qpos, data.qvel, control
+        stepper.step(end)
+        return end.qvel.copy()
+
+    expected = (velocity_after(1e-4) - velocity_after(-1e-4)) / 2e-4
+    B = linearize(stepper, data).B[stepper.model.nv :, 0]
+    np.testing.assert_allclose(B, expected, rtol=1e-8, atol=1e-10)

@@ -35,6 +35,13 @@ for name in ("clarabel", "qoco", "scs", "ecos", "scipy", "geodesic"):
     except ModuleNotFoundError as error:
         assert error.name in ("qoco", "ecos"), error  # which come as no wheel here
 """,
+    "mesher": """
+import numpy
+from sapwood.fem import fill_surface
+corners = numpy.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
+mesh = fill_surface(corners, [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], 0.5)
+assert len(mesh.tetrahedra) > 0
+""",
     "sysid": "import sapwood.mujoco\nsapwood.mujoco.sysid_rollout()",
     "viewer": _DROP
     + """

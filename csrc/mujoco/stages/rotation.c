@@ -62,6 +62,15 @@ static int32_t turn_trees(sap_mujoco_world *world) {
   return missed;
 }
 
+int sap_mujoco_takes_rotation(const sap_mujoco_world *world) {
+  const sap_forest *f = &world->stepper->forest;
+  int any = sap_tree_rotation_acts(f, world->stepper->settings.dt, SAP_DATA(world, qvel));
+  for (int32_t t = 0; f->tree_quaternion && t < f->n_trees; ++t) {
+    any |= f->tree_quaternion[t] >= 0;
+  }
+  return any;
+}
+
 void sap_mujoco_take_rotation(sap_mujoco_world *world) {
   if (turn_bodies(world) + turn_trees(world) > 0) {
     world->fallbacks |= SAP_FALLBACK_EXPLICIT_ROTATION;

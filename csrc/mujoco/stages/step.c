@@ -260,7 +260,14 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-static void call_find_forces(void *context) { find_step_forces(context); }
+static void call_find_forces(void *context) {
+  sap_mujoco_world *world = context;
+  if (sap_mujoco_takes_rotation(world)) {
+    /* the bias forces of the data may be those at the middle of the step already */
+    world->api->mj_fwdVelocity(world->model, world->data);
+  }
+  find_step_forces(world);
+}
 
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
   guarded(world, call_find_forces);
