@@ -1,4 +1,4 @@
-"""Task control in plain arrays: the mirror of ``csrc/invdyn/task_program.c``.
+"""Task control in plain arrays: the mirror of ``csrc/invdyn/tasks/task_program.c``.
 
 minimise  1/2 sum_i w_i (T_i a - t_i)^2 + e/2 |a|^2 + k/2 |f/M_max|^2
 where     M a + h = J^T f + S^T tau,  lower <= tau <= upper,  f in polygons of friction

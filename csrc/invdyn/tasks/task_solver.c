@@ -4,7 +4,7 @@
 
 #include "base/fail.h"
 #include "base/finite.h"
-#include "invdyn/task_program.h"
+#include "invdyn/tasks/task_program.h"
 
 /* largest sizes for which indices fit */
 enum { MOST_VELOCITIES = 10000, MOST_ROWS = 200000 };

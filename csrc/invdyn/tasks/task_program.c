@@ -1,4 +1,4 @@
-#include "invdyn/task_program.h"
+#include "invdyn/tasks/task_program.h"
 
 #include <math.h>
 #include <string.h>

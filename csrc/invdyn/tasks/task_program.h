@@ -6,8 +6,8 @@
  * and the rows are: the equations of motion of velocities without a motor, as equalities; the sides
  * of the friction cones; the torques above their lower and below their upper limits. A contact with
  * friction has three unknowns and `edges` sides, one without friction the normal force alone. */
-#ifndef SAPWOOD_INVDYN_TASK_PROGRAM_H
-#define SAPWOOD_INVDYN_TASK_PROGRAM_H
+#ifndef SAPWOOD_INVDYN_TASKS_TASK_PROGRAM_H
+#define SAPWOOD_INVDYN_TASKS_TASK_PROGRAM_H
 
 #include "lcp/active_set.h"
 #include "sapwood/tasks.h"
