@@ -263,7 +263,9 @@ static void write_solution(const struct task_program *p, tasks_solution *solutio
   const tasks_problem *problem = p->problem;
   const double *lower = p->limit + p->side[problem->n], *upper = lower + problem->n_q;
   memcpy(solution->a, p->a, (size_t)problem->m * sizeof *p->a);
-  memcpy(solution->forces, p->force, 3 * (size_t)problem->n * sizeof *p->force);
+  for (int32_t i = 0; i < 3 * problem->n; ++i) {
+    solution->forces[i] = p->force[i];
+  }
   solution->residual = 0;
   for (int32_t i = 0; i < problem->n_q; ++i) {
     const double tau = p->g[problem->actuated[i]];
@@ -282,8 +284,12 @@ static void write_nothing(const struct task_program *p, tasks_outcome outcome,
                           tasks_solution *solution) {
   const tasks_problem *problem = p->problem;
   memset(solution->a, 0, (size_t)problem->m * sizeof *solution->a);
-  memset(solution->tau, 0, (size_t)problem->n_q * sizeof *solution->tau);
-  memset(solution->forces, 0, 3 * (size_t)problem->n * sizeof *solution->forces);
+  for (int32_t i = 0; i < problem->n_q; ++i) {
+    solution->tau[i] = 0;
+  }
+  for (int32_t i = 0; i < 3 * problem->n; ++i) {
+    solution->forces[i] = 0;
+  }
   if (solution->active) {
     memset(solution->active, 0, active_length(p));
   }
