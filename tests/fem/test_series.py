@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,6 +97,7 @@ def test_surfaces_are_filled(tmp_path):
     x, triangles = cube_surface()
     filled = fem.fill_surface(x, triangles, 0.05)
     assert filled.volumes.sum() == pytest.approx(1e-3, rel=0.02)
+    assert not Path("__tracked_surface.stl").exists()
     meshio.write(tmp_path / "cube.stl", meshio.Mesh(1e3 * x, [("triangle", triangles)]))
     read = fem.read_surface(tmp_path / "cube.stl", 0.05, scale=1e-3)
     assert read.volumes.sum() == pytest.approx(1e-3, rel=0.02)

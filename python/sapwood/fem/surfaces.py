@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,8 @@ from sapwood.base.checks import real, regular_file
 from sapwood.base.optional import imported_for
 
 from .mesh import Mesh
+
+_LEFT_BEHIND = Path("__tracked_surface.stl")  # the mesher writes it to the working directory
 
 
 def fill_surface(
@@ -67,12 +70,16 @@ def fill_surface(
     with imported_for("sapwood.fem.fill_surface", "mesher"):
         import pytetwild
     arrays = np.array(x), np.array(corners)  # it takes no read-only ones
+    was_there = _LEFT_BEHIND.exists()
     try:
         points, cells = pytetwild.tetrahedralize(
             *arrays, edge_length_abs=length, epsilon=epsilon, num_threads=1, quiet=True
         )
     except RuntimeError as error:
         raise ValueError(f"the surface encloses nothing: {error}") from error
+    finally:
+        if not was_there:
+            _LEFT_BEHIND.unlink(missing_ok=True)
     if not len(cells):
         raise ValueError("the surface encloses nothing")
     return Mesh(points, cells, orient=True, prune=True)
