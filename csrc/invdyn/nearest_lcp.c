@@ -5,7 +5,7 @@
 
 #include "invdyn/pyramid.h"
 
-enum choice { UNDECIDED, NO_IMPULSE, NO_VELOCITY }; /* of an unknown: x_i = 0 or w_i = 0 */
+enum choice { UNDECIDED, NO_IMPULSE, NO_VELOCITY }; /* state of an unknown: x_i = 0 or w_i = 0 */
 
 /* Both x_i and w_i count as positive above this part of the largest x and of the largest r. */
 static const double complementary = 1e-7;

@@ -266,7 +266,7 @@ static void rows_keep_all_of_it(void) {
   CHECK_EQUAL(sap_memory_row_contacts(memory), 0); /* without a mark */
   sap_friction_memory_mark(memory, &part, 1);
   CHECK_EQUAL(sap_memory_row_contacts(memory), 2 * POINTS + 1);
-  row[0] = NAN; /* what was there before does not matter */
+  row[0] = NAN; /* the former contents do not matter */
   row[1 + STATE + 6 * (ROOM - 1)] = 5;
   sap_memory_row_save(memory, row, STATE, ROOM);
   CHECK_EQUAL(row[0], 2 * POINTS + 1);

@@ -30,7 +30,7 @@ DEFICIENCIES = {
 }
 XYZ = np.array(
     [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-)  # of sRGB, D65
+)  # matrix of sRGB, D65
 
 
 def lab(colour, deficiency):

@@ -35,7 +35,7 @@ extern "C" {
 
 typedef struct qp_settings {
   double tolerance;       /* limit of relative_residual, in (0, 1): 1e-9 */
-  int32_t max_iterations; /* of the interior point method: 100 */
+  int32_t max_iterations; /* limit of the interior point method: 100 */
   int32_t polish;         /* 1: solve for the active rows, before or after iterations: 1 */
   int32_t check_convex;   /* 1: factor H to detect QP_NOT_CONVEX: 1 */
 } qp_settings;
@@ -81,7 +81,7 @@ typedef struct qp_solution {
   double *lambda; /* (n_inequalities) or NULL */
   double *bounds; /* (n) or NULL */
   qp_outcome outcome;
-  int32_t iterations;     /* of the interior point method; 0 if active rows were found without */
+  int32_t iterations;     /* interior point iterations; 0 if active rows were found without */
   int32_t polished;       /* 1 if solving for the active rows gave it */
   double objective;       /* value at x */
   double primal_residual; /* largest violation of a constraint */

@@ -46,7 +46,7 @@ SAP_API const char *tasks_outcome_text(tasks_outcome outcome);
 /* Arrays are read in place, row-major. */
 typedef struct tasks_problem {
   int32_t m;               /* velocities, >= 0 */
-  int32_t n_q;             /* those with a motor, <= m */
+  int32_t n_q;             /* velocities with a motor, <= m */
   int32_t n;               /* contacts, >= 0 */
   int32_t n_T;             /* rows of tasks, >= 0 */
   const int32_t *actuated; /* (n_q) velocities with a motor, each once */

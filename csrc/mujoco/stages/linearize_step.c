@@ -290,7 +290,7 @@ static sap_step_failure find_columns(struct run *run) {
     failure = sap_mujoco_evaluate_velocities(run->world);
   }
   return failure == SAP_STEP_TAKEN
-             ? differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces)
+             ? differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces_again)
              : failure;
 }
 

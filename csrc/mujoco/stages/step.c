@@ -260,14 +260,7 @@ sap_step_failure sap_mujoco_finish(sap_mujoco_world *world) {
   return world->end.failure;
 }
 
-static void call_find_forces(void *context) {
-  sap_mujoco_world *world = context;
-  if (sap_mujoco_takes_rotation(world)) {
-    /* the bias forces of the data may be those at the middle of the step already */
-    world->api->mj_fwdVelocity(world->model, world->data);
-  }
-  find_step_forces(world);
-}
+static void call_find_forces(void *context) { find_step_forces(context); }
 
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world) {
   guarded(world, call_find_forces);
@@ -318,6 +311,11 @@ static void evaluate_from_velocities(void *context) {
 sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world) {
   guarded(world, evaluate_from_velocities);
   return world->end.failure;
+}
+
+sap_step_failure sap_mujoco_find_forces_again(sap_mujoco_world *world) {
+  return sap_mujoco_takes_rotation(world) ? sap_mujoco_evaluate_velocities(world)
+                                          : sap_mujoco_find_forces(world);
 }
 
 static void find_sensors(void *context) {

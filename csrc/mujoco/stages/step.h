@@ -16,6 +16,10 @@ sap_step_failure sap_mujoco_start(sap_mujoco_world *world);
  * them implicitly. */
 sap_step_failure sap_mujoco_find_forces(sap_mujoco_world *world);
 
+/* Finds them once more, as after a change of controls: bias forces that were moved to the middle of
+ * the step are found at its start first. */
+sap_step_failure sap_mujoco_find_forces_again(sap_mujoco_world *world);
+
 /* Takes the second half: forces, contact, sensors, integration. */
 sap_step_failure sap_mujoco_finish(sap_mujoco_world *world);
 

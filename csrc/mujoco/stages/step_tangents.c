@@ -17,8 +17,8 @@ static const double LARGEST[3] = {1e-6, 1e-5, 1e-5}, STATE_PART = 0.1;
 /* The lengths of a state, and pieces of the workspace. */
 struct room {
   int64_t nq, nv, na, nu, ns;
-  double *F_0, *act_0;         /* of the centre: residual (nv), next activations (na) */
-  double *F, *act;             /* of a changed state */
+  double *F_0, *act_0;         /* centre: residual (nv), next activations (na) */
+  double *F, *act;             /* changed state: the same */
   double *dv, *dv_part, *next; /* (nv) */
   double *v;                   /* (nv) velocity after a changed step */
   double *q_0, *v_0;           /* (nq), (nv): state of the centre */
@@ -226,7 +226,7 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
   if (failure == SAP_STEP_TAKEN) {
     t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
     /* the solve replaces forces of actuators that it finds */
-    failure = sap_mujoco_find_forces(world);
+    failure = sap_mujoco_find_forces_again(world);
   }
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_linear_find_residual(world, t->linear, 0, room->F_0);

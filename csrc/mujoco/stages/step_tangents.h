@@ -21,7 +21,7 @@
 
 struct sap_step_tangents {
   sap_mujoco_world *centre;       /* the state, and its step */
-  struct sap_linear_step *linear; /* of the stepper of the centre */
+  struct sap_linear_step *linear; /* belongs to the stepper of the centre */
   sap_mujoco_world *aside;        /* the same model and stepper, with data of its own */
   int32_t n;
   sap_mujoco_world *const *changed; /* (n, 2) worlds of the changed models for even and odd steps,

@@ -173,7 +173,7 @@ class _Part:
         self.has_c = bool(np.any(self.c))
         self.size = int(self.moves.sum())
         self.tree = self.begin = -1
-        self.T: _Float | None = None  # of a body that is attached to rigid trees
+        self.T: _Float | None = None  # only a body attached to rigid trees has it
 
     def place(self, tree: int, begin: int, merged: MergedTrees) -> None:
         """Take velocities of a tree."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import SapSettings
+from sapwood import ContactProblem, SapSettings
 from sapwood.mujoco import RunResult
 from sapwood.studies import scenes
 from sapwood.studies.experiments.clutter import TOLERANCE
@@ -144,3 +144,32 @@ def all_steps(
         steps[0][name] = steps[name].min(axis=0)
     least: NDArray[np.void] = steps[0]
     return least
+
+
+def problems_in_time(
+    method: str, bodies: int, walls: bool, seed: int, seconds: float, every: int
+) -> Iterator[tuple[float, ContactProblem]]:
+    """Times and contact problems of the clutter, as a method simulates it.
+
+    Parameters
+    ----------
+    method, bodies, walls, seed
+        As for `simulation`.
+    seconds
+        Time to simulate, s.
+    every
+        Steps from one problem to the next; steps without contacts have none.
+
+    Yields
+    ------
+    tuple
+        Time before the step, s, and its problem, with the velocity before it as v_guess.
+    """
+    scene = simulation(bodies, walls, seed, method)
+    steps = measured(scene, round(seconds / DT))
+    for taken in range(round(seconds / DT)):
+        if taken % every == every // 2:
+            problem = scene.stepper.problem(scene.data)
+            if problem.n_contacts:
+                yield scene.data.time, problem
+        next(steps)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sapwood import ContactProblem, SapSolver
 from sapwood.settings import LineSearch
-from sapwood.studies.experiments.clutter_runs import DT, METHODS, measured, simulation
+from sapwood.studies.experiments.clutter_runs import METHODS, problems_in_time
 from sapwood.studies.experiments.figures import Files, Plan
 from sapwood.studies.experiments.points import Point
 from sapwood.studies.experiments.sweep import Sweep
@@ -51,21 +51,18 @@ def searches(
         Of each step with contacts: time, s; contacts; iterations and CPU time of a solve from the
         velocity before, s, by either search.
     """
-    scene = simulation(bodies, walls, seed, "algorithm_1")
     solvers = {
         name: SapSolver(dataclasses.replace(METHODS["algorithm_1"], line_search=name))
         for name in SEARCHES
     }
-    rows = []
-    steps = measured(scene, round(seconds / DT))
-    for taken in range(round(seconds / DT)):
-        if taken % every == every // 2:
-            problem = scene.stepper.problem(scene.data)
-            if problem.n_contacts:
-                found = _solved(problem, solvers, repeat)
-                rows.append((scene.data.time, problem.n_contacts, *found))
-        next(steps)
-    return np.array(rows, ROWS)
+    problems = problems_in_time("algorithm_1", bodies, walls, seed, seconds, every)
+    return np.array(
+        [
+            (start, problem.n_contacts, *_solved(problem, solvers, repeat))
+            for start, problem in problems
+        ],
+        ROWS,
+    )
 
 
 def _solved(

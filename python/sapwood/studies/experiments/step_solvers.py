@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import ContactProblem
 from sapwood.studies import peers
-from sapwood.studies.experiments.clutter_runs import DT, measured, simulation
+from sapwood.studies.experiments.clutter_runs import problems_in_time
 from sapwood.studies.experiments.figures import Files, Plan
 from sapwood.studies.experiments.points import Point
 from sapwood.studies.experiments.sweep import Sweep
@@ -31,35 +28,6 @@ ROWS = np.dtype(
 )
 
 
-def along(
-    bodies: int, walls: bool, seed: int, seconds: float, every: int
-) -> Iterator[tuple[float, ContactProblem]]:
-    """Times and contact problems of the clutter, as sapwood simulates it.
-
-    Parameters
-    ----------
-    bodies, walls, seed
-        As for `sapwood.studies.experiments.clutter_runs.simulation`.
-    seconds
-        Time to simulate, s.
-    every
-        Steps from one problem to the next; steps without contacts have none.
-
-    Yields
-    ------
-    tuple
-        Time before the step, s, and its problem, with the velocity before it as v_guess.
-    """
-    scene = simulation(bodies, walls, seed, "sapwood")
-    steps = measured(scene, round(seconds / DT))
-    for taken in range(round(seconds / DT)):
-        if taken % every == every // 2:
-            problem = scene.stepper.problem(scene.data)
-            if problem.n_contacts:
-                yield scene.data.time, problem
-        next(steps)
-
-
 def in_time(
     solver: str,
     tolerance: float,
@@ -79,7 +47,7 @@ def in_time(
     tolerance
         Its own tolerance.
     bodies, walls, seed, seconds, every
-        As for `along`.
+        As for `sapwood.studies.experiments.clutter_runs.problems_in_time`.
     repeat
         Solves of each problem; the least time counts.
 
@@ -89,7 +57,7 @@ def in_time(
         Of each problem: time, s; contacts; iterations; e_m (24); CPU time of a solve, s. The last
         three are NaN where the solver gave nothing.
     """
-    found = list(along(bodies, walls, seed, seconds, every))
+    found = list(problems_in_time("sapwood", bodies, walls, seed, seconds, every))
     solved = solve_each(peers.load(solver), (problem for _, problem in found), tolerance, repeat)
     return np.array(
         [
