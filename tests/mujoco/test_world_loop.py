@@ -109,22 +109,25 @@ def test_fields_are_checked(workers):
     loop = workers.loop(2)
     arrays = workers.arrays(lambda worker: worker[2].qpos)
     rows = np.zeros((4, 7))
-    loop.bind(4, ((arrays, rows, "out"), (arrays, rows.astype(np.float32), "float")))
+    loop.bind(4, ((arrays, rows, "out", False), (arrays, rows.astype(np.float32), "float", False)))
+    rounded = rows.astype(np.float32)
     for fields in (
-        None, (1,), ((arrays, rows),), ((arrays[:1], rows, "out"),), ((list(arrays), rows, "out"),),
-        ((arrays, rows, "sideways"),), ((arrays, rows, None),), ((arrays, rows[:3], "out"),),
-        ((arrays, rows[:, :6], "out"),), ((arrays, rows.T.copy().T, "out"),),
-        ((arrays, rows, "float"),), ((arrays, rows.astype(np.float32), "out"),),
-        ((arrays, rows.astype(np.int64), "out"),), ((arrays, rows.ravel(), "out"),),
-        (((arrays[0], arrays[1][:3]), rows, "out"),), ((("a", "b"), rows, "out"),),
-        ((arrays, rows.tolist(), "out"),),
+        None, (1,), ((arrays, rows),), ((arrays, rows, "out"),),
+        ((arrays[:1], rows, "out", False),),
+        ((list(arrays), rows, "out", False),), ((arrays, rows, "sideways", False),),
+        ((arrays, rows, None, False),), ((arrays, rows[:3], "out", False),),
+        ((arrays, rows[:, :6], "out", False),), ((arrays, rows.T.copy().T, "out", False),),
+        ((arrays, rows, "float", False),), ((arrays, rounded, "out", False),),
+        ((arrays, rows.astype(np.int64), "out", False),), ((arrays, rows.ravel(), "out", False),),
+        (((arrays[0], arrays[1][:3]), rows, "out", False),), ((("a", "b"), rows, "out", False),),
+        ((arrays, rows.tolist(), "out", False),),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
             loop.bind(4, fields)
     read_only = rows.copy()
     read_only.flags.writeable = False
     with pytest.raises(TypeError):
-        loop.bind(4, ((arrays, read_only, "out"),))
+        loop.bind(4, ((arrays, read_only, "out", False),))
     # the fields bound before are still bound
     good = good_arguments(workers)
     with pytest.raises(ValueError, match="state has 2 rows, the bound fields have 4"):

@@ -57,13 +57,15 @@ typedef enum sap_batch_way {
   SAP_BATCH_FLOAT /* as SAP_BATCH_OUT, with doubles rounded to float */
 } sap_batch_way;
 
-/* An array of the model or the data of each worker, with a row per world. */
+/* An array of the model or the data of each worker, with a row per world. The last step of a world
+ * is lean, too, if all fields that are copied out are kept. */
 typedef struct sap_batch_field {
   void *const *places; /* (n_workers) address of the array */
   void *rows;          /* row of world w: at w * stride */
   ptrdiff_t stride;    /* bytes */
   size_t bytes;        /* size of the array of a worker */
   sap_batch_way way;
+  int is_kept; /* 1 if lean steps (sapwood/mujoco.h) leave the array as full ones do */
 } sap_batch_field;
 
 /* Binds n fields in place of those bound before; copies the structs. SAP_OUT_OF_MEMORY leaves the

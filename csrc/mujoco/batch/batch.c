@@ -132,10 +132,10 @@ sap_status sap_batch_bind(sap_batch *batch, const sap_batch_field *fields, int64
   batch->field_memory = fresh;
   batch->fields = (void *)fresh.base;
   batch->n_fields = n;
-  batch->keeps_values = 0;
+  batch->needs_full_step = 0;
   for (int64_t i = 0; i < n; ++i) {
     batch->fields[i] = fields[i];
-    batch->keeps_values |= fields[i].way != SAP_BATCH_IN;
+    batch->needs_full_step |= fields[i].way != SAP_BATCH_IN && !fields[i].is_kept;
   }
   return SAP_OK;
 }

@@ -29,8 +29,8 @@ struct sap_batch {
 
   const sap_batch_call *call; /* present call */
   const sap_batch_hooks *hooks;
-  int keeps_values; /* 1 if fields of the data are bound: the last step of a world is full */
-  atomic_int stop;  /* 1: all threads end the call */
+  int needs_full_step; /* 1 if a bound field needs a full step as the last one of a world */
+  atomic_int stop;     /* 1: all threads end the call */
   _Atomic int32_t chunks_done;
 };
 

@@ -220,10 +220,13 @@ enum outcome { DONE, FAILED, STOPPED };
 static enum outcome take_steps(struct visit *visit) {
   const struct sap_batch *batch = visit->batch;
   const sap_batch_call *call = visit->call;
+  if (call->steps == 0) {
+    return DONE;
+  }
   sap_mujoco_world *world = visit->world;
   struct sap_worker *worker = &batch->workers[visit->worker];
   const sap_batch_hooks *hooks = batch->hooks;
-  const int needs_last = batch->keeps_values && call->stage == SAP_STAGE_NONE;
+  const int needs_last = batch->needs_full_step && call->stage == SAP_STAGE_NONE;
   const int lean = !records_fields(call) && sap_mujoco_begin_lean(world);
   world->started = sap_seconds();
   for (visit->step = 0; visit->step < call->steps; ++visit->step) {

@@ -100,13 +100,14 @@ static void batch_dealloc(PyObject *object) {
 
 static const char *const ways[] = {"in", "out", "both", "float", NULL};
 
-/* Reads a field, a tuple (arrays of the workers, rows, way). */
+/* Reads a field, a tuple (arrays of the workers, rows, way, is_kept). */
 static int read_field(sapwood_world_batch *self, PyObject *object, void **places, npy_intp n_worlds,
                       sap_batch_field *field) {
   PyObject *arrays, *rows, *way;
   int typenum = NPY_VOID;
-  if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OOO:field", &arrays, &rows, &way)) {
-    PyErr_SetString(PyExc_TypeError, "a field must be a tuple (arrays, rows, way)");
+  if (!PyTuple_Check(object) ||
+      !PyArg_ParseTuple(object, "OOOp:field", &arrays, &rows, &way, &field->is_kept)) {
+    PyErr_SetString(PyExc_TypeError, "a field must be a tuple (arrays, rows, way, is_kept)");
     return -1;
   }
   const int choice = sapwood_as_choice(way, "way", ways);
@@ -145,7 +146,8 @@ PyDoc_STRVAR(
     bind_doc,
     "bind($self, n_worlds, fields, /)\n--\n\n"
     "Bind fields in place of those before. A field is a tuple: the arrays of the workers,\n"
-    "rows (n_worlds, n), and 'in', 'out', 'both' or 'float', as in sapwood/batch.h.");
+    "rows (n_worlds, n), 'in', 'out', 'both' or 'float', and whether lean steps keep it, as in\n"
+    "sapwood/batch.h.");
 
 static PyObject *batch_bind(PyObject *object, PyObject *args) {
   sapwood_world_batch *self = (sapwood_world_batch *)object;

@@ -40,6 +40,15 @@ COUNTS = tuple(
     if hasattr(mujoco.MjData, name)
 )
 
+#: Fields that lean steps leave as full ones do; a batch that binds no others is lean.
+KEPT_FIELDS = frozenset(STATE_FIELDS) | {
+    "act_dot", "actuator_force", "actuator_length", "actuator_velocity", "cam_xmat", "cam_xpos",
+    "cdof", "cinert", "geom_xmat", "geom_xpos", "light_xdir", "light_xpos", "ncon", "qacc",
+    "qacc_smooth", "qfrc_actuator", "qfrc_bias", "qfrc_constraint", "qfrc_passive", "qfrc_smooth",
+    "site_xmat", "site_xpos", "subtree_com", "ten_length", "ten_velocity", "xanchor", "xaxis",
+    "ximat", "xipos", "xmat", "xpos", "xquat",
+}  # fmt: skip
+
 # arrays in the arena, whose size changes from step to step
 _ARENA = ("efc_", "iefc_", "efm_", "island_", "map_", "iacc", "ifrc_")
 _IN_ARENA = ("contact", "dof_island", "tree_island", "tendon_efcadr")

@@ -41,14 +41,14 @@ def world_ids(ids: ArrayLike | None, n_worlds: int) -> _Int | None:
         return np.zeros(0, np.int32)
     if array.dtype.kind not in "iu":
         raise ValueError(f"ids must be integers, not {array.dtype}")
-    falls = np.flatnonzero(array[1:] <= array[:-1])
-    if falls.size:
-        at = falls[0]
+    falls = array[1:] <= array[:-1]
+    if falls.any():
+        at = int(falls.argmax())
         raise ValueError(f"ids must be sorted and unique, got {array[at]} before {array[at + 1]}")
-    for extreme in (array[0], array[-1]):
+    for extreme in (int(array[0]), int(array[-1])):
         if not 0 <= extreme < n_worlds:
             raise ValueError(f"ids must be in [0, {n_worlds}), got {extreme}")
-    return np.ascontiguousarray(array, dtype=np.int32)
+    return array.astype(np.int32, order="C", copy=False)
 
 
 def bounded(value: ArrayLike, shape: tuple[int, ...], least: int, end: int, name: str) -> _Int:

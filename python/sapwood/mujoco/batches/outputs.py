@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sapwood import _core
 from sapwood.mujoco.batches.fields import (
+    KEPT_FIELDS,
     STATE_FIELDS,
     WHOLE_STATE,
     aligned,
@@ -25,8 +26,9 @@ from sapwood.mujoco.batches.workers import Worker, Workers, as_rows
 
 _Array = NDArray[Any]
 
-# where the array of a thread lies, the rows of the worlds, and which way C copies
-Field = tuple[Callable[[Worker], _Array], _Array, str]
+# where the array of a thread lies, the rows of the worlds, which way C copies, and whether lean
+# steps leave it as full ones do
+Field = tuple[Callable[[Worker], _Array], _Array, str, bool]
 
 # fields of the records of the last steps, by the names of `bind`
 RECORDED = {
@@ -84,15 +86,22 @@ class Outputs:
         first = warnings_of(self.data)
         self.warning = aligned((n_worlds, *first.shape), first.dtype)
         rows = as_rows(self.warning, n_worlds)
-        self._fields: list[Field] = [(lambda worker: warnings_of(worker[2]), rows, "both")]
+        self._fields: list[Field] = [(lambda worker: warnings_of(worker[2]), rows, "both", True)]
 
     def core_fields(self) -> tuple[Any, ...]:
         """The bound fields, as the C loop takes them."""
-        return tuple((self._workers.arrays(get), rows, way) for get, rows, way in self._fields)
+        return tuple(
+            (self._workers.arrays(get), rows, way, is_kept)
+            for get, rows, way, is_kept in self._fields
+        )
 
-    def add(self, get: Callable[[Worker], _Array], rows: _Array, way: str) -> None:
-        """Bind an array of each thread to rows (n_worlds, n)."""
-        self._fields.append((get, rows, way))
+    def add_input(self, get: Callable[[Worker], _Array], rows: _Array) -> None:
+        """Have rows (n_worlds, n) copied to an array of each thread."""
+        self._fields.append((get, rows, "in", True))
+
+    def _add(self, name: str, rows: _Array) -> None:
+        way = "float" if rows.dtype == np.float32 else "out"
+        self._fields.append((_getter(name), rows, way, name in KEPT_FIELDS))
 
     def remove_inputs(self) -> None:
         """Unbind the rows that C loads."""
@@ -171,8 +180,7 @@ class Outputs:
             )
         rows = aligned((self._n, *template.shape), np.float32 if rounds else template.dtype)
         if template.size:
-            way = "float" if rounds else "out"
-            self.add(_getter(name), as_rows(rows, self._n), way)
+            self._add(name, as_rows(rows, self._n))
         self._bound[key] = read_only(rows)
         return self._bound[key], bool(template.size)
 
@@ -190,10 +198,9 @@ class Outputs:
                 raise ValueError(f"{name} is no array of float64, which alone can be observed")
         rows = aligned((self._n, sum(template.size for template in templates)), kind)
         begin = 0
-        way = "float" if kind == np.float32 else "out"
         for name, template in zip(names, templates, strict=True):
             if template.size:
-                self.add(_getter(name), rows[:, begin : begin + template.size], way)
+                self._add(name, rows[:, begin : begin + template.size])
             begin += template.size
         self._bound[key] = read_only(rows)
         return self._bound[key], True

@@ -26,6 +26,7 @@ from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
 
 _Array = NDArray[Any]
+_Scratch = tuple[mujoco.MjModel, mujoco.MjData, dict[str, _Array]]
 
 #: Materials of the geoms that worlds may differ in, by the names of :meth:`Batch.expand`.
 MATERIALS = {
@@ -171,6 +172,7 @@ class WorldParameters:
         self._materials: dict[str, _Array] = {}
         self._sizes = np.full(self._n, self._model.stat.meansize)
         self._template: Reader | None = None
+        self._scratch: _Scratch | None = None
 
     # ---- fields -----------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class WorldParameters:
             loaded[:] = field_in(self._base.model, name)
             self._loaded[name], self._seen[name] = loaded, rows.copy()
         if base.size:
-            self._outputs.add(_model_getter(name), as_rows(loaded, self._n), "in")
+            self._outputs.add_input(_model_getter(name), as_rows(loaded, self._n))
         return rows
 
     def _expand_material(self, name: str) -> _Array:
@@ -260,7 +262,7 @@ class WorldParameters:
             rows = aligned((self._n, *values.shape), _FLOAT)
             rows[:] = values
             self._arrays[key] = rows
-            self._outputs.add(_constant_getter(key), as_rows(rows, self._n), "in")
+            self._outputs.add_input(_constant_getter(key), as_rows(rows, self._n))
         return self._arrays[key]
 
     # ---- what a stepper derives -------------------------------------------------------------
@@ -373,28 +375,49 @@ class WorldParameters:
         """Run mj_setConst for worlds; the errors of those that failed, and whether fields came."""
         if self.models is not None:
             raise ValueError("the caller's models are set (set_models): edit them and set again")
-        scratch = copy.copy(self._model)
-        data, failed, before = mujoco.MjData(scratch), {}, len(self._values)
-        names = [name for name in DERIVED if hasattr(scratch, name)]
-        base = {name: field_in(self._model, name) for name in names}
-        places = {name: field_in(scratch, name) for name in names}
-        for world in worlds:
-            self.write_to(scratch, world)
+        before = len(self._values)
+        scratch, data, places = self._scratch = self._scratch or _scratch_of(self._model)
+        found = {name: np.empty((len(worlds), *each.shape), each.dtype)
+                 for name, each in places.items()}  # fmt: skip
+        copies = [(place, found[name]) for name, place in places.items()]
+        given = [(field_in(scratch, name), rows) for name, rows in self._values.items()]
+        chosen, failed = np.asarray(worlds, np.intp), {}
+        sizes = self._sizes[chosen]
+        for i, world in enumerate(worlds):
+            for place, rows in given:
+                place[...] = rows[world]
+            scratch.stat.meansize = sizes[i]
             try:
                 mujoco.mj_setConst(scratch, data)
             except mujoco.FatalError as error:
                 failed[world] = f"MuJoCo: {error}"
                 continue
-            for name in names:
-                if name in self._values or not np.array_equal(places[name], base[name]):
-                    self._rows_of(name)[world] = places[name]
-            if scratch.stat.meansize != self._sizes[world]:
-                self._sizes[world] = scratch.stat.meansize
-                self._derive_speeds(world, scratch)
-        added = len(self._values) > before
-        return failed, self.refresh() or added
+            for place, rows in copies:
+                rows[i] = place
+            sizes[i] = scratch.stat.meansize
+        kept = [i for i, world in enumerate(worlds) if world not in failed]
+        self._take_constants(chosen[kept], found, kept, sizes)
+        if failed:
+            self._scratch = None  # an error leaves memory of the data taken
+        return failed, self.refresh() or len(self._values) > before
 
-    def _derive_speeds(self, world: int, model: mujoco.MjModel) -> None:
+    def _take_constants(
+        self, worlds: NDArray[np.intp], found: dict[str, _Array], rows: list[int], sizes: _Array
+    ) -> None:
+        """Take over what mj_setConst found for worlds, at some rows of `found` and `sizes`."""
+        for name, values in found.items():
+            derived = values[rows]
+            if name in self._values or (derived != field_in(self._model, name)).any():
+                self._rows_of(name)[worlds] = derived
+        changed = np.flatnonzero(sizes[rows] != self._sizes[worlds])
+        self._sizes[worlds] = sizes[rows]
+        for world in worlds[changed]:
+            self._derive_speeds(int(world))
+
+    def _derive_speeds(self, world: int) -> None:
+        """Find the speeds of a world whose size has changed."""
+        model, _, _ = self._scratch = self._scratch or _scratch_of(self._model)
+        self.write_to(model, world)
         if self.speeds is None:
             self.speeds = np.tile(np.array(self._base.speeds), (self._n, 1))
         self.speeds[world] = _speeds_of(self._base, model)
@@ -410,10 +433,19 @@ class WorldParameters:
             rows = self._rows_of(name)
             for world, model in enumerate(models):
                 rows[world] = field_in(model, name)
-        for world, model in enumerate(models):
-            if model.stat.meansize != self._sizes[world]:
-                self._sizes[world] = model.stat.meansize
-                self._derive_speeds(world, model)
+        sizes = np.array([model.stat.meansize for model in models])
+        changed = np.flatnonzero(sizes != self._sizes)
+        self._sizes[:] = sizes
+        for world in changed:
+            self._derive_speeds(int(world))
+
+
+def _scratch_of(model: mujoco.MjModel) -> _Scratch:
+    """A copy of a model to change, its data, and its fields that mj_setConst derives."""
+    scratch = copy.copy(model)
+    places = {name: field_in(scratch, name) for name in DERIVED if hasattr(scratch, name)}
+    filled = {name: place for name, place in places.items() if place.size}
+    return scratch, mujoco.MjData(scratch), filled
 
 
 def _speeds_of(parameters: StepParameters, model: mujoco.MjModel) -> tuple[float, ...]:
