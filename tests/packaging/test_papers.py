@@ -18,7 +18,7 @@ ROWS = [(key, row) for key, document in DOCUMENTS.items() for row in document["r
 # figures of the library that no paper has
 OWN = {
     "constraints", "rigid-core", "sliding", "analytic-gradients", "cube-toss", "mindiff",
-    "slip-solvers", "line-search", "step-solvers", "balance",
+    "identification", "slip-solvers", "line-search", "step-solvers", "balance",
 }  # fmt: skip
 
 

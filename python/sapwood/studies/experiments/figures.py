@@ -218,6 +218,11 @@ FIGURES: dict[str, Entry] = {
         "a cube identified from its tosses by gradients: errors on tosses that were held out",
         _PEERS,
     ),
+    "identification": Entry(
+        "sapwood.studies.identification.figure:figure",
+        "friction of a pushed block and of a tossed cube, found from several starts",
+        (*_PEERS, ("tabulate", "sysid")),
+    ),
     "analytic-gradients": Entry(
         "sapwood.studies.experiments.analytic_gradients:figure",
         "a bounce, a collision and a slide: gradients beside closed forms",

@@ -12,6 +12,7 @@ from sapwood.studies.plotting.constraints import constraints_figure
 from sapwood.studies.plotting.convergence import convergence_figure
 from sapwood.studies.plotting.cube_toss import cube_toss_figure
 from sapwood.studies.plotting.grasp import grasp_figure
+from sapwood.studies.plotting.identification import identification_figure
 from sapwood.studies.plotting.invdyn_times import invdyn_times_figure
 from sapwood.studies.plotting.rigid_core import rigid_core_figure
 from sapwood.studies.plotting.sliding import sliding_figure
@@ -33,6 +34,7 @@ __all__ = [
     "cube_toss_figure",
     "energy_figure",
     "grasp_figure",
+    "identification_figure",
     "invdyn_times_figure",
     "median_over_seeds",
     "moving",

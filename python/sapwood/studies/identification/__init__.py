@@ -1,0 +1,1 @@
+"""Numbers of models from measurements: a pushed block, and a cube that was tossed."""
