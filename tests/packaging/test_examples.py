@@ -137,3 +137,14 @@ def test_ilqr():
     place, target, speed = numbers(text.splitlines()[2])
     assert abs(place - target) < 0.02
     assert abs(speed) < 0.05
+
+
+def test_mpc():
+    """The box follows its path, and a plan takes less than the step that it is for."""
+    *path, errors, times = output_of("mpc", needs=["mujoco"]).splitlines()
+    assert len(path) == 6
+    largest, end = map(abs, numbers(errors))
+    assert largest < 10.0  # mm
+    assert end < 1.0
+    taken, given = numbers(times)
+    assert taken < given
