@@ -4,6 +4,7 @@ Each call sets controls of all worlds and takes some substeps. Times are CPU tim
 the least of the samples:
 
     ours, theirs     per world and substep, `Batch.step` and `mujoco.batch.Batch.step`, us
+    ours/s, theirs/s thousand steps per second and core of both
     ratio            theirs/ours
     expanded         ours with four fields of the model that differ between worlds, over ours
     call             a call with one world without substeps, us
@@ -140,10 +141,10 @@ def measure(path: Path, worlds: int, substeps: int, threads: int, calls: int, re
 def table(rows: list[Row]) -> list[list[str]]:
     """The table, its head first and the median of the ratios last."""
     names = ("ours", "theirs", "ratio", "expanded", "call", "world", "set_const", "reset")
-    lines = [["model", "nv", *names]]
-    lines += [
-        [row.name, str(row.nv), *(f"{getattr(row, name):.3g}" for name in names)] for row in rows
-    ]
+    lines = [["model", "nv", "ours/s", "theirs/s", *names]]
+    for row in rows:
+        numbers = [1e3 / row.ours, 1e3 / row.theirs, *(getattr(row, name) for name in names)]
+        lines.append([row.name, str(row.nv), *(f"{number:.3g}" for number in numbers)])
     ratios = [row.ratio for row in rows if np.isfinite(row.ratio)]
     median = f"{np.median(ratios):.3g}" if ratios else "nan"
-    return [*lines, ["median", "", "", "", median, *[""] * 5]]
+    return [*lines, ["median", *[""] * 5, median, *[""] * 5]]

@@ -148,3 +148,25 @@ def test_mpc():
     assert end < 1.0
     taken, given = numbers(times)
     assert taken < given
+
+
+@pytest.mark.parametrize("engine", ["sapwood", "mujoco"])
+def test_a_walker_trains_and_is_judged_again(engine, tmp_path):
+    pytest.importorskip("mujoco.batch" if engine == "mujoco" else "mujoco")
+    where = tmp_path / "walker"
+    text = output_of(
+        "train_walker", "--engine", engine, "--worlds", "8", "--horizon", "8", "--iterations", "3",
+        "--no-video", "--out", str(where), needs=["mujoco"],
+    )  # fmt: skip
+    assert re.search(r"of 40 worlds walk", text)
+    head, *lines = where.with_suffix(".csv").read_text().splitlines()
+    curve = [dict(zip(head.split(","), map(float, line.split(",")), strict=True)) for line in lines]
+    assert [row["steps"] for row in curve] == [64, 128, 192]
+    assert np.isfinite([row["reward"] for row in curve]).all()
+    assert 0.0 <= curve[-1]["walk"] <= 1.0
+    with np.load(where.with_suffix(".npz")) as policy:
+        assert all(np.isfinite(policy[name]).all() for name in policy.files)
+    judged = output_of(
+        "train_walker", "--engine", engine, "--load", str(where.with_suffix(".npz")), "--no-video"
+    )
+    assert judged.splitlines()[-1] == text.splitlines()[-1]

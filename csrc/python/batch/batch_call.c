@@ -338,11 +338,10 @@ static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call
 }
 
 const char sapwood_world_batch_run_doc[] =
-    "run($self, /, *, n_worlds, state_spec, state=None, start=None, keys=None, overlay=None,\n"
-    "    overlay_spec=0, ids=None, steps=0, control=None, control_spec=0, stage=0, records=(),\n"
-    "    step_records=None, taken=None, last_records=None, body_forces=None, status=None,\n"
-    "    remembered=0, speeds=None, contacts=None,\n"
-    "    chunk=1, signals=False, failed=None)\n--\n\n"
+    "run($self, /, *, n_worlds, state_spec, state=None, ids=None, steps=0, stage=0, status=None,\n"
+    "    last_records=None, body_forces=None, speeds=None, contacts=None, remembered=0, chunk=1,\n"
+    "    signals=False, failed=None, keys=None, start=None, overlay=None, overlay_spec=0,\n"
+    "    control=None, control_spec=0, records=(), step_records=None, taken=None)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
     "that are to be told of. remembered: contacts that rows of state have room for. records: "
     "tuples (arrays of the workers or None, spec, array (worlds,\n"
@@ -351,11 +350,12 @@ const char sapwood_world_batch_run_doc[] =
     "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
 
 PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"n_worlds",     "state_spec",   "state",   "start",        "keys",
-                          "overlay",      "overlay_spec", "ids",     "steps",        "control",
-                          "control_spec", "stage",        "records", "step_records", "taken",
-                          "last_records", "body_forces",  "status",  "remembered",   "speeds",
-                          "contacts",     "chunk",        "signals", "failed",       NULL};
+  /* those of every call first: parsing ends with the last one given */
+  static char *names[] = {"n_worlds",     "state_spec", "state",        "ids",          "steps",
+                          "stage",        "status",     "last_records", "body_forces",  "speeds",
+                          "contacts",     "remembered", "chunk",        "signals",      "failed",
+                          "keys",         "start",      "overlay",      "overlay_spec", "control",
+                          "control_spec", "records",    "step_records", "taken",        NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
   struct given g = {.state = none,
@@ -379,12 +379,12 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
   sap_batch_call call = {0};
   PyObject *answer = NULL;
   if (empty != NULL &&
-      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOOOiOnOiiOOOOOOnOOnpO:run", names,
-                                  &g.n_worlds, &g.state_spec, &g.state, &g.start, &g.keys,
-                                  &g.overlay, &g.overlay_spec, &g.ids, &g.steps, &g.control,
-                                  &g.control_spec, &g.stage, &g.records, &g.step_records, &g.taken,
-                                  &g.last_records, &g.body_forces, &g.status, &g.remembered,
-                                  &g.speeds, &g.contacts, &g.chunk, &g.signals, &g.failed) &&
+      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOniOOOOOnnpOOOOiOiOOO:run", names,
+                                  &g.n_worlds, &g.state_spec, &g.state, &g.ids, &g.steps, &g.stage,
+                                  &g.status, &g.last_records, &g.body_forces, &g.speeds,
+                                  &g.contacts, &g.remembered, &g.chunk, &g.signals, &g.failed,
+                                  &g.keys, &g.start, &g.overlay, &g.overlay_spec, &g.control,
+                                  &g.control_spec, &g.records, &g.step_records, &g.taken) &&
       take_arguments(self, &g, &room, &call) == 0) {
     answer = run(self, &call, &g, &room);
   }

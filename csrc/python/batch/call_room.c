@@ -5,7 +5,7 @@
 #include "python/batch/worker_arrays.h"
 
 npy_intp sapwood_state_length(const sapwood_world_batch *self, int spec, const char *name) {
-  const int size = sap_batch_state_size(self->core, spec);
+  const int size = spec == 0 ? 0 : sap_batch_state_size(self->core, spec);
   if (size < 0) {
     PyErr_Format(PyExc_ValueError, "%s = %d: no state has these bits", name, spec);
   }

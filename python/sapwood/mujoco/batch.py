@@ -386,22 +386,23 @@ class Batch(BatchQueries):
 
         if self._holder[0] == threading.get_ident():
             raise RuntimeError("this batch is in a call of this thread already")
+        worlds, outputs = self._worlds, self._outputs
         with self._lock:
             self._holder[0] = threading.get_ident()
             try:
-                if self._worlds.refresh():
+                if worlds.refresh():
                     self._rebind()
                 self._core.run(
                     n_worlds=n,
-                    state=self.state,
+                    state=outputs.state,
                     state_spec=WHOLE_STATE,
                     remembered=self._remembered,
                     ids=ids,
                     steps=steps,
                     status=self._status,
-                    last_records=self._outputs.records,
-                    body_forces=self._outputs.body_forces,
-                    speeds=self._worlds.speeds,
+                    last_records=outputs.records,
+                    body_forces=outputs.body_forces,
+                    speeds=worlds.speeds,
                     contacts=None if self._lists is None else self._lists.logs,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),

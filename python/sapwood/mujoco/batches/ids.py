@@ -31,7 +31,8 @@ def world_ids(ids: ArrayLike | None, n_worlds: int) -> _Int | None:
     if ids is None:
         return None
     array = np.asarray(ids)
-    if array.dtype == bool:
+    kind = array.dtype.kind
+    if kind == "b":
         if array.shape != (n_worlds,):
             raise ValueError(f"ids has shape {array.shape}: a mask must have shape ({n_worlds},)")
         return None if array.all() else np.flatnonzero(array).astype(np.int32)
@@ -39,13 +40,17 @@ def world_ids(ids: ArrayLike | None, n_worlds: int) -> _Int | None:
         raise ValueError(f"ids has {array.ndim} dimensions, expected 1")
     if array.size == 0:
         return np.zeros(0, np.int32)
-    if array.dtype.kind not in "iu":
+    if kind not in "iu":
         raise ValueError(f"ids must be integers, not {array.dtype}")
-    falls = array[1:] <= array[:-1]
-    if falls.any():
-        at = int(falls.argmax())
-        raise ValueError(f"ids must be sorted and unique, got {array[at]} before {array[at + 1]}")
-    for extreme in (int(array[0]), int(array[-1])):
+    first, last = int(array[0]), int(array[-1])
+    if array.size > 1:
+        falls = array[1:] <= array[:-1]
+        if falls.any():
+            at = int(falls.argmax())
+            raise ValueError(
+                f"ids must be sorted and unique, got {array[at]} before {array[at + 1]}"
+            )
+    for extreme in (first, last):
         if not 0 <= extreme < n_worlds:
             raise ValueError(f"ids must be in [0, {n_worlds}), got {extreme}")
     return array.astype(np.int32, order="C", copy=False)
