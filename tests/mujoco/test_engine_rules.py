@@ -144,6 +144,7 @@ def test_robots_meet_as_in_mujoco(path, tmp_path):
 def test_enumerators_have_the_values_of_the_installed_mujoco():
     header = Path(__file__).resolve().parents[2] / "csrc/mujoco/engine/enumerations.h"
     known = {"mjMINVAL": mujoco.mjMINVAL, "mjNREF": mujoco.mjNREF, "mjNIMP": mujoco.mjNIMP}
+    known |= {"mjNGAIN": mujoco.mjNGAIN, "mjNBIAS": mujoco.mjNBIAS, "mjNPOLY": mujoco.mjNPOLY}
     for name in dir(mujoco):
         if name.startswith("mjt"):
             members = getattr(getattr(mujoco, name), "__members__", {})

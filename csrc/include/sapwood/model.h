@@ -93,6 +93,9 @@ typedef struct sap_forest {
   const double *delta;          /* m, > 0 where there is a core */
   const double *barrier_lambda; /* > 0 where there is a core */
 
+  /* 1: springs act at the end of the step, and the pattern of D has all pairs of dofs of a tree, in
+   * order; the same for all trees; NULL: springs act at its beginning */
+  const int8_t *tree_springs; /* (n_trees) */
   /* pattern of the derivative D of all smooth forces by the velocity: rows of entries (nD), each of
    * two dofs of one tree. nD 0: only joint damping is implicit, and the others are not read */
   int32_t nD;

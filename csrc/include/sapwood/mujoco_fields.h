@@ -80,19 +80,20 @@
   X(body_conaffinity,      INTS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(body_bvhadr,           INTS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
   X(bvh_aabb,              NUMS,   (nbvhstatic, 6),      ALL, CORE, EACH_STEP, NOTHING)          \
+  X(qpos_spring,            NUMS,   (nq),                  ALL, CORE, EACH_STEP, NOTHING)        \
   X(jnt_type,              INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
-  X(jnt_qposadr,           INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
+  X(jnt_qposadr,           INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
   X(jnt_dofadr,            INTS,   (njnt),               ALL, BOTH, FIXED, NOTHING)              \
   X(jnt_actuatorid,        INTS,   (njnt),               ALL, PYTHON, FIXED, NOTHING)            \
   X(jnt_limited,           BOOLS,  (njnt),               ALL, BOTH, READ, JOINT_LIMITS)          \
   X(jnt_actfrclimited,     BOOLS,  (njnt),               ALL, PYTHON, READ, GAINS)               \
-  X(jnt_stiffness,         NUMS,   (njnt),               ALL, PYTHON, READ, NOTHING)             \
-  X(jnt_stiffnesspoly,     NUMS,   (njnt, mjNPOLY),      ALL, PYTHON, READ, NOTHING)             \
+  X(jnt_stiffness,         NUMS,   (njnt),               ALL, BOTH, READ, NOTHING)               \
+  X(jnt_stiffnesspoly,     NUMS,   (njnt, mjNPOLY),      ALL, BOTH, READ, NOTHING)               \
   X(jnt_range,             NUMS,   (njnt, 2),            ALL, PYTHON, READ, JOINT_LIMITS)        \
   X(jnt_actfrcrange,       NUMS,   (njnt, 2),            ALL, PYTHON, READ, GAINS)               \
   X(dof_jntid,             INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
   X(dof_parentid,          INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
-  X(dof_treeid,            INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
+  X(dof_treeid,            INTS,   (nv),                 ALL, BOTH, FIXED, NOTHING)              \
   X(dof_frictionloss,      NUMS,   (nv),                 ALL, BOTH, READ, LOSSES)                \
   X(dof_damping,           NUMS,   (nv),                 ALL, PYTHON, READ, DAMPING)             \
   X(dof_dampingpoly,       NUMS,   (nv, mjNPOLY),        ALL, PYTHON, READ, DAMPING)             \
@@ -147,31 +148,34 @@
   X(tendon_actuatorid,     INTS,   (ntendon),            ALL, PYTHON, FIXED, NOTHING)            \
   X(tendon_treenum,        INTS,   (ntendon),            ALL, PYTHON, FIXED, NOTHING)            \
   X(tendon_treeid,         INTS,   (ntendon, 2),         ALL, PYTHON, FIXED, NOTHING)            \
-  X(ten_J_rownnz,          INTS,   (ntendon),            ALL, PYTHON, FIXED, NOTHING)            \
-  X(ten_J_rowadr,          INTS,   (ntendon),            ALL, PYTHON, FIXED, NOTHING)            \
-  X(ten_J_colind,          INTS,   (nJten),              ALL, PYTHON, FIXED, NOTHING)            \
+  X(ten_J_rownnz,          INTS,   (ntendon),            ALL, BOTH, FIXED, NOTHING)              \
+  X(ten_J_rowadr,          INTS,   (ntendon),            ALL, BOTH, FIXED, NOTHING)              \
+  X(ten_J_colind,          INTS,   (nJten),              ALL, BOTH, FIXED, NOTHING)              \
   X(tendon_limited,        BOOLS,  (ntendon),            ALL, PYTHON, READ, TENDON_LIMITS)       \
   X(tendon_actfrclimited,  BOOLS,  (ntendon),            ALL, PYTHON, READ, GAINS)               \
   X(tendon_range,          NUMS,   (ntendon, 2),         ALL, PYTHON, READ, TENDON_LIMITS)       \
   X(tendon_actfrcrange,    NUMS,   (ntendon, 2),         ALL, PYTHON, READ, GAINS)               \
-  X(tendon_damping,        NUMS,   (ntendon),            ALL, PYTHON, READ, SLOPES)              \
+  X(tendon_stiffness,       NUMS,   (ntendon),             ALL, CORE, EACH_STEP, NOTHING)        \
+  X(tendon_stiffnesspoly,   NUMS,   (ntendon, mjNPOLY),    ALL, CORE, EACH_STEP, NOTHING)        \
+  X(tendon_lengthspring,    NUMS,   (ntendon, 2),          ALL, CORE, EACH_STEP, NOTHING)        \
+  X(tendon_damping,        NUMS,   (ntendon),            ALL, BOTH, READ, SLOPES)                \
   X(tendon_armature,       NUMS,   (ntendon),            ALL, PYTHON, READ, ITSELF)              \
-  X(tendon_dampingpoly,    NUMS,   (ntendon, mjNPOLY),   ALL, PYTHON, READ, SLOPES)              \
+  X(tendon_dampingpoly,    NUMS,   (ntendon, mjNPOLY),   ALL, BOTH, READ, SLOPES)                \
   X(tendon_frictionloss,   NUMS,   (ntendon),            ALL, BOTH, READ, LOSSES)                \
   X(actuator_trntype,      INTS,   (nactuator),          ALL, BOTH, FIXED, NOTHING)              \
-  X(actuator_gaintype,     INTS,   (nactuator),          ALL, PYTHON, READ, GAINS)               \
-  X(actuator_biastype,     INTS,   (nactuator),          ALL, PYTHON, READ, GAINS)               \
-  X(actuator_outadr,       INTS,   (nactuator),          ALL, PYTHON, FIXED, NOTHING)            \
-  X(actuator_outnum,       INTS,   (nactuator),          ALL, PYTHON, FIXED, NOTHING)            \
+  X(actuator_gaintype,     INTS,   (nactuator),          ALL, BOTH, READ, GAINS)                 \
+  X(actuator_biastype,     INTS,   (nactuator),          ALL, BOTH, READ, GAINS)                 \
+  X(actuator_outadr,       INTS,   (nactuator),          ALL, BOTH, FIXED, NOTHING)              \
+  X(actuator_outnum,       INTS,   (nactuator),          ALL, BOTH, FIXED, NOTHING)              \
   X(actuator_trnid,        INTS,   (nactuator, 2),       ALL, PYTHON, FIXED, NOTHING)            \
-  X(actuator_gainprm,      NUMS,   (nactuator, mjNGAIN), ALL, PYTHON, READ, GAINS)               \
-  X(actuator_biasprm,      NUMS,   (nactuator, mjNBIAS), ALL, PYTHON, READ, GAINS)               \
+  X(actuator_gainprm,      NUMS,   (nactuator, mjNGAIN), ALL, BOTH, READ, GAINS)                 \
+  X(actuator_biasprm,      NUMS,   (nactuator, mjNBIAS), ALL, BOTH, READ, GAINS)                 \
   X(actuator_damping,      NUMS,   (nactuator),          ALL, PYTHON, READ, DAMPING)             \
   X(actuator_dampingpoly,  NUMS,   (nactuator, mjNPOLY), ALL, PYTHON, READ, DAMPING)             \
-  X(actuator_group,        INTS,   (nactuator),          ALL, PYTHON, READ, ITSELF)              \
+  X(actuator_group,        INTS,   (nactuator),          ALL, BOTH, READ, ITSELF)                \
   X(actuator_plugin,       INTS,   (nactuator),          ALL, PYTHON, FIXED, NOTHING)            \
-  X(actuator_forcelimited, BOOLS,  (nactuator),          ALL, PYTHON, READ, GAINS)               \
-  X(actuator_forcerange,   NUMS,   (nactuator, 2),       ALL, PYTHON, READ, GAINS)               \
+  X(actuator_forcelimited, BOOLS,  (nactuator),          ALL, BOTH, READ, GAINS)                 \
+  X(actuator_forcerange,   NUMS,   (nactuator, 2),       ALL, BOTH, READ, GAINS)                 \
   X(actuator_gear,         NUMS,   (nout, 6),            ALL, PYTHON, READ, DAMPING)             \
   X(numeric_adr,           INTS,   (nnumeric),           ALL, PYTHON, FIXED, NOTHING)            \
   X(numeric_size,          INTS,   (nnumeric),           ALL, PYTHON, FIXED, NOTHING)            \
@@ -179,9 +183,9 @@
   X(M_rownnz,              INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
   X(M_rowadr,              INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
   X(M_colind,              INTS,   (nC),                 ALL, PYTHON, FIXED, NOTHING)            \
-  X(D_rownnz,              INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
-  X(D_rowadr,              INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
-  X(D_colind,              INTS,   (nD),                 ALL, PYTHON, FIXED, NOTHING)
+  X(D_rownnz,              INTS,   (nv),                 ALL, BOTH, FIXED, NOTHING)              \
+  X(D_rowadr,              INTS,   (nv),                 ALL, BOTH, FIXED, NOTHING)              \
+  X(D_colind,              INTS,   (nD),                 ALL, BOTH, FIXED, NOTHING)
 
 /* mjModel.opt */
 #define SAP_MUJOCO_OPTION(X)                                                 \

@@ -10,6 +10,8 @@ enum {
   SAP_MJDSBL_FRICTIONLOSS = 1 << 2,
   SAP_MJDSBL_LIMIT = 1 << 3,
   SAP_MJDSBL_CONTACT = 1 << 4,
+  SAP_MJDSBL_SPRING = 1 << 5,
+  SAP_MJDSBL_DAMPER = 1 << 6,
   SAP_MJDSBL_GRAVITY = 1 << 7,
   SAP_MJDSBL_CLAMPCTRL = 1 << 8,
   SAP_MJDSBL_FILTERPARENT = 1 << 10,
@@ -41,14 +43,17 @@ enum {
 enum { SAP_MJJNT_FREE = 0, SAP_MJJNT_BALL = 1 };
 enum { SAP_MJTRN_BODY = 5 };
 
+/* mjtGain, mjtBias */
+enum { SAP_MJGAIN_FIXED = 0, SAP_MJGAIN_AFFINE = 1, SAP_MJBIAS_AFFINE = 1 };
+
 /* mjtSensor, mjtStage */
 enum { SAP_MJSENS_TOUCH = 0, SAP_MJSTAGE_POS = 1 };
 
 /* mjtLogLevel */
 enum { SAP_MJLOG_ERROR = 3 };
 
-/* sizes of solver parameters; the least mixing weight */
-enum { SAP_MJNREF = 2, SAP_MJNIMP = 5 };
+/* sizes of parameters; the least mixing weight */
+enum { SAP_MJNREF = 2, SAP_MJNIMP = 5, SAP_MJNPOLY = 2, SAP_MJNGAIN = 10, SAP_MJNBIAS = 10 };
 #define SAP_MJMINVAL 1e-15
 
 #endif

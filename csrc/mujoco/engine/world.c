@@ -22,13 +22,18 @@ static int has_quaternions(const sap_mujoco_world *world, const sap_forest *f) {
   return inside;
 }
 
+/* Returns 1 if springs act at the end of the step. */
+static int has_implicit_springs(const sap_forest *f) {
+  return f->tree_springs && f->n_trees > 0 && f->tree_springs[0] && f->nD > 0;
+}
+
 static int fits(const sap_mujoco_world *world, const sap_stepper *stepper) {
   const sap_forest *f = &stepper->forest;
   const sap_elements *e = &stepper->elements;
   return SAP_MODEL(world, nv) == f->nv && SAP_MODEL(world, nC) == f->nM &&
          SAP_MODEL(world, nbody) == f->n_bodies && SAP_MODEL(world, ngeom) == f->n_geoms &&
          SAP_MODEL(world, ntree) == f->n_trees && has_quaternions(world, f) &&
-         (f->nD == 0 || SAP_MODEL(world, nD) == f->nD) &&
+         (f->nD == 0 || has_implicit_springs(f) || SAP_MODEL(world, nD) == f->nD) &&
          (!stepper->constrained ||
           (SAP_MODEL(world, nq) == e->nq && SAP_MODEL(world, neq) == e->n_equalities &&
            SAP_MODEL(world, ntendon) == e->n_tendons && SAP_MODEL(world, nout) == e->n_outputs));
@@ -68,12 +73,15 @@ sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error) 
 static sap_status make(sap_mujoco_world **world, const sap_mujoco *api, sap_stepper *stepper,
                        const void *model, void *data, sap_error *error) {
   const sap_allocator *allocator = &stepper->memory;
-  *world = allocator->allocate(sizeof **world, allocator->context);
+  const sap_forest *f = &stepper->forest;
+  const size_t slopes = has_implicit_springs(f) ? sizeof(double) * (size_t)f->nD : 0;
+  *world = allocator->allocate(sizeof **world + slopes, allocator->context);
   if (!*world) {
     return SAP_OUT_OF_MEMORY;
   }
   const sap_status status = sap_mujoco_attach(*world, api, stepper, model, data, error);
   (*world)->allocator = *allocator;
+  (*world)->slopes = slopes > 0 ? (double *)(*world + 1) : NULL;
   return status;
 }
 
@@ -121,93 +129,6 @@ void sap_mujoco_set_memory(sap_mujoco_world *world, sap_friction_memory *memory)
 const sap_step_end *sap_mujoco_end(const sap_mujoco_world *world) { return &world->end; }
 
 const sap_step_record *sap_mujoco_record(const sap_mujoco_world *world) { return &world->record; }
-
-/* ---- the arrays of a step ------------------------------------------------------------------- */
-
-static sap_field field_at(const char *contacts, ptrdiff_t offset, ptrdiff_t size) {
-  return offset < 0 ? (sap_field){NULL, 0} : (sap_field){contacts + offset, size};
-}
-
-/* Returns the arrays of constrained elements; the engine guarantees that its sparse rows are
- * valid. */
-static sap_element_state elements_of(const sap_mujoco_world *world) {
-  const int sparse = world->api->mj_isSparse(world->model);
-  const int off = SAP_MODEL(world, disableflags) & SAP_MJDSBL_ACTUATION;
-#define POINTER(name) .name = SAP_DATA(world, name)
-#define SPARSE(name) .name = sparse ? SAP_DATA(world, name) : NULL
-  return (sap_element_state){POINTER(qpos),
-                             POINTER(efc_type),
-                             POINTER(efc_id),
-                             POINTER(efc_pos),
-                             POINTER(efc_frictionloss),
-                             POINTER(efc_D),
-                             POINTER(efc_J),
-                             SPARSE(efc_J_rownnz),
-                             SPARSE(efc_J_rowadr),
-                             SPARSE(efc_J_colind),
-                             POINTER(ten_length),
-                             POINTER(ten_J),
-                             POINTER(actuator_length),
-                             POINTER(actuator_velocity),
-                             POINTER(moment_rownnz),
-                             POINTER(moment_rowadr),
-                             POINTER(moment_colind),
-                             POINTER(actuator_moment),
-                             POINTER(actuator_force),
-                             POINTER(qfrc_actuator),
-                             POINTER(qfrc_smooth),
-                             .n_constraint_entries = INT64_MAX,
-                             .n_moment_entries = INT64_MAX,
-                             .n_rows = SAP_DATA(world, nefc),
-                             .disabled = off ? -1 : SAP_MODEL(world, disableactuator) & INT32_MAX};
-#undef POINTER
-#undef SPARSE
-}
-
-/* Returns |g|, m/s^2. */
-static double gravity_of(const sap_mujoco_world *world) {
-  const double *g = SAP_MODEL(world, gravity);
-  const int off = SAP_MODEL(world, disableflags) & SAP_MJDSBL_GRAVITY;
-  return off ? 0.0 : sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-}
-
-sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
-  const sap_mujoco *a = world->api;
-  const char *contacts = SAP_DATA(world, contact);
-  const ptrdiff_t size = a->contact.size;
-  sap_step_arrays arrays = {
-      .state = {.qvel = SAP_DATA(world, qvel),
-                .M = SAP_DATA(world, M),
-                .cdof = SAP_DATA(world, cdof),
-                .subtree_com = SAP_DATA(world, subtree_com),
-                .qfrc_smooth = SAP_DATA(world, qfrc_smooth),
-                .qacc_smooth = SAP_DATA(world, qacc_smooth),
-                .qDeriv = SAP_DATA(world, qDeriv),
-                .geom_xpos = SAP_DATA(world, geom_xpos),
-                .geom_xmat = SAP_DATA(world, geom_xmat),
-                .gravity = gravity_of(world)},
-      .contacts = {.count = SAP_DATA(world, ncon),
-                   .left_out = world->rows_left_out,
-                   .n_rows = SAP_DATA(world, nefc),
-                   .dist = field_at(contacts, a->contact.dist, size),
-                   .pos = field_at(contacts, a->contact.pos, size),
-                   .frame = field_at(contacts, a->contact.frame, size),
-                   .friction = field_at(contacts, a->contact.friction, size),
-                   .surface_velocity = field_at(contacts, a->contact.surfacevel, size),
-                   .dim = field_at(contacts, a->contact.dim, size),
-                   .geom = field_at(contacts, a->contact.geom, size),
-                   .exclude = field_at(contacts, a->contact.exclude, size),
-                   .row = field_at(contacts, a->contact.efc_address, size),
-                   .KBIP = SAP_DATA(world, efc_KBIP)},
-      .qacc = SAP_DATA(world, qacc),
-      .qfrc_constraint = SAP_DATA(world, qfrc_constraint),
-      .efc_force = SAP_DATA(world, efc_force),
-      .memory = world->memory};
-  if (world->stepper->constrained) {
-    arrays.elements = elements_of(world);
-  }
-  return arrays;
-}
 
 /* ---- the lock of the stepper ----------------------------------------------------------------- */
 

@@ -18,6 +18,7 @@ struct sap_mujoco_world {
   sap_friction_memory *memory;            /* NULL: there is none */
   int64_t state_length[SAP_STATE_ARRAYS]; /* lengths of the arrays in check_state() */
   int64_t nsensordata;
+  double *slopes; /* (nD) D with implicit springs, behind the struct; NULL: D is qDeriv */
   sap_mujoco_options options; /* accepted options of the model */
   int options_known;
   struct sap_recording *recording; /* recording of a run; NULL: there is none */
@@ -38,10 +39,6 @@ sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap
 
 /* Reads the options of the model and accepts them, after sap_mujoco_check_options(). */
 sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
-
-/* Returns the arrays that the contact part of a step reads and writes. Contacts and rows lie in
- * memory that MuJoCo allocates again in each step. */
-sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world);
 
 /* Returns the length of a state with these bits of mjtState, or -1 with the text of MuJoCo's error
  * in world->end. */

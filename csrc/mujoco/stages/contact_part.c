@@ -1,6 +1,7 @@
 #include "mujoco/stages/contact_part.h"
 
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/step_arrays.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/memory_state.h"

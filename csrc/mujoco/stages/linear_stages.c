@@ -5,6 +5,7 @@
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
+#include "mujoco/engine/step_arrays.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/state_check.h"

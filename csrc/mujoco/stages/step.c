@@ -6,6 +6,7 @@
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
+#include "mujoco/engine/springs.h"
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/contact_sensors.h"
@@ -166,6 +167,9 @@ static void find_forces(const sap_mujoco_world *world) {
   a->mj_fwdAcceleration(world->model, world->data);
   if (world->stepper->forest.nD > 0) {
     a->mjd_smooth_vel(world->model, world->data, 0);
+  }
+  if (world->slopes) {
+    sap_mujoco_add_spring_forces(world);
   }
 }
 

@@ -12,7 +12,7 @@
 #include "python/state.h"
 #include "mujoco/engine/options.h"
 
-enum { SAPWOOD_CONSTANTS = 64 }; /* number of arrays of the forest and of the elements */
+enum { SAPWOOD_CONSTANTS = 65 }; /* number of arrays of the forest and of the elements */
 
 /* The sources of pressure fields; all NULL and 0 without fields. */
 typedef struct sapwood_fields {

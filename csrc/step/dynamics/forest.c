@@ -164,6 +164,32 @@ static sap_status check_slope_pattern(const struct sap_forest *f, sap_error *err
   return SAP_OK;
 }
 
+/* Checks that D has all pairs of dofs of each tree, if springs are implicit. */
+static sap_status check_springs(const struct sap_forest *f, sap_error *error) {
+  for (int32_t t = 0; f->tree_springs && t < f->n_trees; ++t) {
+    const int8_t springs = f->tree_springs[t];
+    if (springs != f->tree_springs[0] || (springs != 0 && springs != 1)) {
+      return sap_invalid(error, "tree_springs", t, springs,
+                         "must be 0 for all trees, or 1 for all");
+    }
+    const int32_t first = f->tree_dofadr[t], count = f->tree_dofnum[t];
+    for (int32_t i = first; i < first + count && springs; ++i) {
+      if (f->nD == 0 || f->D_rownnz[i] != count) {
+        return sap_invalid(error, "D_rownnz", i, f->nD == 0 ? 0.0 : f->D_rownnz[i],
+                           "must be the number of dofs of the tree where springs are implicit");
+      }
+      for (int32_t j = 0; j < count; ++j) {
+        const int32_t p = f->D_rowadr[i] + j;
+        if (f->D_colind[p] != first + j) {
+          return sap_invalid(error, "D_colind", p, f->D_colind[p],
+                             "must list the dofs of the tree where springs are implicit");
+        }
+      }
+    }
+  }
+  return SAP_OK;
+}
+
 /* Checks that a body with dofs of its own lies in the tree of its last dof. */
 static sap_status check_bodies(const struct sap_forest *f, sap_error *error) {
   for (int32_t b = 0; b < f->n_bodies; ++b) {
@@ -264,6 +290,9 @@ sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
   }
   if (status == SAP_OK) {
     status = check_slope_pattern(forest, error);
+  }
+  if (status == SAP_OK) {
+    status = check_springs(forest, error);
   }
   if (status == SAP_OK) {
     status = check_bodies(forest, error);

@@ -17,6 +17,8 @@ from sapwood.mujoco.reading.support import (
 )
 
 _OBJECT, _INTEGRATOR = mujoco.mjtObj, mujoco.mjtIntegrator
+#: Since MuJoCo 3.13.
+_DISCRETE = int(getattr(_INTEGRATOR, "mjINT_DISCRETE", -1))
 _IMPLICIT = {int(_INTEGRATOR.mjINT_IMPLICIT), int(_INTEGRATOR.mjINT_IMPLICITFAST)}
 
 
@@ -118,8 +120,29 @@ def is_implicit(model: mujoco.MjModel) -> bool:
     return int(model.opt.integrator) in _IMPLICIT
 
 
+def is_discrete(model: mujoco.MjModel) -> bool:
+    """Whether the integrator takes springs and position gains implicitly."""
+    return int(model.opt.integrator) == _DISCRETE
+
+
+def _explicit_springs(model: mujoco.MjModel) -> Iterator[str]:
+    """Name the springs that `discrete` takes implicitly and the stepper does not."""
+    if model.nflex:
+        names = named(model, _OBJECT.mjOBJ_FLEX, np.arange(model.nflex))
+        yield f"integrator DISCRETE: elastic forces of flexes are explicit: {listed(names)}"
+    stiff = (model.tendon_stiffness != 0.0) | model.tendon_stiffnesspoly.any(axis=1)
+    across = np.flatnonzero(stiff & (model.tendon_treenum > 1))
+    if across.size:
+        names = named(model, _OBJECT.mjOBJ_TENDON, across)
+        yield (
+            f"integrator DISCRETE: springs of tendons between trees are explicit: {listed(names)}"
+        )
+
+
 def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
-    """Replace an integrator that the stepper lacks by `implicitfast`.
+    """Replace `discrete`, and an integrator that the stepper lacks, by `implicitfast`.
+
+    The forest of the stepper has the implicit springs of `discrete`.
 
     Parameters
     ----------
@@ -131,7 +154,10 @@ def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
     str
         Text with the name of the integrator and the way to choose another one.
     """
-    if not is_implicit(model) and model.opt.integrator != _INTEGRATOR.mjINT_EULER:
+    if is_discrete(model):
+        yield from _explicit_springs(model)
+        model.opt.integrator = _INTEGRATOR.mjINT_IMPLICITFAST
+    elif not is_implicit(model) and model.opt.integrator != _INTEGRATOR.mjINT_EULER:
         name = _INTEGRATOR(model.opt.integrator).name.removeprefix("mjINT_")
         model.opt.integrator = _INTEGRATOR.mjINT_IMPLICITFAST
         yield (

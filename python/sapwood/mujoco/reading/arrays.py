@@ -98,13 +98,33 @@ def _structure(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
     same_name = (
         "tree_dofadr", "tree_dofnum", "dof_parentid", "M_rownnz", "M_rowadr", "M_colind",
         "body_weldid", "body_rootid", "body_dofadr", "body_dofnum", "body_treeid", "geom_bodyid",
-        "D_rownnz", "D_rowadr",
     )  # fmt: skip
     driven = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
     return {
         **{name: getattr(model, name) for name in same_name},
         "tree_quaternion": tree_quaternions(model),
         "geom_driven": driven.view(np.int8),
+    }
+
+
+def _slopes(model: mujoco.MjModel, implicit: bool, discrete: bool) -> dict[str, NDArray[Any]]:
+    """The pattern of the derivative of the smooth forces."""
+    springs = np.full(model.ntree, discrete, np.int8)
+    if not discrete:
+        return {
+            "tree_springs": springs,
+            "D_rownnz": model.D_rownnz,
+            "D_rowadr": model.D_rowadr,
+            "D_colind": model.D_colind if implicit else model.D_colind[:0],
+        }
+    begin, count = model.tree_dofadr, model.tree_dofnum
+    row = np.repeat(count, count)
+    pairs = [np.tile(np.arange(i, i + n), n) for i, n in zip(begin, count, strict=True)]
+    return {
+        "tree_springs": springs,
+        "D_rownnz": row.astype(np.int32),
+        "D_rowadr": (np.cumsum(row) - row).astype(np.int32),
+        "D_colind": np.concatenate([*pairs, np.zeros(0)]).astype(np.int32),
     }
 
 
@@ -117,10 +137,12 @@ def forest_arrays(
     faults: list[str],
     last: Mapping[str, NDArray[Any]] | None = None,
     changes: Changes = ALL,
+    discrete: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """The constant arrays that the C core gathers from, by the names of its struct sap_forest.
 
-    They include the pattern of the derivative of the smooth forces if these are `implicit`;
+    They include the pattern of the derivative of the smooth forces if these are `implicit`: that of
+    MuJoCo, or all pairs of dofs of each tree where springs are implicit too (`discrete`).
     `faults` collects faults of malformed custom numbers. Unchanged parts are taken from `last`.
     """
     forest = _structure(model) if last is None else dict(last)
@@ -141,5 +163,5 @@ def forest_arrays(
     if changes.any_of("pair_geom1", "pair_geom2"):
         forest["pair_key"] = _pair_keys(model)
     if changes.any_of(*SLOPES):
-        forest["D_colind"] = model.D_colind if implicit else model.D_colind[:0]
+        forest |= _slopes(model, implicit, discrete)
     return forest

@@ -23,6 +23,7 @@ from sapwood.mujoco.reading import options as model_options
 from sapwood.mujoco.reading.adaptations import (
     choose_integrator,
     clear_flags,
+    is_discrete,
     leave_out,
     make_isotropic,
     report_presolved,
@@ -64,6 +65,8 @@ class Reading:
     time_step, contact, materials, constraint, constraints, implicit_actuators, ignore, settings, \
 friction, speculative, release_speed, sigma
         The arguments of the stepper.
+    discrete : bool
+        Whether the integrator is MuJoCo's `discrete`, which takes springs implicitly.
     """
 
     time_step: float | None
@@ -78,6 +81,7 @@ friction, speculative, release_speed, sigma
     speculative: bool | None
     release_speed: float | None
     sigma: float | None
+    discrete: bool
 
     def adapt(self, model: mujoco.MjModel, scheme: Scheme) -> Iterator[str]:
         """Change the private model where the stepper differs from MuJoCo.
@@ -134,10 +138,12 @@ friction, speculative, release_speed, sigma
             acts = self.implicit_actuators and symplectic
             found["controlled"] = controllers(model) if acts else []
         if changes.any_of(*SLOPES):
-            found["implicit"] = symplectic and has_implicit_forces(model, found["controlled"])
+            found["implicit"] = symplectic and (
+                self.discrete or has_implicit_forces(model, found["controlled"])
+            )
         found["forest"] = forest_arrays(
             model, self.contact, self.materials, dt, found["implicit"], faults,
-            found.get("forest"), changes,
+            found.get("forest"), changes, symplectic and self.discrete,
         )  # fmt: skip
         if changes.are_all:
             found["stiffness"] = element_materials(
@@ -326,6 +332,7 @@ class StepParameters:
             speculative=_speculative(speculative, found),
             release_speed=release_speed,
             sigma=sigma,
+            discrete=is_discrete(model),
         )
 
         own = copy.copy(model)
