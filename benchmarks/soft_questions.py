@@ -8,8 +8,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import soft
-from benchmarks.arguments import FAILURE, SUCCESS, CommandError, begin, new_question
+from benchmarks import soft, soft_speed
+from benchmarks.arguments import (
+    FAILURE,
+    SUCCESS,
+    CommandError,
+    begin,
+    carry_out,
+    new_question,
+    print_facts,
+    sizes,
+    whole,
+    write_table,
+)
 from sapwood.base.files import write_file
 
 
@@ -18,19 +29,50 @@ def add(commands: Any) -> None:
     question = new_question(
         commands,
         "soft",
-        "do soft bodies move as Drake's?",
-        "Repeats recorded runs of Drake's deformable bodies and compares positions, momenta and "
-        "forces by a rule for each kind of scene. Writes soft.csv, soft.txt (the table) and "
-        "soft.json (the machine); exits with 1 where a rule is broken.",
+        "are soft bodies fast, and do they move as Drake's?",
+        "Times a step of a soft cube at rest on the floor beside Drake and MuJoCo's flex, where "
+        "they are installed. With --drake it repeats recorded runs of Drake's deformable bodies "
+        "and compares positions, momenta and forces by a rule for each kind of scene; it exits "
+        "with 1 where a rule is broken. Writes soft_speed or soft: .csv, .txt (the table) and "
+        ".json (the machine).",
     )
     question.add_argument(
-        "--drake", type=Path, required=True, metavar="FOLDER", help="folder of recorded runs"
+        "--drake", type=Path, metavar="FOLDER", help="folder of recorded runs, to repeat them"
     )
     question.add_argument("--files", default="*.npz", metavar="GLOB", help="which of them")
+    question.add_argument(
+        "--cells", type=sizes, default=[4, 8, 12], metavar="N,N", help="cells along an edge"
+    )
+    question.add_argument("--repeat", type=whole, default=20, help="samples of each engine")
     question.set_defaults(command=_soft)
 
 
 def _soft(arguments: argparse.Namespace) -> int:
+    return _speed(arguments) if arguments.drake is None else _replays(arguments)
+
+
+def _speed(arguments: argparse.Namespace) -> int:
+    if arguments.quick:
+        arguments.cells, arguments.repeat = [2], 2
+    settings = {name: getattr(arguments, name) for name in ("cells", "repeat")}
+    target, facts = begin(arguments, "soft_speed", settings)
+    print_facts(facts)
+    rows: list[soft_speed.Row] = []
+    code = carry_out(
+        "soft",
+        3 * len(arguments.cells),
+        lambda progress: rows.extend(
+            soft_speed.measure(
+                arguments.cells, arguments.repeat, target.with_suffix(".csv"), progress
+            )
+        ),
+    )
+    if rows:
+        write_table(soft_speed.table(rows), target.with_suffix(".txt"))
+    return code
+
+
+def _replays(arguments: argparse.Namespace) -> int:
     files = sorted(arguments.drake.glob(arguments.files))
     if not files:
         raise CommandError(f"{arguments.drake} holds no {arguments.files}")

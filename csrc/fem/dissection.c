@@ -1,12 +1,13 @@
 #include "fem/dissection.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "geometry/sort.h"
 
 /* Sets of at most this many vertices are not cut: their panels are dense. */
-enum { SMALLEST = 40 };
+enum { SMALLEST = 20 };
 
 /* vertices along an axis */
 struct axis {
@@ -51,15 +52,15 @@ static void sort_along(const struct fem_dissection *d, int axis, int32_t n, int3
   memcpy(vertex, order, (size_t)n * sizeof *vertex);
 }
 
-/* Moves the vertices among the first `half` that have a neighbour among the others to the end, and
+/* Moves the vertices among the first `cut` that have a neighbour among the others to the end, and
  * keeps all other orders. Returns their number. */
-static int32_t move_separator(const struct fem_dissection *d, int32_t half, int32_t n,
+static int32_t move_separator(const struct fem_dissection *d, int32_t cut, int32_t n,
                               int32_t *vertex) {
-  for (int32_t i = half; i < n; ++i) {
+  for (int32_t i = cut; i < n; ++i) {
     d->side[vertex[i]] = 1;
   }
   int32_t kept = 0, n_separators = 0;
-  for (int32_t i = 0; i < half; ++i) {
+  for (int32_t i = 0; i < cut; ++i) {
     const int32_t v = vertex[i];
     int separates = 0;
     for (int32_t k = d->start[v]; k < d->start[v + 1] && !separates; ++k) {
@@ -71,7 +72,7 @@ static int32_t move_separator(const struct fem_dissection *d, int32_t half, int3
       vertex[kept++] = v;
     }
   }
-  for (int32_t i = half; i < n; ++i) {
+  for (int32_t i = cut; i < n; ++i) {
     d->side[vertex[i]] = 0;
     vertex[kept++] = vertex[i];
   }
@@ -79,17 +80,51 @@ static int32_t move_separator(const struct fem_dissection *d, int32_t half, int3
   return n_separators;
 }
 
+/* Returns the size of the first part, between two and three fifths of the sorted vertices, that has
+ * the fewest vertices with a neighbour in the second part. */
+static int32_t choose_cut(const struct fem_dissection *d, int32_t n, const int32_t *vertex) {
+  int32_t *rank = d->side, *change = d->scratch; /* rank + 1, or 0 for vertices of other sets */
+  for (int32_t i = 0; i < n; ++i) {
+    rank[vertex[i]] = i + 1;
+    change[i] = 0;
+  }
+  /* a vertex of rank i separates parts of i + 1 to m vertices, m the highest rank around it */
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t v = vertex[i];
+    int32_t highest = i + 1;
+    for (int32_t k = d->start[v]; k < d->start[v + 1]; ++k) {
+      highest = rank[d->neighbour[k]] > highest ? rank[d->neighbour[k]] : highest;
+    }
+    change[i] += 1;
+    change[highest - 1] -= 1;
+  }
+  const int32_t half = n / 2, lowest = 2 * n / 5;
+  int32_t best = half, fewest = n, separators = 0;
+  for (int32_t size = 1; size <= n - lowest; ++size) {
+    separators += change[size - 1];
+    const int is_nearer = abs(size - half) < abs(best - half);
+    if (size >= lowest && (separators < fewest || (separators == fewest && is_nearer))) {
+      fewest = separators;
+      best = size;
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    rank[vertex[i]] = 0;
+  }
+  return best;
+}
+
 /* The depth of the recursion is the logarithm of the number of vertices. */
 static void dissect(const struct fem_dissection *d, int32_t n, int32_t *vertex) {
   if (n <= SMALLEST) {
     return;
   }
-  const int32_t half = n / 2;
   sort_along(d, longest_axis(d->position, n, vertex), n, vertex);
-  const int32_t n_separators = move_separator(d, half, n, vertex);
-  const int32_t low = half - n_separators;
+  const int32_t cut = choose_cut(d, n, vertex);
+  const int32_t n_separators = move_separator(d, cut, n, vertex);
+  const int32_t low = cut - n_separators;
   dissect(d, low, vertex);
-  dissect(d, n - half, vertex + low);
+  dissect(d, n - cut, vertex + low);
 }
 
 void fem_dissect(const struct fem_dissection *d, int32_t n_listed, int32_t *listed) {

@@ -1,7 +1,8 @@
 /* This module orders vertices for elimination by nested dissection of their positions.
  *
- * A set of vertices is cut at the median of its longest axis. The vertices below the cut that have
- * neighbours above it separate the two parts, and come last. */
+ * A set of vertices is cut across its longest axis. The vertices below the cut that have neighbours
+ * above it separate the two parts, and come last. Near the median the cut is where they are fewest.
+ */
 #ifndef SAPWOOD_FEM_DISSECTION_H
 #define SAPWOOD_FEM_DISSECTION_H
 

@@ -109,11 +109,9 @@ void fem_find_rotations(const fem_mesh *mesh, const double *x, double *rotations
   for (int32_t i = 0; i < a->n_tetrahedra; ++i) {
     const double *corner[4];
     double F[9];
-    struct fem_svd svd;
     read_corners(a, i, x, corner);
     fem_deform(corner, a->gradients + 9 * (int64_t)i, F);
-    fem_decompose(F, &svd);
-    fem_rotation(&svd, rotations + 9 * (int64_t)i);
+    fem_polar(F, rotations + 9 * (int64_t)i);
   }
 }
 

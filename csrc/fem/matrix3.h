@@ -17,6 +17,9 @@ void fem_decompose(const double F[9], struct fem_svd *svd);
 /* R = U V^T, the rotation nearest to F */
 void fem_rotation(const struct fem_svd *svd, double R[9]);
 
+/* The same rotation from F alone, faster where F is well conditioned. */
+void fem_polar(const double F[9], double R[9]);
+
 /* Replaces the negative eigenvalues of the symmetric H by zero. */
 void fem_clamp_eigenvalues(double H[9]);
 

@@ -305,8 +305,24 @@ static void copy_last(const fem_system *s) {
   }
 }
 
+/* Copies x into the order of elimination, with zeros for fixed vertices. */
+static void gather(const fem_system *s, const double *x) {
+  for (int32_t k = 0; k < s->mesh->arrays.n_vertices; ++k) {
+    const int32_t i = s->tree.order[k];
+    for (int j = 0; j < 3; ++j) {
+      s->x[3 * (int64_t)k + j] = s->is_fixed[i] ? 0 : x[3 * (int64_t)i + j];
+    }
+  }
+}
+
+static void scatter(const fem_system *s, double *x) {
+  for (int32_t k = 0; k < s->mesh->arrays.n_vertices; ++k) {
+    memcpy(x + 3 * (int64_t)s->tree.order[k], s->x + 3 * (int64_t)k, 3 * sizeof *x);
+  }
+}
+
 sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks, const int8_t *fixed,
-                             sap_error *error) {
+                             double *x, sap_error *error) {
   if (!system->is_ordered) {
     return sap_invalid(error, "system", -1, NAN, "must be ordered first");
   }
@@ -318,11 +334,17 @@ sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks, const
   }
   system->is_factored = 0;
   load(system, blocks);
-  const int32_t failed = sap_factor_run(&system->factor, 0, NULL);
+  if (x) {
+    gather(system, x);
+  }
+  const int32_t failed = sap_factor_run(&system->factor, 0, x ? system->x : NULL);
   if (failed >= 0) {
     sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "vertices", system->tree.order[failed], NAN,
              "its block of mass and stiffness must be positive definite");
     return SAP_NOT_POSITIVE_DEFINITE;
+  }
+  if (x) {
+    scatter(system, x);
   }
   copy_last(system);
   system->is_factored = 1;
@@ -334,17 +356,25 @@ int fem_system_is_factored(const fem_system *system) { return system->is_factore
 int32_t fem_system_n_last(const fem_system *system) { return system->n_last; }
 
 void fem_system_solve(const fem_system *system, double *x) {
-  const int32_t n = system->mesh->arrays.n_vertices;
-  for (int32_t k = 0; k < n; ++k) {
-    const int32_t i = system->tree.order[k];
-    for (int j = 0; j < 3; ++j) {
-      system->x[3 * (int64_t)k + j] = system->is_fixed[i] ? 0 : x[3 * (int64_t)i + j];
-    }
-  }
+  gather(system, x);
   sap_factor_solve(&system->factor, 0, system->x);
-  for (int32_t k = 0; k < n; ++k) {
-    memcpy(x + 3 * (int64_t)system->tree.order[k], system->x + 3 * (int64_t)k, 3 * sizeof *x);
+  scatter(system, x);
+}
+
+void fem_system_extend(const fem_system *system, const double *x_last, double *x) {
+  /* A x = 0 above p: L^T x = y with y_u = 0, y_p = L_pp^T x_p */
+  const int32_t p = 3 * system->n_last, first = system->tree.n_scalars - p;
+  memset(system->x, 0, (size_t)first * sizeof *system->x);
+  for (int32_t j = 0; j < p; ++j) {
+    const double *column = system->last_factor + (int64_t)j * p;
+    double sum = 0;
+    for (int32_t i = j; i < p; ++i) {
+      sum += column[i] * x_last[i];
+    }
+    system->x[first + j] = sum;
   }
+  sap_factor_solve_transposed(&system->factor, 0, system->x);
+  scatter(system, x);
 }
 
 void fem_system_schur(const fem_system *system, double *S) {

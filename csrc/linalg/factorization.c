@@ -110,6 +110,13 @@ static void solve_panels(const struct sap_factor *factor, int32_t c, double *x) 
   end_solve(factor, c, y, x);
 }
 
+void sap_factor_solve_transposed(const struct sap_factor *factor, int32_t c, double *y) {
+  const int single = factor->precision[c] == SAP_SINGLE;
+  const unsigned int state = sap_flush_begin(single);
+  end_solve(factor, c, begin_solve(factor, c, y), y);
+  sap_flush_end(single, state);
+}
+
 int32_t sap_factor_run(const struct sap_factor *factor, int32_t c, double *x) {
   const int single = factor->precision[c] == SAP_SINGLE;
   const unsigned int state = sap_flush_begin(single);

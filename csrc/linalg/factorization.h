@@ -57,4 +57,7 @@ int32_t sap_factor_run(const struct sap_factor *factor, int32_t c, double *x);
 /* Sets x <- H^-1 x for component c, by the last factorization; x is indexed by scalar. */
 void sap_factor_solve(const struct sap_factor *factor, int32_t c, double *x);
 
+/* The second half of it: y <- L^-T y, for H = L L^T. */
+void sap_factor_solve_transposed(const struct sap_factor *factor, int32_t c, double *y);
+
 #endif

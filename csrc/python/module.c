@@ -48,7 +48,8 @@ static int exec(PyObject *module) {
                                            sapwood_add_sensitivity,
                                            sapwood_add_dense,
                                            sapwood_add_fem,
-                                           sapwood_add_fem_systems};
+                                           sapwood_add_fem_systems,
+                                           sapwood_add_fem_contacts};
   for (size_t i = 0; i < sizeof add / sizeof *add; i++) {
     if (add[i](module) < 0) {
       return -1;

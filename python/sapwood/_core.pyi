@@ -139,8 +139,10 @@ def fem_factor(
     system: object,
     blocks: tuple[float, _Float, _Float, float, _Float, _Float],
     fixed: NDArray[np.int8] | None,
+    x: ArrayLike,
     /,
-) -> None: ...
+) -> _Float: ...
+def fem_extend(system: object, x_last: ArrayLike, /) -> _Float: ...
 def fem_solve(system: object, x: ArrayLike, /) -> _Float: ...
 def fem_schur(system: object, /) -> _Float: ...
 def fem_multiply(
@@ -149,6 +151,19 @@ def fem_multiply(
     x: ArrayLike,
     /,
 ) -> _Float: ...
+def fem_plane_contacts(
+    mesh: object,
+    faces: NDArray[np.int32],
+    tetrahedra: NDArray[np.int32],
+    x: ArrayLike,
+    normal: ArrayLike,
+    offset: float,
+    stiffness: float,
+    /,
+) -> tuple[NDArray[np.int32], _Float, _Float, _Float, _Float]: ...
+def fem_contact_rows(
+    columns: NDArray[np.int32], weights: ArrayLike, normals: ArrayLike, n_last: int, /
+) -> tuple[_Float, _Float]: ...
 def solve_lcps(
     M: ArrayLike,
     q: ArrayLike,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import command, soft
+from benchmarks import command, soft, soft_speed
+from benchmarks.rows import read
 
 FOLDER = Path(os.environ.get("SAPWOOD_DATA", "")) / "deformable"
 needs_runs = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the recorded runs")
@@ -42,6 +43,15 @@ def test_the_command_writes_a_table(tmp_path, capsys):
     assert command.main(arguments) == 0
     assert "spin_linear_corotated" in capsys.readouterr().out
     assert len((tmp_path / "soft.csv").read_text().splitlines()) == 5
+
+
+def test_the_command_times_steps(tmp_path, capsys):
+    assert command.main(["soft", "--quick", "--out", str(tmp_path)]) == 0
+    assert "linear_corotated" in capsys.readouterr().out
+    rows = read(tmp_path / "soft_speed.csv", soft_speed.Row)
+    assert {row.vertices for row in rows} == {27}
+    assert all(0 < row.least <= row.median for row in rows)
+    assert all(row.over_ours == 1 for row in rows if row.engine == "sapwood")
 
 
 def test_an_empty_folder_is_an_error(tmp_path, capsys):

@@ -63,6 +63,25 @@ static void decompositions(void) {
   }
 }
 
+/* The polar rotation is U V^T, by Newton's method and without it. */
+static void polar_rotations(void) {
+  uint64_t seed = 3;
+  for (int trial = 0; trial < 4000; ++trial) {
+    double F[9], R[9], expected[9];
+    struct fem_svd svd;
+    /* near the identity, and of any sign of the determinant */
+    const double size = trial % 2 == 0 ? 0.2 : 2;
+    for (int i = 0; i < 9; ++i) {
+      F[i] = check_random(&seed, -size, size) + (i % 4 == 0);
+    }
+    fem_decompose(F, &svd);
+    fem_rotation(&svd, expected);
+    fem_polar(F, R);
+    /* the rotation is as sensitive as the sum of the two least singular values is small */
+    CHECK_ALL_CLOSE(R, expected, 9, 4e-15 * (1 + svd.s[0] / (svd.s[1] + svd.s[2])));
+  }
+}
+
 /* A clamped matrix is positive semidefinite, and differs from H by such a matrix. */
 static void clamped_eigenvalues(void) {
   uint64_t seed = 2;
@@ -217,13 +236,13 @@ static void systems(void) {
   REQUIRE(fem_mass_matrix(mesh, 3, FEM_CONSISTENT, mass, pairs, NULL) == SAP_OK);
   const fem_blocks blocks = {
       .c_K = 0.5, .c_M = 2, .K = K, .K_pairs = K_pairs, .mass = mass, .mass_pairs = pairs};
-  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, &error), SAP_INVALID_ARGUMENT);
+  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_EQUAL(fem_system_order(system, 2, wrong, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "last");
   CHECK_EQUAL(error.index, 1);
   CHECK_EQUAL(fem_system_order(system, 1, last, &error), SAP_OK);
   CHECK(!fem_system_is_factored(system));
-  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, &error), SAP_OK);
+  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, NULL, &error), SAP_OK);
   uint64_t seed = 3;
   fill_random(&seed, 15, x);
   fem_multiply_blocks(mesh, &blocks, x, b);
@@ -236,24 +255,58 @@ static void systems(void) {
   fem_system_solve(system, b);
   CHECK_CLOSE(b[12], 1, 1e-12);
   CHECK_CLOSE(b[13], 0, 1e-12);
+  double follows[15];
+  fem_system_extend(system, b + 12, follows);
+  CHECK_ALL_CLOSE(follows, b, 15, 1e-12);
   /* fixed vertices stay */
-  CHECK_EQUAL(fem_system_factor(system, &blocks, fixed, &error), SAP_OK);
+  CHECK_EQUAL(fem_system_factor(system, &blocks, fixed, NULL, &error), SAP_OK);
   memset(x, 0, 3 * sizeof *x);
   fem_multiply_blocks(mesh, &blocks, x, b);
   fem_system_solve(system, b);
   CHECK_ALL_CLOSE(b, x, 15, 1e-12);
   /* a mass that is not positive is told of with its vertex */
   mass[2] = -100;
-  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, &error), SAP_NOT_POSITIVE_DEFINITE);
+  CHECK_EQUAL(fem_system_factor(system, &blocks, NULL, NULL, &error), SAP_NOT_POSITIVE_DEFINITE);
   CHECK_EQUAL(error.index, 2);
   CHECK(!fem_system_is_factored(system));
   fem_system_destroy(system);
   fem_mesh_destroy(mesh);
 }
 
+/* One face below a half space, then half of its height. */
+static void contacts(void) {
+  fem_mesh *mesh = NULL;
+  REQUIRE(fem_mesh_create(&mesh, 4, corners, 1, cells, NULL, NULL) == SAP_OK);
+  static const int32_t faces[] = {0, 2, 1, 0, 1, 3}, behind[] = {0, 0};
+  const fem_faces listed = {.n = 2, .corners = faces, .tetrahedra = behind};
+  fem_half_space plane = {.normal = {0, 0, 1}, .offset = 0.5, .stiffness = 10};
+  fem_contacts found = {.face = NULL};
+  fem_contacts_with_plane(mesh, &listed, corners, &plane, &found);
+  REQUIRE(found.n == 1); /* the other face is upright */
+  int32_t face;
+  double weights[3], point[3], k, phi0, axes[9], J[9 * 4];
+  found =
+      (fem_contacts){.face = &face, .weights = weights, .points = point, .k = &k, .phi0 = &phi0};
+  fem_contacts_with_plane(mesh, &listed, corners, &plane, &found);
+  CHECK_EQUAL(face, 0);
+  CHECK_CLOSE(k, 5, 1e-14);
+  CHECK_CLOSE(phi0, -0.5, 1e-15);
+  CHECK_CLOSE(weights[0], 1. / 3, 1e-15);
+  CHECK_CLOSE(point[0], 1. / 3, 1e-15);
+  plane = (fem_half_space){.normal = {1, 0, 0}, .offset = 0.5, .stiffness = 10};
+  fem_contacts_with_plane(mesh, &listed, corners, &plane, &found);
+  CHECK_EQUAL(found.n, 0); /* both faces are parallel to its normal */
+  fem_contact_rows(1, 3, faces, weights, plane.normal, 4, axes, J);
+  CHECK_CLOSE(axes[6], 1, 0);
+  CHECK_CLOSE(fem_determinant(axes), 1, 1e-15);
+  CHECK_CLOSE(J[24], weights[0], 0);
+  CHECK_CLOSE(J[24 + 3 * 3], 0, 0);
+  fem_mesh_destroy(mesh);
+}
+
 static const check_test tests[] = {
-    CHECK_TEST(decompositions),  CHECK_TEST(clamped_eigenvalues),
-    CHECK_TEST(one_tetrahedron), CHECK_TEST(rules),
-    CHECK_TEST(memory),          CHECK_TEST(systems),
+    CHECK_TEST(decompositions),  CHECK_TEST(polar_rotations), CHECK_TEST(clamped_eigenvalues),
+    CHECK_TEST(one_tetrahedron), CHECK_TEST(rules),           CHECK_TEST(memory),
+    CHECK_TEST(systems),         CHECK_TEST(contacts),
 };
 CHECK_FILE(test_fem, tests);

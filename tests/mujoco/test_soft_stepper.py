@@ -72,7 +72,7 @@ def test_a_rigid_body_rests_on_a_soft_one(shape):
     # the depth of rest is that of the stiffness of the surface, 1e8 Pa/m
     depth = stepper.soft_result.touches[0].contacts.phi0
     for touch in stepper.soft_result.touches:
-        contacts: fem.FaceContacts = touch.contacts
+        contacts: fem.SoftContacts = touch.contacts
         assert len(np.unique(contacts.faces)) == len(touch.forces)
     assert -1e-4 < depth.min() < 0
 

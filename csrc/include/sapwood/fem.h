@@ -18,10 +18,11 @@
  * unless the exact one is asked for. Forces are exact in all models, and finite for tetrahedra that
  * have collapsed or turned over.
  *
- * Systems factor the mass and stiffness of a mesh, with touched vertices last.
+ * Systems factor the mass and stiffness of a mesh, with touched vertices last. Boundary faces meet
+ * half spaces in contacts.
  *
  * A mesh owns what it needs of its arrays. The caller owns the arrays of results. Nothing here
- * steps in time or knows of contact. SI units. Equal inputs give equal bits. */
+ * steps in time or solves contact. SI units. Equal inputs give equal bits. */
 #ifndef SAPWOOD_FEM_H
 #define SAPWOOD_FEM_H
 
@@ -145,11 +146,12 @@ typedef struct fem_blocks {
   const double *mass, *mass_pairs;
 } fem_blocks;
 
-/* Factors A after fem_system_order(). `fixed` (n_vertices) is 1 for vertices that are fixed, or
- * NULL. Returns SAP_NOT_POSITIVE_DEFINITE with the vertex in the error if a pivot is not positive.
- * Allocates nothing. */
+/* Factors A after fem_system_order(), and sets x (n_vertices, 3) <- A^-1 x on the way, unless it is
+ * NULL. `fixed` (n_vertices) is 1 for vertices that are fixed, or NULL. Returns
+ * SAP_NOT_POSITIVE_DEFINITE with the vertex in the error if a pivot is not positive. Allocates
+ * nothing. */
 SAP_API sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks,
-                                     const int8_t *fixed, sap_error *error);
+                                     const int8_t *fixed, double *x, sap_error *error);
 
 /* Returns 1 after a factorization that succeeded, until the next order. */
 SAP_API int fem_system_is_factored(const fem_system *system);
@@ -158,12 +160,59 @@ SAP_API int32_t fem_system_n_last(const fem_system *system);
 /* x (n_vertices, 3) <- A^-1 x, with 0 for fixed vertices */
 SAP_API void fem_system_solve(const fem_system *system, double *x);
 
+/* Writes x (n_vertices, 3) with given x_last (n_last, 3) at p, and -A_uu^-1 A_up x_p at all other
+ * vertices: how they follow a change at p. */
+SAP_API void fem_system_extend(const fem_system *system, const double *x_last, double *x);
+
 /* Writes S of a factored system (3 n_last, 3 n_last), row-major, in the order of p. */
 SAP_API void fem_system_schur(const fem_system *system, double *S);
 
 /* y (n_vertices, 3) = A x */
 SAP_API void fem_multiply_blocks(const fem_mesh *mesh, const fem_blocks *blocks, const double *x,
                                  double *y);
+
+/* ---- contacts ---- */
+
+/* Faces of the boundary of a mesh. */
+typedef struct fem_faces {
+  int32_t n;
+  const int32_t *corners;    /* (n, 3) vertices, outward by the right hand */
+  const int32_t *tetrahedra; /* (n) the tetrahedron behind each face */
+} fem_faces;
+
+/* A rigid half space, and the stiffness of the surface that meets it. */
+typedef struct fem_half_space {
+  double normal[3]; /* out of it, of unit length */
+  double offset;    /* m, distance of its surface from the origin along the normal */
+  double stiffness; /* Pa/m */
+} fem_half_space;
+
+/* Contacts of faces, at most one for each face. */
+typedef struct fem_contacts {
+  int32_t n;
+  int32_t *face;   /* (n) ascending */
+  double *weights; /* (n, 3) barycentric coordinates of the contact point in its face */
+  double *points;  /* (n, 3) m, contact points */
+  double *k;       /* (n) N/m */
+  double *phi0;    /* (n) m, signed distances */
+} fem_contacts;
+
+/* Finds the contacts of faces with a half space, at the positions x (n_vertices, 3). A face is
+ * clipped by the plane; its contact is at the centroid of the part below, with k = stiffness times
+ * the area as the plane sees it, and phi0 = -depth. Faces of tetrahedra that are turned over make
+ * none. Sets found->n, and fills the arrays unless found->face is NULL: a first call counts. */
+SAP_API void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const double *x,
+                                     const fem_half_space *plane, fem_contacts *found);
+
+/* Writes rows t1, t2, n of a right-handed frame for a normal of unit length. */
+SAP_API void fem_contact_axes(const double normal[3], double axes[9]);
+
+/* Writes the axes (n, 3, 3) of contacts, and their Jacobian J (n, 3, n_last, 3): contact c moves
+ * with the sum of weights (n, n_corners) times the velocities in `columns` (n, n_corners), along
+ * its axes. */
+SAP_API void fem_contact_rows(int32_t n, int32_t n_corners, const int32_t *columns,
+                              const double *weights, const double *normals, int32_t n_last,
+                              double *axes, double *J);
 
 #ifdef __cplusplus
 }

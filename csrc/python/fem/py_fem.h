@@ -7,6 +7,7 @@
 
 int sapwood_add_fem(PyObject *module);
 int sapwood_add_fem_systems(PyObject *module);
+int sapwood_add_fem_contacts(PyObject *module);
 
 /* Returns the mesh in a capsule of _core.fem_mesh; NULL with an exception for anything else. */
 const fem_mesh *sapwood_fem_mesh(PyObject *capsule);

@@ -108,16 +108,27 @@ static int read_blocks(PyObject *tuple, const fem_arrays *a, struct blocks *b) {
   return 0;
 }
 
+/* Returns a copy of a vector (n_vertices, 3); NULL with an exception. */
+static PyArrayObject *copy_vector(PyObject *given, const fem_arrays *a) {
+  const npy_intp shape[2] = {a->n_vertices, 3};
+  PyArrayObject *read = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
+  PyArrayObject *copy = read ? (PyArrayObject *)PyArray_NewCopy(read, NPY_CORDER) : NULL;
+  Py_XDECREF(read);
+  return copy;
+}
+
 PyDoc_STRVAR(fem_factor_doc,
-             "fem_factor(system, blocks, fixed, /)\n--\n\n"
-             "Factors c_K K + c_M M of blocks = (c_K, K, K_pairs, c_M, mass, mass_pairs).");
+             "fem_factor(system, blocks, fixed, x, /)\n--\n\n"
+             "Factors A = c_K K + c_M M of blocks = (c_K, K, K_pairs, c_M, mass, mass_pairs), and "
+             "returns A^-1 x.");
 
 static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *capsule, *tuple, *given_fixed;
-  PyArrayObject *fixed = NULL;
+  PyObject *capsule, *tuple, *given_fixed, *given_x;
+  PyArrayObject *fixed = NULL, *x = NULL;
   const fem_arrays *arrays;
   struct blocks blocks;
-  if (!PyArg_ParseTuple(args, "OO!O:fem_factor", &capsule, &PyTuple_Type, &tuple, &given_fixed)) {
+  if (!PyArg_ParseTuple(args, "OO!OO:fem_factor", &capsule, &PyTuple_Type, &tuple, &given_fixed,
+                        &given_x)) {
     return NULL;
   }
   fem_system *system = system_of(capsule, &arrays);
@@ -128,27 +139,22 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
   if (given_fixed != Py_None) {
     fixed = sapwood_in_place(given_fixed, "fixed", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
   }
-  if (given_fixed == Py_None || fixed != NULL) {
+  if (!PyErr_Occurred()) {
+    x = copy_vector(given_x, arrays);
+  }
+  if (x) {
     sap_error error = {.group = -1};
     sapwood_raise(fem_system_factor(system, &blocks.values,
-                                    fixed ? (const int8_t *)PyArray_DATA(fixed) : NULL, &error),
+                                    fixed ? (const int8_t *)PyArray_DATA(fixed) : NULL,
+                                    sapwood_doubles(x), &error),
                   &error);
   }
   Py_XDECREF(fixed);
   release_blocks(&blocks);
   if (PyErr_Occurred()) {
-    return NULL;
+    Py_CLEAR(x);
   }
-  Py_RETURN_NONE;
-}
-
-/* Returns a copy of a vector (n_vertices, 3); NULL with an exception. */
-static PyArrayObject *copy_vector(PyObject *given, const fem_arrays *a) {
-  const npy_intp shape[2] = {a->n_vertices, 3};
-  PyArrayObject *read = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
-  PyArrayObject *copy = read ? (PyArrayObject *)PyArray_NewCopy(read, NPY_CORDER) : NULL;
-  Py_XDECREF(read);
-  return copy;
+  return (PyObject *)x;
 }
 
 PyDoc_STRVAR(fem_solve_doc,
@@ -172,6 +178,35 @@ static PyObject *solve(PyObject *Py_UNUSED(module), PyObject *args) {
     }
   }
   return (PyObject *)x;
+}
+
+PyDoc_STRVAR(fem_extend_doc,
+             "fem_extend(system, x_last, /)\n--\n\n"
+             "Vertices (n, 3) that follow a change x_last (n_last, 3) of those that come last.");
+
+static PyObject *extend(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *given;
+  const fem_arrays *arrays;
+  if (!PyArg_ParseTuple(args, "OO:fem_extend", &capsule, &given)) {
+    return NULL;
+  }
+  fem_system *system = system_of(capsule, &arrays);
+  if (system == NULL) {
+    return NULL;
+  }
+  if (!fem_system_is_factored(system)) {
+    PyErr_SetString(PyExc_ValueError, "system: must be factored first");
+    return NULL;
+  }
+  const npy_intp shape_last[2] = {fem_system_n_last(system), 3};
+  const npy_intp shape[2] = {arrays->n_vertices, 3};
+  PyArrayObject *x_last = sapwood_as_float64(given, "x_last", 2, shape_last, SAPWOOD_ANY);
+  PyObject *x = x_last ? PyArray_SimpleNew(2, shape, NPY_DOUBLE) : NULL;
+  if (x) {
+    fem_system_extend(system, sapwood_doubles(x_last), sapwood_doubles((PyArrayObject *)x));
+  }
+  Py_XDECREF(x_last);
+  return x;
 }
 
 PyDoc_STRVAR(fem_schur_doc,
@@ -227,6 +262,7 @@ static PyMethodDef methods[] = {{"fem_system", new_system, METH_O, fem_system_do
                                 {"fem_order", order, METH_VARARGS, fem_order_doc},
                                 {"fem_factor", factor, METH_VARARGS, fem_factor_doc},
                                 {"fem_solve", solve, METH_VARARGS, fem_solve_doc},
+                                {"fem_extend", extend, METH_VARARGS, fem_extend_doc},
                                 {"fem_schur", find_schur, METH_O, fem_schur_doc},
                                 {"fem_multiply", multiply, METH_VARARGS, fem_multiply_doc},
                                 {NULL, NULL, 0, NULL}};

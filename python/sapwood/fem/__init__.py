@@ -11,7 +11,7 @@ The formulas are in the header ``sapwood/fem.h``.
 """
 
 from .bodies import Attachment, HalfSpace, RigidBody, SoftBody
-from .contacts import FaceContacts
+from .contacts import SoftContacts
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
 from .files import read_mesh, write_mesh
 from .material import Material
@@ -27,7 +27,6 @@ from .world import World
 __all__ = [
     "Attachment",
     "Evaluation",
-    "FaceContacts",
     "HalfSpace",
     "Material",
     "Mesh",
@@ -36,6 +35,7 @@ __all__ = [
     "Scheme",
     "SeriesWriter",
     "SoftBody",
+    "SoftContacts",
     "SoftState",
     "SoftStepResult",
     "Touch",

@@ -175,6 +175,8 @@ class SoftBody:
         self.fixed_velocities, self.loads = np.zeros((n, 3)), np.zeros((n, 3))
         self.pressures: _Float = np.zeros(len(mesh.faces))
         self.attachments: list[Attachment] = []
+        names = ("positions", "velocities", "fixed_velocities", "loads")
+        self._shapes = {**dict.fromkeys(names, (n, 3)), "pressures": (len(mesh.faces),)}
 
     def fix(self, where: ArrayLike, velocity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Hold vertices, or move them at a given velocity.
@@ -232,14 +234,13 @@ class SoftBody:
 
     def fault(self) -> str:
         """Describe the first fault of the state: a value that is not finite; empty without one."""
-        n = len(self.mesh.vertices)
-        names = ("positions", "velocities", "fixed_velocities", "loads")
-        shapes = {**dict.fromkeys(names, (n, 3)), "pressures": (len(self.mesh.faces),)}
-        for name, shape in shapes.items():
+        for name, shape in self._shapes.items():
             array = _core.as_float64(getattr(self, name), f"{self.name}.{name}", shape)
-            wrong = np.argwhere(~np.isfinite(array))[:, 0]
-            if wrong.size:
-                return f"{self.name}.{name}[{wrong[0]}]: must be finite"
+            # entries are finite if their sum is
+            if not math.isfinite(array.sum()):
+                wrong = np.argwhere(~np.isfinite(array))[:, 0]
+                if wrong.size:
+                    return f"{self.name}.{name}[{wrong[0]}]: must be finite"
         return ""
 
     def force(self, where: ArrayLike, force: ArrayLike) -> None:

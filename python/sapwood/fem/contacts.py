@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.geometry import FieldShape, contact_surface
 
 from .bodies import SoftBody
 from .vectors import cross
 
 _Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
 
 # smaller faces make no contact, m^2
 _LEAST_AREA = 1e-14
@@ -21,15 +23,17 @@ _LEAST_SLOPE = 1e-8
 
 
 @dataclass(frozen=True)
-class FaceContacts:
-    """Contacts of the faces of one soft body with one plane or rigid body.
+class SoftContacts:
+    """Contacts of a soft body with one other body.
 
     Attributes
     ----------
-    faces : ndarray of int (n,)
+    faces : ndarray of int32 (n,)
         Boundary face of each contact.
-    weights : ndarray (n, 3)
-        Barycentric coordinates of the contact point in its face.
+    vertices : ndarray of int32 (n, m)
+        Vertices that a contact point moves with.
+    weights : ndarray (n, m)
+        Their shares in its velocity; they add up to 1.
     points : ndarray (n, 3)
         Contact points in the world, m.
     normals : ndarray (n, 3)
@@ -38,22 +42,21 @@ class FaceContacts:
         Stiffnesses, N/m.
     phi0 : ndarray (n,)
         Signed distances, m.
+    other_vertices : ndarray of int32 (n, m) or None
+        Vertices of the other body, if it is soft.
+    other_weights : ndarray (n, m) or None
+        Their weights.
     """
 
-    faces: NDArray[np.int64]
+    faces: _Index
+    vertices: _Index
     weights: _Float
     points: _Float
     normals: _Float
     k: _Float
     phi0: _Float
-
-
-def usable_faces(body: SoftBody) -> NDArray[np.bool_]:
-    """Faces (f,) whose tetrahedra are not turned over."""
-    mesh = body.mesh
-    corners = body.positions[mesh.tetrahedra[mesh.face_tetrahedra]]
-    usable: NDArray[np.bool_] = np.linalg.det(corners[:, 1:] - corners[:, :1]) > 0
-    return usable
+    other_vertices: _Index | None = None
+    other_weights: _Float | None = None
 
 
 def pair_friction(a: float, b: float) -> float:
@@ -61,9 +64,7 @@ def pair_friction(a: float, b: float) -> float:
     return 2 * a * b / (a + b) if a + b > 0 else 0.0
 
 
-def contacts_with_plane(
-    body: SoftBody, normal: _Float, offset: float, usable: NDArray[np.bool_]
-) -> FaceContacts:
+def contacts_with_plane(body: SoftBody, normal: _Float, offset: float) -> SoftContacts:
     """Find the contacts of a body with a half space.
 
     Each face is clipped by the plane; the contact is at the centroid of the part below. Its normal
@@ -78,56 +79,33 @@ def contacts_with_plane(
         Direction out of the half space, of unit length.
     offset : float
         Distance of its surface from the origin along the normal, m.
-    usable : ndarray of bool (f,)
-        Whether a face may make a contact.
 
     Returns
     -------
-    FaceContacts
-        The contacts, by ascending face.
+    SoftContacts
+        The contacts, by ascending face; a face whose tetrahedron is turned over has none.
     """
-    x, corners = body.positions, body.mesh.faces
-    height = x @ normal - offset
-    below = height < 0
-    n_below = below[corners].sum(axis=1)
-    hit = np.flatnonzero((n_below > 0) & usable)
-    corner, d, n_below = corners[hit], height[corners[hit]], n_below[hit]
-    # the odd corner, alone on its side of the plane, comes first
-    odd = np.argmax(np.where(n_below[:, None] == 1, d < 0, d >= 0), axis=1)
-    turn = (odd[:, None] + np.arange(3)) % 3
-    d = np.take_along_axis(d, turn, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t, u = d[:, 0] / (d[:, 0] - d[:, 1]), d[:, 0] / (d[:, 0] - d[:, 2])
-    whole = n_below == 3
-    t, u = np.where(whole, 0, t), np.where(whole, 0, u)
-    # the triangle that the plane cuts off at the odd corner
-    share = t * u
-    cut = np.stack([1 - (t + u) / 3, t / 3, u / 3], axis=1)
-    rest = (1 / 3 - share[:, None] * cut) / np.maximum(1 - share, 1e-300)[:, None]
-    is_cut = n_below == 1
-    turned = np.where(is_cut[:, None], cut, rest)
-    part = np.where(is_cut, share, 1 - share)
-    weights = np.empty_like(turned)
-    np.put_along_axis(weights, turn, turned, axis=1)
-    a, b, c = x[corner[:, 0]], x[corner[:, 1]], x[corner[:, 2]]
-    # area of the part below, as the plane sees it
-    area = -part * (cross(b - a, c - a) @ normal) / 2
-    points = np.einsum("ij,ijk->ik", weights, x[corner])
-    depth = offset - points @ normal
-    kept = (area >= _LEAST_AREA) & (depth > 0)
-    k = body.contact_stiffness * area[kept]
+    mesh = body.mesh
+    faces, weights, points, k, phi0 = _core.fem_plane_contacts(
+        mesh._mesh,
+        mesh.faces,
+        mesh.face_tetrahedra,
+        body.positions,
+        normal,
+        offset,
+        body.contact_stiffness,
+    )
     normals = np.broadcast_to(normal, (len(k), 3))
-    return FaceContacts(hit[kept], weights[kept], points[kept], normals, k, -depth[kept])
+    return SoftContacts(faces, mesh.faces[faces], weights, points, normals, k, phi0)
 
 
 def contacts_with_shape(
     body: SoftBody,
     shape: FieldShape,
     pose: _Float,
-    usable: NDArray[np.bool_],
     *,
     is_depth: bool = False,
-) -> FaceContacts:
+) -> SoftContacts:
     """Find the contacts of a body with the pressure field of a rigid body.
 
     With g_r the slope of the pressure along the face normal, g = C g_r/(C + g_r), k = g area and
@@ -143,24 +121,17 @@ def contacts_with_shape(
         Tetrahedra with pressures.
     pose : ndarray (4, 4)
         Pose of the shape.
-    usable : ndarray of bool (f,)
-        Whether a face may make a contact.
     is_depth : bool, optional
         Whether the pressures of the shape only tell depths, in any unit.
 
     Returns
     -------
-    FaceContacts
+    SoftContacts
         The contacts.
     """
-    x = body.positions
-    listed = np.flatnonzero(usable)
-    corners = body.mesh.faces
-    reach = float(np.max(np.linalg.norm(shape.vertices, axis=1)))
-    lowest = np.min(x[corners[listed]], axis=1) - pose[:3, 3]
-    highest = np.max(x[corners[listed]], axis=1) - pose[:3, 3]
-    listed = listed[np.all((lowest < reach) & (highest > -reach), axis=1)]
-    listed = _near(x, corners, listed, shape, pose)
+    x, corners = body.positions, body.mesh.faces
+    listed = _near(x, corners, shape, pose)
+    listed = listed[_is_upright(body, listed)]
     if not listed.size:
         return _no_contacts()
     used, local = np.unique(corners[listed], return_inverse=True)
@@ -174,12 +145,13 @@ def contacts_with_shape(
             g, unit = C * slope / (C + slope), np.ones_like(slope)
         kept = (found.areas >= _LEAST_AREA) & (slope >= np.maximum(1e-14, _LEAST_SLOPE * steep))
     g = g[kept]
-    faces, points = listed[found.cells_b[kept]], found.centroids[kept]
+    faces, points = listed[found.cells_b[kept]].astype(np.int32), found.centroids[kept]
     k, phi0 = unit[kept] * g * found.areas[kept], -found.pressures[kept] / g
     if is_depth:
         faces, points, k, phi0 = _merged(faces, points, k, phi0)
-    return FaceContacts(
+    return SoftContacts(
         faces,
+        corners[faces],
         _barycentric(x[corners[faces]], points),
         points,
         -_outward(x[corners[faces]]),
@@ -189,8 +161,8 @@ def contacts_with_shape(
 
 
 def _merged(
-    faces: NDArray[np.int64], points: _Float, k: _Float, phi0: _Float
-) -> tuple[NDArray[np.int64], _Float, _Float, _Float]:
+    faces: _Index, points: _Float, k: _Float, phi0: _Float
+) -> tuple[_Index, _Float, _Float, _Float]:
     """One contact for each face: of the same load, stiffness and torque in sum."""
     used, place = np.unique(faces, return_inverse=True)
     n, load = len(used), -k * phi0
@@ -203,23 +175,28 @@ def _merged(
     return used[on], moment[on] / total[:, None], stiffness, -total / stiffness
 
 
-def _near(
-    x: _Float,
-    corners: NDArray[np.int32],
-    listed: NDArray[np.int64],
-    shape: FieldShape,
-    pose: _Float,
-) -> NDArray[np.int64]:
+def _near(x: _Float, corners: _Index, shape: FieldShape, pose: _Float) -> NDArray[np.int64]:
     """Faces whose box, in the frame of the rigid body, meets the box of its shape."""
-    local = (x[corners[listed]] - pose[:3, 3]) @ pose[:3, :3]
+    local = (x - pose[:3, 3]) @ pose[:3, :3]
     low, high = shape.vertices.min(axis=0), shape.vertices.max(axis=0)
-    meets = np.all((local.min(axis=1) <= high) & (local.max(axis=1) >= low), axis=1)
-    return listed[meets]
+    if np.any(local.min(axis=0) > high) or np.any(local.max(axis=0) < low):
+        return np.empty(0, np.int64)
+    triangles = local[corners]
+    meets = np.all((triangles.min(axis=1) <= high) & (triangles.max(axis=1) >= low), axis=1)
+    return np.flatnonzero(meets)
 
 
-def _no_contacts() -> FaceContacts:
-    empty = np.empty((0, 3))
-    return FaceContacts(np.empty(0, np.int64), empty, empty, empty, np.empty(0), np.empty(0))
+def _is_upright(body: SoftBody, faces: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the tetrahedra behind faces are not turned over."""
+    mesh = body.mesh
+    corners = body.positions[mesh.tetrahedra[mesh.face_tetrahedra[faces]]]
+    upright: NDArray[np.bool_] = np.linalg.det(corners[:, 1:] - corners[:, :1]) > 0
+    return upright
+
+
+def _no_contacts() -> SoftContacts:
+    none, empty = np.empty((0, 3), np.int32), np.empty((0, 3))
+    return SoftContacts(none[:, 0], none, empty, empty, empty, np.empty(0), np.empty(0))
 
 
 def _outward(triangles: _Float) -> _Float:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bodies import SoftBody
-from .reduction import Hold, Meeting, Pass, Reduction
+from .meetings import Hold, Meeting
+from .reduction import Pass, Reduction
 from .results import SoftStepResult
 from .soft_step import QUADRATIC, SoftStep
 
@@ -40,13 +41,12 @@ def order_steps(
     """
     named: list[list[NDArray[np.int32]]] = [[] for _ in steps]
     for meeting in meetings:
-        faces = steps[meeting.body].body.mesh.faces
-        named[meeting.body].append(faces[meeting.contacts.faces].ravel())
+        for _, body, vertices, _ in meeting.sides():
+            named[body].append(vertices)
     for hold in holds:
         named[hold.body].append(hold.vertices)
-    for step, vertices in zip(steps, named, strict=True):
-        touched = np.unique(np.concatenate(vertices)) if vertices else np.empty(0)
-        step.order(touched.astype(np.int32), exact)
+    for step, touched in zip(steps, named, strict=True):
+        step.order(touched, exact)
 
 
 def take_passes(
@@ -126,7 +126,7 @@ def step_result(reduction: Reduction, best: Pass, passes: int, tolerance: float)
         "converged" if best.residual <= tolerance else "nonlinear_limit",
         passes,
         best.residual,
-        reduction.touches(best.solution),
+        reduction.touches(best),
         reduction.reactions(best),
         best.turned_over,
         best.solution,
@@ -139,18 +139,22 @@ def _find_residual(reduction: Reduction, tried: Pass) -> None:
     residuals = []
     for step, v, impulse in zip(steps, tried.v, tried.impulses, strict=True):
         step.evaluate(v, again=True)
-        residual = step.momentum_residual(v)
-        residual[~step.is_fixed] -= impulse[~step.is_fixed]
+        residual = step.momentum_residual(v) - impulse
+        if step.has_fixed:
+            residual[step.is_fixed] = 0
         residuals.append(residual)
     tried.loads = [residuals[hold.body][hold.vertices] for hold in reduction.holds]
     for hold in reduction.holds:
         residuals[hold.body][hold.vertices] = 0.0
-    lack = sum(float(np.sum(residual**2)) for residual in residuals)
     tried.turned_over = sum(step.turned_over for step in steps)
-    size = math.sqrt(sum(float(np.sum(x**2)) for x in tried.impulses))
-    weight = math.sqrt(sum(float(np.sum((dt * step.weight) ** 2)) for step in steps))
-    momentum = math.sqrt(sum(float(np.sum(step.momenta**2)) for step in steps))
-    tried.residual = math.sqrt(lack) / (max(size, weight) or momentum or 1.0)
+    size = max(_norm(tried.impulses), dt * _norm([step.weight for step in steps]))
+    size = size or _norm([step.momenta for step in steps]) or 1.0
+    tried.residual = _norm(residuals) / size
+
+
+def _norm(arrays: Sequence[_Float]) -> float:
+    """Euclidean norm of all arrays."""
+    return math.sqrt(sum(float(np.vdot(each, each)) for each in arrays))
 
 
 def _fail(reduction: Reduction, iterates: list[_Float]) -> None:

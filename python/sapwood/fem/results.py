@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sapwood.solution import Solution
 
-from .contacts import FaceContacts
+from .contacts import SoftContacts
 
 _Float = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class Touch:
     ----------
     body, other : str
         Names of the bodies.
-    contacts : FaceContacts
+    contacts : SoftContacts
         The contacts.
     forces : ndarray (n, 3)
         Their forces on the soft body, in the world, N.
@@ -31,7 +31,7 @@ class Touch:
 
     body: str
     other: str
-    contacts: FaceContacts
+    contacts: SoftContacts
     forces: _Float
 
     @property

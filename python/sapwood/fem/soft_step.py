@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,9 +52,13 @@ class SoftStep:
         self.body = body
         self.is_quadratic = body.material.model in QUADRATIC
         self.system = _core.fem_system(mesh._mesh)
+        row_mass = body.vertex_mass.copy()
+        np.add.at(row_mass, mesh.pairs, body.pair_mass[:, None])
+        self._row_mass: _Float = row_mass[:, None]
         self.force = np.empty((n, 3))
         self.K, self.K_pairs = np.empty((n, 3, 3)), np.empty((len(mesh.pairs), 3, 3))
         self.last = np.empty(0, np.int32)  # vertices that are eliminated last
+        self.place = np.full(n, -1, np.int32)  # of each vertex among them
         self.is_ordered = False
         self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
 
@@ -67,13 +72,19 @@ class SoftStep:
             if body.material.model == "linear_corotated"
             else None
         )
-        row_mass = body.vertex_mass.copy()
-        np.add.at(row_mass, body.mesh.pairs, body.pair_mass[:, None])
-        self.momenta = row_mass[:, None] * self.v0
-        self.weight = row_mass[:, None] * gravity + body.external_loads()
+        self.weight = self._row_mass * gravity + body.external_loads()
         self._fixed = body.fixed.copy()
+        self.has_fixed = bool(self._fixed.any())
         # fixed vertices move at their velocity from the first iterate on
-        self.start = np.where(self.is_fixed[:, None], body.fixed_velocities, self.v0)
+        self.start = self.v0.copy()
+        if self.has_fixed:
+            self.start[self.is_fixed] = body.fixed_velocities[self.is_fixed]
+
+    @property
+    def momenta(self) -> _Float:
+        """Momenta of the vertices at the start of the step (n, 3), N s."""
+        found: _Float = self._row_mass * self.v0
+        return found
 
     @property
     def is_fixed(self) -> NDArray[np.bool_]:
@@ -82,19 +93,24 @@ class SoftStep:
 
     def move(self, vertices: _Index, velocities: _Float) -> None:
         """Let vertices move at these velocities (n, 3) in this step."""
-        self._fixed[vertices] = 1
+        self._fixed[vertices], self.has_fixed = 1, True
         self.start[vertices] = velocities
 
-    def order(self, touched: _Index, exact: bool) -> None:
+    def order(self, touched: Sequence[_Index], exact: bool) -> None:
         """Choose the vertices that are eliminated last, a superset of the touched ones."""
         self.age += 1
-        self.age[touched] = 0
-        missing = not np.all(np.isin(touched, self.last))
-        wasteful = 2 * len(touched) < len(self.last)
-        changed = len(touched) != len(self.last) or missing
+        for vertices in touched:
+            self.age[vertices] = 0
+        is_touched = self.age == 0
+        n, missing = np.count_nonzero(is_touched), bool(np.any(self.place[is_touched] < 0))
+        changed = n != len(self.last) or missing
+        wasteful = 2 * n < len(self.last)
         if not self.is_ordered or missing or (changed if exact else wasteful):
-            self.last = touched if exact else np.flatnonzero(self.age < _MEMORY).astype(np.int32)
+            chosen = is_touched if exact else self.age < _MEMORY
+            self.last = np.flatnonzero(chosen).astype(np.int32)
             _core.fem_order(self.system, self.last)
+            self.place[:] = -1
+            self.place[self.last] = np.arange(len(self.last), dtype=np.int32)
             self.is_ordered = True
 
     def evaluate(self, v: _Float, *, again: bool = False) -> None:
@@ -124,29 +140,30 @@ class SoftStep:
         if material.mass_damping > 0 or material.stiffness_damping > 0:
             middle = (1 - theta.v) * self.v0 + theta.v * v
             m += self._multiply(dt * material.stiffness_damping, dt * material.mass_damping, middle)
-        m[self.is_fixed] = 0
+        if self.has_fixed:
+            m[self.is_fixed] = 0
         return m
 
-    def factor(self) -> None:
-        """Factor A = M + dt^2 tq tvq K + dt tv D."""
+    def free_velocity(self, w: _Float) -> _Float:
+        """Factor A = M + dt^2 tq tvq K + dt tv D, and return w - A^-1 m(w), after `evaluate`."""
         material, theta, dt = self.body.material, self.scheme, self.dt
-        self.c_K = dt * dt * theta.q * theta.vq + dt * theta.v * material.stiffness_damping
-        self.c_M = 1 + dt * theta.v * material.mass_damping
-        _core.fem_factor(self.system, self._blocks(self.c_K, self.c_M), self._fixed)
+        c_K = dt * dt * theta.q * theta.vq + dt * theta.v * material.stiffness_damping
+        c_M = 1 + dt * theta.v * material.mass_damping
+        blocks, m = self._blocks(c_K, c_M), self.momentum_residual(w)
+        found: _Float = w - _core.fem_factor(self.system, blocks, self._fixed, m)
+        return found
 
-    def solve(self, x: _Float) -> _Float:
-        """A^-1 x (n, 3)."""
-        return _core.fem_solve(self.system, x)
+    def extend(self, change: _Float) -> _Float:
+        """How all vertices (n, 3) follow a change of the velocities of those that come last."""
+        return _core.fem_extend(self.system, change)
 
     def find_free_motion(self) -> _Float:
         """Solve m(v) = 0 by Newton's method, to round-off or 30 iterations."""
         v = self.start
         for _ in range(30):
             self.evaluate(v)
-            self.factor()
-            change = self.solve(self.momentum_residual(v))
-            v = v - change
-            if np.max(np.abs(change)) <= 1e-12 * np.max(np.abs(v)):
+            before, v = v, self.free_velocity(v)
+            if np.max(np.abs(v - before)) <= 1e-12 * np.max(np.abs(v)):
                 break
         return v
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -17,9 +18,10 @@ from sapwood.settings import SapSettings
 from sapwood.solver import SapSolver
 
 from .bodies import HalfSpace, RigidBody, SoftBody, check_distinct
-from .contacts import contacts_with_plane, contacts_with_shape, pair_friction, usable_faces
+from .contacts import contacts_with_plane, contacts_with_shape, pair_friction
+from .meetings import Meeting
 from .passes import default_passes, order_steps, step_result, take_passes
-from .reduction import YIELDING_BETA, Meeting, PassOptions, Reduction
+from .reduction import YIELDING_BETA, PassOptions, Reduction
 from .results import SoftStepResult
 from .soft_step import Scheme, SoftStep
 from .state import SoftState
@@ -210,6 +212,8 @@ class World:
     def _slides(self, moving: list[RigidBody]) -> ContactProblem:
         """Masses and free velocities of the slides, with implicit damping."""
         dt, theta = self.time_step, self.scheme.v
+        if not moving:
+            return _no_trees(dt)
         masses, free = [], []
         for rigid in moving:
             assert rigid.mass is not None
@@ -225,24 +229,28 @@ class World:
         for b, body in enumerate(self.bodies):
             if body.contact == "none":
                 continue
-            usable = usable_faces(body)
             for plane in self.planes:
-                contacts = contacts_with_plane(body, plane.normal, plane.offset, usable)
+                contacts = contacts_with_plane(body, plane.normal, plane.offset)
                 found.append(Meeting(b, plane.name, contacts, *_pair(body, plane)))
             for rigid in self.rigid:
-                contacts = contacts_with_shape(body, rigid.shape, rigid.pose, usable)
+                contacts = contacts_with_shape(body, rigid.shape, rigid.pose)
                 tree, J = -1, None
                 if rigid in moving:
                     tree = moving.index(rigid)
-                    J = np.tile(rigid.axis[:, None], (len(contacts.faces), 1, 1))
+                    J = np.tile(rigid.axis[:, None], (len(contacts.k), 1, 1))
                 found.append(Meeting(b, rigid.name, contacts, *_pair(body, rigid), tree, J))
-        return [each for each in found if len(each.contacts.faces)]
+        return [each for each in found if len(each.contacts.k)]
 
     def _check_state(self) -> None:
         for body in self.bodies:
             fault = body.fault()
             if fault:
                 raise StepError(f"{fault}, at {self.time} s", self.time)
+
+
+@functools.lru_cache(maxsize=8)
+def _no_trees(dt: float) -> ContactProblem:
+    return ContactProblem([], [], [], dt=dt)
 
 
 def _positive(value: object, name: str) -> float:

@@ -32,6 +32,7 @@ not to be fast.
     rebounds        energy of impacts with a coefficient of restitution
     stiction        static and dynamic coefficient of friction
     elements        elastic tetrahedra
+    face_contacts   contacts of the boundary of soft bodies
     quadratic       interior point method of quadratic programs, polishing
 """
 
@@ -47,6 +48,7 @@ from .contact import contact_cost_difference
 from .disk import disk_cost, disk_cost_difference, project_disk
 from .disk_pool import DiskPool
 from .elements import evaluate_elements
+from .face_contacts import contact_axes, contact_rows, plane_contacts
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
@@ -92,10 +94,12 @@ __all__ = [
     "clamp",
     "clamp_cost_difference",
     "constraint_inverse_mass",
+    "contact_axes",
     "contact_cost",
     "contact_cost_difference",
     "contact_faces",
     "contact_graph",
+    "contact_rows",
     "delassus_block",
     "disk_cost",
     "disk_cost_difference",
@@ -108,6 +112,7 @@ __all__ = [
     "lift_matrix",
     "limit_depth",
     "minimum_degree",
+    "plane_contacts",
     "project",
     "project_disk",
     "radial",

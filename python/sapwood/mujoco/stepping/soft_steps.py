@@ -13,14 +13,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.fem.contacts import (
-    contacts_with_plane,
-    contacts_with_shape,
-    pair_friction,
-    usable_faces,
-)
+from sapwood.fem.contacts import contacts_with_plane, contacts_with_shape, pair_friction
+from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.passes import default_passes, order_steps, step_result, take_passes
-from sapwood.fem.reduction import YIELDING_BETA, Hold, Meeting, Pass, PassOptions, Reduction
+from sapwood.fem.reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from sapwood.fem.results import SoftStepResult
 from sapwood.fem.soft_step import Scheme, SoftStep
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -197,7 +193,6 @@ class SoftSteps(PythonSteps):
         for b, (body, geoms) in enumerate(zip(self.soft.bodies, self.soft.geoms, strict=True)):
             if not geoms:
                 continue
-            usable = usable_faces(body)
             low, high = body.positions.min(axis=0), body.positions.max(axis=0)
             for geom in geoms:
                 centre = data.geom_xpos[geom.geom]
@@ -208,16 +203,14 @@ class SoftSteps(PythonSteps):
                 time = body.dissipation_time
                 if geom.shape is None:
                     normal = R[:, 2].copy()
-                    found = contacts_with_plane(body, normal, float(normal @ centre), usable)
+                    found = contacts_with_plane(body, normal, float(normal @ centre))
                 else:
                     pose = np.eye(4)
                     pose[:3, :3], pose[:3, 3] = R, centre
-                    found = contacts_with_shape(
-                        body, geom.shape, pose, usable, is_depth=geom.is_depth
-                    )
+                    found = contacts_with_shape(body, geom.shape, pose, is_depth=geom.is_depth)
                     if not geom.is_depth:
                         time += float(forest["dissipation_time"][geom.geom])
-                if not len(found.faces):
+                if not len(found.k):
                     continue
                 friction = pair_friction(body.friction, float(forest["friction"][geom.geom]))
                 tree = int(self._model.body_treeid[self._model.body_weldid[geom.body]])

@@ -1,0 +1,149 @@
+/* Contacts of boundary faces with a half space, and the rows that contacts have in the problem. */
+#include <math.h>
+#include <string.h>
+
+#include "sapwood/fem.h"
+
+/* Smaller faces make no contact, m^2. */
+static const double least_area = 1e-14;
+
+/* ---- vectors ---- */
+
+static double dot(const double a[3], const double b[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double a[3], const double b[3], double c[3]) {
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static void subtract(const double a[3], const double b[3], double c[3]) {
+  for (int i = 0; i < 3; ++i) {
+    c[i] = a[i] - b[i];
+  }
+}
+
+/* ---- half spaces ---- */
+
+static int is_turned_over(const int32_t corner[4], const double *x) {
+  double edge[3][3], normal[3];
+  for (int k = 0; k < 3; ++k) {
+    subtract(x + 3 * (int64_t)corner[k + 1], x + 3 * (int64_t)corner[0], edge[k]);
+  }
+  cross(edge[0], edge[1], normal);
+  return !(dot(normal, edge[2]) > 0);
+}
+
+/* Finds the part of a triangle below a plane, of heights h over it: its share of the area, and the
+ * barycentric coordinates of its centroid. Returns 0 if no corner is below. */
+static int find_part_below(const double h[3], double *share, double weights[3]) {
+  const int n_below = (h[0] < 0) + (h[1] < 0) + (h[2] < 0);
+  if (n_below == 0 || n_below == 3) {
+    *share = 1;
+    weights[0] = weights[1] = weights[2] = 1. / 3;
+    return n_below > 0;
+  }
+  /* the corner that is alone on its side, and the triangle that the plane cuts off at it */
+  int odd = 0;
+  while ((h[odd] < 0) != (n_below == 1)) {
+    ++odd;
+  }
+  const int next = (odd + 1) % 3, last = (odd + 2) % 3;
+  const double t = h[odd] / (h[odd] - h[next]), u = h[odd] / (h[odd] - h[last]);
+  const double cut = t * u;
+  weights[odd] = 1 - (t + u) / 3;
+  weights[next] = t / 3;
+  weights[last] = u / 3;
+  *share = cut;
+  if (n_below == 2) {
+    *share = 1 - cut;
+    for (int i = 0; i < 3; ++i) {
+      weights[i] = (1. / 3 - cut * weights[i]) / fmax(1 - cut, 1e-300);
+    }
+  }
+  return 1;
+}
+
+/* Appends the contact of a face, if it has one. */
+static void add_contact(const double *const x[3], const fem_half_space *plane, int32_t face,
+                        fem_contacts *found) {
+  double share, weights[3], point[3], edges[2][3], normal[3], h[3];
+  for (int i = 0; i < 3; ++i) {
+    h[i] = dot(x[i], plane->normal) - plane->offset;
+  }
+  if (!find_part_below(h, &share, weights)) {
+    return;
+  }
+  for (int i = 0; i < 3; ++i) {
+    point[i] = weights[0] * x[0][i] + weights[1] * x[1][i] + weights[2] * x[2][i];
+  }
+  subtract(x[1], x[0], edges[0]);
+  subtract(x[2], x[0], edges[1]);
+  cross(edges[0], edges[1], normal);
+  /* area as the plane sees it */
+  const double area = -share * dot(normal, plane->normal) / 2;
+  const double depth = plane->offset - dot(point, plane->normal);
+  if (!(area >= least_area && depth > 0)) {
+    return;
+  }
+  const int32_t n = found->n++;
+  if (found->face) {
+    found->face[n] = face;
+    memcpy(found->weights + 3 * (int64_t)n, weights, sizeof weights);
+    memcpy(found->points + 3 * (int64_t)n, point, sizeof point);
+    found->k[n] = plane->stiffness * area;
+    found->phi0[n] = -depth;
+  }
+}
+
+void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const double *x,
+                             const fem_half_space *plane, fem_contacts *found) {
+  const int32_t *tetrahedra = fem_mesh_arrays(mesh)->tetrahedra;
+  found->n = 0;
+  for (int32_t f = 0; f < faces->n; ++f) {
+    const double *corner[3];
+    int is_below = 0;
+    for (int i = 0; i < 3; ++i) {
+      corner[i] = x + 3 * (int64_t)faces->corners[3 * (int64_t)f + i];
+      is_below |= dot(corner[i], plane->normal) < plane->offset;
+    }
+    if (is_below && !is_turned_over(tetrahedra + 4 * (int64_t)faces->tetrahedra[f], x)) {
+      add_contact(corner, plane, f, found);
+    }
+  }
+}
+
+/* ---- rows ---- */
+
+void fem_contact_axes(const double normal[3], double axes[9]) {
+  const double size[3] = {fabs(normal[0]), fabs(normal[1]), fabs(normal[2])};
+  const int least = size[0] <= size[1] && size[0] <= size[2] ? 0 : size[1] <= size[2] ? 1 : 2;
+  double axis[3] = {0, 0, 0};
+  axis[least] = 1;
+  cross(axis, normal, axes);
+  const double length = sqrt(dot(axes, axes));
+  for (int i = 0; i < 3; ++i) {
+    axes[i] /= length;
+  }
+  cross(normal, axes, axes + 3);
+  memcpy(axes + 6, normal, 3 * sizeof *axes);
+}
+
+void fem_contact_rows(int32_t n, int32_t n_corners, const int32_t *columns, const double *weights,
+                      const double *normals, int32_t n_last, double *axes, double *J) {
+  const int64_t width = 3 * (int64_t)n_last;
+  memset(J, 0, (size_t)(3 * n * width) * sizeof *J);
+  for (int32_t c = 0; c < n; ++c) {
+    double *frame = axes + 9 * (int64_t)c;
+    fem_contact_axes(normals + 3 * (int64_t)c, frame);
+    for (int32_t k = 0; k < n_corners; ++k) {
+      const int64_t at = (int64_t)c * n_corners + k;
+      double *block = J + 3 * c * width + 3 * (int64_t)columns[at];
+      for (int i = 0; i < 9; ++i) {
+        block[i / 3 * width + i % 3] += weights[at] * frame[i];
+      }
+    }
+  }
+}
