@@ -135,35 +135,47 @@ static void hostile_numbers_end(void) {
   release();
 }
 
-static void elimination_solves_the_equations(void) {
-  enum { N = 13, BEGIN = 16, LD = 32 };
+/* W = (1 - S K)^-1 S obeys W = S + S K W. A contact without a law needs no division by it. */
+static void the_operator_obeys_its_equation(void) {
+  enum { N = 5, SIZE = 3 * N };
+  static double S[SIZE * SAP_SMALL_UNKNOWNS], K[9 * N];
+  reserve();
   for (int32_t set = 0; set < SAP_KERNEL_SETS && sap_kernels_of(set); ++set) {
-    double rows[N][LD] = {{0}}, before[N][LD];
     uint64_t seed = 9;
-    for (int32_t i = 0; i < N * LD; ++i) {
-      rows[i / LD][i % LD] = i % LD < N || i % LD >= BEGIN ? check_random(&seed, -1, 1) : 0;
+    for (int32_t k = 0; k < SIZE * SAP_SMALL_UNKNOWNS; ++k) {
+      S[k] = check_random(&seed, -1, 1);
     }
-    rows[0][0] = 0; /* needs an exchange */
-    memcpy(before, rows, sizeof rows);
-    REQUIRE(sap_small_loops_of(set)->eliminate(N, BEGIN, LD, &rows[0][0]));
-    for (int32_t i = 0; i < N; ++i) {
-      for (int32_t j = BEGIN; j < LD; ++j) {
-        double sum = -before[i][j];
-        for (int32_t k = 0; k < N; ++k) {
-          sum += before[i][k] * rows[k][j];
+    for (int32_t k = 0; k < 9 * N; ++k) {
+      K[k] = k / 9 == 2 ? 0 : check_random(&seed, -1, 1);
+    }
+    REQUIRE(sap_small_loops_of(set)->find_operator(&problem, N, S, K));
+    for (int32_t j = 0; j < SIZE; ++j) {
+      double KW[SIZE] = {0};
+      for (int32_t k = 0; k < SIZE; ++k) {
+        for (int32_t c = 0; c < 3; ++c) {
+          KW[k] += K[9 * (k / 3) + 3 * c + k % 3] * *entry(3 * (k / 3) + c, j);
         }
-        CHECK(fabs(sum) < 1e-10);
+      }
+      for (int32_t i = 0; i < SIZE; ++i) {
+        double sum = S[j * SAP_SMALL_UNKNOWNS + i] - *entry(i, j);
+        for (int32_t k = 0; k < SIZE; ++k) {
+          sum += S[k * SAP_SMALL_UNKNOWNS + i] * KW[k];
+        }
+        CHECK(fabs(sum) < 1e-9);
       }
     }
-    memset(rows, 0, sizeof rows);
-    CHECK(!sap_small_loops_of(set)->eliminate(N, BEGIN, LD, &rows[0][0]));
+    memset(K, 0, sizeof K);
+    memset(S, 0, sizeof S);
+    K[0] = S[0] = 1; /* 1 - S K is singular */
+    CHECK(!sap_small_loops_of(set)->find_operator(&problem, N, S, K));
   }
+  release();
 }
 
 static const check_test tests[] = {
     CHECK_TEST(solutions_obey_the_law),
     CHECK_TEST(a_jammed_contact_sticks),
     CHECK_TEST(hostile_numbers_end),
-    CHECK_TEST(elimination_solves_the_equations),
+    CHECK_TEST(the_operator_obeys_its_equation),
 };
 CHECK_FILE(test_small_problem, tests);

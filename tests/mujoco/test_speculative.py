@@ -211,7 +211,8 @@ def test_a_sphere_that_passes_an_edge(dt, speed):
 
 @pytest.mark.parametrize("name", ["box", "mesh", "sphere", "stack"])
 def test_at_rest_it_changes_nothing(name):
-    """The same penetration under the same weight."""
+    """The same penetration under the same weight. The bodies of the stack begin a little deep:
+    without speculation they would else begin out of contact, and hit each other by one edge."""
     if name == "mesh" and VERSION < (3, 17):
         pytest.skip(f"MuJoCo {mujoco.__version__} lists too few contacts of a mesh on a plane")
     box = '<geom type="box" size=".05 .05 .05"/>'
@@ -220,7 +221,7 @@ def test_at_rest_it_changes_nothing(name):
     )
     geoms = {"box": box, "mesh": '<geom type="mesh" mesh="cube"/>', "sphere": '<geom size=".05"/>'}
     bodies = "".join(
-        f'<body pos="0 0 {0.05 + 0.1 * i}"><freejoint/>{geoms.get(name, box)}</body>'
+        f'<body pos="0 0 {0.04999 + 0.09999 * i}"><freejoint/>{geoms.get(name, box)}</body>'
         for i in range(4 if name == "stack" else 1)
     )
     more = f'<asset><mesh name="cube" vertex="{corners}"/></asset>' if name == "mesh" else ""
@@ -231,7 +232,7 @@ def test_at_rest_it_changes_nothing(name):
         stepper.run(data, 200)
         assert np.abs(data.qvel).max() < 1e-5
         depth.append(np.sort(stepper.penetration[stepper.contacts.force[:, 2] > 0]))
-    np.testing.assert_allclose(depth[0], depth[1], rtol=0.05 if name == "stack" else 1e-3)
+    np.testing.assert_allclose(depth[0], depth[1], rtol=1e-3)
 
 
 def test_lists_are_emptied_where_nothing_is_near():

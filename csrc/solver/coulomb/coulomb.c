@@ -316,10 +316,8 @@ static enum search_end go_on(struct sap_workspace *w, const struct sap_island *i
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
   struct sap_newton_result result = {.tree = -1};
-  struct progress before = {.best = INFINITY,
-                            .best_norm = INFINITY,
-                            .reference_norm = INFINITY,
-                            .precision = sap_choose_precision(island, settings)};
+  struct progress before = {
+      .best = INFINITY, .best_norm = INFINITY, .reference_norm = INFINITY, .precision = SAP_DOUBLE};
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);

@@ -141,13 +141,12 @@ static void add_contacts(struct sap_workspace *w, const struct sap_island *islan
   for (int32_t first = 0; first < n; first += PER_SET) {
     const int32_t end = first + PER_SET < n ? first + PER_SET : n;
     sap_path_open(path);
+    d->first[path->n_sets] = d->n + first;
     for (int32_t k = first; k < end; ++k) {
       const int32_t p = patch_of(w->graph, island, list[k].place);
       const struct sap_patch *patch = &w->graph->patch[p];
       d->place[d->n + k] = list[k].place;
       d->patch[d->n + k] = p;
-      d->set[d->n + k] = path->n_sets;
-      d->column[d->n + k] = 3 * (k - first);
       sap_path_add_node(path, patch->low);
       if (patch->high >= 0) {
         sap_path_add_node(path, patch->high);
@@ -158,8 +157,8 @@ static void add_contacts(struct sap_workspace *w, const struct sap_island *islan
       for (int high = 0; high < (patch->high < 0 ? 1 : 2); ++high) {
         for (int r = 0; r < 3; ++r) {
           const struct sap_packed_row row = sap_packed_row(&w->J, patch, high, list[k].place, r);
-          sap_path_write(path, d->column[d->n + k] + r, scalar[high ? patch->high : patch->low],
-                         row.n, row.J);
+          sap_path_write(path, 3 * (k - first) + r, scalar[high ? patch->high : patch->low], row.n,
+                         row.J);
         }
       }
     }
@@ -168,29 +167,20 @@ static void add_contacts(struct sap_workspace *w, const struct sap_island *islan
   d->n += n;
 }
 
-/* Copies the entries of S between sets a and b, of the contacts in dispute, to their places. */
-static void place_entries(struct sap_workspace *w, int32_t a, int32_t b) {
-  const struct sap_disputes *d = &w->coulomb.disputes;
-  double S[SAP_PATH_COLUMNS * SAP_PATH_COLUMNS];
-  sap_path_product(&w->coulomb.path, a, b, S);
-  for (int32_t i = 0; i < d->n; ++i) {
-    for (int32_t k = 0; d->set[i] == a && k < d->n; ++k) {
-      for (int e = 0; d->set[k] == b && e < 9; ++e) {
-        const int32_t row = 3 * i + e / 3, column = 3 * k + e % 3;
-        w->coulomb.S[row * SAP_SMALL_UNKNOWNS + column] =
-            S[(d->column[i] + e / 3) * SAP_PATH_COLUMNS + d->column[k] + e % 3];
-      }
-    }
-  }
-}
-
 /* Extends S by the sets from `first` on. */
 static void extend_S(struct sap_workspace *w, int32_t first) {
-  const int32_t n = w->coulomb.path.n_sets;
-  for (int32_t a = 0; a < n; ++a) {
-    for (int32_t b = 0; b < n; ++b) {
-      if (a >= first || b >= first) {
-        place_entries(w, a, b);
+  const struct sap_disputes *d = &w->coulomb.disputes;
+  const struct sap_path_columns *path = &w->coulomb.path;
+  for (int32_t a = 0; a < path->n_sets; ++a) {
+    for (int32_t b = a < first ? first : 0; b < path->n_sets; ++b) {
+      double S[SAP_PATH_COLUMNS * SAP_PATH_COLUMNS];
+      double *to =
+          w->coulomb.S + 3 * ((size_t)d->first[b] * SAP_SMALL_UNKNOWNS + (size_t)d->first[a]);
+      sap_path_product(path, a, b, S);
+      for (int32_t k = 0; k < path->n_columns[b]; ++k) {
+        for (int32_t i = 0; i < path->n_columns[a]; ++i) {
+          to[k * SAP_SMALL_UNKNOWNS + i] = S[i * SAP_PATH_COLUMNS + k];
+        }
       }
     }
   }
@@ -203,20 +193,17 @@ static int find_W(struct sap_workspace *w) {
   for (int32_t k = 0; k < d->n; ++k) {
     for (int c = 0; c < 3; ++c) {
       const double unit[3] = {c == 0, c == 1, c == 2};
-      double column[3];
-      sap_linear_multiply(&w->coulomb.law, d->place[k], unit, column);
-      for (int r = 0; r < 3; ++r) {
-        K[9 * k + 3 * r + c] = column[r];
-      }
+      sap_linear_multiply(&w->coulomb.law, d->place[k], unit, K + 9 * (size_t)k + 3 * (size_t)c);
     }
   }
   return w->plan->small_problems->find_operator(&w->coulomb.small, d->n, w->coulomb.S, K);
 }
 
 /* Solves the contacts in dispute from their impulses gamma_0 (3 n) in the equations at the present
- * iterate. Writes their forces q on the equations, for which u' = u + H^-1 J_D^T q. Returns 0 if
- * there is no solution. */
-static int solve_contacts(struct sap_workspace *w, const double *gamma_0, double *q) {
+ * iterate. The first ones were solved in the last round, and their gamma_0 is a guess. Writes their
+ * forces q on the equations, for which u' = u + H^-1 J_D^T q. Returns 0 if there is no solution. */
+static int solve_contacts(struct sap_workspace *w, const double *gamma_0, int32_t n_before,
+                          double *q) {
   const struct sap_disputes *d = &w->coulomb.disputes;
   const struct sap_pool *pool = &w->pool;
   struct sap_small_problem *p = &w->coulomb.small;
@@ -230,7 +217,7 @@ static int solve_contacts(struct sap_workspace *w, const double *gamma_0, double
     const int32_t at = d->place[i / 3], r = i % 3;
     p->q[i] = pool->v_c[r][at] - pool->v_hat[r][at] - x[i];
     p->mu[i / 3] = pool->contact.mu[at];
-    p->gamma[i] = pool->gamma[r][at];
+    p->gamma[i] = i < 3 * n_before ? gamma_0[i] : pool->gamma[r][at];
   }
   memset(p->q + n, 0, (size_t)(p->ld - n) * sizeof *p->q);
   for (int sign = 1; sign >= -1; sign -= 2) {
@@ -304,7 +291,7 @@ static int take_round(struct sap_workspace *w, const struct sap_island *island,
     linear_impulse(w, d->place[k], gamma + (size_t)3 * (size_t)k);
   }
   extend_S(w, n_sets);
-  if (!solve_contacts(w, gamma, q)) {
+  if (!solve_contacts(w, gamma, n_before, q)) {
     return 0;
   }
   memcpy(gamma, w->coulomb.small.gamma, 3 * (size_t)d->n * sizeof *gamma);

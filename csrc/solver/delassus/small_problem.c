@@ -8,118 +8,169 @@
 #include "solver/delassus/one_contact.h"
 #include "solver/solver_tuning.h"
 
-/* ---- elimination ----------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
-/* Returns the row of the largest entry in column k, from row k on. */
-static int32_t find_pivot(int32_t n, int32_t k, int32_t ld, const double *rows) {
-  int32_t best = k;
-  double largest = -1;
-  for (int32_t i = k; i < n; ++i) {
-    const double size = fabs(rows[(size_t)i * (size_t)ld + (size_t)k]);
-    best = size > largest ? i : best;
-    largest = size > largest ? size : largest;
+/* Adds x^T times n columns to V vectors of y. Columns follow each other at the stride ld. */
+INLINE void add_vectors(const int V, int32_t n, const double *columns, int32_t ld, const double *x,
+                        double *y) {
+  simd sum[4];
+  UNROLL
+  for (int v = 0; v < V; ++v) {
+    sum[v] = simd_load(y + v * SIMD_WIDTH);
   }
-  return best;
+  for (int32_t j = 0; j < n; ++j) {
+    const simd all = simd_all(x[j]);
+    const double *column = columns + (size_t)j * (size_t)ld;
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      sum[v] += all * simd_load(column + v * SIMD_WIDTH);
+    }
+  }
+  UNROLL
+  for (int v = 0; v < V; ++v) {
+    simd_store(y + v * SIMD_WIDTH, sum[v]);
+  }
 }
 
-sap_eliminate_function SAP_OF_ISA(sap_eliminate_);
-int SAP_OF_ISA(sap_eliminate_)(int32_t n, int32_t begin, int32_t ld, double *rows) {
-  double times[SAP_SMALL_UNKNOWNS];
-  for (int32_t k = 0; k < n; ++k) {
-    double *row = rows + (size_t)k * (size_t)ld;
-    double *pivot = rows + (size_t)find_pivot(n, k, ld, rows) * (size_t)ld;
-    for (int32_t j = k; pivot != row && j < ld; ++j) {
-      const double x = row[j];
-      row[j] = pivot[j];
-      pivot[j] = x;
-    }
-    const double inverse = 1 / row[k];
-    if (!(fabs(inverse) > 0 && fabs(inverse) < INFINITY)) {
-      return 0;
-    }
-    for (int32_t i = k + 1; i < n; ++i) {
-      times[i - k - 1] = rows[(size_t)i * (size_t)ld + (size_t)k] * inverse;
-    }
-    subtract_rest(n - k - 1, row, ld, k & ~(SIMD_WIDTH - 1), times);
-    row[k] = inverse;
+/* Adds M x to y for n columns of M from `first` on. */
+static void add_columns(const struct sap_small_problem *p, int32_t first, int32_t n,
+                        const double *x, double *y) {
+  const double *M = p->M + (size_t)first * (size_t)p->ld;
+  int32_t i = 0, vectors = p->ld / SIMD_WIDTH;
+  for (; vectors >= 4; vectors -= 4, i += 4 * SIMD_WIDTH) {
+    add_vectors(4, n, M + i, p->ld, x, y + i);
   }
-  for (int32_t k = n - 1; k >= 0; --k) {
-    double *row = rows + (size_t)k * (size_t)ld;
-    for (int32_t j = begin; j < ld; j += SIMD_WIDTH) {
-      simd sum = simd_load(row + j);
-      for (int32_t i = k + 1; i < n; ++i) {
-        sum -= simd_all(row[i]) * simd_load(rows + (size_t)i * (size_t)ld + (size_t)j);
-      }
-      simd_store(row + j, sum * simd_all(row[k]));
-    }
+  if (vectors == 3) {
+    add_vectors(3, n, M + i, p->ld, x, y + i);
+  } else if (vectors == 2) {
+    add_vectors(2, n, M + i, p->ld, x, y + i);
+  } else if (vectors == 1) {
+    add_vectors(1, n, M + i, p->ld, x, y + i);
   }
-  return 1;
+}
+
+sap_small_multiply_function SAP_OF_ISA(sap_small_multiply_);
+void SAP_OF_ISA(sap_small_multiply_)(const struct sap_small_problem *p, const double *x,
+                                     double *y) {
+  memset(y, 0, (size_t)p->ld * sizeof *y);
+  add_columns(p, 0, 3 * p->n, x, y);
 }
 
 /* ---- the operator ---------------------------------------------------------------------------- */
 
-/* Writes the rows [1 - S K . S] to the system. */
-static void write_operator(const struct sap_small_problem *p, const double *S, const double *K,
-                           int32_t ld) {
-  const size_t n = 3 * (size_t)p->n, begin = (size_t)p->ld;
-  for (size_t i = 0; i < n; ++i) {
-    const double *s = S + i * SAP_SMALL_UNKNOWNS;
-    double *row = p->system + i * (size_t)ld;
-    for (size_t k = 0; k < (size_t)p->n; ++k) {
-      const double *block = K + 9 * k, *from = s + 3 * k;
-      double *to = row + 3 * k;
-      to[0] = -(from[0] * block[0] + from[1] * block[3] + from[2] * block[6]);
-      to[1] = -(from[0] * block[1] + from[1] * block[4] + from[2] * block[7]);
-      to[2] = -(from[0] * block[2] + from[1] * block[5] + from[2] * block[8]);
-    }
-    row[i] += 1;
-    memset(row + n, 0, (begin - n) * sizeof *row);
-    memcpy(row + begin, s, n * sizeof *row);
-    memset(row + begin + n, 0, (begin - n) * sizeof *row);
+/* Inverts a block M (3, 3), by column with stride ld, to `to` by row. Returns 0, and zeros, if it
+ * is singular. */
+static int invert_block(const double *M, size_t ld, double to[9]) {
+  const double *a = M, *b = M + ld, *c = M + 2 * ld;
+  const double minors[9] = {
+      b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0],
+      a[2] * c[1] - a[1] * c[2], a[0] * c[2] - a[2] * c[0], a[1] * c[0] - a[0] * c[1],
+      a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  const double inverse = 1 / (a[0] * minors[0] + a[1] * minors[1] + a[2] * minors[2]);
+  for (int k = 0; k < 9; ++k) {
+    to[k] = fabs(inverse) < INFINITY ? minors[k] * inverse : 0;
   }
+  return fabs(inverse) < INFINITY;
+}
+
+/* Adds to V vectors of rows of all columns of M the three columns at `from` times `share`, which
+ * has three factors per column of M. */
+INLINE void add_shares(const int V, int32_t n, const double *from, const double *share, double *M,
+                       int32_t ld) {
+  simd column[3][3];
+  UNROLL
+  for (int r = 0; r < 3; ++r) {
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      column[r][v] = simd_load(from + r * ld + v * SIMD_WIDTH);
+    }
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    double *to = M + (size_t)j * (size_t)ld;
+    const simd a = simd_all(share[3 * j]), b = simd_all(share[3 * j + 1]),
+               c = simd_all(share[3 * j + 2]);
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      double *x = to + v * SIMD_WIDTH;
+      simd_store(x, simd_load(x) + a * column[0][v] + b * column[1][v] + c * column[2][v]);
+    }
+  }
+}
+
+/* Takes the linear law K of contact i out of M: M <- M + M_i F M^i, F = K (1 - M_ii K)^-1, with its
+ * columns M_i and rows M^i. Returns 0 if F does not exist. */
+static int take_out(const struct sap_small_problem *p, int32_t i, const double K[9]) {
+  const int32_t n = 3 * p->n, ld = p->ld;
+  const size_t first = 3 * (size_t)i;
+  const double *block = p->M + first * (size_t)ld + first;
+  double *from = p->system, *share = p->system + 3 * (size_t)ld;
+  double rest[9], inverse[9], F[9];
+  for (size_t c = 0; c < 3; ++c) {
+    const double *k = K + 3 * c;
+    for (size_t r = 0; r < 3; ++r) {
+      const double *m = block + r;
+      rest[3 * c + r] = (r == c) - (m[0] * k[0] + m[ld] * k[1] + m[2 * (size_t)ld] * k[2]);
+    }
+  }
+  if (!invert_block(rest, 3, inverse)) {
+    return 0;
+  }
+  for (size_t r = 0; r < 3; ++r) {
+    for (size_t c = 0; c < 3; ++c) {
+      F[3 * r + c] = K[r] * inverse[c] + K[3 + r] * inverse[3 + c] + K[6 + r] * inverse[6 + c];
+    }
+  }
+  memcpy(from, p->M + first * (size_t)ld, 3 * (size_t)ld * sizeof *from);
+  for (size_t j = 0; j < (size_t)n; ++j) {
+    const double *row = p->M + j * (size_t)ld + first;
+    for (size_t r = 0; r < 3; ++r) {
+      share[3 * j + r] = F[3 * r] * row[0] + F[3 * r + 1] * row[1] + F[3 * r + 2] * row[2];
+    }
+  }
+  int32_t at = 0, vectors = ld / SIMD_WIDTH;
+  for (; vectors >= 3; vectors -= 3, at += 3 * SIMD_WIDTH) {
+    add_shares(3, n, from + at, share, p->M + at, ld);
+  }
+  if (vectors == 2) {
+    add_shares(2, n, from + at, share, p->M + at, ld);
+  } else if (vectors == 1) {
+    add_shares(1, n, from + at, share, p->M + at, ld);
+  }
+  return 1;
 }
 
 sap_small_operator_function SAP_OF_ISA(sap_small_operator_);
 int SAP_OF_ISA(sap_small_operator_)(struct sap_small_problem *p, int32_t n_contacts,
                                     const double *S, const double *K) {
-  const int32_t n = 3 * n_contacts, begin = sap_impulses_stride(n), ld = 2 * begin;
+  const size_t n = 3 * (size_t)n_contacts;
   p->n = n_contacts;
-  p->ld = begin;
-  write_operator(p, S, K, ld);
-  if (!SAP_OF_ISA(sap_eliminate_)(n, begin, ld, p->system)) {
-    return 0;
+  p->ld = sap_impulses_stride((int32_t)n);
+  for (size_t j = 0; j < n; ++j) {
+    double *column = p->M + j * (size_t)p->ld;
+    memcpy(column, S + j * SAP_SMALL_UNKNOWNS, n * sizeof *column);
+    memset(column + n, 0, ((size_t)p->ld - n) * sizeof *column);
   }
-  for (int32_t j = 0; j < n; ++j) {
-    double *column = p->M + (size_t)j * (size_t)begin;
-    for (int32_t i = 0; i < n; ++i) {
-      column[i] = p->system[(size_t)i * (size_t)ld + (size_t)(begin + j)];
+  for (int32_t i = 0; i < n_contacts; ++i) {
+    const double *K_i = K + 9 * (size_t)i;
+    double size = 0;
+    for (int k = 0; k < 9; ++k) {
+      size += fabs(K_i[k]);
     }
-    memset(column + n, 0, (size_t)(begin - n) * sizeof *column);
+    if (size != 0 && !take_out(p, i, K_i)) {
+      return 0;
+    }
   }
   return 1;
 }
 
 /* ---- natural map ----------------------------------------------------------------------------- */
 
-/* Adds M x to y for n columns of M from `first` on. */
-INLINE void add_columns(const struct sap_small_problem *p, int32_t first, int32_t n,
-                        const double *x, double *y) {
-  const double *M = p->M + (size_t)first * (size_t)p->ld;
-  for (int32_t i = 0; i < p->ld; i += SIMD_WIDTH) {
-    simd sum = simd_load(y + i);
-    for (int32_t j = 0; j < n; ++j) {
-      sum += simd_all(x[j]) * simd_load(M + (size_t)j * (size_t)p->ld + (size_t)i);
-    }
-    simd_store(y + i, sum);
-  }
-}
-
 /* Returns the natural map at gamma, from u. */
-static double find_residual(const struct sap_small_problem *p) {
+static double find_residual(const struct sap_small_problem *p, const double *rho) {
   double sum = 0;
   for (int32_t i = 0; i < p->n; ++i) {
     const double *gamma = p->gamma + 3 * (size_t)i, *u = p->u + 3 * (size_t)i;
-    const double rho_t = p->rho[2 * i], rho_n = p->rho[2 * i + 1];
+    const double rho_t = rho[2 * i], rho_n = rho[2 * i + 1];
     const double z[3] = {gamma[0] - rho_t * u[0], gamma[1] - rho_t * u[1], gamma[2] - rho_n * u[2]};
     const double bound = gamma[2] > 0 ? p->mu[i] * gamma[2] : 0;
     const double square = z[0] * z[0] + z[1] * z[1];
@@ -129,13 +180,6 @@ static double find_residual(const struct sap_small_problem *p) {
     sum += (rest[0] * rest[0] + rest[1] * rest[1]) / rho_t + rest[2] * rest[2] / rho_n;
   }
   return sum;
-}
-
-sap_small_multiply_function SAP_OF_ISA(sap_small_multiply_);
-void SAP_OF_ISA(sap_small_multiply_)(const struct sap_small_problem *p, const double *x,
-                                     double *y) {
-  memset(y, 0, (size_t)p->ld * sizeof *y);
-  add_columns(p, 0, 3 * p->n, x, y);
 }
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
@@ -170,7 +214,7 @@ static int32_t list_contacts(const struct sap_small_problem *p, int32_t *n_liste
   int32_t n = 0, unknowns = 0;
   for (int32_t i = 0; i < p->n; ++i) {
     const double *gamma = p->gamma + 3 * (size_t)i, *u = p->u + 3 * (size_t)i;
-    const double rho_t = p->rho[2 * i], z_n = gamma[2] - p->rho[2 * i + 1] * u[2];
+    const double rho_t = p->sharp[2 * i], z_n = gamma[2] - p->sharp[2 * i + 1] * u[2];
     const double z[2] = {gamma[0] - rho_t * u[0], gamma[1] - rho_t * u[1]};
     const double length = sqrt(z[0] * z[0] + z[1] * z[1]);
     const int slides = length > p->mu[i] * z_n;
@@ -235,9 +279,9 @@ static void write_equations(const struct sap_small_problem *p, int32_t n_listed,
   }
   /* across t: share u + (1 - share) gamma/rho = 0, share = mu z_n/|z_t| */
   const double *gamma = p->gamma + 3 * (size_t)i, *u = p->u + 3 * (size_t)i;
-  const double *t = p->slip + 2 * (size_t)i, rho = p->rho[2 * i];
+  const double *t = p->slip + 2 * (size_t)i, rho = p->sharp[2 * i];
   const double z[2] = {gamma[0] - rho * u[0], gamma[1] - rho * u[1]};
-  const double z_n = gamma[2] - p->rho[2 * i + 1] * u[2];
+  const double z_n = gamma[2] - p->sharp[2 * i + 1] * u[2];
   const double share = p->mu[i] * z_n / (t[0] * z[0] + t[1] * z[1]);
   const double across[3] = {-share * t[1], share * t[0], 0};
   write_row(p, n_listed, i, across, unknowns, rows);
@@ -291,25 +335,12 @@ static double take_step(const struct sap_small_problem *p, double before) {
       p->u[i] += (part - done) * p->change[i];
     }
     done = part;
-    now = find_residual(p);
+    now = find_residual(p, p->sharp);
   }
   return now;
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
-
-/* Inverts the diagonal block M (3, 3) to `to` by row. A singular one gives zeros. */
-static void invert_block(const double *M, size_t ld, double to[9]) {
-  const double *a = M, *b = M + ld, *c = M + 2 * ld;
-  const double minors[9] = {
-      b[1] * c[2] - b[2] * c[1], b[2] * c[0] - b[0] * c[2], b[0] * c[1] - b[1] * c[0],
-      a[2] * c[1] - a[1] * c[2], a[0] * c[2] - a[2] * c[0], a[1] * c[0] - a[0] * c[1],
-      a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-  const double inverse = 1 / (a[0] * minors[0] + a[1] * minors[1] + a[2] * minors[2]);
-  for (int k = 0; k < 9; ++k) {
-    to[k] = fabs(inverse) < INFINITY ? minors[k] * inverse : 0;
-  }
-}
 
 /* Prepares the scaling, the inverses and u at gamma. Returns the natural map at 0. */
 static double begin(struct sap_small_problem *p) {
@@ -331,39 +362,48 @@ static double begin(struct sap_small_problem *p) {
   memcpy(p->best, p->gamma, (size_t)n * sizeof *p->best);
   memset(p->gamma, 0, (size_t)n * sizeof *p->gamma);
   memcpy(p->u, p->q, ld * sizeof *p->u);
-  const double at_zero = find_residual(p);
+  const double at_zero = find_residual(p, p->rho);
   memcpy(p->gamma, p->best, (size_t)n * sizeof *p->gamma);
   add_columns(p, 0, n, p->gamma, p->u);
   return at_zero;
 }
 
 /* Keeps gamma if its natural map is the smallest. */
-static void keep(const struct sap_small_problem *p, double now, double *least) {
+static void keep(const struct sap_small_problem *p, double *least) {
+  const double now = find_residual(p, p->rho);
   if (now < *least) {
     *least = now;
     memcpy(p->best, p->gamma, 3 * (size_t)p->n * sizeof *p->best);
   }
 }
 
+/* Sets rho of Newton's steps. */
+static void sharpen(const struct sap_small_problem *p, double sharpness) {
+  for (int32_t i = 0; i < p->n; ++i) {
+    p->sharp[2 * i] = sharpness * p->rho[2 * i];
+    p->sharp[2 * i + 1] = p->rho[2 * i + 1];
+  }
+}
+
 sap_small_function SAP_OF_ISA(sap_small_solve_);
 double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
   const size_t bytes = 3 * (size_t)p->n * sizeof *p->gamma;
-  const double at_zero = begin(p);
-  double least = find_residual(p);
+  const double at_zero = begin(p), enough = sap_small_tolerance * at_zero;
+  double least = find_residual(p, p->rho);
   if (!(least <= at_zero)) {
     memset(p->best, 0, bytes);
     least = at_zero;
   }
-  for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > sap_small_tolerance * at_zero; ++cycle) {
+  for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > enough; ++cycle) {
     for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
       sweep(p);
     }
-    double now = find_residual(p);
-    keep(p, now, &least);
-    for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && least > sap_small_tolerance * at_zero;
-         ++k) {
+    keep(p, &least);
+    sharpen(p, sap_small_sharpness[cycle]);
+    double now = find_residual(p, p->sharp);
+    for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && least > enough; ++k) {
       now = take_step(p, now);
-      keep(p, now, &least);
+      keep(p, &least);
     }
   }
   memcpy(p->gamma, p->best, bytes);

@@ -10,8 +10,10 @@
  *
  *     sum |gamma - P(gamma - rho u)|^2/rho,   rho = 1/M_ii
  *
- * is small compared with its value at gamma = 0. There is no proof of convergence: the result is
- * the gamma of the smallest natural map. Nothing is allocated. */
+ * is small compared with its value at gamma = 0. Redundant contacts decide between stick and slip
+ * by R alone, far below M_ii, where Newton's steps on this map go back and forth. After the first
+ * cycle they take a larger rho for friction, closer to 1/R. There is no proof of convergence: the
+ * result is the gamma of the smallest natural map. Nothing is allocated. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_SMALL_PROBLEM_H
 #define SAPWOOD_SOLVER_DELASSUS_SMALL_PROBLEM_H
 
@@ -37,12 +39,13 @@ struct sap_small_problem {
   /* scratch */
   double *u, *step, *change; /* (ld) u, a step of gamma, and its change of u */
   double *best;              /* (3 n) gamma of the smallest natural map */
-  double *rho;               /* (n, 2) rho of the tangential rows and of the normal row */
-  double *inverse;           /* (n, 9) inverse of the diagonal block, by row */
-  double *system, *times;    /* equations of a step by row; (3 n) */
-  double *solution;          /* (3 n) */
-  int32_t *listed, *first;   /* (n) contacts that touch, and their first unknown in the system */
-  double *slip;              /* (n, 2) direction of friction where they slide, else 0 */
+  double *rho,
+      *sharp;      /* (n, 2) rho of the tangential rows and the normal row; for Newton's steps */
+  double *inverse; /* (n, 9) inverse of the diagonal block, by row */
+  double *system, *times;  /* equations of a step by row; (3 n) */
+  double *solution;        /* (3 n) */
+  int32_t *listed, *first; /* (n) contacts that touch, and their first unknown in the system */
+  double *slip;            /* (n, 2) direction of friction where they slide, else 0 */
 };
 
 void sap_small_carve(struct sap_small_problem *p, struct sap_arena *arena);
@@ -50,14 +53,9 @@ void sap_small_carve(struct sap_small_problem *p, struct sap_arena *arena);
 /* Finds gamma. Returns the natural map there, over that at gamma = 0. */
 typedef double sap_small_function(struct sap_small_problem *p);
 
-/* Solves X for the n equations A X = B. `rows` holds [A . B] by row with stride ld, B from column
- * `begin` on, and is overwritten by [. . X]. Columns in between are finite; `begin` and ld are
- * multiples of SAP_IMPULSES_CHUNK. Returns 0 if A is singular or not finite. */
-typedef int sap_eliminate_function(int32_t n, int32_t begin, int32_t ld, double *rows);
-
-/* Sets n, the stride and M = W = (1 - S K)^-1 S of the contacts, without R. S by row has the stride
- * SAP_SMALL_UNKNOWNS, and K (n, 9) has the blocks of the contacts by row. Returns 0 if W does not
- * exist. */
+/* Sets n, the stride and M = W = (1 - S K)^-1 S of the contacts, without R. S by column has the
+ * stride SAP_SMALL_UNKNOWNS, and K (n, 9) has the blocks of the contacts by column. Returns 0 if W
+ * does not exist. */
 typedef int sap_small_operator_function(struct sap_small_problem *p, int32_t n, const double *S,
                                         const double *K);
 
@@ -70,7 +68,6 @@ struct sap_small_loops {
   sap_small_function *solve;
   sap_small_operator_function *find_operator;
   sap_small_multiply_function *multiply;
-  sap_eliminate_function *eliminate;
 };
 
 /* Returns the loops for instruction set `set`, as in sap_kernels_of(). */

@@ -19,7 +19,7 @@ struct sap_iterate {
 struct sap_disputes {
   int32_t n;
   int32_t place[SAP_SMALL_MOST], patch[SAP_SMALL_MOST];
-  int32_t set[SAP_SMALL_MOST], column[SAP_SMALL_MOST]; /* places in path_columns.h */
+  int32_t first[SAP_PATH_SETS]; /* first contact of each set in path_columns.h */
 };
 
 struct sap_coulomb_workspace {
@@ -32,7 +32,7 @@ struct sap_coulomb_workspace {
   double *target;    /* (n_scalars) right-hand side of a system, kept for its residual */
   double *weight;    /* (n_triples) w_n = J_n diag(A)^-1 J_n^T of contacts, 1/kg */
   double *gap;       /* (n_triples) weight |gamma - gamma'|^2 of both laws of contacts, J */
-  double *S;         /* (3 SAP_SMALL_MOST)^2 by row: J_D H^-1 J_D^T */
+  double *S;         /* (3 SAP_SMALL_MOST)^2 by column: J_D H^-1 J_D^T */
 };
 
 /* Carves arrays of this many scalars and triples, for the factor of path.lu. */

@@ -145,6 +145,7 @@ class Coulomb:
         self.objective, self.run = objective, self.parts.run
         self.settings = settings
         self.newton = Newton(objective, settings, n_islands)  # its stopping rule and factor
+        self.newton.cholesky.single = False
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
         self.predicts = False  # whether the last direction predicts the next one
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
@@ -206,8 +207,6 @@ class Coulomb:
             self.stagnation = self.stagnation if alpha > 0.0 else STAGNATION
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
-        if self.newton.left_single:
-            run.fallbacks.add("double")
         run.status, run.point = status, point if status == Status.converged else best
         return run
 

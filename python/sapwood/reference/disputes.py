@@ -120,6 +120,8 @@ class Disputes:
         self.rows = np.vstack([self.rows, rows])
         self.columns = np.column_stack([self.columns, *(self.solve(row) for row in rows)])
         self.members += added
+        law = u.parts[0].state.gamma[added].ravel()
+        guess = np.concatenate([gamma, law])
         gamma = np.concatenate([gamma, self.linear(u)[added].ravel()])
         D = self.members
         S = self.rows @ self.columns
@@ -132,7 +134,7 @@ class Disputes:
             return None
         q = (u.parts[0].v_c - pool.v_hat)[D].ravel() - W @ gamma
         M = W + np.diag(pool.R[D].ravel())
-        found = solve_small(M, q, pool.mu[D], u.parts[0].state.gamma[D].ravel())
+        found = solve_small(M, q, pool.mu[D], guess)
         force = found - gamma + K @ (W @ (found - gamma))
         return self.objective.point(u.v + self.solve(self.rows.T @ force)), found
 

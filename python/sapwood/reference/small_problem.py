@@ -5,8 +5,8 @@
 
 Gauss-Seidel sweeps solve one contact after the other exactly, also where friction drives a contact
 onto itself (Painleve), and semismooth Newton steps follow. Cycles of both go on until the natural
-map sum |gamma - P(gamma - rho u)|^2/rho, rho = 1/M_ii, is small. See
-csrc/solver/delassus/small_problem.h.
+map sum |gamma - P(gamma - rho u)|^2/rho, rho = 1/M_ii, is small. After the first cycle Newton's
+steps take a larger rho for friction. See csrc/solver/delassus/small_problem.h.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 CYCLES, FIRST_SWEEPS, SWEEPS, STEPS, HALVINGS = 4, 2, 10, 6, 3
+SHARPNESS = (1.0, 30.0, 1000.0, 30.0)
 ENOUGH = 1e-14
 PARALLEL = 1e-6
 
@@ -138,20 +139,22 @@ class SmallProblem:
         diagonal = np.diag(M).reshape(-1, 3)
         tangential = np.mean(diagonal[:, :2], axis=1)
         self.rho = 1.0 / np.column_stack([tangential, tangential, diagonal[:, 2]])
+        self.sharp = self.rho
 
-    def z(self, gamma: Array) -> Array:
+    def z(self, gamma: Array, rho: Array) -> Array:
         """gamma - rho u (n, 3)."""
         u = (self.q + self.M @ gamma).reshape(-1, 3)
-        return gamma.reshape(-1, 3) - self.rho * u
+        return gamma.reshape(-1, 3) - rho * u
 
-    def residual(self, gamma: Array) -> float:
+    def residual(self, gamma: Array, rho: Array | None = None) -> float:
         """The natural map."""
-        z, g = self.z(gamma), gamma.reshape(-1, 3)
+        rho = self.rho if rho is None else rho
+        z, g = self.z(gamma, rho), gamma.reshape(-1, 3)
         bound, length = self.mu * np.maximum(g[:, 2], 0.0), np.hypot(z[:, 0], z[:, 1])
         slides = length > bound
         share = np.where(slides, bound / np.where(slides, length, 1.0), 1.0)
         image = np.column_stack([share[:, None] * z[:, :2], np.maximum(z[:, 2], 0.0)])
-        return float(np.sum((g - image) ** 2 / self.rho))
+        return float(np.sum((g - image) ** 2 / rho))
 
     def sweep(self, gamma: Array) -> Array:
         """Solve every contact once."""
@@ -165,7 +168,7 @@ class SmallProblem:
 
     def step(self, gamma: Array, before: float) -> tuple[Array, float]:
         """Newton's step, halved while the natural map does not fall; infinity without a step."""
-        z, n = self.z(gamma), len(gamma)
+        z, n = self.z(gamma, self.sharp), len(gamma)
         rows, right, columns = [], [], []
         for i in np.flatnonzero(z[:, 2] > 0.0):
             at = 3 * int(i)
@@ -180,7 +183,7 @@ class SmallProblem:
             across[at : at + 2] = -t[1], t[0]
             along = np.zeros(n)
             along[at : at + 3] = self.mu[i] * t[0], self.mu[i] * t[1], 1.0
-            rows += [share * (across @ self.M) + (1.0 - share) / self.rho[i, 0] * across,
+            rows += [share * (across @ self.M) + (1.0 - share) / self.sharp[i, 0] * across,
                      self.M[at + 2]]  # fmt: skip
             right += [-share * (across @ self.q), -self.q[at + 2]]
             columns += [across, along]
@@ -194,7 +197,7 @@ class SmallProblem:
         part = 1.0
         for _ in range(HALVINGS + 1):
             now = gamma + part * (after - gamma)
-            size = self.residual(now)
+            size = self.residual(now, self.sharp)
             if size < before:
                 break
             part /= 2.0
@@ -212,11 +215,17 @@ class SmallProblem:
                 break
             for _ in range(SWEEPS if cycle else FIRST_SWEEPS):
                 gamma = self.sweep(gamma)
-            now = self.residual(gamma)
-            best, least = (gamma, now) if now < least else (best, least)
+            best, least = self.better(gamma, best, least)
+            self.sharp = self.rho * [SHARPNESS[cycle], SHARPNESS[cycle], 1.0]
+            now = self.residual(gamma, self.sharp)
             for _ in range(STEPS):
                 if not now < np.inf or least <= ENOUGH * at_zero:
                     break
                 gamma, now = self.step(gamma, now)
-                best, least = (gamma, now) if now < least else (best, least)
+                best, least = self.better(gamma, best, least)
         return best
+
+    def better(self, gamma: Array, best: Array, least: float) -> tuple[Array, float]:
+        """The gamma of the smaller natural map, and that map."""
+        now = self.residual(gamma)
+        return (gamma, now) if now < least else (best, least)
