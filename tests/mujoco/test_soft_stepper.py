@@ -246,6 +246,31 @@ def test_a_soft_body_joins_two_trees():
     assert (one.other, two.other) == ("a", "b")
 
 
+def test_a_soft_pad_presses_a_soft_body():
+    """A pad on a finger, on a cube, on a plane: all weights arrive, and nothing else is loaded."""
+    model = model_of(
+        "<geom name='floor' type='plane' size='1 1 1'/>"
+        "<body name='finger' pos='.004 .003 .1602'><joint type='slide' axis='0 0 1'/>"
+        "<geom type='box' size='.03 .03 .01' mass='.5' contype='0' conaffinity='0'/></body>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    pad = cube(side=0.05, cells=2, centre=(0.004, 0.003, 0.1252), name="pad")
+    pad.attach(pad.mesh.vertices[:, 2] > 0.0249, "finger", body_pose(data, "finger"))
+    low = cube(cells=3, centre=(0, 0, 0.05), name="low")
+    stepper = Stepper(model, soft=[low, pad], settings=TIGHT)
+    stepper.run(data, 300)
+    force = {(touch.body, touch.other): touch.force for touch in stepper.soft_result.touches}
+    assert set(force) == {("low", "floor"), ("low", "pad")}
+    carried = weight_of(pad) + 0.5 * G
+    # the finger may hold the pad sideways, and the floor holds the cube
+    total = force["low", "pad"] + force["low", "floor"]
+    np.testing.assert_allclose(total, [0, 0, weight_of(low)], atol=2e-2)
+    assert force["low", "pad"][2] == pytest.approx(-carried, rel=2e-3)
+    assert data.qfrc_constraint[0] == pytest.approx(0.5 * G, rel=2e-3)
+    np.testing.assert_array_equal(stepper.body_forces[1], 0)  # the finger has no contact itself
+
+
 def test_vertices_follow_a_mocap_body_and_the_world():
     model = model_of("<body name='hand' mocap='true'/>", gravity="0 0 0")
     data = mujoco.MjData(model)

@@ -29,7 +29,7 @@ class SoftContacts:
     Attributes
     ----------
     faces : ndarray of int32 (n,)
-        Boundary face of each contact.
+        Boundary face of each contact; -1 between two soft bodies.
     vertices : ndarray of int32 (n, m)
         Vertices that a contact point moves with.
     weights : ndarray (n, m)
@@ -133,7 +133,7 @@ def contacts_with_shape(
     listed = _near(x, corners, shape, pose)
     listed = listed[_is_upright(body, listed)]
     if not listed.size:
-        return _no_contacts()
+        return no_contacts(3)
     used, local = np.unique(corners[listed], return_inverse=True)
     skin = FieldShape.triangles(x[used], local.reshape(-1, 3))
     found = contact_surface(shape, pose, skin, None)
@@ -194,9 +194,21 @@ def _is_upright(body: SoftBody, faces: NDArray[np.int64]) -> NDArray[np.bool_]:
     return upright
 
 
-def _no_contacts() -> SoftContacts:
-    none, empty = np.empty((0, 3), np.int32), np.empty((0, 3))
-    return SoftContacts(none[:, 0], none, empty, empty, empty, np.empty(0), np.empty(0))
+def no_contacts(m: int) -> SoftContacts:
+    """Make contacts of m vertices each, of which there are none.
+
+    Parameters
+    ----------
+    m : int
+        Vertices of a contact.
+
+    Returns
+    -------
+    SoftContacts
+        Empty arrays.
+    """
+    none, empty, numbers = np.empty((0, m), np.int32), np.empty((0, 3)), np.empty(0)
+    return SoftContacts(none[:, 0], none, np.empty((0, m)), empty, empty, numbers, numbers)
 
 
 def _outward(triangles: _Float) -> _Float:

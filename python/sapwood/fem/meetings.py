@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .contacts import SoftContacts
+from .bodies import HalfSpace, RigidBody, SoftBody
+from .body_contacts import contacts_between
+from .contacts import SoftContacts, pair_friction
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -80,3 +83,45 @@ class Hold:
     tree: int
     J: _Float
     c: _Float
+
+
+def pair_numbers(body: SoftBody, other: SoftBody | HalfSpace | RigidBody) -> tuple[float, float]:
+    """Find friction and dissipation time of a pair.
+
+    Parameters
+    ----------
+    body, other : SoftBody, HalfSpace or RigidBody
+        The bodies.
+
+    Returns
+    -------
+    friction : float
+        Coefficient of friction.
+    dissipation_time : float
+        s.
+    """
+    time = body.dissipation_time + other.dissipation_time
+    return pair_friction(body.friction, other.friction), time
+
+
+def meetings_between(bodies: Sequence[SoftBody]) -> list[Meeting]:
+    """Find the contacts of soft bodies with each other.
+
+    Parameters
+    ----------
+    bodies : sequence of SoftBody
+        The bodies.
+
+    Returns
+    -------
+    list of Meeting
+        One for each pair that touches.
+    """
+    found = []
+    touching = [b for b, body in enumerate(bodies) if body.contact == "faces"]
+    for a, b in itertools.combinations(touching, 2):
+        contacts = contacts_between(bodies[a], bodies[b])
+        if len(contacts.k):
+            numbers = pair_numbers(bodies[a], bodies[b])
+            found.append(Meeting(a, bodies[b].name, contacts, *numbers, other_body=b))
+    return found

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.hints import counted, warn_caller
+from sapwood.geometry.meshes import distance_to_triangles
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -106,6 +109,21 @@ class Mesh:
                 f"vertices[{twin}]: has the position of another vertex, and so have "
                 f"{counted(len(x) - len(first) - 1, 'more vertex')}: cracks in the mesh?"
             )
+
+    @functools.cached_property
+    def depths(self) -> _Float:
+        """Distances (n,) of the vertices from the boundary, m; found when they are first read."""
+        depths = np.zeros(len(self.vertices))
+        triangles = self.vertices[self.faces]
+        centres = triangles.mean(axis=1)
+        reach = np.max(np.linalg.norm(triangles - centres[:, None], axis=2))
+        for vertex in np.setdiff1d(np.arange(len(depths)), self.faces):
+            x = self.vertices[vertex]
+            away = np.linalg.norm(centres - x, axis=1)
+            near = triangles[away <= away.min() + reach]
+            depths[vertex] = distance_to_triangles(x, near)
+        depths.setflags(write=False)
+        return depths
 
     @property
     def volume(self) -> float:

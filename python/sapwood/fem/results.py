@@ -19,6 +19,8 @@ _Float = NDArray[np.float64]
 class Touch:
     """Contacts of one soft body with one other body, in a step.
 
+    Of two soft bodies `body` is the one that was listed first; the other feels minus the forces.
+
     Attributes
     ----------
     body, other : str

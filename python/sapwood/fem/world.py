@@ -18,8 +18,9 @@ from sapwood.settings import SapSettings
 from sapwood.solver import SapSolver
 
 from .bodies import HalfSpace, RigidBody, SoftBody, check_distinct
-from .contacts import contacts_with_plane, contacts_with_shape, pair_friction
-from .meetings import Meeting
+from .body_contacts import check_depths
+from .contacts import contacts_with_plane, contacts_with_shape
+from .meetings import Meeting, meetings_between, pair_numbers
 from .passes import default_passes, order_steps, step_result, take_passes
 from .reduction import YIELDING_BETA, PassOptions, Reduction
 from .results import SoftStepResult
@@ -46,7 +47,7 @@ class World:
     Parameters
     ----------
     bodies : iterable of SoftBody
-        The soft bodies; soft bodies do not touch each other.
+        The soft bodies.
     planes : iterable of HalfSpace, optional
         Half spaces.
     rigid : iterable of RigidBody, optional
@@ -117,6 +118,7 @@ class World:
                         f"{name}[{i}] must be a {kind.__name__}, not {type(each).__name__}"
                     )
         check_distinct(self.bodies, "bodies")
+        check_depths(self.bodies, "bodies")
         for i, body in enumerate(self.bodies):
             if body.attachments:
                 raise ValueError(f"bodies[{i}]: is attached, which needs a stepper of a model")
@@ -231,14 +233,15 @@ class World:
                 continue
             for plane in self.planes:
                 contacts = contacts_with_plane(body, plane.normal, plane.offset)
-                found.append(Meeting(b, plane.name, contacts, *_pair(body, plane)))
+                found.append(Meeting(b, plane.name, contacts, *pair_numbers(body, plane)))
             for rigid in self.rigid:
                 contacts = contacts_with_shape(body, rigid.shape, rigid.pose)
                 tree, J = -1, None
                 if rigid in moving:
                     tree = moving.index(rigid)
                     J = np.tile(rigid.axis[:, None], (len(contacts.k), 1, 1))
-                found.append(Meeting(b, rigid.name, contacts, *_pair(body, rigid), tree, J))
+                found.append(Meeting(b, rigid.name, contacts, *pair_numbers(body, rigid), tree, J))
+        found += meetings_between(self.bodies)
         return [each for each in found if len(each.contacts.k)]
 
     def _check_state(self) -> None:
@@ -258,9 +261,3 @@ def _positive(value: object, name: str) -> float:
     if not 0 < number < math.inf:
         raise ValueError(f"{name} = {number}: must be finite and > 0")
     return number
-
-
-def _pair(body: SoftBody, other: HalfSpace | RigidBody) -> tuple[float, float]:
-    """Friction and dissipation time of a pair."""
-    time = body.dissipation_time + other.dissipation_time
-    return pair_friction(body.friction, other.friction), time

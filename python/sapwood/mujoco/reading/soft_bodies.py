@@ -16,6 +16,7 @@ import numpy as np
 
 from sapwood.base.hints import nearest
 from sapwood.fem.bodies import SoftBody, check_distinct
+from sapwood.fem.body_contacts import check_depths
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
 from sapwood.mujoco.reading.fields import Field, given_fields, is_rigid, shape_of, size_of
 from sapwood.mujoco.reading.names import listed, name_of, names_of
@@ -114,6 +115,7 @@ def soft_model(
         if not isinstance(body, SoftBody):
             raise TypeError(f"soft[{i}] must be a SoftBody, not {type(body).__name__}")
     check_distinct(bodies, "soft")
+    check_depths(bodies, "soft")
     if not bodies:
         return None
     _check(model, scheme, settings)

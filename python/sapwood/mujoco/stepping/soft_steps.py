@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.contacts import contacts_with_plane, contacts_with_shape, pair_friction
-from sapwood.fem.meetings import Hold, Meeting
+from sapwood.fem.meetings import Hold, Meeting, meetings_between
 from sapwood.fem.passes import default_passes, order_steps, step_result, take_passes
 from sapwood.fem.reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from sapwood.fem.results import SoftStepResult
@@ -125,7 +125,7 @@ class SoftSteps(PythonSteps):
         model = self._model
         loads = np.zeros((model.nbody, 6))
         touches = np.zeros((model.nbody, 3))
-        for touch, geom in zip(result.touches, self._met, strict=True):
+        for touch, geom in zip(result.touches, self._met, strict=False):  # the rest are soft
             _add_load(loads[geom.body], touch.contacts.points, -touch.forces, data.xipos[geom.body])
             touches[geom.body] -= touch.force
         for reaction, holder in zip(result.reactions, self._held, strict=True):
@@ -217,7 +217,7 @@ class SoftSteps(PythonSteps):
                 J = self._jacobian(data, geom.body, tree, found.points) if tree >= 0 else None
                 meetings.append(Meeting(b, geom.name, found, friction, time, tree, J))
                 self._met.append(geom)
-        return meetings
+        return meetings + meetings_between(self.soft.bodies)
 
     def _jacobian(self, data: mujoco.MjData, body: int, tree: int, points: _Float) -> _Float:
         """Velocities (n, 3, tree_nv) of points of a body."""
