@@ -1,5 +1,7 @@
 #include "problem/triples.h"
 
+#include <string.h>
+
 #include "constraints/kinds/kinds.h"
 
 /* Counts the single-row constraints from i on that one triple holds. */
@@ -99,13 +101,6 @@ static void add_groups(struct list *list, const sap_problem *problem) {
   }
 }
 
-static struct list carve(struct sap_arena *arena, size_t n, size_t n_rows) {
-  return (struct list){.tree_a = sap_arena_take(arena, n, sizeof(int32_t)),
-                       .tree_b = sap_arena_take(arena, n, sizeof(int32_t)),
-                       .law = sap_arena_take(arena, n, sizeof(int32_t)),
-                       .rows = sap_arena_take(arena, n_rows, sizeof(struct sap_triple_rows))};
-}
-
 static void find_laws(struct sap_triples *triples, const sap_problem *problem,
                       sap_friction friction) {
   for (int law = 0; law < SAP_N_LAWS; ++law) {
@@ -126,38 +121,117 @@ static void find_laws(struct sap_triples *triples, const sap_problem *problem,
   }
 }
 
-/* Returns the largest number of triples after the contacts: one for each row. */
-static size_t count_most(const sap_problem *problem) {
-  size_t most = problem->spin ? (size_t)problem->spin->n : 0;
+/* ---- lists without contacts ------------------------------------------------------------------ */
+
+/* The arrays of indices of a group. */
+enum { N_INDICES = 4 };
+static const int32_t *index_of(const sap_constraints *group, int k) {
+  const int32_t *const indices[N_INDICES] = {group->tree_a, group->tree_b, group->dof, group->size};
+  return indices[k];
+}
+
+/* Copies the groups, and all indices of a problem. */
+static void copy_groups(struct sap_triples *triples, const sap_problem *problem) {
+  int32_t *to = triples->index;
+  memcpy(to, problem->tree_nv, (size_t)problem->n_trees * sizeof *to);
+  to += problem->n_trees;
   for (int32_t g = 0; g < problem->n_groups; ++g) {
     const sap_constraints *group = &problem->groups[g];
-    for (int32_t i = 0; i < group->n; ++i) {
-      most += (size_t)sap_rows_of(group, i);
+    triples->group[g] = *group;
+    for (int k = 0; k < N_INDICES; ++k) {
+      const int32_t *index = index_of(group, k), n = index ? group->n : 0;
+      if (n > 0) {
+        memcpy(to, index, (size_t)n * sizeof *to);
+      }
+      to += n;
     }
   }
-  return most;
+  triples->groups = problem->groups;
+  triples->n_groups = problem->n_groups;
+  triples->n_trees = problem->n_trees;
+}
+
+int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *problem) {
+  const int32_t *copy = triples->index, n_trees = triples->n_trees;
+  if (!triples->groups || triples->groups != problem->groups ||
+      triples->n_groups != problem->n_groups || n_trees != problem->n_trees ||
+      problem->n_contacts != 0 || problem->spin || !problem->tree_nv ||
+      memcmp(copy, problem->tree_nv, (size_t)n_trees * sizeof *copy) != 0) {
+    return 0;
+  }
+  copy += n_trees;
+  for (int32_t g = 0; g < problem->n_groups; ++g) {
+    const sap_constraints *now = &problem->groups[g], *then = &triples->group[g];
+    if (then->kind != now->kind || then->n != now->n || then->J != now->J) {
+      return 0;
+    }
+    for (int k = 0; k < N_INDICES; ++k) {
+      const int32_t *index = index_of(now, k), n = index ? now->n : 0;
+      if (index_of(then, k) != index ||
+          (n > 0 && memcmp(copy, index, (size_t)n * sizeof *copy) != 0)) {
+        return 0;
+      }
+      copy += n;
+    }
+  }
+  return 1;
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+/* Numbers of triples, of those after the contacts, and of copied groups and indices. */
+struct room {
+  size_t n, n_rows, n_groups, n_indices;
+};
+
+/* Leaves room for one triple after the contacts for each row. */
+static struct room find_room(const sap_problem *problem, const sap_sizes *sizes) {
+  const int has_copies = problem->n_contacts == 0;
+  const size_t n_spins = problem->spin ? (size_t)problem->spin->n : 0;
+  struct room room = {.n_rows = n_spins + (size_t)sizes->n_rows,
+                      .n_groups = has_copies ? (size_t)problem->n_groups : 0,
+                      .n_indices = has_copies ? (size_t)problem->n_trees : 0};
+  for (int32_t g = 0; g < problem->n_groups && has_copies; ++g) {
+    room.n_indices += N_INDICES * (size_t)problem->groups[g].n;
+  }
+  room.n = (size_t)problem->n_contacts + room.n_rows;
+  return room;
+}
+
+static struct list carve(struct sap_triples *triples, struct sap_arena *arena,
+                         const struct room *room) {
+  triples->group = sap_arena_take(arena, room->n_groups, sizeof *triples->group);
+  triples->index = sap_arena_take(arena, room->n_indices, sizeof *triples->index);
+  return (struct list){.tree_a = sap_arena_take(arena, room->n, sizeof(int32_t)),
+                       .tree_b = sap_arena_take(arena, room->n, sizeof(int32_t)),
+                       .law = sap_arena_take(arena, room->n, sizeof(int32_t)),
+                       .rows = sap_arena_take(arena, room->n_rows, sizeof(struct sap_triple_rows))};
 }
 
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
-                            sap_friction friction, const sap_allocator *memory) {
+                            const sap_sizes *sizes, sap_friction friction,
+                            const sap_allocator *memory) {
   const int32_t n_contacts = problem->n_contacts;
   find_laws(triples, problem, friction);
+  triples->version++;
+  triples->sizes = *sizes;
   triples->n = triples->n_contacts = n_contacts;
   triples->tree_a = problem->tree_a;
   triples->tree_b = problem->tree_b;
   triples->law = NULL;
   triples->rows = NULL;
+  triples->groups = NULL;
   if (!triples->has_laws) {
     return SAP_OK;
   }
-  const size_t n_rows = count_most(problem), n = (size_t)n_contacts + n_rows;
+  const struct room room = find_room(problem, sizes);
   struct sap_arena arena = {NULL, 0};
-  carve(&arena, n, n_rows);
+  carve(triples, &arena, &room);
   if (!sap_block_reserve(&triples->block, arena.used, memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   arena = (struct sap_arena){triples->block.base, 0};
-  struct list list = carve(&arena, n, n_rows);
+  struct list list = carve(triples, &arena, &room);
   if (!list.tree_a || !list.tree_b || !list.law) {
     return SAP_OUT_OF_MEMORY; /* only the analyzer needs this: there is room */
   }
@@ -169,5 +243,8 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   triples->tree_b = list.tree_b;
   triples->law = list.law;
   triples->rows = list.rows;
+  if (n_contacts == 0) {
+    copy_groups(triples, problem);
+  }
   return SAP_OK;
 }

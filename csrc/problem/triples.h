@@ -14,6 +14,7 @@
 
 struct sap_triples {
   struct sap_block block;
+  int64_t version;                /* counts the lists that were made; 0: none */
   int32_t n, n_contacts;          /* contacts come first, then second triples, then groups */
   int8_t present[SAP_N_LAWS];     /* is any triple under this law? not set for the first law */
   int has_laws;                   /* is any of these laws present? */
@@ -21,11 +22,23 @@ struct sap_triples {
   const int32_t *tree_a, *tree_b; /* (n) */
   const int32_t *law; /* (n) enum sap_law_name; NULL without has_laws: all have the first */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
+  /* the groups that a list without contacts was made from, with copies of them and of their indices;
+   * NULL with contacts */
+  const sap_constraints *groups;
+  sap_constraints *group; /* (n_groups) */
+  int32_t n_trees, n_groups;
+  int32_t *index; /* tree_nv, then tree_a, tree_b, dof and size of each group */
+  sap_sizes sizes;
 };
 
-/* Lists the triples of a problem whose sizes have been checked; valid until the next call. Returns
+/* Is the list that of a problem without contacts, which need not be checked: have its groups the
+ * same indices, in the same memory? Then its sizes are those of the list. */
+int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *problem);
+
+/* Lists the triples of a problem with checked sizes; valid until the next call. Returns
  * SAP_OUT_OF_MEMORY or SAP_OK. */
 sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *problem,
-                            sap_friction friction, const sap_allocator *memory);
+                            const sap_sizes *sizes, sap_friction friction,
+                            const sap_allocator *memory);
 
 #endif

@@ -187,8 +187,11 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem,
   solver->islands.records.n = 0;
   plan->friction = solver->settings.friction;
   sap_status status = SAP_OK;
-  if (task->has_contacts && problem->n_contacts == graph->n_triples && graph->sizes.n_rows == 0 &&
-      problem->n_groups == 0 && !problem->spin) {
+  const int is_listed = sap_triples_are_of(&plan->triples, problem);
+  if (is_listed) {
+    task->sizes = plan->triples.sizes;
+  } else if (task->has_contacts && problem->n_contacts == graph->n_triples &&
+             graph->sizes.n_rows == 0 && problem->n_groups == 0 && !problem->spin) {
     task->sizes = graph->sizes;
   } else {
     status = sap_problem_sizes(problem, &task->sizes, error);
@@ -205,7 +208,10 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem,
   }
   if (status == SAP_OK) {
     sap_reduction_clear(&plan->reduction, problem);
-    status = sap_triples_list(&plan->triples, problem, solver->settings.friction, &plan->memory);
+  }
+  if (status == SAP_OK && !is_listed) {
+    status = sap_triples_list(&plan->triples, problem, &task->sizes, solver->settings.friction,
+                              &plan->memory);
   }
   return status;
 }
@@ -395,11 +401,11 @@ sap_status sap_solver_run(sap_solver *solver, const sap_problem *problem,
   sap_status status = begin(solver, problem, physical, &task, error);
   solver->history = &solver->islands.records;
   solver->dense.records.n = 0;
-  components->n_dense = 0;
+  int tried = 0;
   if (status == SAP_OK && solver->settings.islands && !solver->without_dense) {
     status = solve_dense(solver, &task, v_guess, &sums, &found.n_islands);
+    tried = components->n_dense > 0;
   }
-  const int tried = components->n_dense > 0;
   const int32_t n_dense = found.n_islands;
   if (tried && found.n_islands == components->n_all) {
     solver->history = &solver->dense.records;

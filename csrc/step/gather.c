@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds/kinds.h"
 #include "step/joints/release.h"
 
 static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
@@ -137,6 +138,7 @@ static const double load_speed_share = 2.5;
 
 /* Points the problem at the workspace. */
 static void set_problem(struct sap_gather *gather, const sap_step_parameters *parameters) {
+  sap_problem *problem = &gather->problem;
   gather->parameters = *parameters;
   gather->parameters.phi0 = gather->phi0;
   gather->parameters.k = gather->k;
@@ -146,10 +148,10 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.release = gather->release;
   gather->parameters.body_w = gather->body_w;
   gather->parameters.rebound = gather->n_rebounds > 0 ? gather->rebound : NULL;
-  gather->parameters.free_change = isinf(gather->release_speed) ? NULL : gather->free_motion.change;
+  gather->parameters.free_change =
+      isinf(gather->release_speed) || problem->n_contacts == 0 ? NULL : gather->free_motion.change;
   gather->parameters.load_speed = load_speed_share * gather->release_speed;
   gather->parameters.groups = gather->elements.regularization;
-  sap_problem *problem = &gather->problem;
   problem->n_trees = gather->forest->n_trees;
   problem->tree_nv = gather->forest->tree_dofnum;
   problem->A = gather->free_motion.A;
@@ -257,6 +259,16 @@ static struct sap_release release_of(struct sap_gather *gather, const struct sap
                               .reads_rows = &gather->reads_rows};
 }
 
+/* Does the change of the free motion matter: to the release of rows, and to loads of contacts? */
+static int needs_change(const struct sap_gather *gather) {
+  int any = gather->problem.n_contacts > 0;
+  for (int32_t g = 0; g < gather->elements.n_groups; ++g) {
+    const sap_constraints *group = &gather->elements.groups[g];
+    any |= group->n > 0 && sap_kinds[group->kind]->released;
+  }
+  return any && !isinf(gather->release_speed);
+}
+
 sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_state *state,
                             const struct sap_contact_list *list,
                             const struct sap_element_state *elements, enum sap_cone cone,
@@ -281,7 +293,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     return status;
   }
   gather->reads_rows = 0;
-  if (!isinf(gather->release_speed)) {
+  if (needs_change(gather)) {
     sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
   }
   const struct sap_release release = release_of(gather, state, list, elements);

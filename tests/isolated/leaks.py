@@ -109,7 +109,7 @@ def construct_groups_wrongly() -> None:
     refused(lambda: with_groups(fine, sapwood.DryFrictions(**{**ROWS, "J": 0 * ROWS["J"]}, f=1.0)))
     R = mu.copy()
     problem = with_groups(fine, sapwood.DryFrictions(**ROWS, R=R, v_hat=mu))
-    R[3] = 0.0
+    R[3] = -1.0
     refused(lambda: SOLVER.solve(problem))
     refused(lambda: sapwood.clamp(mu, mu, 2.0, 1.0))
     sapwood.clamp(mu, mu, -1.0, 1.0)

@@ -29,9 +29,10 @@ int sap_graph_has_triples(const struct sap_graph *graph, const struct sap_triple
   return graph->n_triples == triples->n && graph->whole == whole &&
          graph->has_laws == triples->has_laws && leaves_out(graph, left_out) &&
          same(graph->tree_size, tree_size, 0, graph->n_trees) &&
-         same(graph->tree_a, triples->tree_a, first, n) &&
-         same(graph->tree_b, triples->tree_b, first, n) &&
-         (!triples->law || same(graph->law, triples->law, 0, n));
+         (graph->version == triples->version ||
+          (same(graph->tree_a, triples->tree_a, first, n) &&
+           same(graph->tree_b, triples->tree_b, first, n) &&
+           (!triples->law || same(graph->law, triples->law, 0, n))));
 }
 
 void sap_graph_carve(struct sap_graph *graph, struct sap_arena *arena, int32_t n_trees,
@@ -379,6 +380,7 @@ void sap_graph_build(struct sap_graph *graph, const sap_problem *problem,
                      const int32_t *first) {
   graph->n_trees = problem->n_trees;
   graph->n_triples = triples->n;
+  graph->version = triples->version;
   graph->whole = whole;
   graph->has_laws = triples->has_laws;
   graph->sizes = *sizes;

@@ -18,7 +18,7 @@ sap_status sap_structure_find(struct sap_structure *structure, const sap_problem
   sap_sizes sizes;
   sap_status status = sap_problem_sizes(problem, &sizes, error);
   if (status == SAP_OK) {
-    status = sap_triples_list(&structure->triples, problem, SAP_FRICTION_CONVEX, &memory);
+    status = sap_triples_list(&structure->triples, problem, &sizes, SAP_FRICTION_CONVEX, &memory);
   }
   if (status != SAP_OK) {
     return status;

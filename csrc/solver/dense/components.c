@@ -113,6 +113,11 @@ int sap_components_find(struct sap_components *components, const sap_problem *pr
                         const struct sap_triples *triples, const sap_settings *settings,
                         const sap_allocator *allocator) {
   const int has_contacts = takes_contacts(problem, settings);
+  if (components->version == triples->version && components->version > 0) {
+    memset(components->is_solved, 0, (size_t)components->n_trees);
+    return 1;
+  }
+  components->version = 0;
   components->n_trees = problem->n_trees;
   components->n_dense = 0;
   if (components->n_trees == 0 || (!has_contacts && problem->n_groups == 0)) {
@@ -128,5 +133,6 @@ int sap_components_find(struct sap_components *components, const sap_problem *pr
   find_first(components, problem, triples);
   count_constraints(components, problem, triples);
   choose(components, problem, has_contacts);
+  components->version = triples->n_contacts == 0 ? triples->version : 0;
   return 1;
 }

@@ -84,7 +84,9 @@ static void assemble(const struct sap_dense_island *d) {
     for (int32_t j = 0; j < n; ++j) {
       double *column = H + (int64_t)(s + j) * (ld + 1);
       memcpy(column, w->A[node] + (int64_t)j * (n + 1), (size_t)(n - j) * sizeof *H);
-      memset(column + (n - j), 0, (size_t)(d->n - s - n) * sizeof *H);
+      if (s + n < d->n) {
+        memset(column + (n - j), 0, (size_t)(d->n - s - n) * sizeof *H);
+      }
     }
   }
   for (int32_t i = 0; i < d->n_rows; ++i) {
@@ -112,7 +114,12 @@ static void find_right_side(const struct sap_dense_island *d, double *b) {
     const struct sap_dense_row *row = &d->row[i];
     const double gamma = d->w->pool.gamma[row->r][row->place];
     for (int k = 0; gamma != 0 && k < row->n_runs; ++k) {
-      sap_vector_add(row->run[k].n, gamma, row->run[k].J, b + row->run[k].scalar);
+      const struct sap_dense_run *run = &row->run[k];
+      if (run->n == 1) {
+        b[run->scalar] += gamma * *run->J;
+      } else {
+        sap_vector_add(run->n, gamma, run->J, b + run->scalar);
+      }
     }
   }
 }
@@ -166,7 +173,7 @@ static enum sap_contact_step solve_condensed(const struct sap_dense_island *d, i
   for (int32_t i = 0; i < d->n_rows; ++i) {
     d->row[i].is_unknown = 0;
   }
-  sap_dense_unknowns_list(d->unknowns, w, d->island, 1, !is_first, 0, NULL);
+  sap_dense_unknowns_list(d, 1, !is_first);
   find_right_side(d, dv);
   assemble(d);
   if (!sap_condensed_begin(d->condensed, d->unknowns, d->n, dv, plan->kernels)) {
@@ -185,7 +192,7 @@ enum sap_contact_step sap_contact_step_take(const struct sap_dense_island *d, in
   if (sap_contact_step_condenses(d)) {
     return solve_condensed(d, is_first);
   }
-  sap_dense_unknowns_list(d->unknowns, d->w, d->island, 0, 0, d->n_rows, d->row);
-  sap_dense_unknowns_solve(d->unknowns, d->w, d->island);
+  sap_dense_unknowns_list(d, 0, 0);
+  sap_dense_unknowns_solve(d);
   return SAP_CONTACT_STEP_SETTLES;
 }

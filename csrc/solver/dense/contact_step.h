@@ -15,16 +15,6 @@
 
 #include "solver/dense/condensation.h"
 
-/* A component in dense storage: an island of a graph without order, and its clamped rows. */
-struct sap_dense_island {
-  struct sap_workspace *w;
-  const struct sap_island *island;
-  int32_t n, n_contacts, n_impulses, n_rows; /* velocities, contacts, their impulses, rows */
-  struct sap_dense_row *row;                 /* (n_rows) */
-  struct sap_dense_unknowns *unknowns;
-  struct sap_condensed *condensed;
-};
-
 /* Are rows condensed, instead of all impulses being unknowns? */
 int sap_contact_step_condenses(const struct sap_dense_island *d);
 

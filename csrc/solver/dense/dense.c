@@ -77,18 +77,23 @@ static struct sap_dense_run find_run(const struct sap_jacobian *J, const struct 
                                 (end < side.n ? end : side.n) - begin};
 }
 
-static struct sap_dense_row make_row(const struct sap_jacobian *J, const struct sap_patch *patch,
-                                     int32_t place, int r, int32_t first_scalar) {
-  struct sap_dense_row row = {.patch = patch, .place = place, .r = (uint8_t)r, .n_runs = 1};
+static void set_row(struct sap_dense_row *row, const struct sap_jacobian *J,
+                    const struct sap_patch *patch, int32_t place, int r, int32_t first_scalar) {
+  row->patch = patch;
+  row->place = place;
+  row->r = (uint8_t)r;
+  row->n_runs = 1;
+  row->is_unknown = 0;
   if (patch->is_diagonal) {
-    row.run[0] = (struct sap_dense_run){&J->entry[r][place], J->scalar[r][place] - first_scalar, 1};
-    return row;
+    row->run[0].J = &J->entry[r][place];
+    row->run[0].scalar = J->scalar[r][place] - first_scalar;
+    row->run[0].n = 1;
+    return;
   }
-  row.run[0] = find_run(J, &row, 0, first_scalar);
+  row->run[0] = find_run(J, row, 0, first_scalar);
   if (patch->high >= 0) {
-    row.run[row.n_runs++] = find_run(J, &row, 1, first_scalar);
+    row->run[row->n_runs++] = find_run(J, row, 1, first_scalar);
   }
-  return row;
 }
 
 /* Lists the rows of the clamped triples of an island. */
@@ -102,8 +107,9 @@ static struct sap_dense_island bind_island(struct sap_dense *dense,
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &graph->patch[p];
     for (int32_t i = patch->begin; sap_laws[patch->law]->takes_rows && i < patch->end; ++i) {
-      for (int r = 0; r < sap_rows_at(&origin, i)->n; ++r) {
-        *row++ = make_row(&dense->work.J, patch, i, r, island->scalar_begin);
+      const int n_rows = sap_rows_at(&origin, i)->n;
+      for (int r = 0; r < n_rows; ++r) {
+        set_row(row++, &dense->work.J, patch, i, r, island->scalar_begin);
       }
     }
   }

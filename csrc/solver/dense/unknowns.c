@@ -105,29 +105,13 @@ static void add_contacts(struct list *list, const struct sap_patch *patch, int n
   }
 }
 
-/* Returns the number of impulses of the contacts. */
-static int32_t count_impulses(const struct sap_pool *pool, const struct sap_island *island) {
-  int32_t m = 0;
-  for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t begin = island->law_begin[law], end = island->law_begin[law + 1];
-    const int pairs = sap_laws[law]->takes_pairs;
-    m += sap_laws[law]->takes_rows ? 0 : 3 * (end - begin) / (1 + pairs);
-    for (int32_t i = begin; pairs && i < end; i += 2) {
-      for (int r = 0; r < 3; ++r) {
-        m += pool->torsional.scale[r][i] > 0;
-      }
-    }
-  }
-  return m;
-}
-
-void sap_dense_unknowns_list(struct sap_dense_unknowns *unknowns, const struct sap_workspace *w,
-                             const struct sap_island *island, int is_condensed, int near,
-                             int32_t n_rows, const struct sap_dense_row *row) {
-  struct sap_impulses *p = &unknowns->impulses;
-  struct list list = {unknowns, w, island, 0};
-  sap_dense_unknowns_clear(unknowns, island->scalar_end - island->scalar_begin,
-                           count_impulses(&w->pool, island) + n_rows, is_condensed);
+void sap_dense_unknowns_list(const struct sap_dense_island *d, int is_condensed, int near) {
+  const struct sap_workspace *w = d->w;
+  const struct sap_island *island = d->island;
+  struct sap_impulses *p = &d->unknowns->impulses;
+  struct list list = {d->unknowns, w, island, 0};
+  const int32_t n_rows = is_condensed ? 0 : d->n_rows;
+  sap_dense_unknowns_clear(d->unknowns, d->n, d->n_impulses + n_rows, is_condensed);
   for (int32_t k = island->patch_begin; k < island->patch_end; ++k) {
     const struct sap_patch *patch = &w->graph->patch[k];
     if (!sap_laws[patch->law]->takes_rows) {
@@ -135,6 +119,7 @@ void sap_dense_unknowns_list(struct sap_dense_unknowns *unknowns, const struct s
     }
   }
   p->n_rows = n_rows;
+  const struct sap_dense_row *row = d->row;
   for (int32_t i = 0; i < n_rows; ++i, ++row) {
     p->lower[i] = w->pool.clamp.lower[row->r][row->place];
     p->upper[i] = w->pool.clamp.upper[row->r][row->place];
@@ -210,10 +195,12 @@ static void add_tree(const struct tree *tree, const struct sap_plan *plan,
   plan->kernels->multiply(m, m, end, 1, tree->Y, m, tree->Y, m, p->W, p->ld, 0);
 }
 
-void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, struct sap_workspace *w,
-                              const struct sap_island *island) {
+void sap_dense_unknowns_solve(const struct sap_dense_island *d) {
+  const struct sap_dense_unknowns *unknowns = d->unknowns;
+  const struct sap_workspace *w = d->w;
+  const struct sap_island *island = d->island;
   const struct sap_plan *plan = w->plan;
-  struct sap_impulses *p = &unknowns->impulses;
+  struct sap_impulses *p = &d->unknowns->impulses;
   for (int32_t node = island->node_begin; node < island->node_end; ++node) {
     const struct tree tree = tree_at(unknowns, w, island, node);
     add_tree(&tree, plan, p);

@@ -39,6 +39,16 @@ struct sap_dense_unknowns {
   double *product; /* (n) Y^T gamma */
 };
 
+/* A component in dense storage: an island of a graph without order, and its clamped rows. */
+struct sap_dense_island {
+  struct sap_workspace *w;
+  const struct sap_island *island;
+  int32_t n, n_contacts, n_impulses, n_rows; /* velocities, contacts, their impulses, rows */
+  struct sap_dense_row *row;                 /* (n_rows) */
+  struct sap_dense_unknowns *unknowns;
+  struct sap_condensed *condensed;
+};
+
 /* Carves room for one component of so many velocities; `any`: it may have contacts. */
 void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_arena *arena,
                               int32_t widest, int any);
@@ -47,14 +57,12 @@ void sap_dense_unknowns_carve(struct sap_dense_unknowns *unknowns, struct sap_ar
 void sap_dense_unknowns_clear(struct sap_dense_unknowns *unknowns, int32_t n, int32_t m,
                               int is_condensed);
 
-/* Lists the unknowns of the contacts of an island, which was evaluated, and of n_rows rows. With
- * condensation the impulses begin at their evaluated values if `near`. */
-void sap_dense_unknowns_list(struct sap_dense_unknowns *unknowns, const struct sap_workspace *w,
-                             const struct sap_island *island, int is_condensed, int near,
-                             int32_t n_rows, const struct sap_dense_row *row);
+/* Lists the unknowns of an island, which was evaluated: the impulses of its contacts, and those of
+ * its rows unless they are condensed. Impulses of contacts begin at their evaluated values if
+ * `near`. */
+void sap_dense_unknowns_list(const struct sap_dense_island *d, int is_condensed, int near);
 
 /* Moves v from v*, where the island was evaluated, to the solution. */
-void sap_dense_unknowns_solve(struct sap_dense_unknowns *unknowns, struct sap_workspace *w,
-                              const struct sap_island *island);
+void sap_dense_unknowns_solve(const struct sap_dense_island *d);
 
 #endif
