@@ -23,13 +23,18 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
 /* Stores G_tt = along e e^T + across (I - m m^T) of the five components in both triples. */
 INLINE void store_tangential(const struct sap_pool *p, int32_t i, double along, double across,
                              const double e[SAP_TORSIONAL], const double m[SAP_TORSIONAL]) {
-  double G[SAP_TORSIONAL][SAP_TORSIONAL];
+  const double s[SAP_TORSIONAL] = {1, 1, p->torsional.scale[0][i], p->torsional.scale[1][i],
+                                   p->torsional.scale[2][i]};
+  double G[SAP_TORSIONAL][SAP_TORSIONAL], s_e[SAP_TORSIONAL], s_m[SAP_TORSIONAL];
   for (int k = 0; k < SAP_TORSIONAL; ++k) {
-    const double s_k = k < 2 ? 1 : p->torsional.scale[k - 2][i];
+    s_e[k] = s[k] * e[k];
+    s_m[k] = s[k] * m[k];
+  }
+  for (int k = 0; k < SAP_TORSIONAL; ++k) {
     for (int l = k; l < SAP_TORSIONAL; ++l) {
-      const double s_l = l < 2 ? 1 : p->torsional.scale[l - 2][i];
-      G[k][l] = s_k * s_l * (along * e[k] * e[l] + across * ((k == l) - m[k] * m[l]));
+      G[k][l] = along * s_e[k] * s_e[l] - across * s_m[k] * s_m[l];
     }
+    G[k][k] += across * s[k] * s[k];
   }
   p->G[SAP_G_11][i] = G[0][0];
   p->G[SAP_G_12][i] = G[0][1];

@@ -21,7 +21,8 @@ static int has_force(const struct sap_gather *gather, int32_t c) {
 }
 
 static void swap(const sap_mujoco_world *world, int i, int j) {
-  char *one = SAP_CONTACT(world, i), *two = SAP_CONTACT(world, j), part[64];
+  char part[1024]; /* more than one contact has */
+  char *one = SAP_CONTACT(world, i), *two = SAP_CONTACT(world, j);
   size_t left = (size_t)world->api->contact.size;
   while (i != j && left > 0) {
     const size_t n = left < sizeof part ? left : sizeof part;
