@@ -350,8 +350,14 @@ struct setting {
       pair_friction[5], pair_adhesion[1];
   double xipos[3 * BODIES], ximat[9 * BODIES], geom_size[3 * GEOMS], geom_aabb[6 * GEOMS],
       bvh_aabb[6 * BODIES];
-  int actuator_trntype[1], jnt_type[1], jnt_dofadr[1];
-  unsigned char jnt_limited[1];
+  double qpos_spring[NV], jnt_stiffness[1], jnt_stiffnesspoly[2], tendon_stiffness[1],
+      tendon_stiffnesspoly[2], tendon_damping[1], tendon_dampingpoly[2], tendon_lengthspring[2];
+  double actuator_gainprm[10], actuator_biasprm[10], actuator_forcerange[2];
+  int actuator_trntype[1], actuator_gaintype[1], actuator_biastype[1], actuator_outadr[1],
+      actuator_outnum[1], actuator_group[1];
+  int jnt_type[1], jnt_dofadr[1], jnt_qposadr[1], dof_treeid[NV];
+  int D_rownnz[NV], D_rowadr[NV], D_colind[NV], ten_J_rownnz[1], ten_J_rowadr[1], ten_J_colind[1];
+  unsigned char jnt_limited[1], actuator_forcelimited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
   int geom_condim[GEOMS], geom_priority[GEOMS];

@@ -121,7 +121,7 @@ static void failures_stay_with_their_worlds(void) {
   open_bench(&b);
   const sap_batch_hooks hooks = hooks_of(&b);
   void *const places[] = {b.s.m.qvel};
-  const sap_batch_field field = {places, rows, sizeof rows[0], sizeof rows[0], SAP_BATCH_OUT};
+  const sap_batch_field field = {places, rows, sizeof rows[0], sizeof rows[0], SAP_BATCH_OUT, 0};
   CHECK_EQUAL(sap_batch_bind(b.batch, &field, 1), SAP_OK);
   b.state[1][4] = INFINITY;
   memcpy(before, b.state, sizeof before);
@@ -157,9 +157,9 @@ static void fields_go_both_ways(void) {
     gravity[w][2] = w;
   }
   const sap_batch_field fields[] = {
-      {in, gravity, sizeof gravity[0], sizeof gravity[0], SAP_BATCH_IN},
-      {both, counted, sizeof counted[0], sizeof counted[0], SAP_BATCH_BOTH},
-      {out, &rounded[0][1], sizeof rounded[0], sizeof b.state[0], SAP_BATCH_FLOAT}};
+      {in, gravity, sizeof gravity[0], sizeof gravity[0], SAP_BATCH_IN, 0},
+      {both, counted, sizeof counted[0], sizeof counted[0], SAP_BATCH_BOTH, 0},
+      {out, &rounded[0][1], sizeof rounded[0], sizeof b.state[0], SAP_BATCH_FLOAT, 0}};
   CHECK_EQUAL(sap_batch_bind(b.batch, fields, 3), SAP_OK);
   (void)sap_batch_run(b.batch, &b.call, NULL);
   CHECK(b.s.model.gravity[2] == WORLDS - 1.0 && counter[0] == 9.0);

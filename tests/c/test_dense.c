@@ -300,10 +300,32 @@ static void steps_allocate_nothing(void) {
   sap_solver_destroy(solver);
 }
 
+/* Indices change in their arrays, with the same numbers of trees and rows or with others: a solver
+ * that has solved other problems in the same memory finds the bits of a new one. */
+static void a_solver_sees_indices_that_change_in_place(void) {
+  static struct arrays here, there;
+  uint64_t seed = 11;
+  sap_solver *kept = solver_of(SAP_FRICTION_COULOMB, 0, 1e-10);
+  for (int trial = 0; trial < 60; ++trial) {
+    make_with(trial % 2, 3 + trial / 20, 2 + trial / 20, &seed);
+    sap_solver *fresh = solver_of(SAP_FRICTION_COULOMB, 0, 1e-10);
+    REQUIRE(solve(fresh, &there, NULL) == SAP_OK);
+    for (int again = 0; again < 2; ++again) {
+      REQUIRE(solve(kept, &here, NULL) == SAP_OK);
+      CHECK_EQUAL(here.solution.n_islands, there.solution.n_islands);
+      CHECK_EQUAL(memcmp(here.v, there.v, (size_t)scene.sizes.nv * sizeof *here.v), 0);
+      CHECK_EQUAL(memcmp(here.gamma, there.gamma, (size_t)scene.sizes.n_rows * sizeof *here.v), 0);
+    }
+    sap_solver_destroy(fresh);
+  }
+  sap_solver_destroy(kept);
+}
+
 static const check_test tests[] = {
     CHECK_TEST(what_it_finds_is_what_islands_find),
     CHECK_TEST(of_trees_that_rows_join_too),
     CHECK_TEST(room_grows_with_problems),
+    CHECK_TEST(a_solver_sees_indices_that_change_in_place),
     CHECK_TEST(rows_that_turn_take_no_second_step),
     CHECK_TEST(of_bilaterals_one_step_is_enough),
     CHECK_TEST(the_rest_is_left_to_the_islands),

@@ -225,7 +225,10 @@ static void the_complement_inverts_a_block_of_the_inverse(void) {
   int32_t n_reduced = 0;
   for (int trial = 0; trial < 20; ++trial) {
     make_robots(&robots, TREES, CONTACTS, 0.5, &seed);
-    REQUIRE(sap_triples_list(&triples, &robots.problem, SAP_FRICTION_CONVEX, &memory) == SAP_OK);
+    sap_sizes sizes;
+    REQUIRE(sap_problem_sizes(&robots.problem, &sizes, NULL) == SAP_OK);
+    REQUIRE(sap_triples_list(&triples, &robots.problem, &sizes, SAP_FRICTION_CONVEX, &memory) ==
+            SAP_OK);
     REQUIRE(sap_reduction_find(&reduction, &robots.problem, &triples, NULL, sap_kernels_best(),
                                loops, &memory) == SAP_OK);
     REQUIRE(sap_invert_mass(&robots.problem, 0, robots.problem.n_trees, NULL, S, strips, NULL,
@@ -297,7 +300,9 @@ static void rows_that_cancel_move_their_velocities(void) {
     struct sap_triples triples = {0};
     problem.tree_a = tree;
     problem.tree_b = world;
-    REQUIRE(sap_triples_list(&triples, &problem, SAP_FRICTION_CONVEX, &memory) == SAP_OK);
+    sap_sizes sizes;
+    REQUIRE(sap_problem_sizes(&problem, &sizes, NULL) == SAP_OK);
+    REQUIRE(sap_triples_list(&triples, &problem, &sizes, SAP_FRICTION_CONVEX, &memory) == SAP_OK);
     REQUIRE(sap_reduction_find(&reduction, &problem, &triples, NULL, sap_kernels_best(),
                                sap_vector_loops_of(sap_kernels_best_set()), &memory) == SAP_OK);
     REQUIRE(reduction.tree && reduction.tree[0]);
