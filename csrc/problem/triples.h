@@ -22,8 +22,8 @@ struct sap_triples {
   const int32_t *tree_a, *tree_b; /* (n) */
   const int32_t *law; /* (n) enum sap_law_name; NULL without has_laws: all have the first */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
-  /* the groups that a list without contacts was made from, with copies of them and of their indices;
-   * NULL with contacts */
+  /* the groups that a list without contacts was made from, with copies of them and of their
+   * indices; NULL with contacts */
   const sap_constraints *groups;
   sap_constraints *group; /* (n_groups) */
   int32_t n_trees, n_groups;
