@@ -42,6 +42,24 @@ int sapwood_lock_check(const sapwood_lock *lock) {
   return 0;
 }
 
+int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *owner) {
+  if (!sapwood_lock_is_lost(lock)) {
+    return sapwood_lock_check(lock);
+  }
+  sapwood_lock fresh;
+  if (sapwood_lock_make(&fresh, lock->forks) < 0) {
+    return -1;
+  }
+  if (renew(owner) < 0) {
+    sapwood_lock_free(&fresh);
+    return -1;
+  }
+  lock->lock = fresh.lock;
+  lock->forks_seen = fresh.forks_seen;
+  atomic_store(&lock->holder, 0);
+  return 0;
+}
+
 void sapwood_lock_take(sapwood_lock *lock) {
   PyThread_acquire_lock(lock->lock, WAIT_LOCK);
   atomic_store_explicit(&lock->holder, PyThread_get_thread_ident(), memory_order_relaxed);

@@ -17,8 +17,7 @@ typedef struct sapwood_lock {
   atomic_ulong holder; /* thread that holds it, or 0 */
 } sapwood_lock;
 
-/* Makes a lock. Returns 0, or -1 with MemoryError and nothing changed. It also replaces a lost
- * lock, which stays where it is. */
+/* Makes a lock. Returns 0, or -1 with MemoryError and nothing changed. */
 int sapwood_lock_make(sapwood_lock *lock, const int *forks);
 
 /* Frees a lock of sapwood_lock_make(); zeros are allowed. */
@@ -31,6 +30,12 @@ int sapwood_lock_is_lost(sapwood_lock *lock);
 /* Returns 0, or -1 with RuntimeError if this thread holds the lock already: the handler of a signal
  * must not use an object that is at work. Needs the GIL. */
 int sapwood_lock_check(const sapwood_lock *lock);
+
+/* Prepares an object for a call. If a thread that this process does not have holds the lock, a new
+ * lock replaces it, and `renew` what that thread may have been changing; the lost parts stay where
+ * they are. `renew` returns 0, or -1 with an exception and nothing changed. Returns 0, or -1 with
+ * an exception: also that of sapwood_lock_check(). Needs the GIL. */
+int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *owner);
 
 /* Take and leave the lock, without the GIL. */
 void sapwood_lock_take(sapwood_lock *lock);

@@ -12,49 +12,47 @@ sapwood_state *sapwood_state_of_type(PyTypeObject *type) {
   return module == NULL ? NULL : sapwood_state_of_module(module);
 }
 
+int sapwood_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type) {
+  PyTypeObject *made = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+  const int failed = made == NULL || PyModule_AddType(module, made) < 0;
+  if (type == NULL) {
+    Py_XDECREF(made);
+  } else {
+    *type = made;
+  }
+  return failed ? -1 : 0;
+}
+
+/* Applies a macro to each reference of the state. */
+#define FOR_EACH_REFERENCE(DO)   \
+  DO(state->problem_type);       \
+  DO(state->solver_type);        \
+  DO(state->sensitivity_type);   \
+  DO(state->model_stepper_type); \
+  DO(state->memory_type);        \
+  DO(state->contact_log_type);   \
+  DO(state->byte_watch_type);    \
+  DO(state->prepared_step_type); \
+  DO(state->world_batch_type);   \
+  DO(state->iteration_dtype);    \
+  DO(state->contact_dtype);      \
+  DO(state->values_type);        \
+  DO(state->solution_type);      \
+  DO(state->group_type);         \
+  DO(state->statuses);           \
+  DO(state->island_algorithms);  \
+  DO(state->default_settings);   \
+  DO(state->settings_object)
+
 static int traverse(PyObject *module, visitproc visit, void *arg) {
   sapwood_state *state = sapwood_state_of_module(module);
-  Py_VISIT(state->problem_type);
-  Py_VISIT(state->solver_type);
-  Py_VISIT(state->sensitivity_type);
-  Py_VISIT(state->model_stepper_type);
-  Py_VISIT(state->memory_type);
-  Py_VISIT(state->contact_log_type);
-  Py_VISIT(state->byte_watch_type);
-  Py_VISIT(state->prepared_step_type);
-  Py_VISIT(state->world_batch_type);
-  Py_VISIT(state->iteration_dtype);
-  Py_VISIT(state->contact_dtype);
-  Py_VISIT(state->values_type);
-  Py_VISIT(state->solution_type);
-  Py_VISIT(state->group_type);
-  Py_VISIT(state->statuses);
-  Py_VISIT(state->island_algorithms);
-  Py_VISIT(state->default_settings);
-  Py_VISIT(state->settings_object);
+  FOR_EACH_REFERENCE(Py_VISIT);
   return 0;
 }
 
 static int clear(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
-  Py_CLEAR(state->problem_type);
-  Py_CLEAR(state->solver_type);
-  Py_CLEAR(state->sensitivity_type);
-  Py_CLEAR(state->model_stepper_type);
-  Py_CLEAR(state->memory_type);
-  Py_CLEAR(state->contact_log_type);
-  Py_CLEAR(state->byte_watch_type);
-  Py_CLEAR(state->prepared_step_type);
-  Py_CLEAR(state->world_batch_type);
-  Py_CLEAR(state->iteration_dtype);
-  Py_CLEAR(state->contact_dtype);
-  Py_CLEAR(state->values_type);
-  Py_CLEAR(state->solution_type);
-  Py_CLEAR(state->group_type);
-  Py_CLEAR(state->statuses);
-  Py_CLEAR(state->island_algorithms);
-  Py_CLEAR(state->default_settings);
-  Py_CLEAR(state->settings_object);
+  FOR_EACH_REFERENCE(Py_CLEAR);
   return 0;
 }
 

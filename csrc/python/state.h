@@ -51,6 +51,10 @@ sapwood_state *sapwood_state_of_module(PyObject *module);
  * otherwise. */
 sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 
+/* Makes a type and adds it to the module. Unless `type` is NULL, it gets a reference. Returns 0, or
+ * -1 with an exception. */
+int sapwood_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);
+
 /* The definition of the module, without its slots. It says how the state is made and released, and
  * types find their module by it. */
 extern struct PyModuleDef sapwood_definition;

@@ -236,7 +236,5 @@ static PyType_Spec spec = {
 };
 
 int sapwood_add_world_batch(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->world_batch_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->world_batch_type == NULL ? -1 : PyModule_AddType(module, state->world_batch_type);
+  return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->world_batch_type);
 }

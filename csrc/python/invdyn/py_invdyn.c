@@ -77,18 +77,10 @@ static void controller_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* Prepares a call. As in _core.Solver, the solver stays where it is if a thread of another process
- * held its lock, and a new one replaces it. Returns 0 or -1. */
-static int be_ready(controller *self) {
-  if (!sapwood_lock_is_lost(&self->lock)) {
-    return sapwood_lock_check(&self->lock);
-  }
+static int renew(void *owner) {
+  controller *self = owner;
   invdyn_solver *fresh;
   if (sapwood_raise(invdyn_create(&fresh, NULL, NULL), NULL) < 0) {
-    return -1;
-  }
-  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
-    invdyn_destroy(fresh);
     return -1;
   }
   self->solver = fresh;
@@ -210,7 +202,7 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
     PyErr_Format(PyExc_TypeError, "solve takes %d arguments", N_ARGUMENTS);
     return NULL;
   }
-  if (be_ready(self) < 0 || read_arguments(self, args, &of) < 0) {
+  if (sapwood_lock_be_ready(&self->lock, renew, self) < 0 || read_arguments(self, args, &of) < 0) {
     goto done;
   }
   const invdyn_problem problem = problem_of(self, &of);
@@ -263,12 +255,4 @@ static PyType_Spec spec = {.name = "sapwood._core.InverseDynamics",
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};
 
-int sapwood_add_inverse_dynamics(PyObject *module) {
-  PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-  if (type == NULL) {
-    return -1;
-  }
-  const int failed = PyModule_AddType(module, (PyTypeObject *)type);
-  Py_DECREF(type);
-  return failed;
-}
+int sapwood_add_inverse_dynamics(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

@@ -220,7 +220,5 @@ static PyType_Spec spec = {
 };
 
 int sapwood_add_byte_watch(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->byte_watch_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->byte_watch_type == NULL ? -1 : PyModule_AddType(module, state->byte_watch_type);
+  return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->byte_watch_type);
 }

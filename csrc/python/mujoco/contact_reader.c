@@ -191,9 +191,4 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-int sapwood_add_contact_reader(PyObject *module) {
-  PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-  const int failed = type == NULL || PyModule_AddType(module, (PyTypeObject *)type) < 0;
-  Py_XDECREF(type);
-  return failed ? -1 : 0;
-}
+int sapwood_add_contact_reader(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

@@ -166,8 +166,5 @@ static PyType_Spec spec = {
 };
 
 int sapwood_add_prepared_step(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->prepared_step_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->prepared_step_type == NULL ? -1
-                                           : PyModule_AddType(module, state->prepared_step_type);
+  return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->prepared_step_type);
 }

@@ -195,9 +195,6 @@ static int add_names(PyObject *module) {
 }
 
 int sapwood_add_recording(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->contact_log_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->contact_log_type == NULL || PyModule_AddType(module, state->contact_log_type) < 0
-             ? -1
-             : add_names(module);
+  PyTypeObject **type = &sapwood_state_of_module(module)->contact_log_type;
+  return sapwood_add_type(module, &spec, type) < 0 ? -1 : add_names(module);
 }

@@ -454,7 +454,5 @@ int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayO
 }
 
 int sapwood_add_problem(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->problem_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->problem_type == NULL ? -1 : PyModule_AddType(module, state->problem_type);
+  return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->problem_type);
 }

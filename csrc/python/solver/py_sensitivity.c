@@ -143,12 +143,8 @@ static void sensitivity_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* Prepares a call. If a thread that this process does not have was at work, only its workspace was
- * changed, and the linearization stands. Returns 0, or -1 with an exception. */
-static int be_ready(sensitivity *self) {
-  return sapwood_lock_is_lost(&self->lock) ? sapwood_lock_make(&self->lock, self->lock.forks)
-                                           : sapwood_lock_check(&self->lock);
-}
+/* Keeps the linearization: calls change only its workspace. */
+static int renew(void *Py_UNUSED(owner)) { return 0; }
 
 /* ---- m numbers in the shape of a solution --------------------------------------------------- */
 
@@ -209,7 +205,7 @@ static void clear_derivative(void *call) {
 static int begin(derivative *d, PyObject *self) {
   d->of = (sensitivity *)Py_NewRef(self);
   measure(d->of, &d->response);
-  return be_ready(d->of);
+  return sapwood_lock_be_ready(&d->of->lock, renew, d->of);
 }
 
 static int prepare_vjp(void *call, PyObject *self, PyObject *args) {
@@ -404,9 +400,7 @@ static PyMethodDef functions[] = {
 
 int sapwood_add_sensitivity(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
-  state->sensitivity_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  const int failed = state->sensitivity_type == NULL ||
-                     PyModule_AddType(module, state->sensitivity_type) < 0 ||
+  const int failed = sapwood_add_type(module, &spec, &state->sensitivity_type) < 0 ||
                      PyModule_AddFunctions(module, functions) < 0;
   return failed ? -1 : 0;
 }

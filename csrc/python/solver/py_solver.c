@@ -71,25 +71,19 @@ static void solver_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* Prepares a call. If a thread that this process does not have was at work on the solver, a new
- * solver replaces it. The old one stays where it is. Returns 0, or -1 with MemoryError. */
-static int be_ready(solver *self) {
-  if (!sapwood_lock_is_lost(&self->lock)) {
-    return sapwood_lock_check(&self->lock);
-  }
+static int renew(void *owner) {
+  solver *self = owner;
   sap_solver *fresh;
   const sap_settings settings = self->solver->settings;
   if (sapwood_raise(sap_solver_create(&fresh, &settings, NULL, NULL), NULL) < 0) {
-    return -1;
-  }
-  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
-    sap_solver_destroy(fresh);
     return -1;
   }
   self->solver = fresh;
   sapwood_watch_signals(fresh, self->state);
   return 0;
 }
+
+static int be_ready(solver *self) { return sapwood_lock_be_ready(&self->lock, renew, self); }
 
 /* ---- solve ---------------------------------------------------------------------------------- */
 
@@ -299,7 +293,5 @@ static PyType_Spec spec = {
 };
 
 int sapwood_add_solver(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->solver_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->solver_type == NULL ? -1 : PyModule_AddType(module, state->solver_type);
+  return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->solver_type);
 }

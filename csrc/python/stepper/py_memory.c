@@ -105,7 +105,5 @@ static PyType_Spec spec = {
 };
 
 int sapwood_add_memory(PyObject *module) {
-  sapwood_state *state = sapwood_state_of_module(module);
-  state->memory_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  return state->memory_type == NULL ? -1 : PyModule_AddType(module, state->memory_type);
+  return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->memory_type);
 }

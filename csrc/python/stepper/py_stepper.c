@@ -308,9 +308,7 @@ static int add_number(PyObject *module, const char *name, double value) {
 
 int sapwood_add_stepper(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
-  state->model_stepper_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-  if (state->model_stepper_type == NULL ||
-      PyModule_AddType(module, state->model_stepper_type) < 0 ||
+  if (sapwood_add_type(module, &spec, &state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
       sapwood_add_contact_record(module) < 0 || sapwood_add_engine(module) < 0 ||
       sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||

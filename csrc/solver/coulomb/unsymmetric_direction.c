@@ -26,9 +26,16 @@ int32_t sap_find_coupling(struct sap_workspace *w, const struct sap_island *isla
   return n;
 }
 
-/* Adds the part of K x_c between the triples of pairs to y_c. */
-static void add_cross(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3],
-                      double *const y_c[3]) {
+void sap_assemble_unsymmetric(struct sap_workspace *w, const struct sap_island *island,
+                              enum sap_precision precision) {
+  const struct sap_lu *lu = &w->plan->lu;
+  sap_assemble(w, island, precision);
+  sap_lu_mirror(lu, island->index);
+  w->plan->jacobian_loops->add_coupling(&w->J, island, w->coulomb.law.u, w->scratch.GJ, lu);
+}
+
+void sap_add_cross(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3],
+                   double *const y_c[3]) {
   for (int32_t i = begin; i < end; i += 2) {
     for (int r = 0; r < 3; ++r) {
       for (int c = 0; c < 3; ++c) {
@@ -59,24 +66,29 @@ static void multiply_law(const struct sap_workspace *w, const struct sap_island 
       y_c[1][i + 1] += u[1][i + 1] * (x_n - y_n);
       y_c[2][i + 1] += u[2][i + 1] * x_n;
     }
-    add_cross(&w->pool, begin, end, x_c, y_c);
+    sap_add_cross(&w->pool, begin, end, x_c, y_c);
   }
 }
 
-/* Writes the residual b - H dv to `to`, with b in the workspace. Returns its norm over |D b|. */
-static double find_residual(struct sap_workspace *w, const struct sap_island *island, double *to) {
-  double *const *y_c = w->coulomb.law.origin;
+double sap_unsymmetric_residual(struct sap_workspace *w, const struct sap_island *island,
+                                const double *b, double *const y_c[3], double *residual) {
   double whole = 0, left = 0;
-  sap_line_make(w, island, SAP_FRICTION_COULOMB);
-  multiply_law(w, island, w->pool.dv_c, y_c);
-  w->plan->jacobian_loops->multiply_transposed(&w->J, island, y_c, to);
+  w->plan->jacobian_loops->multiply_transposed(&w->J, island, y_c, residual);
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    const double b = w->coulomb.target[i];
-    to[i] = b - w->dp[i] - to[i];
-    left += (w->scale[i] * to[i]) * (w->scale[i] * to[i]);
-    whole += (w->scale[i] * b) * (w->scale[i] * b);
+    residual[i] = b[i] - w->dp[i] - residual[i];
+    left += (w->scale[i] * residual[i]) * (w->scale[i] * residual[i]);
+    whole += (w->scale[i] * b[i]) * (w->scale[i] * b[i]);
   }
   return whole > 0 ? sqrt(left / whole) : 0;
+}
+
+/* Writes b - H dv to `residual`, with b in the workspace. Returns its norm over |D b|. */
+static double find_residual(struct sap_workspace *w, const struct sap_island *island,
+                            double *residual) {
+  double *const *y_c = w->coulomb.law.origin;
+  sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  multiply_law(w, island, w->pool.dv_c, y_c);
+  return sap_unsymmetric_residual(w, island, w->coulomb.target, y_c, residual);
 }
 
 void sap_direction_solve(struct sap_workspace *w, const struct sap_island *island,
@@ -94,9 +106,7 @@ static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *i
                              struct sap_newton_result *result) {
   const struct sap_lu *lu = &w->plan->lu;
   double *lack = w->coulomb.direction;
-  sap_assemble(w, island, precision);
-  sap_lu_mirror(lu, island->index);
-  w->plan->jacobian_loops->add_coupling(&w->J, island, w->coulomb.law.u, w->scratch.GJ, lu);
+  sap_assemble_unsymmetric(w, island, precision);
   sap_lap(watch, &result->assembly_seconds);
   if (sap_lu_run(lu, island->index) >= 0) {
     return 0;

@@ -27,4 +27,17 @@ void sap_direction_solve(struct sap_workspace *w, const struct sap_island *islan
 /* Writes U to the linear law of the workspace. Returns the number of contacts where it is not 0. */
 int32_t sap_find_coupling(struct sap_workspace *w, const struct sap_island *island);
 
+/* Writes H to the unsymmetric factor, with U of the linear law of the workspace. */
+void sap_assemble_unsymmetric(struct sap_workspace *w, const struct sap_island *island,
+                              enum sap_precision precision);
+
+/* Adds the products with the blocks of G between the two triples of each pair to y_c. */
+void sap_add_cross(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3],
+                   double *const y_c[3]);
+
+/* Writes b - A dv - J^T y_c to `residual`, with A dv of the last line. Returns |D residual| over
+ * |D b|, or 0 if b is. */
+double sap_unsymmetric_residual(struct sap_workspace *w, const struct sap_island *island,
+                                const double *b, double *const y_c[3], double *residual);
+
 #endif

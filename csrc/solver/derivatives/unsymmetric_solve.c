@@ -29,19 +29,6 @@ static void apply_symmetric(const struct sap_pool *p, int32_t begin, int32_t end
   }
 }
 
-/* Adds the products with the blocks of G between the two triples of each pair. */
-static void add_cross(const struct sap_pool *p, int32_t begin, int32_t end, double *const x_c[3],
-                      double *const y_c[3]) {
-  for (int32_t i = begin; i < end; i += 2) {
-    for (int r = 0; r < 3; ++r) {
-      for (int c = 0; c < 3; ++c) {
-        y_c[r][i] += p->torsional.cross[3 * r + c][i] * x_c[c][i + 1];
-        y_c[c][i + 1] += p->torsional.cross[3 * r + c][i] * x_c[r][i];
-      }
-    }
-  }
-}
-
 /* Computes y_c += U x_c, or U^T x_c, for contacts of so many places each. */
 static void add_coupling(double *const u[3], int32_t begin, int32_t end, int32_t places,
                          int transposed, double *const x_c[3], double *const y_c[3]) {
@@ -66,7 +53,7 @@ void sap_apply_slope(const struct sap_sensitivity *s, const struct sap_island *i
     const int pairs = sap_laws[law]->takes_pairs;
     apply_symmetric(&w->pool, begin, end, x_c, y_c);
     if (pairs) {
-      add_cross(&w->pool, begin, end, x_c, y_c);
+      sap_add_cross(&w->pool, begin, end, x_c, y_c);
     }
     if (s->n_coupled[island->index] > 0) {
       add_coupling(w->coulomb.law.u, begin, end, 1 + pairs, transposed, x_c, y_c);
@@ -85,9 +72,7 @@ int32_t sap_sensitivity_factor(struct sap_sensitivity *s, const struct sap_islan
   if (n_coupled == 0) {
     return sap_linearized_factor(w, island);
   }
-  sap_assemble(w, island, SAP_DOUBLE);
-  sap_lu_mirror(lu, island->index);
-  w->plan->jacobian_loops->add_coupling(&w->J, island, w->coulomb.law.u, w->scratch.GJ, lu);
+  sap_assemble_unsymmetric(w, island, SAP_DOUBLE);
   const int32_t node = sap_lu_run(lu, island->index);
   return node < 0 ? -1 : w->graph->node_tree[node];
 }
@@ -97,17 +82,9 @@ int32_t sap_sensitivity_factor(struct sap_sensitivity *s, const struct sap_islan
 static double find_residual(struct sap_sensitivity *s, const struct sap_island *island,
                             int transposed, double *residual) {
   struct sap_workspace *w = sap_sensitivity_work(s);
-  double whole = 0, left = 0;
   sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_apply_slope(s, island, transposed, w->pool.dv_c, w->pool.dual);
-  w->plan->jacobian_loops->multiply_transposed(&w->J, island, w->pool.dual, residual);
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    const double b = s->target[i];
-    residual[i] = b - w->dp[i] - residual[i];
-    left += (w->scale[i] * residual[i]) * (w->scale[i] * residual[i]);
-    whole += (w->scale[i] * b) * (w->scale[i] * b);
-  }
-  return whole > 0 ? sqrt(left / whole) : 0;
+  return sap_unsymmetric_residual(w, island, s->target, w->pool.dual, residual);
 }
 
 void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,

@@ -14,6 +14,7 @@ from sapwood import _core
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.model_numbers import Parameter, model_number
 from sapwood.mujoco.linearization import (
+    NO_DERIVATIVES,
     Linearization,
     check_linearizable,
     difference_of,
@@ -214,10 +215,7 @@ class DifferentiableModel:
         except StepError as error:
             raise TrajectoryError(str(error)) from error
         if found.status == "limited_rebound":
-            raise TrajectoryError(
-                "an impact rebounds less than by its restitution, so that it gains no energy: such "
-                "a step has no derivatives"
-            )
+            raise TrajectoryError(NO_DERIVATIVES)
         distance = 0.0 if found.status == "near_kink" else found.distance
         return Jacobian(found.A, found.B, P, distance)
 

@@ -35,6 +35,12 @@ DIFFERENCE = 1e-6
 
 Status = Literal["ok", "near_kink", "limited_rebound"]
 
+NO_DERIVATIVES = (
+    "an impact rebounds less than by its restitution, so that it gains no energy: such a step has "
+    "no derivatives"
+)
+"""The error of a step with status ``limited_rebound``."""
+
 
 class Linearization(NamedTuple):
     """The derivative of a step, see :func:`linearize`.

@@ -12,6 +12,7 @@ from sapwood import _core
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.linearization import (
     DIFFERENCE,
+    NO_DERIVATIVES,
     Linearizer,
     check_linearizable,
     linearizer_of,
@@ -130,10 +131,7 @@ class StepFunction:
             error.add_note(f"in world {at}")
             raise
         if found.status == "limited_rebound":
-            raise ValueError(
-                f"world {at}: an impact rebounds less than by its restitution, so that it gains no "
-                "energy: such a step has no derivatives"
-            )
+            raise ValueError(f"world {at}: {NO_DERIVATIVES}")
         return found.A, found.B, found.v
 
     def pull(self, slopes: Slopes, q_bar: _Float, v_bar: _Float) -> tuple[_Float, _Float, _Float]:
