@@ -387,38 +387,46 @@ static sap_status keep_centre(struct sap_linear_step *linear, sap_stepper *stepp
 
 /* ---- the inverse ----------------------------------------------------------------------------- */
 
-/* Multiplies each row of x (nv, nv) by A^-1, tree by tree. Returns the tree whose block of A is not
- * positive definite, or -1. */
-static int32_t multiply_rows(const struct sap_linear_step *linear, struct sap_gather *gather,
-                             double *x) {
+/* Writes A^-1 of a tree that no constraint moves. Returns 0 if it is not positive definite. */
+static int invert_tree(const struct sap_linear_step *linear, struct sap_gather *gather,
+                       int32_t tree, int64_t begin) {
+  const int32_t first = gather->forest->tree_dofadr[tree], n = gather->forest->tree_dofnum[tree];
+  const double *S = sap_free_motion_inverse(&gather->free_motion, tree, begin);
+  for (int32_t j = 0; S && j < n; ++j) {
+    double *row = linear->inverse + (int64_t)(first + j) * linear->nv + first;
+    row[j] = 1.0;
+    sap_free_motion_multiply(&gather->free_motion, tree, S, row);
+  }
+  return S != NULL;
+}
+
+/* Finds A^-1 of the trees whose part of H^-1 is 0. */
+static sap_status invert_others(const struct sap_linear_step *linear, struct sap_gather *gather,
+                                sap_error *error) {
   const sap_forest *forest = gather->forest;
   int64_t begin = 0;
   for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const double *S = sap_free_motion_inverse(&gather->free_motion, t, begin);
-    if (!S) {
-      return t;
+    const int64_t first = forest->tree_dofadr[t], n = forest->tree_dofnum[t];
+    if (linear->inverse[first * linear->nv + first] == 0.0 &&
+        !invert_tree(linear, gather, t, begin)) {
+      return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", t, NAN,
+                            "must be positive definite");
     }
-    for (int32_t row = 0; row < linear->nv; ++row) {
-      sap_free_motion_multiply(&gather->free_motion, t, S,
-                               x + (int64_t)row * linear->nv + forest->tree_dofadr[t]);
-    }
-    begin += (int64_t)forest->tree_dofnum[t] * forest->tree_dofnum[t];
+    begin += n * n;
   }
-  return -1;
+  return SAP_OK;
 }
 
-/* Finds H^-1 = (dv/dv*) A^-1, where H dv = A dv*. */
+/* Finds H^-1. */
 static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather *gather,
                                sap_error *error) {
   const int32_t nv = linear->nv;
-  const sap_differential change = {.v_star = linear->unit};
-  const sap_response response = {.v = linear->column};
   memset(linear->unit, 0, sizeof(double) * (size_t)nv);
   for (int32_t j = 0; j < nv; ++j) {
     sap_coupling coupling;
     linear->unit[j] = 1.0;
     const sap_status status =
-        sap_sensitivity_jvp(linear->sensitivity, &change, 1, &response, &coupling, error);
+        sap_sensitivity_solve(linear->sensitivity, linear->unit, linear->column, &coupling, error);
     if (status != SAP_OK) {
       return status;
     }
@@ -431,10 +439,7 @@ static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather
       linear->inverse[(int64_t)i * nv + j] = linear->column[i];
     }
   }
-  const int32_t tree = multiply_rows(linear, gather, linear->inverse);
-  return tree < 0 ? SAP_OK
-                  : sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", tree, NAN,
-                                   "must be positive definite");
+  return invert_others(linear, gather, error);
 }
 
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,

@@ -23,7 +23,7 @@ struct scene {
   double dist[1], friction[5];
   struct sap_contact_list contacts;
   enum sap_cone cone;
-  double A[6], inverse[6], image[NV], v_0[NV], v_star[NV], a_star[NV];
+  double A[6], inverse[6], inverted[6], image[NV], v_0[NV], v_star[NV], a_star[NV];
   const double *S[TREES];
   uint64_t strips[NV];
   struct sap_free_motion motion;
@@ -64,6 +64,7 @@ static void make_scene(struct scene *s) {
                                        .v_star = s->v_star,
                                        .a_star = s->a_star,
                                        .inverse = s->inverse,
+                                       .inverted = s->inverted,
                                        .image = s->image,
                                        .S = s->S,
                                        .forest = &s->m.forest,

@@ -434,6 +434,49 @@ static void directions_allocate_nothing(void) {
   CHECK_EQUAL(counter.live, 0);
 }
 
+/* ---- solves with H ---- */
+
+/* Computes b = A u. */
+static void multiply_blocks(const double *u, double *b) {
+  const sap_problem *p = &scene.problem;
+  const double *A = p->A;
+  int64_t first = 0;
+  for (int32_t t = 0; t < p->n_trees; first += p->tree_nv[t], ++t) {
+    for (int32_t i = 0; i < p->tree_nv[t]; ++i, A += p->tree_nv[t]) {
+      double size = 0;
+      b[first + i] = dot(A, u + first, p->tree_nv[t], &size);
+    }
+  }
+}
+
+/* H dv = A dv* for trees with constraints, and 0 for others. */
+static void a_solve_is_forward_mode_by_the_free_motion(void) {
+  uint64_t seed = 11;
+  for (int friction = SAP_FRICTION_CONVEX; friction <= SAP_FRICTION_COULOMB; friction += 2) {
+    make(5, 8, &seed);
+    solve((sap_friction)friction, &solution);
+    sap_sensitivity *s = linearize((sap_friction)friction, solution.v, NULL);
+    REQUIRE(s);
+    const int64_t nv = scene.sizes.nv;
+    point(&change);
+    fill(change.v_star, nv, &seed);
+    const sap_differential by = {.v_star = change.v_star};
+    const sap_response response = {.v = moved.v};
+    sap_coupling coupling;
+    CHECK_EQUAL(sap_sensitivity_jvp(s, &by, 0, &response, &coupling, NULL), SAP_OK);
+    multiply_blocks(change.v_star, bar.v);
+    CHECK_EQUAL(sap_sensitivity_solve(s, bar.v, presolve.v, &coupling, NULL), SAP_OK);
+    CHECK(coupling.residual <= 1e-10);
+    int64_t n_solved = 0;
+    for (int64_t i = 0; i < nv; ++i) {
+      CHECK(presolve.v[i] == 0.0 || fabs(presolve.v[i] - moved.v[i]) <= 1e-9);
+      n_solved += presolve.v[i] != 0.0;
+    }
+    CHECK(n_solved > 0);
+    sap_sensitivity_destroy(s);
+  }
+}
+
 /* ---- what is wrong is named ---- */
 
 static void wrong_arguments_are_named(void) {
@@ -512,6 +555,7 @@ static const check_test tests[] = {
     CHECK_TEST(the_first_singular_tree_is_named),
     CHECK_TEST(memory_that_runs_out_is_reported),
     CHECK_TEST(directions_allocate_nothing),
+    CHECK_TEST(a_solve_is_forward_mode_by_the_free_motion),
     CHECK_TEST(wrong_arguments_are_named),
     CHECK_TEST(arrays_of_one_constraint_are_missed),
 };

@@ -113,6 +113,11 @@ SAP_API sap_status sap_sensitivity_jvp(sap_sensitivity *sensitivity, const sap_d
                                        int frozen, const sap_response *response,
                                        sap_coupling *coupling, sap_error *error);
 
+/* Solves H x = b for the trees with constraints: x (nv) of all other trees is 0, and its matrix is
+ * A. */
+SAP_API sap_status sap_sensitivity_solve(sap_sensitivity *sensitivity, const double *b, double *x,
+                                         sap_coupling *coupling, sap_error *error);
+
 #ifdef __cplusplus
 }
 #endif

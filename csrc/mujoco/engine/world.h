@@ -18,6 +18,7 @@ struct sap_mujoco_world {
   sap_friction_memory *memory;            /* NULL: there is none */
   int64_t state_length[SAP_STATE_ARRAYS]; /* lengths of the arrays in check_state() */
   int64_t nsensordata;
+  struct sap_kept_pairs *pairs; /* pairs of a nearby state; NULL: every step searches */
   double *slopes; /* (nD) D with implicit springs, behind the struct; NULL: D is qDeriv */
   sap_mujoco_options options; /* accepted options of the model */
   int options_known;

@@ -128,6 +128,32 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
   SAP_SET_DATA(world, ncon, kept);
 }
 
+/* Takes the pairs of a nearby state, with the margins of their geoms. */
+static int32_t take_kept_pairs(const struct sap_motion_bound *motion_bound,
+                               const struct sap_kept_pairs *kept, struct sap_geom_pair *pair) {
+  memcpy(pair, kept->pair, (size_t)kept->n * sizeof *pair);
+  for (int32_t i = 0; i < kept->n; ++i) {
+    sap_motion_bound_of(motion_bound, pair[i].geom[0]);
+    sap_motion_bound_of(motion_bound, pair[i].geom[1]);
+  }
+  return kept->n;
+}
+
+/* Writes the pairs that may meet, and returns their number, as sap_mujoco_find_pairs() does. */
+static int32_t find_pairs(const sap_mujoco_world *world,
+                          const struct sap_motion_bound *motion_bound, struct sap_geom_pair *pair) {
+  struct sap_kept_pairs *kept = world->pairs;
+  if (kept && kept->n >= 0) {
+    return take_kept_pairs(motion_bound, kept, pair);
+  }
+  const int32_t n = sap_mujoco_find_pairs(motion_bound, pair);
+  if (kept && n <= SAP_KEPT_PAIRS) {
+    kept->n = n;
+    memcpy(kept->pair, pair, (size_t)(n > 0 ? n : 0) * sizeof *pair);
+  }
+  return n;
+}
+
 void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const size_t n_bodies = (size_t)world->stepper->forest.n_bodies;
@@ -136,7 +162,7 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   struct sap_geom_pair *pair = sap_stack_take(world, SAP_MOST_PAIRS * sizeof *pair);
   sap_mujoco_twists(world, twist);
   const struct sap_motion_bound motion_bound = sap_motion_bound_begin(world, twist);
-  const int32_t n_pairs = sap_mujoco_find_pairs(&motion_bound, pair);
+  const int32_t n_pairs = find_pairs(world, &motion_bound, pair);
   a->mj_collision(n_pairs < 0 ? model_with_margins(world, &motion_bound)
                               : sap_mujoco_with_pairs(world, motion_bound.distance, pair, n_pairs),
                   world->data);

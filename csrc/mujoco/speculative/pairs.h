@@ -9,4 +9,12 @@ struct sap_geom_pair {
   int32_t geom[2], given;
 };
 
+enum { SAP_KEPT_PAIRS = 128 };
+
+/* The pairs that a search found, for states so near that it would find the same ones. */
+struct sap_kept_pairs {
+  int32_t n; /* -1: not known yet, or more than SAP_KEPT_PAIRS */
+  struct sap_geom_pair pair[SAP_KEPT_PAIRS];
+};
+
 #endif

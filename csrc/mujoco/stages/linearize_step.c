@@ -6,6 +6,7 @@
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/speculative/pairs.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/linear_stages.h"
 #include "mujoco/stages/step.h"
@@ -146,6 +147,18 @@ static double change_state(const struct run *run, int64_t column, int side) {
   return run->ctrl[k] = control_at(run, k, sign);
 }
 
+/* Returns 1 if the residual is linear in the controls: forces of actuators are a gain times the
+ * control, and there are no activations. */
+static int is_linear_in_controls(const struct run *run) {
+  const int *gain = SAP_MODEL(run->world, actuator_gaintype);
+  const int64_t n = SAP_MODEL(run->world, nactuator);
+  int linear = run->na == 0 && n == run->nu;
+  for (int64_t i = 0; i < n && linear; ++i) {
+    linear = gain[i] == SAP_MJGAIN_FIXED || gain[i] == SAP_MJGAIN_AFFINE;
+  }
+  return linear;
+}
+
 /* Returns the width of a difference whose sides are at these values; INFINITY if they are equal. */
 static double width_of(const double at[2]) { return at[1] > at[0] ? at[1] - at[0] : INFINITY; }
 
@@ -197,6 +210,23 @@ static sap_step_failure differentiate(struct run *run, int64_t first, int64_t n,
       failure = evaluate(run, stages, side);
     }
     write_column(run, column, width_of(at));
+  }
+  restore_state(run);
+  return failure;
+}
+
+/* Differentiates by the controls with one side of each difference, the upper one where the range
+ * has it. */
+static sap_step_failure differentiate_linear_controls(struct run *run) {
+  const int64_t first = 2 * run->nv;
+  sap_step_failure failure = sap_linear_find_residual(run->world, run->linear, 1, run->F[0]);
+  for (int64_t i = 0; i < run->nu && failure == SAP_STEP_TAKEN; ++i) {
+    double at[2] = {run->ctrl_0[i], change_state(run, first + i, 1)};
+    if (at[1] == at[0]) {
+      at[1] = change_state(run, first + i, 0);
+    }
+    failure = evaluate(run, sap_mujoco_find_forces_again, 1);
+    write_column(run, first + i, at[1] == at[0] ? INFINITY : at[1] - at[0]);
   }
   restore_state(run);
   return failure;
@@ -289,9 +319,12 @@ static sap_step_failure find_columns(struct run *run) {
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_mujoco_evaluate_velocities(run->world);
   }
-  return failure == SAP_STEP_TAKEN
-             ? differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces_again)
-             : failure;
+  if (failure != SAP_STEP_TAKEN) {
+    return failure;
+  }
+  return is_linear_in_controls(run)
+             ? differentiate_linear_controls(run)
+             : differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces_again);
 }
 
 static int is_near_kink(const struct run *run) {
@@ -305,7 +338,9 @@ static int is_near_kink(const struct run *run) {
 sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear_step *linear,
                                       struct sap_mujoco_linear *out) {
   struct run run;
+  struct sap_kept_pairs pairs = {.n = -1};
   begin(&run, world, linear, out);
+  world->pairs = &pairs;
   linear->soften = out->soften;
   keep_state(&run);
   const int may_be_lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
@@ -326,6 +361,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
     failure = find_sensor_columns(&run);
   }
   restore_state(&run);
+  world->pairs = NULL;
   if (failure == SAP_STEP_TAKEN) {
     for (int64_t column = 0; column < columns_of(&run); ++column) {
       finish_column(&run, column);

@@ -5,6 +5,7 @@
 
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/speculative/pairs.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/linear_stages.h"
 #include "mujoco/stages/linearize_step.h"
@@ -229,7 +230,7 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
     failure = sap_mujoco_find_forces_again(world);
   }
   if (failure == SAP_STEP_TAKEN) {
-    failure = sap_linear_find_residual(world, t->linear, 0, room->F_0);
+    failure = sap_linear_find_residual(world, t->linear, 1, room->F_0);
   }
   if (failure == SAP_STEP_TAKEN && sensors) {
     failure = sap_linear_find_sensors(world, t->linear, t->linear->v);
@@ -245,10 +246,11 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
 /* Takes a step of the centre, and replaces the tangents x (n, 2 nv + na). Writes the sensors of the
  * step and their tangents dy (n, n_sensors), unless sensors is NULL. */
 static sap_step_failure take_step(struct sap_step_tangents *t, const struct room *room, double *x,
-                                  double *sensors, double *dy) {
+                                  struct sap_kept_pairs *pairs, double *sensors, double *dy) {
   const int64_t n = 2 * room->nv + room->na;
   t->failed = NULL;
   t->is_near_kink = 0;
+  pairs->n = -1;
   sap_step_failure failure = step_centre(t, room, sensors);
   for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
     failure = push(t, room, k, x + k * n, sensors, sensors ? dy + k * room->ns : NULL);
@@ -257,12 +259,24 @@ static sap_step_failure take_step(struct sap_step_tangents *t, const struct room
   return failure;
 }
 
+/* Lets all worlds of a run keep the pairs of the centre, or none. */
+static void keep_pairs(const struct sap_step_tangents *t, struct sap_kept_pairs *pairs) {
+  t->centre->pairs = t->aside->pairs = pairs;
+  for (int32_t i = 0; i < 2 * t->n; ++i) {
+    if (t->changed[i]) {
+      t->changed[i]->pairs = pairs;
+    }
+  }
+}
+
 int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const double *x_0,
                          const struct sap_tangents_record *record) {
   sap_mujoco_world *world = t->centre;
   const struct room room = find_room(t);
   const int64_t nx = t->n * (2 * room.nv + room.na), ny = t->n * room.ns;
   const double *before = x_0;
+  struct sap_kept_pairs pairs;
+  keep_pairs(t, &pairs);
   t->lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
   for (int64_t i = 0; i < steps; ++i) {
     double *x = record->x + i * nx;
@@ -272,7 +286,9 @@ int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const doubl
       copy(SAP_DATA(world, ctrl), record->ctrl + i * room.nu, room.nu);
     }
     double *sensors = record->sensors ? record->sensors + i * room.ns : NULL;
-    if (take_step(t, &room, x, sensors, sensors ? record->dy + i * ny : NULL) != SAP_STEP_TAKEN) {
+    if (take_step(t, &room, x, &pairs, sensors, sensors ? record->dy + i * ny : NULL) !=
+        SAP_STEP_TAKEN) {
+      keep_pairs(t, NULL);
       return i;
     }
     copy(record->qpos + i * room.nq, SAP_DATA(world, qpos), room.nq);
@@ -281,5 +297,6 @@ int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const doubl
     record->rebound[i] = (signed char)t->loses_rebound;
     before = x;
   }
+  keep_pairs(t, NULL);
   return steps;
 }

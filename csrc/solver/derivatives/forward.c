@@ -1,4 +1,4 @@
-/* Implements forward mode; sapwood/sensitivity.h has the formulas. */
+/* Implements forward mode, and solves with H; sapwood/sensitivity.h has the formulas. */
 #include <string.h>
 
 #include "constraints/kinds/kinds.h"
@@ -198,6 +198,37 @@ sap_status sap_sensitivity_jvp(sap_sensitivity *s, const sap_differential *chang
   for (int32_t i = 0; i < graph->n_islands; ++i) {
     push_island(s, &graph->island[i], &all);
     write_island(s, &graph->island[i], response);
+  }
+  *coupling = s->coupling;
+  return SAP_OK;
+}
+
+/* Returns 1 if the right-hand side dv of an island has an entry. */
+static int has_entry(const struct sap_workspace *w, const struct sap_island *island) {
+  int32_t i = island->scalar_begin;
+  while (i < island->scalar_end && w->dv[i] == 0.0) {
+    ++i;
+  }
+  return i < island->scalar_end;
+}
+
+sap_status sap_sensitivity_solve(sap_sensitivity *s, const double *b, double *x,
+                                 sap_coupling *coupling, sap_error *error) {
+  const sap_status status = sap_sensitivity_check(s, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  struct sap_workspace *w = sap_sensitivity_work(s);
+  const struct sap_graph *graph = &s->solver->plan.graph;
+  s->coupling = (sap_coupling){0};
+  write_others(s, NULL, x);
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
+    const struct sap_island *island = &graph->island[i];
+    sap_workspace_gather(w, island, b, w->dv);
+    if (has_entry(w, island)) {
+      sap_unsymmetric_solve(s, island, 0);
+    }
+    sap_workspace_scatter(w, island, w->dv, x);
   }
   *coupling = s->coupling;
   return SAP_OK;

@@ -27,6 +27,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   }
   motion->A = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
   motion->inverse = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
+  motion->inverted = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
   motion->S = sap_arena_take(arena, (size_t)f->n_trees, sizeof *motion->S);
   motion->image = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
@@ -111,14 +112,21 @@ static void add_damping(const struct sap_forest *f, int32_t tree, double dt, con
 
 const double *sap_free_motion_inverse(struct sap_free_motion *motion, int32_t tree, int64_t first) {
   const int32_t n = motion->forest->tree_dofnum[tree];
-  double *S = motion->inverse + first;
-  if (!motion->S[tree]) {
-    const uint64_t *strips = motion->strips + motion->forest->tree_dofadr[tree];
-    if (motion->loops->invert(n, strips, motion->A + first, S)) {
-      motion->S[tree] = S;
+  const double *A = motion->A + first;
+  double *S = motion->inverse + first, *inverted = motion->inverted + first;
+  const size_t bytes = sizeof(double) * (size_t)n * (size_t)n;
+  if (motion->S[tree]) {
+    return motion->S[tree];
+  }
+  if (memcmp(A, inverted, bytes) != 0) {
+    memcpy(inverted, A, bytes);
+    if (!motion->loops->invert(n, motion->strips + motion->forest->tree_dofadr[tree], A, S)) {
+      inverted[0] = 0.0; /* no block has this */
+      return NULL;
     }
   }
-  return motion->S[tree];
+  motion->S[tree] = S;
+  return S;
 }
 
 double sap_free_motion_multiply(const struct sap_free_motion *motion, int32_t tree, const double *S,
