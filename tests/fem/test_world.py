@@ -78,6 +78,17 @@ def test_a_cube_sticks_below_the_angle_of_friction():
     assert np.max(creep) < 1e-3 * mu * G * 0.01
 
 
+@pytest.mark.slow
+def test_a_cube_holds_for_a_minute():
+    """With less creep than the regularization of friction allows, sigma mu g dt."""
+    mu, angle = 0.5, np.arctan(0.5) - 0.05
+    body, world = incline(angle, mu)
+    world.step(100)
+    start = body.positions.copy()
+    world.step(6000)
+    assert np.max(np.abs(body.positions - start)) / 60 < 1e-3 * mu * G * 0.01
+
+
 def test_a_cube_slides_above_the_angle_of_friction():
     mu, angle = 0.3, np.arctan(0.3) + 0.2
     body, world = incline(angle, mu)
@@ -110,6 +121,23 @@ def test_the_midpoint_rule_conserves(model, rng):
     np.testing.assert_allclose(body.momentum, momentum, rtol=0, atol=1e-12)
     np.testing.assert_allclose(body.angular_momentum, angular, rtol=0, atol=1e-10)
     assert worst < 2e-2 * energy
+
+
+@pytest.mark.parametrize("model", MODELS[2:])
+def test_the_energy_of_a_small_vibration_is_kept(model):
+    body = fem.SoftBody(fem.box([0.2, 0.05, 0.06], [4, 1, 1]), material(model, 2e5))
+    body.positions = body.positions * [1.002, 1, 1]
+    world = fem.World(
+        [body], gravity=[0, 0, 0], time_step=0.002, scheme="midpoint", passes=30,
+        nonlinear_tolerance=1e-10,
+    )  # fmt: skip
+    energy = body.evaluate().energy
+    moved = 0.0
+    for _ in range(300):
+        assert world.step().status == "converged"
+        moved = max(moved, body.kinetic_energy)
+        assert body.evaluate().energy + body.kinetic_energy == pytest.approx(energy, rel=1e-3)
+    assert moved > 0.5 * energy
 
 
 @pytest.mark.parametrize("friction", ["convex", "coulomb"])

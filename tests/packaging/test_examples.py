@@ -62,6 +62,18 @@ def test_a_soft_cube_slides_as_coulomb_says():
         assert (abs(speed) < 2.5e-5) == (degrees < 26.5)
 
 
+def test_a_soft_ball_is_as_stiff_as_hertz_says():
+    rows = [numbers(line) for line in output_of("soft_hertz").splitlines()]
+    for depth, force, _, expected in rows:
+        assert expected == pytest.approx(
+            4 / 3 * 1e5 / 0.91 * 0.05**0.5 * (1e-3 * depth) ** 1.5, rel=2e-3
+        )
+        # linear tetrahedra are stiff, and there are two or three of them across the contact
+        assert 0.95 < force / expected < 1.2
+    (first, low, *_), *_, (last, high, *_) = rows
+    assert np.log(high / low) / np.log(last / first) == pytest.approx(1.5, abs=0.1)
+
+
 def test_a_soft_gripper_holds_what_it_lifts():
     text = output_of("soft_gripper", needs=["mujoco"])
     for name in ("bar", "egg"):
