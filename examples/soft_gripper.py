@@ -1,4 +1,4 @@
-"""An arm with two soft finger pads lifts an egg and a slippery bar, and holds them still."""
+"""An arm with two soft finger pads lifts a shell and a slippery bar, and holds them still."""
 
 import sys
 
@@ -20,9 +20,11 @@ ROBOT = """
         <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02" contype="0" conaffinity="0"/>
         <body name="hand" pos="0.3 0 0"><joint name="wrist" axis="0 1 0" damping="0.5"/>
           <geom type="box" size="0.02 0.06 0.01" contype="0" conaffinity="0"/>
-          <body name="left" pos="0 0.045 -0.06"><joint name="left" type="slide" axis="0 -1 0"/>
+          <body name="left" pos="0 0.045 -0.06">
+            <joint name="left" type="slide" axis="0 -1 0" damping="10"/>
             <geom type="box" size="0.015 0.005 0.05" mass="0.1"/></body>
-          <body name="right" pos="0 -0.045 -0.06"><joint name="right" type="slide" axis="0 1 0"/>
+          <body name="right" pos="0 -0.045 -0.06">
+            <joint name="right" type="slide" axis="0 1 0" damping="10"/>
             <geom type="box" size="0.015 0.005 0.05" mass="0.1"/></body>
         </body>
       </body>
@@ -37,8 +39,10 @@ ROBOT = """
 </mujoco>"""
 
 BAR = '<geom type="box" size="0.01 0.015 0.06" mass="0.1" friction="0.15"/>'
-EGG = '<geom type="ellipsoid" size="0.02 0.02 0.028" mass="0.06" friction="0.3"/>'
-OBJECTS = {"bar": (BAR, 0.0601), "egg": (EGG, 0.0281)}
+SHELL = (
+    '<geom type="ellipsoid" size="0.02 0.02 0.028" mass="0.06" shellinertia="true" friction="0.3"/>'
+)
+OBJECTS = {"bar": (BAR, 0.0601), "shell": (SHELL, 0.0281)}
 REST = '<body name="object" pos="0.4 0 {height}"><freejoint/>{geom}</body>'
 
 

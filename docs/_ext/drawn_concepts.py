@@ -1,4 +1,4 @@
-"""Pictures of single ideas: complementary cones, rotation without drift, a bent soft beam."""
+"""Pictures of single ideas: complementary cones, rotation without drift, soft bodies."""
 
 import matplotlib.pyplot as plt
 import mujoco
@@ -93,8 +93,42 @@ def soft_beam():
     return figure
 
 
+def soft_schur():
+    """Draw the blocks of A of a cube, touched vertices last, and the mass that these show."""
+    mesh = fem.box([0.1, 0.1, 0.1], 5)
+    rubber = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    found, (mass, _) = fem.evaluate(mesh, rubber, mesh.vertices), fem.mass_matrix(mesh, 1000.0)
+    A = 1e-4 * fem.scatter_blocks(mesh.pairs, found.K, found.K_pairs)  # steps of 10 ms
+    A += np.kron(np.diag(mass), np.eye(3))
+    touched = mesh.vertices[:, 2] < -0.0499
+    order = np.r_[np.flatnonzero(~touched), np.flatnonzero(touched)]
+    n, p = len(order), int(touched.sum())
+    dofs = (3 * order[:, None] + np.arange(3)).ravel()
+    A = A[np.ix_(dofs, dofs)]
+    u = slice(3 * (n - p))
+    S = A[3 * (n - p) :, 3 * (n - p) :] - A[3 * (n - p) :, u] @ np.linalg.solve(
+        A[u, u], A[u, 3 * (n - p) :]
+    )
+    size = np.abs(A).reshape(n, 3, n, 3).max(axis=(1, 3))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 4.0), layout="constrained")
+    rows, columns = np.nonzero(size)
+    last = (rows >= n - p) & (columns >= n - p)
+    left.scatter(columns, rows, s=1.5, lw=0, color=np.where(last, "#d55e00", "#0072b2"))
+    left.axhline(n - p - 0.5, color="0.6", lw=0.8)
+    left.axvline(n - p - 0.5, color="0.6", lw=0.8)
+    left.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5), aspect="equal", title="A, by vertices",
+             xticks=[(n - p) / 2, n - p / 2], xticklabels=["others", "touched"],
+             yticks=[(n - p) / 2, n - p / 2], yticklabels=["others", "touched"])  # fmt: skip
+    seen = np.log10(np.abs(S).reshape(p, 3, p, 3).max(axis=(1, 3)) / np.abs(S).max())
+    image = right.imshow(seen, cmap="cividis", vmin=-4)
+    right.set(title="S, over touched vertices", xticks=[], yticks=[])
+    figure.colorbar(image, ax=right, shrink=0.8, label="largest entry, log10, over that of S")
+    return figure
+
+
 DRAWINGS = {
     "complementary_cones": complementary_cones,
     "free_rotation": free_rotation,
     "soft_beam": soft_beam,
+    "soft_schur": soft_schur,
 }
