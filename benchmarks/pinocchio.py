@@ -4,8 +4,8 @@ The solvers are ours, and ADMM and PGS of Pinocchio: ADMM on its sparse Cholesky
 the robot and on a dense Delassus matrix, PGS on the dense one. All get R = share w of each contact,
 Coulomb's friction, and no guess. One function judges the impulses of all, by themselves: the
 natural residual |F|/|gamma| of `sapwood.reference.proximal`, which shares no code with any solver's
-iterations. A problem is solved where that is at most the target. Each solver of Pinocchio is asked
-for tolerances from the target downwards until its impulses reach it, or the last one is tried.
+iterations. A problem is solved where that is at most the target. Each solver is asked for
+tolerances from the target downwards until its impulses reach it, or the last one is tried.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def measure(posed: Posed, share: float, solver: str, plan: Plan) -> Row:
     problem = posed.at(share)
     natural = Natural(problem, "coulomb")
     row = Row(posed.name, posed.kind, share, solver, math.inf, False, 0, math.nan)
-    for factor in (1.0,) if solver == OURS else (1.0, 1e-1, 1e-2, 1e-3):
+    for factor in (1.0, 1e-1, 1e-2, 1e-3):
         tolerance = factor * plan.target
         run = (
             _ours(problem, tolerance)

@@ -52,9 +52,17 @@ def read(path: Path, kind: type[Row]) -> list[Row]:
     types = typing.get_type_hints(kind)
     names = lines[0]
     return [
-        kind(**{name: types[name](word) for name, word in zip(names, words, strict=True)})
+        kind(**{name: _value(types[name], word) for name, word in zip(names, words, strict=True)})
         for words in lines[1:]
     ]
+
+
+def _value(kind: type, word: str) -> Any:
+    if kind is bool:
+        if word not in ("True", "False"):
+            raise ValueError(f"{word!r} is neither True nor False")
+        return word == "True"
+    return kind(word)
 
 
 def _names(kind: type) -> list[str]:
