@@ -118,6 +118,57 @@ def test_half_of_the_worlds_step_behind(rng):
         batch.step_async([6])
 
 
+def begin_to_step(batch, steps):
+    batch.step_async(nstep=steps)
+    while not batch._turn.is_taken():
+        assert batch._behind.is_alive()
+
+
+def test_fields_that_are_bound_while_worlds_step_are_filled_by_the_next_call(rng):
+    model = scenes.clutter(4, seed=1).compile()
+    batch, other = Batch(model, 2, 2), Batch(model, 2, 2)
+    scatter(model, batch, rng)
+    other.set_state(batch.state)
+    begin_to_step(batch, 2000)
+    bound = [batch.bind("xpos"), batch.observe(("xmat", "qvel"))]
+    batch.expand("geom_friction")[1, :, 0] *= 0.5
+    assert not any(array.any() for array in bound)
+    batch.wait()
+    other.step(nstep=2000)
+    np.testing.assert_array_equal(batch.state, other.state)
+    expected = [other.bind("xpos"), other.observe(("xmat", "qvel"))]
+    other.expand("geom_friction")[1, :, 0] *= 0.5
+    for each in (batch, other):
+        each.step()
+    for array, other_array in zip(bound, expected, strict=True):
+        assert array.any()
+        np.testing.assert_array_equal(array, other_array)
+    np.testing.assert_array_equal(batch.state, other.state)
+
+
+def test_set_const_waits_for_a_step_behind():
+    model = scenes.clutter(4, seed=1).compile()
+    batch = Batch(model, 2, 2)
+    begin_to_step(batch, 2000)
+    batch.set_const()
+    np.testing.assert_allclose(batch.time, 2000 * model.opt.timestep)
+    batch.wait()
+
+
+def test_what_a_callback_may_do_with_its_batch():
+    batch = Batch(mixed(), 2, 1)
+    mujoco.set_mjcb_control(lambda *_: batch.set_const())
+    try:
+        with pytest.raises(RuntimeError, match="in a call of this thread already"):
+            batch.step()
+        mujoco.set_mjcb_control(lambda *_: batch.bind("xpos") is None)
+        batch.step()
+    finally:
+        mujoco.set_mjcb_control(None)
+    batch.step()
+    assert np.abs(batch.xpos).max() > 0.0
+
+
 def test_a_copy_goes_on_with_the_same_bits(rng):
     model = mixed()
     batch = Batch(model, N, 2, contact=MATERIAL)

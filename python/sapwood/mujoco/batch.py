@@ -22,6 +22,7 @@ from sapwood.mujoco.batches.outputs import Outputs
 from sapwood.mujoco.batches.parameters import WorldParameters
 from sapwood.mujoco.batches.queries import BatchQueries
 from sapwood.mujoco.batches.rollout_arrays import RecordItem, control_plane, record_arrays
+from sapwood.mujoco.batches.turns import Turn
 from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
@@ -147,7 +148,6 @@ class Batch(BatchQueries):
         self._start(state["model"], state["stepper"], state["remembered"])
         self.state[:], self.warning[:] = state["state"], state["warning"]
         self._worlds.restore(state["worlds"])
-        self._rebind()
 
     def _start(self, model: mujoco.MjModel, stepper: Stepper, remembered: int | None) -> None:
         parameters = stepper.parameters
@@ -167,21 +167,19 @@ class Batch(BatchQueries):
         self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
         self._status = np.zeros(self._n, np.uint8)
         self._errors: dict[int, str] = {}
-        self._lock, self._holder = threading.Lock(), [0]
+        self._turn = Turn()
         self._lists = None
         self._behind: threading.Thread | None = None
         self._raised: list[BaseException] = []
-        self._rebind()
         free_in_children(self, Batch._free)
 
     def _free(self) -> None:
         """Replace, in a child process, what a thread of the parent was using."""
-        if self._lock.locked():
-            self._lock, self._holder = threading.Lock(), [0]
+        if self._turn.is_taken():
+            self._turn = Turn()
             state, status = self.state.copy(), self._status.copy()
             self._workers.forget()
             self._core = self._workers.loop(self._nthread)
-            self._rebind()
             self.state[:], self._status[:] = state, status
 
     # ---- calls ----------------------------------------------------------------------------------
@@ -384,14 +382,11 @@ class Batch(BatchQueries):
                 raise failure
             failed[world] = str(self._workers.error_of(worker, failure, step, None))
 
-        if self._holder[0] == threading.get_ident():
-            raise RuntimeError("this batch is in a call of this thread already")
         worlds, outputs = self._worlds, self._outputs
-        with self._lock:
-            self._holder[0] = threading.get_ident()
+        with self._turn:
             try:
-                if worlds.refresh():
-                    self._rebind()
+                worlds.refresh()
+                outputs.bind_to(self._core)
                 self._core.run(
                     n_worlds=n,
                     state=outputs.state,
@@ -410,7 +405,6 @@ class Batch(BatchQueries):
                     **arguments,
                 )
             finally:
-                self._holder[0] = 0
                 self._keep_errors(ids, failed)
         if failed and self._on_error == "raise":
             worlds = np.array(sorted(failed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from sapwood.mujoco.batches.fields import STATE_FIELDS, data_fields, hint_of, re
 from sapwood.mujoco.batches.model_fields import fixed_fields, model_fields
 from sapwood.mujoco.batches.outputs import Outputs
 from sapwood.mujoco.batches.parameters import WorldParameters
+from sapwood.mujoco.batches.turns import Turn
 from sapwood.mujoco.batches.workers import Workers
 
 _Array = NDArray[Any]
@@ -33,10 +33,7 @@ class BatchArrays:
     _worlds: WorldParameters
     _status: NDArray[np.uint8]
     _errors: dict[int, str]
-    _lock: threading.Lock
-
-    def _rebind(self) -> None:
-        self._core.bind(self._n, self._outputs.core_fields())
+    _turn: Turn
 
     # ---- arrays ---------------------------------------------------------------------------------
 
@@ -119,10 +116,7 @@ class BatchArrays:
         ValueError
             For a wrong name or type; the text names it.
         """
-        array, is_new = self._outputs.bind(name, dtype)
-        if is_new:
-            self._rebind()
-        return array
+        return self._outputs.bind(name, dtype)
 
     def observe(self, names: Sequence[str], out: DTypeLike = np.float64) -> _Array:
         """Return one live array with several fields side by side, packed by the threads.
@@ -146,10 +140,7 @@ class BatchArrays:
         """
         if isinstance(names, str):
             raise TypeError("names must be a sequence of names, not a string")
-        array, is_new = self._outputs.observe(names, out)
-        if is_new:
-            self._rebind()
-        return array
+        return self._outputs.observe(names, out)
 
     def __getattr__(self, name: str) -> _Array:
         # fields of MjData, where the batch has no attribute of that name

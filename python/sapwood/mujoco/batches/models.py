@@ -98,10 +98,7 @@ class BatchModels(BatchArrays):
         ValueError
             For another name, and for fields by which models are laid out.
         """
-        rows, is_new = self._worlds.expand(name)
-        if is_new:
-            self._rebind()
-        return rows
+        return self._worlds.expand(name)
 
     def expanded(self, name: str) -> _Array | None:
         """Return the values of a field per world, without expanding it.
@@ -142,10 +139,8 @@ class BatchModels(BatchArrays):
         """
         chosen = world_ids(ids, self._n)
         worlds = range(self._n) if chosen is None else chosen.tolist()
-        with self._lock:
-            failed, added = self._worlds.set_const(worlds)
-            if added:
-                self._rebind()
+        with self._turn:
+            failed = self._worlds.set_const(worlds)
             self._status[chosen if chosen is not None else slice(None)] = 0
             self._status[list(failed)] = _MUJOCO
             self._keep_errors(chosen, failed)
@@ -194,7 +189,7 @@ class BatchModels(BatchArrays):
             listed = [models] * self._n
         elif models is not None:
             listed = list(models)
-        with self._lock:
+        with self._turn:
             had = self._worlds.models is not None
             if had:
                 self._forget_parameters()
@@ -206,7 +201,6 @@ class BatchModels(BatchArrays):
                     self._forget_parameters()
                     raise
                 self._worlds.models = models if isinstance(models, mujoco.MjModel) else (*listed,)
-            self._rebind()
 
     def _forget_parameters(self) -> None:
         """Give all worlds the model of the batch, with fresh models and steppers of the threads."""

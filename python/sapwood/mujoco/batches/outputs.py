@@ -86,26 +86,33 @@ class Outputs:
         first = warnings_of(self.data)
         self.warning = aligned((n_worlds, *first.shape), first.dtype)
         rows = as_rows(self.warning, n_worlds)
-        self._fields: list[Field] = [(lambda worker: warnings_of(worker[2]), rows, "both", True)]
-
-    def core_fields(self) -> tuple[Any, ...]:
-        """The bound fields, as the C loop takes them."""
-        return tuple(
-            (self._workers.arrays(get), rows, way, is_kept)
-            for get, rows, way, is_kept in self._fields
+        # a new tuple for each change; the C loop that has them bound, and which of them it has
+        self._fields: tuple[Field, ...] = (
+            (lambda worker: warnings_of(worker[2]), rows, "both", True),
         )
+        self._loop: tuple[_core.WorldBatch | None, tuple[Field, ...]] = (None, ())
+
+    def bind_to(self, loop: _core.WorldBatch) -> None:
+        """Have a C loop copy all fields, if it does not yet; no call of it may be under way."""
+        fields = self._fields
+        if self._loop[0] is not loop or self._loop[1] is not fields:
+            loop.bind(
+                self._n,
+                tuple((self._workers.arrays(get), *other) for get, *other in fields),
+            )
+            self._loop = loop, fields
 
     def add_input(self, get: Callable[[Worker], _Array], rows: _Array) -> None:
         """Have rows (n_worlds, n) copied to an array of each thread."""
-        self._fields.append((get, rows, "in", True))
+        self._fields = (*self._fields, (get, rows, "in", True))
 
     def _add(self, name: str, rows: _Array) -> None:
         way = "float" if rows.dtype == np.float32 else "out"
-        self._fields.append((_getter(name), rows, way, name in KEPT_FIELDS))
+        self._fields = (*self._fields, (_getter(name), rows, way, name in KEPT_FIELDS))
 
     def remove_inputs(self) -> None:
         """Unbind the rows that C loads."""
-        self._fields = [field for field in self._fields if field[2] != "in"]
+        self._fields = tuple(field for field in self._fields if field[2] != "in")
 
     # ---- states -----------------------------------------------------------------------------
 
@@ -158,20 +165,20 @@ class Outputs:
         """The field of the data of each thread."""
         return self._workers.arrays(_getter(name))
 
-    def bind(self, name: str, dtype: DTypeLike | None) -> tuple[_Array, bool]:
-        """The live array of a field, and whether it is new; see :meth:`Batch.bind`."""
+    def bind(self, name: str, dtype: DTypeLike | None) -> _Array:
+        """The live array of a field; see :meth:`Batch.bind`."""
         kind = None if dtype is None else np.dtype(dtype)
         if name in STATE_FIELDS and kind in (None, np.dtype(np.float64)):
-            return self.part_of_state(name), False
+            return self.part_of_state(name)
         if name in RECORDED and kind is None:
-            return read_only(self.records[RECORDED[name]]), False
+            return read_only(self.records[RECORDED[name]])
         key = (name, "" if kind is None else kind.str)
         if key in self._bound:
-            return self._bound[key], False
+            return self._bound[key]
         if name == "body_forces" and kind is None:
             self.body_forces = aligned((self._n, self._model.nbody, 3), np.float64)
             self._bound[key] = read_only(self.body_forces)
-            return self._bound[key], False
+            return self._bound[key]
         template = self.template(name)
         rounds = kind not in (None, template.dtype)
         if rounds and (kind != np.float32 or template.dtype != np.float64 or name == "time"):
@@ -182,16 +189,16 @@ class Outputs:
         if template.size:
             self._add(name, as_rows(rows, self._n))
         self._bound[key] = read_only(rows)
-        return self._bound[key], bool(template.size)
+        return self._bound[key]
 
-    def observe(self, names: Sequence[str], dtype: DTypeLike) -> tuple[_Array, bool]:
+    def observe(self, names: Sequence[str], dtype: DTypeLike) -> _Array:
         """One live array of several fields side by side; see :meth:`Batch.observe`."""
         kind = np.dtype(dtype)
         if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise ValueError(f"out = {kind}: must be float32 or float64")
         key = ("\0".join(names), kind.str)
         if key in self._bound:
-            return self._bound[key], False
+            return self._bound[key]
         templates = [self.template(name) for name in names]
         for name, template in zip(names, templates, strict=True):
             if template.dtype != np.float64 or name == "time":
@@ -203,4 +210,4 @@ class Outputs:
                 self._add(name, rows[:, begin : begin + template.size])
             begin += template.size
         self._bound[key] = read_only(rows)
-        return self._bound[key], True
+        return self._bound[key]

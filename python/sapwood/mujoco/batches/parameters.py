@@ -176,10 +176,10 @@ class WorldParameters:
 
     # ---- fields -----------------------------------------------------------------------------
 
-    def expand(self, name: str) -> tuple[_Array, bool]:
-        """The rows of a field, and whether they are new; see :meth:`Batch.expand`."""
+    def expand(self, name: str) -> _Array:
+        """The rows of a field; see :meth:`Batch.expand`."""
         if name in self.expanded:
-            return self.expanded[name], False
+            return self.expanded[name]
         if self.models is not None:
             raise ValueError("the caller's models are set (set_models): edit them and set again")
         if name in MATERIALS:
@@ -194,7 +194,7 @@ class WorldParameters:
                 )
             rows = self._rows_of(name)
         self.expanded[name] = rows
-        return rows, True
+        return rows
 
     def rows(self, name: str) -> _Array | None:
         """The values of a field that is expanded or derived; None if all worlds share it."""
@@ -267,8 +267,8 @@ class WorldParameters:
 
     # ---- what a stepper derives -------------------------------------------------------------
 
-    def refresh(self) -> bool:
-        """Read worlds again whose parameters have changed; returns whether fields were added.
+    def refresh(self) -> None:
+        """Read worlds again whose parameters have changed.
 
         Raises
         ------
@@ -276,22 +276,17 @@ class WorldParameters:
             If a stepper refuses the parameters of a world; the text names both.
         """
         if not self._seen and not self._materials:
-            return False
+            return
         self._check_materials()
         changed = np.zeros(self._n, bool)
         for name, rows in self._seen.items():
             if not np.array_equal(rows, self._values[name]):
                 changed |= (rows != self._values[name]).reshape(self._n, -1).any(axis=1)
-        return self._derive(np.flatnonzero(changed))
-
-    def _derive(self, worlds: NDArray[np.intp]) -> bool:
-        before = len(self._arrays)
-        for world in worlds:
+        for world in np.flatnonzero(changed):
             try:
                 self._derive_one(int(world))
             except (NotSupported, ValueError) as error:
                 raise type(error)(f"simulation {world}: {error}") from None
-        return len(self._arrays) > before
 
     def _derive_one(self, world: int) -> None:
         if self._template is None:
@@ -371,11 +366,10 @@ class WorldParameters:
             field_in(model, name)[...] = rows[world]
         model.stat.meansize = self._sizes[world]
 
-    def set_const(self, worlds: Sequence[int]) -> tuple[dict[int, str], bool]:
-        """Run mj_setConst for worlds; the errors of those that failed, and whether fields came."""
+    def set_const(self, worlds: Sequence[int]) -> dict[int, str]:
+        """Run mj_setConst for worlds; the errors of those that failed."""
         if self.models is not None:
             raise ValueError("the caller's models are set (set_models): edit them and set again")
-        before = len(self._values)
         scratch, data, places = self._scratch = self._scratch or _scratch_of(self._model)
         found = {name: np.empty((len(worlds), *each.shape), each.dtype)
                  for name, each in places.items()}  # fmt: skip
@@ -399,7 +393,8 @@ class WorldParameters:
         self._take_constants(chosen[kept], found, kept, sizes)
         if failed:
             self._scratch = None  # an error leaves memory of the data taken
-        return failed, self.refresh() or len(self._values) > before
+        self.refresh()
+        return failed
 
     def _take_constants(
         self, worlds: NDArray[np.intp], found: dict[str, _Array], rows: list[int], sizes: _Array
