@@ -39,6 +39,7 @@ static int exec(PyObject *module) {
                                            sapwood_add_stepper,
                                            sapwood_add_inverse_dynamics,
                                            sapwood_add_task_solver,
+                                           sapwood_add_mechanism,
                                            sapwood_add_lcps,
                                            sapwood_add_qps,
                                            sapwood_add_shapes,

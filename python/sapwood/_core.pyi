@@ -455,6 +455,41 @@ class TaskSolver:
     ) -> tuple[int, _Float, _Float, _Float, NDArray[np.int8], int, float]: ...
 
 @final
+class Mechanism:
+    def __new__(
+        cls,
+        last_dof: ArrayLike,
+        root: ArrayLike,
+        dof_parent: ArrayLike,
+        M_rownnz: ArrayLike,
+        M_rowadr: ArrayLike,
+        M_colind: ArrayLike,
+        /,
+    ) -> Self: ...
+    def points(
+        self,
+        cdof: ArrayLike,
+        cdof_dot: ArrayLike,
+        qvel: ArrayLike,
+        subtree_com: ArrayLike,
+        bodies: ArrayLike,
+        points: ArrayLike,
+        /,
+    ) -> tuple[_Float, _Float, _Float, _Float, _Float, _Float]: ...
+    def contacts(
+        self,
+        cdof: ArrayLike,
+        cdof_dot: ArrayLike,
+        qvel: ArrayLike,
+        subtree_com: ArrayLike,
+        bodies: ArrayLike,
+        points: ArrayLike,
+        frames: ArrayLike,
+        /,
+    ) -> tuple[_Float, _Float, _Float]: ...
+    def mass_matrix(self, M: ArrayLike, /) -> _Float: ...
+
+@final
 class ByteWatch:
     def __new__(cls, owner: object, places: tuple[tuple[int, int], ...]) -> Self: ...
     def changed(self, /) -> bool: ...

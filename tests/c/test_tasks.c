@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "check.h"
+#include "invdyn/tasks/motions.h"
 #include "sapwood/tasks.h"
 
 /* A weight of 2 kg on a motor, whose task is an acceleration of 3 m/s^2. */
@@ -103,8 +104,46 @@ static void outcomes_have_texts(void) {
   CHECK_STRING(tasks_outcome_text((tasks_outcome)17), "unknown outcome");
 }
 
+/* A hinge about z at the origin, its tree's centre of mass at (1, 0, 0): a point at (2, 0, 0) moves
+ * along y with 2 w, and is accelerated by -2 w^2. */
+static void a_point_on_a_hinge_turns(void) {
+  const int32_t last_dof[] = {-1, 0}, root[] = {0, 1}, parent[] = {-1};
+  const double w = 3.0, com[] = {0, 0, 0, 1, 0, 0}, qvel[] = {w};
+  /* at the centre of mass: its velocity, and the rate of that as the body turns */
+  const double cdof[] = {0, 0, 1, 0, 1, 0}, cdof_dot[6] = {0};
+  const struct tasks_mechanism mechanism = {.nv = 1,
+                                            .n_bodies = 2,
+                                            .last_dof = last_dof,
+                                            .root = root,
+                                            .dof_parent = parent,
+                                            .cdof = cdof,
+                                            .cdof_dot = cdof_dot,
+                                            .qvel = qvel,
+                                            .com = com};
+  const double point[] = {2, 0, 0}, frame[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  double J[3] = {0}, u[3], bias[3], scratch[3];
+  const int32_t bodies[] = {0, 1}, back[] = {1, 0};
+  tasks_find_contact(&mechanism, bodies, point, frame, scratch, J, u, bias);
+  CHECK(J[0] == 0.0 && J[1] == 2.0 && J[2] == 0.0);
+  CHECK(u[1] == 2.0 * w && bias[0] == -2.0 * w * w && bias[1] == 0.0);
+  tasks_find_contact(&mechanism, back, point, frame, scratch, J, u, bias);
+  CHECK(J[1] == -2.0 && u[1] == -2.0 * w && bias[0] == 2.0 * w * w);
+}
+
+static void a_mass_matrix_is_filled_from_its_lower_triangle(void) {
+  const double lower[] = {1, 2, 3}, expected[] = {1, 2, 2, 3};
+  const int32_t count[] = {1, 2}, begin[] = {0, 1}, column[] = {0, 0, 1};
+  double full[4];
+  tasks_fill_mass(2, lower, count, begin, column, full);
+  for (int i = 0; i < 4; ++i) {
+    CHECK_EQUAL(full[i], expected[i]);
+  }
+}
+
 static const check_test tests[] = {CHECK_TEST(a_motor_lifts_what_its_limit_allows),
                                    CHECK_TEST(friction_gives_at_most_mu_times_the_load),
                                    CHECK_TEST(wrong_problems_are_told),
-                                   CHECK_TEST(outcomes_have_texts)};
+                                   CHECK_TEST(outcomes_have_texts),
+                                   CHECK_TEST(a_point_on_a_hinge_turns),
+                                   CHECK_TEST(a_mass_matrix_is_filled_from_its_lower_triangle)};
 CHECK_FILE(test_tasks, tests);

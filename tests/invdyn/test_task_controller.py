@@ -143,12 +143,12 @@ def test_the_bias_of_tasks_is_the_change_of_their_jacobians(rng):
     tasks = [
         FrameTask("foot", np.zeros(3), stiffness=0.0), ComTask(np.zeros(3), stiffness=0.0)
     ]  # fmt: skip
-    from sapwood.invdyn.robot import Motions
+    from sapwood.invdyn.robot import Motions, mechanism_of
 
     def velocities(qpos):
         data.qpos[:] = qpos
         mujoco.mj_forward(model, data)
-        return [task.rows(Motions(model, data)) for task in tasks]
+        return [task.rows(Motions(mechanism_of(model), data)) for task in tasks]
 
     for task in tasks:
         task.bind(model)

@@ -1,4 +1,5 @@
-/* _core.InverseDynamics and _core.TaskSolver: solvers with the arguments of their controllers. */
+/* _core.InverseDynamics and _core.TaskSolver: solvers with the arguments of their controllers;
+ * _core.Mechanism: what task control needs of a model. */
 #ifndef SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 #define SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 
@@ -7,5 +8,6 @@
 /* Add a type to the module. Return 0, or -1 with an exception. */
 int sapwood_add_inverse_dynamics(PyObject *module);
 int sapwood_add_task_solver(PyObject *module);
+int sapwood_add_mechanism(PyObject *module);
 
 #endif

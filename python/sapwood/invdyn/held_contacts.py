@@ -84,8 +84,9 @@ class HeldContacts:
         self._model = model
         self._hysteresis = hysteresis
         self._held: Contacts | None = None
-        self._points: Array = np.zeros((0, 2, 3))
-        self._axes: Array = np.zeros((0, 3, 3))
+        # positions and rotations of both bodies of each held contact, when it was last seen
+        self._xpos: Array = np.zeros((0, 2, 3))
+        self._xmat: Array = np.zeros((0, 2, 3, 3))
 
     def reset(self) -> None:
         """Forget all contacts."""
@@ -105,22 +106,21 @@ class HeldContacts:
         return bodies
 
     def _remember(self, data: mujoco.MjData, contacts: Contacts) -> None:
-        """Fix the contacts to their bodies: a point on each, and the frame to the first."""
+        """Keep the contacts with the poses of their bodies."""
         bodies = self._bodies(contacts)
-        turned = data.xmat[bodies].reshape(-1, 2, 3, 3)
-        half = 0.5 * (contacts.gaps[:, None] * contacts.frames[:, 2])[:, None]
-        ends = contacts.positions[:, None] + half * np.array([[-1.0], [1.0]])
-        arms = ends - data.xpos[bodies]
-        self._points = np.einsum("nbij,nbi->nbj", turned, arms)
-        self._axes = contacts.frames @ turned[:, 0]
+        self._xpos, self._xmat = data.xpos[bodies], data.xmat[bodies].reshape(-1, 2, 3, 3)
         self._held = contacts
 
     def _moved(self, data: mujoco.MjData, held: Contacts) -> Contacts:
-        """The held contacts where their bodies are now."""
+        """The held contacts where their bodies are now: a point of each, the frame on the first."""
+        half = 0.5 * (held.gaps[:, None] * held.frames[:, 2])[:, None]
+        ends = held.positions[:, None] + half * np.array([[-1.0], [1.0]])
+        points = np.einsum("nbij,nbi->nbj", self._xmat, ends - self._xpos)
+        axes = held.frames @ self._xmat[:, 0]
         bodies = self._bodies(held)
         turned = data.xmat[bodies].reshape(-1, 2, 3, 3)
-        ends = data.xpos[bodies] + np.einsum("nbij,nbj->nbi", turned, self._points)
-        frames = self._axes @ turned[:, 0].transpose(0, 2, 1)
+        ends = data.xpos[bodies] + np.einsum("nbij,nbj->nbi", turned, points)
+        frames = axes @ turned[:, 0].transpose(0, 2, 1)
         gaps = np.einsum("ni,ni->n", frames[:, 2], ends[:, 1] - ends[:, 0])
         return Contacts(held.geoms, ends.mean(axis=1), frames, held.mu, held.radii, gaps)
 

@@ -36,8 +36,11 @@ class Motors:
         self.gain = model.actuator_gainprm[chosen, 0]
         affine = model.actuator_biastype[chosen] == mujoco.mjtBias.mjBIAS_AFFINE
         self.bias = np.where(affine[:, None], model.actuator_biasprm[chosen, :3], 0.0)
+        self._is_constant = not self.bias[:, 1:].any()
 
     def _bias(self, data: mujoco.MjData) -> Array:
+        if self._is_constant:
+            return self.bias[:, 0]
         length = self.gear * data.qpos[self.position]
         rate = self.gear * data.qvel[self.actuated]
         total: Array = self.bias[:, 0] + self.bias[:, 1] * length + self.bias[:, 2] * rate
@@ -45,23 +48,23 @@ class Motors:
 
     def limits(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
         """Torques that the model allows: by actuators' controls and forces, and by joints."""
-        chosen, n_q = self.actuator, len(self.actuator)
-        lower, upper = np.full(n_q, -np.inf), np.full(n_q, np.inf)
+        chosen, gear = self.actuator, self.gear[:, None]
+        torques = np.empty((3, len(chosen), 2))
         bias = self._bias(data)[:, None]
-        by_control = self.gear[:, None] * (
-            self.gain[:, None] * model.actuator_ctrlrange[chosen] + bias
-        )
-        by_force = self.gear[:, None] * model.actuator_forcerange[chosen]
-        for limited, torques in (
-            (model.actuator_ctrllimited[chosen], by_control),
-            (model.actuator_forcelimited[chosen], by_force),
-            (model.jnt_actfrclimited[self.joint], model.jnt_actfrcrange[self.joint]),
-        ):
-            on = limited.astype(bool)
-            lower[on] = np.maximum(lower[on], torques[on].min(axis=1))
-            upper[on] = np.minimum(upper[on], torques[on].max(axis=1))
+        torques[0] = gear * (self.gain[:, None] * model.actuator_ctrlrange[chosen] + bias)
+        torques[1] = gear * model.actuator_forcerange[chosen]
+        torques[2] = model.jnt_actfrcrange[self.joint]
+        limited = np.array([
+            model.actuator_ctrllimited[chosen], model.actuator_forcelimited[chosen],
+            model.jnt_actfrclimited[self.joint],
+        ], dtype=bool)  # fmt: skip
+        # a negative gear or gain exchanges the ends
+        lower = np.minimum(torques[..., 0], torques[..., 1])
+        upper = np.maximum(torques[..., 0], torques[..., 1])
+        least = np.where(limited, lower, -np.inf).max(axis=0)
+        most: Array = np.where(limited, upper, np.inf).min(axis=0)
         # controls that cannot reach a force range leave the nearest end of it
-        return np.minimum(lower, upper), upper
+        return np.minimum(least, most), most
 
     def write(self, model: mujoco.MjModel, data: mujoco.MjData, tau: Array) -> Array:
         """Write the controls that give these torques; returns the torques that actuators give."""

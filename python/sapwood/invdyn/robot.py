@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
+
 Array = NDArray[np.float64]
 
 _JOINT = mujoco.mjtJoint
@@ -34,12 +36,23 @@ def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
     return np.asarray(model.jnt_dofadr[chosen], dtype=np.intp)
 
 
+def mechanism_of(model: mujoco.MjModel) -> _core.Mechanism:
+    """The constants of a model from which its Jacobians and mass matrix follow."""
+    # bodies without joints move as their parent
+    moving, has = np.arange(model.nbody), model.body_dofnum > 0
+    for body in range(1, model.nbody):
+        if not has[body]:
+            moving[body] = moving[model.body_parentid[body]]
+    last = model.body_dofadr + model.body_dofnum - 1
+    return _core.Mechanism(
+        np.where(has[moving], last[moving], -1), model.body_rootid, model.dof_parentid,
+        model.M_rownnz, model.M_rowadr, model.M_colind,
+    )  # fmt: skip
+
+
 def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     """Mass matrix (nv, nv) at the positions in `data`, with armature."""
-    M, units = np.zeros((model.nv, model.nv)), np.eye(model.nv)
-    for column, unit in zip(M, units, strict=True):
-        mujoco.mj_mulM(model, data, column, unit)
-    return M
+    return mechanism_of(model).mass_matrix(data.M)
 
 
 def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.intp]) -> Array:
@@ -59,51 +72,31 @@ def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.
     return h
 
 
-def skew(r: Array) -> Array:
-    """Matrices (..., 3, 3) of the cross product with vectors (..., 3)."""
-    S = np.zeros((*r.shape[:-1], 3, 3))
-    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -r[..., 2], r[..., 1], -r[..., 0]
-    S[..., 1, 0], S[..., 2, 0], S[..., 2, 1] = r[..., 2], -r[..., 1], r[..., 0]
-    return S
-
-
 class Motions:
-    """Jacobians of bodies and their accelerations without joint accelerations, each found once."""
+    """Jacobians of a model at one instant, and accelerations without joint accelerations."""
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        self.model, self.data = model, data
-        self._found: dict[int, tuple[Array, Array]] = {}
+    def __init__(self, mechanism: _core.Mechanism, data: mujoco.MjData) -> None:
+        self.mechanism, self.data = mechanism, data
+        self._state = data.cdof, data.cdof_dot, data.qvel, data.subtree_com
 
     def body(self, body: int) -> tuple[Array, Array]:
         """Jacobian (6, nv) of the body's origin and turning, and its rate times velocity (6,)."""
-        found = self._found.get(body)
-        if found is None:
-            nv = self.model.nv
-            J, rate = np.zeros((2, 3, nv)), np.zeros((2, 3, nv))
-            if body > 0:
-                point = self.data.xpos[body]
-                mujoco.mj_jac(self.model, self.data, J[0], J[1], point, body)
-                mujoco.mj_jacDot(self.model, self.data, rate[0], rate[1], point, body)
-            found = J.reshape(6, nv), rate.reshape(6, nv) @ self.data.qvel
-            self._found[body] = found
-        return found
+        J, turning, _, bias, _, spin = self.mechanism.points(
+            *self._state, [body], self.data.xpos[body : body + 1]
+        )
+        return np.concatenate([J[0], turning[0]]), np.concatenate([bias[0], spin[0]])
 
     def turning(self, bodies: NDArray[np.intp]) -> Array:
         """Jacobians (n, 3, nv) of the angular velocities of bodies."""
-        return np.array([self.body(int(body))[0][3:] for body in bodies])
+        return self.mechanism.points(*self._state, bodies, self.data.xpos[bodies])[1]
 
     def points(self, bodies: NDArray[np.intp], positions: Array) -> tuple[Array, Array, Array]:
         """Jacobians (n, 3, nv) of points fixed in bodies, their velocities and bias (n, 3)."""
-        if not bodies.any():
-            n, nv = len(bodies), self.model.nv
-            return np.zeros((n, 3, nv)), np.zeros((n, 3)), np.zeros((n, 3))
-        names, place = np.unique(bodies, return_inverse=True)
-        each = [self.body(int(name)) for name in names]
-        J = np.array([j for j, _ in each])[place]
-        rate = np.array([r for _, r in each])[place]
-        arms = skew(positions - self.data.xpos[bodies])
-        at_points = J[:, :3] - arms @ J[:, 3:]
-        spin = (J[:, 3:] @ self.data.qvel)[..., None]
-        turning = skew(spin[..., 0])
-        bias = rate[:, :3, None] - arms @ rate[:, 3:, None] - turning @ (arms @ spin)
-        return at_points, at_points @ self.data.qvel, bias[..., 0]
+        J, _, velocities, bias, _, _ = self.mechanism.points(*self._state, bodies, positions)
+        return J, velocities, bias
+
+    def contacts(
+        self, bodies: NDArray[np.intp], positions: Array, frames: Array
+    ) -> tuple[Array, Array, Array]:
+        """Jacobians (n, 3, nv), velocities and bias (n, 3) of second bodies against first ones."""
+        return self.mechanism.contacts(*self._state, bodies.ravel(), positions, frames)

@@ -16,7 +16,7 @@ from sapwood import _core
 from .held_contacts import Contacts, HeldContacts
 from .motors import Motors
 from .options import choice
-from .robot import Motions, actuated_dofs, bias_force, mass_matrix
+from .robot import Motions, actuated_dofs, bias_force, mechanism_of
 from .tasks import BaseTask, ComTask, FrameTask, JointTask
 
 Array = NDArray[np.float64]
@@ -197,6 +197,7 @@ class TaskController:
         self._edges = edges
         self._core = _core.TaskSolver(self._motors.actuated, edges, _FORCE, _ACCELERATION)
         self._held = HeldContacts(model, gap)
+        self._mechanism = mechanism_of(model)
         self._active: NDArray[np.int8] | None = None
         self._geoms: NDArray[np.intp] | None = None
         # velocities after the hold time and normal forces of the last plan
@@ -249,7 +250,7 @@ class TaskController:
             Never NaN, and never silent: its status says where something is amiss.
         """
         model, motors = self._model, self._motors
-        motions = Motions(model, data)
+        motions = Motions(self._mechanism, data)
         contacts = self._held.update(data)
         J, mu, hold, rates, slide = self._of_contacts(motions, contacts)
         rows, wanted = [hold], [rates]
@@ -262,7 +263,7 @@ class TaskController:
         lower, upper = self.torque_limits(data)
         h = bias_force(model, data, motors.actuated)
         outcome, a, tau, forces, active, changes, residual = self._core.solve(
-            mass_matrix(model, data), h + self._dry_friction(motions, contacts),
+            self._mechanism.mass_matrix(data.M), h + self._dry_friction(motions, contacts),
             np.concatenate(rows), np.concatenate(wanted), np.concatenate(weights), J, mu, lower,
             upper, self._expected(contacts),
         )  # fmt: skip
@@ -304,16 +305,12 @@ class TaskController:
         The last array (n, 2) holds the tangential forces over the normal one where contacts slide.
         """
         bodies = self._model.geom_bodyid[contacts.geoms].astype(np.intp)
-        positions, n = contacts.positions, len(bodies)
+        n = len(bodies)
         slide = np.zeros((n, 2))
         if not n:
             nv = self._model.nv
             return np.zeros((0, 3, nv)), np.zeros(0), np.zeros((0, nv)), np.zeros(0), slide
-        ends = [motions.points(bodies[:, side], positions) for side in (0, 1)]
-        J = contacts.frames @ (ends[1][0] - ends[0][0])
-        u, bias = (
-            np.einsum("nij,nj->ni", contacts.frames, ends[1][k] - ends[0][k]) for k in (1, 2)
-        )
+        J, u, bias = motions.contacts(bodies, contacts.positions, contacts.frames)
         rates = -u / self._hold_time - bias
         # gaps close with two equal time constants, twice the hold time
         rates[:, 2] -= np.maximum(contacts.gaps, 0.0) / (4.0 * self._hold_time**2)

@@ -50,6 +50,7 @@ from .disk_pool import DiskPool
 from .elements import evaluate_elements
 from .face_contacts import contact_axes, contact_rows, plane_contacts
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
+from .motions import point_motion
 from .objective import Line, Objective, Part, Point
 from .pools import ContactPool, Patch, Pool, RowPool
 from .pressure_fields import Face, contact_faces, limit_depth
@@ -113,6 +114,7 @@ __all__ = [
     "limit_depth",
     "minimum_degree",
     "plane_contacts",
+    "point_motion",
     "project",
     "project_disk",
     "radial",
