@@ -53,6 +53,23 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_a_rigid_body_rests_on_vertices(shape):
+    """As on faces, with a finer cube: vertices under a ball are few."""
+    model = model_of(
+        "<geom name='floor' type='plane' size='1 1 1'/>"
+        "<body name='top' pos='.003 .002 .19'><joint type='slide' axis='0 0 1'/>"
+        f"<geom name='top' {SHAPES[shape]} mass='.5'/></body>"
+    )
+    body = cube(centre=(0, 0, 0.05), cells=4, friction=0.5, contact="vertices")
+    stepper, data = Stepper(model, soft=[body], settings=TIGHT), mujoco.MjData(model)
+    stepper.run(data, 400)
+    force = {touch.other: touch.force for touch in stepper.soft_result.touches}
+    assert force["top"][2] == pytest.approx(-0.5 * G, rel=2e-3)
+    assert force["floor"][2] == pytest.approx(weight_of(body) + 0.5 * G, rel=2e-3)
+    assert data.qfrc_constraint[0] == pytest.approx(0.5 * G, rel=2e-3)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_a_rigid_body_rests_on_a_soft_one(shape):
     """A geom on a slide lies on a cube, which lies on a plane: all weights arrive."""
     model = model_of(
@@ -376,6 +393,8 @@ def test_what_goes_with_no_soft_body():
         Stepper(model, soft=[body], scheme="midpoint")
     with pytest.raises(NotSupported, match="friction = 'lagged': soft bodies go with"):
         Stepper(model, soft=[body], friction="lagged")
+    with pytest.raises(NotSupported, match=r"soft\[0\]: contact = 'vertices' meets no geom with"):
+        Stepper(model, soft=[cube(contact="vertices")], fields={"g": PressureField(1e6, 0.05)})
     held = cube()
     held.attach([0], "hand", np.eye(4))
     attachment: fem.Attachment = held.attachments[0]

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 _Float = NDArray[np.float64]
 
 #: "faces": one contact for each boundary face, at the centroid of its part inside the other body;
+#: "vertices": one for each boundary vertex, which corners and edges of rigid bodies may pass;
 #: "none"
-ContactKind = Literal["faces", "none"]
+ContactKind = Literal["faces", "vertices", "none"]
 
 
 def _ranged(value: object, name: str, *, positive: bool = False) -> float:
@@ -103,8 +104,9 @@ class SoftBody:
     contact_stiffness : float, optional
         Stiffness of the surface per area, Pa/m, > 0. By default a cube of side L of 1000 kg/m^3
         rests 1e-4 L deep.
-    contact : {"faces", "none"}, optional
-        Whether the boundary faces of the body make contacts.
+    contact : {"faces", "vertices", "none"}, optional
+        What makes contacts with rigid bodies: boundary faces, or boundary vertices, which takes
+        less time, works ahead of an overlap, and does not feel what fits between vertices.
     mass : {"lumped", "consistent", "one_point"}, optional
         Mass matrix, see :func:`mass_matrix`.
     pose : array_like (4, 4), optional
@@ -154,7 +156,7 @@ class SoftBody:
         if not isinstance(material, Material):
             raise TypeError(f"material must be a Material, not {type(material).__name__}")
         if contact not in get_args(ContactKind):
-            raise ValueError(f"contact = {contact!r}: must be faces or none")
+            raise ValueError(f"contact = {contact!r}: must be faces, vertices or none")
         self.mesh, self.material, self.contact, self.mass, self.name = (
             mesh, material, contact, mass, name,
         )  # fmt: skip
@@ -162,7 +164,7 @@ class SoftBody:
         self.dissipation_time = _ranged(dissipation_time, "dissipation_time")
         self.contact_stiffness = _ranged(contact_stiffness, "contact_stiffness", positive=True)
         self.vertex_mass, self.pair_mass = mass_matrix(mesh, material.density, mass)
-        if contact == "faces":
+        if contact != "none":
             check_manifold(mesh.faces)
         X = checked_pose(pose)
         n = len(mesh.vertices)

@@ -88,10 +88,10 @@ def check_depths(bodies: Sequence[SoftBody], name: str) -> None:
     ValueError
         If such a body has no depth that another could feel.
     """
-    touching = [i for i, body in enumerate(bodies) if body.contact == "faces"]
+    touching = [i for i, body in enumerate(bodies) if body.contact != "none"]
     for i in touching if len(touching) > 1 else []:
         mesh = bodies[i].mesh
-        if len(np.unique(mesh.faces)) == len(mesh.vertices):
+        if len(mesh.boundary_vertices) == len(mesh.vertices):
             raise ValueError(
                 f"{name}[{i}]: its mesh has no vertex inside of the boundary, so that no other "
                 "soft body could touch it; use a finer mesh"

@@ -29,7 +29,7 @@ class SoftContacts:
     Attributes
     ----------
     faces : ndarray of int32 (n,)
-        Boundary face of each contact; -1 between two soft bodies.
+        Boundary face of each contact; -1 for contacts of vertices, and between two soft bodies.
     vertices : ndarray of int32 (n, m)
         Vertices that a contact point moves with.
     weights : ndarray (n, m)

@@ -118,7 +118,7 @@ def meetings_between(bodies: Sequence[SoftBody]) -> list[Meeting]:
         One for each pair that touches.
     """
     found = []
-    touching = [b for b, body in enumerate(bodies) if body.contact == "faces"]
+    touching = [b for b, body in enumerate(bodies) if body.contact != "none"]
     for a, b in itertools.combinations(touching, 2):
         contacts = contacts_between(bodies[a], bodies[b])
         if len(contacts.k):

@@ -111,13 +111,20 @@ class Mesh:
             )
 
     @functools.cached_property
+    def boundary_vertices(self) -> _Index:
+        """Vertices of the boundary, ascending."""
+        found = np.unique(self.faces)
+        found.setflags(write=False)
+        return found
+
+    @functools.cached_property
     def depths(self) -> _Float:
         """Distances (n,) of the vertices from the boundary, m; found when they are first read."""
         depths = np.zeros(len(self.vertices))
         triangles = self.vertices[self.faces]
         centres = triangles.mean(axis=1)
         reach = np.max(np.linalg.norm(triangles - centres[:, None], axis=2))
-        for vertex in np.setdiff1d(np.arange(len(depths)), self.faces):
+        for vertex in np.setdiff1d(np.arange(len(depths)), self.boundary_vertices):
             x = self.vertices[vertex]
             away = np.linalg.norm(centres - x, axis=1)
             near = triangles[away <= away.min() + reach]

@@ -26,6 +26,7 @@ from .reduction import YIELDING_BETA, PassOptions, Reduction
 from .results import SoftStepResult
 from .soft_step import Scheme, SoftStep
 from .state import SoftState
+from .vertex_contacts import contacts_of_vertices
 
 _Float = NDArray[np.float64]
 
@@ -122,6 +123,10 @@ class World:
         for i, body in enumerate(self.bodies):
             if body.attachments:
                 raise ValueError(f"bodies[{i}]: is attached, which needs a stepper of a model")
+            if body.contact == "vertices" and self.rigid:
+                raise ValueError(
+                    f"bodies[{i}]: contact = 'vertices' meets no rigid body with a pressure field"
+                )
         self.gravity = _core.as_float64(gravity, "gravity", (3,)).copy()
         self.time_step = _positive(time_step, "time_step")
         self.nonlinear_tolerance = _positive(nonlinear_tolerance, "nonlinear_tolerance")
@@ -232,7 +237,11 @@ class World:
             if body.contact == "none":
                 continue
             for plane in self.planes:
-                contacts = contacts_with_plane(body, plane.normal, plane.offset)
+                if body.contact == "vertices":
+                    planes = plane.normal[None], np.array([plane.offset])
+                    contacts = contacts_of_vertices(body, *planes, self.time_step)
+                else:
+                    contacts = contacts_with_plane(body, plane.normal, plane.offset)
                 found.append(Meeting(b, plane.name, contacts, *pair_numbers(body, plane)))
             for rigid in self.rigid:
                 contacts = contacts_with_shape(body, rigid.shape, rigid.pose)

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Mapping
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from sapwood.base.hints import nearest
 from sapwood.fem.bodies import SoftBody, check_distinct
 from sapwood.fem.body_contacts import check_depths
+from sapwood.fem.vertex_contacts import hull_planes
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
 from sapwood.mujoco.reading.fields import Field, given_fields, is_rigid, shape_of, size_of
 from sapwood.mujoco.reading.names import listed, name_of, names_of
@@ -46,6 +48,9 @@ class GeomShape:
         Whether the shape tells depths in place of pressures.
     reach : float
         Radius of a sphere about its origin that has all of it, m; infinite for a plane.
+    planes : tuple of ndarray (m, 3) and ndarray (m,)
+        Outward normals of its boundary and their offsets, m, in its frame, for contacts of
+        vertices; empty if it has a pressure field.
     """
 
     geom: int
@@ -54,6 +59,7 @@ class GeomShape:
     shape: FieldShape | None
     is_depth: bool
     reach: float
+    planes: tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclasses.dataclass(eq=False)
@@ -128,6 +134,13 @@ def soft_model(
         else tuple(shapes.of(geom) for geom in _touchable(model, of_body))
         for body, of_body in zip(bodies, holders, strict=True)
     )
+    for i, (body, touchable) in enumerate(zip(bodies, geoms, strict=True)):
+        fields_met = [each.name for each in touchable if not each.is_depth]
+        if body.contact == "vertices" and fields_met:
+            raise NotSupported(
+                f"soft[{i}]: contact = 'vertices' meets no geom with a pressure field, such as "
+                f"{fields_met[0]}; use 'faces'"
+            )
     return SoftModel(bodies, geoms, holders)
 
 
@@ -187,7 +200,8 @@ class _Shapes:
         if model.geom_type[geom] == _GEOM.mjGEOM_PLANE:
             if is_compliant:
                 raise NotSupported(f"soft: {label} is a plane with a field; a plane has none")
-            return GeomShape(geom, body, name, None, True, math.inf)
+            planes = np.array([[0.0, 0.0, 1.0]]), np.zeros(1)
+            return GeomShape(geom, body, name, None, True, math.inf, planes)
         if field is None or is_rigid(field):
             if isinstance(field, FieldShape):
                 raise NotSupported(
@@ -207,4 +221,5 @@ class _Shapes:
         if shape.kind is not ShapeKind.TETRAHEDRA:
             raise NotSupported(f"soft: {label}: must have tetrahedra with pressures")
         reach = float(np.max(np.linalg.norm(shape.vertices, axis=1)))
-        return GeomShape(geom, body, name, shape, not is_compliant, reach)
+        planes = (np.zeros((0, 3)), np.zeros(0)) if is_compliant else hull_planes(shape)
+        return GeomShape(geom, body, name, shape, not is_compliant, reach, planes)

@@ -13,12 +13,19 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.fem.contacts import contacts_with_plane, contacts_with_shape, pair_friction
+from sapwood.fem.bodies import SoftBody
+from sapwood.fem.contacts import (
+    SoftContacts,
+    contacts_with_plane,
+    contacts_with_shape,
+    pair_friction,
+)
 from sapwood.fem.meetings import Hold, Meeting, meetings_between
 from sapwood.fem.passes import default_passes, order_steps, step_result, take_passes
 from sapwood.fem.reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from sapwood.fem.results import SoftStepResult
 from sapwood.fem.soft_step import Scheme, SoftStep
+from sapwood.fem.vertex_contacts import contacts_of_vertices
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.soft_bodies import GeomShape, SoftModel
 from sapwood.mujoco.results.results import StepError
@@ -195,21 +202,13 @@ class SoftSteps(PythonSteps):
                 continue
             low, high = body.positions.min(axis=0), body.positions.max(axis=0)
             for geom in geoms:
-                centre = data.geom_xpos[geom.geom]
+                centre, time = data.geom_xpos[geom.geom], body.dissipation_time
                 away = np.maximum(0.0, np.maximum(low - centre, centre - high))
-                if away @ away >= geom.reach**2:
+                if body.contact == "faces" and away @ away >= geom.reach**2:
                     continue
-                R = data.geom_xmat[geom.geom].reshape(3, 3)
-                time = body.dissipation_time
-                if geom.shape is None:
-                    normal = R[:, 2].copy()
-                    found = contacts_with_plane(body, normal, float(normal @ centre))
-                else:
-                    pose = np.eye(4)
-                    pose[:3, :3], pose[:3, 3] = R, centre
-                    found = contacts_with_shape(body, geom.shape, pose, is_depth=geom.is_depth)
-                    if not geom.is_depth:
-                        time += float(forest["dissipation_time"][geom.geom])
+                found = self._find_contacts(data, body, geom)
+                if not geom.is_depth:
+                    time += float(forest["dissipation_time"][geom.geom])
                 if not len(found.k):
                     continue
                 friction = pair_friction(body.friction, float(forest["friction"][geom.geom]))
@@ -218,6 +217,30 @@ class SoftSteps(PythonSteps):
                 meetings.append(Meeting(b, geom.name, found, friction, time, tree, J))
                 self._met.append(geom)
         return meetings + meetings_between(self.soft.bodies)
+
+    def _find_contacts(self, data: mujoco.MjData, body: SoftBody, geom: GeomShape) -> SoftContacts:
+        """Contacts of a soft body with a geom."""
+        pose = np.eye(4)
+        pose[:3, :3] = R = data.geom_xmat[geom.geom].reshape(3, 3)
+        pose[:3, 3] = centre = data.geom_xpos[geom.geom]
+        if body.contact == "vertices":
+            normals = geom.planes[0] @ R.T
+            offsets = geom.planes[1] + normals @ centre
+            spin = np.zeros(6)
+            mujoco.mj_objectVelocity(
+                self._model, data, mujoco.mjtObj.mjOBJ_GEOM, geom.geom, spin, 0
+            )
+            return contacts_of_vertices(
+                body,
+                normals,
+                offsets,
+                self._parameters.time_step,
+                lambda points: spin[3:] + np.cross(spin[:3], points - centre),
+            )
+        if geom.shape is None:
+            normal = R[:, 2].copy()
+            return contacts_with_plane(body, normal, float(normal @ centre))
+        return contacts_with_shape(body, geom.shape, pose, is_depth=geom.is_depth)
 
     def _jacobian(self, data: mujoco.MjData, body: int, tree: int, points: _Float) -> _Float:
         """Velocities (n, 3, tree_nv) of points of a body."""
