@@ -32,11 +32,6 @@ def test_drift_of_the_machine_cancels_in_a_block():
     np.testing.assert_allclose(step_pair.block_ratio(half), 0.5)
 
 
-def test_median_and_spread():
-    assert step_pair.median_and_spread([1.5]) == (1.5, 0.0)
-    assert step_pair.median_and_spread([1.0, 9.0, 2.0, 3.0, 4.0]) == (3.0, 1.0)
-
-
 def environments():
     return dict.fromkeys("AB", revisions.environment_of(SITE))
 
@@ -63,15 +58,6 @@ def test_both_take_the_same_steps(tmp_path):
         times = found.times[way]
         assert min(times.before, times.after) > 0.0
         assert 0.1 < times.ratio < 10.0
-
-
-@installed
-def test_a_process_that_dies_is_said_with_its_side(tmp_path):
-    (tmp_path / "mujoco.py").write_text("import os\nos._exit(7)\n")
-    broken = environments()
-    broken["B"] = broken["B"] | {"PYTHONPATH": str(tmp_path)}
-    with pytest.raises(revisions.SideError, match="B: the process ended with exit code 7"):
-        step_pair.compare(broken, task_of(tmp_path, BALL), 1)
 
 
 @pytest.mark.slow

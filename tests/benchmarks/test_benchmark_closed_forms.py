@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 pytest.importorskip("mujoco")
@@ -11,26 +9,7 @@ pytest.importorskip("mujoco")
 from benchmarks import command, pages, rows
 from benchmarks.arguments import RESULTS
 from benchmarks.closed_form_questions import PAGE, PICTURE, table
-from sapwood.studies.closed_forms import BROKEN, FAILED, FORMS, HOLDS, SKIPPED, Row
-
-
-def row(scene, engine, status, figure=1.0):
-    words = {field.name: "" for field in dataclasses.fields(Row)}
-    numbers = {"figure": figure, "bound": 2.0, "unit": "m"}
-    return Row(**{**words, **numbers, "scene": scene, "engine": engine, "status": status})
-
-
-def test_the_table_counts_what_holds():
-    measured = [
-        row("one", "a", HOLDS), row("one", "b", BROKEN, 3.0),
-        row("two", "a", FAILED, float("nan")), row("two", "b", SKIPPED, float("nan")),
-    ]  # fmt: skip
-    assert table(measured) == [
-        ["scene", "bound", "a", "b"],
-        ["one", "2 m", "**1**", "3"],
-        ["two", "2 m", "failed", "-"],
-        ["scenes that hold", "", "1 of 2", "0 of 1"],
-    ]
+from sapwood.studies.closed_forms import FORMS, HOLDS, Row
 
 
 def test_the_page_is_that_of_the_stored_results():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import pytest
@@ -34,21 +33,6 @@ def test_rows_of_a_problem(measured):
         assert 0.0 < row.cpu_min <= row.cpu_median
         assert row.total_iterations >= row.iterations >= 1
         assert row.samples == 2
-
-
-def test_table_has_geometric_means_of_ratios(measured):
-    """Two files, of which the second takes four times the convex law's iterations and time."""
-    four = [dataclasses.replace(row, file="four") for row in measured]
-    base = dataclasses.replace(four[0], total_iterations=10, cpu_min=1e-5)
-    slow = [dataclasses.replace(row, total_iterations=40, cpu_min=4e-5) for row in four[1:]]
-    one = [dataclasses.replace(row, total_iterations=0, cpu_min=1e-5) for row in measured]
-    one[0] = dataclasses.replace(one[0], total_iterations=1)
-    text = coulomb_report.problem_table([*one, base, *slow])
-    summary = text.splitlines()[-2:]
-    for line, target in zip(summary, ("0.001", "1e-06"), strict=True):
-        words = line.split()
-        assert words[:5] == ["e_c", "<=", target, "2", "2"]
-        assert words[-6:] == ["2.00", "2.50", "4.00"] * 2
 
 
 def test_steps_of_each_law():

@@ -39,13 +39,3 @@ def test_differences_are_counted_by_decades(found):
     lines = derivatives_report.histogram(found).splitlines()[3:]
     counts = [[int(x) for x in line.split()[1:3]] for line in lines]
     assert [sum(column) for column in zip(*counts, strict=True)] == [len(best)] * 2
-
-
-def test_differences_far_from_boundaries_are_near(found):
-    """The error is the curvature of a step that comes near a boundary."""
-    chosen = [row for row in found if row.kept and row.step > 0.99 * derivatives_report.LEAST_STEP]
-    near = [row.off for row in chosen if row.reach < 1e-2]
-    far = [row.off for row in chosen if row.reach > 1.0]
-    assert max(near) < 1e-6 < max(far)
-    head = derivatives_report.reaches(found).splitlines()
-    assert sum(int(line.split()[2]) for line in head[3:]) == len(chosen)

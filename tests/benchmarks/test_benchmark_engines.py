@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ mujoco = pytest.importorskip("mujoco")
 from benchmarks import rows
 from benchmarks.engines import comparison, quality, scenes
 from sapwood.studies.engines import CannotSimulate, load
-from sapwood.studies.engines.base import free_velocity
 
 
 def engines():
@@ -94,56 +91,6 @@ def test_every_engine_stands_the_robot(engine):
     np.testing.assert_allclose(data.qpos[2], ours.qpos[2], atol=5e-3)
     np.testing.assert_allclose(data.qpos[7:], ours.qpos[7:], atol=0.05)
     assert np.abs(data.qvel).max() < 0.2
-
-
-def test_exact_speed_of_a_slide():
-    assert scenes.SLIDES["push"].exact(2.0) == pytest.approx(2.0 * (6.0 - 0.5 * 9.81))
-    assert scenes.SLIDES["brake"].exact(0.1) == pytest.approx(2.0 - 0.8 * 9.81 * 0.1)
-    assert scenes.SLIDES["brake"].exact(1.0) == 0.0
-
-
-def test_velocity_of_a_free_joint():
-    rotation = np.empty(9)
-    mujoco.mju_quat2Mat(rotation, np.array([1.0, 1.0, 0.0, 0.0]) / math.sqrt(2.0))
-    found = free_velocity(rotation.reshape(3, 3), np.array([0.0, 0.0, 1.0]), np.array([1.0, 2, 3]))
-    np.testing.assert_allclose(found, [1, 2, 3, 0, 1, 0], atol=1e-15)
-
-
-def test_what_is_watched():
-    scene = scenes.make("brake", 1.0)
-    watch, data = quality.Watch(scene), mujoco.MjData(scene.model)
-    for time, height, speed in ((0.0, 0.01, 2.0), (0.1, 0.03, 1.0), (0.2, 0.009, 0.5)):
-        data.time, data.qpos[2], data.qvel[0] = time, height, speed
-        watch.see(data)
-    found = watch.measures()
-    np.testing.assert_allclose(found["clearance"], 0.02)
-    np.testing.assert_allclose(found["penetration"], 0.001)
-    np.testing.assert_allclose(found["speed_error"], 2.0 - 0.8 * 9.81 * 0.1 - 1.0)
-    assert found["gain"] == 0.0
-    assert math.isnan(found["slip"])
-    data.qvel[0] = 3.0
-    watch.see(data)
-    np.testing.assert_allclose(watch.measures()["gain"], 9.0 - 0.25)
-
-
-def test_slip_is_the_speed_of_contact_points():
-    """A ball that rolls does not slip, one that spins does."""
-    scene = scenes.make("open-1", 0.1)
-    model = scene.model
-    gauge, data = quality.Gauge(model), mujoco.MjData(model)
-    radius = float(model.geom_rbound[model.body_geomadr[1]])
-    if model.geom_type[model.body_geomadr[1]] == mujoco.mjtGeom.mjGEOM_BOX:
-        radius = float(model.geom_size[model.body_geomadr[1], 2])
-    data.qpos[:7] = 0, 0, radius - 1e-6, 1, 0, 0, 0
-    data.qvel[:] = 0.3, 0, 0, 0, 0.3 / radius, 0
-    gauge.read(data)
-    np.testing.assert_allclose(gauge.slip(), 0.0, atol=1e-5)
-    data.qvel[4] = 0.0
-    gauge.read(data)
-    np.testing.assert_allclose(gauge.slip(), 0.3, rtol=1e-9)
-    data.qpos[2] = 1.0
-    gauge.read(data)
-    assert math.isnan(gauge.slip())
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The benchmark of complementarity problems: random ones are what they are called, and it runs."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -30,24 +28,6 @@ def test_the_other_solver_finds_what_is_feasible(rng, kind):
         assert (velocity is None) == (kind == "infeasible")
         if velocity is not None:
             assert (contacts.N @ velocity + contacts.phi).min() >= -1e-8
-
-
-def test_what_is_wrong_is_called_so(rng):
-    contacts = complementarity.draw(rng, "full rank", 4)
-    contacts.phi[:] = -1.0
-    problem, expected = complementarity.normal(contacts), complementarity.velocity_after(contacts)
-    solution = sapwood.lcp.solve(*problem)
-
-    def judged(solution, expected):
-        return complementarity.judged(contacts, problem, solution, expected)
-
-    assert judged(solution, expected) == "solved"
-    assert judged(solution, expected + 1.0) == "wrong velocity"
-    assert judged(solution, None) == "wrong: there is no solution"
-    assert judged(dataclasses.replace(solution, z=solution.z + 1.0), expected) == "wrong residual"
-    ray = dataclasses.replace(solution, status=sapwood.lcp.LcpStatus.RAY)
-    assert judged(ray, expected) == "failed: ray"
-    assert judged(ray, None) == "ray"
 
 
 def test_peers_are_judged_by_what_they_find(rng):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import lzma
 import math
 
@@ -14,7 +13,6 @@ mujoco = pytest.importorskip("mujoco")
 from benchmarks import rows
 from benchmarks.models import files, quality, report, speed, trials
 from benchmarks.models.measures import Gauge
-from sapwood.mujoco import NotSupported, StepError
 
 BALL = """
 <mujoco model="ball"><option timestep="0.002"/><worldbody><geom type="plane" size="1 1 1"/>
@@ -80,38 +78,6 @@ def test_measures_of_a_state():
     assert Gauge(model).read(data).limit == 0.0
 
 
-def test_overlap_and_what_touches():
-    model = mujoco.MjModel.from_xml_string(BALL)
-    gauge, data = Gauge(model), files.start(model)
-    reading = gauge.read(data)
-    np.testing.assert_allclose(reading.penetration, 0.01)
-    np.testing.assert_allclose(reading.potential, 2.0 * 9.81 * 0.09)
-    assert gauge.touching().tolist() == [True, True]
-    data.qpos[2] = 0.2
-    assert gauge.read(data).penetration == 0.0
-    assert gauge.touching().tolist() == [False, False]
-
-
-def test_tendons_have_limits_too():
-    model = mujoco.MjModel.from_xml_string("""
-    <mujoco><worldbody><site name="o"/><body pos="1 0 0"><joint type="slide" axis="1 0 0"/>
-      <geom size=".1"/><site name="s"/></body></worldbody>
-    <tendon><spatial range="0 .7" limited="true"><site site="o"/><site site="s"/></spatial></tendon>
-    </mujoco>""")
-    np.testing.assert_allclose(Gauge(model).read(mujoco.MjData(model)).limit, 0.3)
-
-
-def test_random_controls_keep_their_ranges_and_are_the_same_again():
-    model = mujoco.MjModel.from_xml_string(ARM)
-    controls = trials.random_controls(model, 5, 25)
-    assert controls.shape == (25, 2)
-    assert 2.0 <= controls[:, 0].min() < controls[:, 0].max() <= 3.0
-    assert np.abs(controls[:, 1]).max() <= 1.0
-    np.testing.assert_array_equal(controls[0], controls[9])
-    assert (controls[9] != controls[10]).all()
-    np.testing.assert_array_equal(controls, trials.random_controls(model, 5, 25))
-
-
 def test_free_model_neither_loses_nor_gains():
     """The slide's damper is off; a free arm keeps its energy but for what its integrator does."""
     model = mujoco.MjModel.from_xml_string(ARM)
@@ -123,30 +89,6 @@ def test_free_model_neither_loses_nor_gains():
         assert course.series("kinetic").max() > 0.1
         assert np.ptp(total) < 0.02 * course.series("kinetic").max()
     assert not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT
-
-
-def test_creep_is_that_of_what_rests():
-    model = mujoco.MjModel.from_xml_string(BALL)
-    trial = trials.Trial(model, "ball", trials.ZERO, 10)
-    here = trials.Course(readings=[None] * 11, touched=[np.array([True, True])] * 3)
-    there, third = dataclasses.replace(here), dataclasses.replace(here)
-
-    def moves(course, per_step):
-        course.positions = [np.array([[0.0, 0, 0], [per_step * i, 0, 0]]) for i in range(3)]
-
-    courses = [here, there, third]
-    moves(here, 1e-6)
-    moves(there, 4e-6)
-    moves(third, 2e-6)
-    np.testing.assert_allclose(trial.creep(courses), (5e-4, 2e-3, 1e-3))
-    moves(there, 1e-4)  # 5 cm/s: no longer at rest
-    assert all(map(math.isnan, trial.creep(courses)))
-    moves(there, 4e-6)
-    there.touched = [np.array([True, False])] * 3
-    assert all(map(math.isnan, trial.creep(courses)))
-    there.touched = here.touched
-    here.readings = here.readings[:-1]
-    assert all(map(math.isnan, trial.creep(courses)))
 
 
 def test_row_of_a_model(folder):
@@ -165,52 +107,6 @@ def test_row_of_a_model(folder):
     free = quality.measure(str(folder / "c.mjb.xz"), trials.FREE, 100)
     assert abs(free.drift) < 0.01
     assert free.penetration == 0.0
-
-
-def test_recommended_contact_is_stiffer():
-    """The ball sinks to where the spring of its contact bears it, with a time constant of 5 ms in
-    place of 20 ms; the model stays as it is.
-    """
-    model = mujoco.MjModel.from_xml_string(BALL)
-    trial = trials.Trial(model, "ball", trials.ZERO, 500)
-    depth, depth_recommended = (
-        course.series("penetration")[-1] for course in (trial.mujocos(), trial.recommended())
-    )
-    assert 0.0 < depth_recommended < 0.1 * depth
-    np.testing.assert_array_equal(model.geom_solref[:, 0], 0.02)
-
-
-def test_what_does_not_run_is_a_row(folder, monkeypatch):
-    path = str(folder / "a.xml")
-
-    def refuse(_model):
-        raise NotSupported("two\nlines")
-
-    monkeypatch.setattr(trials, "Stepper", refuse)
-    row = quality.measure(path, trials.ZERO, 5)
-    assert (row.status, row.reason, row.steps) == ("refused", "two lines", 0)
-    assert (row.status_mj, row.status_recommended) == ("ran", "ran")
-    assert math.isnan(row.kinetic)
-    monkeypatch.undo()
-
-    def fail(_stepper, _data, _steps, _callback):
-        raise StepError("a step", 0.0)
-
-    monkeypatch.setattr(trials.Stepper, "run", fail)
-    assert quality.measure(path, trials.ZERO, 5).status == "failed"
-    monkeypatch.undo()
-    (folder / "a.xml").write_text("<mujoco><nonsense/></mujoco>")
-    assert quality.measure(path, trials.ZERO, 5).status == "unreadable"
-
-
-def test_speed_says_where_mj_step_blows_up():
-    model = mujoco.MjModel.from_xml_string(BALL)
-    data = mujoco.MjData(model)
-    mujoco.mj_step(model, data)
-    assert trials.blown_up(data) == ""
-    data.qvel[0] = 1e11
-    mujoco.mj_step(model, data)
-    assert trials.blown_up(data) == "BADQVEL"
 
 
 @pytest.mark.slow

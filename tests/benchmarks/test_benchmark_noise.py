@@ -76,33 +76,6 @@ def test_interval_covers_as_often_as_it_says(rng, n, covers):
     assert abs(inside / trials - covers) < 4.0 * error
 
 
-def test_few_blocks_give_no_verdict():
-    measured = made_rows(noise.FEWEST - 1, lambda _file, _block, place: 1.0 + (place in (1, 2)))
-    ratio = noise.overall(measured, "cold", "least")
-    assert ratio.value == 2.0
-    assert ratio.verdict == "too few blocks"
-    assert "TOO FEW BLOCKS" in noise_report.table(measured, "one", "other")
-
-
-def test_unfinished_block_does_not_count():
-    measured = made_rows(6, lambda _file, block, place: 1.0 if block < 5 else 9.0 + place)
-    cut = measured[: -len(noise.MODES) - 1]
-    assert {k: len(v) for k, v in noise.block_logarithms(cut, "cold", "least").items()} == {
-        "p": 6, "q": 5,
-    }  # fmt: skip
-    assert noise.overall(cut, "cold", "least") == (1.0, 1.0, 1.0)
-    with pytest.raises(ValueError, match="no block is complete"):
-        noise.overall(measured[:3], "cold", "least")
-
-
-def test_changed_results_are_named():
-    measured = made_rows(1, lambda *_: 1.0)
-    assert noise.changed_results(measured) == []
-    other = made_rows(1, lambda *_: 1.0, files=("q",), digest="other")
-    assert noise.changed_results(measured + other) == ["q"]
-    assert "other bits on 1 problems" in noise_report.table(measured + other, "one", "other")
-
-
 # ---- builds and processes ----------------------------------------------------------------------
 
 

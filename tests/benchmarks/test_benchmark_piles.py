@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -22,25 +21,6 @@ def test_every_second_layer_is_heavier():
     equal, heavy = (piles.pile(12, ratio, seed=1).body_mass[1:] for ratio in (1, 100))
     np.testing.assert_array_equal(equal, scenes.clutter(12, seed=1).compile().body_mass[1:])
     np.testing.assert_allclose(heavy / equal, np.repeat([1.0, 100.0, 1.0], 4))
-
-
-ROW = piles.Row(40, 10, 0, 100, 70.0, 8.0, 4.0, 2, 0, 1e-3, 5e-4, 0.5, 0.01, 1)
-
-
-def test_table_has_means_over_seeds():
-    measured = [
-        ROW,
-        dataclasses.replace(ROW, seed=1, ratio=0.7, iterations_after=5.0, unconverged_before=0),
-        dataclasses.replace(ROW, seed=2, ratio=0.6, iterations_after=6.0, changed=0),
-        dataclasses.replace(ROW, mass_ratio=100),
-    ]
-    text = piles.table(measured, "one", "other")
-    assert "B (other) over A (one)" in text
-    lines = [line.split() for line in text.splitlines()]
-    (line,) = (line for line in lines if line[:2] == ["40", "1:10"])
-    assert line[2:] == ["70", "8.00", "5.00", "1.3", "%", "0.0", "%", "1.000", "0.500",
-                        "0.600", "0.500", "0.700", "2"]  # fmt: skip
-    assert sum(line[:2] == ["40", "1:100"] for line in lines) == 1
 
 
 @pytest.mark.slow

@@ -14,15 +14,6 @@ import sapwood
 from benchmarks import rows, scaling, scaling_report
 
 
-def test_power_law_is_found():
-    x = [50, 100, 200, 400]
-    found = scaling_report.fit(x, [3e-5 * n**1.25 for n in x])
-    np.testing.assert_allclose(found, (1.25, 0.0, 3e-5), atol=1e-12)
-    assert math.isnan(scaling_report.fit(x[:2], [1.0, 2.0]).error)
-    with pytest.raises(ValueError, match="two points"):
-        scaling_report.fit([3, 3], [1.0, 2.0])
-
-
 def test_error_of_an_exponent_is_that_of_the_regression(rng):
     stats = pytest.importorskip("scipy.stats")
     x = rng.uniform(1.0, 100.0, 9)
@@ -50,13 +41,6 @@ def test_copies_of_contacts_change_nothing_else(rng):
         )
         one, all_ = (sapwood.solve(p, settings=helpers.TIGHT) for p in (problem, copied))
         np.testing.assert_allclose(all_.v, one.v, atol=1e-9)
-
-
-def test_problems_of_a_simulation_differ():
-    problems = scaling.problems_of("clutter-4", 5)
-    assert len(problems) == 5
-    states = {problem.v_star.tobytes() for problem in problems}
-    assert len(states) == 5
 
 
 @pytest.mark.slow

@@ -53,13 +53,3 @@ def test_the_command_times_steps(tmp_path, capsys):
     assert {row.vertices for row in rows} == {27}
     assert all(0 < row.least <= row.median for row in rows)
     assert all(row.over_ours == 1 for row in rows if row.engine == "sapwood")
-
-
-def test_an_empty_folder_is_an_error(tmp_path, capsys):
-    assert command.main(["soft", "--drake", str(tmp_path), "--out", str(tmp_path)]) == 2
-    assert "holds no *.npz" in capsys.readouterr().err
-
-
-def test_broken_rules_are_marked():
-    row = soft.Row("drop", 1.0, 0.5, "whole run", 1.0, 1e-5, holds=False)
-    assert soft.table([row]).splitlines()[1].endswith("broken")

@@ -11,7 +11,6 @@ from benchmarks import rows, scenes, steps
 from benchmarks.windows import Window
 from sapwood.mujoco import Stepper
 from sapwood.studies.peers.mujoco_variants import recommended_model
-from sapwood.studies.scenes import clutter
 
 
 @pytest.mark.parametrize(
@@ -90,28 +89,6 @@ def test_matched_model_has_our_regularization():
         )
 
 
-def test_default_model_is_mujocos_own():
-    kind, size = scenes.parse("clutter-5")
-    model = Window(kind, size, 1).default_model()
-    default = mujoco.MjSpec().compile()
-    for name in ("cone", "solver", "jacobian", "integrator", "impratio", "iterations", "tolerance"):
-        assert getattr(model.opt, name) == getattr(default.opt, name), name
-    assert model.opt.disableflags == default.opt.disableflags
-    np.testing.assert_array_equal(model.geom_solref, np.tile([0.02, 1.0], (model.ngeom, 1)))
-
-
-@pytest.mark.parametrize(("time_step", "constant"), [(0.002, 0.005), (0.005, 0.01)])
-def test_recommended_options_are_set_on_a_copy(time_step, constant):
-    given = clutter(4, time_step=time_step).compile()
-    before = given.geom_solref.copy()
-    model = recommended_model(given)
-    assert model.opt.integrator == mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    assert (model.opt.cone, model.opt.impratio) == (mujoco.mjtCone.mjCONE_ELLIPTIC, 10.0)
-    np.testing.assert_array_equal(model.geom_solref, np.tile([constant, 1.0], (model.ngeom, 1)))
-    np.testing.assert_array_equal(given.geom_solref, before)
-    assert given.opt.impratio == 1.0
-
-
 def test_recommended_options_reach_pairs_and_flexes():
     """MuJoCo reads the parameters of such contacts from arrays of their own. It refuses elastic
     flexes under implicitfast.
@@ -130,16 +107,6 @@ def test_recommended_options_reach_pairs_and_flexes():
     assert kinds == {False, True}
     np.testing.assert_array_equal(data.contact.solref, np.tile([5e-3, 1.0], (data.ncon, 1)))
     assert model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER
-
-
-def test_recommended_options_make_nothing_worse():
-    model = mujoco.MjModel.from_xml_string("""
-    <mujoco><option iterations="1" ls_iterations="5" impratio="100"/><worldbody>
-      <geom size=".1" solref=".003 .5"/><geom size=".1" solref="-1000 -50"/><geom size=".1"/>
-    </worldbody></mujoco>""")
-    model = recommended_model(model)
-    assert (model.opt.iterations, model.opt.ls_iterations, model.opt.impratio) == (100, 50, 100.0)
-    np.testing.assert_allclose(model.geom_solref, [[0.003, 0.5], [-1000.0, -50.0], [0.005, 1.0]])
 
 
 @pytest.mark.slow

@@ -49,12 +49,6 @@ def graph_problem(rng, n_trees, edges, size=6, **overrides):
     )
 
 
-def columns(size, rows):
-    """Flops and roots of block columns of `size` with `rows` scalars below each block."""
-    below = np.concatenate([np.arange(size) + r for r in rows]).astype(float)
-    return float((below * (below + 2)).sum()), 2.0 * len(below)
-
-
 # ---- events ------------------------------------------------------------------------------------
 
 
@@ -87,33 +81,6 @@ def test_one_tree_is_a_dense_matrix(rng, n):
     assert phase(work, "solves") == directions * 2 * n * n
 
 
-@pytest.mark.parametrize("n_trees", [2, 5, 12])
-def test_chain_has_no_fill(rng, n_trees):
-    """Whatever the order of elimination from the ends: six rows below every block but the last."""
-    edges = [(0, -1)] + [(i, i + 1) for i in range(n_trees - 1)]
-    solution, work = solved(graph_problem(rng, n_trees, edges))
-    flops, roots = columns(6, [6] * (n_trees - 1) + [0])
-    assert phase(work, "factorization") == solution.total_iterations * flops
-    assert phase(work, "factorization", "roots") == solution.total_iterations * roots
-
-
-@pytest.mark.parametrize("n_trees", [3, 4, 9])
-def test_ring_fills_in_as_minimum_degree_must(rng, n_trees):
-    """Each eliminated tree of a ring leaves a smaller ring: two neighbours until three are left."""
-    edges = [(i, (i + 1) % n_trees) for i in range(n_trees)]
-    solution, work = solved(graph_problem(rng, n_trees, edges))
-    flops, _ = columns(6, [12] * (n_trees - 2) + [6, 0])
-    assert phase(work, "factorization") == solution.total_iterations * flops
-
-
-def test_merged_supernodes_do_not_count(rng):
-    """A star of narrow trees is stored with explicit zeros, which are no work."""
-    edges = [(0, i) for i in range(1, 8)]
-    solution, work = solved(graph_problem(rng, 8, edges, size=2))
-    flops, _ = columns(2, [2] * 7 + [0])
-    assert phase(work, "factorization") == solution.total_iterations * flops
-
-
 # ---- contacts ----------------------------------------------------------------------------------
 
 
@@ -141,47 +108,3 @@ def test_counts_contact_by_contact(seed):
     assert phase(work, "products") == evaluations * (gradient + 13 * sizes.sum()) + directions * (
         along + 10 * sizes.sum() + 2 * (sizes**2).sum()
     )
-
-
-@helpers.small_files
-def test_twice_the_contacts_are_twice_the_assembly(path):
-    pytest.importorskip("mujoco")
-    from benchmarks.scaling import copies_of
-
-    problem = sapwood.load_problem(path)
-    twice = copies_of(problem, 2)
-    one, work = solved(problem)
-    two = sapwood.solve(twice)
-    np.testing.assert_allclose(two.v, one.v, rtol=1e-4, atol=1e-4 * np.abs(one.v).max())
-    # the same solve, each copy in the region of its contact: where that lies on a border, another
-    # solve might put it into the other region
-    doubled = count_work(
-        native(), twice, dataclasses.replace(one, regions=np.repeat(one.regions, 2))
-    )
-    for name in ("assembly", "law", "line_search"):
-        k = PHASES.index(name)
-        np.testing.assert_array_equal(doubled.flops[:, k], 2 * work.flops[:, k])
-    # parts without contacts stay
-    k = PHASES.index("factorization")
-    np.testing.assert_array_equal(doubled.flops[:, k], work.flops[:, k])
-
-
-def test_islands_add_up_to_the_whole(rng):
-    """Two islands of the same trees and contacts cost, per event, twice what one costs."""
-    edges = [(0, -1), (0, 1), (1, 2)]
-    one = graph_problem(rng, 3, edges)
-    index = {"tree_nv", "tree_a", "tree_b"}
-    names = "tree_nv A v_star tree_a tree_b J mu R_t R_n v_hat_n".split()
-    twice = {name: np.concatenate([getattr(one, name)] * 2) for name in names}
-    for name in index - {"tree_nv"}:
-        second = getattr(one, name)
-        twice[name][len(second) :] = np.where(second < 0, -1, second + 3)
-    # each of two islands stops at 1/sqrt(2) of the tolerance
-    _, single = solved(one, relative_tolerance=RECORDED.relative_tolerance / np.sqrt(2.0))
-    solution, both = solved(sapwood.ContactProblem(**twice, dt=one.dt))
-    assert solution.n_islands == 2
-    for quantity in ("flops", "roots", "bytes"):
-        np.testing.assert_array_equal(
-            getattr(both, quantity), np.repeat(getattr(single, quantity), 2, axis=0)
-        )
-    np.testing.assert_array_equal(both.resident, np.repeat(single.resident, 2))

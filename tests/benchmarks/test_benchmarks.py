@@ -11,18 +11,16 @@ import pytest
 
 import helpers
 import sapwood
-from peer_cases import load_peer
 
 ROOT = Path(__file__).resolve().parents[2]
 
 from benchmarks import (
     solvers,
-    solvers_report,
 )
-from benchmarks.solvers import FAILED, MISSED, REACHED
+from benchmarks.solvers import REACHED
 from sapwood.studies import peers
 from sapwood.studies.peers.accuracy import Accuracy, touched_trees
-from sapwood.studies.peers.base import Answer, Peer, PeerError
+from sapwood.studies.peers.base import Peer
 
 pytestmark = pytest.mark.slow
 
@@ -69,16 +67,6 @@ def test_errors_are_those_of_independent_formulas(path, rng):
             assert errors.complementarity <= 1e-14
 
 
-def test_untouched_trees_do_not_count(rng):
-    problem = helpers.random_problem(rng, touched=[0, 3, 4])
-    assert set(touched_trees(problem)) <= {0, 3, 4}
-    v = rng.standard_normal(problem.nv)
-    other = v.copy()
-    other[helpers.sections(problem)[1]] += 1.0
-    accuracy = Accuracy(problem)
-    assert accuracy.momentum_error(v) == accuracy.momentum_error(other)
-
-
 @small_files
 def test_velocity_error(path, rng):
     """|v - v_ref|_A / |v_ref|_A over the trees that take part."""
@@ -109,54 +97,6 @@ def test_sparse_form_is_the_problem(rng):
     v = form.whole(np.zeros(len(here)))
     counts = np.repeat(helpers.touched_trees(problem), problem.tree_nv)
     assert np.array_equal(v, np.where(counts, 0.0, problem.v_star))
-
-
-# ---- solvers -----------------------------------------------------------------------------------
-
-
-def test_scipy_takes_the_iterations_of_the_plain_algorithm():
-    """It is the same algorithm: what is compared is how, not what, is computed."""
-    newton, whole = load_peer("scipy"), load_peer("sapwood-plain")
-    for path in FILES:
-        problem = sapwood.load_problem(path)
-        counts = []
-        for peer in (newton, whole):
-            form = peer.form(problem)
-            counts.append(peer.answer(form, peer.solve(form, 1e-6, "cold")()).iterations)
-        assert abs(counts[0] - counts[1]) <= 1, path.stem
-
-
-def test_scipy_derivatives(rng):
-    """G of the vectorised law is -dgamma/dv_c, and the curvature w^T G w, in every region."""
-    pytest.importorskip("scipy")
-    from sapwood.studies.peers.scipy_newton import ContactLaw
-
-    n = 400
-    mu, R = rng.uniform(0.0, 1.5, n), rng.uniform(0.1, 1.0, (n, 3))
-    R[:, 1] = R[:, 0]
-    mu[:40] = 0.0
-    law = ContactLaw(mu, R)
-    y, w = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
-    at = law.project(y)
-    gamma, _, regions = sapwood.project(y, mu, R[:, 0], R[:, 2])
-    assert len(set(regions)) == 3
-    np.testing.assert_allclose(at[0], gamma, atol=1e-14)
-    G = law.hessian(*at)
-    w_G_w = np.einsum("ij,ijk,ik", w, G, w)
-    np.testing.assert_allclose(law.curvature(w, *at), w_G_w, rtol=1e-12)
-
-    h = 1e-7
-    far = np.array(
-        [law.project(y + s * h * w / R)[0] for s in (-1.0, 1.0)]
-    )  # v_c moves by -h w and h w
-    smooth = np.all(
-        [sapwood.project(y + s * h * w / R, mu, R[:, 0], R[:, 2])[2] == regions for s in (-1, 1)],
-        axis=0,
-    )
-    slope = (far[1] - far[0]) / (2.0 * h)
-    np.testing.assert_allclose(
-        slope[smooth], np.einsum("ijk,ik->ij", G, w)[smooth], rtol=1e-5, atol=1e-5
-    )
 
 
 # ---- a run -------------------------------------------------------------------------------------
@@ -217,73 +157,3 @@ def test_run_has_every_row(quick_run):
             assert sum(parts) > 0.0
         else:
             assert parts == [None] * len(parts)
-
-
-# ---- failures ----------------------------------------------------------------------------------
-
-
-class Broken(Peer):
-    """Fails in a chosen way."""
-
-    name = "broken"
-
-    def describe(self):
-        return "broken 1.0"
-
-    def __init__(self, stage: str, error: BaseException | None) -> None:
-        self.stage, self.error = stage, error
-
-    def _fail(self, stage):
-        if stage == self.stage and self.error is not None:
-            raise self.error
-
-    def tolerances(self, target):
-        return (target, target / 10.0)
-
-    def form(self, problem):
-        self._fail("form")
-        return problem
-
-    def solve(self, _form, _tolerance, _mode):
-        self._fail("solve")
-        return lambda: self._fail("call")
-
-    def answer(self, form, _result):
-        self._fail("answer")
-        v = np.full(form.nv, np.nan) if self.stage == "nan" else form.v_star
-        return Answer(v, "odd", 1, 1, np.zeros((form.n_contacts, 3)))
-
-
-class Panic(BaseException):
-    """An exception like that of a panic of compiled code."""
-
-
-@pytest.mark.parametrize("stage", ["form", "solve", "call", "answer"])
-@pytest.mark.parametrize(
-    "error", [PeerError("no\nluck"), ZeroDivisionError("no luck"), Panic("no luck")]
-)
-def test_failure_is_a_row(stage, error):
-    both = [Broken(stage, error), load_peer("sapwood")]
-    rows = solvers.measure(FILES[0], both, TARGETS, 1, 0.1)
-    broken = [row for row in rows if row.solver == "broken"]
-    assert [row.status for row in broken] == [FAILED, FAILED]
-    assert all(row.detail == f"{type(error).__name__}: no luck" for row in broken)
-    assert all(row.status == REACHED for row in rows if row.solver == "sapwood")
-    assert "broken, cold" in solvers_report.table(rows)
-
-
-def test_velocity_that_is_not_finite_is_a_failure():
-    (row,) = solvers.measure(FILES[0], [Broken("nan", None)], [1e-6], 1, 0.1)
-    assert row.status == FAILED
-    assert row.detail == "PeerError: no finite velocity (odd)"
-
-
-def test_wrong_velocity_is_a_miss():
-    """v* is no solution: its e_m is told, its time is not."""
-    (row,) = solvers.measure(FILES[0], [Broken("", None)], [1e-6], 1, 0.1)
-    problem = sapwood.load_problem(FILES[0])
-    assert row.status == MISSED
-    np.testing.assert_allclose(row.e_m, helpers.momentum_error(problem, problem.v_star), rtol=1e-9)
-    assert row.cpu_min is None
-    with pytest.raises(ValueError, match="no solver reached"):
-        solvers_report.figure([row], Path("unused.png"))

@@ -10,13 +10,13 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from batch_worlds import WHOLE, whole_state
 from sapwood.mujoco import Batch, SimulationError, Stepper
 from sapwood.studies import scenes
 
 # no forces that obey Coulomb's law may be found, which no bit here depends on
 pytestmark = pytest.mark.filterwarnings("ignore:.*friction_limit:RuntimeWarning")
 
-WHOLE = mujoco.mjtState.mjSTATE_INTEGRATION
 N = 4
 
 
@@ -34,12 +34,6 @@ def moving(model, nthread=2, **options):
 
 def size_of(model):
     return mujoco.mj_stateSize(model, WHOLE)
-
-
-def whole_state(model, data):
-    state = np.empty(size_of(model))
-    mujoco.mj_getState(model, data, state, WHOLE)
-    return state
 
 
 @pytest.mark.parametrize("nthread", [1, 3])

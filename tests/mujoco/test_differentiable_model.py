@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sapwood
+from derivatives import quotient
 from sapwood import PressureField, trajectory
 
 mujoco = pytest.importorskip("mujoco")
@@ -88,23 +89,6 @@ class Case:
 
     def change(self, rng, names):
         return {name: rng.uniform(-1, 1, np.shape(self.values[name])) for name in names}
-
-
-def quotient(case, change, bars):
-    """Central differences of a loss: None where those of three lengths do not agree.
-
-    Those of two may by chance, where they are round-off.
-    """
-
-    def loss(h):
-        run = case.run(change, h)
-        return sum(np.sum(bar * x) for bar, x in zip(bars, (run.q, run.v), strict=True))
-
-    for h in (1e-5, 1e-6):
-        far, near, nearest = ((loss(x) - loss(-x)) / (2 * x) for x in (2 * h, h, h / 2))
-        if max(abs(nearest - near), abs(near - far)) <= 2e-7 * abs(near):
-            return (4 * nearest - near) / 3
-    return None
 
 
 def check_gradient(rng, make, names):

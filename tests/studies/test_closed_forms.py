@@ -15,7 +15,7 @@ from sapwood import cli
 from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco import Stepper
 from sapwood.studies import engines
-from sapwood.studies.closed_forms import FORMS, HOLDS, SKIPPED, motion, row_of
+from sapwood.studies.closed_forms import FORMS, HOLDS, motion, row_of
 from sapwood.studies.closed_forms.presses import (
     MILLIMETRES,
     SI,
@@ -47,11 +47,6 @@ def test_bound_holds(name):
     assert figure <= bound
 
 
-def test_every_closed_form_says_what_it_is():
-    for form in FORMS.values():
-        assert all((form.quantity, form.unit, form.formula, form.source, form.measure.__doc__))
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_the_page_has_every_closed_form(name):
     form = FORMS[name]
@@ -64,27 +59,6 @@ def test_bounds_tell_engines_apart():
     """MuJoCo by its defaults is known to glide, to rebound and to depend on units."""
     for name in ("launched cube", "plastic drop", "units"):
         assert row_of(FORMS[name], "mujoco").status == "broken"
-
-
-def test_a_threshold_is_found_to_the_distance_that_it_is_wrong_by():
-    found = [motion.threshold(lambda x, at=at: x < at) for at in (1.0, 0.98, 1.05, 1.2, 0.2)]
-    assert found == [0.01, 0.03, 0.1, 0.3, 1.0]
-
-
-def test_an_engine_that_is_not_there_is_skipped(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "absent", ("absent", "Absent", ""))
-    row = row_of(FORMS["braking"], "absent")
-    assert row.status == SKIPPED
-    assert "absent" in row.reason
-
-
-def test_what_an_engine_lacks_is_its_reason(monkeypatch):
-    def refuse(*_):
-        raise engines.CannotSimulate("no boxes")
-
-    monkeypatch.setattr(Sapwood, "__init__", refuse)
-    row = row_of(FORMS["braking"], "sapwood")
-    assert (row.status, row.reason) == (SKIPPED, "cannot simulate: no boxes")
 
 
 def test_a_state_that_is_not_finite_fails(monkeypatch):

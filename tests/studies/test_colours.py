@@ -11,7 +11,6 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.colors import to_rgb
 
-from sapwood.studies.plotting.controllers import _CONTROLLERS, controller_style
 from sapwood.studies.plotting.style import COLOURS, PLACES
 
 # linear RGB as it is seen: Machado, Oliveira and Fernandes (2009), severity 1
@@ -48,18 +47,3 @@ def lab(colour, deficiency):
 def test_colours_of_a_figure_differ_for_every_reader(colours, deficiency):
     for first, second in combinations(colours, 2):
         assert np.linalg.norm(lab(first, deficiency) - lab(second, deficiency)) > 15.0
-
-
-def test_the_measure_finds_colours_that_look_alike():
-    blue, purple = "#1f5fa8", "#8a4fa3"
-    assert np.linalg.norm(lab(blue, "none") - lab(purple, "none")) > 30.0
-    assert np.linalg.norm(lab(blue, "protanopia") - lab(purple, "protanopia")) < 10.0
-
-
-def test_controllers_have_a_second_cue():
-    """Line and marker tell controllers apart without colour, but for variants of one of them."""
-    looks = {}
-    for name in _CONTROLLERS:
-        style = controller_style(name)
-        look = (style["linestyle"], style["marker"], style["markerfacecolor"] == "white")
-        assert looks.setdefault(look, name) == name, (name, looks[look])

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
-
 import pytest
 
-import sweep_functions
 from command_line import command, error_line
 from sapwood import cli
-from sapwood.studies.commands.figure import _TIMES
 from sapwood.studies.experiments import sweep
-from sapwood.studies.experiments.figures import FIGURES, Entry, make_figure
+from sapwood.studies.experiments.figures import FIGURES, Entry
 from sapwood.studies.experiments.points import call
 
 pytest.importorskip("matplotlib")
-
-
-def test_times_of_the_help_are_those_of_figures():
-    """Every figure has at most one time, and nothing else has one."""
-    named = re.findall(
-        r"(?<=[ ,])(\d+|[a-z][a-z-]+-\d+|rigid-core|analytic-gradients)(?=,|\n)", _TIMES
-    )
-    assert len(named) == len(set(named)) > 20
-    assert set(named) <= set(FIGURES)
 
 
 @pytest.fixture
@@ -89,20 +75,3 @@ def test_ctrl_c_keeps_what_was_finished(mine, monkeypatch, tmp_path, capsys):
     assert cli.main([*mine, "--out", str(tmp_path)]) == 1
     assert "1 of 4 points are finished" in capsys.readouterr().err
     assert (tmp_path / "mine.png").read_text() == "3 rows"
-
-
-def test_measured_times_are_not_shared_with_other_processes(monkeypatch, tmp_path):
-    asked = []
-
-    def nothing(function, points, *, workers, **_):
-        asked.append(workers)
-        yield from ((i, call(function, point)) for i, point in enumerate(points))
-
-    monkeypatch.setattr(sweep, "map_points", nothing)
-    plan = dataclasses.replace(sweep_functions.plan(True), workers=1)
-    monkeypatch.setattr(sweep_functions, "plan", lambda _quick: plan)
-    monkeypatch.setitem(FIGURES, "mine", Entry("sweep_functions:plan", "a title"))
-    make_figure("mine", tmp_path, progress=False)
-    make_figure("mine", tmp_path, progress=False, workers=3, resume=False)
-    make_figure("mine", tmp_path, progress=False, scheduler="nowhere", resume=False)
-    assert asked == [1, 3, None]

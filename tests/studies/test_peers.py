@@ -169,18 +169,6 @@ def branched_problem(rng):
     return contact_problem(rng, [A_a, A_b], contacts), [parent_a, parent_b]
 
 
-def test_forest_of_a_mechanism_is_found(rng):
-    problem, (parent_a, parent_b) = branched_problem(rng)
-    forest = Forest.from_problem(problem)
-    assert np.array_equal(forest.parent[:12], parent_a)
-    assert np.array_equal(forest.parent[12:], np.where(parent_b == WORLD, WORLD, parent_b + 12))
-    assert forest.ends[0].tolist() == [11, WORLD]
-    assert forest.ends[2].tolist() == [8, 12 + 6]
-    assert forest.ends[3].tolist() == [12 + 5, WORLD]
-    tips = {10, 9} - set(ancestors(parent_a, 10)[1:])
-    assert set(forest.ends[1].tolist()) - {WORLD} == tips
-
-
 @small_files
 def test_forest_covers_the_files(path):
     """Velocities that A couples are related; those of a contact lie on the chains of its ends."""
@@ -194,15 +182,6 @@ def test_forest_covers_the_files(path):
     for i, ends in enumerate(forest.ends):
         allowed = set().union(*(above[end] for end in ends if end != WORLD))
         assert set(np.flatnonzero(J[3 * i : 3 * i + 3].any(axis=0))) <= allowed
-
-
-def test_diagonal_body_is_one_chain(rng):
-    """The mass matrix of a free body does not couple its velocities, a contact on it does."""
-    blocks = [np.diag(rng.uniform(1.0, 2.0, 6)) for _ in range(2)]
-    problem = contact_problem(rng, blocks, [[(0, range(6))], [(0, [0, 1, 2, 4, 5]), (1, range(6))]])
-    forest = Forest.from_problem(problem)
-    assert forest.parent.tolist() == [WORLD, 0, 1, 2, 3, 4, WORLD, 6, 7, 8, 9, 10]
-    assert forest.ends.tolist() == [[5, WORLD], [5, 11]]
 
 
 # ---- order of trees ----------------------------------------------------------------------------
@@ -241,16 +220,6 @@ def test_minimum_degree_of_a_tree_fills_in_nothing(rng, pairs, n):
     assert fill(order, pairs, n) == 0
     if len(pairs) == n - 1 and pairs[0][0] == 0:
         assert fill(range(n), pairs, n) > 0
-
-
-def test_minimum_degree_weighs_velocities(rng):
-    """The neighbour of the hub between light trees goes first."""
-    sizes = [2, 9, 1, 1]
-    blocks = [np.diag(rng.uniform(1.0, 2.0, n)) for n in sizes]
-    pairs = [(0, 1), (2, 3)]
-    contacts = [[(a, range(sizes[a])), (b, range(sizes[b]))] for a, b in pairs]
-    order = minimum_degree(contact_problem(rng, blocks, contacts))
-    assert order == [2, 3, 1, 0]
 
 
 # ---- MuJoCo ------------------------------------------------------------------------------------

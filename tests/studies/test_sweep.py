@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 
 import sweep_functions as functions
 from sapwood.studies.experiments.journal import Journal
-from sapwood.studies.experiments.mapping import map_points
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
 from sapwood.studies.plotting import read_steps
 
@@ -103,19 +101,6 @@ def test_finished_points_are_kept_and_new_ones_added(tmp_path):
     assert calls(folder) == ["0.0", "0.1", "1.0", "1.1", "2.0"]
 
 
-def test_other_parameters_start_over_and_say_so(tmp_path):
-    folder = tmp_path / "calls"
-    folder.mkdir()
-    said = []
-    run_sweep(counted(folder, [0, 1]), tmp_path, progress=False)
-    result = run_sweep(counted(folder, [5, 6]), tmp_path, progress=False, say=said.append)
-    assert result.kept == 0
-    assert "other parameters: starting over" in said[0]
-    # and the first ones are still there
-    assert run_sweep(counted(folder, [0, 1]), tmp_path, progress=False).kept == 2
-    assert len(calls(folder)) == 4
-
-
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
@@ -148,16 +133,6 @@ def test_a_journal_of_something_else_is_put_aside(tmp_path, damage, reason):
     assert f"{reason}: starting over" in said[0]
     assert (tmp_path / "powers.jsonl.old").read_text() == old
     assert run_sweep(POWERS, tmp_path, progress=False).kept == len(POINTS)
-
-
-def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
-    whole = untimed(run_sweep(POWERS, tmp_path, workers=1, progress=False).csv)
-    journal = tmp_path / "powers.jsonl"
-    journal.write_bytes(journal.read_bytes()[:-9])
-    result = run_sweep(POWERS, tmp_path, progress=False)
-    assert result.kept == len(POINTS) - 1
-    assert untimed(result.csv) == whole
-    assert len([json.loads(line) for line in journal.read_text().splitlines()]) == 1 + len(POINTS)
 
 
 SCRIPT = """
@@ -252,15 +227,3 @@ def test_a_failing_point_is_reported_and_the_others_are_kept(tmp_path, kind, err
     assert read_steps(result.csv)["i"].tolist() == [0, 2, 3]
     # the next run tries the failed one again
     assert run_sweep(sweep, tmp_path, progress=False).kept == 3
-
-
-def test_a_function_that_workers_cannot_import_is_an_outcome(tmp_path, monkeypatch):
-    (tmp_path / "module_of_mine.py").write_text("def f(i): return i\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    import module_of_mine
-
-    outcomes = dict(map_points(module_of_mine.f, [{"i": 7}], workers=1))
-    assert outcomes[0].value == 7
-    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(tmp_path)])
-    outcomes = dict(map_points(module_of_mine.f, [{"i": 7}], workers=1))
-    assert "module_of_mine" in outcomes[0].error

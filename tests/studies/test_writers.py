@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import pytest
 
@@ -89,15 +88,3 @@ def test_points_are_put_aside_before_a_journal_begins_anew(journal, room, change
     begin(path, **changes)
     assert path.with_name("powers.jsonl.old").read_bytes() == before
     assert path.read_bytes().count(b"\n") == 1
-
-
-def test_a_line_for_which_there_is_no_room_is_cut_off(journal, tmp_path):
-    path, before = journal
-    more = dataclasses.replace(POWERS, points=[*POINTS, {"base": 3.0, "n": 3}])
-    with full_disk(len(before) + 10), pytest.raises(OSError, match="too large"):
-        run_sweep(more, tmp_path, workers=1, progress=False)
-    assert path.read_bytes().startswith(before)
-    assert not path.read_bytes().endswith(b"\n")
-    result = run_sweep(more, tmp_path, workers=1, progress=False)
-    assert result.kept == len(POINTS)
-    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 1 + 4

@@ -1,4 +1,4 @@
-"""Consistency of an evaluation: cost, gradient and Hessian, and those along a line."""
+"""Consistency of an evaluation: cost, gradient and Hessian, along a line, and of a run's loss."""
 
 from __future__ import annotations
 
@@ -47,3 +47,20 @@ def assert_small_differences(sap, problem, rng):
     slope, curvature = (x[0] for x in sap.along_line(problem, v, at.direction, [0.0])[1:])
     assert abs(slope) < EPS * at.cost
     np.testing.assert_allclose(difference, alpha * slope + alpha**2 / 2.0 * curvature, rtol=1e-4)
+
+
+def quotient(case, change, bars):
+    """Central differences of a loss: None where those of three lengths do not agree.
+
+    Those of two may by chance, where they are round-off.
+    """
+
+    def loss(h):
+        run = case.run(change, h)
+        return sum(np.sum(bar * x) for bar, x in zip(bars, (run.q, run.v), strict=True))
+
+    for h in (1e-5, 1e-6, 1e-7):
+        far, near, nearest = ((loss(x) - loss(-x)) / (2 * x) for x in (2 * h, h, h / 2))
+        if max(abs(nearest - near), abs(near - far)) <= 2e-7 * abs(near):
+            return (4 * nearest - near) / 3
+    return None

@@ -90,11 +90,6 @@ def plan(quick: bool) -> Plan:
     return Plan((Sweep("mine", fragile, points, ROWS),), draw)
 
 
-def hopeless_plan(_quick: bool) -> Plan:
-    """No point succeeds."""
-    return Plan((Sweep("mine", fragile, [{"kind": "raise", "i": 1}], ROWS),), draw)
-
-
 def draw(files: dict[str, Path], path: Path) -> None:
     """Refuse a file without rows, as figures do."""
     lines = files["mine"].read_text().splitlines()
