@@ -127,6 +127,16 @@ enum {
   SAP_HALVINGS = 2
 };
 
+enum {
+  /* Newton's steps to the direction of a sliding contact, and halvings of an interval of directions
+   * with a root, which take over where Newton's steps find none */
+  SAP_SLIDING_STEPS = 6,
+  SAP_SLIDING_HALVINGS = 40
+};
+
+/* Sine of the angle between friction and slip below which they are parallel, as sweeps need it. */
+static const double sap_parallel = 1e-6;
+
 /* Growth of the residual that a step may have without being halved. */
 static const double sap_residual_growth = 5;
 
@@ -203,6 +213,11 @@ enum { SAP_MOST_SOLVES = 60, SAP_MOST_PROXIMAL_ITERATIONS = 150 };
  * 11 digits here. A larger value takes proximal solves where one solve suffices; with a smaller one
  * single solves of redundant contacts take hundreds of iterations. */
 static const double sap_rigid = 1e-5;
+
+/* The same for rows that press both ways: friction, bilateral constraints, controllers. No set of
+ * closed rows has to be found for them, so that single solves take hardly more iterations, and the
+ * impulses have 9 digits there. */
+static const double sap_rigid_two_sided = 1e-7;
 
 /* sigma = D/w. A large one makes solves easy, a small one makes few of them. */
 static const double sap_first_sigma = 1e-3, sap_least_sigma = 1e-6, sap_most_sigma = 1,

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "constraints/kinds/slip_sigma.h"
-
-/* smallest part of 1/sigma at the centre that remains in a difference */
-static const double LEAST_PART = 0.5;
+#include "step/step_tuning.h"
 
 /* Keeps the slip ratio of the centre, 0 or 1 where sigma is constant, or holds another there. In
  * between it makes 1/sigma linear in the slip: differences then have no curvature, even if they are
@@ -18,7 +16,7 @@ static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   } else if (*centre == 0.0 || *centre == 1.0) {
     *ratio = *centre;
   } else {
-    *ratio = *centre / fmax(2.0 - *ratio / *centre, LEAST_PART);
+    *ratio = *centre / fmax(2.0 - *ratio / *centre, sap_least_sigma_share);
   }
 }
 

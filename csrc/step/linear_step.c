@@ -6,12 +6,7 @@
 #include "base/fail.h"
 #include "constraints/kinds/kinds.h"
 #include "step/held_slip.h"
-
-/* largest part of the way to another region that a difference goes */
-static const double LARGEST_PART = 0.1;
-
-/* largest residual of the unsymmetric system of Coulomb's friction, over its right-hand side */
-static const double LARGEST_RESIDUAL = 1e-6;
+#include "step/step_tuning.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
@@ -140,10 +135,10 @@ static void bound_by_contacts(struct sap_linear_step *linear, const struct sap_g
     }
     for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
       const int32_t n = forest->tree_dofnum[tree[side]], first = forest->tree_dofadr[tree[side]];
-      bound_changes(linear, side_J[side] + 2 * (int64_t)n, first, n, LARGEST_PART * way);
+      bound_changes(linear, side_J[side] + 2 * (int64_t)n, first, n, sap_largest_part * way);
       for (int r = 0; r < 3; ++r) {
         bound_changes(linear, side_J[side] + (int64_t)r * n, first, n,
-                      LARGEST_PART * distance[c] / speed);
+                      sap_largest_part * distance[c] / speed);
       }
     }
   }
@@ -160,7 +155,7 @@ static void bound_by_group(struct sap_linear_step *linear, const struct sap_gath
       const int32_t first = forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof);
       const int32_t n = dof < 0 ? forest->tree_dofnum[tree[side]] : 1;
       for (int32_t r = 0; r < size; ++r, J += n) {
-        bound_changes(linear, J, first, n, LARGEST_PART * gather->dt * distance[r]);
+        bound_changes(linear, J, first, n, sap_largest_part * gather->dt * distance[r]);
       }
     }
     distance += size;
@@ -430,7 +425,7 @@ static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather
     if (status != SAP_OK) {
       return status;
     }
-    if (!(coupling.residual <= LARGEST_RESIDUAL)) {
+    if (!(coupling.residual <= sap_linear_residual)) {
       return sap_fail(error, SAP_INVALID_ARGUMENT, "friction", -1, NAN,
                       "the system of Coulomb's friction is singular to round-off at the solution");
     }

@@ -4,15 +4,13 @@
 #include <string.h>
 
 #include "constraints/kinds/kinds.h"
+#include "step/step_tuning.h"
 
 /* entries of `work` */
 enum { WITH, WITHOUT, SLOPE, SCALE, WORKS };
 
 /* places of the arrays of a solution */
 enum { V, GAMMA, V_C, GROUP_GAMMA, GROUP_V_C, SPIN_GAMMA, SPIN_V_C };
-
-/* share of the work of the approach below which W counts as round-off */
-static const double round_off = 1e-9;
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -178,7 +176,7 @@ int sap_rebounds_keep(struct sap_rebounds *rebounds, const struct sap_gather *ga
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
     const double *work =
         rebounds->work + WORKS * (int64_t)island_of(rebounds->island, gather->tree_a[c]);
-    *gains |= gather->rebound[c] > 0.0 && work[WITH] > round_off * work[SCALE];
+    *gains |= gather->rebound[c] > 0.0 && work[WITH] > sap_rebound_round_off * work[SCALE];
   }
   return 1;
 }
@@ -212,7 +210,7 @@ static void find_slopes(struct sap_rebounds *r, const struct sap_gather *gather)
 /* Returns the largest s <= 1 with W - W_g <= max(W^0 - W_g, 0). */
 static double find_share(const double *work) {
   const double limit = fmax(work[WITHOUT], 0.0), end = work[WITH] - limit;
-  if (end <= round_off * work[SCALE]) {
+  if (end <= sap_rebound_round_off * work[SCALE]) {
     return 1.0;
   }
   /* a s^2 + b s + c = 0 crosses zero once, upwards, between c <= 0 and a + b + c > 0 */

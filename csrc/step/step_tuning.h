@@ -38,6 +38,42 @@ enum { SAP_SEPARATION_BOUNDS = 512, SAP_BOUND_PLACES = 8 };
  * to there they lose less than the second number, m, in 1e8 steps. */
 static const double sap_farthest_bound = 100.0, sap_bound_error = 1e-6;
 
+/* Normals that differ by less are equal, and a bound goes on along them. */
+static const double sap_same_normal = 1e-12;
+
+/* ---- round-off; python -m benchmarks models FOLDER ------------------------------------------- */
+
+/* Entries of contact Jacobians up to here, m, have no lever arm: the contact lies on the axis of a
+ * hinge. It takes 1e33 N to move their round-off. */
+static const double sap_no_arm = 1e-9;
+
+/* Entries of other rows up to here, m or rad, are 0. */
+static const double sap_still = 1e-13;
+
+/* Share of the work of an approach below which what rebounds gain is round-off. A larger one lets
+ * energy grow, with a smaller one islands lose rebounds that gain nothing. */
+static const double sap_rebound_round_off = 1e-9;
+
+/* ---- free rotation; python -m benchmarks closed-forms ---------------------------------------- */
+
+/* Limit of Newton's steps. They end below the share of the velocities, since they converge
+ * quadratically. */
+enum { SAP_ROTATION_STEPS = 8 };
+static const double sap_last_rotation_step = 1e-8;
+
+/* ---- derivatives; python -m benchmarks linearize --------------------------------------------- */
+
+/* Largest part of the way to another region that a difference goes: smaller differences have more
+ * round-off, larger ones more curvature. */
+static const double sap_largest_part = 0.1;
+
+/* Least share of 1/sigma of the centre that is left at the end of a difference. */
+static const double sap_least_sigma_share = 0.5;
+
+/* Residual of the unsymmetric system of Coulomb's friction, over its right-hand side, above which a
+ * step has no derivatives. */
+static const double sap_linear_residual = 1e-6;
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Records of a first contact log: 200 kB against the number of its growths. */

@@ -8,12 +8,7 @@
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
-
-/* overlap of touching flanges, m: their vertices have single precision */
-static const double touch = 1e-7;
-
-/* round-off of a known gap, m */
-static const double round_off = 1e-12;
+#include "mujoco/speculative/speculative_tuning.h"
 
 /* Returns the unit axis of the single hinge between two bodies, or NULL. */
 static const double *hinge_between(const sap_mujoco_world *world, int32_t body1, int32_t body2) {
@@ -79,7 +74,7 @@ static struct extent extent_of(const sap_mujoco_world *world, int32_t geom, cons
 int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separation_bounds *gaps,
                                  int32_t g1, int32_t g2, double own) {
   const int32_t *body = world->stepper->forest.geom_bodyid;
-  const double *axis = hinge_between(world, body[g1], body[g2]), least = own - touch;
+  const double *axis = hinge_between(world, body[g1], body[g2]), least = own - sap_flange_overlap;
   if (!axis) {
     return 0;
   }
@@ -95,8 +90,9 @@ int sap_mujoco_hinge_keeps_apart(const sap_mujoco_world *world, struct sap_separ
     now.pose = sap_relative_pose_of(geom_xpos + 3 * (int64_t)g2, R, geom_xpos + 3 * (int64_t)g1,
                                     geom_xmat + 9 * (int64_t)g1);
     known = sap_separation_bounds_at(gaps, g2, g1);
-    const double change = round_off + sap_separation_bound_change(known, g2, g1, now.normal,
-                                                                  &now.pose, geom_rbound[g1]);
+    const double change =
+        sap_gap_round_off +
+        sap_separation_bound_change(known, g2, g1, now.normal, &now.pose, geom_rbound[g1]);
     if (known->gap - change > least || known->gap + change < least) {
       return known->gap > least;
     }

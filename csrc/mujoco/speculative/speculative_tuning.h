@@ -16,4 +16,10 @@ enum {
   SAP_MOST_EXCLUDED = 1 << 10
 };
 
+/* Overlap of touching flanges, m: their vertices have single precision. */
+static const double sap_flange_overlap = 1e-7;
+
+/* Round-off of a known gap, m. */
+static const double sap_gap_round_off = 1e-12;
+
 #endif

@@ -10,10 +10,7 @@
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/linear_stages.h"
 #include "mujoco/stages/step.h"
-
-/* differences of velocities, activations and controls; smooth forces are mostly polynomials in
- * them */
-static const double VELOCITY_STEP = 1e-5, INPUT_STEP = 1e-6;
+#include "mujoco/stages/stages_tuning.h"
 
 /* One linearization: the centre, the present side of a difference, and the columns. */
 struct run {
@@ -109,7 +106,7 @@ static void restore_state(const struct run *run) {
 
 /* Returns the difference of position i. */
 static double position_step(const struct run *run, int64_t i) {
-  return fmax(fmin(run->out->step, run->linear->most[i]), SAP_LEAST_DIFFERENCE);
+  return fmax(fmin(run->out->step, run->linear->most[i]), sap_least_difference);
 }
 
 /* Returns control i on one side of its difference. A control at an end of its range has a one-sided
@@ -117,7 +114,7 @@ static double position_step(const struct run *run, int64_t i) {
 static double control_at(const struct run *run, int64_t i, double sign) {
   const struct sap_mujoco_linear *out = run->out;
   const int clamps = !(SAP_MODEL(run->world, disableflags) & SAP_MJDSBL_CLAMPCTRL);
-  const double u = run->ctrl_0[i] + sign * INPUT_STEP;
+  const double u = run->ctrl_0[i] + sign * sap_input_step;
   return clamps && out->ctrllimited[i]
              ? fmin(fmax(u, out->ctrlrange[2 * i]), out->ctrlrange[2 * i + 1])
              : u;
@@ -137,11 +134,11 @@ static double change_state(const struct run *run, int64_t column, int side) {
     return h;
   }
   if (i < run->nv) {
-    return run->qvel[i] = run->v_0[i] + sign * VELOCITY_STEP;
+    return run->qvel[i] = run->v_0[i] + sign * sap_velocity_step;
   }
   if (i < run->nv + run->na) {
     const int64_t k = i - run->nv;
-    return run->act[k] = run->act_0[k] + sign * INPUT_STEP;
+    return run->act[k] = run->act_0[k] + sign * sap_input_step;
   }
   const int64_t k = i - run->nv - run->na;
   return run->ctrl[k] = control_at(run, k, sign);
@@ -332,7 +329,7 @@ static int is_near_kink(const struct run *run) {
   for (int64_t i = 0; i < run->nv; ++i) {
     least = fmin(least, run->linear->most[i]);
   }
-  return least < SAP_LEAST_DIFFERENCE || run->linear->crosses_release;
+  return least < sap_least_difference || run->linear->crosses_release;
 }
 
 sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear_step *linear,

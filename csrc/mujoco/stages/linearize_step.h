@@ -34,9 +34,6 @@ struct sap_mujoco_linear {
                         energy: the derivative is not that of the step */
 };
 
-/* Smallest difference of a position, m or rad. Round-off of gaps is some 1e-16 m. */
-#define SAP_LEAST_DIFFERENCE 1e-9
-
 /* Lengths of the arrays of a derivative. */
 struct sap_linear_sizes {
   int64_t nq, nv, nu, n; /* n = 2 nv + na */

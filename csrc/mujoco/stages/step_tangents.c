@@ -10,6 +10,7 @@
 #include "mujoco/stages/linear_stages.h"
 #include "mujoco/stages/linearize_step.h"
 #include "mujoco/stages/step.h"
+#include "mujoco/stages/stages_tuning.h"
 
 /* largest changes of positions (m, rad), velocities and activations in a difference of a number,
  * and the part of them in a difference of the state alone, whose curvature is its error */
@@ -105,9 +106,9 @@ static double find_width(struct sap_step_tangents *t, const struct room *room, c
                          double reach) {
   const double size = largest(x, room->nv);
   double width = STATE_PART / reach;
-  if (size > 0.0 && width * size < SAP_LEAST_DIFFERENCE) {
-    t->is_near_kink |= size < SAP_LEAST_DIFFERENCE * reach;
-    width = SAP_LEAST_DIFFERENCE / size;
+  if (size > 0.0 && width * size < sap_least_difference) {
+    t->is_near_kink |= size < sap_least_difference * reach;
+    width = sap_least_difference / size;
   }
   return width;
 }

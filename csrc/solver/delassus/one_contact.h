@@ -14,6 +14,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/solver_tuning.h"
+
 struct sap_one_contact {
   const double *M; /* block, column-major with stride ld */
   int64_t ld;
@@ -53,9 +55,8 @@ static inline int sap_sliding_is_admissible(const struct sap_sliding *s) {
 
 /* Is friction parallel to the slip, as exactly as sweeps need? */
 static inline int sap_sliding_is_root(const struct sap_sliding *s) {
-  static const double parallel = 1e-6;
   return s->cross * s->cross <=
-         parallel * parallel * (s->slip[0] * s->slip[0] + s->slip[1] * s->slip[1]);
+         sap_parallel * sap_parallel * (s->slip[0] * s->slip[0] + s->slip[1] * s->slip[1]);
 }
 
 /* Slides along t of any length. */
@@ -68,9 +69,8 @@ static inline struct sap_sliding sap_slide_along(const struct sap_one_contact *c
 /* Finds a root of the cross product near t by Newton's method. Returns 1 if it is admissible. */
 static inline int sap_sliding_follow(const struct sap_one_contact *c, double t_1, double t_2,
                                      struct sap_sliding *found) {
-  enum { MOST = 6 };
   struct sap_sliding now = sap_slide_along(c, t_1, t_2);
-  for (int k = 0; k < MOST && !sap_sliding_is_root(&now) && now.turning != 0; ++k) {
+  for (int k = 0; k < SAP_SLIDING_STEPS && !sap_sliding_is_root(&now) && now.turning != 0; ++k) {
     const double step = -now.cross / now.turning;
     const double angle = fabs(step) < 0.5 ? step : copysign(0.5, step);
     now = sap_slide_along(c, now.t[0] - angle * now.t[1], now.t[1] + angle * now.t[0]);
@@ -83,9 +83,8 @@ static inline int sap_sliding_follow(const struct sap_one_contact *c, double t_1
 static inline struct sap_sliding sap_sliding_bracket(const struct sap_one_contact *c,
                                                      struct sap_sliding left,
                                                      struct sap_sliding right) {
-  enum { MOST = 40 };
   struct sap_sliding now = left;
-  for (int k = 0; k < MOST && !sap_sliding_is_root(&now); ++k) {
+  for (int k = 0; k < SAP_SLIDING_HALVINGS && !sap_sliding_is_root(&now); ++k) {
     now = sap_slide_along(c, left.t[0] + right.t[0], left.t[1] + right.t[1]);
     if ((now.cross > 0) == (left.cross > 0)) {
       left = now;

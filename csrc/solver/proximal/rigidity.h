@@ -7,11 +7,6 @@
 
 #include "solver/solver_tuning.h"
 
-/* The same for rows that press both ways: friction, bilateral constraints, controllers. No set of
- * closed rows has to be found for them, so that single solves take hardly more iterations, and the
- * impulses have 9 digits there. */
-static const double sap_rigid_two_sided = 1e-7;
-
 /* Does the problem have a rigid row, and does the iteration know its laws? `inverse` (nv) and
  * `first` (n_trees) are scratch. Sizes have been checked, and the arrays are given. */
 int sap_is_rigid(const sap_problem *problem, const sap_settings *settings, double *inverse,

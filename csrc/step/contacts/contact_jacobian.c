@@ -1,11 +1,8 @@
 #include "step/contacts/contact_jacobian.h"
+#include "step/step_tuning.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Entries up to here, m, have no lever arm. An example is a point in the centre of a ball joint or
- * on the axis of a hinge. It would take 1e33 N to move their round-off. */
-static const double NO_ARM = 1e-9;
 
 /* Adds one side of a contact: the block of its tree is set, or added to if the other side is in the
  * same tree. Returns the number of entries of the block. */
@@ -29,7 +26,7 @@ static int64_t add_side(const struct sap_movers *movers, const sap_model_state *
 /* Returns 1 if any of the n entries has a lever arm. */
 static int any_moves(const double *x, int64_t n) {
   int64_t i = 0;
-  while (i < n && fabs(x[i]) <= NO_ARM) {
+  while (i < n && fabs(x[i]) <= sap_no_arm) {
     ++i;
   }
   return i < n;

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-
-/* normals that differ by less are equal */
-static const double same = 1e-12;
+#include "step/step_tuning.h"
 
 static size_t followed_size(const struct sap_separation_bounds *gaps) {
   return (size_t)gaps->bodies.n_geoms *
@@ -113,6 +111,7 @@ double sap_separation_bound_change(const struct sap_separation_bound *known, int
       rotated[j] += n * (pose->R[3 * i + j] - known->pose.R[3 * i + j]);
     }
   }
-  return square > same * same ? INFINITY
-                              : fabs(shift) + sqrt(sap_vector_dot(3, rotated, rotated)) * radius;
+  return square > sap_same_normal * sap_same_normal
+             ? INFINITY
+             : fabs(shift) + sqrt(sap_vector_dot(3, rotated, rotated)) * radius;
 }

@@ -1,13 +1,10 @@
 #include "step/dynamics/free_rotation.h"
+#include "step/step_tuning.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BALL = 3, FREE = 6, NEWTON_STEPS = 8 };
-
-/* Newton's method ends after a step below this share of the velocities, since it converges
- * quadratically. */
-static const double last_step = 1e-8;
+enum { BALL = 3, FREE = 6 };
 
 /* relative difference of equal moments of inertia, by round-off */
 static const double isotropic = 1e-14;
@@ -166,7 +163,7 @@ static int find_spin(double I[3][3], double dt, const double *w_0, const double 
     kick[i] = dt * (kick[i] + torque[i]);
     w_1[i] = w_0[i];
   }
-  for (int step = 0; step < NEWTON_STEPS; ++step) {
+  for (int step = 0; step < SAP_ROTATION_STEPS; ++step) {
     double w_m[3], gain[3], J[3][3], g[3], dw[3];
     for (int i = 0; i < 3; ++i) {
       w_m[i] = 0.5 * (w_0[i] + w_1[i]);
@@ -189,7 +186,8 @@ static int find_spin(double I[3][3], double dt, const double *w_0, const double 
     for (int i = 0; i < 3; ++i) {
       w_1[i] -= dw[i];
     }
-    if (square(dw) <= last_step * last_step * (square(w_0) + square(w_1))) {
+    if (square(dw) <=
+        sap_last_rotation_step * sap_last_rotation_step * (square(w_0) + square(w_1))) {
       return 1;
     }
   }

@@ -36,7 +36,7 @@ static int dense_row_moves(const struct sap_element_gather *gather, const double
       if (first > end && loops->exceeds(first - end, value + end, 0.0)) {
         return -1;
       }
-      moves |= loops->exceeds(n, value + first, SAP_STILL);
+      moves |= loops->exceeds(n, value + first, sap_still);
       end = first + n;
     }
   }

@@ -6,6 +6,7 @@
 
 #include "step/joints/element_gather.h"
 #include "step/dynamics/engine_jacobian.h"
+#include "step/step_tuning.h"
 
 /* Finds a sparse row; returns 0 if it does not lie in its arrays. */
 static inline int sap_sparse_row(const double *value, const int32_t *column, int64_t length,
@@ -29,10 +30,8 @@ static inline int sap_moment_row(const struct sap_element_state *state, int32_t 
 struct sap_engine_jacobian sap_tendon_row(const struct sap_elements *elements,
                                           const struct sap_element_state *state, int32_t tendon);
 
-/* Round-off of an entry that should be 0, such as that of a point on the axis of a hinge, m or
- * rad. */
-#define SAP_STILL 1e-13
-static inline int sap_entry_moves(double value) { return fabs(value) > SAP_STILL; }
+/* Is an entry more than the round-off of 0? */
+static inline int sap_entry_moves(double value) { return fabs(value) > sap_still; }
 
 /* Returns 1 if an entry moves its dof by more than round-off, 0 if not. Returns -1 if it moves a
  * dof outside the two trees, or if its column is no dof. */

@@ -1,0 +1,15 @@
+/* The tuned constants of linearized steps: lengths of differences. Longer ones have more curvature,
+ * shorter ones more round-off. One command measures their errors:
+ *
+ *     python -m benchmarks linearize FOLDER */
+#ifndef SAPWOOD_MUJOCO_STAGES_STAGES_TUNING_H
+#define SAPWOOD_MUJOCO_STAGES_STAGES_TUNING_H
+
+/* Smallest difference of a position, m or rad. Round-off of gaps is some 1e-16 m. */
+static const double sap_least_difference = 1e-9;
+
+/* Differences of velocities, m/s or rad/s, and of activations and controls, in their units; smooth
+ * forces are mostly polynomials in them. */
+static const double sap_velocity_step = 1e-5, sap_input_step = 1e-6;
+
+#endif
