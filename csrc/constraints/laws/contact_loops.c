@@ -1,6 +1,5 @@
 /* This file is compiled once per instruction set. */
-#include "constraints/laws.h"
-#include "constraints/sums.h"
+#include "constraints/laws/contact_rounds.h"
 
 static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
   const struct sap_pool p = *pool;
@@ -33,15 +32,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t first = begin; first < end; first += SAP_ROUND) {
     const int32_t n = sap_round(first, end);
     double cost[SAP_ROUND], code[SAP_ROUND];
-    for (int r = 0; r < 3; ++r) {
-      const double *restrict inverse_R =
-          r < 2 ? pool->contact.inverse_R_t : pool->contact.inverse_R_n;
-      double *restrict y = pool->y[r];
-      const double *restrict v_hat = pool->v_hat[r], *restrict v_c = pool->v_c[r];
-      for (int32_t i = first; i < first + n; ++i) {
-        y[i] = (v_hat[i] - v_c[i]) * inverse_R[i];
-      }
-    }
+    sap_contact_find_y(pool, first, n);
     const struct sap_pool p = *pool;
     INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
@@ -54,14 +45,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       sap_contact_hessian(&c, &at, G);
       cost[k] = sap_contact_cost(&c, &at);
       code[k] = at.sticks ? SAP_STICTION : at.slides ? SAP_SLIDING : SAP_NO_CONTACT;
-      p.contact.slip[0][i] = at.t[0];
-      p.contact.slip[1][i] = at.t[1];
-      for (int r = 0; r < 3; ++r) {
-        p.gamma[r][i] = g[r];
-      }
-      for (int e = 0; e < SAP_G_ENTRIES; ++e) {
-        p.G[e][i] = G[e];
-      }
+      sap_contact_store(&p, i, &at, g, G);
     }
     for (int32_t k = 0; k < n; ++k) {
       pool->contact.region[first + k] = (int8_t)code[k];
@@ -101,13 +85,7 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
     double next[3];
     sap_pool_linearize(&p, i, next);
     const double gamma_1 = next[0], gamma_2 = next[1], gamma_n = next[2] > 0 ? next[2] : 0;
-    /* w = gamma_t'/max(mu gamma_n', |gamma_t'|) */
-    const double length = sqrt(gamma_1 * gamma_1 + gamma_2 * gamma_2);
-    const double bound = p.contact.mu[i] * gamma_n;
-    const double divisor = bound > length ? bound : length;
-    const double inverse = divisor > 0 ? 1 / divisor : 0;
-    p.dual[0][i] = inverse * gamma_1;
-    p.dual[1][i] = inverse * gamma_2;
+    sap_contact_store_dual(&p, i, gamma_1, gamma_2, p.contact.mu[i] * gamma_n);
     p.dual[2][i] = gamma_n;
   }
 }

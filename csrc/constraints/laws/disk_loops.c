@@ -1,7 +1,6 @@
 /* This file is compiled once per instruction set. */
 #include "constraints/laws/disk.h"
-#include "constraints/laws.h"
-#include "constraints/sums.h"
+#include "constraints/laws/contact_rounds.h"
 
 extern const struct sap_law_loops SAP_OF_ISA(sap_contact_loops_);
 
@@ -12,15 +11,7 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 /* Finds y, and the bounds if they follow it. */
 static void find_impulses(struct sap_pool *pool, int32_t first, int32_t n) {
-  for (int r = 0; r < 3; ++r) {
-    const double *restrict inverse_R =
-        r < 2 ? pool->contact.inverse_R_t : pool->contact.inverse_R_n;
-    double *restrict y = pool->y[r];
-    const double *restrict v_hat = pool->v_hat[r], *restrict v_c = pool->v_c[r];
-    for (int32_t i = first; i < first + n; ++i) {
-      y[i] = (v_hat[i] - v_c[i]) * inverse_R[i];
-    }
-  }
+  sap_contact_find_y(pool, first, n);
   const double *restrict mu = pool->contact.mu, *restrict y_n = pool->y[2];
   double *restrict bound = pool->contact.bound;
   for (int32_t i = first; pool->friction == SAP_FRICTION_COULOMB && i < first + n; ++i) {
@@ -50,14 +41,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       sap_disk_hessian(&c, &at, b, G);
       cost[k] = sap_disk_cost(&c, &at, b);
       code[k] = at.sticks ? SAP_STICTION : at.slides ? SAP_SLIDING : SAP_NO_CONTACT;
-      p.contact.slip[0][i] = at.t[0];
-      p.contact.slip[1][i] = at.t[1];
-      for (int r = 0; r < 3; ++r) {
-        p.gamma[r][i] = g[r];
-      }
-      for (int e = 0; e < SAP_G_ENTRIES; ++e) {
-        p.G[e][i] = G[e];
-      }
+      sap_contact_store(&p, i, &at, g, G);
     }
     for (int32_t k = 0; k < n; ++k) {
       pool->contact.region[first + k] = (int8_t)code[k];
@@ -97,12 +81,6 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   }
 }
 
-/* Returns mu/R_n if the bound moves with v_n, which makes U_tn = (mu/R_n) t; else 0. */
-INLINE double coupling(const struct sap_pool *p, int32_t i) {
-  const int follows = (p->friction == SAP_FRICTION_COULOMB) & (p->y[2][i] > 0);
-  return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
-}
-
 static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
                       double *const x_c[3]) {
   const struct sap_pool p = *pool;
@@ -110,7 +88,7 @@ static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
   INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const double t_1 = p.contact.slip[0][i], t_2 = p.contact.slip[1][i];
-    const double share = coupling(&p, i), x = share * x_c[2][i];
+    const double share = sap_contact_coupling(&p, i), x = share * x_c[2][i];
     n += share * (fabs(t_1) + fabs(t_2)) > 0;
     x_c[0][i] = t_1 * x;
     x_c[1][i] = t_2 * x;
@@ -151,16 +129,11 @@ static void predict(struct sap_pool *pool, int32_t begin, int32_t end) {
   for (int32_t i = begin; i < end; ++i) {
     double next[3];
     sap_pool_linearize(&p, i, next);
-    const double coupled = coupling(&p, i) * p.dv_c[2][i];
+    const double coupled = sap_contact_coupling(&p, i) * p.dv_c[2][i];
     const double gamma_1 = next[0] - coupled * p.contact.slip[0][i];
     const double gamma_2 = next[1] - coupled * p.contact.slip[1][i];
     p.dual[2][i] = next[2] > 0 ? next[2] : 0;
-    /* w = gamma_t'/max(b', |gamma_t'|) */
-    const double length = sqrt(gamma_1 * gamma_1 + gamma_2 * gamma_2), bound = next_bound(&p, i);
-    const double divisor = bound > length ? bound : length;
-    const double inverse = divisor > 0 ? 1 / divisor : 0;
-    p.dual[0][i] = inverse * gamma_1;
-    p.dual[1][i] = inverse * gamma_2;
+    sap_contact_store_dual(&p, i, gamma_1, gamma_2, next_bound(&p, i));
   }
 }
 

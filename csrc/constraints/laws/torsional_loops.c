@@ -1,7 +1,7 @@
 /* This file is compiled once per instruction set. */
 #include <math.h>
 
-#include "constraints/sums.h"
+#include "constraints/laws/contact_rounds.h"
 #include "constraints/laws/torsional_law.h"
 
 /* Loops of the compliant law, for the same instruction set. */
@@ -154,12 +154,6 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
   *curvature = sums[1];
 }
 
-/* Returns mu/R_n if the bound moves with v_n, which makes U_tn = (mu/R_n) t; else 0. */
-INLINE double coupling(const struct sap_pool *p, int32_t i) {
-  const int follows = (p->friction == SAP_FRICTION_COULOMB) & (p->y[2][i] > 0);
-  return follows ? p->contact.mu[i] * p->contact.inverse_R_n[i] : 0;
-}
-
 INLINE void load_slip(const struct sap_pool *p, int32_t i, double t[SAP_TORSIONAL]) {
   t[0] = p->contact.slip[0][i];
   t[1] = p->contact.slip[1][i];
@@ -173,7 +167,7 @@ static int32_t couple(const struct sap_pool *pool, int32_t begin, int32_t end,
   int32_t n = 0;
   for (int32_t i = begin; i < end; i += 2) {
     double t[SAP_TORSIONAL];
-    const double share = coupling(pool, i), x = share * x_c[2][i];
+    const double share = sap_contact_coupling(pool, i), x = share * x_c[2][i];
     load_slip(pool, i, t);
     n += share * sap_torsional_dot(t, t) > 0;
     x_c[0][i] = t[0] * x;
@@ -211,7 +205,7 @@ static const int entry[3][3] = {
 /* Finds gamma' = gamma - (G + U) dv_c, as the five components and gamma_n'. */
 INLINE void linearize(const struct sap_pool *p, int32_t i, double next_t[SAP_TORSIONAL],
                       double *next_n) {
-  const double coupled = coupling(p, i) * p->dv_c[2][i];
+  const double coupled = sap_contact_coupling(p, i) * p->dv_c[2][i];
   double own[3], spin[3];
   for (int r = 0; r < 3; ++r) {
     own[r] = p->gamma[r][i];
