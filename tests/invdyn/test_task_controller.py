@@ -160,3 +160,20 @@ def test_the_bias_of_tasks_is_the_change_of_their_jacobians(rng):
         sides.append([J @ data.qvel for J, _ in velocities(moved)])
     for (_, wanted), below, above in zip(velocities(q), *sides, strict=True):
         np.testing.assert_allclose(-wanted, (above - below) / (2 * step), atol=1e-7)
+
+
+def test_torque_limits_follow_the_model():
+    """Ranges that change between calls, of a servo whose torque depends on its position."""
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><worldbody><body><joint name="x" type="slide" axis="0 0 1"/><geom size=".1"/></body>
+    </worldbody><actuator><position joint="x" kp="10" ctrlrange="-1 2" gear="-3"/></actuator>
+    </mujoco>""")
+    data = mujoco.MjData(model)
+    data.qpos[0] = 0.1
+    control = TaskController(model, [JointTask()])
+    # gear (kp u - kp gear q), gear = -3
+    np.testing.assert_allclose(control.torque_limits(data), [[-69.0], [21.0]])
+    model.actuator_ctrlrange[0] = -1.0, 1.0
+    np.testing.assert_allclose(control.torque_limits(data), [[-39.0], [21.0]])
+    model.jnt_actfrclimited[0], model.jnt_actfrcrange[0] = True, (-5.0, 4.0)
+    np.testing.assert_allclose(control.torque_limits(data), [[-5.0], [4.0]])

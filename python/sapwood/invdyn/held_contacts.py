@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+# contacts have 1, 3, 4 or 6 dimensions: normal, tangents, torsion, rolling. Columns of friction of
+# the radii of rolling and torsion, and the dimensions from which on they count
+_RADII, _DIMENSIONS = np.array([3, 4, 2]), np.array([6, 6, 4])
+
 
 @dataclasses.dataclass
 class Contacts:
@@ -47,16 +51,15 @@ class Contacts:
 def listed_contacts(data: mujoco.MjData) -> Contacts:
     """The contacts in `data` whose geoms touch."""
     contact = data.contact
-    touching = (contact.dist <= 0.0) & (contact.geom >= 0).all(axis=1)
-    frames = contact.frame[touching].reshape(-1, 3, 3)
+    geom, touching = contact.geom, contact.dist <= 0.0
+    if (geom < 0).any():  # contacts of flexes
+        touching &= (geom >= 0).all(axis=1)
     dim, friction = contact.dim[touching], contact.friction[touching]
-    # contacts have 1, 3, 4 or 6 dimensions: normal, tangents, torsion, rolling
-    mu = np.where(dim > 1, friction[:, 0], 0.0)
-    least = np.array([6, 6, 4])
-    radii = np.where(dim[:, None] >= least, friction[:, [3, 4, 2]], 0.0)
+    frames = contact.frame[touching].reshape(-1, 3, 3)
     return Contacts(
-        contact.geom[touching].astype(np.intp), contact.pos[touching], frames[:, [1, 2, 0]], mu,
-        radii, contact.dist[touching],
+        geom[touching].astype(np.intp), contact.pos[touching], frames[:, [1, 2, 0]],
+        friction[:, 0] * (dim > 1), friction[:, _RADII] * (dim[:, None] >= _DIMENSIONS),
+        contact.dist[touching],
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
+
 Array = NDArray[np.float64]
 
 _BIASES = (int(mujoco.mjtBias.mjBIAS_NONE), int(mujoco.mjtBias.mjBIAS_AFFINE))
@@ -36,11 +38,11 @@ class Motors:
         self.gain = model.actuator_gainprm[chosen, 0]
         affine = model.actuator_biastype[chosen] == mujoco.mjtBias.mjBIAS_AFFINE
         self.bias = np.where(affine[:, None], model.actuator_biasprm[chosen, :3], 0.0)
-        self._is_constant = not self.bias[:, 1:].any()
+        self._model = model
+        self._watch = _core.ByteWatch(model, _places(model))
+        self._known = self._ranges(model)
 
     def _bias(self, data: mujoco.MjData) -> Array:
-        if self._is_constant:
-            return self.bias[:, 0]
         length = self.gear * data.qpos[self.position]
         rate = self.gear * data.qvel[self.actuated]
         total: Array = self.bias[:, 0] + self.bias[:, 1] * length + self.bias[:, 2] * rate
@@ -48,23 +50,35 @@ class Motors:
 
     def limits(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
         """Torques that the model allows: by actuators' controls and forces, and by joints."""
+        if model is not self._model:
+            known = self._ranges(model)
+        else:
+            if self._watch.changed():
+                self._watch.accept()
+                self._known = self._ranges(model)
+            known = self._known
+        (lower, upper), (least, most) = known
+        bias = self.gear * self._bias(data)
+        upper = np.minimum(upper + bias, most)
+        # controls that cannot reach a force range leave the nearest end of it
+        return np.minimum(np.maximum(lower + bias, least), upper), upper
+
+    def _ranges(self, model: mujoco.MjModel) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Torques by the controls less their bias, and by force ranges; infinite for none."""
         chosen, gear = self.actuator, self.gear[:, None]
-        torques = np.empty((3, len(chosen), 2))
-        bias = self._bias(data)[:, None]
-        torques[0] = gear * (self.gain[:, None] * model.actuator_ctrlrange[chosen] + bias)
-        torques[1] = gear * model.actuator_forcerange[chosen]
-        torques[2] = model.jnt_actfrcrange[self.joint]
+        torques = np.array([
+            gear * self.gain[:, None] * model.actuator_ctrlrange[chosen],
+            gear * model.actuator_forcerange[chosen], model.jnt_actfrcrange[self.joint],
+        ])  # fmt: skip
         limited = np.array([
             model.actuator_ctrllimited[chosen], model.actuator_forcelimited[chosen],
             model.jnt_actfrclimited[self.joint],
         ], dtype=bool)  # fmt: skip
         # a negative gear or gain exchanges the ends
-        lower = np.minimum(torques[..., 0], torques[..., 1])
-        upper = np.maximum(torques[..., 0], torques[..., 1])
-        least = np.where(limited, lower, -np.inf).max(axis=0)
-        most: Array = np.where(limited, upper, np.inf).min(axis=0)
-        # controls that cannot reach a force range leave the nearest end of it
-        return np.minimum(least, most), most
+        lower = np.where(limited, torques.min(axis=2), -np.inf)
+        upper = np.where(limited, torques.max(axis=2), np.inf)
+        by_force = np.maximum(lower[1], lower[2]), np.minimum(upper[1], upper[2])
+        return (lower[0], upper[0]), by_force
 
     def write(self, model: mujoco.MjModel, data: mujoco.MjData, tau: Array) -> Array:
         """Write the controls that give these torques; returns the torques that actuators give."""
@@ -74,6 +88,15 @@ class Motors:
         lower, upper = self.limits(model, data)
         given: Array = np.clip(tau, lower, upper)
         return given
+
+
+def _places(model: mujoco.MjModel) -> tuple[tuple[int, int], ...]:
+    """Addresses and sizes of the arrays that bound torques, in the order of memory."""
+    arrays = (
+        model.actuator_ctrlrange, model.actuator_ctrllimited, model.actuator_forcerange,
+        model.actuator_forcelimited, model.jnt_actfrcrange, model.jnt_actfrclimited,
+    )  # fmt: skip
+    return tuple(sorted((int(a.__array_interface__["data"][0]), int(a.nbytes)) for a in arrays))
 
 
 def _actuator(model: mujoco.MjModel, joint: int) -> int:
