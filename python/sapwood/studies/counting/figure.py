@@ -59,15 +59,7 @@ def _sweep(quick: bool) -> Sweep:
 def table_1(quick: bool) -> Plan:
     """Operations of Stage I as printed, step by step.
 
-    Parameters
-    ----------
-    quick
-        With four contacts alone.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``operations``.
+    ``quick``: with four contacts alone. One sweep, ``operations``.
     """
     return Plan(
         sweeps=(_sweep(quick),),
@@ -79,15 +71,7 @@ def table_1(quick: bool) -> Plan:
 def table_2(quick: bool) -> Plan:
     """Operations of three forms of Stage I against the number of contacts.
 
-    Parameters
-    ----------
-    quick
-        With four contacts alone.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``operations``.
+    ``quick``: with four contacts alone. One sweep, ``operations``.
     """
     return Plan(
         sweeps=(_sweep(quick),),

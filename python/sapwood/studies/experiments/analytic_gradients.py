@@ -200,15 +200,8 @@ def _pulled(run: Trajectory, what: Any) -> tuple[_Float, _Float, dict[str, _Floa
 def figure(quick: bool = False) -> Plan:
     """Gradients of every task from starts within the way of a step, and their errors.
 
-    Parameters
-    ----------
-    quick
-        Eight starts and three time steps, in place of 16 and five.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``analytic_gradients``.
+    ``quick``: eight starts and three time steps, in place of 16 and five. One sweep,
+    ``analytic_gradients``.
     """
     steps = (1e-2, 3e-3, 1e-3) if quick else (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
     points: list[Point] = [

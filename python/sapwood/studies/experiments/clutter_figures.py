@@ -82,15 +82,7 @@ def bodies_at(walls: bool, method: str, bodies: int, seed: int, seconds: float) 
 def figure_8(quick: bool) -> Plan:
     """The clutter at the beginning and after 2 s: 40 bodies, or 12.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure8``.
+    One sweep, ``figure8``.
     """
     points = [
         {
@@ -114,15 +106,7 @@ def figure_8(quick: bool) -> Plan:
 def figure_9(quick: bool) -> Plan:
     """Contacts, iterations and time of every step: 40 bodies for 10 s, or 12 for 2 s.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure9``.
+    One sweep, ``figure9``.
     """
     bodies, seconds = (12, 2.0) if quick else (40, 10.0)
     points = [
@@ -215,15 +199,7 @@ def contacts_at_rest(
 def figure_11(quick: bool) -> Plan:
     """Contacts at rest of 4 to 200 bodies after 10 s, or of 4 to 40 after 3 s.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure11``.
+    One sweep, ``figure11``.
     """
     numbers, seconds, seeds = (
         ((4, 8, 20, 40), 3.0, 2) if quick else ((4, 8, 12, 20, 40, 60, 80, 120, 160, 200), 10.0, 3)

@@ -205,15 +205,7 @@ def simulate(scene: str, dt: float, duration: float) -> _Rows:
 def figure(quick: bool) -> Plan:
     """The four scenes, the loop with several time steps.
 
-    Parameters
-    ----------
-    quick
-        Shorter runs.
-
-    Returns
-    -------
-    Plan
-        One sweep.
+    ``quick``: shorter runs. One sweep.
     """
     seconds = 1.0 if quick else 5.0
     points: list[Point] = [

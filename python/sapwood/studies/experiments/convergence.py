@@ -94,10 +94,7 @@ def figure_10(_quick: bool) -> Plan:
 
     The assortment is one whose step 520 is not solved at the first iteration.
 
-    Returns
-    -------
-    Plan
-        One sweep, ``figure10``.
+    One sweep, ``figure10``.
     """
     points = [
         {"step": step, "method": method, "bodies": 40, "seed": 2}

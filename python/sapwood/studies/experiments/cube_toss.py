@@ -104,15 +104,7 @@ def predict(fit: str, tosses: str, train: int, test: int, budget: int) -> NDArra
 def figure(quick: bool = False) -> Plan:
     """Errors of what was identified on held-out tosses.
 
-    Parameters
-    ----------
-    quick
-        Four tosses of eight that were made, in place of 50 of 350 that were measured.
-
-    Returns
-    -------
-    Plan
-        Sweep and drawing.
+    ``quick``: four tosses of eight that were made, in place of 50 of 350 that were measured.
     """
     size = ("made", 8, 4, 30) if quick else ("measured", 300, 50, 60)
     names = ("tosses", "train", "test", "budget")

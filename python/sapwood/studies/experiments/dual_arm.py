@@ -132,15 +132,7 @@ def _extent(quick: bool) -> Point:
 def figure_1(quick: bool) -> Plan:
     """Keyframes of the task, or of its beginning.
 
-    Parameters
-    ----------
-    quick
-        Up to the lifted jar.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure1``.
+    ``quick``: up to the lifted jar. One sweep, ``figure1``.
     """
     return Plan((Sweep("figure1", keyframes, [_point(quick)], FRAMES),), _draw_1)
 
@@ -157,15 +149,7 @@ def _draw_1(files: Files, path: Path) -> Figure:
 def figure_18(quick: bool) -> Plan:
     """Contacts in time, with what happens.
 
-    Parameters
-    ----------
-    quick
-        Up to the lifted jar.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure18``.
+    ``quick``: up to the lifted jar. One sweep, ``figure18``.
     """
     return Plan(
         sweeps=(Sweep("figure18", steps, [_point(quick)], STEP_DTYPE),),
@@ -352,15 +336,8 @@ def _sweeps(quick: bool) -> tuple[Sweep, Sweep]:
 def figure_19(quick: bool) -> Plan:
     """Momentum error (24) against the tolerance of each solver.
 
-    Parameters
-    ----------
-    quick
-        Up to the lifted jar, few problems and tolerances.
-
-    Returns
-    -------
-    Plan
-        Two sweeps, ``dual_arm_problems`` and ``dual_arm_tasks``, those of figures 20 and 21 too.
+    ``quick``: up to the lifted jar, few problems and tolerances. Two sweeps, ``dual_arm_problems``
+    and ``dual_arm_tasks``, those of figures 20 and 21 too.
     """
     return _comparison(quick, partial(errors_figure, error="e_m"))
 
@@ -368,15 +345,7 @@ def figure_19(quick: bool) -> Plan:
 def figure_20(quick: bool) -> Plan:
     """Complementarity error (25) against the tolerance of each solver.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_19`.
-
-    Returns
-    -------
-    Plan
-        The sweeps of `figure_19`.
+    ``quick`` as for `figure_19`. The sweeps of `figure_19`.
     """
     return _comparison(quick, partial(errors_figure, error="e_mu"))
 
@@ -384,15 +353,7 @@ def figure_20(quick: bool) -> Plan:
 def figure_21(quick: bool) -> Plan:
     """Iterations per step against the tolerance of each solver.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_19`.
-
-    Returns
-    -------
-    Plan
-        The sweeps of `figure_19`.
+    ``quick`` as for `figure_19`. The sweeps of `figure_19`.
     """
     return _comparison(quick, iterations_figure)
 

@@ -61,7 +61,9 @@ class Entry:
     Attributes
     ----------
     source
-        ``module:function`` of a function ``(quick: bool) -> Plan``.
+        ``module:function`` of a function ``(quick: bool) -> Plan``. With ``quick`` the plan is a
+        small version, of seconds to a few minutes, in place of the paper's sizes; the docstring of
+        the function says how small, and which sweeps the plan has.
     title
         What the figure shows.
     packages

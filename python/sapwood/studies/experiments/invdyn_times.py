@@ -115,15 +115,7 @@ def measure(controller: Controller, contacts: int, samples: int) -> NDArray[np.v
 def figure_19(quick: bool) -> Plan:
     """Median, 99 % quantile and maximum of the time of a call, from 1 to 60 contacts.
 
-    Parameters
-    ----------
-    quick
-        20 calls at 1, 4 and 10 contacts, in place of 1000.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``invdyn_times``.
+    ``quick``: 20 calls at 1, 4 and 10 contacts, in place of 1000. One sweep, ``invdyn_times``.
     """
     sizes = (1, 4, 10) if quick else (1, 2, 4, 6, 10, 15, 20, 30, 40, 50, 60)
     points: list[Point] = [

@@ -81,15 +81,7 @@ def _solved(
 def figure(quick: bool) -> Plan:
     """Iterations and time of either search in every step, and their sums.
 
-    Parameters
-    ----------
-    quick
-        12 bodies for 1 s in place of 40 for 10 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``line_search``.
+    ``quick``: 12 bodies for 1 s in place of 40 for 10 s. One sweep, ``line_search``.
     """
     points: list[Point] = [
         {

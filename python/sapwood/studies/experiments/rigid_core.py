@@ -230,15 +230,8 @@ def cost(core: str, delta: float, bodies: int, seconds: float, repeat: int) -> N
 def figure(quick: bool) -> Plan:
     """Penetration against load, the tower, the impact, and iterations.
 
-    Parameters
-    ----------
-    quick
-        The tower stands for 2 s in place of 10 s, and less clutter.
-
-    Returns
-    -------
-    Plan
-        Two sweeps, ``rigid_core`` and ``rigid_core_cost``.
+    ``quick``: the tower stands for 2 s in place of 10 s, and less clutter. Two sweeps,
+    ``rigid_core`` and ``rigid_core_cost``.
     """
     seconds = {"load": 10.0, "tower": 2.0 if quick else 10.0, "impact": 0.5 if quick else 10.0}
     points: list[Point] = [

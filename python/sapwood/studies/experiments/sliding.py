@@ -138,15 +138,8 @@ def simulate(scene: str, law: str, dt: float, seconds: float) -> NDArray[np.void
 def figure(quick: bool) -> Plan:
     """Clearance, normal force and speed of the box, and the creep of a held weight.
 
-    Parameters
-    ----------
-    quick
-        The box is pushed for 1 s in place of 3 s, the weight held for 1 s in place of 4 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``sliding``.
+    ``quick``: the box is pushed for 1 s in place of 3 s, the weight held for 1 s in place of 4 s.
+    One sweep, ``sliding``.
     """
     seconds = {"push": 1.0 if quick else 3.0, "brake": 0.5, "grip": 1.0 if quick else 4.0}
     points: list[Point] = [

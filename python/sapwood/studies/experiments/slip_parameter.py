@@ -153,15 +153,7 @@ def sweep(quick: bool) -> Sweep:
 def figure_14(quick: bool) -> Plan:
     """Mean slip at rest against sigma, with the estimate (23).
 
-    Parameters
-    ----------
-    quick
-        The small version of the sweep.
-
-    Returns
-    -------
-    Plan
-        One sweep, shared with figure 15.
+    One sweep, shared with figure 15.
     """
     return Plan(
         sweeps=(sweep(quick),),
@@ -176,15 +168,7 @@ def figure_15(quick: bool) -> Plan:
     Where the paper sees iterations grow roughly like log(1/sigma), those of Algorithm 1 grow by a
     factor of some 1.5 per decade here, which `iteration_growth` measures.
 
-    Parameters
-    ----------
-    quick
-        The small version of the sweep.
-
-    Returns
-    -------
-    Plan
-        One sweep, shared with figure 14.
+    One sweep, shared with figure 14.
     """
     return Plan(
         sweeps=(sweep(quick),),

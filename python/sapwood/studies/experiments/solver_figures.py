@@ -58,15 +58,7 @@ def solvers(quick: bool) -> Sweep:
 def figure_12(quick: bool) -> Plan:
     """Times of other solvers over ours at equal e_m.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``solvers``, the same as that of figure 13.
+    One sweep, ``solvers``, the same as that of figure 13.
     """
     return Plan(
         sweeps=(solvers(quick),),
@@ -78,15 +70,7 @@ def figure_12(quick: bool) -> Plan:
 def figure_13(quick: bool) -> Plan:
     """Mean e_m and e_mu of every solver at its usual tolerance.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``solvers``, the same as that of figure 12.
+    One sweep, ``solvers``, the same as that of figure 12.
     """
     return Plan(
         sweeps=(solvers(quick),),

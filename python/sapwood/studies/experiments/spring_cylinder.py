@@ -183,15 +183,7 @@ def orders(run: _Rows) -> NDArray[np.float64]:
 def figure_5(quick: bool) -> Plan:
     """Energy without friction: 100 s, or 10 s.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure5``.
+    One sweep, ``figure5``.
     """
     points: list[Point] = [
         {"scheme": scheme, "mu": 0.0, "n_contacts": 1, "dt": DT, "duration": 10.0 if quick else 1e2}
@@ -207,15 +199,7 @@ def figure_5(quick: bool) -> Plan:
 def figure_6(quick: bool) -> Plan:
     """Energy with friction, with one contact point and with two: 600 s, or 20 s.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure6``.
+    One sweep, ``figure6``.
     """
     runs = [*((scheme, 1) for scheme in SCHEMES), ("symplectic_euler", 2), ("midpoint", 2)]
     points: list[Point] = [
@@ -232,15 +216,7 @@ def figure_6(quick: bool) -> Plan:
 def figure_7(quick: bool) -> Plan:
     """Position error with friction against the time step: over 5 s, or 1 s and larger steps.
 
-    Parameters
-    ----------
-    quick
-        The small version.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``figure7``.
+    One sweep, ``figure7``.
     """
     duration, coarsest, n = (1.0, 50, 6) if quick else (5.0, 125, 9)
     points = [

@@ -71,15 +71,7 @@ def in_time(
 def figure(quick: bool) -> Plan:
     """Iterations, momentum error and time of every solver in time.
 
-    Parameters
-    ----------
-    quick
-        12 bodies for 1 s in place of 40 for 10 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``step_solvers``.
+    ``quick``: 12 bodies for 1 s in place of 40 for 10 s. One sweep, ``step_solvers``.
     """
     points: list[Point] = [
         {

@@ -160,15 +160,7 @@ def _plan(
 def figure_6(quick: bool) -> Plan:
     """Torque of a knee while the robot stands, by one stage and by two.
 
-    Parameters
-    ----------
-    quick
-        0.25 s in place of 0.5 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``standing``.
+    ``quick``: 0.25 s in place of 0.5 s. One sweep, ``standing``.
     """
     return _plan(
         [_standing(quick)], walking_figures.standing_torque_figure, walking_tables.chatter_report
@@ -178,15 +170,7 @@ def figure_6(quick: bool) -> Plan:
 def figure_15(quick: bool) -> Plan:
     """Change of the torques while the robot stands, by one stage and by two.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_6`.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``standing``.
+    ``quick`` as for `figure_6`. One sweep, ``standing``.
     """
     return _plan(
         [_standing(quick)], walking_figures.torque_change_figure, walking_tables.chatter_report
@@ -196,15 +180,8 @@ def figure_15(quick: bool) -> Plan:
 def figure_14(quick: bool) -> Plan:
     """Error of the joints over time, on flat ground.
 
-    Parameters
-    ----------
-    quick
-        0.2 s in place of 30 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``walking``, which figures 16 and 17 and tables 3 and 4 share.
+    ``quick``: 0.2 s in place of 30 s. One sweep, ``walking``, which figures 16 and 17 and tables 3
+    and 4 share.
     """
     return _plan(
         [_walking(quick)], walking_figures.joint_error_figure, walking_tables.tracking_report
@@ -214,15 +191,7 @@ def figure_14(quick: bool) -> Plan:
 def figure_16(quick: bool) -> Plan:
     """Error of the joints over time, on rough ground of random friction.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_14`.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``walking``.
+    ``quick`` as for `figure_14`. One sweep, ``walking``.
     """
     return _plan(
         [_walking(quick)], walking_figures.rough_figure, walking_tables.rough_report
@@ -232,15 +201,7 @@ def figure_16(quick: bool) -> Plan:
 def figure_17(quick: bool) -> Plan:
     """Path of the base between the waypoints.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_14`.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``walking``.
+    ``quick`` as for `figure_14`. One sweep, ``walking``.
     """
     return _plan([_walking(quick)], walking_figures.path_figure, walking_tables.path_report)
 
@@ -248,15 +209,7 @@ def figure_17(quick: bool) -> Plan:
 def table_3(quick: bool) -> Plan:
     """Errors of the joints' positions and velocities.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_14`.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``walking``.
+    ``quick`` as for `figure_14`. One sweep, ``walking``.
     """
     return _plan(
         [_walking(quick)], walking_tables.tracking_table, walking_tables.tracking_report
@@ -266,15 +219,7 @@ def table_3(quick: bool) -> Plan:
 def table_4(quick: bool) -> Plan:
     """Torques and how they change.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_14`.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``walking``.
+    ``quick`` as for `figure_14`. One sweep, ``walking``.
     """
     return _plan([_walking(quick)], walking_tables.torque_table, walking_tables.torque_report)
 
@@ -282,15 +227,7 @@ def table_4(quick: bool) -> Plan:
 def table_5(quick: bool) -> Plan:
     """Errors of predicted normal forces, on every ground and in matched simulations.
 
-    Parameters
-    ----------
-    quick
-        As for `figure_14`.
-
-    Returns
-    -------
-    Plan
-        Two sweeps, ``walking`` and ``walking_matched``.
+    ``quick`` as for `figure_14`. Two sweeps, ``walking`` and ``walking_matched``.
     """
     return _plan(
         [_walking(quick), _matched(quick)], walking_tables.force_table, walking_tables.force_report

@@ -20,15 +20,7 @@ FINGERS = ("dynamics", "feedback")
 def figure_18(quick: bool) -> Plan:
     """Error of the arm's joints and grip force, for every controller and both frictions.
 
-    Parameters
-    ----------
-    quick
-        0.1 s in place of 3 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``grasp``.
+    ``quick``: 0.1 s in place of 3 s. One sweep, ``grasp``.
     """
     points: list[Point] = [
         {"controller": name, "mu": mu, "fingers": fingers, "seconds": 0.1 if quick else 3.0}

@@ -62,15 +62,7 @@ def find(scene: str, way: str, start: float, size: int) -> NDArray[np.void]:
 def figure(quick: bool = False) -> Plan:
     """What each way finds from each start.
 
-    Parameters
-    ----------
-    quick
-        The block alone, from three starts.
-
-    Returns
-    -------
-    Plan
-        Sweep and drawing.
+    ``quick``: the block alone, from three starts.
     """
     starts = STARTS[1::2] + STARTS[-1:] if quick else STARTS
     sizes = {"block by mujoco": 400, "block by sapwood": 400}

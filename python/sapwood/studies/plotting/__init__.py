@@ -3,6 +3,11 @@
 Drawing from the files and not from memory means that a figure can be made again, restyled or
 compared without running the simulation. Needs matplotlib (extra ``plot``); no display and no
 pyplot state is used.
+
+Each function ``*_figure(csv, path)`` draws the rows of a file, with the columns that its docstring
+names, and writes the image file ``path``, whose suffix sets the format. It returns the
+`matplotlib.figure.Figure`, and raises ValueError if the file holds no rows. Where it takes rows by
+the names of their sweeps, it raises that too.
 """
 
 from sapwood.studies.plotting.analytic_gradients import analytic_gradients_figure

@@ -29,23 +29,9 @@ _NAMES = {"gap": "gap", "mu": r"$\mu$", "speed": "speed"}
 def analytic_gradients_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw gradients from many starts, and their relative errors against the time step.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``task``, ``dt`` (s), ``by``, ``start``, ``found`` and ``exact`` of
-        `sapwood.studies.experiments.analytic_gradients`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows of one of the tasks.
+    File with the columns ``task``, ``dt`` (s), ``by``, ``start``, ``found`` and ``exact`` of
+    `sapwood.studies.experiments.analytic_gradients`. Raises ValueError if the file holds no rows of
+    one of the tasks.
     """
     from matplotlib.figure import Figure
 

@@ -17,23 +17,8 @@ if TYPE_CHECKING:
 def clutter_steps_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Contacts, iterations and wall-clock time per step, with and without walls: Fig. 9.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``walls`` (0 or 1), ``method``, ``bodies``, ``time`` (s),
-        ``contacts``, ``iterations`` and ``solver_time`` (s).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no step.
+    File with the columns ``walls`` (0 or 1), ``method``, ``bodies``, ``time`` (s), ``contacts``,
+    ``iterations`` and ``solver_time`` (s).
     """
     from matplotlib.figure import Figure
 
@@ -74,22 +59,7 @@ def clutter_contacts_figure(csv: str | PathLike[str], path: str | PathLike[str])
     Lines are medians over the assortments of bodies, a line per method; small markers are the
     single runs.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``bodies``, ``walls`` (0 or 1), ``method`` and ``contacts``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no row.
+    File with the columns ``bodies``, ``walls`` (0 or 1), ``method`` and ``contacts``.
     """
     from matplotlib.figure import Figure
 

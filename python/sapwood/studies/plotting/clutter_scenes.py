@@ -31,24 +31,9 @@ _AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(22.0)
 def clutter_scenes_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """The clutter at the beginning and later, with and without walls: Fig. 8.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``walls`` (0 or 1), ``time`` (s), ``kind`` (sphere or box), ``size``
-        (radius or half side, m), ``x``, ``y``, ``z`` (m) and the quaternion ``q_w``, ``q_x``,
-        ``q_y``, ``q_z``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no row.
+    File with the columns ``walls`` (0 or 1), ``time`` (s), ``kind`` (sphere or box), ``size``
+    (radius or half side, m), ``x``, ``y``, ``z`` (m) and the quaternion ``q_w``, ``q_x``, ``q_y``,
+    ``q_z``.
     """
     from matplotlib.figure import Figure
 

@@ -21,23 +21,8 @@ _Rows = NDArray[np.void]
 def constraints_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the scenes of `sapwood.studies.experiments.constraints`, one in each of four axes.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``scene``, ``dt`` (s), ``time`` (s), ``position``, ``velocity``,
-        ``force`` and ``expected``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows of one of the scenes.
+    File with the columns ``scene``, ``dt`` (s), ``time`` (s), ``position``, ``velocity``, ``force``
+    and ``expected``. Raises ValueError if the file holds no rows of one of the scenes.
     """
     from matplotlib.figure import Figure
 

@@ -26,23 +26,8 @@ def convergence_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> F
     round-off, g_k+1 = C g_k^2, and one iteration further by the same C; the linear one through the
     start and the last iterate above 1e-4.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``step``, ``method``, ``iteration``, ``relative_gap`` and
-        ``converged`` (0 or 1).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no row.
+    File with the columns ``step``, ``method``, ``iteration``, ``relative_gap`` and ``converged`` (0
+    or 1).
     """
     from matplotlib.figure import Figure
 

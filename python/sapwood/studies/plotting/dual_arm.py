@@ -26,22 +26,7 @@ _SIZE = (800, 600)
 def task_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Contacts, iterations and grip forces against time, with the phases of the task: Fig. 18.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.dual_arm.run`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no row.
+    Rows of `sapwood.studies.dual_arm.run`.
     """
     from matplotlib.figure import Figure
 

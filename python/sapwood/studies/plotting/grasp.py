@@ -47,23 +47,8 @@ def dropped_at(run: NDArray[np.void]) -> float | None:
 def grasp_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the error of the arm's joints and the grip force against time, as Fig. 18.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.grasping`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written. A dot is where the box is dropped, a cross where the arm is
-        lost.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `sapwood.studies.grasping`. A dot is where the box is dropped, a cross where the arm is
+    lost.
     """
     from matplotlib.figure import Figure
 

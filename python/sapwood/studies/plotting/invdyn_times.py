@@ -29,22 +29,8 @@ _PANELS = {"median": 0.5, "99 % quantile": 0.99, "maximum": 1.0}
 def invdyn_times_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw median, 99 % quantile and maximum of the CPU time of a call, as Fig. 19.
 
-    Parameters
-    ----------
-    csv
-        Rows of `experiments.invdyn_times`: ``controller``, ``contacts``, ``cpu_seconds``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written; the first panel has the published medians too, faintly.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `experiments.invdyn_times`: ``controller``, ``contacts``, ``cpu_seconds``. The first
+    panel has the published medians too, faintly.
     """
     from matplotlib.figure import Figure
 

@@ -16,22 +16,7 @@ if TYPE_CHECKING:
 def mindiff_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the torque of a knee and the change of all torques over time.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.walking.mindiff.sway`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `sapwood.studies.walking.mindiff.sway`.
     """
     from matplotlib.figure import Figure
 

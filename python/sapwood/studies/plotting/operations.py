@@ -31,22 +31,7 @@ _FORMS = {
 def operations_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the operations of Stage I as printed, step by step, as Table 1.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.counting.figure.count`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `sapwood.studies.counting.figure.count`.
     """
     from matplotlib.figure import Figure
 
@@ -80,20 +65,7 @@ def operations_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Fi
 def totals_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the operations of three forms of Stage I against the number of contacts, as Table 2.
 
-    Parameters
-    ----------
-    csv, path
-        As for `operations_figure`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written; crosses are the published sums.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows as for `operations_figure`. Crosses are the published sums.
     """
     from matplotlib.figure import Figure
 

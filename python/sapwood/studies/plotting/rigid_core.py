@@ -30,23 +30,9 @@ _DELTA = 1.0  # mm
 def rigid_core_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the scenes of `sapwood.studies.experiments.rigid_core`, and their iterations.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``scene``, ``core``, ``time`` (s), ``load`` (N), ``penetration`` (m),
-        ``height`` (m) and ``iterations``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows of one of the scenes.
+    File with the columns ``scene``, ``core``, ``time`` (s), ``load`` (N), ``penetration`` (m),
+    ``height`` (m) and ``iterations``. Raises ValueError if the file holds no rows of one of the
+    scenes.
     """
     from matplotlib.figure import Figure
 

@@ -38,23 +38,8 @@ _WINDOW = (0.6, 0.7)
 def sliding_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the scenes of `sapwood.studies.experiments.sliding`.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``scene``, ``law``, ``dt`` (s), ``time`` (s), ``clearance`` (m),
-        ``speed`` (m/s) and ``force`` (N).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows of one of the scenes.
+    File with the columns ``scene``, ``law``, ``dt`` (s), ``time`` (s), ``clearance`` (m), ``speed``
+    (m/s) and ``force`` (N). Raises ValueError if the file holds no rows of one of the scenes.
     """
     from matplotlib.figure import Figure
 

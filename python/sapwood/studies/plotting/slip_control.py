@@ -21,22 +21,7 @@ if TYPE_CHECKING:
 def pitch_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw grip force, pitch and the number of contacts against time, as Fig. 17.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.slip_control.run.simulate`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `sapwood.studies.slip_control.run.simulate`.
     """
     from matplotlib.figure import Figure
 

@@ -30,23 +30,8 @@ def slip_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     that still move are crosses and count in no median; slip below 1e-10 m/s is an open marker at
     the lower edge, and no line goes there.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``mean_slip``,
-        ``largest_slip`` and ``slip_estimate`` (m/s).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no row.
+    File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``mean_slip``, ``largest_slip``
+    and ``slip_estimate`` (m/s).
     """
     from matplotlib.figure import Figure
 
@@ -79,23 +64,8 @@ def conditioning_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> 
 
     Lines are medians over the assortments of bodies, small markers the single runs.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``iterations_mean`` and
-        ``condition``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no row.
+    File with the columns ``sigma``, ``walls`` (0 or 1), ``method``, ``iterations_mean`` and
+    ``condition``.
     """
     from matplotlib.figure import Figure
 

@@ -29,22 +29,8 @@ _PANELS = {
 def solvers_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw iterations, largest momentum error and time of every solver, as bars.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.slip_control.solvers.on_problems`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written; crosses are the paper's numbers, Gurobi's beside Clarabel.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `sapwood.studies.slip_control.solvers.on_problems`. Crosses are the paper's numbers,
+    Gurobi's beside Clarabel.
     """
     from matplotlib.figure import Figure
 

@@ -109,22 +109,8 @@ def speedup_figure(
 def solver_error_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Mean e_m and e_mu of every solver at its usual tolerance, as Fig. 13.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.experiments.solver_comparison`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file has no row at a usual tolerance.
+    Rows of `sapwood.studies.experiments.solver_comparison`. Raises ValueError if the file has no
+    row at a usual tolerance.
     """
     from matplotlib.figure import Figure
 

@@ -97,22 +97,7 @@ def _draw_energy(
 def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw the position error against the time step, as Fig. 7.
 
-    Parameters
-    ----------
-    file
-        CSV file with the columns ``scheme``, ``dt`` (s) and ``e_q`` (m).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    CSV file with the columns ``scheme``, ``dt`` (s) and ``e_q`` (m).
     """
     from matplotlib.figure import Figure
 

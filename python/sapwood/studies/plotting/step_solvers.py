@@ -29,22 +29,7 @@ _PANELS = {
 def step_solvers_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw iterations, momentum error and time of every solver, with and without walls.
 
-    Parameters
-    ----------
-    csv
-        Rows of `sapwood.studies.experiments.step_solvers.in_time`.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+    Rows of `sapwood.studies.experiments.step_solvers.in_time`.
     """
     from matplotlib.figure import Figure
 

@@ -83,23 +83,8 @@ def _draw_errors(axes: Axes, rows: _Rows) -> None:
 def joint_error_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Error of the joints over time on flat ground, as Fig. 14.
 
-    Parameters
-    ----------
-    files
-        Rows of ``walking``: ``controller``, ``ground``, ``friction``, ``time`` (s),
-        ``position_error`` (rad) and ``fallen``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        There are no rows of one of the grounds.
+    Rows of ``walking``: ``controller``, ``ground``, ``friction``, ``time`` (s), ``position_error``
+    (rad) and ``fallen``. Raises ValueError if there are no rows of one of the grounds.
     """
     figure, grid = _figure(2, 2, (10.0, 7.5))
     places = [place for place in GROUNDS if place[0] != "rough"]
@@ -119,20 +104,7 @@ def joint_error_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
 def rough_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Error of the joints over time on rough ground of random friction, as Fig. 16.
 
-    Parameters
-    ----------
-    files, path
-        As for `joint_error_figure`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        There are no rows of rough ground.
+    Rows as for `joint_error_figure`. Raises ValueError if there are none of rough ground.
     """
     figure, grid = _figure(1, 1, (7.5, 5.0))
     axes, title = grid[0, 0], GROUNDS["rough", "random"]
@@ -147,22 +119,8 @@ def rough_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
 def path_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Path of the base between the waypoints on rigid ground, as Fig. 17.
 
-    Parameters
-    ----------
-    files
-        Rows of ``walking``, with ``x`` and ``y`` (m).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        There are no rows of one of the frictions.
+    Rows of ``walking``, with ``x`` and ``y`` (m). Raises ValueError if there are no rows of one of
+    the frictions.
     """
     figure, grid = _figure(1, 2, (11.0, 6.6))
     # axes keep their shape, and what is below them its distance
@@ -192,22 +150,8 @@ def path_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
 def tilt_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Tilt of the base of a robot that is pushed, with balance and without.
 
-    Parameters
-    ----------
-    files
-        Rows of ``balance``: ``controller``, ``balanced`` (0 or 1), ``time`` (s), ``tilt`` (rad).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        There are no rows.
+    Rows of ``balance``: ``controller``, ``balanced`` (0 or 1), ``time`` (s), ``tilt`` (rad). Raises
+    ValueError if there are no rows.
     """
     figure, grid = _figure(1, 1, (7.5, 4.5))
     axes, rows = grid[0, 0], _require(files["balance"], "a robot that is pushed")
@@ -254,23 +198,8 @@ def _draw_standing(
 def standing_torque_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Torque of a knee of a robot that stands, by one stage and by two, as Fig. 6.
 
-    Parameters
-    ----------
-    files
-        Rows of ``standing``: ``controller``, ``time`` (s), ``knee_torque`` (N m) and
-        ``torque_change`` (N m/s).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        There are no rows of one of the controllers.
+    Rows of ``standing``: ``controller``, ``time`` (s), ``knee_torque`` (N m) and ``torque_change``
+    (N m/s). Raises ValueError if there are no rows of one of the controllers.
     """
     return _draw_standing(
         files, path, "knee_torque", "torque of the left front knee [N m]", logarithmic=False
@@ -280,20 +209,7 @@ def standing_torque_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
 def torque_change_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Change of the torques of a robot that stands, by one stage and by two, as Fig. 15.
 
-    Parameters
-    ----------
-    files, path
-        As for `standing_torque_figure`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        There are no rows of one of the controllers.
+    Rows as for `standing_torque_figure`.
     """
     label = r"mean $|\Delta \tau|/\delta t$ of the joints [N m/s]"
     return _draw_standing(files, path, "torque_change", label, logarithmic=True)

@@ -179,18 +179,8 @@ def _published(table: Mapping[str, Sequence[float]], column: int) -> dict[str, f
 def tracking_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Errors of the joints on flat ground beside the published ones, as Table 3.
 
-    Parameters
-    ----------
-    files
-        Rows of ``walking``: ``controller``, ``ground``, ``friction``, ``position_error`` (rad),
-        ``velocity_error`` (rad/s) and ``fallen``.
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
+    Rows of ``walking``: ``controller``, ``ground``, ``friction``, ``position_error`` (rad),
+    ``velocity_error`` (rad/s) and ``fallen``.
     """
     rows = files["walking"]
     lines = [
@@ -225,17 +215,7 @@ def _on_flat_ground(
 def torque_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Torques and their changes on rigid ground of low friction beside the published, as Table 4.
 
-    Parameters
-    ----------
-    files
-        Rows of ``walking``, with ``torque`` (N m) and ``torque_change`` (N m/s).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
+    Rows of ``walking``, with ``torque`` (N m) and ``torque_change`` (N m/s).
     """
     rows = select(files["walking"], ground="rigid", friction="low")
     changes, torques = (
@@ -255,18 +235,8 @@ def torque_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
 def force_table(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """Errors of predicted normal forces beside the published ones, as Table 5.
 
-    Parameters
-    ----------
-    files
-        Rows of ``walking`` and ``walking_matched``, with ``force_error`` and ``measured`` (N).
-    path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written. Its last columns are simulations by the rigid models that the
-        controllers invert.
+    Rows of ``walking`` and ``walking_matched``, with ``force_error`` and ``measured`` (N). Its last
+    columns are simulations by the rigid models that the controllers invert.
     """
     rows, matched = files["walking"], files["walking_matched"]
     predicting = [name for name in names(rows) if name.startswith(("qp", "lcp", "one"))]

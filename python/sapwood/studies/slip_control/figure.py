@@ -29,16 +29,8 @@ def _period(quick: bool) -> float:
 def figure_16(quick: bool) -> Plan:
     """The gripper and the patch of a pad at both grips, coloured by pressure.
 
-    Parameters
-    ----------
-    quick
-        In the first period of 2 s in place of the third of 6 s.
-
-    Returns
-    -------
-    Plan
-        Two sweeps, ``slip_patches`` and ``slip_scenes``: the last steps of a secure and of a loose
-        grip.
+    ``quick``: in the first period of 2 s in place of the third of 6 s. Two sweeps, ``slip_patches``
+    and ``slip_scenes``: the last steps of a secure and of a loose grip.
     """
     period = _period(quick)
     before = 0.0 if quick else 2 * period
@@ -57,15 +49,7 @@ def figure_16(quick: bool) -> Plan:
 def figure_17(quick: bool) -> Plan:
     """Pitch of the spatula, grip force and number of contacts against time.
 
-    Parameters
-    ----------
-    quick
-        One period of 2 s in place of five of 6 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``slip_control``.
+    ``quick``: one period of 2 s in place of five of 6 s. One sweep, ``slip_control``.
     """
     period = _period(quick)
     points: list[Point] = [{"seconds": period if quick else 5 * period, "period": period}]

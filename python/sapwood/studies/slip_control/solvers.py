@@ -119,15 +119,8 @@ def on_problems(
 def figure(quick: bool) -> Plan:
     """Iterations, momentum error and time of every solver at the paper's tolerances.
 
-    Parameters
-    ----------
-    quick
-        Eight problems of one period of 2 s in place of 240 of five periods of 6 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``slip_solvers``.
+    ``quick``: eight problems of one period of 2 s in place of 240 of five periods of 6 s. One
+    sweep, ``slip_solvers``.
     """
     period = PERIOD / 3 if quick else PERIOD
     points: list[Point] = [

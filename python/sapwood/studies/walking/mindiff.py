@@ -119,15 +119,7 @@ def sway(controller: Controller, seconds: float) -> NDArray[np.void]:
 def figure(quick: bool) -> Plan:
     """Torque of a knee and change of all torques, under three controllers.
 
-    Parameters
-    ----------
-    quick
-        0.1 s in place of 0.6 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``mindiff``.
+    ``quick``: 0.1 s in place of 0.6 s. One sweep, ``mindiff``.
     """
     points: list[Point] = [
         {"controller": name, "seconds": 0.1 if quick else 0.6} for name in CONTROLLERS

@@ -75,10 +75,7 @@ def _plan(name: str) -> Plan:
 def figure_8(_quick: bool) -> Plan:
     """The quadruped on level ground.
 
-    Returns
-    -------
-    Plan
-        One sweep, ``posture_level``.
+    One sweep, ``posture_level``.
     """
     return _plan("level")
 
@@ -86,10 +83,7 @@ def figure_8(_quick: bool) -> Plan:
 def figure_9(_quick: bool) -> Plan:
     """The arm with a box.
 
-    Returns
-    -------
-    Plan
-        One sweep, ``posture_grasp``.
+    One sweep, ``posture_grasp``.
     """
     return _plan("grasp")
 
@@ -97,10 +91,7 @@ def figure_9(_quick: bool) -> Plan:
 def figure_13(_quick: bool) -> Plan:
     """The quadruped on rough ground.
 
-    Returns
-    -------
-    Plan
-        One sweep, ``posture_rough``.
+    One sweep, ``posture_rough``.
     """
     return _plan("rough")
 

@@ -44,15 +44,7 @@ def pushed(controller: str, balanced: bool, force: float, seconds: float) -> NDA
 def figure(quick: bool) -> Plan:
     """Tilt of the base in time.
 
-    Parameters
-    ----------
-    quick
-        0.4 s in place of 1.5 s.
-
-    Returns
-    -------
-    Plan
-        One sweep, ``balance``.
+    ``quick``: 0.4 s in place of 1.5 s. One sweep, ``balance``.
     """
     points: list[Point] = [
         {
