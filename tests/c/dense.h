@@ -9,6 +9,7 @@
 #include "problem/problem_check.h"
 #include "solver/newton/objective.h"
 #include "solver/solver_object.h"
+#include "problem_of.h"
 
 /* The trees are free bodies, which have loops of their own, and trees of up to six chunks of eight
  * columns. */
@@ -85,19 +86,8 @@ static inline void make_scene(uint64_t seed) {
   for (int32_t i = 0; i < 2 * CONTACTS; ++i) {
     scene.v_hat_t[i] = check_random(&seed, -1, 1);
   }
-  scene.problem = (sap_problem){.n_trees = TREES,
-                                .n_contacts = CONTACTS,
-                                .tree_nv = sizes_of_trees,
-                                .A = scene.A,
-                                .v_star = scene.v_star,
-                                .tree_a = scene.tree_a,
-                                .tree_b = scene.tree_b,
-                                .J = scene.J,
-                                .mu = scene.mu,
-                                .R_t = scene.R_t,
-                                .R_n = scene.R_n,
-                                .v_hat_n = scene.v_hat_n,
-                                .v_hat_t = scene.v_hat_t};
+  scene.problem = PROBLEM_OF(&scene, sizes_of_trees, TREES, CONTACTS);
+  scene.problem.v_hat_t = scene.v_hat_t;
 }
 
 /* Adds torsional and rolling friction to two contacts of three, now and then about one axis

@@ -9,6 +9,7 @@
 #include "constraints/laws/rigid_core.h"
 #include "solver/newton/objective.h"
 #include "solver/solver_object.h"
+#include "problem_of.h"
 
 enum { POINTS = 67, POINTS_NV = 3 * POINTS };
 
@@ -85,24 +86,13 @@ static inline void points_make(struct points *p, enum sap_law_name law, uint64_t
                                .v_hat = p->v_hat,
                                .lower = p->lower,
                                .upper = p->upper};
-  p->problem = (sap_problem){.n_trees = POINTS,
-                             .tree_nv = p->tree_nv,
-                             .A = p->A,
-                             .v_star = p->v_star,
-                             .n_contacts = law == SAP_LAW_CLAMP ? 0 : POINTS,
-                             .tree_a = p->tree_a,
-                             .tree_b = p->tree_b,
-                             .J = p->J,
-                             .mu = p->mu,
-                             .R_t = p->R_t,
-                             .R_n = p->R_n,
-                             .v_hat_n = p->v_hat_n,
-                             .v_hat_t = p->v_hat_t,
-                             .barrier = law == SAP_LAW_RIGID_CORE ? p->barrier : NULL,
-                             .kappa = p->kappa,
-                             .barrier_lambda = p->barrier_lambda,
-                             .n_groups = law == SAP_LAW_CLAMP,
-                             .groups = &p->group};
+  p->problem = PROBLEM_OF(p, p->tree_nv, POINTS, law == SAP_LAW_CLAMP ? 0 : POINTS);
+  p->problem.v_hat_t = p->v_hat_t;
+  p->problem.barrier = law == SAP_LAW_RIGID_CORE ? p->barrier : NULL;
+  p->problem.kappa = p->kappa;
+  p->problem.barrier_lambda = p->barrier_lambda;
+  p->problem.n_groups = law == SAP_LAW_CLAMP;
+  p->problem.groups = &p->group;
 }
 
 /* Loads the points as one island and evaluates them at v. Returns 0 where that fails. */

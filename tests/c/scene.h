@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "sapwood.h"
+#include "problem_of.h"
 
 enum { SCENE_TREES = 30, SCENE_CONTACTS = 60, SCENE_MOST_NV = 9 };
 
@@ -44,19 +45,8 @@ static inline void scene_make(struct scene *s, int32_t n_trees, int32_t n_contac
     s->v_hat_t[2 * i] = check_random(seed, -0.1, 0.1);
     s->v_hat_t[2 * i + 1] = check_random(seed, -0.1, 0.1);
   }
-  s->problem = (sap_problem){.n_trees = n_trees,
-                             .n_contacts = n_contacts,
-                             .tree_nv = s->tree_nv,
-                             .A = s->A,
-                             .v_star = s->v_star,
-                             .tree_a = s->tree_a,
-                             .tree_b = s->tree_b,
-                             .J = s->J,
-                             .mu = s->mu,
-                             .R_t = s->R_t,
-                             .R_n = s->R_n,
-                             .v_hat_n = s->v_hat_n,
-                             .v_hat_t = s->v_hat_t};
+  s->problem = PROBLEM_OF(s, s->tree_nv, n_trees, n_contacts);
+  s->problem.v_hat_t = s->v_hat_t;
   sap_problem_sizes(&s->problem, &s->sizes, NULL);
   for (int64_t i = 0; i < s->sizes.nv; ++i) {
     s->v_star[i] = check_random(seed, -1, 1);

@@ -7,6 +7,7 @@
 #include "problem/problem_check.h"
 #include "solver/certificate/certificate.h"
 #include "solver/solver_object.h"
+#include "problem_of.h"
 
 enum { TREES = 7, MOST_NV = 20, CONTACTS = 24, NV = 71 };
 
@@ -73,18 +74,7 @@ static void make_scene(uint64_t seed) {
     scene.v_star[i] = check_random(&seed, -1, 1);
     scene.v[i] = check_random(&seed, -1, 1);
   }
-  scene.problem = (sap_problem){.n_trees = TREES,
-                                .n_contacts = CONTACTS,
-                                .tree_nv = sizes,
-                                .A = scene.A,
-                                .v_star = scene.v_star,
-                                .tree_a = scene.tree_a,
-                                .tree_b = scene.tree_b,
-                                .J = scene.J,
-                                .mu = scene.mu,
-                                .R_t = scene.R_t,
-                                .R_n = scene.R_n,
-                                .v_hat_n = scene.v_hat_n};
+  scene.problem = PROBLEM_OF(&scene, sizes, TREES, CONTACTS);
 }
 
 /* The squares of |S g| and | |S| e | of one tree. */

@@ -10,6 +10,7 @@
 #include "counter.h"
 #include "meeting.h"
 #include "solver/solver_object.h"
+#include "problem_of.h"
 
 /* Free bodies on a floor, in a few heaps: neighbours touch with some contacts, and most stand on
  * the floor. */
@@ -80,18 +81,7 @@ static void make_heaps(struct heap *h, int32_t rows, int32_t length, uint64_t *s
   for (int64_t i = 0; i < nJ; ++i) {
     h->J[i] = check_random(seed, -1, 1);
   }
-  h->problem = (sap_problem){.n_trees = BODIES,
-                             .n_contacts = n,
-                             .tree_nv = h->tree_nv,
-                             .A = h->A,
-                             .v_star = h->v_star,
-                             .tree_a = h->tree_a,
-                             .tree_b = h->tree_b,
-                             .J = h->J,
-                             .mu = h->mu,
-                             .R_t = h->R_t,
-                             .R_n = h->R_n,
-                             .v_hat_n = h->v_hat_n};
+  h->problem = PROBLEM_OF(h, h->tree_nv, BODIES, n);
   make_spin(h, seed);
 }
 

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "scene.h"
+#include "problem_of.h"
 
 static struct scene scene;
 static struct scene_outputs outputs;
@@ -31,18 +32,7 @@ static void make_masses(int32_t n, double R_t, double R_n, double mu) {
     scene.v_star[3 * i] = 1;
     scene.v_star[3 * i + 2] = -1;
   }
-  scene.problem = (sap_problem){.n_trees = n,
-                                .n_contacts = n,
-                                .tree_nv = scene.tree_nv,
-                                .A = scene.A,
-                                .v_star = scene.v_star,
-                                .tree_a = scene.tree_a,
-                                .tree_b = scene.tree_b,
-                                .J = scene.J,
-                                .mu = scene.mu,
-                                .R_t = scene.R_t,
-                                .R_n = scene.R_n,
-                                .v_hat_n = scene.v_hat_n};
+  scene.problem = PROBLEM_OF(&scene, scene.tree_nv, n, n);
   sap_problem_sizes(&scene.problem, &scene.sizes, NULL);
 }
 

@@ -4,6 +4,7 @@
 #include "solver/newton/line_search.h"
 #include "solver/solver_object.h"
 #include "scene.h"
+#include "problem_of.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV };
 
@@ -142,18 +143,7 @@ static void make_bead(struct bead *b, int32_t n_contacts) {
                      .J = {0, 0, 1, 0, 0, -1},
                      .R_t = {1, 1},
                      .R_n = {1, 1}};
-  b->problem = (sap_problem){.n_trees = 1,
-                             .n_contacts = n_contacts,
-                             .tree_nv = b->tree_nv,
-                             .A = b->A,
-                             .v_star = b->v_star,
-                             .tree_a = b->tree_a,
-                             .tree_b = b->tree_b,
-                             .J = b->J,
-                             .mu = b->mu,
-                             .R_t = b->R_t,
-                             .R_n = b->R_n,
-                             .v_hat_n = b->v_hat_n};
+  b->problem = PROBLEM_OF(b, b->tree_nv, 1, n_contacts);
 }
 
 /* A stiff contact lets go after 1e-6 of the step, a soft one takes over: at the full step the slope

@@ -4,6 +4,7 @@
 
 #include "solver/solver_object.h"
 #include "scene.h"
+#include "problem_of.h"
 
 static struct scene scene;
 static struct scene_outputs outputs;
@@ -46,18 +47,7 @@ static void make_masses(struct masses *m, int32_t n, int32_t n_down, double grad
     }
     m->v_guess[3 * i + 1] += gradient;
   }
-  m->problem = (sap_problem){.n_trees = n,
-                             .n_contacts = n,
-                             .tree_nv = m->tree_nv,
-                             .A = m->A,
-                             .v_star = m->v_star,
-                             .tree_a = m->tree_a,
-                             .tree_b = m->tree_b,
-                             .J = m->J,
-                             .mu = m->mu,
-                             .R_t = m->R_t,
-                             .R_n = m->R_n,
-                             .v_hat_n = m->v_hat_n};
+  m->problem = PROBLEM_OF(m, m->tree_nv, n, n);
 }
 
 /* Returns the iterations from the guess with these tolerances. *gradient becomes |D grad| at the

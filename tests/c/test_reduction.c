@@ -5,6 +5,7 @@
 #include "check.h"
 #include "problem/problem_check.h"
 #include "solver/solver_object.h"
+#include "problem_of.h"
 
 enum { TREES = 8, MOST_NV = 20, CONTACTS = 16, MOST = TREES * MOST_NV };
 
@@ -70,18 +71,7 @@ static void make_robots(struct robots *r, int32_t n_trees, int32_t n_contacts, d
     r->R_n[i] = check_random(seed, 1e-2, 1);
     r->v_hat_n[i] = check_random(seed, -0.1, 0.5);
   }
-  r->problem = (sap_problem){.n_trees = n_trees,
-                             .n_contacts = n_contacts,
-                             .tree_nv = r->tree_nv,
-                             .A = r->A,
-                             .v_star = r->v_star,
-                             .tree_a = r->tree_a,
-                             .tree_b = r->tree_b,
-                             .J = r->J,
-                             .mu = r->mu,
-                             .R_t = r->R_t,
-                             .R_n = r->R_n,
-                             .v_hat_n = r->v_hat_n};
+  r->problem = PROBLEM_OF(r, r->tree_nv, n_trees, n_contacts);
   sap_problem_sizes(&r->problem, &r->sizes, NULL);
   for (int64_t i = 0; i < r->sizes.nv; ++i) {
     r->v_star[i] = check_random(seed, -1, 1);

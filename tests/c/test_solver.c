@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "scene.h"
+#include "problem_of.h"
 
 static struct scene scene;
 static struct scene_outputs outputs, others;
@@ -30,18 +31,7 @@ static void make_point_mass(struct point_mass *p, double m, double mu) {
                            .A = {m, 0, 0, 0, m, 0, 0, 0, m},
                            .J = {1, 0, 0, 0, 1, 0, 0, 0, 1},
                            .mu = {mu}};
-  p->problem = (sap_problem){.n_trees = 1,
-                             .n_contacts = 1,
-                             .tree_nv = p->tree_nv,
-                             .A = p->A,
-                             .v_star = p->v_star,
-                             .tree_a = p->tree_a,
-                             .tree_b = p->tree_b,
-                             .J = p->J,
-                             .mu = p->mu,
-                             .R_t = p->R_t,
-                             .R_n = p->R_n,
-                             .v_hat_n = p->v_hat_n};
+  p->problem = PROBLEM_OF(p, p->tree_nv, 1, 1);
 }
 
 static void a_resting_mass_sinks_as_section_ix_says(void) {
