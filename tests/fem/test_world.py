@@ -193,6 +193,33 @@ def test_elimination_is_exact(model, fixed, friction, rng):
     assert touch.force[2] == pytest.approx(load, rel=1e-9)
 
 
+@pytest.mark.parametrize("friction", ["convex", "coulomb"])
+def test_the_bound_is_on_the_whole_body(friction, rng):
+    """|v - v_min|_A over all vertices is at most the bound of the reduced problem."""
+    soft = material(stiffness_damping=0.01)
+    for _ in range(20):
+        velocities = np.array([0.3, 0.1, -0.5]) + 0.05 * rng.standard_normal((64, 3))
+        found = []
+        for tolerance in (10 ** rng.uniform(-4, -1), 1e-14):
+            body = cube(soft=soft, cells=3, height=-0.001, friction=0.4, velocity=velocities)
+            plane = fem.HalfSpace(friction=0.4)
+            settings = SapSettings(friction=friction, relative_tolerance=tolerance)
+            world = fem.World([body], planes=[plane], passes=1, settings=settings)
+            x = body.positions.copy()
+            result = world.step()
+            found.append((body.velocities, result.solution.velocity_error_bound))
+        (v, bound), (least, tight) = found
+        mesh, dt = body.mesh, world.time_step
+        at_start = fem.evaluate(mesh, soft, x + dt * velocities, fem.rotations(mesh, x))
+        A = (dt * dt + dt * 0.01) * fem.scatter_blocks(mesh.pairs, at_start.K, at_start.K_pairs)
+        A += np.kron(np.diag(body.vertex_mass), np.eye(3))
+        error = (v - least).ravel()
+        distance = np.sqrt(error @ A @ error)
+        assert distance <= (bound + tight) * (1 + 1e-9)
+        if friction == "convex":
+            assert distance > 0
+
+
 def test_the_superset_of_touched_vertices_changes_no_result():
     """Vertices that were touched before stay in the reduced problem, without effect."""
     runs = []

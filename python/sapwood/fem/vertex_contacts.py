@@ -83,7 +83,8 @@ def _areas(body: SoftBody) -> _Float:
     faces = body.mesh.faces
     a, b, c = np.swapaxes(body.positions[faces], 0, 1)
     thirds = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6
-    areas: _Float = np.bincount(faces.ravel(), np.repeat(thirds, 3), len(body.positions))
+    areas = np.zeros(len(body.positions))
+    np.add.at(areas, faces, thirds[:, None])
     return areas
 
 
