@@ -170,25 +170,6 @@ class Linearizer:
         """
         return self._copy.take(data)
 
-    def of_state(self, data: mujoco.MjData, q: _Float, v: _Float, u: _Float) -> mujoco.MjData:
-        """Scratch data with positions, velocities and controls of their own.
-
-        Parameters
-        ----------
-        data : mujoco.MjData
-            The rest of the state.
-        q, v, u : ndarray (nq,), (nv,), (nu,)
-            Positions, velocities and controls.
-
-        Returns
-        -------
-        mujoco.MjData
-            Data for :meth:`find`.
-        """
-        scratch = self._copy.take(data)
-        scratch.qpos[:], scratch.qvel[:], scratch.ctrl[:] = q, v, u
-        return scratch
-
     def find(
         self, scratch: mujoco.MjData, step: float, soften: float, sensors: bool = False
     ) -> Linearization:
@@ -460,9 +441,10 @@ def linearize_batch(
 
     def run(first: int) -> None:
         with linearizer_of(stepper) as linearizer:
+            scratch = linearizer.of_data(rest)
             for i in range(first, len(q), threads):
                 try:
-                    scratch = linearizer.of_state(rest, q[i], v[i], u[i])
+                    scratch.qpos[:], scratch.qvel[:], scratch.ctrl[:] = q[i], v[i], u[i]
                     found = linearizer.find(scratch, largest, factor)
                 except Exception as error:
                     error.add_note(f"in state {i}")
