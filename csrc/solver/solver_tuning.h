@@ -80,8 +80,8 @@ enum {
   SAP_SMALL_HALVINGS = 3,
   /* iterations without progress before a fixed-point step */
   SAP_STAGNATION = 8,
-  /* fixed-point steps in a row */
-  SAP_MOST_FIXED_POINT_STEPS = 8
+  /* fixed-point steps in a row. As many solves fail with 8, later. */
+  SAP_MOST_FIXED_POINT_STEPS = 3
 };
 
 /* Residuals of the unsymmetric system, over its right-hand side: above the first the solution is

@@ -129,6 +129,13 @@ static void hostile_numbers_end(void) {
       sap_small_loops_of(0)->solve(&problem);
     }
   }
+  for (int32_t i = 0; i < 6; ++i) { /* a contact that gives way negatively is no solution */
+    uint64_t seed = 3;
+    make(2, 0, &seed);
+    *entry(i, i) = -1;
+    const double map = sap_small_loops_of(0)->solve(&problem);
+    CHECK(map >= 0 && map <= 1);
+  }
   make(1, 0, &(uint64_t){1});
   memset(problem.M, 0, 3 * (size_t)problem.ld * sizeof(double));
   sap_small_loops_of(0)->solve(&problem);

@@ -14,7 +14,7 @@
  * So steps far from the solution may compare costs, which are less sensitive than gradients to
  * stiff contacts that open and close. If eight iterations do not lower |D r| by a tenth, or no
  * direction descends, one convex solve with fixed bounds follows: a step of the fixed point b = mu
- * gamma_n(b). After eight such steps without success the search restarts, once, from the minimiser
+ * gamma_n(b). After three such steps without success the search restarts, once, from the minimiser
  * with convex friction.
  *
  * The first step is the full step of Newton's stick start (newton.c), unless the guess is close, or

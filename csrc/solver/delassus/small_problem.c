@@ -348,8 +348,8 @@ static double begin(struct sap_small_problem *p) {
   const int32_t n = 3 * p->n;
   for (int32_t i = 0; i < p->n; ++i) {
     const double *block = p->M + 3 * (size_t)i * (ld + 1);
-    p->rho[2 * i] = 2 / (block[0] + block[ld + 1]);
-    p->rho[2 * i + 1] = 1 / block[2 * ld + 2];
+    p->rho[2 * i] = 2 / (fabs(block[0]) + fabs(block[ld + 1]));
+    p->rho[2 * i + 1] = 1 / fabs(block[2 * ld + 2]);
     invert_block(block, ld, p->inverse + 9 * (size_t)i);
   }
   for (int32_t i = 0; i < n; ++i) {

@@ -8,7 +8,7 @@
  * exactly, find which contacts touch, stick and slide, and semismooth Newton steps follow. Cycles
  * of both go on until the natural map
  *
- *     sum |gamma - P(gamma - rho u)|^2/rho,   rho = 1/M_ii
+ *     sum |gamma - P(gamma - rho u)|^2/rho,   rho = 1/|M_ii|
  *
  * is small compared with its value at gamma = 0. Redundant contacts decide between stick and slip
  * by R alone, far below M_ii, where Newton's steps on this map go back and forth. After the first

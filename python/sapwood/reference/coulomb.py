@@ -14,7 +14,7 @@ contacts in dispute are solved exactly beside it (`disputes`). The best of these
 where |D r| falls; else the step goes to a minimum of the convex cost with the bounds held at those
 of the iterate: the better one of those along dv and towards the refused step. Where eight
 iterations do not lower |D r| by a tenth, or no direction descends, the bounds are held for one
-convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after eight that bring
+convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after three that bring
 nothing, once, from the minimiser with convex friction.
 
 The first step is the whole of the sticking start of `direction`, unless the guess is close already,
@@ -63,7 +63,7 @@ DESCENT = 0.9
 SHARE = 0.1
 """Tolerance of a convex solve with fixed bounds, relative to e_c."""
 
-STAGNATION, MOST_FIXED_POINT_STEPS = 8, 8
+STAGNATION, MOST_FIXED_POINT_STEPS = 8, 3
 """Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
 
 

@@ -5,7 +5,7 @@
 
 Gauss-Seidel sweeps solve one contact after the other exactly, also where friction drives a contact
 onto itself (Painleve), and semismooth Newton steps follow. Cycles of both go on until the natural
-map sum |gamma - P(gamma - rho u)|^2/rho, rho = 1/M_ii, is small. After the first cycle Newton's
+map sum |gamma - P(gamma - rho u)|^2/rho, rho = 1/|M_ii|, is small. After the first cycle Newton's
 steps take a larger rho for friction. See csrc/solver/delassus/small_problem.h.
 """
 
@@ -136,7 +136,7 @@ class SmallProblem:
 
     def __init__(self, M: Array, q: Array, mu: Array) -> None:
         self.M, self.q, self.mu = M, q, mu
-        diagonal = np.diag(M).reshape(-1, 3)
+        diagonal = np.abs(np.diag(M)).reshape(-1, 3)
         tangential = np.mean(diagonal[:, :2], axis=1)
         self.rho = 1.0 / np.column_stack([tangential, tangential, diagonal[:, 2]])
         self.sharp = self.rho
