@@ -52,6 +52,32 @@ def test_contacts_lie_where_both_depths_are_equal():
     assert len(contacts_between(low, cube([0, 0, 0.2])).k) == 0
 
 
+def test_any_two_bodies_make_contacts_that_are_finite(rng):
+    """At random poses, aligned ones, and with tetrahedra that are turned over."""
+    meshes, touching = [fem.box([0.1] * 3, 2), fem.box([0.1] * 3, 3), fem.ball(0.06, 4)], 0
+    for _ in range(150):
+        bodies = []
+        for place in (np.zeros(3), rng.uniform(-0.12, 0.12, 3)):
+            pose = np.eye(4)
+            if rng.random() < 0.5:
+                q, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+                pose[:3, :3] = q * np.linalg.det(q)
+            pose[:3, 3] = np.round(place, 2) if rng.random() < 0.3 else place
+            body = fem.SoftBody(meshes[rng.integers(3)], FOAM, pose=pose)
+            noise = rng.choice([0, 1e-4, 3e-3, 3e-2])
+            body.positions += noise * rng.standard_normal(body.positions.shape)
+            bodies.append(body)
+        found = contacts_between(*bodies)
+        touching += len(found.k) > 0
+        assert np.all((found.k > 0) & (found.phi0 < 0))
+        for array in (found.k, found.phi0, found.points, found.normals):
+            assert np.all(np.isfinite(array))
+        for weights in (found.weights, found.other_weights):
+            # centroids are inside of both tetrahedra, but for round-off of thin ones
+            assert weights is None or np.all(np.abs(weights - 0.5) < 0.51)
+    assert touching > 50
+
+
 def test_a_stack_carries_its_weight():
     low, top = cube([0, 0, 0.05]), cube([0.01, 0, 0.151], cells=4, angle=0.3)
     low.name, top.name = "low", "top"
