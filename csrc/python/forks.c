@@ -5,6 +5,8 @@
 static PyObject *count_fork(PyObject *module, PyObject *Py_UNUSED(unused)) {
   sapwood_state *state = sapwood_state_of_module(module);
   state->forks++;
+  /* another thread of the parent may have held them */
+  state->shared = state->solver_cache.mutex = (sapwood_mutex){0};
   state->main_thread = PyThread_get_thread_ident();
   Py_RETURN_NONE;
 }

@@ -8,8 +8,9 @@ int sapwood_lock_make(sapwood_lock *lock, const int *forks) {
   }
   lock->lock = made;
   lock->forks = forks;
-  lock->forks_seen = *forks;
+  atomic_store(&lock->forks_seen, *forks);
   atomic_store(&lock->holder, 0);
+  lock->renewal = (sapwood_mutex){0};
   return 0;
 }
 
@@ -20,7 +21,7 @@ void sapwood_lock_free(sapwood_lock *lock) {
 }
 
 int sapwood_lock_is_lost(sapwood_lock *lock) {
-  if (lock->lock == NULL || lock->forks_seen == *lock->forks) {
+  if (lock->lock == NULL || atomic_load(&lock->forks_seen) == *lock->forks) {
     return 0;
   }
   /* nobody in this process has taken it yet */
@@ -28,7 +29,7 @@ int sapwood_lock_is_lost(sapwood_lock *lock) {
     return 1;
   }
   PyThread_release_lock(lock->lock);
-  lock->forks_seen = *lock->forks;
+  atomic_store(&lock->forks_seen, *lock->forks);
   return 0;
 }
 
@@ -42,11 +43,12 @@ int sapwood_lock_check(const sapwood_lock *lock) {
   return 0;
 }
 
-int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *owner) {
-  if (!sapwood_lock_is_lost(lock)) {
-    return sapwood_lock_check(lock);
-  }
+/* Renews what was lost in a fork, if something was. Returns 0, or -1 with an exception. */
+static int renew_lost(sapwood_lock *lock, int (*renew)(void *owner), void *owner) {
   sapwood_lock fresh;
+  if (!sapwood_lock_is_lost(lock)) {
+    return 0;
+  }
   if (sapwood_lock_make(&fresh, lock->forks) < 0) {
     return -1;
   }
@@ -55,9 +57,19 @@ int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *o
     return -1;
   }
   lock->lock = fresh.lock;
-  lock->forks_seen = fresh.forks_seen;
   atomic_store(&lock->holder, 0);
+  atomic_store(&lock->forks_seen, *lock->forks);
   return 0;
+}
+
+int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *owner) {
+  if (atomic_load(&lock->forks_seen) == *lock->forks) {
+    return sapwood_lock_check(lock);
+  }
+  sapwood_mutex_take(&lock->renewal);
+  const int failed = renew_lost(lock, renew, owner);
+  sapwood_mutex_leave(&lock->renewal);
+  return failed < 0 ? -1 : sapwood_lock_check(lock);
 }
 
 void sapwood_lock_take(sapwood_lock *lock) {

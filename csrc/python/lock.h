@@ -3,18 +3,20 @@
  * A process made by fork() has only the thread that called fork(). A lock that another thread held
  * stays held there for ever, and the object under it stays in the middle of a change. The module
  * counts the forks since its import. So an object notices this at its first use, under the GIL, and
- * renews the lost parts. */
+ * renews the lost parts. Without a GIL a mutex takes its place. */
 #ifndef SAPWOOD_PYTHON_LOCK_H
 #define SAPWOOD_PYTHON_LOCK_H
 
-#include <Python.h>
 #include <stdatomic.h>
+
+#include "python/mutex.h"
 
 typedef struct sapwood_lock {
   PyThread_type_lock lock;
-  const int *forks;    /* counter of the module */
-  int forks_seen;      /* counter at the last check of the lock */
-  atomic_ulong holder; /* thread that holds it, or 0 */
+  const int *forks;      /* counter of the module */
+  atomic_int forks_seen; /* counter at the last check of the lock */
+  atomic_ulong holder;   /* thread that holds it, or 0 */
+  sapwood_mutex renewal; /* held by the thread that checks or renews the lock after a fork */
 } sapwood_lock;
 
 /* Makes a lock. Returns 0, or -1 with MemoryError and nothing changed. */
@@ -24,7 +26,7 @@ int sapwood_lock_make(sapwood_lock *lock, const int *forks);
 void sapwood_lock_free(sapwood_lock *lock);
 
 /* Returns 1 if a thread that this process does not have holds the lock. Needs the GIL, before the
- * lock is taken. */
+ * lock is taken, and no other thread that uses the object. */
 int sapwood_lock_is_lost(sapwood_lock *lock);
 
 /* Returns 0, or -1 with RuntimeError if this thread holds the lock already: the handler of a signal

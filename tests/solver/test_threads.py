@@ -284,8 +284,41 @@ def test_gil_is_released(name, long_calls):
     assert other_ran
 
 
+def test_what_calls_share_serves_many_threads(rng):
+    """Solvers, settings, threads of batches and answers that are made once, all at once."""
+    problems = [helpers.random_problem(rng, (3, 6, 3)) for _ in range(6)]
+    settings = [sapwood.SapSettings(friction=law) for law in ("convex", "coulomb")]
+    expected = [[sapwood.solve(p, settings=s).v for p in problems] for s in settings]
+    shared = [sapwood.solve(p, settings=settings[1]) for p in problems]
+    start, wrong = threading.Barrier(8), []
+
+    def work(k: int) -> None:
+        start.wait()
+        for round_ in range(40):
+            law = (k + round_) % 2
+            one = sapwood.solve(problems[round_ % 6], settings=settings[law])
+            many = sapwood.solve_batch(problems, settings=settings[law], threads=1 + k % 3)
+            found = [one.v, *(solution.v for solution in many)]
+            right = [expected[law][round_ % 6], *expected[law]]
+            if not all(map(np.array_equal, found, right)):
+                wrong.append((k, round_))
+            solution = shared[round_ % 6]
+            if solution.timing is not solution.timing or not solution.algorithm:
+                wrong.append((k, round_, "answers"))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+# without a GIL NumPy itself hangs or crashes where allocations fail (3.13.5, NumPy 2.4.6)
 needs_test_api = pytest.mark.skipif(
-    importlib.util.find_spec("_testcapi") is None, reason="this Python comes without its tests"
+    importlib.util.find_spec("_testcapi") is None
+    or not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="this Python comes without its tests, or without a GIL",
 )
 
 

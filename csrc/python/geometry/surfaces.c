@@ -132,10 +132,18 @@ static PyObject *results(const geo_surfaces *s) {
   return list;
 }
 
+/* Puts a workspace in the place of the one that the state has, and returns that. */
+static geo_workspace *exchange_workspace(sapwood_state *state, geo_workspace *work) {
+  sapwood_mutex_take(&state->shared);
+  geo_workspace *before = state->surfaces_workspace;
+  state->surfaces_workspace = work;
+  sapwood_mutex_leave(&state->shared);
+  return before;
+}
+
 /* Finds the surfaces, in the workspace of the last call unless a concurrent call has it. */
 static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n, geo_faces faces) {
-  geo_workspace *work = state->surfaces_workspace;
-  state->surfaces_workspace = NULL;
+  geo_workspace *work = exchange_workspace(state, NULL);
   geo_surfaces surfaces = {0};
   sap_error error = {.group = -1};
   sap_status status;
@@ -146,11 +154,7 @@ static PyObject *find(sapwood_state *state, const geo_pair *pairs, Py_ssize_t n,
   }
   Py_END_ALLOW_THREADS
   PyObject *list = sapwood_raise(status, &error) == 0 ? results(&surfaces) : NULL;
-  if (state->surfaces_workspace == NULL) {
-    state->surfaces_workspace = work;
-  } else {
-    geo_workspace_destroy(work);
-  }
+  geo_workspace_destroy(exchange_workspace(state, work));
   return list;
 }
 
@@ -228,13 +232,12 @@ static PyObject *contact_surfaces(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O!p:contact_surfaces", &PyList_Type, &listed, &fans)) {
     return NULL;
   }
-  const Py_ssize_t n = PyList_GET_SIZE(listed);
-  if (n > INT32_MAX) {
+  /* an array-like object may change the list when it is read, and so may another thread */
+  PyObject *own = PyList_GetSlice(listed, 0, PY_SSIZE_T_MAX);
+  if (own != NULL && PyList_GET_SIZE(own) > INT32_MAX) {
     PyErr_SetString(PyExc_ValueError, "pairs: must be fewer than 2^31");
-    return NULL;
+    Py_CLEAR(own);
   }
-  /* an array-like object may change the list when it is read */
-  PyObject *own = PyList_GetSlice(listed, 0, n);
   geo_pair *pairs = own == NULL ? NULL : read_pairs(own);
   if (pairs != NULL) {
     found = find(sapwood_state_of_module(module), pairs, PyList_GET_SIZE(own),

@@ -130,9 +130,14 @@ static int run_all(calls *all, int n_threads) {
 
 PyObject *sapwood_call_many(sapwood_state *state, const sapwood_call_kind *kind, PyTypeObject *type,
                             const char *name, PyObject *list, int n_threads) {
-  const Py_ssize_t n = PyList_GET_SIZE(list);
-  if (n > INT32_MAX || n_threads < 1) {
-    PyErr_SetString(PyExc_ValueError, "at least one thread, and not too many calls");
+  /* another thread may change the list meanwhile */
+  PyObject *mine = PyList_GetSlice(list, 0, PY_SSIZE_T_MAX), *results = NULL;
+  const Py_ssize_t n = mine == NULL ? 0 : PyList_GET_SIZE(mine);
+  if (mine == NULL || n > INT32_MAX || n_threads < 1) {
+    if (mine != NULL) {
+      PyErr_SetString(PyExc_ValueError, "at least one thread, and not too many calls");
+    }
+    Py_XDECREF(mine);
     return NULL;
   }
   n_threads = n_threads < SAP_MOST_THREADS ? n_threads : SAP_MOST_THREADS;
@@ -143,8 +148,7 @@ PyObject *sapwood_call_many(sapwood_state *state, const sapwood_call_kind *kind,
                .n = n,
                .at_once = n / (64 * (Py_ssize_t)n_threads) + 1};
   all.at_once = all.at_once < 8 ? all.at_once : 8;
-  PyObject *mine = PyList_GetSlice(list, 0, n), *results = NULL;
-  if (all.call == NULL || mine == NULL) {
+  if (all.call == NULL) {
     PyErr_NoMemory();
   } else if (prepare_all(&all, type, mine, name) == 0 && run_all(&all, n_threads) == 0) {
     results = finish_all(&all, name);

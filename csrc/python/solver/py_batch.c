@@ -242,6 +242,10 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
   all.at_once = all.at_once < 8 ? all.at_once : 8;
   struct sap_threads *threads = NULL;
   int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
+  if (ready && (PyList_GET_SIZE(all.problems) != n || PyList_GET_SIZE(all.guesses) != n)) {
+    PyErr_SetString(PyExc_RuntimeError, "another thread has shortened the lists");
+    ready = 0;
+  }
   for (int k = 0; k < n_threads && ready; k++) {
     sap_error error = {0};
     ready = sapwood_raise(

@@ -126,11 +126,32 @@ int sapwood_read_settings(PyObject *object, sap_settings *settings) {
   return sapwood_raise(sap_settings_check(settings, &error), &error);
 }
 
+/* Returns 1 with the values of the object if it was the last one read. */
+static int recall(sapwood_state *state, const PyObject *given, sap_settings *settings) {
+  sapwood_mutex_take(&state->shared);
+  const int same = given == state->settings_object;
+  if (same) {
+    *settings = state->settings;
+  }
+  sapwood_mutex_leave(&state->shared);
+  return same;
+}
+
+/* Keeps the values of an object for recall(). */
+static void keep(sapwood_state *state, PyObject *given, const sap_settings *settings) {
+  sapwood_mutex_take(&state->shared);
+  PyObject *before = state->settings_object;
+  state->settings_object = NULL; /* for a process that is forked in between */
+  state->settings = *settings;
+  state->settings_object = Py_NewRef(given);
+  sapwood_mutex_leave(&state->shared);
+  Py_XDECREF(before);
+}
+
 int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings *settings) {
   PyObject *given = *object == Py_None ? state->default_settings : *object;
   *object = given;
-  if (given == state->settings_object && given != NULL) {
-    *settings = state->settings;
+  if (given != NULL && recall(state, given, settings)) {
     return 0;
   }
   if (given == NULL) {
@@ -145,8 +166,7 @@ int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings 
   if (sapwood_read_settings(given, settings) < 0) {
     return -1;
   }
-  state->settings = *settings;
-  Py_XSETREF(state->settings_object, Py_NewRef(given));
+  keep(state, given, settings);
   return 0;
 }
 

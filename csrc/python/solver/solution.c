@@ -8,6 +8,7 @@
 #include <structmember.h>
 
 #include "python/errors.h"
+#include "python/mutex.h"
 #include "python/problem/py_groups.h"
 
 typedef struct solution_values {
@@ -105,36 +106,62 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
+/* Replaces an object of a solution; NULL is allowed. */
+static void replace(PyObject *owner, PyObject **place, PyObject *value) {
+  PyObject *before;
+  SAPWOOD_BEGIN_SECTION(owner);
+  before = *place;
+  *place = Py_XNewRef(value);
+  SAPWOOD_END_SECTION();
+  Py_XDECREF(before);
+}
+
 static PyObject *get_timing(PyObject *object, void *Py_UNUSED(unused)) {
   solution_values *self = (solution_values *)object;
+  PyObject *timing;
+  SAPWOOD_BEGIN_SECTION(object);
   if (self->timing == NULL) {
     self->timing =
         Py_BuildValue("{s:d,s:d,s:d,s:d,s:d}", "assembly", self->s.assembly_seconds, "factor",
                       self->s.factor_seconds, "line_search", self->s.line_search_seconds,
                       "symbolic", self->s.symbolic_seconds, "seconds", self->seconds);
   }
-  return Py_XNewRef(self->timing);
+  timing = Py_XNewRef(self->timing);
+  SAPWOOD_END_SECTION();
+  return timing;
 }
 
 static int set_timing(PyObject *object, PyObject *value, void *Py_UNUSED(unused)) {
-  Py_XSETREF(((solution_values *)object)->timing, Py_XNewRef(value));
+  replace(object, &((solution_values *)object)->timing, value);
   return 0;
+}
+
+/* Returns the algorithm that the reports of the islands tell of. */
+static PyObject *make_algorithm(const solution_values *self) {
+  if (self->islands == NULL) {
+    PyErr_SetString(PyExc_AttributeError, "algorithm");
+    return NULL;
+  }
+  PyObject *reports = PySequence_GetSlice(self->islands, 0, self->s.n_islands);
+  PyObject *made = reports == NULL ? NULL : PyObject_CallOneArg(self->to_algorithm, reports);
+  Py_XDECREF(reports);
+  return made;
 }
 
 static PyObject *get_algorithm(PyObject *object, void *Py_UNUSED(unused)) {
   solution_values *self = (solution_values *)object;
-  if (self->algorithm == NULL && self->islands == NULL) {
-    PyErr_SetString(PyExc_AttributeError, "algorithm");
-  } else if (self->algorithm == NULL) {
-    PyObject *reports = PySequence_GetSlice(self->islands, 0, self->s.n_islands);
-    self->algorithm = reports == NULL ? NULL : PyObject_CallOneArg(self->to_algorithm, reports);
-    Py_XDECREF(reports);
+  PyObject *algorithm;
+  SAPWOOD_BEGIN_SECTION(object);
+  algorithm = Py_XNewRef(self->algorithm);
+  if (algorithm == NULL && (algorithm = make_algorithm(self)) != NULL) {
+    Py_XSETREF(self->algorithm, Py_NewRef(algorithm)); /* another thread may have made one */
   }
-  return Py_XNewRef(self->algorithm);
+  SAPWOOD_END_SECTION();
+  return algorithm;
 }
 
 static int set_algorithm(PyObject *object, PyObject *value, void *Py_UNUSED(unused)) {
-  Py_XSETREF(((solution_values *)object)->algorithm, Py_XNewRef(value));
+  replace(object, &((solution_values *)object)->algorithm, value);
   return 0;
 }
 

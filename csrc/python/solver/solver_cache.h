@@ -2,15 +2,17 @@
  * fresh pages from the system would cost it more than a small solve. A cached solver has forgotten
  * its problems and keeps its memory.
  *
- * All functions need the GIL, and so no lock that a fork could leave behind. */
+ * All functions need the GIL, or take the mutex of a module without one. */
 #ifndef SAPWOOD_PYTHON_SOLVER_CACHE_H
 #define SAPWOOD_PYTHON_SOLVER_CACHE_H
 
+#include "python/mutex.h"
 #include "sapwood.h"
 
 enum { SAPWOOD_CACHED_SOLVERS = 16 };
 
 typedef struct sapwood_solver_cache {
+  sapwood_mutex mutex;
   sap_solver *solver[SAPWOOD_CACHED_SOLVERS]; /* solvers, the newest last */
   int n;
   size_t memory; /* memory of all solvers, bytes */
