@@ -9,7 +9,9 @@ near-rigid contact has a stiffness that depends on the length of the part.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 
 import mujoco
 import numpy as np
@@ -93,20 +95,23 @@ class AccurateSteps:
             Present parameters of the whole time steps.
         """
         self._parameters, self._model = parameters, parameters.model
-        self._scales = position_scales(self._model)
+        self._time_step = parameters.time_step
+        self._per_scale = 1.0 / position_scales(self._model)
+        self._difference = np.empty(self._model.nv)
+        self._size = mujoco.mj_stateSize(self._model, _STATE)
         self._by_level: dict[int, tuple[Steps, StepParameters]] = {}
         self.last = self._at(0)
 
     def _at(self, level: int) -> tuple[Steps, StepParameters]:
         """The steps of parts that have been halved so many times."""
         if level not in self._by_level:
-            length = math.ldexp(self._parameters.time_step, -level)
+            length = math.ldexp(self._time_step, -level)
             parameters = self._parameters.with_time_step(length)
             self._by_level[level] = steps_of(parameters), parameters
         return self._by_level[level]
 
     def _state(self, data: mujoco.MjData) -> NDArray[np.float64]:
-        state = np.empty(mujoco.mj_stateSize(self._model, _STATE))
+        state = np.empty(self._size)
         mujoco.mj_getState(self._model, data, state, _STATE)
         return state
 
@@ -115,9 +120,10 @@ class AccurateSteps:
 
     def _distance(self, one: NDArray[np.float64], data: mujoco.MjData) -> float:
         """The largest difference of positions over its scale; ``one`` is (nq,)."""
-        difference = np.empty(self._model.nv)
-        mujoco.mj_differentiatePos(self._model, difference, 1.0, one, data.qpos)
-        return float(np.max(np.abs(difference) / self._scales, initial=0.0))
+        mujoco.mj_differentiatePos(self._model, self._difference, 1.0, one, data.qpos)
+        difference = np.abs(self._difference)
+        difference *= self._per_scale
+        return float(difference.max(initial=0.0))
 
     # ---- the steps ------------------------------------------------------------------------------
 
@@ -138,7 +144,7 @@ class AccurateSteps:
             if failure is not None:
                 self._restore(data, start)
                 return k, notable, failure
-            data.time = time + self._parameters.time_step
+            data.time = time + self._time_step
             records["time"][k] = data.time
             notable += told
             if recording is not None:
@@ -177,7 +183,7 @@ class AccurateSteps:
             if error < _GROW_BELOW * self._accuracy and self._level > 0:
                 self._level -= 1
         _summarize(record, np.concatenate(taken))
-        shortest = self._parameters.time_step * smallest / units
+        shortest = self._time_step * smallest / units
         self.records[self._taken] = 2 * len(taken), refused, unmet, shortest, largest
         self._taken += 1
         return told, None
@@ -213,9 +219,16 @@ class AccurateSteps:
 
 def _summarize(record: NDArray[np.void], parts: NDArray[np.void]) -> None:
     """Write the record of a step: the last contacts, sums and maxima over its parts."""
-    record[0] = parts[-1]
-    for name in _SUMS:
-        record[name] = parts[name].sum()
-    for name in _LARGEST:
-        record[name] = parts[name].max()
-    record["fallbacks"] = np.bitwise_or.reduce(parts["fallbacks"])
+    names = parts.dtype.names or ()
+    # numbers of Python: there are few parts, and views of each column take longer
+    rows = parts.tolist()
+    row = list(rows[-1])
+    for i, column in enumerate(zip(*rows, strict=True)):
+        if names[i] in _SUMS:
+            row[i] = sum(column)
+        elif names[i] in _LARGEST:
+            total = sum(column)
+            row[i] = max(column) if total == total else total  # NaN of any is NaN
+        elif names[i] == "fallbacks":
+            row[i] = functools.reduce(operator.or_, column)
+    record[0] = tuple(row)
