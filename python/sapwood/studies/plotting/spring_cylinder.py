@@ -24,6 +24,7 @@ _SCHEMES: dict[str, tuple[str, str, str]] = {
 
 _ONE_POINT: dict[str, Any] = {"linewidth": 2.6, "alpha": 0.45}
 _MORE_POINTS: dict[str, Any] = {"linewidth": 1.1, "linestyle": "--", "zorder": 3}
+_MARKERS = 7  # on a line, at equal distances in time
 
 
 def energy_figure(
@@ -56,12 +57,12 @@ def energy_figure(
     figure = Figure(figsize=(9.0, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True, gridspec_kw={"wspace": 0.06})
     inset = left.inset_axes((0.5, 0.16, 0.46, 0.3))
-    for scheme, (name, colour, _) in _SCHEMES.items():
+    for scheme, (name, colour, marker) in _SCHEMES.items():
         ours = select(rows, scheme=scheme)
         for n in np.unique(ours["n_contacts"]):
             run = select(ours, n_contacts=n)
             # broad and pale, so that the dashed line over it is seen where both agree
-            style = _ONE_POINT if n == 1 else _MORE_POINTS
+            style = (_ONE_POINT if n == 1 else _MORE_POINTS) | {"marker": marker}
             label = name if n == 1 else f"{name}, {n} contact points"
             first = run[run["time"] <= early]
             _draw_energy(left, first["time"], first["energy"], colour, style, label)
@@ -91,7 +92,10 @@ def _draw_energy(
     style: dict[str, Any],
     label: str,
 ) -> None:
-    axes.plot(time, energy, color=colour, label=label, **style)
+    every = max(1, len(time) // _MARKERS)
+    axes.plot(
+        time, energy, color=colour, label=label, markersize=4.5, markevery=every, **style
+    )  # fmt: skip
 
 
 def position_error_figure(file: str | PathLike[str], path: str | PathLike[str]) -> Figure:
