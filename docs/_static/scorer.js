@@ -3,7 +3,7 @@
 // Sphinx's own.
 var Scorer = {
   score: ([docname, title, anchor, descr, score, filename, kind]) => {
-    if (kind === "title") score *= 3;
+    if (kind === "title") score *= anchor ? 2 : 3; // of a section, of a page
     if (kind === "object") {
       // names of sapwood itself first; members and the mirror after what they belong to
       if (/^#sapwood\.\w+$/.test(anchor)) score += 6;
