@@ -430,6 +430,12 @@ static void wrong_forests(void) {
   CHECK_EQUAL(sap_forest_check(&m.forest, NULL), SAP_OK);
   static const int8_t turns[SAP_DAMPING_TERMS * 5] = {0, 1, 2, 3};
   WRONG(m.forest.dof_turns = turns, "dof_turns");
+  /* springs of one tree alone, and without all pairs of dofs in D */
+  static const int8_t of_one_tree[] = {1, 0}, of_both_trees[] = {1, 1}, odd[] = {2, 2};
+  WRONG(m.forest.tree_springs = of_one_tree, "tree_springs");
+  WRONG((m.forest.tree_springs = of_both_trees, m.D_rownnz[3] = 1), "D_rownnz");
+  WRONG((m.forest.tree_springs = of_both_trees, m.D_colind[0] = 1), "D_colind");
+  WRONG(m.forest.tree_springs = odd, "tree_springs");
   WRONG(m.dof_parentid[4] = 4, "dof_parentid");
   WRONG(m.dof_parentid[4] = 2, "dof_parentid");
   WRONG(m.damping[7] = NAN, "damping");
