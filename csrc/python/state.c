@@ -23,6 +23,25 @@ int sapwood_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type) {
   return failed ? -1 : 0;
 }
 
+int sapwood_add_object(PyObject *module, const char *name, PyObject *object) {
+  const int failed = object == NULL || PyModule_AddObjectRef(module, name, object) < 0;
+  Py_XDECREF(object);
+  return failed ? -1 : 0;
+}
+
+PyObject *sapwood_make_names(Py_ssize_t n, const char *(*name_of)(Py_ssize_t i)) {
+  PyObject *names = PyTuple_New(n);
+  for (Py_ssize_t i = 0; i < n && names != NULL; i++) {
+    PyObject *name = PyUnicode_FromString(name_of(i));
+    if (name == NULL) {
+      Py_CLEAR(names);
+    } else {
+      PyTuple_SET_ITEM(names, i, name);
+    }
+  }
+  return names;
+}
+
 /* Applies a macro to each reference of the state. */
 #define FOR_EACH_REFERENCE(DO)   \
   DO(state->problem_type);       \

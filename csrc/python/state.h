@@ -57,6 +57,13 @@ sapwood_state *sapwood_state_of_type(PyTypeObject *type);
  * -1 with an exception. */
 int sapwood_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);
 
+/* Adds an object to the module under a name, and releases it; NULL stands for an exception. Returns
+ * 0, or -1 with the exception. */
+int sapwood_add_object(PyObject *module, const char *name, PyObject *object);
+
+/* Returns a new tuple of n names, or NULL with an exception. */
+PyObject *sapwood_make_names(Py_ssize_t n, const char *(*name_of)(Py_ssize_t i));
+
 /* The definition of the module, without its slots. It says how the state is made and released, and
  * types find their module by it. */
 extern struct PyModuleDef sapwood_definition;

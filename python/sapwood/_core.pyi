@@ -36,7 +36,6 @@ MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str, str], ...]
 MUJOCO_FUNCTIONS: tuple[str, ...]
 MUJOCO_TESTED: list[int]
 FAULTS: tuple[str, ...]
-OPEN_TIME: float  # most dissipation time of a contact that is found ahead, in time steps
 LEAST_SIGMA: float  # sigma of contacts at rest, where it follows from their slip
 RECORDED: tuple[str, ...]
 STEP_RECORD: np.dtype[np.void]

@@ -55,18 +55,10 @@ static void controller_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* Prepares a call. As in _core.Solver, the solver stays where it is if a thread of another process
- * held its lock, and a new one replaces it. Returns 0 or -1. */
-static int be_ready(controller *self) {
-  if (!sapwood_lock_is_lost(&self->lock)) {
-    return sapwood_lock_check(&self->lock);
-  }
+static int renew(void *owner) {
+  controller *self = owner;
   tasks_solver *fresh;
   if (sapwood_raise(tasks_create(&fresh, NULL, NULL), NULL) < 0) {
-    return -1;
-  }
-  if (sapwood_lock_make(&self->lock, self->lock.forks) < 0) {
-    tasks_destroy(fresh);
     return -1;
   }
   self->solver = fresh;
@@ -184,7 +176,7 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
     PyErr_Format(PyExc_TypeError, "solve takes %d arguments", N_ARGUMENTS);
     return NULL;
   }
-  if (be_ready(self) < 0 || read_arguments(self, args, &of) < 0) {
+  if (sapwood_lock_be_ready(&self->lock, renew, self) < 0 || read_arguments(self, args, &of) < 0) {
     goto done;
   }
   const tasks_problem problem = problem_of(self, &of);
@@ -234,12 +226,4 @@ static PyType_Spec spec = {.name = "sapwood._core.TaskSolver",
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};
 
-int sapwood_add_task_solver(PyObject *module) {
-  PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-  if (type == NULL) {
-    return -1;
-  }
-  const int failed = PyModule_AddType(module, (PyTypeObject *)type);
-  Py_DECREF(type);
-  return failed;
-}
+int sapwood_add_task_solver(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "python/state.h"
+
 static const char capsule_name[] = "sapwood.mujoco_api";
 
 /* ---- tables for Python ---------------------------------------------------------------------- */
@@ -62,18 +64,8 @@ enum {
   N_ROWS = sizeof rows / sizeof *rows
 };
 
-static PyObject *make_names(const struct function *list, Py_ssize_t n) {
-  PyObject *names = PyTuple_New(n);
-  for (Py_ssize_t i = 0; i < n && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(list[i].name);
-    if (name == NULL) {
-      Py_CLEAR(names);
-    } else {
-      PyTuple_SET_ITEM(names, i, name);
-    }
-  }
-  return names;
-}
+static const char *function_name(Py_ssize_t i) { return functions[i].name; }
+static const char *callback_name(Py_ssize_t i) { return callbacks[i].name; }
 
 static PyObject *make_rows(void) {
   PyObject *table = PyTuple_New(N_ROWS);
@@ -90,12 +82,6 @@ static PyObject *make_rows(void) {
   return table;
 }
 
-static int add(PyObject *module, const char *name, PyObject *value) {
-  const int failed = value == NULL || PyModule_AddObjectRef(module, name, value) < 0;
-  Py_XDECREF(value);
-  return failed ? -1 : 0;
-}
-
 int sapwood_add_engine(PyObject *module) {
 #define VERSION(number) number,
   const int tested[] = {SAP_MUJOCO_TESTED(VERSION)};
@@ -108,10 +94,12 @@ int sapwood_add_engine(PyObject *module) {
     }
     Py_XDECREF(version);
   }
-  return add(module, "MUJOCO_FUNCTIONS", make_names(functions, N_FUNCTIONS)) < 0 ||
-                 add(module, "MUJOCO_CALLBACKS", make_names(callbacks, N_CALLBACKS)) < 0 ||
-                 add(module, "MUJOCO_FIELDS", make_rows()) < 0 ||
-                 add(module, "MUJOCO_TESTED", versions) < 0
+  return sapwood_add_object(module, "MUJOCO_TESTED", versions) < 0 ||
+                 sapwood_add_object(module, "MUJOCO_FUNCTIONS",
+                                    sapwood_make_names(N_FUNCTIONS, function_name)) < 0 ||
+                 sapwood_add_object(module, "MUJOCO_CALLBACKS",
+                                    sapwood_make_names(N_CALLBACKS, callback_name)) < 0 ||
+                 sapwood_add_object(module, "MUJOCO_FIELDS", make_rows()) < 0
              ? -1
              : 0;
 }

@@ -179,22 +179,11 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-static int add_names(PyObject *module) {
-  PyObject *names = PyTuple_New(SAP_N_RECORDED);
-  for (int i = 0; i < SAP_N_RECORDED && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(recorded[i]);
-    if (name == NULL) {
-      Py_CLEAR(names);
-    } else {
-      PyTuple_SET_ITEM(names, i, name);
-    }
-  }
-  const int failed = names == NULL || PyModule_AddObjectRef(module, "RECORDED", names) < 0;
-  Py_XDECREF(names);
-  return failed ? -1 : 0;
-}
+static const char *recorded_name(Py_ssize_t i) { return recorded[i]; }
 
 int sapwood_add_recording(PyObject *module) {
   PyTypeObject **type = &sapwood_state_of_module(module)->contact_log_type;
-  return sapwood_add_type(module, &spec, type) < 0 ? -1 : add_names(module);
+  PyObject *names = sapwood_make_names(SAP_N_RECORDED, recorded_name);
+  return sapwood_add_object(module, "RECORDED", names) < 0 ? -1
+                                                           : sapwood_add_type(module, &spec, type);
 }

@@ -159,8 +159,5 @@ static const sapwood_field step_fields[] = {
 
 int sapwood_add_step_record(PyObject *module) {
   PyArray_Descr *dtype = SAPWOOD_RECORD(sap_step_record, step_fields);
-  const int failed =
-      dtype == NULL || PyModule_AddObjectRef(module, "STEP_RECORD", (PyObject *)dtype) < 0;
-  Py_XDECREF(dtype);
-  return failed ? -1 : 0;
+  return sapwood_add_object(module, "STEP_RECORD", (PyObject *)dtype);
 }

@@ -281,25 +281,19 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-/* Returns a new tuple of all names, which dataclasses read as the slots of a class. */
-static PyObject *slot_names(void) {
-  const Py_ssize_t n = sizeof members / sizeof *members - 1;
-  const Py_ssize_t n_getters = sizeof getters / sizeof *getters - 1;
-  PyObject *names = PyTuple_New(n + n_getters);
-  for (Py_ssize_t i = 0; i < n + n_getters && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(i < n ? members[i].name : getters[i - n].name);
-    if (name == NULL) {
-      Py_CLEAR(names);
-      break;
-    }
-    PyTuple_SET_ITEM(names, i, name);
-  }
-  return names;
+enum {
+  N_MEMBERS = sizeof members / sizeof *members - 1,
+  N_GETTERS = sizeof getters / sizeof *getters - 1
+};
+
+static const char *slot_name(Py_ssize_t i) {
+  return i < N_MEMBERS ? members[i].name : getters[i - N_MEMBERS].name;
 }
 
 int sapwood_add_solution(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
-  PyObject *names = slot_names();
+  /* dataclasses read them as the slots of a class */
+  PyObject *names = sapwood_make_names(N_MEMBERS + N_GETTERS, slot_name);
   state->values_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
   const int failed =
       names == NULL || state->values_type == NULL ||

@@ -284,27 +284,7 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-static int add_faults(PyObject *module) {
-  PyObject *names = PyTuple_New(SAP_FAULTS);
-  for (int i = 0; i < SAP_FAULTS && names != NULL; i++) {
-    PyObject *name = PyUnicode_FromString(sap_fault_name((sap_fault)i));
-    if (name == NULL) {
-      Py_CLEAR(names);
-    } else {
-      PyTuple_SET_ITEM(names, i, name);
-    }
-  }
-  const int failed = names == NULL || PyModule_AddObjectRef(module, "FAULTS", names) < 0;
-  Py_XDECREF(names);
-  return failed ? -1 : 0;
-}
-
-static int add_number(PyObject *module, const char *name, double value) {
-  PyObject *number = PyFloat_FromDouble(value);
-  const int failed = number == NULL || PyModule_AddObjectRef(module, name, number) < 0;
-  Py_XDECREF(number);
-  return failed ? -1 : 0;
-}
+static const char *fault_name(Py_ssize_t i) { return sap_fault_name((sap_fault)i); }
 
 int sapwood_add_stepper(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
@@ -314,10 +294,9 @@ int sapwood_add_stepper(PyObject *module) {
       sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
       sapwood_add_contact_reader(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
       sapwood_add_prepared_step(module) < 0 || sapwood_add_world_batch(module) < 0 ||
-      add_number(module, "OPEN_TIME", SAP_OPEN_TIME) < 0 ||
-      add_number(module, "LEAST_SIGMA", sap_least_sigma) < 0 ||
-      add_number(module, "DEEP_OVERLAP", SAP_DEEP_OVERLAP) < 0) {
+      sapwood_add_object(module, "LEAST_SIGMA", PyFloat_FromDouble(sap_least_sigma)) < 0 ||
+      sapwood_add_object(module, "DEEP_OVERLAP", PyFloat_FromDouble(SAP_DEEP_OVERLAP)) < 0) {
     return -1;
   }
-  return add_faults(module);
+  return sapwood_add_object(module, "FAULTS", sapwood_make_names(SAP_FAULTS, fault_name));
 }

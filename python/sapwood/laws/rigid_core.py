@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 
-CoreName = Literal["none", "log", "exp"]
-
 DEFAULT_LAMBDA = 5.0
 
 LOG_START = 1.0 - 2.0**-20

@@ -57,63 +57,6 @@ def _is_given(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArr
     return given
 
 
-def given_entries(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Which entries of J the C core stores, in the J of :func:`constraint_groups`.
-
-    Parameters
-    ----------
-    arrays : mapping
-        The result of ``_core.ModelStepper.groups``.
-
-    Returns
-    -------
-    ndarray of bool
-        One entry per entry of J, group after group.
-    """
-    return _is_given(arrays, arrays["tree_nv"])
-
-
-def stabilized_rows(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
-    """Rows (n_rows,) that correct a violation: rows of limits and equality constraints.
-
-    Parameters
-    ----------
-    arrays : mapping
-        The result of ``_core.ModelStepper.groups``. ``value_0`` is the violation of such a row,
-        ``value_2`` its dissipation time.
-
-    Returns
-    -------
-    ndarray of bool
-        One entry per row, group after group.
-    """
-    return _rows_of(arrays, ("bilateral", "limit"))
-
-
-def slip_ratios(arrays: Mapping[str, NDArray[Any]]) -> _Float:
-    """Slip speeds over V_s of rows (n_rows,) of dry friction, infinite for all other rows.
-
-    Parameters
-    ----------
-    arrays : mapping
-        The result of ``_core.ModelStepper.groups``.
-
-    Returns
-    -------
-    ndarray
-        One entry per row, group after group.
-    """
-    return np.where(_rows_of(arrays, ("dry_friction",)), arrays["value_1"], np.inf)
-
-
-def _rows_of(arrays: Mapping[str, NDArray[Any]], kinds: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Which rows are of one of these kinds."""
-    found = np.zeros(len(arrays["R"]), np.bool_)
-    for kind, _, rows, _ in _split(arrays):
-        found[rows] = kind in kinds
-    return found
-
-
 def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:
     """J with the zeros of constraints of one velocity filled in."""
     given = _is_given(shape, tree_nv)
