@@ -13,12 +13,12 @@ from benchmarks.arguments import (
     begin,
     carry_out,
     models_of,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -40,10 +40,8 @@ def add(commands: Any) -> None:
 
 
 def _ablation(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import ablation
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     from benchmarks.revisions import SideError
 
     found = models_of(arguments)

@@ -7,15 +7,14 @@ import dataclasses
 from typing import Any
 
 from benchmarks.arguments import (
-    CommandError,
     begin,
     carry_out,
+    needs,
     new_question,
     print_facts,
     publish,
     whole,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -33,10 +32,8 @@ def add(commands: Any) -> None:
 
 
 def _accuracy(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import accuracy, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     plan = accuracy.Plan(repeat=arguments.repeat)
     if arguments.quick:
         plan = accuracy.Plan(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
 from sapwood.base.files import write_file
+from sapwood.base.optional import install_command
 from sapwood.studies.experiments.recording import ProgressBar
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -19,6 +21,15 @@ RESULTS = Path(__file__).parent / "results"
 
 class CommandError(Exception):
     """The command cannot be carried out as given; the text is the one line that the user sees."""
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Import optional packages within; where one is missing, the error names the extra."""
+    try:
+        yield
+    except ImportError as error:
+        raise CommandError(f"{error}: {install_command(extra)}") from error
 
 
 def add_common(question: argparse.ArgumentParser) -> None:

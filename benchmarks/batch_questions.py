@@ -8,17 +8,16 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.arguments import (
-    CommandError,
     add_models,
     begin,
     carry_out,
     models_of,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -42,10 +41,8 @@ def add(commands: Any) -> None:
 
 
 def _batch(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import batch, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     paths = models_of(arguments)[:: arguments.every]
     if arguments.quick:
         paths, arguments.worlds, arguments.steps, arguments.repeat = paths[:1], 4, 2, 1

@@ -15,6 +15,7 @@ from benchmarks.arguments import (
     begin,
     carry_out,
     draw,
+    needs,
     new_question,
     print_facts,
     write_table,
@@ -41,13 +42,11 @@ def add(commands: Any) -> None:
 
 
 def _closed_forms(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import rows
         from sapwood.studies.closed_forms import FORMS, Row
         from sapwood.studies.engines import ENGINES, load
         from sapwood.studies.plotting.closed_forms import draw_closed_forms
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     names = [name for name, form in FORMS.items() if form.quick or not arguments.quick]
     engines = []
     for name in (arguments.engines or ",".join(ENGINES)).split(","):

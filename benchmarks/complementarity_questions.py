@@ -9,14 +9,13 @@ from typing import Any
 
 from benchmarks.arguments import (
     SUCCESS,
-    CommandError,
     begin,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -40,10 +39,8 @@ def add(commands: Any) -> None:
 
 
 def _lcp(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("bench"):
         from benchmarks import complementarity, complementarity_speed
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('bench')}") from error
     count, timed, sizes = arguments.count, 200, (1, 4, 10, 20, 30)
     if arguments.quick:
         count, timed, sizes = 20, 3, (2,)

@@ -13,13 +13,13 @@ from benchmarks.arguments import (
     carry_out,
     draw,
     files_of,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
 from benchmarks.native import BuildError, Native
-from sapwood.base.optional import install_command
 
 if TYPE_CHECKING:
     from benchmarks import derivatives, differences
@@ -44,10 +44,8 @@ def add(commands: Any) -> None:
 
 
 def _derivatives(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("bench"):
         from benchmarks import derivatives, derivatives_report, differences
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('bench')}") from error
     files = files_of(arguments)
     if arguments.quick:
         files, arguments.repeat, arguments.changes = files[:3], 2, 1

@@ -13,6 +13,7 @@ from benchmarks.arguments import (
     begin,
     carry_out,
     draw,
+    needs,
     new_question,
     positive,
     print_facts,
@@ -50,12 +51,10 @@ def add(commands: Any) -> None:
 
 
 def _engines(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import rows
         from benchmarks.engines import comparison, report, scenes
         from sapwood.studies.engines import load
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     if arguments.quick:
         arguments.scenes, arguments.seconds, arguments.repeat = "open-4,push", 0.1, 1
     names = list(dict.fromkeys(name.strip() for name in arguments.scenes.split(",")))

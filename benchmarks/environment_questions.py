@@ -14,12 +14,12 @@ from benchmarks.arguments import (
     CommandError,
     begin,
     carry_out,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -40,10 +40,8 @@ def add(commands: Any) -> None:
 
 
 def _environments(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("environments"):
         from benchmarks import environments, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('environments')}") from error
     if arguments.quick:
         arguments.match, arguments.steps = arguments.match or "Hopper", 5
     names = [name for name in environments.NAMES if arguments.match in name]

@@ -17,6 +17,7 @@ from benchmarks.arguments import (
     carry_out,
     draw,
     files_of,
+    needs,
     new_question,
     positive,
     print_facts,
@@ -24,7 +25,6 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -150,10 +150,8 @@ def _add_fclib(commands: Any) -> None:
 
 
 def _fclib(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("fclib"):
         from benchmarks import fclib, fclib_report, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('fclib')}") from error
     files = files_of(arguments)
     plan = fclib.Plan(repeat=arguments.repeat, budget=arguments.budget)
     if arguments.quick:

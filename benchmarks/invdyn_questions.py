@@ -13,13 +13,13 @@ from benchmarks.arguments import (
     begin,
     carry_out,
     draw,
+    needs,
     new_question,
     print_facts,
     sizes,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -59,10 +59,8 @@ def add(commands: Any) -> None:
 
 
 def _invdyn(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("bench"):
         from benchmarks import invdyn, invdyn_peers
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('bench')}") from error
     if arguments.quick:
         arguments.contacts, arguments.samples, arguments.beside = [1, 4], 5, [2]
     settings = {name: getattr(arguments, name) for name in ("contacts", "samples", "beside")}
@@ -85,10 +83,8 @@ def _invdyn(arguments: argparse.Namespace) -> int:
 
 
 def _tasks(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("bench"):
         from benchmarks import legged_report
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('bench')}") from error
     seconds = 0.1 if arguments.quick else float(arguments.seconds)
     folder = arguments.folder or Path(os.environ.get("SAPWOOD_DATA", ""))
     if not (folder / "models").is_dir():

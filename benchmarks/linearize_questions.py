@@ -11,12 +11,12 @@ from benchmarks.arguments import (
     begin,
     carry_out,
     models_of,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 # real models of the first ten projects that have contact
 MODELS = (
@@ -43,10 +43,8 @@ def add(commands: Any) -> None:
 
 
 def _linearize(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import linearize
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     wanted = arguments.models.split(",")
     paths = [path for path in models_of(arguments) if any(word in path.name for word in wanted)]
     if not paths:

@@ -16,12 +16,12 @@ from benchmarks.arguments import (
     carry_out,
     draw,
     models_of,
+    needs,
     new_question,
     print_facts,
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 PAGE = pages.DOCS / "reference/models.md"
 
@@ -53,11 +53,9 @@ def add(commands: Any) -> None:
 
 
 def _models(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import rows
         from benchmarks.models import quality, report, speed, survey
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     found = models_of(arguments)
     if arguments.quick:
         found, arguments.steps, arguments.blocks = found[:2], 20, 1

@@ -11,6 +11,7 @@ from benchmarks.arguments import (
     CommandError,
     begin,
     carry_out,
+    needs,
     new_question,
     positive,
     print_facts,
@@ -18,7 +19,6 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 
 def add(commands: Any) -> None:
@@ -56,10 +56,8 @@ def add(commands: Any) -> None:
 
 
 def _sequences(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import pile_sequences, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     chosen = [pile for pile in pile_sequences.PILES if pile.bodies in arguments.bodies]
     steps, every = arguments.steps, arguments.every
     if arguments.quick:
@@ -81,10 +79,8 @@ def _sequences(arguments: argparse.Namespace) -> int:
 
 
 def _builds(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import piles, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     names = [field.name for field in dataclasses.fields(piles.Plan)]
     plan = piles.Plan(**{name: getattr(arguments, name) for name in names})
     if arguments.quick:

@@ -10,6 +10,7 @@ from benchmarks.arguments import (
     CommandError,
     begin,
     carry_out,
+    needs,
     new_question,
     print_facts,
     whole,
@@ -36,10 +37,8 @@ def add(commands: Any) -> None:
 
 
 def _pinocchio(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("pinocchio"):
         from benchmarks import pinocchio, rows
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('pinocchio')}") from error
     plan = pinocchio.Plan(repeat=arguments.repeat, most_iterations=arguments.most_iterations)
     if arguments.quick:
         plan = dataclasses.replace(

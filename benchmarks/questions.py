@@ -37,6 +37,7 @@ from benchmarks.arguments import (
     carry_out,
     draw,
     files_of,
+    needs,
     new_question,
     print_facts,
     publish,
@@ -44,7 +45,6 @@ from benchmarks.arguments import (
     whole,
     write_table,
 )
-from sapwood.base.optional import install_command
 
 STEP_SCENES = (
     "clutter-10,clutter-40,clutter-100,clutter-200,clutter-400,open-400,open-1000,"
@@ -97,10 +97,8 @@ def _add_steps(commands: Any) -> None:
 
 
 def _steps(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import rows, scenes, steps, steps_report
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     if arguments.quick:
         arguments.scenes, arguments.length, arguments.repeat = "clutter-4,quadrupeds-1", 3, 2
     try:
@@ -147,10 +145,8 @@ def _add_scaling(commands: Any) -> None:
 
 
 def _scaling(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import rows, scaling, scaling_report
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     parts = list(dict.fromkeys(arguments.parts)) or list(scaling.PARTS)
     for part in parts:
         if part not in scaling.PARTS:

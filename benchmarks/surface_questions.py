@@ -12,13 +12,13 @@ from benchmarks.arguments import (
     CommandError,
     begin,
     carry_out,
+    needs,
     new_question,
     positive,
     print_facts,
     publish,
     whole,
 )
-from sapwood.base.optional import install_command
 
 if TYPE_CHECKING:
     from benchmarks import surface_cases, surfaces
@@ -45,10 +45,8 @@ def add(commands: Any) -> None:
 
 
 def _surfaces(arguments: argparse.Namespace) -> int:
-    try:
+    with needs("mujoco"):
         from benchmarks import surface_cases, surfaces, surfaces_report
-    except ImportError as error:
-        raise CommandError(f"{error}: {install_command('mujoco')}") from error
     pairs = _pairs_of(arguments.folder)
     if arguments.quick:
         pairs, arguments.repeat, arguments.levels, arguments.slip = pairs[:3], 2, 2, 0.1
