@@ -94,9 +94,9 @@ def take_passes(
             iterates = [(v + w) / 2 for v, w in zip(best.v, tried.v, strict=True)]
         if best.residual <= tolerance or growths > _MOST_GROWTHS:
             break
-        if iterates is not tried.v:
-            for step, v in zip(steps, iterates, strict=True):
-                step.evaluate(v)
+        for step, v in zip(steps, iterates, strict=True):
+            if step.is_quadratic or iterates is not tried.v:
+                step.evaluate(v, again=True)
     assert best is not None
     if not math.isfinite(best.residual):
         _fail(reduction, best.v)
@@ -138,8 +138,7 @@ def _find_residual(reduction: Reduction, tried: Pass) -> None:
     dt, steps = reduction.options.dt, reduction.steps
     residuals = []
     for step, v, impulse in zip(steps, tried.v, tried.impulses, strict=True):
-        step.evaluate(v, again=True)
-        residual = step.momentum_residual(v) - impulse
+        residual = step.final_residual(v) - impulse
         if step.has_fixed:
             residual[step.is_fixed] = 0
         residuals.append(residual)

@@ -150,7 +150,19 @@ class SoftStep:
         c_K = dt * dt * theta.q * theta.vq + dt * theta.v * material.stiffness_damping
         c_M = 1 + dt * theta.v * material.mass_damping
         blocks, m = self._blocks(c_K, c_M), self.momentum_residual(w)
+        self._linearization = blocks, w, m
         found: _Float = w - _core.fem_factor(self.system, blocks, self._fixed, m)
+        return found
+
+    def final_residual(self, v: _Float) -> _Float:
+        """m(v) after a pass; it is linear for the quadratic models: m(w) + A (v - w)."""
+        if not self.is_quadratic:
+            self.evaluate(v)
+            return self.momentum_residual(v)
+        blocks, w, m = self._linearization
+        found: _Float = m + _core.fem_multiply(self.body.mesh._mesh, blocks, v - w)
+        if self.has_fixed:
+            found[self.is_fixed] = 0
         return found
 
     def extend(self, change: _Float) -> _Float:
