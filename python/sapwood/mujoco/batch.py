@@ -382,10 +382,10 @@ class Batch(BatchQueries):
                 raise failure
             failed[world] = str(self._workers.error_of(worker, failure, step, None))
 
-        worlds, outputs = self._worlds, self._outputs
+        parameters, outputs = self._worlds, self._outputs
         with self._turn:
             try:
-                worlds.refresh()
+                parameters.refresh()
                 outputs.bind_to(self._core)
                 self._core.run(
                     n_worlds=n,
@@ -397,7 +397,7 @@ class Batch(BatchQueries):
                     status=self._status,
                     last_records=outputs.records,
                     body_forces=outputs.body_forces,
-                    speeds=worlds.speeds,
+                    speeds=parameters.speeds,
                     contacts=None if self._lists is None else self._lists.logs,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),

@@ -98,7 +98,10 @@ class Outputs:
         if self._loop[0] is not loop or self._loop[1] is not fields:
             loop.bind(
                 self._n,
-                tuple((self._workers.arrays(get), *other) for get, *other in fields),
+                tuple(
+                    (self._workers.arrays(get), rows, way, is_kept)
+                    for get, rows, way, is_kept in fields
+                ),
             )
             self._loop = loop, fields
 

@@ -431,8 +431,8 @@ class WorldParameters:
         sizes = np.array([model.stat.meansize for model in models])
         changed = np.flatnonzero(sizes != self._sizes)
         self._sizes[:] = sizes
-        for world in changed:
-            self._derive_speeds(int(world))
+        for changed_world in changed.tolist():
+            self._derive_speeds(changed_world)
 
 
 def _scratch_of(model: mujoco.MjModel) -> _Scratch:
