@@ -121,24 +121,24 @@ void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P
 SAP_DECLARE_PANELS(SAP_OF_ISA)
 SAP_DECLARE_PANELS(SAP_OF_SINGLE)
 
-/* functions of sap_lu_kernels, in double and in single precision */
-#define SAP_DECLARE_LU(name)                                                                      \
-  int32_t name(sap_factor_lu_)(const struct sap_supernode *s, const int32_t *node_scalar,         \
-                               void *lower, void *upper);                                         \
-  void name(sap_push_lu_updates_)(const struct sap_supernode *s, const struct sap_update *update, \
-                                  void *lower, void *upper);                                      \
-  void name(sap_push_lu_solution_)(const struct sap_supernode *s,                                 \
-                                   const struct sap_segment *segment, const int32_t *node_scalar, \
-                                   const void *panels, int pivots, void *x);                      \
-  void name(sap_pull_lu_solution_)(const struct sap_supernode *s,                                 \
-                                   const struct sap_segment *segment, const int32_t *node_scalar, \
-                                   const void *panels, int pivots, void *x);                      \
-  void name(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,            \
-                               const struct sap_segment *segment, const int32_t *node_scalar,     \
-                               const void *values, void *X);                                      \
-  void name(sap_add_columns_product_)(int32_t m, int n_rows, const void *Z, const void *Y,        \
-                                      double *S);
-SAP_DECLARE_LU(SAP_OF_ISA)
-SAP_DECLARE_LU(SAP_OF_SINGLE)
+/* functions of sap_lu_kernels */
+int32_t SAP_OF_ISA(sap_factor_lu_)(const struct sap_supernode *s, const int32_t *node_scalar,
+                                   double *lower, double *upper);
+void SAP_OF_ISA(sap_push_lu_updates_)(const struct sap_supernode *s,
+                                      const struct sap_update *update, double *lower,
+                                      double *upper);
+void SAP_OF_ISA(sap_push_lu_solution_)(const struct sap_supernode *s,
+                                       const struct sap_segment *segment,
+                                       const int32_t *node_scalar, const double *panels, int pivots,
+                                       double *x);
+void SAP_OF_ISA(sap_pull_lu_solution_)(const struct sap_supernode *s,
+                                       const struct sap_segment *segment,
+                                       const int32_t *node_scalar, const double *panels, int pivots,
+                                       double *x);
+void SAP_OF_ISA(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,
+                                   const struct sap_segment *segment, const int32_t *node_scalar,
+                                   const double *values, double *X);
+void SAP_OF_ISA(sap_add_columns_product_)(int32_t m, int n_rows, const double *Z, const double *Y,
+                                          double *S);
 
 #endif

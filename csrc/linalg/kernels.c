@@ -6,10 +6,6 @@
   {name(sap_factor_panel_), name(sap_push_updates_), name(sap_push_solution_), \
    name(sap_pull_solution_)}
 
-#define SAP_LU(name)                                                                     \
-  {name(sap_factor_lu_),        name(sap_push_lu_updates_), name(sap_push_lu_solution_), \
-   name(sap_pull_lu_solution_), name(sap_push_columns_),    name(sap_add_columns_product_)}
-
 const struct sap_kernels SAP_OF_ISA(sap_kernels_);
 const struct sap_kernels SAP_OF_ISA(sap_kernels_) = {
     SAP_TEXT(SAP_ISA),
@@ -18,5 +14,7 @@ const struct sap_kernels SAP_OF_ISA(sap_kernels_) = {
     SAP_OF_ISA(sap_solve_forward_),
     SAP_OF_ISA(sap_solve_backward_),
     {SAP_PANELS(SAP_OF_ISA), SAP_PANELS(SAP_OF_SINGLE)},
-    {SAP_LU(SAP_OF_ISA), SAP_LU(SAP_OF_SINGLE)},
+    {SAP_OF_ISA(sap_factor_lu_), SAP_OF_ISA(sap_push_lu_updates_),
+     SAP_OF_ISA(sap_push_lu_solution_), SAP_OF_ISA(sap_pull_lu_solution_),
+     SAP_OF_ISA(sap_push_columns_), SAP_OF_ISA(sap_add_columns_product_)},
 };

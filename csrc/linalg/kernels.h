@@ -1,9 +1,9 @@
 /* This module holds the small dense kernels of assembly and factorization.
  *
- * kernels.c and panel_*.c are compiled once per instruction set, the latter in single precision
- * too; sap_kernels_best() picks the widest set that this processor runs. Matrices are column-major
- * with a leading dimension. Results are the same for every call with the same input on one
- * instruction set. */
+ * kernels.c and panel_*.c are compiled once per instruction set, those of Cholesky's factor in
+ * single precision too; sap_kernels_best() picks the widest set that this processor runs. Matrices
+ * are column-major with a leading dimension. Results are the same for every call with the same
+ * input on one instruction set. */
 #ifndef SAPWOOD_LINALG_KERNELS_H
 #define SAPWOOD_LINALG_KERNELS_H
 
@@ -35,30 +35,30 @@ struct sap_panel_kernels {
 };
 
 /* Kernels of the two panels of supernode s of an unsymmetric matrix (lu_factor.h). node_scalar
- * gives the first scalar of each node. Values and x are doubles or floats. */
+ * gives the first scalar of each node. */
 struct sap_lu_kernels {
   /* Returns -1, or the position of the node with a singular pivot block. */
-  int32_t (*factor)(const struct sap_supernode *s, const int32_t *node_scalar, void *lower,
-                    void *upper);
-  void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update, void *lower,
-                       void *upper);
+  int32_t (*factor)(const struct sap_supernode *s, const int32_t *node_scalar, double *lower,
+                    double *upper);
+  void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
+                       double *lower, double *upper);
   /* Solve with the panel P below the diagonal, and with its transpose. With `pivots` the diagonal
    * blocks of P are inverse pivot blocks: then x is first multiplied by their transposes, or at
    * last by them. */
   void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
-                        const int32_t *node_scalar, const void *panels, int pivots, void *x);
+                        const int32_t *node_scalar, const double *panels, int pivots, double *x);
   void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
-                        const int32_t *node_scalar, const void *panels, int pivots, void *x);
+                        const int32_t *node_scalar, const double *panels, int pivots, double *x);
 
   /* X (n_scalars, SAP_PATH_COLUMNS) by row: solves for the rows of s, and subtracts their effect
    * from the rows above */
   void (*push_columns)(enum sap_path_side side, const struct sap_supernode *s,
                        const struct sap_segment *segment, const int32_t *node_scalar,
-                       const void *values, void *X);
+                       const double *values, double *X);
 
   /* S (SAP_PATH_COLUMNS, SAP_PATH_COLUMNS) by row: adds the first n_rows rows, rounded up to 4, of
    * Z^T Y for m rows of Z and Y */
-  void (*add_products)(int32_t m, int n_rows, const void *Z, const void *Y, double *S);
+  void (*add_products)(int32_t m, int n_rows, const double *Z, const double *Y, double *S);
 };
 
 struct sap_kernels {
@@ -84,7 +84,7 @@ struct sap_kernels {
                          const double *t);
 
   struct sap_panel_kernels panels[SAP_N_PRECISIONS];
-  struct sap_lu_kernels lu[SAP_N_PRECISIONS];
+  struct sap_lu_kernels lu;
 };
 
 /* Returns the kernels of a set, narrowest first; NULL if this build or this processor lacks it. */

@@ -16,21 +16,11 @@
 #include "linalg/factorization.h"
 
 struct sap_lu {
-  const struct sap_factor *factor; /* places, precisions and the lower panels */
+  const struct sap_factor *factor; /* places and the lower panels, in double precision */
   double *upper;                   /* (n_values) upper panels */
 };
 
 void sap_lu_carve(struct sap_lu *lu, struct sap_arena *arena);
-
-/* Returns the values, doubles or floats, of the upper panels that the offsets of component c
- * index. */
-static inline void *sap_lu_upper(const struct sap_lu *lu, int32_t c) {
-  const struct sap_factor *factor = lu->factor;
-  return factor->precision[c] == SAP_SINGLE
-             ? (void *)((float *)lu->upper +
-                        sap_factor_values(factor, factor->tree->component[c].node_begin))
-             : (void *)lu->upper;
-}
 
 /* Sets the upper panels of component c for a symmetric H, whose lower triangle is assembled, and
  * completes its diagonal blocks. Unsymmetric terms are added after that. */

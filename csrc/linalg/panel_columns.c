@@ -6,7 +6,7 @@ enum { COLUMNS_SET = SAP_PATH_COLUMNS, PASS = SAP_PATH_COLUMNS / SIMD_WIDTH < 2 
 
 /* Solves with the pivot block at column c for its n rows y of PASS vectors: nothing for L, D^-T for
  * U^T, and the triangle with reciprocal diagonal for Cholesky's L. */
-INLINE void solve_pivot(const int n, const enum sap_path_side side, const real *block, int32_t ld,
+INLINE void solve_pivot(const int n, const enum sap_path_side side, const double *block, int32_t ld,
                         simd y[][PASS]) {
   if (side == SAP_PATH_UPPER) {
     simd x[BLOCK][PASS];
@@ -31,7 +31,7 @@ INLINE void solve_pivot(const int n, const enum sap_path_side side, const real *
   }
   UNROLL
   for (int k = 0; side == SAP_PATH_CHOLESKY && k < n; ++k) {
-    const real *column = block + (int64_t)k * ld;
+    const double *column = block + (int64_t)k * ld;
     for (int v = 0; v < PASS; ++v) {
       y[k][v] *= simd_all(column[k]);
     }
@@ -45,8 +45,8 @@ INLINE void solve_pivot(const int n, const enum sap_path_side side, const real *
 }
 
 /* Computes X <- X - A y for m rows of X. */
-INLINE void subtract_rows(const int n, int32_t m, const real *A, int32_t ld, simd y[][PASS],
-                          real *X) {
+INLINE void subtract_rows(const int n, int32_t m, const double *A, int32_t ld, simd y[][PASS],
+                          double *X) {
   for (int32_t i = 0; i < m; ++i, X += COLUMNS_SET) {
     simd sum[PASS];
     for (int v = 0; v < PASS; ++v) {
@@ -67,12 +67,12 @@ INLINE void subtract_rows(const int n, int32_t m, const real *A, int32_t ld, sim
 
 INLINE void push_columns_block(const int n, const enum sap_path_side side,
                                const struct sap_supernode *s, const struct sap_segment *segment,
-                               const real *P, int32_t c, real *X) {
+                               const double *P, int32_t c, double *X) {
   const int32_t ld = s->ld, next = c + n;
-  const real *block = P + (int64_t)c * ld;
+  const double *block = P + (int64_t)c * ld;
   for (int32_t w = 0; w < COLUMNS_SET; w += PASS * SIMD_WIDTH) {
-    real *own = X + (int64_t)(s->scalar + c) * COLUMNS_SET + w;
-    const real *B = block + s->n_cols;
+    double *own = X + (int64_t)(s->scalar + c) * COLUMNS_SET + w;
+    const double *B = block + s->n_cols;
     simd y[BLOCK][PASS];
     UNROLL
     for (int l = 0; l < n; ++l) {
@@ -98,7 +98,7 @@ INLINE void push_columns_block(const int n, const enum sap_path_side side,
 
 INLINE void push_columns(const enum sap_path_side side, const struct sap_supernode *s,
                          const struct sap_segment *segment, const int32_t *node_scalar,
-                         const real *P, real *X) {
+                         const double *P, double *X) {
   for (int32_t node = s->node_begin; node < s->node_end; ++node) {
     const int32_t end = node_scalar[node + 1] - s->scalar;
     for (int32_t c = node_scalar[node] - s->scalar; c < end; c += BLOCK) {
@@ -107,10 +107,10 @@ INLINE void push_columns(const enum sap_path_side side, const struct sap_superno
   }
 }
 
-void SAP_OF_PANEL(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,
-                                     const struct sap_segment *segment, const int32_t *node_scalar,
-                                     const void *values, void *X) {
-  const real *P = (const real *)values + s->values;
+void SAP_OF_ISA(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,
+                                   const struct sap_segment *segment, const int32_t *node_scalar,
+                                   const double *values, double *X) {
+  const double *P = values + s->values;
   switch (side) {
     case SAP_PATH_LOWER: push_columns(SAP_PATH_LOWER, s, segment, node_scalar, P, X); break;
     case SAP_PATH_UPPER: push_columns(SAP_PATH_UPPER, s, segment, node_scalar, P, X); break;
@@ -119,7 +119,7 @@ void SAP_OF_PANEL(sap_push_columns_)(enum sap_path_side side, const struct sap_s
 }
 
 /* Adds R rows of Z^T Y, from column `row` of Z on. */
-INLINE void add_product_rows(const int R, int32_t m, const real *Z, const real *Y, int row,
+INLINE void add_product_rows(const int R, int32_t m, const double *Z, const double *Y, int row,
                              double *S) {
   for (int32_t w = 0; w < COLUMNS_SET; w += PASS * SIMD_WIDTH) {
     simd sum[12][PASS];
@@ -128,7 +128,7 @@ INLINE void add_product_rows(const int R, int32_t m, const real *Z, const real *
         sum[r][v] = simd_zero();
       }
     }
-    const real *z = Z + row, *y = Y + w;
+    const double *z = Z + row, *y = Y + w;
     for (int32_t i = 0; i < m; ++i, z += COLUMNS_SET, y += COLUMNS_SET) {
       UNROLL
       for (int r = 0; r < R; ++r) {
@@ -140,18 +140,18 @@ INLINE void add_product_rows(const int R, int32_t m, const real *Z, const real *
     }
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < PASS; ++v) {
-        real lanes[SIMD_WIDTH];
+        double lanes[SIMD_WIDTH];
         simd_store(lanes, sum[r][v]);
         for (int k = 0; k < SIMD_WIDTH; ++k) {
-          S[(row + r) * COLUMNS_SET + w + v * SIMD_WIDTH + k] += (double)lanes[k];
+          S[(row + r) * COLUMNS_SET + w + v * SIMD_WIDTH + k] += lanes[k];
         }
       }
     }
   }
 }
 
-void SAP_OF_PANEL(sap_add_columns_product_)(int32_t m, int n_rows, const void *Z, const void *Y,
-                                            double *S) {
+void SAP_OF_ISA(sap_add_columns_product_)(int32_t m, int n_rows, const double *Z, const double *Y,
+                                          double *S) {
   if (PASS == 1 && n_rows == 12) {
     add_product_rows(12, m, Z, Y, 0, S); /* enough registers for four contacts at once */
     return;

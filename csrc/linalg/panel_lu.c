@@ -9,12 +9,12 @@
 /* Inverts an n x n block D at `from` to `to`, both with stride ld, by Gauss-Jordan steps with row
  * exchanges. A pivot has the largest square over the diagonal entry of its row, which is
  * independent of units. Returns 0 if a pivot is 0 or not finite. */
-INLINE int invert(const int n, const real *from, real *to, int32_t ld) {
+INLINE int invert(const int n, const double *from, double *to, int32_t ld) {
   double rows[BLOCK][2 * BLOCK], weight[BLOCK];
   for (int i = 0; i < n; ++i) {
-    weight[i] = 1 / fabs((double)from[(int64_t)i * ld + i]);
+    weight[i] = 1 / fabs(from[(int64_t)i * ld + i]);
     for (int j = 0; j < n; ++j) {
-      rows[i][j] = (double)from[(int64_t)j * ld + i];
+      rows[i][j] = from[(int64_t)j * ld + i];
       rows[i][n + j] = i == j;
     }
   }
@@ -46,14 +46,14 @@ INLINE int invert(const int n, const real *from, real *to, int32_t ld) {
   }
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
-      to[(int64_t)j * ld + i] = (real)rows[i][n + j];
+      to[(int64_t)j * ld + i] = rows[i][n + j];
     }
   }
   return 1;
 }
 
 /* Computes T <- T D^-1 for m rows of n columns. */
-INLINE void scale_rows(const int n, int32_t m, real *T, const real *inverse, int32_t ld) {
+INLINE void scale_rows(const int n, int32_t m, double *T, const double *inverse, int32_t ld) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
     simd x[BLOCK];
@@ -74,16 +74,16 @@ INLINE void scale_rows(const int n, int32_t m, real *T, const real *inverse, int
 }
 
 /* Finds the inverse of the pivot block at column c, and scales the rows of L below it. */
-INLINE void finish_block(const int n, const struct sap_supernode *s, int32_t c, real *L, real *U,
-                         int *regular) {
-  real *D = L + (int64_t)c * s->ld + c, *inverse = U + (int64_t)c * s->ld + c;
+INLINE void finish_block(const int n, const struct sap_supernode *s, int32_t c, double *L,
+                         double *U, int *regular) {
+  double *D = L + (int64_t)c * s->ld + c, *inverse = U + (int64_t)c * s->ld + c;
   *regular = invert(n, D, inverse, s->ld);
   scale_rows(n, s->n_cols + s->n_rows - c - n, D + n, inverse, s->ld);
 }
 
-int32_t SAP_OF_PANEL(sap_factor_lu_)(const struct sap_supernode *s, const int32_t *node_scalar,
-                                     void *lower, void *upper) {
-  real *L = (real *)lower + s->values, *U = (real *)upper + s->values;
+int32_t SAP_OF_ISA(sap_factor_lu_)(const struct sap_supernode *s, const int32_t *node_scalar,
+                                   double *lower, double *upper) {
+  double *L = lower + s->values, *U = upper + s->values;
   const int32_t ld = s->ld, rows = s->n_cols + s->n_rows;
   for (int32_t node = s->node_begin; node < s->node_end; ++node) {
     const int32_t end = node_scalar[node + 1] - s->scalar;
@@ -105,8 +105,8 @@ int32_t SAP_OF_PANEL(sap_factor_lu_)(const struct sap_supernode *s, const int32_
 }
 
 /* Subtracts the product of the rows of A and the columns of B of an update from its target. */
-INLINE void push_update(const struct sap_supernode *s, const struct sap_update *u, const real *A,
-                        const real *B, real *target, int lower) {
+INLINE void push_update(const struct sap_supernode *s, const struct sap_update *u, const double *A,
+                        const double *B, double *target, int lower) {
   if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH) {
     multiply_block(1, 1, 6, s->n_cols, -1, A + u->row, s->ld, B + u->col, s->ld, target + u->target,
                    u->target_ld, simd_left(u->n_rows));
@@ -116,9 +116,10 @@ INLINE void push_update(const struct sap_supernode *s, const struct sap_update *
                target + u->target, u->target_ld, lower);
 }
 
-void SAP_OF_PANEL(sap_push_lu_updates_)(const struct sap_supernode *s,
-                                        const struct sap_update *update, void *lower, void *upper) {
-  real *L = (real *)lower, *U = (real *)upper;
+void SAP_OF_ISA(sap_push_lu_updates_)(const struct sap_supernode *s,
+                                      const struct sap_update *update, double *lower,
+                                      double *upper) {
+  double *L = lower, *U = upper;
   for (int32_t i = s->update_begin; i < s->update_end; ++i) {
     /* the whole pivot blocks belong to L */
     push_update(s, &update[i], L + s->values, U + s->values, L, 0);
@@ -129,8 +130,8 @@ void SAP_OF_PANEL(sap_push_lu_updates_)(const struct sap_supernode *s,
 /* ---- one right-hand side --------------------------------------------------------------------- */
 
 /* Computes x <- x - A y for m rows of A and n columns, y in all lanes. */
-INLINE void subtract_columns(const int n, int32_t m, const real *A, int32_t ld, const simd y[],
-                             real *x) {
+INLINE void subtract_columns(const int n, int32_t m, const double *A, int32_t ld, const simd y[],
+                             double *x) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
     simd sum[2] = {simd_load_part(x + i, part), simd_zero()};
@@ -143,8 +144,8 @@ INLINE void subtract_columns(const int n, int32_t m, const real *A, int32_t ld, 
 }
 
 /* Computes x <- D^-T x for a pivot block. */
-INLINE void multiply_transposed_pivots(const int n, const real *inverse, int32_t ld, real *x) {
-  real y[BLOCK];
+INLINE void multiply_transposed_pivots(const int n, const double *inverse, int32_t ld, double *x) {
+  double y[BLOCK];
   for (int i = 0; i < n; ++i) {
     y[i] = 0;
     for (int l = 0; l < n; ++l) {
@@ -157,10 +158,10 @@ INLINE void multiply_transposed_pivots(const int n, const real *inverse, int32_t
 }
 
 INLINE void push_block(const int n, const struct sap_supernode *s,
-                       const struct sap_segment *segment, const real *P, int pivots, int32_t c,
-                       real *x_s, real *x) {
+                       const struct sap_segment *segment, const double *P, int pivots, int32_t c,
+                       double *x_s, double *x) {
   const int32_t ld = s->ld, next = c + n;
-  const real *block = P + (int64_t)c * ld, *B = block + s->n_cols;
+  const double *block = P + (int64_t)c * ld, *B = block + s->n_cols;
   if (pivots) {
     multiply_transposed_pivots(n, block + c, ld, x_s + c);
   }
@@ -176,22 +177,22 @@ INLINE void push_block(const int n, const struct sap_supernode *s,
   }
 }
 
-void SAP_OF_PANEL(sap_push_lu_solution_)(const struct sap_supernode *s,
-                                         const struct sap_segment *segment,
-                                         const int32_t *node_scalar, const void *panels, int pivots,
-                                         void *x) {
-  const real *P = (const real *)panels + s->values;
+void SAP_OF_ISA(sap_push_lu_solution_)(const struct sap_supernode *s,
+                                       const struct sap_segment *segment,
+                                       const int32_t *node_scalar, const double *panels, int pivots,
+                                       double *x) {
+  const double *P = panels + s->values;
   for (int32_t node = s->node_begin; node < s->node_end; ++node) {
     const int32_t end = node_scalar[node + 1] - s->scalar;
     for (int32_t c = node_scalar[node] - s->scalar; c < end; c += BLOCK) {
-      FOR_BLOCK(sap_smaller(end - c, BLOCK), push_block, s, segment, P, pivots, c,
-                (real *)x + s->scalar, x);
+      FOR_BLOCK(sap_smaller(end - c, BLOCK), push_block, s, segment, P, pivots, c, x + s->scalar,
+                x);
     }
   }
 }
 
 /* Adds A^T x for m rows of A to sum (n). */
-INLINE void add_dot_products(const int n, int32_t m, const real *A, int32_t ld, const real *x,
+INLINE void add_dot_products(const int n, int32_t m, const double *A, int32_t ld, const double *x,
                              simd sum[]) {
   for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
     const simd_mask part = simd_left(m - i);
@@ -204,8 +205,8 @@ INLINE void add_dot_products(const int n, int32_t m, const real *A, int32_t ld, 
 }
 
 /* Computes x <- D^-1 x for a pivot block. */
-INLINE void multiply_pivots(const int n, const real *inverse, int32_t ld, real *x) {
-  real y[BLOCK] = {0};
+INLINE void multiply_pivots(const int n, const double *inverse, int32_t ld, double *x) {
+  double y[BLOCK] = {0};
   for (int l = 0; l < n; ++l) {
     for (int i = 0; i < n; ++i) {
       y[i] += inverse[(int64_t)l * ld + i] * x[l];
@@ -217,10 +218,10 @@ INLINE void multiply_pivots(const int n, const real *inverse, int32_t ld, real *
 }
 
 INLINE void pull_block(const int n, const struct sap_supernode *s,
-                       const struct sap_segment *segment, const real *P, int pivots, int32_t c,
-                       real *x_s, const real *x) {
+                       const struct sap_segment *segment, const double *P, int pivots, int32_t c,
+                       double *x_s, const double *x) {
   const int32_t ld = s->ld, next = c + n;
-  const real *block = P + (int64_t)c * ld, *B = block + s->n_cols, *inverse = block + c;
+  const double *block = P + (int64_t)c * ld, *B = block + s->n_cols, *inverse = block + c;
   /* simd_sums() takes a strip at a time */
   simd sum[2 * SIMD_WIDTH > BLOCK ? 2 * SIMD_WIDTH : BLOCK];
   UNROLL
@@ -232,7 +233,7 @@ INLINE void pull_block(const int n, const struct sap_supernode *s,
     add_dot_products(n, segment[g].length, B, ld, x + segment[g].scalar, sum);
     B += segment[g].length;
   }
-  real z[BLOCK + SIMD_WIDTH];
+  double z[BLOCK + SIMD_WIDTH];
   UNROLL
   for (int l = 0; l < n; l += SIMD_STRIP) {
     simd_store(z + l, simd_sums(sum + l));
@@ -245,16 +246,16 @@ INLINE void pull_block(const int n, const struct sap_supernode *s,
   }
 }
 
-void SAP_OF_PANEL(sap_pull_lu_solution_)(const struct sap_supernode *s,
-                                         const struct sap_segment *segment,
-                                         const int32_t *node_scalar, const void *panels, int pivots,
-                                         void *x) {
-  const real *P = (const real *)panels + s->values;
+void SAP_OF_ISA(sap_pull_lu_solution_)(const struct sap_supernode *s,
+                                       const struct sap_segment *segment,
+                                       const int32_t *node_scalar, const double *panels, int pivots,
+                                       double *x) {
+  const double *P = panels + s->values;
   for (int32_t node = s->node_end - 1; node >= s->node_begin; --node) {
     const int32_t begin = node_scalar[node] - s->scalar, end = node_scalar[node + 1] - s->scalar;
     for (int32_t c = begin + (end - begin - 1) / BLOCK * BLOCK; c >= begin; c -= BLOCK) {
-      FOR_BLOCK(sap_smaller(end - c, BLOCK), pull_block, s, segment, P, pivots, c,
-                (real *)x + s->scalar, x);
+      FOR_BLOCK(sap_smaller(end - c, BLOCK), pull_block, s, segment, P, pivots, c, x + s->scalar,
+                x);
     }
   }
 }

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "linalg/flush.h"
-
 void sap_path_carve(struct sap_path_columns *path, struct sap_arena *arena) {
   const struct sap_junction_tree *tree = path->lu->factor->tree;
   const size_t n = (size_t)tree->n_scalars * SAP_PATH_COLUMNS;
@@ -20,17 +18,9 @@ void sap_path_begin(struct sap_path_columns *path, int32_t c, int symmetric) {
   path->n_sets = 0;
 }
 
-static int is_single(const struct sap_path_columns *path) {
-  return path->lu->factor->precision[path->component] == SAP_SINGLE;
-}
-
-static size_t entry_size(const struct sap_path_columns *path) {
-  return is_single(path) ? sizeof(float) : sizeof(double);
-}
-
 /* Returns row `scalar` of one side of a set. */
-static void *row_of(const struct sap_path_columns *path, int32_t set, int side, int32_t scalar) {
-  return (char *)path->X[set][side] + (size_t)scalar * SAP_PATH_COLUMNS * entry_size(path);
+static double *row_of(const struct sap_path_columns *path, int32_t set, int side, int32_t scalar) {
+  return path->X[set][side] + (size_t)scalar * SAP_PATH_COLUMNS;
 }
 
 void sap_path_open(struct sap_path_columns *path) {
@@ -46,7 +36,7 @@ void sap_path_add_node(struct sap_path_columns *path, int32_t node) {
   for (int32_t k = tree->node_supernode[node]; k >= 0 && !on_path[k];
        k = tree->supernode[k].parent) {
     const struct sap_supernode *s = &tree->supernode[k];
-    const size_t bytes = (size_t)s->n_cols * SAP_PATH_COLUMNS * entry_size(path);
+    const size_t bytes = (size_t)s->n_cols * SAP_PATH_COLUMNS * sizeof(double);
     on_path[k] = 1;
     memset(row_of(path, path->n_sets, 0, s->scalar), 0, bytes);
     if (!path->symmetric) {
@@ -60,13 +50,9 @@ void sap_path_write(struct sap_path_columns *path, int32_t column, int32_t first
   int32_t *n_columns = &path->n_columns[path->n_sets];
   *n_columns = column < *n_columns ? *n_columns : column + 1;
   for (int side = 0; side < (path->symmetric ? 1 : 2); ++side) {
-    void *rows = row_of(path, path->n_sets, side, first);
+    double *rows = row_of(path, path->n_sets, side, first);
     for (int32_t i = 0; i < n; ++i) {
-      if (is_single(path)) {
-        ((float *)rows)[i * SAP_PATH_COLUMNS + column] = (float)x[i];
-      } else {
-        ((double *)rows)[i * SAP_PATH_COLUMNS + column] = x[i];
-      }
+      rows[i * SAP_PATH_COLUMNS + column] = x[i];
     }
   }
 }
@@ -76,29 +62,26 @@ void sap_path_close(struct sap_path_columns *path) {
   const struct sap_junction_tree *tree = factor->tree;
   const int32_t c = path->component, set = path->n_sets++;
   const struct sap_component *component = &tree->component[c];
-  const struct sap_lu_kernels *kernels = &factor->kernels->lu[factor->precision[c]];
-  const void *lower = sap_factor_panels(factor, c), *upper = sap_lu_upper(path->lu, c);
-  const unsigned int state = sap_flush_begin(is_single(path));
+  const struct sap_lu_kernels *kernels = &factor->kernels->lu;
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &tree->supernode[k];
     if (!path->on_path[set][k]) {
       continue;
     }
     kernels->push_columns(path->symmetric ? SAP_PATH_CHOLESKY : SAP_PATH_LOWER, s, tree->segment,
-                          tree->node_scalar, lower, path->X[set][0]);
+                          tree->node_scalar, factor->values, path->X[set][0]);
     if (!path->symmetric) {
-      kernels->push_columns(SAP_PATH_UPPER, s, tree->segment, tree->node_scalar, upper,
+      kernels->push_columns(SAP_PATH_UPPER, s, tree->segment, tree->node_scalar, path->lu->upper,
                             path->X[set][1]);
     }
   }
-  sap_flush_end(is_single(path), state);
 }
 
 void sap_path_product(const struct sap_path_columns *path, int32_t a, int32_t b, double *S) {
   const struct sap_factor *factor = path->lu->factor;
   const struct sap_junction_tree *tree = factor->tree;
   const struct sap_component *component = &tree->component[path->component];
-  const struct sap_lu_kernels *kernels = &factor->kernels->lu[factor->precision[path->component]];
+  const struct sap_lu_kernels *kernels = &factor->kernels->lu;
   memset(S, 0, SAP_PATH_COLUMNS * SAP_PATH_COLUMNS * sizeof *S);
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &tree->supernode[k];

@@ -71,10 +71,10 @@ static sap_solver *make(uint64_t seed, int32_t set) {
 }
 
 /* Assembles and factors the unsymmetric matrix. Returns what sap_lu_run() does. */
-static int32_t factor(struct sap_workspace *w, enum sap_precision precision) {
+static int32_t factor(struct sap_workspace *w) {
   const struct sap_island *island = &w->plan->graph.island[0];
   CHECK(sap_find_coupling(w, island) > 0);
-  sap_assemble(w, island, precision);
+  sap_assemble(w, island, SAP_DOUBLE);
   sap_lu_mirror(&w->plan->lu, 0);
   w->plan->jacobian_loops->add_coupling(&w->J, island, w->coulomb.law.u, w->scratch.GJ,
                                         &w->plan->lu);
@@ -104,14 +104,13 @@ static void factors_solve_the_dense_system(void) {
         continue;
       }
       struct sap_workspace *w = solver->work;
-      const enum sap_precision precision = seed % 2 ? SAP_SINGLE : SAP_DOUBLE;
       double x[NV];
       CHECK(make_system(w) > CONTACTS / 8);
-      CHECK_EQUAL(factor(w, precision), -1);
+      CHECK_EQUAL(factor(w), -1);
       for (int transposed = 0; transposed < 2; ++transposed) {
         memcpy(x, b, sizeof x);
         (transposed ? sap_lu_solve_transposed : sap_lu_solve)(&w->plan->lu, 0, x);
-        CHECK(residual(x, transposed) < (precision == SAP_SINGLE ? 1e-2 : 1e-11));
+        CHECK(residual(x, transposed) < 1e-11);
       }
       sap_solver_destroy(solver);
     }
@@ -147,8 +146,7 @@ static void dense_row(const struct sap_workspace *w, int32_t place, int32_t r, d
 /* Entries of S by the path agree with those by whole solves, for both kinds of factors. */
 static void columns_agree_with_whole_solves(void) {
   for (int32_t k = 0; k < 4 * SAP_KERNEL_SETS; ++k) {
-    const enum sap_precision precision = k % 2 ? SAP_SINGLE : SAP_DOUBLE;
-    const int symmetric = k / 2 % 2;
+    const int symmetric = k % 2;
     sap_solver *solver = make((uint64_t)k + 1, k / 4);
     if (!solver) {
       continue;
@@ -156,10 +154,10 @@ static void columns_agree_with_whole_solves(void) {
     struct sap_workspace *w = solver->work;
     struct sap_path_columns *path = &w->coulomb.path;
     if (symmetric) {
-      sap_assemble(w, &w->plan->graph.island[0], precision);
+      sap_assemble(w, &w->plan->graph.island[0], SAP_DOUBLE);
       CHECK_EQUAL(sap_factor_run(&w->plan->factor, 0, NULL), -1);
     } else {
-      CHECK_EQUAL(factor(w, precision), -1);
+      CHECK_EQUAL(factor(w), -1);
     }
     const int32_t first[2] = {1, CONTACTS / 2};
     sap_path_begin(path, 0, symmetric);
@@ -187,20 +185,19 @@ static void columns_agree_with_whole_solves(void) {
         largest = fmax(largest, fabs(sum));
       }
     }
-    CHECK(largest > 0 && worst < (precision == SAP_SINGLE ? 1e-3 : 1e-11) * largest);
+    CHECK(largest > 0 && worst < 1e-11 * largest);
     sap_solver_destroy(solver);
   }
 }
 
-/* Solves for a direction, from single precision. */
+/* Solves for a direction. */
 static double solve_direction(struct sap_workspace *w, enum sap_factor_kind *kind,
                               uint8_t *fallbacks) {
   const struct sap_island *island = &w->plan->graph.island[0];
-  enum sap_precision precision = SAP_SINGLE;
   struct sap_stopwatch watch = {0};
   struct sap_newton_result result = {.tree = -1};
   sap_newton_system(w, island);
-  CHECK_EQUAL(sap_unsymmetric_direction(w, island, &precision, &watch, &result, kind), -1);
+  CHECK_EQUAL(sap_unsymmetric_direction(w, island, &watch, &result, kind), -1);
   *fallbacks = result.fallbacks;
   return residual(w->dv, 0);
 }

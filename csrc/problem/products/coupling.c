@@ -4,32 +4,18 @@
  * U of a contact has one column, for its normal row, so that its part is a product of two vectors:
  * a = J_t^T u of the tangential rows, and b, the normal row of J. This file is compiled once per
  * instruction set. */
-#include "linalg/flush.h"
 #include "problem/products/packed_rows.h"
 
-/* Destination of the blocks: both panels, doubles or floats. */
-struct targets {
-  void *lower, *upper;
-  int single;
-};
-
 /* Adds a b^T to a block (m, n). */
-INLINE void add_product(int single, void *values, struct sap_place place, int32_t m, int32_t n,
+INLINE void add_product(double *values, struct sap_place place, int32_t m, int32_t n,
                         const double *a, const double *b) {
   for (int32_t j = 0; j < n; ++j) {
     if (b[j] == 0) {
       continue;
     }
-    if (single) {
-      float *column = (float *)values + place.offset + (size_t)j * (size_t)place.ld;
-      for (int32_t i = 0; i < m; ++i) {
-        column[i] += (float)(a[i] * b[j]);
-      }
-    } else {
-      double *column = (double *)values + place.offset + (size_t)j * (size_t)place.ld;
-      for (int32_t i = 0; i < m; ++i) {
-        column[i] += a[i] * b[j];
-      }
+    double *column = values + place.offset + (size_t)j * (size_t)place.ld;
+    for (int32_t i = 0; i < m; ++i) {
+      column[i] += a[i] * b[j];
     }
   }
 }
@@ -51,8 +37,8 @@ INLINE void combine(const struct sap_jacobian *J, const struct sap_patch *patch,
 }
 
 INLINE void add_patch(const struct sap_jacobian *J, const struct sap_patch *patch,
-                      double *const u[3], const struct sap_factor *factor, double *scratch,
-                      const struct targets to) {
+                      double *const u[3], const struct sap_lu *lu, double *scratch) {
+  const struct sap_factor *factor = lu->factor;
   const int n_sides = patch->high < 0 ? 1 : 2, step = patch->pairs ? 2 : 1;
   const int32_t node[2] = {patch->low, patch->high};
   for (int32_t i = patch->begin; i < patch->end; i += step) {
@@ -69,34 +55,26 @@ INLINE void add_patch(const struct sap_jacobian *J, const struct sap_patch *patc
       b[s] = sap_packed_row(J, patch, s, i, 2);
       a[s] = scratch + (s > 0 ? b[0].n : 0);
       combine(J, patch, s, i, u, a[s]);
-      add_product(to.single, to.lower, factor->diagonal[node[s]], b[s].n, b[s].n, a[s], b[s].J);
+      add_product(factor->values, factor->diagonal[node[s]], b[s].n, b[s].n, a[s], b[s].J);
       if (b[s].n > SAP_LU_BLOCK) {
         /* the pieces above the diagonal ones belong to the upper panel */
-        add_product(to.single, to.upper, factor->diagonal[node[s]], b[s].n, b[s].n, b[s].J, a[s]);
+        add_product(lu->upper, factor->diagonal[node[s]], b[s].n, b[s].n, b[s].J, a[s]);
       }
     }
     if (n_sides == 2) {
       const struct sap_place place = factor->edge[patch->edge];
-      add_product(to.single, to.lower, place, b[1].n, b[0].n, a[1], b[0].J);
-      add_product(to.single, to.upper, place, b[1].n, b[0].n, b[1].J, a[0]);
+      add_product(factor->values, place, b[1].n, b[0].n, a[1], b[0].J);
+      add_product(lu->upper, place, b[1].n, b[0].n, b[1].J, a[0]);
     }
   }
 }
 
 void SAP_OF_ISA(sap_add_coupling_)(const struct sap_jacobian *J, const struct sap_island *island,
                                    double *const u[3], double *scratch, const struct sap_lu *lu) {
-  const struct sap_factor *factor = lu->factor;
-  const struct targets to = {
-      .lower = sap_factor_panels(factor, island->index),
-      .upper = sap_lu_upper(lu, island->index),
-      .single = factor->precision[island->index] == SAP_SINGLE,
-  };
-  const unsigned int state = sap_flush_begin(to.single);
   for (int32_t p = island->patch_begin; p < island->patch_end; ++p) {
     const struct sap_patch *patch = &J->graph->patch[p];
     if (!patch->is_diagonal && !sap_laws[patch->law]->takes_rows) {
-      add_patch(J, patch, u, factor, scratch, to);
+      add_patch(J, patch, u, lu, scratch);
     }
   }
-  sap_flush_end(to.single, state);
 }

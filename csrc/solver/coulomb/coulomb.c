@@ -47,7 +47,6 @@ struct progress {
   int restarted;         /* 1 after the restart from convex friction */
   int predicts;          /* 1: the last direction gives a prediction for the next one */
   double norm_before;    /* |D r| before the last step, sqrt(J) */
-  enum sap_precision precision;
   enum sap_factor_kind kind; /* kind of the last factorization */
   int reuses;                /* 1: the last direction is from an earlier factorization */
   int was_refused;           /* 1: the last step was not one of the contacts in dispute */
@@ -83,7 +82,7 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
-  return sap_unsymmetric_direction(w, island, &before->precision, watch, result, &before->kind);
+  return sap_unsymmetric_direction(w, island, watch, result, &before->kind);
 }
 
 /* Minimises along dv, from the iterate at the start of the step, the cost with the bounds fixed
@@ -164,8 +163,9 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
       error_of(&result->last) <= settings->start_threshold) {
     return 0;
   }
+  enum sap_precision precision = SAP_DOUBLE;
   sap_stick_system(w, island);
-  if (sap_solve_system(w, island, &before->precision, watch, result) >= 0) {
+  if (sap_solve_system(w, island, &precision, watch, result) >= 0) {
     result->last = evaluate(w, island);
     return 0;
   }
@@ -316,8 +316,7 @@ static enum search_end go_on(struct sap_workspace *w, const struct sap_island *i
 struct sap_newton_result sap_coulomb(struct sap_workspace *w, const struct sap_island *island,
                                      const sap_settings *settings) {
   struct sap_newton_result result = {.tree = -1};
-  struct progress before = {
-      .best = INFINITY, .best_norm = INFINITY, .reference_norm = INFINITY, .precision = SAP_DOUBLE};
+  struct progress before = {.best = INFINITY, .best_norm = INFINITY, .reference_norm = INFINITY};
   const int32_t work =
       island->scalar_end - island->scalar_begin + island->triple_end - island->triple_begin;
   sap_refresh(w, island);

@@ -26,10 +26,9 @@ int32_t sap_find_coupling(struct sap_workspace *w, const struct sap_island *isla
   return n;
 }
 
-void sap_assemble_unsymmetric(struct sap_workspace *w, const struct sap_island *island,
-                              enum sap_precision precision) {
+void sap_assemble_unsymmetric(struct sap_workspace *w, const struct sap_island *island) {
   const struct sap_lu *lu = &w->plan->lu;
-  sap_assemble(w, island, precision);
+  sap_assemble(w, island, SAP_DOUBLE);
   sap_lu_mirror(lu, island->index);
   w->plan->jacobian_loops->add_coupling(&w->J, island, w->coulomb.law.u, w->scratch.GJ, lu);
 }
@@ -102,11 +101,10 @@ void sap_direction_solve(struct sap_workspace *w, const struct sap_island *islan
 
 /* Solves by the unsymmetric factor. Returns 0 if that is not accurate enough. */
 static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *island,
-                             enum sap_precision precision, struct sap_stopwatch *watch,
-                             struct sap_newton_result *result) {
+                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
   const struct sap_lu *lu = &w->plan->lu;
   double *lack = w->coulomb.direction;
-  sap_assemble_unsymmetric(w, island, precision);
+  sap_assemble_unsymmetric(w, island);
   sap_lap(watch, &result->assembly_seconds);
   if (sap_lu_run(lu, island->index) >= 0) {
     return 0;
@@ -125,18 +123,14 @@ static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *i
 }
 
 int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_island *island,
-                                  enum sap_precision *precision, struct sap_stopwatch *watch,
-                                  struct sap_newton_result *result, enum sap_factor_kind *kind) {
+                                  struct sap_stopwatch *watch, struct sap_newton_result *result,
+                                  enum sap_factor_kind *kind) {
+  enum sap_precision precision = SAP_DOUBLE;
   *kind = SAP_FACTOR_CHOLESKY;
   if (sap_find_coupling(w, island) > 0) {
     sap_copy(w->coulomb.target, w->dv, island);
     *kind = SAP_FACTOR_LU;
-    int solved = solve_unsymmetric(w, island, *precision, watch, result);
-    if (!solved && *precision == SAP_SINGLE) {
-      *precision = SAP_DOUBLE;
-      result->fallbacks |= SAP_FALLBACK_DOUBLE;
-      solved = solve_unsymmetric(w, island, *precision, watch, result);
-    }
+    const int solved = solve_unsymmetric(w, island, watch, result);
     sap_lap(watch, &result->factor_seconds);
     if (solved) {
       return -1;
@@ -149,5 +143,5 @@ int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_isla
     }
     sap_copy(w->dv, w->coulomb.target, island);
   }
-  return sap_solve_system(w, island, precision, watch, result);
+  return sap_solve_system(w, island, &precision, watch, result);
 }

@@ -4,8 +4,7 @@
  *
  * G is symmetric, and U has the derivatives of friction by the normal impulse where contacts slide.
  * Without such contacts the factor is Cholesky's, otherwise that of lu_factor.h. A solution whose
- * residual is above 1e-3 is refined once, and double precision takes over where the residual of
- * single precision stays above 1e-2. If it does not suffice either, U is left out. */
+ * residual is above 1e-3 is refined once. If the residual stays above 1e-2, U is left out. */
 #ifndef SAPWOOD_SOLVER_COULOMB_UNSYMMETRIC_DIRECTION_H
 #define SAPWOOD_SOLVER_COULOMB_UNSYMMETRIC_DIRECTION_H
 
@@ -17,8 +16,8 @@ enum sap_factor_kind { SAP_FACTOR_CHOLESKY, SAP_FACTOR_LU };
 /* Solves H dv = b for b in w->dv, with G and U of the last evaluation, and writes U to the linear
  * law of the workspace. Returns -1, or the position of the node at which A + J^T G J broke down. */
 int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_island *island,
-                                  enum sap_precision *precision, struct sap_stopwatch *watch,
-                                  struct sap_newton_result *result, enum sap_factor_kind *kind);
+                                  struct sap_stopwatch *watch, struct sap_newton_result *result,
+                                  enum sap_factor_kind *kind);
 
 /* Sets x <- H^-1 x by the last factorization. */
 void sap_direction_solve(struct sap_workspace *w, const struct sap_island *island,
@@ -28,8 +27,7 @@ void sap_direction_solve(struct sap_workspace *w, const struct sap_island *islan
 int32_t sap_find_coupling(struct sap_workspace *w, const struct sap_island *island);
 
 /* Writes H to the unsymmetric factor, with U of the linear law of the workspace. */
-void sap_assemble_unsymmetric(struct sap_workspace *w, const struct sap_island *island,
-                              enum sap_precision precision);
+void sap_assemble_unsymmetric(struct sap_workspace *w, const struct sap_island *island);
 
 /* Adds the products with the blocks of G between the two triples of each pair to y_c. */
 void sap_add_cross(const struct sap_pool *pool, int32_t begin, int32_t end, double *const x_c[3],

@@ -72,7 +72,7 @@ int32_t sap_sensitivity_factor(struct sap_sensitivity *s, const struct sap_islan
   if (n_coupled == 0) {
     return sap_linearized_factor(w, island);
   }
-  sap_assemble_unsymmetric(w, island, SAP_DOUBLE);
+  sap_assemble_unsymmetric(w, island);
   const int32_t node = sap_lu_run(lu, island->index);
   return node < 0 ? -1 : w->graph->node_tree[node];
 }
