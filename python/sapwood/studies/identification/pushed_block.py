@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.studies.identification.fitting import Run, Task, simulate
 
 _Float = NDArray[np.float64]
@@ -16,7 +17,7 @@ TRUTH = np.array([2.0, 0.35, 3.0])
 NOISE = np.array([1e-3, 1e-2])
 """Standard deviations of the measured position (m) and velocity (m/s)."""
 _BOUNDS = np.array([[0.3, 0.05, 0.0], [10.0, 1.5, 20.0]])
-_PARAMETERS = [
+_PARAMETERS: list[list[Parameter]] = [
     [("body", "block", "mass")],
     [("geom", "block", "friction", 0)],
     [("joint", "x", "damping")],
@@ -80,7 +81,8 @@ def pushes(steps: int) -> _Float:
         N.
     """
     t = 0.005 * np.arange(steps)
-    return (6.0 * np.sin(3.0 * t) + 3.5 * np.sin(7.0 * t))[:, None]
+    force: _Float = 6.0 * np.sin(3.0 * t) + 3.5 * np.sin(7.0 * t)
+    return force[:, None]
 
 
 def task(engine: str, steps: int, seed: int) -> Task:
