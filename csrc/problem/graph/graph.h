@@ -56,7 +56,7 @@ static inline int sap_law_from(const struct sap_island *island, int law) {
 }
 
 struct sap_graph {
-  int64_t version; /* of the triples that it was built from */
+  int64_t version; /* version of the triples that it was built from */
   /* signature: a private copy of the index arrays */
   int32_t n_trees, n_triples, whole, has_laws;
   int32_t *tree_nv, *tree_a, *tree_b;

@@ -350,7 +350,7 @@ const char sapwood_world_batch_run_doc[] =
     "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
 
 PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
-  /* those of every call first: parsing ends with the last one given */
+  /* arguments of every call come first, since parsing ends with the last one given */
   static char *names[] = {"n_worlds",     "state_spec", "state",        "ids",          "steps",
                           "stage",        "status",     "last_records", "body_forces",  "speeds",
                           "contacts",     "remembered", "chunk",        "signals",      "failed",

@@ -20,6 +20,16 @@ static fem_system *system_of(PyObject *capsule, const fem_arrays **arrays) {
   return PyCapsule_GetPointer(capsule, capsule_name);
 }
 
+/* Returns a system that has its factor, with the arrays of its mesh, or NULL with an exception. */
+static fem_system *factored_system_of(PyObject *capsule, const fem_arrays **arrays) {
+  fem_system *system = system_of(capsule, arrays);
+  if (system != NULL && !fem_system_is_factored(system)) {
+    PyErr_SetString(PyExc_ValueError, "system: must be factored first");
+    return NULL;
+  }
+  return system;
+}
+
 static void release(PyObject *capsule) {
   fem_system_destroy(PyCapsule_GetPointer(capsule, capsule_name));
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
@@ -167,15 +177,10 @@ static PyObject *solve(PyObject *Py_UNUSED(module), PyObject *args) {
   if (!PyArg_ParseTuple(args, "OO:fem_solve", &capsule, &given)) {
     return NULL;
   }
-  fem_system *system = system_of(capsule, &arrays);
+  fem_system *system = factored_system_of(capsule, &arrays);
   PyArrayObject *x = system ? copy_vector(given, arrays) : NULL;
   if (x) {
-    if (!fem_system_is_factored(system)) {
-      PyErr_SetString(PyExc_ValueError, "system: must be factored first");
-      Py_CLEAR(x);
-    } else {
-      fem_system_solve(system, sapwood_doubles(x));
-    }
+    fem_system_solve(system, sapwood_doubles(x));
   }
   return (PyObject *)x;
 }
@@ -190,12 +195,8 @@ static PyObject *extend(PyObject *Py_UNUSED(module), PyObject *args) {
   if (!PyArg_ParseTuple(args, "OO:fem_extend", &capsule, &given)) {
     return NULL;
   }
-  fem_system *system = system_of(capsule, &arrays);
+  fem_system *system = factored_system_of(capsule, &arrays);
   if (system == NULL) {
-    return NULL;
-  }
-  if (!fem_system_is_factored(system)) {
-    PyErr_SetString(PyExc_ValueError, "system: must be factored first");
     return NULL;
   }
   const npy_intp shape_last[2] = {fem_system_n_last(system), 3};
@@ -215,12 +216,8 @@ PyDoc_STRVAR(fem_schur_doc,
 
 static PyObject *find_schur(PyObject *Py_UNUSED(module), PyObject *capsule) {
   const fem_arrays *arrays;
-  fem_system *system = system_of(capsule, &arrays);
+  fem_system *system = factored_system_of(capsule, &arrays);
   if (system == NULL) {
-    return NULL;
-  }
-  if (!fem_system_is_factored(system)) {
-    PyErr_SetString(PyExc_ValueError, "system: must be factored first");
     return NULL;
   }
   const npy_intp p = 3 * (npy_intp)fem_system_n_last(system);

@@ -12,7 +12,7 @@
 
 struct sap_components {
   struct sap_block block;
-  int64_t version;        /* of the triples; 0 with contacts, whose numbers count too */
+  int64_t version;        /* version of the triples; 0 with contacts: their numbers count */
   int32_t room;           /* trees for which the arrays have room */
   int32_t n_trees, n_all; /* trees; components that a constraint touches */
   int32_t n_dense;        /* components in dense storage */

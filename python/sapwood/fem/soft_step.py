@@ -58,7 +58,7 @@ class SoftStep:
         self.force = np.empty((n, 3))
         self.K, self.K_pairs = np.empty((n, 3, 3)), np.empty((len(mesh.pairs), 3, 3))
         self.last = np.empty(0, np.int32)  # vertices that are eliminated last
-        self.place = np.full(n, -1, np.int32)  # of each vertex among them
+        self.place = np.full(n, -1, np.int32)  # place of each vertex in `last`, or -1
         self.is_ordered = False
         self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
 
