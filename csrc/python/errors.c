@@ -33,6 +33,14 @@ static void raise_value_error(const sap_error *error) {
   }
 }
 
+int sapwood_refuse_keywords(PyObject *keywords, const char *type) {
+  if (keywords == NULL || PyDict_GET_SIZE(keywords) == 0) {
+    return 0;
+  }
+  PyErr_Format(PyExc_TypeError, "%s takes no keyword arguments", type);
+  return -1;
+}
+
 int sapwood_raise(sap_status status, const sap_error *error) {
   if (status == SAP_OK) {
     return 0;

@@ -11,6 +11,10 @@
  * Needs the GIL. */
 int sapwood_raise(sap_status status, const sap_error *error);
 
+/* Returns 0, or -1 with TypeError if a call of a type has keyword arguments; `keywords` may be
+ * NULL. */
+int sapwood_refuse_keywords(PyObject *keywords, const char *type);
+
 /* Adds a note to the present exception: it came up at NAME[i], an element of a list. */
 void sapwood_note_place(const char *name, Py_ssize_t i);
 

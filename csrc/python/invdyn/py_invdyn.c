@@ -47,11 +47,7 @@ static int read_settings(PyObject *args, controller *self) {
 
 static PyObject *controller_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   const sapwood_state *state = sapwood_state_of_type(type);
-  if (state == NULL) {
-    return NULL;
-  }
-  if (keywords != NULL && PyDict_GET_SIZE(keywords) > 0) {
-    PyErr_SetString(PyExc_TypeError, "InverseDynamics takes no keyword arguments");
+  if (state == NULL || sapwood_refuse_keywords(keywords, "InverseDynamics") < 0) {
     return NULL;
   }
   controller *self = (controller *)type->tp_alloc(type, 0);

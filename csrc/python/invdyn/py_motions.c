@@ -58,12 +58,9 @@ static PyObject *mechanism_new(PyTypeObject *type, PyObject *args, PyObject *key
   static const char *const names[N_CONSTANTS] = {"last_dof", "root",     "dof_parent",
                                                  "M_rownnz", "M_rowadr", "M_colind"};
   PyObject *given[N_CONSTANTS];
-  if ((keywords != NULL && PyDict_GET_SIZE(keywords) > 0) ||
+  if (sapwood_refuse_keywords(keywords, "Mechanism") < 0 ||
       !PyArg_ParseTuple(args, "OOOOOO:Mechanism", &given[LAST], &given[ROOT], &given[PARENT],
                         &given[COUNT], &given[BEGIN], &given[COLUMN])) {
-    if (!PyErr_Occurred()) {
-      PyErr_SetString(PyExc_TypeError, "Mechanism takes no keyword arguments");
-    }
     return NULL;
   }
   mechanism *self = (mechanism *)type->tp_alloc(type, 0);

@@ -83,7 +83,6 @@ static void set_row(struct sap_dense_row *row, const struct sap_jacobian *J,
   row->place = place;
   row->r = (uint8_t)r;
   row->n_runs = 1;
-  row->is_unknown = 0;
   if (patch->is_diagonal) {
     row->run[0].J = &J->entry[r][place];
     row->run[0].scalar = J->scalar[r][place] - first_scalar;
