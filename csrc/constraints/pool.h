@@ -42,8 +42,9 @@ struct sap_barriers {
   double *kappa_given;   /* kappa, raised if the contact starts too deep */
   double *kappa;         /* kappa, raised further if the iterate would be outside */
   double *inverse_kappa;
-  double *lambda;    /* lambda of an exp barrier; 0 for a log barrier */
+  double *lambda;    /* lambda of an exp barrier; 0 for a log barrier, -1 for a tabulated one */
   double *dual_size; /* |gamma'|_R of direction.h */
+  const sap_barrier_table *table; /* the problem's, for tabulated barriers */
 };
 
 /* Arrays (n) of clamped rows, of one velocity or more. */

@@ -49,8 +49,9 @@ static double apply_barrier(const struct sap_barrier_shape *barrier, double cost
 
 void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
                          const double *R_n, double soft_norm, const int8_t *barrier,
-                         const double *kappa, const double *barrier_lambda, double *gamma,
-                         double *G, double *cost, int8_t *region) {
+                         const double *kappa, const double *barrier_lambda,
+                         const sap_barrier_table *table, double *gamma, double *G, double *cost,
+                         int8_t *region) {
   for (int64_t i = 0; i < n; ++i) {
     const struct sap_contact c = sap_contact_make(mu[i], R_t[i], R_n[i], soft_norm, 0, 0, 0);
     const struct sap_contact_state at =
@@ -59,9 +60,9 @@ void sap_project_barrier(int64_t n, const double *y, const double *mu, const dou
     sap_contact_impulse(&c, &at, impulse);
     sap_contact_hessian(&c, &at, g);
     if (barrier && barrier[i] != SAP_BARRIER_NONE) {
-      const struct sap_barrier_shape shape = {
-          (sap_barrier)barrier[i], 1 / kappa[i],
-          barrier[i] == SAP_BARRIER_EXP ? barrier_lambda[i] : 0};
+      const struct sap_barrier_shape shape = {(sap_barrier)barrier[i], 1 / kappa[i],
+                                              barrier[i] == SAP_BARRIER_EXP ? barrier_lambda[i] : 0,
+                                              table};
       l = apply_barrier(&shape, l, impulse, g);
     }
     write_law(i, impulse, g, l, sap_contact_region(&at), gamma, G, cost, region);
@@ -70,7 +71,8 @@ void sap_project_barrier(int64_t n, const double *y, const double *mu, const dou
 
 void sap_project(int64_t n, const double *y, const double *mu, const double *R_t, const double *R_n,
                  double soft_norm, double *gamma, double *G, double *cost, int8_t *region) {
-  sap_project_barrier(n, y, mu, R_t, R_n, soft_norm, NULL, NULL, NULL, gamma, G, cost, region);
+  sap_project_barrier(n, y, mu, R_t, R_n, soft_norm, NULL, NULL, NULL, NULL, gamma, G, cost,
+                      region);
 }
 
 void sap_project_disk(int64_t n, const double *y, const double *bound, const double *R_t,

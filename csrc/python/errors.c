@@ -7,7 +7,12 @@
 /* Arguments that have another name in C. */
 static const struct {
   const char *in_c, *in_python;
-} renamed[] = {{"barrier", "core"}, {"barrier_lambda", "core_lambda"}, {"qdd", "qdd_desired"}};
+} renamed[] = {{"barrier", "core"},
+               {"barrier_lambda", "core_lambda"},
+               {"barrier_table", "core_table"},
+               {"barrier_table.s", "core_table[0]"},
+               {"barrier_table.curvature", "core_table[1]"},
+               {"qdd", "qdd_desired"}};
 
 static const char *name_of(const sap_error *error, char text[SAPWOOD_NAME_LENGTH]) {
   if (error->group >= 0) {

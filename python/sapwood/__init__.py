@@ -33,6 +33,7 @@ from sapwood.derivatives.differential import (
 )
 from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.geometry.field import PressureField
+from sapwood.laws.barrier_table import tabulate_barrier
 from sapwood.laws.contact import Projection, contact_cost, project
 from sapwood.laws.disk import disk_cost, project_disk
 from sapwood.laws.materials import ContactMaterial
@@ -84,6 +85,7 @@ __all__ = [
     "solve",
     "solve_batch",
     "solve_dense",
+    "tabulate_barrier",
     "vjp_batch",
 ]
 

@@ -56,6 +56,7 @@ def project(
     core: NDArray[np.int8] = ...,
     kappa: ArrayLike = ...,
     core_lambda: ArrayLike = ...,
+    core_table: ArrayLike | None = ...,
     /,
 ) -> _Projection: ...
 def contact_cost(
@@ -67,6 +68,7 @@ def contact_cost(
     core: NDArray[np.int8] = ...,
     kappa: ArrayLike = ...,
     core_lambda: ArrayLike = ...,
+    core_table: ArrayLike | None = ...,
     /,
 ) -> _Float: ...
 def project_disk(
@@ -286,6 +288,7 @@ class Problem:
         spin_J: ArrayLike | None = None,
         spin_mu: ArrayLike | None = None,
         slip_ratio: ArrayLike | None = None,
+        core_table: ArrayLike | None = None,
     ) -> Self: ...
     @property
     def tree_nv(self) -> NDArray[np.int32]: ...
@@ -321,6 +324,8 @@ class Problem:
     def kappa(self) -> _Float | None: ...
     @property
     def core_lambda(self) -> _Float | None: ...
+    @property
+    def core_table(self) -> _Float | None: ...
     @property
     def delta(self) -> _Float | None: ...
     @property

@@ -24,6 +24,8 @@ struct points {
   double mu[POINTS], R_t[POINTS], R_n[POINTS], v_hat_n[POINTS], v_hat_t[2 * POINTS];
   int8_t barrier[POINTS];
   double kappa[POINTS], barrier_lambda[POINTS];
+  double table[16]; /* s, curvature, slope and value of four nodes */
+  sap_barrier_table barrier_table;
 
   /* constants of clamped rows */
   sap_constraints group;
@@ -48,9 +50,17 @@ static inline void points_add_barrier(struct points *p, int32_t i, uint64_t *see
   const struct sap_contact c = points_contact(p, i);
   const struct sap_contact_state at = points_state(&c, p->v + 3 * i);
   const double s = check_random(seed, 0.01, 0.9), rest = p->v_hat_n[i] * p->v_hat_n[i] / p->R_n[i];
-  p->barrier[i] = i % 3 == 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG;
+  p->barrier[i] = i % 5 == 0 ? SAP_BARRIER_TABLE : i % 3 == 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG;
   p->barrier_lambda[i] = i % 3 == 0 ? check_random(seed, 0.5, 8) : 0;
   p->kappa[i] = fmax(2 * sap_contact_cost(&c, &at) / (s * s), 1.1 * rest);
+}
+
+/* Makes a table with a stiff layer between two soft ones. */
+static inline void points_add_table(struct points *p) {
+  const double nodes[8] = {0, 0.3, 0.5, 0.7, 0.5, 2, 6, 1};
+  memcpy(p->table, nodes, sizeof nodes);
+  p->barrier_table = (sap_barrier_table){4, p->table, p->table + 4, p->table + 8, p->table + 12};
+  sap_barrier_integrate(4, p->table, p->table + 4, p->table + 8, p->table + 12);
 }
 
 static inline void points_make(struct points *p, enum sap_law_name law, uint64_t *seed) {
@@ -91,6 +101,8 @@ static inline void points_make(struct points *p, enum sap_law_name law, uint64_t
   p->problem.barrier = law == SAP_LAW_RIGID_CORE ? p->barrier : NULL;
   p->problem.kappa = p->kappa;
   p->problem.barrier_lambda = p->barrier_lambda;
+  points_add_table(p);
+  p->problem.barrier_table = &p->barrier_table;
   p->problem.n_groups = law == SAP_LAW_CLAMP;
   p->problem.groups = &p->group;
 }

@@ -6,7 +6,7 @@ static struct points points;
 
 static struct sap_barrier_shape barrier_of(const struct points *p, int32_t i) {
   return (struct sap_barrier_shape){(sap_barrier)p->barrier[i], 1 / p->kappa[i],
-                                    p->barrier_lambda[i]};
+                                    p->barrier_lambda[i], p->problem.barrier_table};
 }
 
 /* Finds gamma_0 of the compliant law. Returns s. */
@@ -25,8 +25,17 @@ static void impulse(const struct points *p, int32_t i, const double v_c[3], doub
   }
 }
 
-/* Returns phi + s phi' by the formulas of rigid_core.h. */
+/* Returns phi + s phi' by the formulas of rigid_core.h; of a table the largest b'' up to s. */
 static long double slope_of(const struct sap_barrier_shape *barrier, long double s) {
+  if (barrier->kind == SAP_BARRIER_TABLE) {
+    const sap_barrier_table *t = barrier->table;
+    long double most = t->curvature[0];
+    for (int32_t j = 1; j < t->n && t->s[j - 1] < s; ++j) {
+      const long double part = (fminl(s, t->s[j]) - t->s[j - 1]) / (t->s[j] - t->s[j - 1]);
+      most = fmaxl(most, t->curvature[j - 1] + part * (t->curvature[j] - t->curvature[j - 1]));
+    }
+    return most;
+  }
   const long double x = barrier->lambda * s, u = 1 / (1 - s);
   const long double L = s > 1e-4L ? -log1pl(-s) / s : 1 + s / 2 + s * s / 3 + s * s * s / 4;
   return barrier->kind == SAP_BARRIER_EXP ? expl(x) * (1 + x / 2 + x * (3 + x) / 2)

@@ -12,14 +12,20 @@ enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */
 static struct sap_pool pool;
 static _Alignas(SAP_ALIGNMENT) unsigned char room[256 * 1024];
 
+static const double node[5] = {0, 0.01, 0.3, 0.5, 0.7}, node_curvature[5] = {1, 1.5, 1.2, 9, 3};
+static double node_slope[5], node_value[5];
+static const sap_barrier_table table = {5, node, node_curvature, node_slope, node_value};
+
 /* Fills contacts at random velocities whose s is spread up to `largest`. Every third has an exp
- * barrier, unless all or none have. */
+ * barrier, unless all or none have; with kinds 3 every third has a table, too. */
 static void fill(const struct sap_law_loops *loops, double soft_norm, double largest, int kinds,
                  uint64_t *seed) {
   struct sap_arena arena = {room, 0};
   sap_pool_carve(&pool, &arena, MOST, (const int8_t[SAP_N_LAWS]){[SAP_LAW_RIGID_CORE] = 1});
   REQUIRE(arena.used <= sizeof room);
   pool.soft = soft_norm * soft_norm;
+  sap_barrier_integrate(5, node, node_curvature, node_slope, node_value);
+  pool.barrier.table = &table;
   for (int32_t i = 0; i < MOST; ++i) {
     pool.contact.mu[i] = i % 7 ? check_random(seed, 0, 1.5) : 0;
     pool.contact.R_t[i] = pow(10, check_random(seed, -4, 0));
@@ -39,23 +45,18 @@ static void fill(const struct sap_law_loops *loops, double soft_norm, double lar
     const double cost = sap_contact_cost(&c, &at), s = check_random(seed, 0.01, 1) * largest;
     pool.barrier.kappa_problem[i] = cost > 0 ? 2 * cost / (s * s) : 1;
     pool.barrier.kappa[i] = pool.barrier.kappa_given[i] = pool.barrier.kappa_problem[i];
-    const int is_exp = kinds == 2 ? i % 3 == 0 : kinds;
-    pool.barrier.lambda[i] = is_exp ? check_random(seed, 0.5, 8) : 0;
+    const int is_exp = kinds >= 2 ? i % 3 == 0 : kinds, is_table = kinds == 3 && i % 3 == 2;
+    pool.barrier.lambda[i] = is_exp ? check_random(seed, 0.5, 8) : is_table ? -1 : 0;
   }
   REQUIRE(loops->derive(&pool, 0, MOST));
-}
-
-static struct sap_barrier_shape barrier_of(int32_t i) {
-  return (struct sap_barrier_shape){pool.barrier.lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
-                                    pool.barrier.inverse_kappa[i], pool.barrier.lambda[i]};
 }
 
 /* Calls test(loops, largest s, kinds) for every instruction set. */
 static void for_all_sets(void (*test)(const struct sap_law_loops *, double, int)) {
   const double largest[] = {1e-4, 0.05, 0.9};
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
-    for (int k = 0; k < 9 && sap_kernels_of(set); ++k) {
-      test(sap_laws[SAP_LAW_RIGID_CORE]->loops[set], largest[k / 3], k % 3);
+    for (int k = 0; k < 12 && sap_kernels_of(set); ++k) {
+      test(sap_laws[SAP_LAW_RIGID_CORE]->loops[set], largest[k / 4], k % 4);
     }
   }
 }
@@ -67,12 +68,12 @@ static void check_law(const struct sap_law_loops *loops, double largest, int kin
   const double sum = loops->evaluate(&pool, 0, MOST);
   for (int32_t i = 0; i < MOST; ++i) {
     const double y[3] = {pool.y[0][i], pool.y[1][i], pool.y[2][i]};
-    const int8_t barrier = pool.barrier.lambda[i] > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG;
+    const int8_t barrier = (int8_t)sap_barrier_of(&pool, i).kind;
     double gamma[3], G[9], cost;
     int8_t region;
     sap_project_barrier(1, y, &pool.contact.mu[i], &pool.contact.R_t[i], &pool.contact.R_n[i], 0,
-                        &barrier, &pool.barrier.kappa[i], &pool.barrier.lambda[i], gamma, G, &cost,
-                        &region);
+                        &barrier, &pool.barrier.kappa[i], &pool.barrier.lambda[i], &table, gamma, G,
+                        &cost, &region);
     total += cost;
     CHECK_EQUAL(pool.contact.region[i], region);
     const double size = fabs(gamma[0]) + fabs(gamma[1]) + gamma[2];
@@ -145,7 +146,7 @@ static void check_blend(const struct sap_law_loops *loops, double largest, int k
   }
   loops->blend(&pool, 0, MOST);
   for (int32_t i = 0; i < MOST; ++i) {
-    const struct sap_barrier_shape barrier = barrier_of(i);
+    const struct sap_barrier_shape barrier = sap_barrier_of(&pool, i);
     const struct sap_contact c = sap_pool_get(&pool, i);
     const struct sap_contact_state at =
         sap_contact_at_impulse(&c, pool.y[0][i], pool.y[1][i], pool.y[2][i]);
@@ -157,7 +158,7 @@ static void check_blend(const struct sap_law_loops *loops, double largest, int k
     double least, most, gamma[3];
     bound_form(G, i, &seed, &least, &most);
     CHECK(least >= -1e-13 * (f.phi + f.rise));
-    CHECK(most <= (2 * f.phi + f.rise) * (1 + 1e-12));
+    CHECK(most <= (2 * f.phi + fmax(f.rise, 0)) * (1 + 1e-12));
     sap_contact_impulse(&c, &at, gamma);
     if (cost > 0) {
       /* gamma_0^T R G R gamma_0 >= |gamma_0|_R^2 */
@@ -265,6 +266,8 @@ static void wrong_constants_are_found(void) {
   pool.barrier.lambda[5] = NAN;
   CHECK(!loops->derive(&pool, 0, MOST));
   CHECK(loops->derive(&pool, 6, MOST));
+  pool.barrier.lambda[5] = -2;
+  CHECK(!loops->derive(&pool, 0, MOST));
 }
 
 static const check_test tests[] = {

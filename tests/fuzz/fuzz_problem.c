@@ -238,7 +238,7 @@ static void project(const struct made *m, struct input *in) {
     y[i] = take_double(in);
   }
   sap_project_barrier(p->n_contacts, y, p->mu, p->R_t, p->R_n, take_byte(in) / 16.0, p->barrier,
-                      p->kappa, p->barrier_lambda, gamma, G, cost, region);
+                      p->kappa, p->barrier_lambda, p->barrier_table, gamma, G, cost, region);
   for (int32_t i = 0; i < p->n_contacts; ++i) {
     HOLDS(region[i] >= SAP_STICTION && region[i] <= SAP_NO_CONTACT);
   }

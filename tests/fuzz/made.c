@@ -133,11 +133,17 @@ static void add_masses(struct made *m, int diagonal) {
   }
 }
 
+/* b'' grows from 1 at s = 0 to 3 at s = 1 */
+static const double table_s[2] = {0, 1}, table_curvature[2] = {1, 3}, table_slope[2] = {0, 2},
+                    table_value[2] = {0, 5.0 / 6};
+static const sap_barrier_table barrier_table = {2, table_s, table_curvature, table_slope,
+                                                table_value};
+
 static void add_barriers(struct made *m, struct input *in) {
   const int32_t n = m->problem.n_contacts;
   int8_t *barrier = add_array(m, n, sizeof *barrier, NULL);
   for (int32_t i = 0; i < n; ++i) {
-    barrier[i] = (int8_t)(check_random_bits(&m->random) % 3);
+    barrier[i] = (int8_t)(check_random_bits(&m->random) % 4);
   }
   if (n > 0 && take_byte(in) % 8 == 1) {
     barrier[take_byte(in) % n] = (int8_t)take_byte(in);
@@ -145,6 +151,7 @@ static void add_barriers(struct made *m, struct input *in) {
   /* what is replaced later are numbers */
   m->arrays[m->n_arrays - 1].n = 0;
   m->problem.barrier = barrier;
+  m->problem.barrier_table = &barrier_table;
   add_numbers(m, n, 0.01, 10, &m->problem.kappa);
   add_numbers(m, n, 0.5, 8, &m->problem.barrier_lambda);
   add_numbers(m, n, 1e-4, 1e-2, &m->parameters.delta);

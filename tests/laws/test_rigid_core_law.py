@@ -298,7 +298,7 @@ def test_cost_difference_keeps_its_digits(kind):
     [
         ({"core": "hard", "kappa": 1.0}, ValueError, "core = 'hard': must be"),
         ({"core": ["log", "sqrt"], "kappa": 1.0}, ValueError, r"core\[1\] = 'sqrt'"),
-        ({"core": [0, 3], "kappa": 1.0}, ValueError, r"core\[1\] = 3"),
+        ({"core": [0, 4], "kappa": 1.0}, ValueError, r"core\[1\] = 4"),
         ({"core": 0.5, "kappa": 1.0}, TypeError, "core must be names or integers"),
         ({"core": "log"}, TypeError, "kappa is required"),
         ({"core": "log", "kappa": 0.0}, ValueError, "kappa = 0: must be finite and > 0"),

@@ -16,6 +16,8 @@ NAMES = tuple(
     field.name for field in dataclasses.fields(Differential) if field.name != "constraints"
 )
 TIGHT = 1e-14
+CORES = ("none", "log", "exp", "table")
+CORE_TABLE = np.array([[0.0, 0.1, 0.3, 1.0], [0.8, 1.5, 1.1, 9.0]])
 
 
 def settings_of(friction="convex", **options):
@@ -61,7 +63,16 @@ class Case:
 
     def names(self):
         """Numbers that may be changed."""
-        fixed = ("tree_nv", "tree_a", "tree_b", "core", "delassus", "beta", "spin_contact")
+        fixed = (
+            "tree_nv",
+            "tree_a",
+            "tree_b",
+            "core",
+            "core_table",
+            "delassus",
+            "beta",
+            "spin_contact",
+        )
         own = [name for name in self.arguments if name not in fixed and name in NAMES]
         physical = "phi0" in self.arguments
         rows = any("R" not in group for _, group in self.groups)
@@ -167,8 +178,9 @@ def physical_case(rng, core=False, delassus="block", friction="convex"):
         "delassus": delassus,
     }
     if core:
-        case.arguments |= {"core": rng.choice(["none", "log", "exp"], n), "delta": np.full(n, 0.05)}
+        case.arguments |= {"core": rng.choice(CORES, n), "delta": np.full(n, 0.05)}
         case.arguments["core_lambda"] = rng.uniform(2.0, 4.0, n)
+        case.arguments["core_table"] = CORE_TABLE
     return case
 
 
@@ -179,7 +191,8 @@ def energy_case(rng):
     s = 0.5 + rng.random(n)
     rest = np.abs(case.arguments["v_hat_n"]) + 2.0
     case.arguments |= {
-        "core": rng.choice(["none", "log", "exp"], n),
+        "core": rng.choice(CORES, n),
+        "core_table": CORE_TABLE,
         "kappa": (rest * (1 + s)) ** 2 / case.arguments["R_n"],
         "core_lambda": rng.uniform(1.0, 3.0, n),
     }

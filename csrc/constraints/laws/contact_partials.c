@@ -108,8 +108,7 @@ void sap_barrier_partials(const struct sap_pool *p, int32_t i, struct sap_partia
   const struct sap_contact c = sap_pool_get(p, i);
   const struct sap_contact_state at = state_of(p, i, &c);
   const double lambda = p->barrier.lambda[i], inverse_kappa = p->barrier.inverse_kappa[i];
-  const struct sap_barrier_shape shape = {lambda > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
-                                          inverse_kappa, lambda};
+  const struct sap_barrier_shape shape = sap_barrier_of(p, i);
   const double l_0 = sap_contact_cost(&c, &at);
   const struct sap_barrier_factors f = sap_barrier_at(&shape, sqrt(2 * l_0 * inverse_kappa));
   const double rise = l_0 > 0 ? f.rise / (2 * l_0) : 0;

@@ -8,8 +8,18 @@ struct sap_barrier_factors sap_barrier_at(const struct sap_barrier_shape *barrie
     const double infinite = isnan(s) ? s : INFINITY;
     return (struct sap_barrier_factors){infinite, infinite, infinite};
   }
-  return barrier->kind == SAP_BARRIER_LOG ? sap_barrier_log(s)
-                                          : sap_barrier_exp(barrier->lambda * s);
+  return barrier->kind == SAP_BARRIER_LOG   ? sap_barrier_log(s)
+         : barrier->kind == SAP_BARRIER_EXP ? sap_barrier_exp(barrier->lambda * s)
+                                            : sap_barrier_table_at(barrier->table, s);
+}
+
+double sap_barrier_stiffest(const struct sap_barrier_shape *barrier, double s) {
+  if (barrier->kind == SAP_BARRIER_TABLE) {
+    return sap_barrier_table_stiffest(barrier->table, s);
+  }
+  /* b'' grows with s */
+  const struct sap_barrier_factors f = sap_barrier_at(barrier, s);
+  return f.phi + f.rise;
 }
 
 double sap_barrier_cost_difference(const struct sap_barrier_shape *barrier, double l_a, double l_b,
@@ -24,6 +34,9 @@ double sap_barrier_cost_difference(const struct sap_barrier_shape *barrier, doub
   }
   /* ds = s_b - s_a from s_b^2 - s_a^2 = 2 (l_b - l_a)/kappa */
   const double ds = s_a + s_b > 0 ? 2 * difference * barrier->inverse_kappa / (s_a + s_b) : 0;
+  if (barrier->kind == SAP_BARRIER_TABLE) {
+    return sap_barrier_table_difference(barrier->table, s_a, s_b, ds) / barrier->inverse_kappa;
+  }
   if (barrier->kind == SAP_BARRIER_LOG) {
     /* -kappa/2 [s_b (log(1-s_b) - log(1-s_a)) + ds log(1-s_a)] */
     return -0.5 * (s_b * log1p(-ds / (1 - s_a)) + ds * log1p(-s_a)) / barrier->inverse_kappa;

@@ -12,6 +12,7 @@
  *                                   L = -log(1-s)/s,  u = 1/(1-s);  only s < 1
  *     exp   b = s^2 exp(x)/2        beta = e^x,  phi = e^x (1 + x/2),  s phi' = e^x x (3 + x)/2
  *                                   x = lambda s
+ *     table b of the user's own: constraints/barrier_table.h
  *
  * beta, phi -> 1 and s phi' -> 0 for s -> 0, the compliant law. b'' = phi + s phi' bounds the slope
  * of gamma_b in the norm of R. With kappa = (delta/(dt + tau_d))^2/R_n a contact that does not slip
@@ -28,7 +29,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "constraints/laws/contact.h"
+#include "constraints/barrier_table.h"
+#include "constraints/pool.h"
 
 /* Iterates of a log barrier keep s below this: its round-off cannot carry them out of the
  * domain. */
@@ -45,13 +47,6 @@
 
 /* A contact that starts too deep for an exp barrier gets the delta that makes lambda s this. */
 #define SAP_BARRIER_START_EXPONENT 10.0
-
-/* Factors by which a barrier changes l_0, gamma_0 and G_0. */
-struct sap_barrier_factors {
-  double beta; /* l_b/l_0 */
-  double phi;  /* gamma_b/gamma_0 */
-  double rise; /* s phi'(s) */
-};
 
 static inline uint64_t sap_bits_of(double x) {
   uint64_t bits;
@@ -153,19 +148,34 @@ static inline struct sap_barrier_factors sap_barrier_exp(double x) {
 /* Barrier of one contact. */
 struct sap_barrier_shape {
   sap_barrier kind;
-  double inverse_kappa; /* 0 without a core: s = 0 */
-  double lambda;        /* rate of an exp barrier */
+  double inverse_kappa;           /* 0 without a core: s = 0 */
+  double lambda;                  /* rate of an exp barrier */
+  const sap_barrier_table *table; /* of a tabulated barrier */
 };
+
+/* Returns the barrier of the contact at place i. */
+static inline struct sap_barrier_shape sap_barrier_of(const struct sap_pool *p, int32_t i) {
+  const double lambda = p->barrier.lambda[i];
+  const sap_barrier kind = lambda > 0    ? SAP_BARRIER_EXP
+                           : lambda == 0 ? SAP_BARRIER_LOG
+                                         : SAP_BARRIER_TABLE;
+  return (struct sap_barrier_shape){kind, p->barrier.inverse_kappa[i], lambda, p->barrier.table};
+}
 
 /* Returns the largest s of an iterate; infinite without a core. */
 static inline double sap_barrier_most(const struct sap_barrier_shape *barrier) {
-  return barrier->kind == SAP_BARRIER_LOG   ? SAP_BARRIER_MOST
-         : barrier->kind == SAP_BARRIER_EXP ? SAP_BARRIER_MOST_EXPONENT / barrier->lambda
-                                            : INFINITY;
+  return barrier->kind == SAP_BARRIER_LOG     ? SAP_BARRIER_MOST
+         : barrier->kind == SAP_BARRIER_EXP   ? SAP_BARRIER_MOST_EXPONENT / barrier->lambda
+         : barrier->kind == SAP_BARRIER_TABLE ? DBL_MAX
+                                              : INFINITY;
 }
 
 /* Returns the factors at s: infinite beyond sap_barrier_most(), NaN at NaN. */
 struct sap_barrier_factors sap_barrier_at(const struct sap_barrier_shape *barrier, double s);
+
+/* Returns the largest slope of gamma_b in the norm of R between 0 and s, infinite beyond the
+ * domain. */
+double sap_barrier_stiffest(const struct sap_barrier_shape *barrier, double s);
 
 /* Returns l_b(b) - l_b(a) without cancellation, from `difference` = l_0(b) - l_0(a) formed without
  * it; infinite if b is outside the domain. */

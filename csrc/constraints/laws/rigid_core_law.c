@@ -27,9 +27,10 @@ static int32_t claim(const sap_problem *problem, sap_friction friction, int32_t 
 static sap_status check_given(const sap_problem *problem, sap_friction friction,
                               const sap_parameters *parameters, sap_error *error) {
   const int has_delta = parameters && parameters->delta;
+  int has_table = 0;
   for (int32_t i = 0; problem->barrier && i < problem->n_contacts; ++i) {
     const int8_t barrier = problem->barrier[i];
-    if (barrier < SAP_BARRIER_NONE || barrier > SAP_BARRIER_EXP) {
+    if (barrier < SAP_BARRIER_NONE || barrier > SAP_BARRIER_TABLE) {
       return sap_invalid(error, "barrier", i, barrier, "must be a sap_barrier");
     }
     if (barrier != SAP_BARRIER_NONE && friction != SAP_FRICTION_CONVEX) {
@@ -43,8 +44,9 @@ static sap_status check_given(const sap_problem *problem, sap_friction friction,
       return sap_invalid(error, "barrier_lambda", -1, NAN,
                          "must be given where a contact has an exp core");
     }
+    has_table |= barrier == SAP_BARRIER_TABLE;
   }
-  return SAP_OK;
+  return has_table ? sap_barrier_table_check(problem->barrier_table, error) : SAP_OK;
 }
 
 static sap_status check(const sap_problem *problem, sap_error *error) {
@@ -68,16 +70,26 @@ static void carve(struct sap_pool *pool, struct sap_arena *arena, int32_t n) {
   sap_pool_take(arena, n, sizeof arrays / sizeof *arrays, arrays);
 }
 
+/* Returns lambda as the pool has it, NaN if an entry of the problem breaks a rule. */
+static double find_lambda(const sap_problem *problem, int64_t i) {
+  const int8_t kind = problem->barrier[i];
+  if (kind == SAP_BARRIER_EXP) {
+    return problem->barrier_lambda[i] > 0 ? problem->barrier_lambda[i] : NAN;
+  }
+  return kind == SAP_BARRIER_LOG ? 0 : problem->barrier_table ? -1 : NAN;
+}
+
 /* Reads the constants; a contact that starts deeper than delta gets a larger one. */
 static void bind(struct sap_pool *pool, int32_t begin, int32_t end, const struct sap_origin *origin,
                  const sap_problem *problem) {
   sap_law_contact.bind(pool, begin, end, origin, problem);
-  const struct sap_barriers *barrier = &pool->barrier;
+  struct sap_barriers *barrier = &pool->barrier;
+  barrier->table = problem->barrier_table;
   for (int32_t place = begin; place < end; ++place) {
     const int64_t i = origin->triple[place];
     const sap_barrier kind = (sap_barrier)problem->barrier[i];
-    const double lambda = kind == SAP_BARRIER_EXP ? problem->barrier_lambda[i] : 0;
-    const struct sap_barrier_shape shape = {kind, 1 / problem->kappa[i], lambda};
+    const double lambda = find_lambda(problem, i);
+    const struct sap_barrier_shape shape = {kind, 1 / problem->kappa[i], lambda, barrier->table};
     barrier->lambda[place] = lambda;
     barrier->kappa_problem[place] = problem->kappa[i];
     barrier->kappa[place] = barrier->kappa_given[place] =
@@ -99,12 +111,6 @@ static int32_t write(const struct sap_pool *pool, int32_t begin, int32_t end,
   return deep;
 }
 
-static struct sap_barrier_shape barrier_of(const struct sap_pool *p, int32_t i) {
-  const double lambda = p->barrier.lambda[i];
-  return (struct sap_barrier_shape){lambda > 0 ? SAP_BARRIER_EXP : SAP_BARRIER_LOG,
-                                    p->barrier.inverse_kappa[i], lambda};
-}
-
 static struct sap_contact_state state_of(const struct sap_pool *p, int32_t i,
                                          const struct sap_contact *contact) {
   return sap_contact_at_impulse(contact, p->y[0][i], p->y[1][i], p->y[2][i]);
@@ -120,7 +126,7 @@ static double distance_of(const struct sap_pool *p, int32_t i, double inverse_ka
 static double difference(const struct sap_pool *p, int32_t begin, int32_t end, double alpha) {
   double sum = 0;
   for (int32_t i = begin; i < end; ++i) {
-    const struct sap_barrier_shape barrier = barrier_of(p, i);
+    const struct sap_barrier_shape barrier = sap_barrier_of(p, i);
     double l_0, l_alpha;
     const double difference = sap_contact_difference(p, i, alpha, &l_0, &l_alpha);
     sum += sap_barrier_cost_difference(&barrier, l_0, l_alpha, difference);
@@ -131,7 +137,7 @@ static double difference(const struct sap_pool *p, int32_t begin, int32_t end, d
 static void stick(struct sap_pool *p, int32_t begin, int32_t end) {
   sap_law_contact.stick(p, begin, end);
   for (int32_t i = begin; i < end; ++i) {
-    const struct sap_barrier_shape barrier = barrier_of(p, i);
+    const struct sap_barrier_shape barrier = sap_barrier_of(p, i);
     const double phi = sap_barrier_at(&barrier, distance_of(p, i, barrier.inverse_kappa)).phi;
     p->G[SAP_G_11][i] *= phi;
     p->G[SAP_G_22][i] *= phi;
@@ -142,14 +148,14 @@ static void stick(struct sap_pool *p, int32_t begin, int32_t end) {
   }
 }
 
-/* Bounds the error of gamma by that of contact_law.c times the Lipschitz constant b'' = phi + s
- * phi' of gamma_b at the largest s that the errors allow. Errors of s by round-off count as errors
- * of y. */
+/* Bounds the error of gamma by that of contact_law.c times the Lipschitz constant of gamma_b, the
+ * largest b'' = phi + s phi' up to the largest s that the errors allow. Errors of s by round-off
+ * count as errors of y. */
 static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocity_error,
                   double impulse_error) {
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(p, i);
-    const struct sap_barrier_shape barrier = barrier_of(p, i);
+    const struct sap_barrier_shape barrier = sap_barrier_of(p, i);
     const struct sap_contact_state at = state_of(p, i, &c);
     double dy_R = 0;
     for (int r = 0; r < 3; ++r) {
@@ -160,8 +166,7 @@ static void bound(struct sap_pool *p, int32_t begin, int32_t end, double velocit
     const double cost = sap_contact_cost(&c, &at), s = sqrt(2 * cost * barrier.inverse_kappa);
     const double error = sqrt(dy_R) + 16 * DBL_EPSILON * sqrt(2 * cost);
     const double furthest = s + error * sqrt(barrier.inverse_kappa);
-    const struct sap_barrier_factors f = sap_barrier_at(&barrier, furthest);
-    const double expanded = (f.phi + f.rise) * error;
+    const double expanded = sap_barrier_stiffest(&barrier, furthest) * error;
     for (int r = 0; r < 3; ++r) {
       p->dv_c[r][i] = expanded * sqrt(r < 2 ? c.inverse_R_t : c.inverse_R_n) +
                       (16 * DBL_EPSILON + impulse_error) * fabs(p->gamma[r][i]);
@@ -194,7 +199,7 @@ static double wall(const struct sap_pool *p, int32_t begin, int32_t end, double 
   double shortest = alpha;
   for (int32_t i = begin; i < end; ++i) {
     const struct sap_contact c = sap_pool_get(p, i);
-    const struct sap_barrier_shape barrier = barrier_of(p, i);
+    const struct sap_barrier_shape barrier = sap_barrier_of(p, i);
     const double dv[3] = {p->dv_c[0][i], p->dv_c[1][i], p->dv_c[2][i]};
     const struct sap_contact_state at = sap_pool_at(p, i, &c, alpha);
     const double s = sqrt(2 * sap_contact_cost(&c, &at) * barrier.inverse_kappa);
@@ -222,7 +227,7 @@ static double wall(const struct sap_pool *p, int32_t begin, int32_t end, double 
 static int32_t fit(struct sap_pool *p, int32_t begin, int32_t end, double least) {
   int32_t raised = 0;
   for (int32_t i = begin; i < end; ++i) {
-    const struct sap_barrier_shape barrier = barrier_of(p, i);
+    const struct sap_barrier_shape barrier = sap_barrier_of(p, i);
     const double most = sap_barrier_most(&barrier);
     const double s = distance_of(p, i, 1 / p->barrier.kappa_given[i]);
     /* after overflow s is NaN, and kappa stays finite */

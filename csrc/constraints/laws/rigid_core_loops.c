@@ -13,7 +13,8 @@ static int derive(struct sap_pool *pool, int32_t begin, int32_t end) {
     /* 0 x is 0 where x is finite; a raised kappa may overflow, which is no fault of the problem */
     const double given = pool->barrier.kappa_problem[i];
     const double zero = 0 * given + 0 * (1 / given) + 0 * pool->barrier.lambda[i];
-    valid &= (given > 0) & (zero == 0) & (pool->barrier.lambda[i] >= 0);
+    const double lambda = pool->barrier.lambda[i];
+    valid &= (given > 0) & (zero == 0) & ((lambda >= 0) | (lambda == -1));
   }
   return valid;
 }
@@ -32,11 +33,12 @@ static int32_t count_logs(const double *lambda, int32_t n) {
   return logs;
 }
 
-/* Counts the contacts with s or lambda s above SAP_BARRIER_SMALL, or NaN. */
+/* Counts the contacts with s or lambda s above SAP_BARRIER_SMALL, or NaN, and tables. */
 static int32_t count_large(const double *lambda, int32_t n, const double *s) {
   int32_t large = 0;
   for (int32_t k = 0; k < n; ++k) {
-    large += !((lambda[k] > 0 ? lambda[k] * s[k] : s[k]) <= SAP_BARRIER_SMALL);
+    const double x = lambda[k] > 0 ? lambda[k] * s[k] : s[k];
+    large += !(x <= SAP_BARRIER_SMALL) | (lambda[k] < 0);
   }
   return large;
 }
@@ -59,8 +61,23 @@ static void find_small_factors(const double *restrict lambda, int32_t n, int32_t
   }
 }
 
+/* Replaces the factors of the tabulated barriers, contact by contact. */
+static void look_up(const struct sap_pool *p, int32_t first, int32_t n, struct round *round) {
+  for (int32_t k = 0; k < n; ++k) {
+    const struct sap_barrier_shape barrier = sap_barrier_of(p, first + k);
+    if (barrier.kind == SAP_BARRIER_TABLE) {
+      const struct sap_barrier_factors f = sap_barrier_at(&barrier, round->s[k]);
+      round->beta[k] = f.beta;
+      round->phi[k] = f.phi;
+      round->rise[k] = f.rise;
+    }
+  }
+}
+
 /* Finds beta, phi and s phi' from s; infinite outside of the domain. */
-static void find_factors(const double *restrict lambda, int32_t n, struct round *restrict round) {
+static void find_factors(const struct sap_pool *p, int32_t first, int32_t n,
+                         struct round *restrict round) {
+  const double *restrict lambda = p->barrier.lambda + first;
   const int32_t logs = count_logs(lambda, n);
   if (count_large(lambda, n, round->s) == 0) {
     find_small_factors(lambda, n, logs, round);
@@ -87,6 +104,9 @@ static void find_factors(const double *restrict lambda, int32_t n, struct round 
     round->beta[k] = is_exp ? beta : round->beta[k];
     round->phi[k] = is_exp ? phi : round->phi[k];
     round->rise[k] = is_exp ? rise : round->rise[k];
+  }
+  if (p->barrier.table) {
+    look_up(p, first, n, round);
   }
 }
 
@@ -129,7 +149,7 @@ static double evaluate(struct sap_pool *pool, int32_t begin, int32_t end) {
       cost[k] = (sticks[k] > 0 ? normal + 0.5 * p.contact.R_t[i] * y_t2 : sliding) + finite;
       round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
-    find_factors(p.barrier.lambda + first, n, &round);
+    find_factors(&p, first, n, &round);
     INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
@@ -167,7 +187,7 @@ static void line(const struct sap_pool *pool, int32_t begin, int32_t end, double
       cost[k] = sap_contact_cost(&c, &at);
       round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
-    find_factors(p.barrier.lambda + first, n, &round);
+    find_factors(&p, first, n, &round);
     INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const double phi = round.phi[k], outer = outer_factor(round.rise[k], cost[k]);
@@ -218,7 +238,7 @@ static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
       cost[k] = sap_contact_cost(&c, &at);
       round.s[k] = sqrt(2 * cost[k] * p.barrier.inverse_kappa[i]);
     }
-    find_factors(p.barrier.lambda + first, n, &round);
+    find_factors(&p, first, n, &round);
     INDEPENDENT
     for (int32_t k = 0; k < n; ++k) {
       const int32_t i = first + k;
@@ -226,8 +246,10 @@ static void blend_barriers(struct sap_pool *pool, int32_t begin, int32_t end) {
       const struct sap_barrier_factors f = {round.beta[k], round.phi[k], round.rise[k]};
       const double size = sqrt(2 * cost[k]), ratio = size > 0 ? p.barrier.dual_size[i] / size : 1;
       const double dual = ratio < 1 ? 1 : ratio < f.phi ? ratio : f.phi;
-      const double phi = p.barrier.lambda[i] > 0 ? 0.5 * (dual + f.phi) : dual;
-      const double rise = sap_barrier_dual_rise(f, round.s[k], p.barrier.lambda[i], phi);
+      const double lambda = p.barrier.lambda[i];
+      /* a table keeps its own slope: its phi may be below 1, and has no wall to follow */
+      const double phi = lambda > 0 ? 0.5 * (dual + f.phi) : lambda < 0 ? f.phi : dual;
+      const double rise = lambda < 0 ? f.rise : sap_barrier_dual_rise(f, round.s[k], lambda, phi);
       const double outer = outer_factor(rise, cost[k]);
       const double g_1 = gamma[0][k], g_2 = gamma[1][k], g_n = gamma[2][k];
       stiffen(&p, i, phi, outer, g_1, g_2, g_n);

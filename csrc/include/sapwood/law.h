@@ -23,7 +23,8 @@ SAP_API void sap_project(int64_t n, const double *y, const double *mu, const dou
                          double *cost, int8_t *region);
 
 /* Computes the same with rigid cores: barrier (n) of enum sap_barrier, kappa (n) > 0 in J and
- * barrier_lambda (n) > 0, both read only where barrier needs them. l = kappa b(s), s =
+ * barrier_lambda (n) > 0, both read only where barrier needs them, and a table that
+ * sap_problem_check() would accept, or NULL without tabulated cores. l = kappa b(s), s =
  * |P_F(y)|_R/sqrt(kappa), and
  *
  *     log   b = -s log(1-s)/2             exp   b = s^2 exp(barrier_lambda s)/2
@@ -32,8 +33,9 @@ SAP_API void sap_project(int64_t n, const double *y, const double *mu, const dou
  * gamma and G are NaN. */
 SAP_API void sap_project_barrier(int64_t n, const double *y, const double *mu, const double *R_t,
                                  const double *R_n, double soft_norm, const int8_t *barrier,
-                                 const double *kappa, const double *barrier_lambda, double *gamma,
-                                 double *G, double *cost, int8_t *region);
+                                 const double *kappa, const double *barrier_lambda,
+                                 const sap_barrier_table *table, double *gamma, double *G,
+                                 double *cost, int8_t *region);
 
 /* Computes the disk law, with friction bounded by bound (n) >= 0, N s, independent of the normal
  * impulse: gamma is the projection of y onto the cylinder |gamma_t| <= bound, gamma_n >= 0. It is

@@ -18,9 +18,25 @@ extern "C" {
  * room. */
 typedef enum sap_barrier {
   SAP_BARRIER_NONE = 0,
-  SAP_BARRIER_LOG, /* no penetration beyond delta */
-  SAP_BARRIER_EXP  /* soft bound: the stiffness grows with exp(lambda s) */
+  SAP_BARRIER_LOG,  /* no penetration beyond delta */
+  SAP_BARRIER_EXP,  /* soft bound: the stiffness grows with exp(lambda s) */
+  SAP_BARRIER_TABLE /* the barrier of sap_problem.barrier_table, for any s >= 0 */
 } sap_barrier;
+
+/* A barrier b(s) of the user's own, by nodes. Its curvature b'' is linear between nodes and
+ * constant beyond the last one; slope and value are its integrals from b(0) = b'(0) = 0. b'' = 1 is
+ * the compliant law. */
+typedef struct sap_barrier_table {
+  int32_t n;               /* nodes, >= 2 */
+  const double *s;         /* (n) ascending from 0 */
+  const double *curvature; /* (n) b'' > 0: b is convex */
+  const double *slope;     /* (n) b' */
+  const double *value;     /* (n) b */
+} sap_barrier_table;
+
+/* Computes slope (n) and value (n) of a table from its s and curvature. */
+SAP_API void sap_barrier_integrate(int32_t n, const double *s, const double *curvature,
+                                   double *slope, double *value);
 
 /* Kinds of constraint other than frictional contact. Each row is a clamped spring and damper:
  *
@@ -94,9 +110,10 @@ typedef struct sap_problem {
   const sap_constraints *groups; /* (n_groups) constraints of other kinds; NULL if there are none */
   const int8_t *barrier;         /* (n_contacts) enum sap_barrier; NULL: none has one */
   /* (n_contacts) each; may be NULL if no core reads it */
-  const double *kappa;          /* > 0, energy of the core, J */
-  const double *barrier_lambda; /* > 0, dimensionless, for exp cores */
-  const sap_spin *spin;         /* NULL: no contact has torsional or rolling friction */
+  const double *kappa;                    /* > 0, energy of the core, J */
+  const double *barrier_lambda;           /* > 0, dimensionless, for exp cores */
+  const sap_barrier_table *barrier_table; /* for all tabulated cores; NULL: there are none */
+  const sap_spin *spin;                   /* NULL: no contact has torsional or rolling friction */
   /* (n_contacts) bound b >= 0 of the friction of each contact, N s, NaN if unknown; read for lagged
    * friction. NULL: none is known */
   const double *friction_bound;

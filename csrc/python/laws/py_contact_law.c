@@ -3,12 +3,14 @@
 #include "python/laws/py_laws.h"
 
 #include "python/errors.h"
+#include "python/problem/core_table.h"
 #include "sapwood.h"
 
 /* The converted arguments: y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n),
- * kappa (n), core_lambda (n). */
+ * kappa (n), core_lambda (n), and the table of tabulated cores. */
 typedef struct law_arguments {
   PyArrayObject *y, *mu, *R_t, *R_n, *core, *kappa, *core_lambda;
+  sapwood_core_table core_table;
   double soft_norm;
   npy_intp n;
 } law_arguments;
@@ -21,6 +23,7 @@ static void release_arguments(law_arguments *in) {
   Py_CLEAR(in->core);
   Py_CLEAR(in->kappa);
   Py_CLEAR(in->core_lambda);
+  sapwood_core_table_clear(&in->core_table);
 }
 
 static int read_cores(law_arguments *in, PyObject *const *args) {
@@ -30,7 +33,7 @@ static int read_cores(law_arguments *in, PyObject *const *args) {
                  (in->kappa = sapwood_as_vector(args[1], "kappa", in->n, SAPWOOD_ANY)) != NULL &&
                  (in->core_lambda =
                       sapwood_as_vector(args[2], "core_lambda", in->n, SAPWOOD_ANY)) != NULL
-             ? 0
+             ? sapwood_core_table_read(&in->core_table, args[3])
              : -1;
 }
 
@@ -42,14 +45,16 @@ static void apply_law(const law_arguments *in, double *gamma, double *G, double 
   sap_project_barrier(in->n, sapwood_doubles(in->y), sapwood_doubles(in->mu),
                       sapwood_doubles(in->R_t), sapwood_doubles(in->R_n), in->soft_norm, core,
                       core ? sapwood_doubles(in->kappa) : NULL,
-                      core ? sapwood_doubles(in->core_lambda) : NULL, gamma, G, cost, regions);
+                      core ? sapwood_doubles(in->core_lambda) : NULL,
+                      sapwood_core_table_of(&in->core_table), gamma, G, cost, regions);
   Py_END_ALLOW_THREADS
 }
 
 static int read_arguments(law_arguments *in, PyObject *const *args, Py_ssize_t n_args) {
-  if (n_args != 5 && n_args != 8) {
+  if (n_args != 5 && n_args != 9) {
     PyErr_SetString(PyExc_TypeError,
-                    "expected y, mu, R_t, R_n, soft_norm, or these with core, kappa, core_lambda");
+                    "expected y, mu, R_t, R_n, soft_norm, or these with core, kappa, core_lambda, "
+                    "core_table");
     return -1;
   }
   const npy_intp shape[2] = {-1, 3};
@@ -63,11 +68,12 @@ static int read_arguments(law_arguments *in, PyObject *const *args, Py_ssize_t n
       sapwood_as_double(args[4], "soft_norm", SAPWOOD_NON_NEGATIVE, &in->soft_norm) < 0) {
     return -1;
   }
-  return n_args == 8 ? read_cores(in, args + 5) : 0;
+  return n_args == 9 ? read_cores(in, args + 5) : 0;
 }
 
 PyDoc_STRVAR(project_doc,
-             "project(y, mu, R_t, R_n, soft_norm, core=..., kappa=..., core_lambda=..., /)\n--\n\n"
+             "project(y, mu, R_t, R_n, soft_norm, core=..., kappa=..., core_lambda=..., "
+             "core_table=..., /)\n--\n\n"
              "Dict with gamma (n, 3), G (n, 3, 3) and regions (n) for y (n, 3).");
 
 static PyObject *project(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args) {
@@ -94,10 +100,10 @@ done:
   return dict;
 }
 
-PyDoc_STRVAR(
-    contact_cost_doc,
-    "contact_cost(y, mu, R_t, R_n, soft_norm, core=..., kappa=..., core_lambda=..., /)\n--\n\n"
-    "Cost (n) of each contact for y (n, 3).");
+PyDoc_STRVAR(contact_cost_doc,
+             "contact_cost(y, mu, R_t, R_n, soft_norm, core=..., kappa=..., core_lambda=..., "
+             "core_table=..., /)\n--\n\n"
+             "Cost (n) of each contact for y (n, 3).");
 
 static PyObject *contact_cost(PyObject *Py_UNUSED(module), PyObject *const *args,
                               Py_ssize_t n_args) {

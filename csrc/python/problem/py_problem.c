@@ -16,30 +16,30 @@ static const char *const delassus_names[] = {"block", "diagonal", NULL};
 typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
   PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
-  PyObject *core, *kappa, *core_lambda, *delta, *v_guess, *friction_bound, *slip_ratio;
+  PyObject *core, *kappa, *core_lambda, *delta, *core_table, *v_guess, *friction_bound, *slip_ratio;
   sapwood_spin_arguments spin;
 } arguments;
 
 static int parse(arguments *in, PyObject *args, PyObject *keywords) {
   static char *names[] = {
-      "tree_nv",     "A",     "v_star",  "tree_a",         "tree_b",       "J",      "mu",
-      "dt",          "sigma", "beta",    "delassus",       "phi0",         "k",      "tau_d",
-      "R_t",         "R_n",   "v_hat_n", "v_hat_t",        "groups",       "core",   "kappa",
-      "core_lambda", "delta", "v_guess", "friction_bound", "spin_contact", "spin_J", "spin_mu",
-      "slip_ratio",  NULL};
+      "tree_nv",     "A",          "v_star",  "tree_a",         "tree_b",       "J",      "mu",
+      "dt",          "sigma",      "beta",    "delassus",       "phi0",         "k",      "tau_d",
+      "R_t",         "R_n",        "v_hat_n", "v_hat_t",        "groups",       "core",   "kappa",
+      "core_lambda", "delta",      "v_guess", "friction_bound", "spin_contact", "spin_J", "spin_mu",
+      "slip_ratio",  "core_table", NULL};
   sapwood_spin_arguments *spin = &in->spin;
   in->groups = NULL;
   in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = in->friction_bound = Py_None;
-  in->slip_ratio = Py_None;
+  in->slip_ratio = in->core_table = Py_None;
   in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
   spin->contact = spin->J = spin->mu = Py_None;
   return PyArg_ParseTupleAndKeywords(
-             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
+             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
              &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
              &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
              &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta,
              &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu,
-             &in->slip_ratio)
+             &in->slip_ratio, &in->core_table)
              ? 0
              : -1;
 }
@@ -227,17 +227,19 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
   return sapwood_raise(status, &error) < 0 || self->problem.kappa == NULL ? -1 : 0;
 }
 
-/* Reads core (int8), core_lambda, and kappa, or finds kappa from delta. phi0, k and tau_d have been
- * read. */
+/* Reads core (int8), core_lambda, core_table, and kappa, or finds kappa from delta. phi0, k and
+ * tau_d have been read. */
 static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   npy_intp n = p->n_contacts;
   if (sapwood_keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda,
                             &p->barrier_lambda) < 0 ||
+      sapwood_core_table_read(&self->core_table, in->core_table) < 0 ||
       sapwood_keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
       sapwood_keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
     return -1;
   }
+  p->barrier_table = sapwood_core_table_of(&self->core_table);
   if (in->core == Py_None) {
     self->core = Py_NewRef(Py_None);
     return 0;
@@ -360,6 +362,7 @@ static void problem_dealloc(PyObject *object) {
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
   sapwood_spin_clear(&self->spin);
+  sapwood_core_table_clear(&self->core_table);
   PyObject *arrays[] = {self->tree_nv,   self->tree_a,      self->tree_b,  self->A,
                         self->v_star,    self->J,           self->mu,      self->R_t,
                         self->R_n,       self->v_hat_n,     self->v_hat_t, self->phi0,
@@ -397,6 +400,7 @@ static PyMemberDef members[] = {
     ARRAY(core, "kind of the rigid core (n_contacts) int8, or None"),
     ARRAY(kappa, "energy of the core, J (n_contacts), or None"),
     ARRAY(core_lambda, "exponent of the core (n_contacts), or None"),
+    PART(core_table, core_table.given, "nodes s and b'' of the tabulated core (2, n), or None"),
     ARRAY(delta, "depth of the core, m (n_contacts), or None"),
     ARRAY(v_guess, "where a solve starts (nv), or None"),
     ARRAY(friction_bound, "bound of the friction, N s, or NaN (n_contacts), or None"),
@@ -416,7 +420,7 @@ PyDoc_STRVAR(
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
     "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
     "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None, friction_bound=None, "
-    "spin_contact=None, spin_J=None, spin_mu=None, slip_ratio=None)\n--\n\n"
+    "spin_contact=None, spin_J=None, spin_mu=None, slip_ratio=None, core_table=None)\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},

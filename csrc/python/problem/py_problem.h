@@ -6,6 +6,7 @@
 #ifndef SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 #define SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 
+#include "python/problem/core_table.h"
 #include "python/problem/py_groups.h"
 #include "python/problem/py_spin.h"
 #include "python/state.h"
@@ -22,6 +23,7 @@ typedef struct sapwood_problem {
   PyObject *v_guess, *friction_bound, *slip_ratio; /* read-only views or None */
   sapwood_groups groups;
   sapwood_spin spin;
+  sapwood_core_table core_table;
   sap_parameters parameters; /* sources of R, v_hat and kappa; NULL: given directly */
   int is_physical;           /* 1: R_t, R_n and v_hat_n follow from the parameters */
   int energy_follows;        /* 1: kappa follows from delta */

@@ -1,5 +1,6 @@
 """The laws of contacts and of clamped rows by themselves, and the materials they follow from."""
 
+from sapwood.laws.barrier_table import tabulate_barrier
 from sapwood.laws.contact import Projection, contact_cost, project
 from sapwood.laws.disk import disk_cost, project_disk
 from sapwood.laws.materials import ContactMaterial, Geoms, custom_materials
@@ -19,4 +20,5 @@ __all__ = [
     "disk_cost",
     "project",
     "project_disk",
+    "tabulate_barrier",
 ]

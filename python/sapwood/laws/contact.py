@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.equality import equal_arrays
-from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_kinds
+from sapwood.laws.rigid_core import DEFAULT_LAMBDA, CoreKind, core_kinds
 from sapwood.laws.shapes import common_shape
 
 _Float = NDArray[np.float64]
@@ -45,6 +45,7 @@ def project(
     core: ArrayLike = "none",
     kappa: ArrayLike | None = None,
     core_lambda: ArrayLike = DEFAULT_LAMBDA,
+    core_table: ArrayLike | None = None,
 ) -> Projection:
     r"""Project onto the friction cone in the norm of R, Eq. (18); stiffen by a rigid core.
 
@@ -53,7 +54,7 @@ def project(
 
     With a core the impulse is :math:`\gamma = (b'(s)/s)\, \gamma_0` at
     :math:`s = \lVert\gamma_0\rVert_R/\sqrt{\kappa}`, where :math:`b = -\tfrac12 s \log(1 - s)`
-    for "log" and :math:`b = \tfrac12 s^2 e^{\lambda s}` for "exp".
+    for "log" and :math:`b = \tfrac12 s^2 e^{\lambda s}` for "exp"; "table" reads `core_table`.
 
     Parameters
     ----------
@@ -66,11 +67,13 @@ def project(
     soft_norm : float
         eps_s >= 0 in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2).
     core : str or array_like of str or int (...)
-        :class:`sapwood.CoreKind` of each contact: "none", "log" or "exp".
+        :class:`sapwood.CoreKind` of each contact: "none", "log", "exp" or "table".
     kappa : array_like (...), optional
         Energy of the core, J, > 0; required where there is one.
     core_lambda : array_like (...)
         Exponent > 0 of "exp", dimensionless.
+    core_table : array_like (2, n_nodes), optional
+        Nodes s and b'' > 0 of "table", see :func:`tabulate_barrier`.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def project(
     >>> project([1.0, 0.0, 1.0], mu=0.5, R_t=1.0, R_n=1.0).gamma
     array([0.6, 0. , 1.2])
     """
-    shape, flat, cores = _broadcast(y, mu, R_t, R_n, core, kappa, core_lambda)
+    shape, flat, cores = _broadcast(y, mu, R_t, R_n, core, kappa, core_lambda, core_table)
     result = _core.project(*flat, soft_norm, *cores)
     return Projection(
         result["gamma"].reshape(*shape, 3),
@@ -107,12 +110,13 @@ def contact_cost(
     core: ArrayLike = "none",
     kappa: ArrayLike | None = None,
     core_lambda: ArrayLike = DEFAULT_LAMBDA,
+    core_table: ArrayLike | None = None,
 ) -> _Float:
     """Cost l = 1/2 gamma^T R gamma of contacts, Eq. (29), or kappa b(s) with a core, in J.
 
     Parameters
     ----------
-    y, mu, R_t, R_n, soft_norm, core, kappa, core_lambda
+    y, mu, R_t, R_n, soft_norm, core, kappa, core_lambda, core_table
         The same as for :func:`project`.
 
     Returns
@@ -125,12 +129,12 @@ def contact_cost(
     TypeError, ValueError
         The same as for :func:`project`.
     """
-    shape, flat, cores = _broadcast(y, mu, R_t, R_n, core, kappa, core_lambda)
+    shape, flat, cores = _broadcast(y, mu, R_t, R_n, core, kappa, core_lambda, core_table)
     return _core.contact_cost(*flat, soft_norm, *cores).reshape(shape)
 
 
 _Law = tuple[_Float, _Float, _Float, _Float]
-_Cores = tuple[()] | tuple[NDArray[np.int8], _Float, _Float]
+_Cores = tuple[()] | tuple[NDArray[np.int8], _Float, _Float, ArrayLike | None]
 
 
 def _broadcast(
@@ -141,6 +145,7 @@ def _broadcast(
     core: ArrayLike,
     kappa: ArrayLike | None,
     core_lambda: ArrayLike,
+    core_table: ArrayLike | None,
 ) -> tuple[tuple[int, ...], _Law, _Cores]:
     """Check the values, then give every argument the same leading axes, flattened to one."""
     y = _core.as_float64(y, "y", rule="finite")
@@ -155,6 +160,8 @@ def _broadcast(
     if kinds.any():
         if kappa is None:
             raise TypeError("kappa is required where core is not 'none'")
+        if core_table is None and np.any(kinds == CoreKind.table):
+            raise TypeError("core_table is required where core is 'table'")
         scalars["core"] = kinds
         scalars["kappa"] = _core.as_float64(kappa, "kappa", rule="positive")
         scalars["core_lambda"] = _core.as_float64(core_lambda, "core_lambda", rule="positive")
@@ -163,5 +170,5 @@ def _broadcast(
     y = np.broadcast_to(y, (*shape, 3)).reshape(-1, 3)
     if not kinds.any():
         return shape, (y, flat["mu"], flat["R_t"], flat["R_n"]), ()
-    cores = (np.ascontiguousarray(flat["core"]), flat["kappa"], flat["core_lambda"])
-    return shape, (y, flat["mu"], flat["R_t"], flat["R_n"]), cores
+    core_arrays = (np.ascontiguousarray(flat["core"]), flat["kappa"], flat["core_lambda"])
+    return shape, (y, flat["mu"], flat["R_t"], flat["R_n"]), (*core_arrays, core_table)

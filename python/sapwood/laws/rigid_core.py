@@ -27,7 +27,7 @@ class CoreKind(enum.IntEnum):
     """Barrier around the compliant law of a contact.
 
     ``none`` 0: the compliant law as it is. ``log`` 1 keeps the penetration below delta, ``exp`` 2
-    stiffens without excluding any.
+    stiffens without excluding any, ``table`` 3 is a barrier of one's own.
     """
 
     none = 0
@@ -36,6 +36,8 @@ class CoreKind(enum.IntEnum):
     """Grows without bound at delta: the penetration stays below it."""
     exp = 2
     """Stiffens by exp(lambda s), a soft bound: no penetration is excluded."""
+    table = 3
+    """The barrier of ``core_table``, see :func:`sapwood.tabulate_barrier`."""
 
     def __str__(self) -> str:
         return self.name
@@ -111,11 +113,13 @@ def core_kinds(core: ArrayLike, shape: tuple[int, ...] | None = None) -> NDArray
                 codes[index] = value
             else:
                 shown = repr(str(value)) if isinstance(value, str) else repr(value)
-                raise ValueError(f"core{_at(index)} = {shown}: must be 'none', 'log' or 'exp'")
+                raise ValueError(
+                    f"core{_at(index)} = {shown}: must be 'none', 'log', 'exp' or 'table'"
+                )
     elif given.dtype.kind in "iu":
-        for index in np.argwhere((given < 0) | (given > CoreKind.exp))[:1]:
+        for index in np.argwhere((given < 0) | (given > CoreKind.table))[:1]:
             value = given[tuple(index)]
-            raise ValueError(f"core{_at(tuple(index))} = {value}: must be 0, 1 or 2")
+            raise ValueError(f"core{_at(tuple(index))} = {value}: must be 0, 1, 2 or 3")
         codes = given.astype(np.int8)
     else:
         raise TypeError(f"core must be names or integers, not {given.dtype}")
@@ -131,13 +135,14 @@ def core_arrays(
     delta: ArrayLike | None,
     kappa: ArrayLike | None,
     core_lambda: ArrayLike,
+    core_table: ArrayLike | None,
     shape: tuple[int, ...],
 ) -> dict[str, NDArray[Any]]:
     """Arguments of a problem, one entry per contact; none where no contact has a core.
 
     Parameters
     ----------
-    core, delta, kappa, core_lambda
+    core, delta, kappa, core_lambda, core_table
         The same as for :class:`sapwood.ContactProblem`.
     shape : tuple of int
         (n_contacts,).
@@ -145,7 +150,8 @@ def core_arrays(
     Returns
     -------
     dict
-        core (int8), core_lambda, and delta and kappa where they are given, each of that shape.
+        core (int8), core_lambda, and delta and kappa where they are given, each of that shape;
+        core_table where it is given.
 
     Raises
     ------
@@ -161,6 +167,8 @@ def core_arrays(
         if value is not None:
             array = _core.as_float64(value, name)
             arrays[name] = np.full(shape, array) if array.ndim == 0 else array
+    if core_table is not None:
+        arrays["core_table"] = _core.as_float64(core_table, "core_table")
     return arrays
 
 
@@ -175,7 +183,11 @@ def deep_contacts(
     if core is None or kappa is None or core_lambda is None:
         return np.zeros(0, dtype=np.intp)
     rest = np.maximum(v_hat_n, 0.0) / np.sqrt(R_n * kappa)
-    most = np.where(core == CoreKind.log, LOG_START, 0.999 * EXPONENT_MOST / core_lambda)
+    most = np.select(
+        [core == CoreKind.log, core == CoreKind.exp],
+        [LOG_START, 0.999 * EXPONENT_MOST / core_lambda],
+        np.inf,
+    )
     return np.flatnonzero((core != CoreKind.none) & (rest > most))
 
 

@@ -122,6 +122,11 @@ class ProblemArrays:
         return self._core.core_lambda
 
     @property
+    def core_table(self) -> _Float | None:
+        """Nodes s and b'' of the tabulated core (2, n_nodes), or None."""
+        return self._core.core_table
+
+    @property
     def delta(self) -> _Float | None:
         """Depth of each core (n_contacts,), m, or None."""
         return self._core.delta

@@ -29,7 +29,7 @@ _Arguments = ParamSpec("_Arguments")
 # arrays of a problem that need not be there
 _OPTIONAL = (
     "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
-    "core", "kappa", "delta", "core_lambda",
+    "core", "kappa", "delta", "core_lambda", "core_table",
     "spin_contact", "spin_J", "spin_mu", "friction_bound", "slip_ratio",
 )  # fmt: skip
 _ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
@@ -59,7 +59,7 @@ class ContactProblem(ProblemArrays):
 
     .. math:: \ell_p(v) = \tfrac12 \lVert v - v^*\rVert_A^2 + \sum_i \ell_i(J_i v) \tag{17}
 
-    A is block diagonal with a block per kinematic tree; a constraint touches one or two trees.
+    A has a diagonal block per kinematic tree; a constraint touches one or two trees.
     Contiguous float64 arrays are used in place. A number holds for all contacts.
 
     Parameters
@@ -96,9 +96,11 @@ class ContactProblem(ProblemArrays):
         Groups of other constraints; :meth:`ConstraintGroup.physical` takes those of another
         problem.
     core : str, CoreKind or array_like of them (n_contacts,)
-        Rigid cores: "none", "log" or "exp".
+        Rigid cores: "none", "log", "exp" or "table".
     delta, kappa, core_lambda : array_like (n_contacts,), optional
         Depth of the core (m), or its energy (J); exponent of "exp". All > 0.
+    core_table : array_like (2, n_nodes), optional
+        Of "table": see :func:`tabulate_barrier`.
     spin_contact : array_like of int (n_spins,), optional
         Contacts with torsional friction, ascending.
     spin_J, spin_mu : array_like, optional
@@ -151,6 +153,7 @@ class ContactProblem(ProblemArrays):
         delta: ArrayLike | None = None,
         kappa: ArrayLike | None = None,
         core_lambda: ArrayLike = DEFAULT_LAMBDA,
+        core_table: ArrayLike | None = None,
         spin_contact: ArrayLike | None = None,
         spin_J: ArrayLike | None = None,
         spin_mu: ArrayLike | None = None,
@@ -173,7 +176,7 @@ class ContactProblem(ProblemArrays):
             groups=[group.for_core(dt) for group in groups], v_guess=v_guess,
             spin_contact=spin_contact, spin_J=spin_J, spin_mu=spin_mu,
             friction_bound=friction_bound, slip_ratio=slip_ratio,
-            **core_arrays(core, delta, kappa, core_lambda, np.shape(mu)),
+            **core_arrays(core, delta, kappa, core_lambda, core_table, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(held.mu)
         self._core = held
@@ -222,6 +225,7 @@ class ContactProblem(ProblemArrays):
         delta: ArrayLike | None = None,
         kappa: ArrayLike | None = None,
         core_lambda: ArrayLike = DEFAULT_LAMBDA,
+        core_table: ArrayLike | None = None,
         spin_contact: ArrayLike | None = None,
         spin_J: ArrayLike | None = None,
         spin_mu: ArrayLike | None = None,
@@ -246,7 +250,7 @@ class ContactProblem(ProblemArrays):
             Velocities of each tree; by default all velocities make one tree.
         phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, delassus
             The same as for the class.
-        v_guess, v_ref, gamma_ref, source, constraints, core, delta, kappa, core_lambda
+        v_guess, v_ref, gamma_ref, source, constraints, core, delta, kappa, core_lambda, core_table
             The same as for the class.
         spin_J : array_like (3 n_spins, nv), optional
             Three rows about (n, t1, t2) per contact of `spin_contact`, which move its trees alone.
@@ -286,6 +290,7 @@ class ContactProblem(ProblemArrays):
             v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
             v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
             constraints=constraints, core=core, delta=delta, kappa=kappa, core_lambda=core_lambda,
+            core_table=core_table,
             spin_contact=spin_contact, spin_J=flat_spin_J, spin_mu=spin_mu,
             friction_bound=friction_bound, slip_ratio=slip_ratio,
         )  # fmt: skip

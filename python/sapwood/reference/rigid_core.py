@@ -10,6 +10,7 @@ With l_0, gamma_0 and G_0 of the compliant law (`contact`) and an energy kappa p
     none  b = s^2/2
     log   b = -s log(1 - s)/2          only s < 1
     exp   b = s^2 exp(lambda s)/2
+    table b by its curvature at nodes: `barrier_table`
 
 b is convex and increasing and s a convex function of v_c, so that l_b is convex; where s is 0 it
 is the compliant law. b'' = phi + s phi' bounds the slope of gamma_b in the norm of R.
@@ -35,7 +36,7 @@ from sapwood.laws.rigid_core import (
     core_kinds,
 )
 
-from . import contact
+from . import barrier_table, contact
 
 Array = NDArray[np.float64]
 
@@ -57,13 +58,14 @@ class Barrier(NamedTuple):
     kind: NDArray[np.int8]
     kappa: Array  # J, infinite without a core
     lambda_: Array
+    table: Array | None = None  # (2, n_nodes) of tabulated barriers
 
     @property
     def most(self) -> Array:
         """Largest s of an iterate."""
         return np.select(
-            [self.kind == CoreKind.log, self.kind == CoreKind.exp],
-            [LOG_MOST, EXPONENT_MOST / self.lambda_],
+            [self.kind == CoreKind.log, self.kind == CoreKind.exp, self.kind == CoreKind.table],
+            [LOG_MOST, EXPONENT_MOST / self.lambda_, np.finfo(float).max],
             np.inf,
         )
 
@@ -89,16 +91,35 @@ def factors(s: ArrayLike, barrier: Barrier) -> Factors:
 
     # each is 1, 1, 0 where a contact has another kind
     values = (log.beta * exp.beta, log.phi * exp.phi, log.rise + exp.rise)
+    if barrier.table is not None:
+        own, tabulated = barrier.kind == CoreKind.table, barrier_table.factors(barrier.table, s)
+        values = tuple(np.where(own, t, v) for t, v in zip(tabulated, values, strict=True))
     return Factors(*(np.where(inside, value, np.inf) for value in values))
 
 
+def stiffest(s: Array, barrier: Barrier) -> Array:
+    """Largest b'' on [0, s] (...), infinite beyond `Barrier.most`."""
+    f = factors(s, barrier)
+    if barrier.table is None:
+        return f.phi + f.rise  # b'' grows with s
+    own, inside = barrier.kind == CoreKind.table, np.isfinite(f.phi)
+    tabulated = barrier_table.stiffest(barrier.table, np.where(inside, s, 0.0))
+    return np.where(own & inside, tabulated, f.phi + f.rise)
+
+
 def barrier(
-    core: ArrayLike, kappa: ArrayLike | None, core_lambda: ArrayLike, shape: tuple[int, ...]
+    core: ArrayLike,
+    kappa: ArrayLike | None,
+    core_lambda: ArrayLike,
+    shape: tuple[int, ...],
+    core_table: ArrayLike | None = None,
 ) -> Barrier:
     """Barriers of the given shape; `kappa` may be None where no contact has a core."""
+    table = None if core_table is None else np.asarray(core_table, dtype=float)
     kind = np.broadcast_to(core_kinds(core), shape)
     energy = np.where(kind == CoreKind.none, np.inf, np.inf if kappa is None else kappa)
-    return Barrier(kind, energy, np.broadcast_to(np.asarray(core_lambda, dtype=float), shape))
+    lambda_ = np.broadcast_to(np.asarray(core_lambda, dtype=float), shape)
+    return Barrier(kind, energy, lambda_, table)
 
 
 def leading_shape(y: ArrayLike, *others: ArrayLike | None) -> tuple[int, ...]:
@@ -139,12 +160,13 @@ def project(
     core: ArrayLike = "none",
     kappa: ArrayLike | None = None,
     core_lambda: ArrayLike = DEFAULT_LAMBDA,
+    core_table: ArrayLike | None = None,
 ) -> tuple[Array, Array, NDArray[np.int8]]:
     """Impulse, G and region of contacts, like `sapwood.project`, which documents the parameters."""
     shape = leading_shape(y, mu, R_t, R_n, core, kappa, core_lambda)
     y = np.broadcast_to(np.asarray(y, dtype=float), (*shape, 3))
     gamma, G, regions = contact.project(y, mu, R_t, R_n, soft_norm)
-    of = barrier(core, kappa, core_lambda, shape)
+    of = barrier(core, kappa, core_lambda, shape, core_table)
     if np.any(of.kind != CoreKind.none):
         cost = contact.contact_cost(y, mu, R_t, R_n, soft_norm)
         gamma, G, _, _ = with_core(gamma, G, cost, of)
@@ -161,12 +183,13 @@ def contact_cost(
     core: ArrayLike = "none",
     kappa: ArrayLike | None = None,
     core_lambda: ArrayLike = DEFAULT_LAMBDA,
+    core_table: ArrayLike | None = None,
 ) -> Array:
     """Cost of contacts (...), like `sapwood.contact_cost`; infinite outside a barrier's domain."""
     shape = leading_shape(y, mu, R_t, R_n, core, kappa, core_lambda)
     y = np.broadcast_to(np.asarray(y, dtype=float), (*shape, 3))
     cost = contact.contact_cost(y, mu, R_t, R_n, soft_norm)
-    of = barrier(core, kappa, core_lambda, shape)
+    of = barrier(core, kappa, core_lambda, shape, core_table)
     return np.asarray(factors(distance(cost, of), of).beta * cost)
 
 
@@ -177,6 +200,7 @@ def cost_difference(cost: Array, difference: Array, of: Barrier) -> Array:
 
         log   -kappa/2 [s_b log((1 - s_b)/(1 - s_a)) + ds log(1 - s_a)]
         exp   difference e^(lambda s_b) + l_0 (e^(lambda s_b) - e^(lambda s_a))
+        table kappa (b(s_b) - b(s_a)), see `barrier_table`
     """
     end = cost + difference
     s_a, s_b = distance(cost, of), distance(np.maximum(end, 0.0), of)
@@ -193,7 +217,13 @@ def cost_difference(cost: Array, difference: Array, of: Barrier) -> Array:
 
     x_a, x_b, dx = (np.where(is_exp, of.lambda_ * x, 0.0) for x in (s_a, s_b, ds))
     exp = difference * np.exp(x_b) + cost * np.exp(x_a) * np.expm1(dx)
-    return np.where(inside, np.select([is_log, is_exp], [log, exp], difference), np.inf)
+    changes = np.select([is_log, is_exp], [log, exp], difference)
+    if of.table is not None:
+        own = of.kind == CoreKind.table
+        x_a, x_b, dx = (np.where(own, x, 0.0) for x in (s_a, s_b, ds))
+        tabulated = barrier_table.difference(of.table, x_a, x_b, dx)
+        changes = np.where(own, np.where(own, of.kappa, 1.0) * tabulated, changes)
+    return np.where(inside, changes, np.inf)
 
 
 def deepened(v_hat_n: ArrayLike, R_n: ArrayLike, of: Barrier) -> Array:

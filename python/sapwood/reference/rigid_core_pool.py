@@ -11,7 +11,16 @@ from sapwood.solution import Region
 
 from .contact import contact_cost, contact_cost_difference, law, project
 from .pools import EPS, ContactPool, Dual, State
-from .rigid_core import Barrier, barrier, cost_difference, deepened, distance, factors, with_core
+from .rigid_core import (
+    Barrier,
+    barrier,
+    cost_difference,
+    deepened,
+    distance,
+    factors,
+    stiffest,
+    with_core,
+)
 
 Array = NDArray[np.float64]
 
@@ -30,7 +39,13 @@ class RigidCorePool(ContactPool):
         if problem.core is None or problem.kappa is None or problem.core_lambda is None:
             raise ValueError("no contact of the problem has a core")
         n, kappa = len(self.members), problem.kappa[self.members]
-        of = barrier(problem.core[self.members], kappa, problem.core_lambda[self.members], (n,))
+        of = barrier(
+            problem.core[self.members],
+            kappa,
+            problem.core_lambda[self.members],
+            (n,),
+            problem.core_table,
+        )
         self.kappa_problem = of.kappa
         self.given = of._replace(kappa=deepened(self.v_hat[:, 2], self.R_n, of))
         self.barrier: Barrier = self.given
@@ -76,17 +91,18 @@ class RigidCorePool(ContactPool):
         gamma, G, cost, _ = self._compliant(y)
         s = distance(cost, self.barrier)
         f = factors(s, self.barrier)
-        log, exp = self.barrier.kind == CoreKind.log, self.barrier.kind == CoreKind.exp
+        log, exp, own = (self.barrier.kind == kind for kind in (*CoreKind,)[1:])
         # |gamma_b|_R = phi |gamma_0|_R
         phi = np.clip(size / np.where(cost > 0.0, np.sqrt(2.0 * cost), np.inf), 1.0, f.phi)
-        phi = np.where(exp, (phi + f.phi) / 2.0, phi)
+        # a table keeps its own slope: its phi may be below 1, and has no wall to follow
+        phi = np.select([exp, own], [(phi + f.phi) / 2.0, f.phi], phi)
         # log: phi = (L + u)/2,  s phi' = (u - L + s u^2)/2 with one u of the product from phi
         u = 2.0 * f.phi - f.beta
         u_dual = np.clip(2.0 * phi - f.beta, 1.0, u)
         # exp: s phi' = phi x (3 + x)/(2 + x)
         x = self.barrier.lambda_ * s
         rises = [f.phi - f.beta + s * u * u_dual / 2.0, phi * x * (3.0 + x) / (2.0 + x)]
-        rise = np.select([log, exp], rises, 0.0)
+        rise = np.select([log, exp, own], [*rises, f.rise], 0.0)
         outer = gamma[..., :, None] * gamma[..., None, :]
         outer = outer / np.where(cost > 0.0, 2.0 * cost, 1.0)[..., None, None]
         return phi[:, None, None] * G + rise[:, None, None] * outer
@@ -118,17 +134,16 @@ class RigidCorePool(ContactPool):
         return G
 
     def impulse_error(self, y: Array, state: State, e: Array) -> Array:
-        """|e|_{R^-1} and round-off as of ContactPool, times b'' at the largest s they allow.
+        """|e|_{R^-1} and round-off as of ContactPool, times the largest b'' up to the s they allow.
 
-        b'' = phi + s phi' grows with s and bounds the slope of gamma in the norm of R; it is
-        infinite, and so is the bound, where the errors reach out of the domain.
+        b'' = phi + s phi' bounds the slope of gamma in the norm of R; it is infinite, and so is the
+        bound, where the errors reach out of the domain.
         """
         del state
         norm = np.sqrt(np.sum(e**2 / self.R, axis=1))
         norm += 8.0 * EPS * np.sqrt(np.sum(y**2 * self.R, axis=1))
         s = distance(self._compliant(y)[2], self.barrier) + norm / np.sqrt(self.barrier.kappa)
-        f = factors(s, self.barrier)
-        return np.asarray(((f.phi + f.rise) * norm)[:, None] / np.sqrt(self.R))
+        return np.asarray((stiffest(s, self.barrier) * norm)[:, None] / np.sqrt(self.R))
 
     def complementarity(self, y: Array, state: State) -> Array:
         """|g . gamma| with g = R (gamma_0 - y): gamma_0 is the projection, gamma a multiple."""
