@@ -74,7 +74,8 @@ def numbers_in(cell):
 def compared_rows():
     """Rows of the tables of compared numbers that have a column for reasons."""
     header = None
-    for line in (ROOT / "docs/reference/paper_numbers.md").read_text().splitlines():
+    page = (ROOT / "docs/reference/paper_numbers.md").read_text()
+    for line in papers.with_numbers(page).splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if not line.startswith("|"):
             header = None
@@ -102,3 +103,26 @@ def test_compared_numbers_belong_to_an_item():
     """A number of the text of a paper stands at a figure or a table that has a row."""
     known = OWN | {papers.figure_name(key, row["item"]) for key, row in ROWS}
     assert set(papers.compared()) - known <= {"N", "---"}
+
+
+RUNS = re.findall(r"\{run\}`([^`]+)`", (ROOT / "docs/reference/paper_numbers.md").read_text())
+
+
+@pytest.mark.parametrize("place", sorted(set(RUNS)))
+def test_numbers_are_those_of_stored_runs(place):
+    assert re.fullmatch(r"-?\d[\d.]*(e-?\d+)?( %)?", papers.number_of(place))
+
+
+def test_a_number_that_is_not_there_is_an_error():
+    for place in ("6; midpoint, 1 contact point; 9", "6; midpoint, 7 contact points; 1"):
+        with pytest.raises(papers.ExtensionError, match="has no number"):
+            papers.number_of(place)
+
+
+def test_the_stored_operations_are_counted_again(tmp_path):
+    """The one stored run that takes no time."""
+    from sapwood.studies.experiments.figures import make_figure
+
+    made = make_figure("id-table-2", tmp_path, quick=True, workers=1, progress=False)
+    for name in ("id-table-1", "id-table-2"):
+        assert made.report == (ROOT / f"docs/_static/full/{name}.txt").read_text().rstrip("\n")

@@ -94,12 +94,35 @@ def _report_12(files: Files) -> str:
             if over.size:
                 lines.append(f"  {solver:<30}{_spread(over)}")
         lines.append(f"  {'geodesic / scipy':<30}{_spread(ratios(times, 'geodesic', 'scipy'))}")
+    lines += _parts(times_at(rows, TARGET))
     failures = rows[rows["status"] != SOLVED]
     for status in np.unique(failures["status"]):
         who = failures[failures["status"] == status]["solver"]
         counts = [f"{name} {np.sum(who == name)}" for name in dict.fromkeys(who.tolist())]
         lines.append(f"{status} settings: {', '.join(counts)}")
     return "\n".join(lines)
+
+
+def _parts(times: dict[tuple[int, int, int, str], float]) -> list[str]:
+    """Speed-ups on the parts of the problems of which the paper gives numbers."""
+    lines = [
+        f"{f'speed-up, e_m = {TARGET:.0e}':<54}{'mean':>9}{'least':>9}{'most':>9}{'reached':>12}"
+    ]
+    for walls, name in ((1, "walls"), (0, "no walls")):
+        for part, least, most in (("under 40", 0, 39), ("over 80", 81, 1000)):
+            here = {at: t for at, t in times.items() if at[0] == walls and least <= at[1] <= most}
+            for solver, reference in (
+                (BEST_CONIC, "sapwood"), ("clarabel", "sapwood"), (BEST_CONIC, "sapwood-plain"),
+            ):  # fmt: skip
+                label = f"{solver} over {reference}, {name}, {part} bodies"
+                lines.append(f"  {label:<52}{_spread(ratios(here, solver, reference))}")
+    for part, least, most in (("8 or fewer", 0, 8), ("12 or more", 12, 1000)):
+        here = {at: t for at, t in times.items() if least <= at[1] <= most}
+        for step in ("all", *sorted({at[2] for at in here})):
+            some = {at: t for at, t in here.items() if step in ("all", at[2])}
+            label = f"geodesic over scipy, {part} bodies, {step} step"
+            lines.append(f"  {label:<52}{_spread(ratios(some, 'geodesic', 'scipy'))}")
+    return lines
 
 
 def _spread(over: NDArray[np.float64]) -> str:
