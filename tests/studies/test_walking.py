@@ -128,6 +128,14 @@ def test_forces_are_predicted_where_the_world_is_that_of_the_controller(name, gr
     assert error < 0.02
 
 
+def test_two_feet_at_a_time_keep_the_robot_up():
+    """A duty factor of one half, with cycles so short that the base hardly sinks in them."""
+    steps = walk("qp_coulomb_paper", "rigid", "high", 0.6, duty=0.5, cycle=0.15)
+    assert not steps["fallen"].any()
+    assert steps["feet"].max() <= 2
+    assert steps["tilt"].max() < 0.2
+
+
 def test_the_second_stage_ends_the_chatter_of_a_robot_that_stands():
     change = {}
     for name in ("one_stage_paper", "qp_coulomb_paper"):

@@ -2,8 +2,9 @@
 
 A pendulum that tips asks for a moment against its tilt. Feet that stand give it by virtual forces
 along their normals, of which only those that push count (Sugihara and Nakamura 2003). The torques
-that go with these forces move the joints, and what they would do to them is added to the desired
-accelerations.
+that go with these forces are added to those of a controller. As desired accelerations of the
+joints, which light legs would have, they would make a controller that predicts contact forces lift
+the whole base with them.
 """
 
 from __future__ import annotations
@@ -59,22 +60,20 @@ def virtual_forces(wanted: Array, arms: Array) -> Array:
     return np.asarray(np.maximum(np.linalg.pinv(lever, rcond=1e-3) @ wanted, 0.0))
 
 
-def balance(data: mujoco.MjData, M: Array, standing: Contacts) -> Array:
-    """Accelerations (12,) of the joints that keep the base level, rad/s^2.
+def balance(data: mujoco.MjData, standing: Contacts) -> Array:
+    """Torques (12,) of the joints that keep the base level, N m.
 
     Parameters
     ----------
     data
         State of the robot, after its kinematics.
-    M
-        Mass matrix (18, 18).
     standing
         Contacts of the feet that should stand, on level ground.
 
     Returns
     -------
     ndarray (12,)
-        What the torques of the virtual forces would do to joints alone.
+        Those of the virtual forces.
     """
     if not len(standing.foot):
         return np.zeros(len(JOINTS))
@@ -84,5 +83,4 @@ def balance(data: mujoco.MjData, M: Array, standing: Contacts) -> Array:
     turning = standing.J_n[:, 3:6] @ R.T
     arms = np.stack([-turning[:, 1], turning[:, 0]], axis=1)
     forces = virtual_forces(moment(data), arms)
-    torques = -standing.J_n[:, JOINTS].T @ forces
-    return np.asarray(np.linalg.solve(M[np.ix_(JOINTS, JOINTS)], torques))
+    return np.asarray(-standing.J_n[:, JOINTS].T @ forces)

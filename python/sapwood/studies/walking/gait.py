@@ -85,10 +85,12 @@ class Gait:
         Time step, s.
     duty
         Share of a cycle that a foot stands; with 0.5 two feet stand at a time.
+    cycle
+        Duration of a cycle, s.
     """
 
-    def __init__(self, dt: float, duty: float = DUTY) -> None:
-        self._dt, self._origin, self._duty = dt, STANCE, duty
+    def __init__(self, dt: float, duty: float = DUTY, cycle: float = CYCLE) -> None:
+        self._dt, self._origin, self._duty, self._cycle = dt, STANCE, duty, cycle
         self._x = STANCE.copy()
         self._v = np.zeros((4, 3))
         self._swing: list[BSpline | None] = [None] * 4
@@ -97,7 +99,7 @@ class Gait:
     def advance(self, command: Array) -> Feet:
         """The plan of the next instant, under a command (2,) of forward speed and rate of turn."""
         self._steps += 1
-        cycles = self._steps * self._dt / CYCLE
+        cycles = self._steps * self._dt / self._cycle
         a, stands = np.zeros((4, 3)), np.ones(4, dtype=bool)
         for foot in range(4):
             since = (cycles - TOUCHDOWN[foot]) % 1.0
@@ -113,7 +115,7 @@ class Gait:
                 spline = self._swing[foot]
                 if spline is None:
                     spline = self._swing[foot] = self._plan(foot, command)
-                rate = 1.0 / ((1.0 - self._duty) * CYCLE)
+                rate = 1.0 / ((1.0 - self._duty) * self._cycle)
                 self._x[foot] = spline(phase)
                 self._v[foot] = rate * spline(phase, 1)
                 a[foot] = rate**2 * spline(phase, 2)
@@ -121,11 +123,11 @@ class Gait:
 
     def _plan(self, foot: int, command: Array) -> BSpline:
         """The swing of a foot, over phases from 0 to 1."""
-        seconds = (1.0 - self._duty) * CYCLE
+        seconds = (1.0 - self._duty) * self._cycle
         # where it stands is that of the last instant
         start = self._x[foot] + self._dt * self._v[foot]
         origin = self._origin[foot]
-        goal = origin - 0.5 * CYCLE * _drift(command, origin)
+        goal = origin - 0.5 * self._cycle * _drift(command, origin)
         up = np.array([0.0, 0.0, LIFT])
         ends = [[(1, seconds * _drift(command, x)), (2, np.zeros(3))] for x in (start, goal)]
         points = np.array([start, start + up, goal + up, goal])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sapwood.invdyn.robot import bias_force, mass_matrix
 from sapwood.studies.walking.balance import balance
 from sapwood.studies.walking.controllers import JOINTS, Instant, controller
-from sapwood.studies.walking.gait import DUTY, Feet, Gait, Guide
+from sapwood.studies.walking.gait import CYCLE, DUTY, Feet, Gait, Guide
 from sapwood.studies.walking.legs import Legs
 from sapwood.studies.walking.robot import LEGS, MASS, STANCE, crouched, robot
 from sapwood.studies.walking.worlds import COMPLIANT, RigidWorld, StepperWorld, World
@@ -69,6 +69,7 @@ def walk(
     seconds: float,
     stand: bool = False,
     duty: float = DUTY,
+    cycle: float = CYCLE,
     balanced: bool = False,
     push: float = 0.0,
 ) -> NDArray[np.void]:
@@ -89,6 +90,8 @@ def walk(
         Whether to stand in place of walking.
     duty
         Share of a cycle that a foot stands.
+    cycle
+        Duration of a cycle, s.
     balanced
         Whether virtual forces of the feet keep the base level
         (`sapwood.studies.walking.balance`).
@@ -109,7 +112,7 @@ def walk(
     world = _world(ground, friction)
     model, data = world.model, world.data
     rng, base = np.random.default_rng(1), model.body("base").id
-    guide, gait, legs = Guide(), Gait(DT, duty), Legs(model, data.qpos[7:].copy())
+    guide, gait, legs = Guide(), Gait(DT, duty, cycle), Legs(model, data.qpos[7:].copy())
     horizon = COMPLIANT.dissipation_time if ground == "compliant" else DT
     control, last = controller(name, DT, horizon or DT), None
     rows = np.zeros(round(seconds / DT), STEP_DTYPE)
@@ -128,8 +131,6 @@ def walk(
         stands[stands] = feet.stands[touching.foot[stands]]
         row["position_error"] = np.abs(q - data.qpos[7:]).mean()
         row["velocity_error"] = np.abs(v - data.qvel[JOINTS]).mean()
-        if balanced:
-            a = a + balance(data, mass_matrix(model, data), touching.chosen(stands))
         data.xfrc_applied[base, 1] = push * (PUSH_AT <= data.time < PUSH_AT + PUSH_TIME)
         ahead = command[0] * np.array([np.cos(heading), np.sin(heading)])
         found = control.torques(
@@ -139,19 +140,22 @@ def walk(
                 np.array([*ahead, 0.0, 0.0, 0.0, command[1]]),
             )
         )  # fmt: skip
-        J, forces = world.act(found.tau)
+        tau = found.tau
+        if balanced:
+            tau = tau + balance(data, touching.chosen(stands))
+        J, forces = world.act(tau)
         control.measure(J, forces)
         row["time"] = data.time
-        row["torque"] = np.abs(found.tau).mean()
-        row["torque_change"] = 0.0 if last is None else np.abs(found.tau - last).mean() / DT
+        row["torque"] = np.abs(tau).mean()
+        row["torque_change"] = 0.0 if last is None else np.abs(tau - last).mean() / DT
         row["predicted"] = np.nan if found.normal is None else found.normal.sum()
         row["measured"] = forces[:, 2].sum()
-        row["knee_torque"] = found.tau[2]
+        row["knee_torque"] = tau[2]
         row["x"], row["y"] = data.qpos[:2]
         row["tilt"], row["feet"] = np.arccos(np.clip(R[2, 2], -1.0, 1.0)), stands.sum()
         row["solved"] = found.solved
         row["fallen"] = _fallen(data)
-        last = found.tau
+        last = tau
         if row["fallen"]:
             return rows[: taken + 1]
     return rows
