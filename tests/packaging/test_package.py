@@ -112,26 +112,28 @@ def test_names_of_the_contract_in_the_stepper():
 
 IMPORTED = """
 import sys, time
+begin = time.process_time()
 import numpy
 before = set(sys.modules)
 start = time.process_time()
 import sapwood
-print(time.process_time() - start)
+print((time.process_time() - start) / (start - begin))
 print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))
 """
 
 
 def test_import_needs_numpy_alone_and_is_fast():
-    # the smallest of some times is the one without the noise of a busy machine
-    seconds = []
+    # beside NumPy's own, in the same process: a busy machine slows both; the smallest of some has
+    # the least noise
+    ratios = []
     for _ in range(5):
         done = subprocess.run(
             [sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True
         )
         first, second = done.stdout.splitlines()
-        seconds.append(float(first))
+        ratios.append(float(first))
         assert set(second.split()) - sys.stdlib_module_names == {"numpy", "sapwood"}
-    assert min(seconds) < 0.1
+    assert min(ratios) < 1.1
 
 
 IMPORT_INSIDE = """
