@@ -267,6 +267,22 @@ def test_systems_solve_and_reduce(rng):
     np.testing.assert_allclose(product.ravel(), A @ b.ravel(), rtol=0, atol=1e-12)
 
 
+def test_sides_of_a_resting_body_touch_no_further_vertices():
+    """Vertices above the bottom do not move contacts of faces that are hardly below the floor."""
+    body = cube(height=0.0, cells=4)
+    world = fem.World([body], planes=[fem.HalfSpace()], time_step=0.02)
+    world.step(200)
+    x = body.positions
+    (touch,) = world.step().touches
+    contacts = touch.contacts
+    bottom = np.flatnonzero(body.mesh.vertices[:, 2] < body.mesh.vertices[:, 2].min() + 1e-9)
+    assert len(contacts.faces) > len(np.unique(contacts.faces[contacts.weights.min(axis=1) > 0]))
+    np.testing.assert_array_equal(np.unique(contacts.vertices), bottom)
+    np.testing.assert_allclose(contacts.weights.sum(axis=1), 1, rtol=0, atol=1e-15)
+    moved = np.einsum("nk,nki->ni", contacts.weights, x[contacts.vertices])
+    np.testing.assert_allclose(moved, contacts.points, rtol=0, atol=1e-15)
+
+
 def test_fixed_vertices_move_as_told():
     body = cube(height=1.0)
     top = body.mesh.vertices[:, 2] > 0.0499

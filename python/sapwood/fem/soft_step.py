@@ -18,8 +18,12 @@ _Index = NDArray[np.int32]
 # the models whose energy is quadratic within a step: one pass is exact
 QUADRATIC = ("linear", "linear_corotated")
 
-# steps for which a touched vertex stays among those that are eliminated last
+# steps for which a touched vertex stays among those that are eliminated last, and least steps from
+# one order to a smaller one
 _MEMORY = 20
+# share of vertices to leave out that is worth a new order, which costs about a factorization: the
+# time of S grows with the cube of their number
+_WASTE = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class SoftStep:
         self.last = np.empty(0, np.int32)  # vertices that are eliminated last
         self.place = np.full(n, -1, np.int32)  # place of each vertex in `last`, or -1
         self.is_ordered = False
+        self.since_order = 0  # steps
         self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
 
     def begin(self, dt: float, scheme: Scheme, gravity: _Float) -> None:
@@ -102,11 +107,13 @@ class SoftStep:
         for vertices in touched:
             self.age[vertices] = 0
         is_touched = self.age == 0
-        n, missing = np.count_nonzero(is_touched), bool(np.any(self.place[is_touched] < 0))
-        changed = n != len(self.last) or missing
-        wasteful = 2 * n < len(self.last)
-        if not self.is_ordered or missing or (changed if exact else wasteful):
-            chosen = is_touched if exact else self.age < _MEMORY
+        chosen = is_touched if exact else self.age < _MEMORY
+        missing = bool(np.any(self.place[is_touched] < 0))
+        surplus = len(self.last) - np.count_nonzero(chosen)
+        wasteful = surplus > _WASTE * len(self.last) and self.since_order >= _MEMORY
+        self.since_order += 1
+        if not self.is_ordered or missing or (surplus != 0 if exact else wasteful):
+            self.since_order = 0
             self.last = np.flatnonzero(chosen).astype(np.int32)
             _core.fem_order(self.system, self.last)
             self.place[:] = -1
