@@ -27,6 +27,7 @@ from benchmarks import (
     revisions,
     soft_questions,
     surface_questions,
+    training_questions,
 )
 from benchmarks.arguments import (
     SUCCESS,
@@ -74,6 +75,7 @@ def add(commands: Any) -> None:
     linearize_questions.add(commands)
     surface_questions.add(commands)
     soft_questions.add(commands)
+    training_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------
