@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/arithmetic.h"
 #include "constraints/kinds/kinds.h"
 #include "step/joints/element_rows.h"
 #include "problem/regularization/regularization.h"
@@ -42,8 +43,7 @@ struct motion {
   double Jy, yMy, yAy, yAdv;
 };
 
-/* Adds the sums over n velocities from `begin` on; their block of A begins at A. Without A the sums
- * with it are left out. */
+/* Adds the sums over n velocities from `begin` on; their block of A begins at A. */
 static void add_motion(const struct sap_release *release, int32_t begin, int32_t n, const double *A,
                        const double *J, struct motion *sum) {
   const struct sap_forest *f = release->forest;
@@ -54,21 +54,18 @@ static void add_motion(const struct sap_release *release, int32_t begin, int32_t
     sum->Jy += J[i] * y[i];
   }
   for (int32_t i = 0; i < n; ++i) {
+    const double Ay = sap_vector_dot(n, A + i * (int64_t)n, y);
+    sum->yAy += y[i] * Ay;
+    sum->yAdv += change[i] * Ay;
     if (y[i] == 0.0) {
       continue;
     }
     const int32_t row = f->M_rowadr[begin + i], last = row + f->M_rownnz[begin + i] - 1;
-    double others = 0.0, Ay = 0.0, Adv = 0.0;
+    double others = 0.0;
     for (int32_t k = row; k < last; ++k) {
       others += release->M[k] * y[f->M_colind[k] - begin];
     }
     sum->yMy += y[i] * (J[i] + 2.0 * others);
-    for (int32_t j = 0; A && j < n; ++j) {
-      Ay += A[i * (int64_t)n + j] * y[j];
-      Adv += A[i * (int64_t)n + j] * change[j];
-    }
-    sum->yAy += y[i] * Ay;
-    sum->yAdv += y[i] * Adv;
   }
 }
 
@@ -81,10 +78,10 @@ static const double *block_of(const struct sap_release *release, int32_t tree) {
   return A;
 }
 
-/* Returns the motion of row r of a constraint of `size` rows, with or without the sums of A. `dof`
- * is the only velocity of the first tree that the row moves, or -1. */
+/* Returns the motion of row r of a constraint of `size` rows. `dof` is the only velocity of the first
+ * tree that the row moves, or -1. */
 static struct motion motion_of(const struct sap_release *release, const int32_t trees[2],
-                               int32_t dof, int32_t size, int32_t r, const double *J, int with_A) {
+                               int32_t dof, int32_t size, int32_t r, const double *J) {
   const struct sap_forest *f = release->forest;
   struct motion sum = {0};
   if (dof >= 0) {
@@ -99,8 +96,8 @@ static struct motion motion_of(const struct sap_release *release, const int32_t 
   }
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n = f->tree_dofnum[trees[side]];
-    const double *A = with_A ? block_of(release, trees[side]) : NULL;
-    add_motion(release, f->tree_dofadr[trees[side]], n, A, J + r * (int64_t)n, &sum);
+    add_motion(release, f->tree_dofadr[trees[side]], n, block_of(release, trees[side]),
+               J + r * (int64_t)n, &sum);
     J += size * (int64_t)n;
   }
   return sum;
@@ -120,12 +117,12 @@ double sap_row_velocity(const struct sap_forest *forest, const int32_t trees[2],
   return sum;
 }
 
-/* Returns w_1 of the rows of a constraint. */
+/* Finds the motions of the rows of a constraint, and returns their w_1. */
 static double undamped_mass(const struct sap_release *release, const int32_t trees[2], int32_t dof,
-                            int32_t size, const double *J) {
+                            int32_t size, const double *J, struct motion motion[SAP_MOST_ROWS]) {
   double squares = 0.0;
   for (int32_t r = 0; r < size; ++r) {
-    const struct motion m = motion_of(release, trees, dof, size, r, J, 0);
+    const struct motion m = motion[r] = motion_of(release, trees, dof, size, r, J);
     const double w = m.yMy > 0.0 ? m.Jy * m.Jy / m.yMy : 0.0;
     squares += w * w;
   }
@@ -192,6 +189,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
   const struct sap_forest *f = release->forest;
   const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
   const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
+  struct motion motion[SAP_MOST_ROWS];
   double w_1 = -1.0;
   for (int32_t r = 0; r < size; ++r, ++at) {
     if (!isinf(g->value[1][at])) {
@@ -214,12 +212,11 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
       row.KBIP = constants_of(release, g->label[at].row);
       g->release[at] = sap_release_of(&row, speed);
       if (!isinf(g->release[at])) {
-        w_1 = w_1 < 0.0 ? undamped_mass(release, trees, dof, size, J) : w_1;
-        const struct motion motion = motion_of(release, trees, dof, size, r, J, 1);
+        w_1 = w_1 < 0.0 ? undamped_mass(release, trees, dof, size, J, motion) : w_1;
         const double sign = g_0 < 0.0 ? 1.0 : -1.0;
         ++g->n_released;
         g->release_impulse[at] =
-            fmin(F * release->dt, most_impulse(&motion, w_1, sign, row.full, speed));
+            fmin(F * release->dt, most_impulse(&motion[r], w_1, sign, row.full, speed));
       }
     }
   }
