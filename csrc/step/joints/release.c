@@ -78,8 +78,8 @@ static const double *block_of(const struct sap_release *release, int32_t tree) {
   return A;
 }
 
-/* Returns the motion of row r of a constraint of `size` rows. `dof` is the only velocity of the first
- * tree that the row moves, or -1. */
+/* Returns the motion of row r of a constraint of `size` rows. `dof` is the only velocity of the
+ * first tree that the row moves, or -1. */
 static struct motion motion_of(const struct sap_release *release, const int32_t trees[2],
                                int32_t dof, int32_t size, int32_t r, const double *J) {
   const struct sap_forest *f = release->forest;
@@ -189,7 +189,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
   const struct sap_forest *f = release->forest;
   const int32_t size = sap_rows_of(group, c), dof = sap_dof_of(group, c);
   const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
-  struct motion motion[SAP_MOST_ROWS];
+  struct motion motion[SAP_MOST_ROWS] = {{0}};
   double w_1 = -1.0;
   for (int32_t r = 0; r < size; ++r, ++at) {
     if (!isinf(g->value[1][at])) {
