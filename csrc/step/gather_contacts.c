@@ -82,7 +82,7 @@ static int64_t find_rows(const struct kept *kept, const struct source *from, int
 static void find_material(const struct sap_gather *gather, struct source *from, int32_t c) {
   const int32_t *geom = gather->contacts[c].geom;
   if (memcmp(from->pair, geom, sizeof from->pair) != 0) {
-    from->material = sap_material_of_pair(gather->forest, geom[0], geom[1]);
+    from->material = sap_material_of_pair(gather->forest, geom[0], geom[1], gather->dt);
     memcpy(from->pair, geom, sizeof from->pair);
   }
 }
@@ -308,7 +308,7 @@ static enum sap_fault gather_face(struct kept *kept, int32_t c,
 static void find_surface(const struct sap_gather *gather, int32_t face, int32_t *surface,
                          struct sap_material *friction) {
   while (*surface < 0 || face >= gather->patches.found.pair_start[*surface + 1]) {
-    *friction = sap_patches_friction(&gather->patches, gather->forest, ++*surface);
+    *friction = sap_patches_material(&gather->patches, gather->forest, ++*surface, gather->dt);
   }
 }
 

@@ -85,6 +85,13 @@ void sap_stepper_set_speeds(sap_stepper *stepper, const double speeds[SAP_STEP_S
   settings->stiction_speed = gather->stiction_speed = speeds[4];
 }
 
+void sap_stepper_set_time_step(sap_stepper *stepper, double dt) {
+  stepper->settings.dt = dt;
+  if (stepper->settings.speculative) {
+    stepper->gather.open_tau_d = SAP_OPEN_TIME * dt;
+  }
+}
+
 sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
                               const sap_elements *elements, const sap_step_settings *step,
                               const sap_settings *settings, const sap_allocator *allocator,
@@ -114,8 +121,8 @@ sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *forest,
   const double speeds[SAP_STEP_SPEEDS] = {step->release_speed, step->release_rate, step->slip_speed,
                                           step->slip_rate, step->stiction_speed};
   sap_stepper_set_speeds(made, speeds);
+  sap_stepper_set_time_step(made, step->dt);
   if (step->speculative) {
-    made->gather.open_tau_d = SAP_OPEN_TIME * step->dt;
     made->gaps = sap_separation_bounds_create(forest->n_geoms, &made->memory);
     status = status == SAP_OK && !made->gaps ? SAP_OUT_OF_MEMORY : status;
   }

@@ -42,6 +42,9 @@ static inline int sap_has_velocity(sap_outcome outcome) {
  * finite and >= 0, in this order. */
 void sap_stepper_set_speeds(sap_stepper *stepper, const double speeds[SAP_STEP_SPEEDS]);
 
+/* Takes steps of length dt > 0, s, from now on. */
+void sap_stepper_set_time_step(sap_stepper *stepper, double dt);
+
 /* ---- access without the struct -------------------------------------------------------------- */
 
 const sap_forest *sap_stepper_forest(const sap_stepper *stepper);

@@ -36,9 +36,11 @@ MUJOCO_FIELDS: tuple[tuple[str, str, str, str, str, str, str, str, str], ...]
 MUJOCO_FUNCTIONS: tuple[str, ...]
 MUJOCO_TESTED: list[int]
 FAULTS: tuple[str, ...]
+TIME_STEP: float  # dissipation time that is the length of each step
 LEAST_SIGMA: float  # sigma of contacts at rest, where it follows from their slip
 RECORDED: tuple[str, ...]
 STEP_RECORD: np.dtype[np.void]
+PARTS_RECORD: np.dtype[np.void]
 
 def as_float64(
     value: ArrayLike, name: str, shape: tuple[int, ...] | None = None, rule: _Rule = "any"
@@ -606,6 +608,7 @@ class ModelStepper:
         signals: bool,
         memory: FrictionMemory | None = None,
         recording: dict[str, Any] | None = None,
+        accuracy: tuple[float, int, int, int, _Float, NDArray[np.void]] | None = None,
         /,
     ) -> _Ended: ...
     def prepare(

@@ -269,6 +269,8 @@ static void wrong_elements(void) {
   WRONG(m.limit_dofadr[0] = NV, "limit_dofadr", 0);
   WRONG(m.limit_k[0] = 0, "limit_k", 0);
   WRONG(m.limit_tau_d[0] = INFINITY, "limit_tau_d", 0);
+  WRONG(m.limit_tau_d[0] = 2.0 * SAP_TIME_STEP, "limit_tau_d", 0);
+  WRONG(m.gains[1] = SAP_TIME_STEP, "controller_gains", 1);
   WRONG(m.limit_range[2] = NAN, "limit_range", 2);
   WRONG(m.tendon_tree[0] = TREES, "tendon_tree", 0);
   WRONG(m.tendon_tree[1] = 0, "tendon_tree", 1);

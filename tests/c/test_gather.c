@@ -453,6 +453,7 @@ static void wrong_forests(void) {
   WRONG(m.stiffness[1] = 0, "stiffness");
   WRONG(m.stiffness[1] = NAN, "stiffness");
   WRONG(m.dissipation_time[2] = INFINITY, "dissipation_time");
+  WRONG(m.dissipation_time[2] = 2.0 * SAP_TIME_STEP, "dissipation_time");
   WRONG(m.friction[0] = -1, "friction");
   static const double below[GEOMS] = {0}, endless[GEOMS] = {INFINITY};
   WRONG((m.friction[1] = 0.5, m.forest.static_friction = below), "static_friction");

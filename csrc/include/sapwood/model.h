@@ -23,6 +23,9 @@ extern "C" {
 
 /* ---- constants ----------------------------------------------------------------------------- */
 
+/* Dissipation time, s, of geoms and elements that takes the time step of each step in its place. */
+#define SAP_TIME_STEP (-1.0)
+
 /* The damping force of a dof is -(c_0 + c_1 |v| + c_2 v^2) v. */
 enum { SAP_DAMPING_TERMS = 3 };
 
@@ -71,7 +74,7 @@ typedef struct sap_forest {
   /* geoms (n_geoms) */
   const int32_t *geom_bodyid;
   const double *stiffness;        /* k > 0 in N/m, INFINITY for rigid */
-  const double *dissipation_time; /* tau_d >= 0 in s */
+  const double *dissipation_time; /* tau_d >= 0 in s, or SAP_TIME_STEP */
   const double *friction;         /* mu >= 0 */
   /* 1: mu is that of a material, 0: that of the engine; NULL: all are 1 */
   const int8_t *friction_given;
@@ -146,7 +149,7 @@ typedef struct sap_elements {
   const int32_t *limit_dofadr;  /* first dof: 1, or 3 for a ball joint */
   const double *limit_range;    /* (n_limits, 2) lower, upper; rad or m */
   const double *limit_k;        /* > 0, INFINITY for rigid; N m/rad or N/m */
-  const double *limit_tau_d;    /* >= 0, s */
+  const double *limit_tau_d;    /* >= 0, s, or SAP_TIME_STEP, like the next ones */
   const int32_t *limit_angle;   /* 1: in rad; NULL: all are in m */
 
   /* tendons (n_tendons) */

@@ -92,6 +92,44 @@ SAP_API sap_step_failure sap_mujoco_step(sap_mujoco_world *world);
 SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *records,
                                int64_t *notable);
 
+/* Steps in parts. A part of length h is taken as a whole and in two halves, of which the latter are
+ * kept. Their differences dq and dv estimate the error of the halves, which must be within the
+ * tolerance: |dq| and, in the time step dt, dt |dv|, over the scale. Where the motion is smooth, h
+ * |dv| <= |dq|, the halves are moved on by both differences (Richardson's extrapolation), which
+ * makes them of second order; elsewhere a velocity may jump, and no difference is linear in h.
+ *
+ * Parts are the time step over powers of two and begin at multiples of their length, so that a time
+ * step ends exactly. A part that fails or misses the tolerance is halved; after one with a fifth of
+ * the tolerance or less the next one is twice as long. Parts of the least length are kept without
+ * extrapolation even if they miss it. */
+typedef struct sap_accuracy {
+  double tolerance;    /* largest error of a part over the scale, > 0 */
+  int halvings;        /* 1 to 30: the smallest step is the time step over 2^halvings */
+  int level;           /* 0 to halvings - 1: halvings of the first part; 0 to start with */
+  int state_spec;      /* mjSTATE_INTEGRATION */
+  const double *scale; /* (nv) unit of the error of each velocity's position, > 0, m or rad */
+} sap_accuracy;
+
+/* Record of a step that was taken in parts. */
+typedef struct sap_parts_record {
+  double smallest_step; /* s */
+  double error;         /* largest estimated error of a part that was taken */
+  int32_t substeps;     /* number of halves that were taken */
+  int32_t refused;      /* number of parts that were taken again in halves */
+  int32_t unmet;        /* number of parts of least length that missed the tolerance */
+  int32_t level;        /* halvings of the part that would follow */
+} sap_parts_record;
+
+/* Takes steps in parts, as sap_mujoco_run() takes them whole. It changes the time step of the model
+ * and of the stepper, which nothing else may use meanwhile, and sets it back. Dissipation times
+ * that follow the time step are SAP_TIME_STEP. A step that fails or that the hook `stop` interrupts
+ * restores the state at its beginning. records (steps) tell of the taken halves: iterations are
+ * summed, errors are the largest, contacts are those of the last one; times are of all attempts.
+ * parts (steps) may be NULL. It allocates once for each call. */
+SAP_API int64_t sap_mujoco_run_in_parts(sap_mujoco_world *world, const sap_accuracy *accuracy,
+                                        int64_t steps, sap_step_record *records,
+                                        sap_parts_record *parts, int64_t *notable);
+
 enum { SAP_MUJOCO_MESSAGE = 1024 };
 
 /* End of a step; sap_step_failure tells which fields are set. */

@@ -49,6 +49,7 @@ extern "C" {
   X(mj_resetDataKeyframe)        \
   X(mjd_smooth_vel)              \
   X(mj_integratePos)             \
+  X(mj_differentiatePos)         \
   X(mju_error)                   \
   X(_mjPRIVATE_setTlsLogHandler) \
   X(_mjPRIVATE_getGlobalLogHandler)
@@ -87,6 +88,8 @@ typedef struct sap_mujoco {
   void (*mj_resetDataKeyframe)(const void *model, void *data, int key);
   void (*mjd_smooth_vel)(const void *model, void *data, int with_bias);
   void (*mj_integratePos)(const void *model, double *qpos, const double *qvel, double dt);
+  void (*mj_differentiatePos)(const void *model, double *qvel, double dt, const double *qpos1,
+                              const double *qpos2);
   void (*mj_rne)(const void *model, void *data, int with_acceleration, double *bias);
   void (*mj_solveM)(const void *model, void *data, double *x, const double *y, int n);
   void (*mju_error)(const char *format, ...);

@@ -4,6 +4,7 @@
 #include "mujoco/engine/options.h"
 #include "mujoco/stages/step.h"
 #include "python/mujoco/engine.h"
+#include "python/mujoco/py_accuracy.h"
 #include "python/mujoco/py_recording.h"
 #include "python/mujoco/py_world.h"
 
@@ -30,7 +31,8 @@ PyObject *sapwood_stepper_accept_options(PyObject *object, PyObject *args) {
 }
 
 const char sapwood_stepper_run_doc[] =
-    "run($self, api, model, data, steps, records, signals, memory=None, recording=None, /)\n--\n\n"
+    "run($self, api, model, data, steps, records, signals, memory=None, recording=None,\n"
+    "    accuracy=None, /)\n--\n\n"
     "Take steps of `data`. Returns the number of steps taken, how many are to be told of,\n"
     "and why the next one could not be taken: None, an exception, or a tuple (kind, array,\n"
     "index, message). records: array of STEP_RECORD with room for all steps, or None; signals:\n"
@@ -39,12 +41,22 @@ const char sapwood_stepper_run_doc[] =
     "each step, arrays\n"
     "(steps, length) of `RECORDED`, `force` (steps, 3 nbody), `state` with an int `state_spec`, "
     "and\n"
-    "a ContactLog `contacts`.";
+    "a ContactLog `contacts`. accuracy: (tolerance, halvings, level, state_spec, scale, parts) of\n"
+    "steps in parts, with an array of PARTS_RECORD `parts`; None for whole steps.";
+
+/* Takes the steps of a world, in parts if accuracy.halvings is not 0; returns their number. */
+static int64_t take_steps(sap_mujoco_world *world, const sap_accuracy *accuracy, int64_t steps,
+                          sap_step_record *records, sap_parts_record *parts, int64_t *notable) {
+  return accuracy->halvings > 0
+             ? sap_mujoco_run_in_parts(world, accuracy, steps, records, parts, notable)
+             : sap_mujoco_run(world, steps, records, notable);
+}
 
 PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
-  if (n_args < 6 || n_args > 8) {
+  if (n_args < 6 || n_args > 9) {
     PyErr_SetString(PyExc_TypeError,
-                    "takes api, model, data, steps, records, signals, memory and recording");
+                    "takes api, model, data, steps, records, signals, memory, recording and "
+                    "accuracy");
     return NULL;
   }
   const Py_ssize_t steps = PyLong_AsSsize_t(args[3]);
@@ -59,12 +71,17 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
     return NULL;
   }
   sap_step_record *records = NULL;
+  sap_parts_record *parts = NULL;
+  sap_accuracy accuracy = {0};
   sapwood_place place;
   sap_mujoco_world *world = NULL;
   sapwood_watch watch;
   struct sap_recording recording;
   PyObject *answer = NULL;
   if ((args[4] != Py_None && (records = sapwood_take_records(args[4], steps)) == NULL) ||
+      (n_args > 8 && args[8] != Py_None &&
+       sapwood_read_accuracy(args[8], sap_stepper_forest(((sapwood_stepper *)self)->core)->nv,
+                             steps, &accuracy, &parts) < 0) ||
       sapwood_place_find(&place, (sapwood_stepper *)self, args[0], args[1], args[2]) < 0 ||
       sapwood_world_open(&world, &watch, &place, n_args > 6 ? args[6] : Py_None, signals) < 0) {
     return NULL;
@@ -72,7 +89,7 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
   if (n_args <= 7 || sapwood_recording_open(&recording, world, watch.state, args[7], steps) == 0) {
     int64_t taken, notable;
     Py_BEGIN_ALLOW_THREADS
-    taken = sap_mujoco_run(world, steps, records, &notable);
+    taken = take_steps(world, &accuracy, steps, records, parts, &notable);
     Py_END_ALLOW_THREADS
     answer = sapwood_world_ended(world, taken, notable);
   }

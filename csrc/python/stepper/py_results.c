@@ -215,6 +215,7 @@ static int describe_groups(const sap_stepper *stepper, output *table) {
     nJ += (npy_intp)g->nJ[i];
   }
   int i = 0;
+  table[i++] = vector("dt", 1, &stepper->gather.dt);
   table[i++] = (output){"kind", NPY_INT32, groups, 0, &g->groups[0].kind, sizeof *g->groups};
   table[i++] = (output){"n", NPY_INT32, groups, 0, &g->groups[0].n, sizeof *g->groups};
   table[i++] = (output){"n_rows", NPY_INT64, groups, 0, g->first_row + 1, sizeof *g->first_row};
@@ -247,6 +248,7 @@ static int describe_groups(const sap_stepper *stepper, output *table) {
 const char sapwood_stepper_groups_doc[] =
     "groups($self)\n--\n\n"
     "Dict of copies: the constraints of the last step other than contacts, group after group.\n"
+    "dt (1,) is the length of that step, s; "
     "kind, n and nJ are of each group, n_rows the rows up to its end; size, tree_a, tree_b and\n"
     "dof of each constraint, which has one entry in J where dof is not -1; label (element,\n"
     "index, part, row of the engine), R, v_hat, lower, upper, the physical values and, after a\n"

@@ -25,6 +25,7 @@
 #include "python/stepper/py_fields.h"
 #include "python/stepper/py_memory.h"
 #include "python/mujoco/prepared_step.h"
+#include "python/mujoco/py_accuracy.h"
 #include "python/mujoco/py_linearize.h"
 #include "python/stepper/ready.h"
 #include "python/mujoco/py_recording.h"
@@ -290,11 +291,13 @@ int sapwood_add_stepper(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   if (sapwood_add_type(module, &spec, &state->model_stepper_type) < 0 ||
       PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
-      sapwood_add_contact_record(module) < 0 || sapwood_add_engine(module) < 0 ||
-      sapwood_add_memory(module) < 0 || sapwood_add_recording(module) < 0 ||
-      sapwood_add_contact_reader(module) < 0 || sapwood_add_byte_watch(module) < 0 ||
-      sapwood_add_prepared_step(module) < 0 || sapwood_add_world_batch(module) < 0 ||
+      sapwood_add_parts_record(module) < 0 || sapwood_add_contact_record(module) < 0 ||
+      sapwood_add_engine(module) < 0 || sapwood_add_memory(module) < 0 ||
+      sapwood_add_recording(module) < 0 || sapwood_add_contact_reader(module) < 0 ||
+      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
+      sapwood_add_world_batch(module) < 0 ||
       sapwood_add_object(module, "LEAST_SIGMA", PyFloat_FromDouble(sap_least_sigma)) < 0 ||
+      sapwood_add_object(module, "TIME_STEP", PyFloat_FromDouble(SAP_TIME_STEP)) < 0 ||
       sapwood_add_object(module, "DEEP_OVERLAP", PyFloat_FromDouble(SAP_DEEP_OVERLAP)) < 0) {
     return -1;
   }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "step/contacts/listed_contact.h"
+#include "step/dissipation_time.h"
 
 /* Returns 1 if `key` is in the sorted pair_key. */
 static int is_listed(const struct sap_forest *f, int64_t key) {
@@ -47,8 +48,9 @@ static double find_restitution(const struct sap_forest *f, int32_t geom1, int32_
 }
 
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
-                                         int32_t geom2) {
-  const double tau1 = forest->dissipation_time[geom1], tau2 = forest->dissipation_time[geom2];
+                                         int32_t geom2, double dt) {
+  const double tau1 = sap_dissipation_time(forest->dissipation_time[geom1], dt);
+  const double tau2 = sap_dissipation_time(forest->dissipation_time[geom2], dt);
   const double mu1 = forest->friction[geom1], mu2 = forest->friction[geom2];
   struct sap_material pair;
 

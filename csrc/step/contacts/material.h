@@ -40,8 +40,9 @@ struct sap_material {
   int8_t friction_given; /* 0: mu is that of the engine's contact */
 };
 
+/* Returns the material in a step of length dt. */
 struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_t geom1,
-                                         int32_t geom2);
+                                         int32_t geom2, double dt);
 
 /* Returns the coefficient of friction of a pair whose materials give it, at a slip speed over V. */
 double sap_material_friction(const struct sap_material *material, double slip);

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "step/contacts/material.h"
+#include "step/dissipation_time.h"
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
@@ -128,11 +129,11 @@ static void complete(const double *n, double *axes) {
   memcpy(axes, t, sizeof t);
 }
 
-struct sap_material sap_patches_friction(const struct sap_patches *patches,
-                                         const sap_forest *forest, int32_t surface) {
+struct sap_material sap_patches_material(const struct sap_patches *patches,
+                                         const sap_forest *forest, int32_t surface, double dt) {
   const sap_fields *fields = &patches->fields;
   const int32_t pair = patches->pair[surface], *geom = fields->pair_geom + 2 * (int64_t)pair;
-  struct sap_material material = sap_material_of_pair(forest, geom[0], geom[1]);
+  struct sap_material material = sap_material_of_pair(forest, geom[0], geom[1], dt);
   if (fields->pair_dim[pair] == 1) {
     material.mu = material.mu_static = 0.0;
   } else if (!material.friction_given && fields->pair_friction) {
@@ -168,7 +169,8 @@ struct sap_face_contact sap_patches_contact(const struct sap_patches *patches,
 
   /* side A has the share g/g_A of the compliance 1/g_A + 1/g_B = 1/g */
   const double share = 1.0 / (1.0 + s->g_a[face] / s->g_b[face]);
-  const double tau_a = forest->dissipation_time[geom[0]], tau_b = forest->dissipation_time[geom[1]];
+  const double tau_a = sap_dissipation_time(forest->dissipation_time[geom[0]], dt);
+  const double tau_b = sap_dissipation_time(forest->dissipation_time[geom[1]], dt);
   contact.tau_d = share * tau_a + (1.0 - share) * tau_b;
   contact.phi0 = s->phi0[face];
   contact.k = s->k[face];

@@ -56,9 +56,10 @@ void sap_patches_release(struct sap_patches *patches, const sap_allocator *alloc
 sap_status sap_patches_find(struct sap_patches *patches, const sap_model_state *state,
                             int32_t *geom);
 
-/* Returns a material with the friction of all faces of one surface; 0 if its pair has none. */
-struct sap_material sap_patches_friction(const struct sap_patches *patches,
-                                         const sap_forest *forest, int32_t surface);
+/* Returns the material of all faces of one surface in a step of length dt; its friction is 0 if the
+ * pair has none. */
+struct sap_material sap_patches_material(const struct sap_patches *patches,
+                                         const sap_forest *forest, int32_t surface, double dt);
 
 /* Returns the contact of a face between two geoms; the face must make one. `release_speed` is V,
  * m/s. */

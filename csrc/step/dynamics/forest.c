@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "step/dissipation_time.h"
 
 int64_t sap_pair_key(const struct sap_forest *forest, int32_t geom1, int32_t geom2) {
   const int64_t low = geom1 < geom2 ? geom1 : geom2;
@@ -225,9 +226,9 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
     if (!(f->stiffness[g] > 0.0)) {
       return sap_invalid(error, "stiffness", g, f->stiffness[g], "must be > 0");
     }
-    if (!(f->dissipation_time[g] >= 0.0) || isinf(f->dissipation_time[g])) {
+    if (!sap_is_dissipation_time(f->dissipation_time[g])) {
       return sap_invalid(error, "dissipation_time", g, f->dissipation_time[g],
-                         "must be finite and >= 0");
+                         "must be finite and >= 0, or SAP_TIME_STEP");
     }
     if (!(f->friction[g] >= 0.0) || isinf(f->friction[g])) {
       return sap_invalid(error, "friction", g, f->friction[g], "must be finite and >= 0");

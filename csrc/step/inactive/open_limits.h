@@ -36,8 +36,8 @@ struct sap_limit_side {
 };
 
 struct sap_open_limits {
-  int may_be_inactive; /* 0: all limits act, and the fields below are not read */
-  double dt;
+  double dt;                  /* time step, s */
+  int may_be_inactive;        /* 0: all limits act, and the fields below are not read */
   const double *v_0, *a_star; /* (nv) velocity and free acceleration at the start of the step */
 
   int32_t n;

@@ -5,6 +5,7 @@
 
 #include "constraints/kinds/kinds.h"
 #include "linalg/kernels.h"
+#include "step/dissipation_time.h"
 #include "step/joints/element_rows.h"
 #include "problem/products/vectors.h"
 
@@ -227,7 +228,7 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
       const int32_t row = sap_append_row(g, label, scale, rotation || (angle && angle[id]));
       g->value[0][row] = scale * state->efc_pos[first + i];
       g->value[1][row] = e->equality_k[2 * (int64_t)id + rotation];
-      g->value[2][row] = e->equality_tau_d[id];
+      g->value[2][row] = sap_dissipation_time(e->equality_tau_d[id], g->open.dt);
       g->value[3][row] = -INFINITY;
       g->value[4][row] = INFINITY;
       ++kept;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "step/dissipation_time.h"
 
 static sap_status check_lengths(const struct sap_elements *e, sap_error *error) {
   static const char *const names[] = {
@@ -29,10 +30,20 @@ static sap_status check_positive(const char *name, int64_t n, const double *x, s
   return SAP_OK;
 }
 
-static sap_status check_times(const char *name, int64_t n, const double *x, sap_error *error) {
+static sap_status check_not_negative(const char *name, int64_t n, const double *x,
+                                     sap_error *error) {
   for (int64_t i = 0; i < n; ++i) {
     if (!(x[i] >= 0.0) || isinf(x[i])) {
       return sap_invalid(error, name, i, x[i], "must be finite and >= 0");
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check_times(const char *name, int64_t n, const double *x, sap_error *error) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (!sap_is_dissipation_time(x[i])) {
+      return sap_invalid(error, name, i, x[i], "must be finite and >= 0, or SAP_TIME_STEP");
     }
   }
   return SAP_OK;
@@ -183,7 +194,7 @@ static sap_status check_controllers(const struct sap_elements *e, const struct s
   const int64_t n = e->n_controllers;
   sap_status status = check_trees("controller_tree", n, e->controller_tree, 0, forest, error);
   if (status == SAP_OK) {
-    status = check_times("controller_gains", 2 * n, e->controller_gains, error);
+    status = check_not_negative("controller_gains", 2 * n, e->controller_gains, error);
   }
   if (status == SAP_OK) {
     status = check_bounds("controller_range", n, e->controller_range, error);

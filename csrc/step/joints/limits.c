@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "step/dissipation_time.h"
+
 static void append_limit(struct sap_element_gather *g, struct sap_row_label label, double phi0,
                          double k, double tau_d, int is_angle) {
   const int32_t row = sap_append_row(g, label, 1.0, is_angle);
@@ -40,7 +42,8 @@ static void gather_ball_limit(struct sap_element_cursor *at, const double *quate
   double axis[3];
   const double phi0 = most - angle_of(quaternion, axis);
   const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], 1, -1};
-  append_limit(g, label, phi0, e->limit_k[l], e->limit_tau_d[l], 1);
+  append_limit(g, label, phi0, e->limit_k[l], sap_dissipation_time(e->limit_tau_d[l], g->open.dt),
+               1);
   sap_write_dofs(at, dof, 3, (const double[3]){-axis[0], -axis[1], -axis[2]});
   sap_append_constraint(at, 1, tree);
 }
@@ -50,7 +53,8 @@ static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
   struct sap_open_limits *open = &g->open;
-  const double *range = e->limit_range + 2 * (int64_t)l, tau_d = e->limit_tau_d[l];
+  const double *range = e->limit_range + 2 * (int64_t)l;
+  const double tau_d = sap_dissipation_time(e->limit_tau_d[l], open->dt);
   const int32_t dof = e->limit_dofadr[l];
   const double v_0 = open->may_be_inactive ? open->v_0[dof] : 0.0;
   const double v_star = open->may_be_inactive ? v_0 + open->dt * open->a_star[dof] : 0.0;
@@ -102,6 +106,7 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
       return 0;
     }
     struct sap_open_limits *open = &g->open;
+    const double tau_d = sap_dissipation_time(e->tendon_tau_d[t], open->dt);
     const double v_0 = open->may_be_inactive ? sap_engine_product(&row, open->v_0) : 0.0;
     const double v_star =
         open->may_be_inactive ? v_0 + open->dt * sap_engine_product(&row, open->a_star) : 0.0;
@@ -111,9 +116,8 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
       }
       const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
       const struct sap_row_label label = {SAP_ELEMENT_TENDON, t, upper, -1};
-      struct sap_limit_side *inactive =
-          sap_open_limits_take(open, 2 * (e->n_limits + t) + upper, sign, phi0,
-                               open->dt + e->tendon_tau_d[t], v_0, v_star);
+      struct sap_limit_side *inactive = sap_open_limits_take(
+          open, 2 * (e->n_limits + t) + upper, sign, phi0, open->dt + tau_d, v_0, v_star);
       if (inactive) {
         inactive->label = label;
         inactive->dof = -1;
@@ -121,8 +125,7 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
         continue;
       }
       sap_write_rows(at, 1, &row, sign, tree);
-      append_limit(g, label, phi0, e->tendon_k[t], e->tendon_tau_d[t],
-                   e->tendon_angle && e->tendon_angle[t]);
+      append_limit(g, label, phi0, e->tendon_k[t], tau_d, e->tendon_angle && e->tendon_angle[t]);
       sap_append_constraint(at, 1, tree);
     }
   }

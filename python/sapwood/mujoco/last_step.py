@@ -17,7 +17,7 @@ from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.results.groups import step_constraints
 from sapwood.mujoco.results.patches import StepPatch, step_patches
-from sapwood.mujoco.results.results import Counts, StepConstraints
+from sapwood.mujoco.results.results import Counts, StepConstraints, add_counts
 from sapwood.mujoco.stepping.steps import Steps
 from sapwood.settings import SapSettings
 from sapwood.solution import Solution, Status
@@ -176,9 +176,7 @@ class LastStep:
             steps, parameters = self._of_last_step()
             arrays = steps.groups()
             solved = len(arrays["gamma"]) == len(arrays["label"])
-            self._constraints = (
-                step_constraints(parameters.model, arrays, parameters.time_step) if solved else ()
-            )
+            self._constraints = step_constraints(parameters.model, arrays) if solved else ()
         return self._constraints
 
     @property
@@ -198,12 +196,11 @@ class LastStep:
 
     def _counts(self) -> Counts:
         """Steps by status; a copied stepper counts on from the original."""
-        now, before = self._steps.counts(), self._earlier
-        return now[0] + before[0], now[1] + before[1], now[2] + before[2], now[3] + before[3]
+        return add_counts(self._steps.counts(), self._earlier)
 
     @property
     def steps(self) -> int:
-        """Steps taken."""
+        """Steps taken; with ``accuracy`` the halves of parts that were taken."""
         return sum(self._counts())
 
     @property

@@ -26,13 +26,13 @@ from sapwood.mujoco.reading.versions import check_version
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.results.recording import Recording, check_names
-from sapwood.mujoco.results.results import RunResult, StepError
+from sapwood.mujoco.results.results import RunResult, StepError, add_counts
 from sapwood.mujoco.stepping.accurate_steps import AccurateSteps
 from sapwood.mujoco.stepping.steps import Steps
 from sapwood.mujoco.stepping.ways import steps_of
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
-from sapwood.stepping.schemes import Scheme
+from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
 check_version(mujoco.__version__)
 
@@ -158,6 +158,7 @@ class Stepper(FollowedSteps):
     def _start(self) -> None:
         """Set the fields that a copy makes anew."""
         self._steps = steps_of(self._parameters)
+        self._accurate: AccurateSteps | None = None
         self._following = Following(self._parameters, self._given)
         self._behind = threading.Lock()
         self._notices = Notices(self.settings.relative_tolerance)
@@ -290,9 +291,9 @@ class Stepper(FollowedSteps):
             names.
         accuracy : float, optional
             Takes each step in parts with an estimated error of at most this: of translations in
-            ``model.stat.extent``, of rotations in rad. Controls are held over a step. Bodies in
-            contact converge where stiffness and dissipation time are finite: the stiffness of a
-            near-rigid contact depends on the length of its part.
+            ``model.stat.extent``, of rotations in rad, of velocities times the time step. Controls
+            are held over a step. Contacts converge where stiffness and dissipation time are
+            finite: the stiffness of a near-rigid contact depends on the length of its part.
         halvings : int
             With ``accuracy``, the smallest part is the time step over 2^halvings; it is taken even
             if its error is larger, and counted in ``error_control`` of the result.
@@ -342,14 +343,16 @@ class Stepper(FollowedSteps):
         records = np.empty(steps, dtype=_core.STEP_RECORD)
         self._bind(data)
         accurate = None if accuracy is None else self._accurate_steps(accuracy, halvings, steps)
-        if not names:
-            return self._run(data, records, None, callback, every, accurate)
-        geom_names = self._parameters.geom_names
-        recording = Recording(self.model, geom_names, data, names, steps, self.soft)
+        recording = None
+        if names:
+            geom_names = self._parameters.geom_names
+            recording = Recording(self.model, geom_names, data, names, steps, self.soft)
         try:
             return self._run(data, records, recording, callback, every, accurate)
         finally:
-            recording.close()
+            self._accurate = accurate or self._accurate
+            if recording is not None:
+                recording.close()
 
     def _accurate_steps(self, accuracy: float, halvings: int, steps: int) -> AccurateSteps:
         """Steps in parts, after a check of the arguments."""
@@ -359,12 +362,19 @@ class Stepper(FollowedSteps):
             raise ValueError(f"halvings = {most} must be at most 30")
         if self.soft:
             raise NotSupported("accuracy: soft bodies take whole steps")
+        if self.scheme != SYMPLECTIC_EULER:
+            raise NotSupported(f"accuracy: scheme {self.scheme.name} takes whole steps")
         if self.settings.friction == "lagged":
             raise NotSupported(
                 "accuracy: friction = 'lagged' remembers the last step; 'coulomb' and 'convex' "
                 "do not"
             )
-        return AccurateSteps(self._parameters, tolerance, most, steps)
+        # nothing else may use them while a run does
+        found, self._accurate = self._accurate, None
+        found = found or AccurateSteps(self._parameters)
+        found.follow(self._parameters)
+        found.begin(tolerance, most, steps)
+        return found
 
     def _run(
         self,
@@ -391,7 +401,8 @@ class Stepper(FollowedSteps):
             )
             self._forget()
             if accurate is not None:
-                self._left = accurate.last
+                self._left = accurate, self._parameters
+                self._earlier = add_counts(self._earlier, accurate.new_counts())
             taken += done
             result = self._last_run = RunResult(
                 records[:taken], recording, None if control is None else control[:taken]
@@ -407,10 +418,9 @@ class Stepper(FollowedSteps):
                     answer = callback(data)
                     if isinstance(answer, bool | np.bool_) and answer:
                         break
-                    changed = self._given is None or self._following.is_behind()
                     self.follow()
-                    if accurate is not None and changed:
-                        accurate.renew(self._parameters)
+                    if accurate is not None:
+                        accurate.follow(self._parameters)
                 finally:
                     # a run within the callback is not the last one
                     self._last_run = result

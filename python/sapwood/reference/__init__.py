@@ -31,6 +31,7 @@ not to be fast.
     free_rotation   rotation of bodies and trees at the middle of the step
     rebounds        energy of impacts with a coefficient of restitution
     stiction        static and dynamic coefficient of friction
+    parts           time steps in parts that meet a tolerance
     elements        elastic tetrahedra
     face_contacts   contacts of the boundary of soft bodies
     quadratic       interior point method of quadratic programs, polishing
@@ -52,6 +53,7 @@ from .face_contacts import contact_axes, contact_rows, plane_contacts
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .motions import point_motion
 from .objective import Line, Objective, Part, Point
+from .parts import Parts, take_in_parts
 from .pools import ContactPool, Patch, Pool, RowPool
 from .pressure_fields import Face, contact_faces, limit_depth
 from .quadratic import solve_qp
@@ -82,6 +84,7 @@ __all__ = [
     "NotPositiveDefinite",
     "Objective",
     "Part",
+    "Parts",
     "Patch",
     "Point",
     "Pool",
@@ -127,6 +130,7 @@ __all__ = [
     "solve_lcp",
     "solve_qp",
     "solve_tasks",
+    "take_in_parts",
     "touching",
     "velocity_error_bound",
 ]

@@ -49,6 +49,9 @@ from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme, scheme_of
 
+# largest relative tolerance of solves in parts of a time step
+_OF_SHORT_STEPS = 1e-8
+
 SIGMA = 1e-3  #: Tangential regularization of what slips, by default.
 
 _HOW_TO_LOAD = (
@@ -111,6 +114,7 @@ friction, speculative, release_speed, sigma
         scheme: Scheme,
         last: StepParameters | None = None,
         changes: Changes = ALL,
+        dissipation_time: float | None = None,
     ) -> dict[str, Any]:
         """Check and read a model; bounds of implicit actuators are taken from MuJoCo.
 
@@ -124,13 +128,16 @@ friction, speculative, release_speed, sigma
             The last parameters; unchanged parts are the same objects again.
         changes : Changes
             The changes since then.
+        dissipation_time : float, optional
+            Of materials that give none, s; by default the time step.
 
         Returns
         -------
         dict
             The fields of :attr:`StepParameters.arrays`.
         """
-        symplectic, dt = scheme == SYMPLECTIC_EULER, float(model.opt.timestep)
+        symplectic = scheme == SYMPLECTIC_EULER
+        tau_d = float(model.opt.timestep) if dissipation_time is None else dissipation_time
         changes = ALL if last is None else changes
         faults: list[str] = []
         found: dict[str, Any] = {} if last is None else last.arrays
@@ -142,12 +149,12 @@ friction, speculative, release_speed, sigma
                 self.discrete or has_implicit_forces(model, found["controlled"])
             )
         found["forest"] = forest_arrays(
-            model, self.contact, self.materials, dt, found["implicit"], faults,
+            model, self.contact, self.materials, tau_d, found["implicit"], faults,
             found.get("forest"), changes, symplectic and self.discrete,
         )  # fmt: skip
         if changes.are_all:
             found["stiffness"] = element_materials(
-                model, self.constraint, self.constraints, dt, faults
+                model, self.constraint, self.constraints, tau_d, faults
             )
         found["elements"] = element_arrays(
             model, found["stiffness"], found["controlled"], found.get("elements"), changes
@@ -407,30 +414,32 @@ class StepParameters:
         found = self.reading.read(self.model, self.scheme, self, changes)
         return self._with(**found, fields=fields)
 
-    def with_time_step(self, time_step: float) -> StepParameters:
-        """The same with another time step.
+    def for_any_time_step(self) -> StepParameters:
+        """The same for steps of any length: dissipation times that follow it are ``TIME_STEP``.
 
-        Parameters
-        ----------
-        time_step : float
-            Time step, s.
+        Solves are as exact as short steps need, whose impulses are a small part of a momentum.
 
         Returns
         -------
         StepParameters
             Parameters with a copy of the model.
         """
-        own = copy.copy(self.model)
-        own.opt.timestep = time_step
-        return self.with_model(own)
+        found = self.with_model(copy.copy(self.model), _core.TIME_STEP)
+        tolerance = min(found.settings.relative_tolerance, _OF_SHORT_STEPS)
+        settings = dataclasses.replace(found.settings, relative_tolerance=tolerance)
+        return found._with(settings=settings)
 
-    def with_model(self, own: mujoco.MjModel) -> StepParameters:
+    def with_model(
+        self, own: mujoco.MjModel, dissipation_time: float | None = None
+    ) -> StepParameters:
         """The same with another model.
 
         Parameters
         ----------
         own : mujoco.MjModel
             A copy of the model with other numbers; kept, and changed as the stepper needs it.
+        dissipation_time : float, optional
+            Of materials that give none, s; by default the time step.
 
         Returns
         -------
@@ -439,7 +448,7 @@ class StepParameters:
         """
         for name, cleared in self.released.items():
             getattr(own, name)[cleared] = True
-        found = self.reading.read(own, self.scheme)
+        found = self.reading.read(own, self.scheme, dissipation_time=dissipation_time)
         fields = None if self.fields is None else self.fields.read_again(own)
         options = model_options.options_of(own)
         return self._with(model=own, **found, fields=fields, options=options)

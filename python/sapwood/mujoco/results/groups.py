@@ -114,7 +114,7 @@ def _row_name(model: mujoco.MjModel, kind: str, label: NDArray[np.int32]) -> str
 
 
 def step_constraints(
-    model: mujoco.MjModel, arrays: Mapping[str, NDArray[Any]], time_step: float
+    model: mujoco.MjModel, arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[StepConstraints, ...]:
     """The constraints of a step, with their velocities and forces.
 
@@ -124,8 +124,6 @@ def step_constraints(
         The model.
     arrays : mapping
         The result of ``_core.ModelStepper.groups`` after a solve.
-    time_step : float
-        Time step, s.
 
     Returns
     -------
@@ -150,5 +148,5 @@ def step_constraints(
             velocity = np.concatenate([velocity, arrays["open_velocity"]])[order]
             position = np.concatenate([position, arrays["open_position"]])[order]
         names = tuple(_row_name(model, kind, label) for label in labels)
-        found.append(StepConstraints(kind, names, position, velocity, gamma / time_step))
+        found.append(StepConstraints(kind, names, position, velocity, gamma / arrays["dt"]))
     return tuple(found)

@@ -35,19 +35,13 @@ STEP_FALLBACKS = {name: 1 << k for k, name in enumerate(FALLBACKS)} | {
     "rebound": 1 << 13,
 }
 
-#: Columns of `RunResult.error_control`.
-ERROR_CONTROL = np.dtype(
-    [
-        ("substeps", np.int32),
-        ("refused", np.int32),
-        ("unmet", np.int32),
-        ("smallest_step", np.float64),
-        ("error", np.float64),
-    ]
-)
-
 Counts = tuple[int, int, int, int]
 """Numbers of steps by status: converged, and then UNCONVERGED."""
+
+
+def add_counts(one: Counts, other: Counts) -> Counts:
+    """The sums of two numbers of steps."""
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -102,8 +96,9 @@ class RunResult:
         here. Names that were not recorded raise AttributeError.
     error_control : structured ndarray (steps,) or None
         With ``accuracy``, for each step: ``substeps`` taken, ``refused`` parts, parts of the least
-        length whose tolerance was ``unmet``, ``smallest_step`` in s, and the largest estimated
-        ``error`` of a part that was taken.
+        length whose tolerance was ``unmet``, ``smallest_step`` in s, the largest estimated
+        ``error`` of a part that was taken, and the ``level`` of the part that would follow, which
+        is the time step over 2^level.
     """
 
     records: NDArray[np.void]

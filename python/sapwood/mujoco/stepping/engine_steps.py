@@ -116,8 +116,10 @@ class EngineSteps:
             rest = None if records is None else records[taken:]
             room = None if recording is None else recording.room(steps - taken)
             n, n_notable, failure = self._core.run(
-                self._engine, model, data, steps - taken, rest, signals, memory, room
-            )
+                self._engine, model, data, steps - taken, rest, signals, memory, room,
+                self._accuracy(),
+            )  # fmt: skip
+            self._note(n)
             if n > 0 and taken == checked and rest is not None:
                 rest["fallbacks"][0] |= STEP_FALLBACKS["options"]
             taken += n
@@ -133,6 +135,13 @@ class EngineSteps:
                 return taken, notable, refusal
             self._core.accept_options(self._engine, model)
             checked = taken
+
+    def _accuracy(self) -> tuple[Any, ...] | None:
+        """The accuracy of the next steps, see ``_core.ModelStepper.run``; None for whole steps."""
+        return None
+
+    def _note(self, taken: int) -> None:
+        """Note how many steps were taken."""
 
     def take_over(self, parameters: StepParameters) -> bool:
         """Step with other speeds, where all else is the same; see :class:`Steps`."""
