@@ -482,6 +482,16 @@ class Mechanism:
         points: ArrayLike,
         /,
     ) -> tuple[_Float, _Float, _Float, _Float, _Float, _Float]: ...
+    def body(
+        self,
+        cdof: ArrayLike,
+        cdof_dot: ArrayLike,
+        qvel: ArrayLike,
+        subtree_com: ArrayLike,
+        body: int,
+        point: ArrayLike,
+        /,
+    ) -> tuple[_Float, _Float, _Float]: ...
     def contacts(
         self,
         cdof: ArrayLike,

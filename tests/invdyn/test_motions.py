@@ -42,6 +42,13 @@ def by_core(model, data, body, point):
     return tuple(array[0] for array in found)
 
 
+def by_body(model, data, body, point):
+    J, velocity, bias = mechanism_of(model).body(
+        data.cdof, data.cdof_dot, data.qvel, data.subtree_com, body, point
+    )
+    return J[:3], J[3:], velocity[:3], bias[:3], velocity[3:], bias[3:]
+
+
 def by_reference(model, data, body, point):
     chain, dof = [], -1
     while body > 0 and model.body_dofnum[body] == 0:
@@ -55,7 +62,7 @@ def by_reference(model, data, body, point):
     return reference.point_motion(chain, data.cdof, data.cdof_dot, data.qvel, arm)
 
 
-@pytest.mark.parametrize("find", [by_core, by_reference])
+@pytest.mark.parametrize("find", [by_core, by_body, by_reference])
 @pytest.mark.parametrize("name", BODIES)
 def test_motions_are_those_of_mujoco(moving, rng, find, name):
     model, data = moving
@@ -102,6 +109,10 @@ def test_wrong_arguments(moving):
     mechanism = mechanism_of(model)
     with pytest.raises(ValueError, match=r"bodies\[1\] = 6: is out of range"):
         mechanism.points(*state, [0, 6], np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"body = 6: is out of range"):
+        mechanism.body(*state, 6, np.zeros(3))
+    with pytest.raises(ValueError, match=r"point has shape \(2,\), expected \(3,\)"):
+        mechanism.body(*state, 0, np.zeros(2))
     with pytest.raises(ValueError, match=r"points has shape \(1, 3\), expected \(2, 3\)"):
         mechanism.points(*state, [0, 1], np.zeros((1, 3)))
     with pytest.raises(ValueError, match=r"frames has shape"):

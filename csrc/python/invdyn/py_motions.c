@@ -204,6 +204,39 @@ static PyObject *mechanism_points(PyObject *object, PyObject *const *args, Py_ss
   return result;
 }
 
+PyDoc_STRVAR(
+    body_doc,
+    "body($self, cdof, cdof_dot, qvel, subtree_com, body, point, /)\n--\n\n"
+    "Jacobian (6, nv) of a point fixed to a body and of the turning of the body, velocity\n"
+    "(6,), and acceleration without joint accelerations (6,).");
+
+static PyObject *mechanism_body(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
+  const mechanism *self = (mechanism *)object;
+  call c = {.n = 0};
+  PyObject *result = NULL;
+  const long body = n_args > BODIES ? PyLong_AsLong(args[BODIES]) : 0;
+  if (count_arguments(n_args, FRAMES, "body") < 0 || (body == -1 && PyErr_Occurred()) ||
+      read_state(self, args, &c) < 0) {
+    release(&c);
+    return NULL;
+  }
+  npy_intp shape[2] = {6, c.m.nv};
+  if (body < 0 || body >= c.m.n_bodies) {
+    sapwood_value_error("body", -1, (double)body, "is out of range");
+  } else if ((c.in[POINTS] = sapwood_as_vector(args[POINTS], "point", 3, SAPWOOD_ANY)) != NULL &&
+             make(&c, 0, 1, 2, shape) == 0 && make(&c, 1, 2, 1, shape) == 0) {
+    struct tasks_motion motion = {.J = row(&c, 0, 0, 0), .J_r = row(&c, 0, 3, c.m.nv)};
+    tasks_find_motion(&c.m, (int32_t)body, sapwood_doubles(c.in[POINTS]), &motion);
+    memcpy(row(&c, 1, 0, 0), motion.v, sizeof motion.v);
+    memcpy(row(&c, 1, 3, 1), motion.w, sizeof motion.w);
+    memcpy(row(&c, 2, 0, 0), motion.bias, sizeof motion.bias);
+    memcpy(row(&c, 2, 3, 1), motion.bias_r, sizeof motion.bias_r);
+    result = Py_BuildValue("(OOO)", c.out[0], c.out[1], c.out[2]);
+  }
+  release(&c);
+  return result;
+}
+
 PyDoc_STRVAR(contacts_doc,
              "contacts($self, cdof, cdof_dot, qvel, subtree_com, bodies, points, frames, /)\n--\n\n"
              "Jacobians (n, 3, nv), velocities (n, 3) and accelerations without joint "
@@ -263,6 +296,7 @@ static PyObject *mechanism_mass(PyObject *object, PyObject *given) {
 
 static PyMethodDef methods[] = {
     {"points", (PyCFunction)(void (*)(void))mechanism_points, METH_FASTCALL, points_doc},
+    {"body", (PyCFunction)(void (*)(void))mechanism_body, METH_FASTCALL, body_doc},
     {"contacts", (PyCFunction)(void (*)(void))mechanism_contacts, METH_FASTCALL, contacts_doc},
     {"mass_matrix", mechanism_mass, METH_O, mass_doc},
     {NULL, NULL, 0, NULL}};

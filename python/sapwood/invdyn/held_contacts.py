@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,6 +15,8 @@ Indices = NDArray[np.intp]
 # contacts have 1, 3, 4 or 6 dimensions: normal, tangents, torsion, rolling. Columns of friction of
 # the radii of rolling and torsion, and the dimensions from which on they count
 _RADII, _DIMENSIONS = np.array([3, 4, 2]), np.array([6, 6, 4])
+# rows of the engine's frame: normal, then both tangents
+_AXES = np.array([1, 2, 0])
 
 
 @dataclasses.dataclass
@@ -43,30 +46,47 @@ class Contacts:
     radii: Array
     gaps: Array
 
-    def of(self, chosen: Indices | NDArray[np.bool_] | slice) -> Contacts:
+    def of(self, chosen: Indices) -> Contacts:
         """Some of the contacts."""
-        return Contacts(*(getattr(self, f.name)[chosen] for f in dataclasses.fields(self)))
+        return Contacts(
+            self.geoms[chosen], self.positions[chosen], self.frames[chosen], self.mu[chosen],
+            self.radii[chosen], self.gaps[chosen],
+        )  # fmt: skip
+
+    def and_then(self, other: Contacts) -> Contacts:
+        """These contacts, and then others."""
+        return Contacts(
+            np.concatenate([self.geoms, other.geoms]),
+            np.concatenate([self.positions, other.positions]),
+            np.concatenate([self.frames, other.frames]),
+            np.concatenate([self.mu, other.mu]),
+            np.concatenate([self.radii, other.radii]),
+            np.concatenate([self.gaps, other.gaps]),
+        )
 
 
-def listed_contacts(data: mujoco.MjData) -> Contacts:
-    """The contacts in `data` whose geoms touch."""
+def listed_contacts(data: mujoco.MjData, last: Contacts | None = None) -> Contacts:
+    """The contacts in `data` whose geoms touch, with the array of geoms of `last` if it holds."""
     contact = data.contact
-    geom, touching = contact.geom, contact.dist <= 0.0
-    if (geom < 0).any():  # contacts of flexes
+    geom, dist = contact.geom, contact.dist
+    touching = dist <= 0.0
+    if geom.size and geom.min() < 0:  # contacts of flexes
         touching &= (geom >= 0).all(axis=1)
-    dim, friction = contact.dim[touching], contact.friction[touching]
-    frames = contact.frame[touching].reshape(-1, 3, 3)
+    chosen = touching.nonzero()[0]
+    geom = geom[chosen]
+    frames = contact.frame[chosen].reshape(-1, 3, 3)[:, _AXES]
+    dim, friction = contact.dim[chosen], contact.friction[chosen]
     return Contacts(
-        geom[touching].astype(np.intp), contact.pos[touching], frames[:, [1, 2, 0]],
-        friction[:, 0] * (dim > 1), friction[:, _RADII] * (dim[:, None] >= _DIMENSIONS),
-        contact.dist[touching],
+        _as_before(geom, last), contact.pos[chosen], frames, friction[:, 0] * (dim > 1),
+        friction[:, _RADII] * (dim[:, None] >= _DIMENSIONS), dist[chosen],
     )  # fmt: skip
 
 
-def _join(parts: list[Contacts]) -> Contacts:
-    return Contacts(
-        *(np.concatenate([getattr(p, f.name) for p in parts]) for f in dataclasses.fields(Contacts))
-    )
+def _as_before(geoms: NDArray[Any], last: Contacts | None) -> Indices:
+    """The array of geoms of `last` where it has the same ones."""
+    if last is not None and last.geoms.shape == geoms.shape and (last.geoms == geoms).all():
+        return last.geoms
+    return geoms.astype(np.intp)
 
 
 class HeldContacts:
@@ -81,15 +101,21 @@ class HeldContacts:
     model : mujoco.MjModel
     hysteresis : float
         Gap at which a contact is given up, m.
+
+    Attributes
+    ----------
+    bodies : ndarray (n, 2) of int
+        The two bodies of each contact.
     """
 
     def __init__(self, model: mujoco.MjModel, hysteresis: float) -> None:
-        self._model = model
+        self._geom_bodies = model.geom_bodyid
         self._hysteresis = hysteresis
         self._held: Contacts | None = None
         # positions and rotations of both bodies of each held contact, when it was last seen
         self._xpos: Array = np.zeros((0, 2, 3))
-        self._xmat: Array = np.zeros((0, 2, 3, 3))
+        self._xmat: Array = np.zeros((0, 2, 9))
+        self.bodies = np.zeros((0, 2), dtype=np.int32)
 
     def reset(self) -> None:
         """Forget all contacts."""
@@ -97,29 +123,32 @@ class HeldContacts:
 
     def update(self, data: mujoco.MjData) -> Contacts:
         """The contacts at the positions in `data`."""
-        listed = listed_contacts(data)
         held = self._held
-        if held is not None and not np.array_equal(held.geoms, listed.geoms):
+        listed = listed_contacts(data, held)
+        if held is not None and held.geoms is not listed.geoms:
             listed = self._merge(self._moved(data, held), listed)
+            listed.geoms = _as_before(listed.geoms, held)
         self._remember(data, listed)
         return listed
 
-    def _bodies(self, contacts: Contacts) -> Indices:
-        bodies: Indices = self._model.geom_bodyid[contacts.geoms].astype(np.intp)
+    def _bodies(self, contacts: Contacts) -> NDArray[np.int32]:
+        bodies: NDArray[np.int32] = self._geom_bodies[contacts.geoms]
         return bodies
 
     def _remember(self, data: mujoco.MjData, contacts: Contacts) -> None:
         """Keep the contacts with the poses of their bodies."""
-        bodies = self._bodies(contacts)
-        self._xpos, self._xmat = data.xpos[bodies], data.xmat[bodies].reshape(-1, 2, 3, 3)
+        if self._held is None or self._held.geoms is not contacts.geoms:
+            self.bodies = self._bodies(contacts)
+        self._xpos, self._xmat = data.xpos[self.bodies], data.xmat[self.bodies]
         self._held = contacts
 
     def _moved(self, data: mujoco.MjData, held: Contacts) -> Contacts:
         """The held contacts where their bodies are now: a point of each, the frame on the first."""
         half = 0.5 * (held.gaps[:, None] * held.frames[:, 2])[:, None]
         ends = held.positions[:, None] + half * np.array([[-1.0], [1.0]])
-        points = np.einsum("nbij,nbi->nbj", self._xmat, ends - self._xpos)
-        axes = held.frames @ self._xmat[:, 0]
+        before = self._xmat.reshape(-1, 2, 3, 3)
+        points = np.einsum("nbij,nbi->nbj", before, ends - self._xpos)
+        axes = held.frames @ before[:, 0]
         bodies = self._bodies(held)
         turned = data.xmat[bodies].reshape(-1, 2, 3, 3)
         ends = data.xpos[bodies] + np.einsum("nbij,nbj->nbi", turned, points)
@@ -129,23 +158,18 @@ class HeldContacts:
 
     def _merge(self, held: Contacts, listed: Contacts) -> Contacts:
         """Held contacts in their order, some replaced by listed ones, then new ones."""
-        pairs, n_held = (
-            np.unique(np.vstack([held.geoms, listed.geoms]), axis=0, return_inverse=True)[
-                1
-            ].reshape(-1),
-            len(held.mu),
-        )
-        parts = []
-        for pair in dict.fromkeys(pairs.tolist()):
-            old = np.flatnonzero(pairs[:n_held] == pair)
-            new = np.flatnonzero(pairs[n_held:] == pair)
+        both, n_held = held.and_then(listed), len(held.mu)
+        # places of held and of listed contacts by their pair
+        pairs: dict[tuple[int, ...], tuple[list[int], list[int]]] = {}
+        for i, pair in enumerate(map(tuple, both.geoms.tolist())):
+            pairs.setdefault(pair, ([], []))[i >= n_held].append(i)
+        gaps, chosen = both.gaps.tolist(), []
+        for old, new in pairs.values():
             if len(new) < len(old):
                 # each listed contact replaces the nearest held one that is left
-                stay = old.tolist()
                 for one in new:
-                    apart = held.positions[stay] - listed.positions[one]
-                    stay.pop(int(np.argmin((apart**2).sum(axis=1))))
-                near = [i for i in stay if held.gaps[i] <= self._hysteresis]
-                parts.append(held.of(np.array(near, dtype=np.intp)))
-            parts.append(listed.of(new))
-        return _join(parts) if parts else listed
+                    apart = both.positions[old] - both.positions[one]
+                    old.pop(int(np.argmin((apart**2).sum(axis=1))))
+                chosen += [i for i in old if gaps[i] <= self._hysteresis]
+            chosen += new
+        return both.of(np.array(chosen, dtype=np.intp))

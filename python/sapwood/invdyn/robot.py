@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -61,14 +63,18 @@ def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.
     It holds Coriolis forces and gravity, less springs, dampers, ``xfrc_applied``, and
     ``qfrc_applied`` of velocities without a motor; on actuated ones it is part of tau.
     """
-    applied = data.qfrc_applied.copy()
-    applied[actuated] = 0.0
-    for body in np.flatnonzero(data.xfrc_applied.any(axis=1)):
-        mujoco.mj_applyFT(
-            model, data, data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:],
-            data.xipos[body], int(body), applied,
-        )  # fmt: skip
-    h: Array = data.qfrc_bias - data.qfrc_passive - applied
+    h: Array = data.qfrc_bias - data.qfrc_passive
+    wrenches, applied = data.xfrc_applied, data.qfrc_applied
+    pushed = wrenches.any()
+    if pushed or applied.any():
+        applied = applied.copy()
+        applied[actuated] = 0.0
+        for body in np.flatnonzero(wrenches.any(axis=1)) if pushed else ():
+            mujoco.mj_applyFT(
+                model, data, wrenches[body, :3], wrenches[body, 3:],
+                data.xipos[body], int(body), applied,
+            )  # fmt: skip
+        h -= applied
     return h
 
 
@@ -79,14 +85,11 @@ class Motions:
         self.mechanism, self.data = mechanism, data
         self._state = data.cdof, data.cdof_dot, data.qvel, data.subtree_com
 
-    def body(self, body: int) -> tuple[Array, Array]:
-        """Jacobian (6, nv) of the body's origin and turning, and its rate times velocity (6,)."""
-        J, turning, _, bias, _, spin = self.mechanism.points(
-            *self._state, [body], self.data.xpos[body : body + 1]
-        )
-        return np.concatenate([J[0], turning[0]]), np.concatenate([bias[0], spin[0]])
+    def body(self, body: int) -> tuple[Array, Array, Array]:
+        """Jacobian (6, nv), velocity and bias (6,) of the body's origin, then of its turning."""
+        return self.mechanism.body(*self._state, body, self.data.xpos[body])
 
-    def turning(self, bodies: NDArray[np.intp]) -> Array:
+    def turning(self, bodies: NDArray[np.integer[Any]]) -> Array:
         """Jacobians (n, 3, nv) of the angular velocities of bodies."""
         return self.mechanism.points(*self._state, bodies, self.data.xpos[bodies])[1]
 
@@ -96,7 +99,7 @@ class Motions:
         return J, velocities, bias
 
     def contacts(
-        self, bodies: NDArray[np.intp], positions: Array, frames: Array
+        self, bodies: NDArray[np.integer[Any]], positions: Array, frames: Array
     ) -> tuple[Array, Array, Array]:
         """Jacobians (n, 3, nv), velocities and bias (n, 3) of second bodies against first ones."""
         return self.mechanism.contacts(*self._state, bodies.ravel(), positions, frames)

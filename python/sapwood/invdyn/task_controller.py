@@ -200,6 +200,8 @@ class TaskController:
         self._mechanism = mechanism_of(model)
         self._active: NDArray[np.int8] | None = None
         self._geoms: NDArray[np.intp] | None = None
+        self._lengths: list[int] = []
+        self._weight_of_row = np.zeros(0)
         # velocities after the hold time and normal forces of the last plan
         self._planned: tuple[Array, Array] | None = None
 
@@ -254,69 +256,74 @@ class TaskController:
         contacts = self._held.update(data)
         J, mu, hold, rates, slide = self._of_contacts(motions, contacts)
         rows, wanted = [hold], [rates]
-        weights = [np.full(len(rates), _HOLD)]
-        for task, weight in zip(self._tasks, self._weights.tolist(), strict=True):
+        for task in self._tasks:
             T, t = task.rows(motions)
             rows.append(T)
             wanted.append(t)
-            weights.append(np.full(len(t), weight))
         lower, upper = self.torque_limits(data)
         h = bias_force(model, data, motors.actuated)
         outcome, a, tau, forces, active, changes, residual = self._core.solve(
             self._mechanism.mass_matrix(data.M), h + self._dry_friction(motions, contacts),
-            np.concatenate(rows), np.concatenate(wanted), np.concatenate(weights), J, mu, lower,
+            np.concatenate(rows), np.concatenate(wanted), self._row_weights(wanted), J, mu, lower,
             upper, self._expected(contacts),
         )  # fmt: skip
         self._active, self._geoms = active, contacts.geoms
         self._planned = data.qvel + self._hold_time * a, forces[:, 2].copy()
-        forces[:, :2] += slide * forces[:, 2:]
+        if slide is not None:
+            forces[:, :2] += slide * forces[:, 2:]
         return TaskResult(TaskStatus(outcome), tau, a, forces, contacts, changes, residual, motors)
+
+    def _row_weights(self, wanted: list[Array]) -> Array:
+        """The weight of each row of contacts and tasks."""
+        lengths = [len(t) for t in wanted]
+        if lengths != self._lengths:
+            self._lengths = lengths
+            self._weight_of_row = np.repeat([_HOLD, *self._weights], lengths)
+        return self._weight_of_row
 
     def _dry_friction(self, motions: Motions, contacts: Contacts) -> Array:
         """Bias force of joints' friction, and of contacts' friction against turning."""
         if self._planned is None:
             return np.zeros(self._model.nv)
         velocity, normal = self._planned
-        h: Array = self._model.dof_frictionloss * np.clip(velocity / _MOVING, -1.0, 1.0)
-        same = self._geoms is not None and np.array_equal(self._geoms, contacts.geoms)
-        if same and contacts.radii.any():
-            bodies = self._model.geom_bodyid[contacts.geoms].astype(np.intp)
+        h: Array = self._model.dof_frictionloss * _share(velocity)
+        if self._geoms is contacts.geoms and contacts.radii.any():
+            bodies = self._held.bodies
             J = contacts.frames @ (motions.turning(bodies[:, 1]) - motions.turning(bodies[:, 0]))
-            part = np.clip(J @ velocity / _MOVING, -1.0, 1.0)
-            h += np.einsum("n,ni,nij->j", normal, contacts.radii * part, J)
+            torque = normal[:, None] * contacts.radii * _share(J @ velocity)
+            h += torque.ravel() @ J.reshape(-1, len(h))
         return h
 
     def _expected(self, contacts: Contacts) -> NDArray[np.int8] | None:
         """The limits that were active, in the order of the present contacts."""
         if self._active is None or self._geoms is None:
             return None
+        if self._geoms is contacts.geoms:
+            return self._active
         n, n_q = len(self._geoms), len(self._motors.actuated)
         sides = self._active[: n * self._edges].reshape(n, self._edges)
-        if np.array_equal(self._geoms, contacts.geoms):
-            return self._active
         kept = np.zeros((len(contacts.geoms), self._edges), dtype=np.int8)
         return np.concatenate([kept.ravel(), self._active[sides.size : sides.size + 2 * n_q]])
 
     def _of_contacts(
         self, motions: Motions, contacts: Contacts
-    ) -> tuple[Array, Array, Array, Array, Array]:
+    ) -> tuple[Array, Array, Array, Array, Array | None]:
         """Jacobians of forces and friction coefficients; rows and rates that hold contacts.
 
         The last array (n, 2) holds the tangential forces over the normal one where contacts slide.
         """
-        bodies = self._model.geom_bodyid[contacts.geoms].astype(np.intp)
-        n = len(bodies)
-        slide = np.zeros((n, 2))
-        if not n:
-            nv = self._model.nv
-            return np.zeros((0, 3, nv)), np.zeros(0), np.zeros((0, nv)), np.zeros(0), slide
-        J, u, bias = motions.contacts(bodies, contacts.positions, contacts.frames)
-        rates = -u / self._hold_time - bias
+        n, nv = len(contacts.mu), self._model.nv
+        J, u, bias = motions.contacts(self._held.bodies, contacts.positions, contacts.frames)
+        rates = u / -self._hold_time - bias
         # gaps close with two equal time constants, twice the hold time
         rates[:, 2] -= np.maximum(contacts.gaps, 0.0) / (4.0 * self._hold_time**2)
-        held, forced, mu = np.ones((n, 3), dtype=bool), J, contacts.mu
+        forced, mu, slide = J, contacts.mu, None
+        if not self._coulomb and (mu > 0.0).all():
+            return J, mu, J.reshape(-1, nv), rates.ravel(), None
+        held = np.ones((n, 3), dtype=bool)
         held[mu <= 0.0, :2] = False
         if self._coulomb:
+            slide = np.zeros((n, 2))
             speed = np.hypot(u[:, 0], u[:, 1])
             sliding = (speed > _SLIDING) & (mu > 0.0)
             held[sliding, :2] = False
@@ -325,6 +332,12 @@ class TaskController:
             forced[:, 2] += np.einsum("ni,nij->nj", slide, J[:, :2])
             mu = np.where(sliding, 0.0, mu)
         return forced, mu, J[held], rates[held], slide
+
+
+def _share(velocity: Array) -> Array:
+    """Share of dry friction that acts against a motion, -1 to 1."""
+    share: Array = velocity / _MOVING
+    return np.minimum(np.maximum(share, -1.0, out=share), 1.0, out=share)
 
 
 def _checked(tasks: Sequence[Task]) -> tuple[Task, ...]:

@@ -177,19 +177,19 @@ class FrameTask(_Task):
             The model at the present instant.
         """
         data = motions.data
-        J, bias = motions.body(self._id)
+        J, velocity, bias = motions.body(self._id)
         turned = data.xmat[self._id].reshape(3, 3)
         if self.position is None:
             self.position = data.xpos[self._id].copy()
         if self.rotation is None:
             self.rotation = turned.copy()
-        error = np.concatenate(
-            [self.position - data.xpos[self._id], _rotation_error(self.rotation, turned)]
+        wanted = -bias - self.damping * velocity
+        wanted[:3] += (
+            self.stiffness * (self.position - data.xpos[self._id])
+            + self.damping * np.asarray(self.velocity)
+            + self.acceleration
         )
-        rate = -J @ data.qvel
-        rate[:3] += self.velocity
-        feedforward = np.concatenate([np.asarray(self.acceleration, dtype=float), np.zeros(3)])
-        wanted = self._acceleration(error, rate, feedforward) - bias
+        wanted[3:] += self.stiffness * _rotation_error(self.rotation, turned)
         return J[self._chosen], wanted[self._chosen]
 
 
@@ -313,7 +313,7 @@ def _vector(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Array
 
 def _rotation_error(wanted: Array, present: Array) -> Array:
     """The rotation vector that turns the present orientation to the wanted one."""
-    quaternion, turn = np.zeros(4), np.zeros(3)
+    quaternion, turn = np.empty(4), np.empty(3)
     mujoco.mju_mat2Quat(quaternion, (wanted @ present.T).ravel())
     mujoco.mju_quat2Vel(turn, quaternion, 1.0)
     return turn
