@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 # files of the folder `models`
 ROBOTS = {
     "G1": "playground__xmls_scene_mjx_feetonly_flat_terrain",
+    "T1": "playground__xmls_scene_mjx_feetonly_rough_terrain__",
     "H1": "menagerie__unitree_h1_scene",
     "ANYmal C": "menagerie__anybotics_anymal_c_scene",
     "Go1": "playground__xmls_scene_mjx_feetonly_flat_terrain_",
@@ -33,17 +34,22 @@ GRAVITY = 9.81
 
 
 def load(folder: Path, name: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """A robot at its first keyframe, with the time step of the controller."""
+    """A robot at its first keyframe, on flat ground, with the time step of the controller."""
     packed = folder / "models" / f"{ROBOTS[name]}.mjb.xz"
     with tempfile.TemporaryDirectory() as scratch:
         binary = Path(scratch) / "model.mjb"
         binary.write_bytes(lzma.decompress(packed.read_bytes()))
         model = mujoco.MjModel.from_binary_path(str(binary))
     model.opt.timestep = TIME_STEP
+    model.hfield_data[:] = 0.0
     data = mujoco.MjData(model)
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
+    # a keyframe may be in the air
+    while not (data.contact.dist <= 0.0).any():
+        data.qpos[2] -= 1e-4
+        mujoco.mj_forward(model, data)
     return model, data
 
 

@@ -8,6 +8,9 @@ import pytest
 
 from benchmarks import legged
 
+# largest median error of planned forces over the weight: standing, and squatting, where feet that
+# roll meet rolling friction, which the plan knows by its last motion alone
+STANDING, SQUATTING, ROLLING = 0.006, 0.01, 0.0125
 ROBOTS = pytest.mark.parametrize("name", list(legged.ROBOTS))
 
 
@@ -18,7 +21,7 @@ def robot(name):
     return legged.load(Path(folder), name)
 
 
-def check(course, depth, settled):
+def check(course, depth, settled, error):
     """Up, level, as deep as asked; forces as planned; quiet torques within limits."""
     assert course.solved.all()
     assert course.excess.max() <= 1e-9
@@ -26,8 +29,7 @@ def check(course, depth, settled):
     assert course.height.min() > -depth - 0.03
     assert course.height.max() < 0.03
     after = slice(settled, None)
-    # feet that roll meet rolling friction, which the plan knows by its last motion alone
-    assert np.median(course.force_error[after]) < (0.012 if depth == 0.0 else 0.02)
+    assert np.median(course.force_error[after]) < error
     if depth == 0.0:
         assert np.median(course.torque_change[after]) < 0.1
     else:
@@ -37,7 +39,7 @@ def check(course, depth, settled):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @ROBOTS
 def test_robots_stand(name):
-    check(legged.run(*robot(name), seconds=0.6, depth=0.0), 0.0, settled=150)
+    check(legged.run(*robot(name), seconds=0.6, depth=0.0), 0.0, settled=150, error=STANDING)
 
 
 @pytest.mark.slow
@@ -45,4 +47,6 @@ def test_robots_stand(name):
 @pytest.mark.parametrize("depth", [0.0, legged.DEPTH])
 @ROBOTS
 def test_robots_stand_and_squat_for_a_minute(name, depth):
-    check(legged.run(*robot(name), seconds=60.0, depth=depth), depth, settled=500)
+    error = STANDING if depth == 0.0 else ROLLING if name == "Spot" else SQUATTING
+    course = legged.run(*robot(name), seconds=60.0, depth=depth)
+    check(course, depth, settled=500, error=error)
