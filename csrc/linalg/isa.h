@@ -137,8 +137,8 @@ void SAP_OF_ISA(sap_pull_lu_solution_)(const struct sap_supernode *s,
                                        double *x);
 void SAP_OF_ISA(sap_push_columns_)(enum sap_path_side side, const struct sap_supernode *s,
                                    const struct sap_segment *segment, const int32_t *node_scalar,
-                                   const double *values, double *X);
-void SAP_OF_ISA(sap_add_columns_product_)(int32_t m, int n_rows, const double *Z, const double *Y,
-                                          double *S);
+                                   const double *values, int32_t n, double *X);
+void SAP_OF_ISA(sap_add_columns_product_)(int32_t m, int n_rows, int n_columns, const double *Z,
+                                          const double *Y, double *S);
 
 #endif

@@ -50,15 +50,16 @@ struct sap_lu_kernels {
   void (*pull_solution)(const struct sap_supernode *s, const struct sap_segment *segment,
                         const int32_t *node_scalar, const double *panels, int pivots, double *x);
 
-  /* X (n_scalars, SAP_PATH_COLUMNS) by row: solves for the rows of s, and subtracts their effect
-   * from the rows above */
+  /* X (n_scalars, SAP_PATH_COLUMNS) by row: solves for the rows of s in the first n columns, and
+   * subtracts their effect from the rows above.  Others are undefined. */
   void (*push_columns)(enum sap_path_side side, const struct sap_supernode *s,
                        const struct sap_segment *segment, const int32_t *node_scalar,
-                       const double *values, double *X);
+                       const double *values, int32_t n, double *X);
 
-  /* S (SAP_PATH_COLUMNS, SAP_PATH_COLUMNS) by row: adds the first n_rows rows, rounded up to 4, of
-   * Z^T Y for m rows of Z and Y */
-  void (*add_products)(int32_t m, int n_rows, const double *Z, const double *Y, double *S);
+  /* S (SAP_PATH_COLUMNS, SAP_PATH_COLUMNS) by row: adds the first n_rows rows, rounded up to 4, and
+   * n_columns columns of Z^T Y for m rows of Z and Y; other columns are undefined */
+  void (*add_products)(int32_t m, int n_rows, int n_columns, const double *Z, const double *Y,
+                       double *S);
 };
 
 struct sap_kernels {

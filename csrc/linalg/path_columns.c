@@ -69,10 +69,10 @@ void sap_path_close(struct sap_path_columns *path) {
       continue;
     }
     kernels->push_columns(path->symmetric ? SAP_PATH_CHOLESKY : SAP_PATH_LOWER, s, tree->segment,
-                          tree->node_scalar, factor->values, path->X[set][0]);
+                          tree->node_scalar, factor->values, path->n_columns[set], path->X[set][0]);
     if (!path->symmetric) {
       kernels->push_columns(SAP_PATH_UPPER, s, tree->segment, tree->node_scalar, path->lu->upper,
-                            path->X[set][1]);
+                            path->n_columns[set], path->X[set][1]);
     }
   }
 }
@@ -86,7 +86,7 @@ void sap_path_product(const struct sap_path_columns *path, int32_t a, int32_t b,
   for (int32_t k = component->supernode_begin; k < component->supernode_end; ++k) {
     const struct sap_supernode *s = &tree->supernode[k];
     if (path->on_path[a][k] && path->on_path[b][k]) {
-      kernels->add_products(s->n_cols, path->n_columns[a],
+      kernels->add_products(s->n_cols, path->n_columns[a], path->n_columns[b],
                             row_of(path, a, path->symmetric ? 0 : 1, s->scalar),
                             row_of(path, b, 0, s->scalar), S);
     }

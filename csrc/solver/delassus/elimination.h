@@ -28,37 +28,90 @@ static inline void exchange(double *row, int32_t n, int32_t ld, int32_t column) 
   }
 }
 
-/* Subtracts multiples of V vectors of `row` from each of the n rows after it. */
-INLINE void subtract_row(const int V, int32_t n, double *row, int32_t ld, const double *times) {
-  simd top[4];
+/* Subtracts multiples of V vectors of P rows, of which `row` is the first, from each of the n rows
+ * after them. `times` has P multiples for each. */
+INLINE void subtract_rows(const int P, const int V, int32_t n, double *row, int32_t ld,
+                          const double *times) {
+  simd top[2][4];
   UNROLL
-  for (int v = 0; v < V; ++v) {
-    top[v] = simd_load(row + v * SIMD_WIDTH);
+  for (int q = 0; q < P; ++q) {
+    UNROLL
+    for (int v = 0; v < V; ++v) {
+      top[q][v] = simd_load(row + (int64_t)q * ld + v * SIMD_WIDTH);
+    }
   }
   for (int32_t i = 0; i < n; ++i) {
-    double *below = row + (int64_t)(i + 1) * ld;
-    const simd factor = simd_all(times[i]);
+    double *below = row + (int64_t)(i + P) * ld;
     UNROLL
     for (int v = 0; v < V; ++v) {
       double *x = below + v * SIMD_WIDTH;
-      simd_store(x, simd_load(x) - factor * top[v]);
+      simd rest = simd_load(x);
+      UNROLL
+      for (int q = 0; q < P; ++q) {
+        rest -= simd_all(times[P * i + q]) * top[q][v];
+      }
+      simd_store(x, rest);
     }
   }
 }
 
-/* Does the same for entries [begin, ld) of the n rows after `row`. */
-INLINE void subtract_rest(int32_t n, double *row, int32_t ld, int32_t begin, const double *times) {
+/* Does the same for entries [begin, ld). */
+INLINE void subtract_rest(const int P, int32_t n, double *row, int32_t ld, int32_t begin,
+                          const double *times) {
   int32_t vectors = (ld - begin) / SIMD_WIDTH;
   for (; vectors >= 4; vectors -= 4, begin += 4 * SIMD_WIDTH) {
-    subtract_row(4, n, row + begin, ld, times);
+    subtract_rows(P, 4, n, row + begin, ld, times);
   }
   if (vectors == 3) {
-    subtract_row(3, n, row + begin, ld, times);
+    subtract_rows(P, 3, n, row + begin, ld, times);
   } else if (vectors == 2) {
-    subtract_row(2, n, row + begin, ld, times);
+    subtract_rows(P, 2, n, row + begin, ld, times);
   } else if (vectors == 1) {
-    subtract_row(1, n, row + begin, ld, times);
+    subtract_rows(P, 1, n, row + begin, ld, times);
   }
+}
+
+/* Eliminates unknown k from the n rows after `row`. Returns 0 if its pivot is 0 or not finite. */
+INLINE int eliminate_one(int32_t k, int32_t n, double *row, int32_t ld, double least,
+                         double *times) {
+  if (!(fabs(row[k]) > least)) {
+    exchange(row, n, ld, k);
+  }
+  const double inverse = 1 / row[k];
+  if (!(fabs(inverse) < INFINITY)) {
+    return 0;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    times[i] = row[(int64_t)(i + 1) * ld + k] * inverse;
+  }
+  subtract_rest(1, n, row, ld, k & ~(SIMD_WIDTH - 1), times);
+  row[k] = inverse;
+  return 1;
+}
+
+/* Eliminates unknowns k and k + 1 from the n rows after two at once, which reads and writes these
+ * half as often. Returns 0, with all rows unchanged, if rows should be exchanged. */
+INLINE int eliminate_two(int32_t k, int32_t n, double *row, int32_t ld, const double least[2],
+                         double *times) {
+  double *second = row + ld;
+  const double inverse = 1 / row[k], share = second[k] * inverse;
+  const double pivot = second[k + 1] - share * row[k + 1], inverse_2 = 1 / pivot;
+  if (!(fabs(row[k]) > least[0] && fabs(pivot) > least[1] && fabs(inverse_2) < INFINITY)) {
+    return 0;
+  }
+  const int32_t begin = k & ~(SIMD_WIDTH - 1);
+  for (int32_t j = begin; j < ld; j += SIMD_WIDTH) {
+    simd_store(second + j, simd_load(second + j) - simd_all(share) * simd_load(row + j));
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    const double *below = row + (int64_t)(i + 2) * ld;
+    times[2 * i] = below[k] * inverse;
+    times[2 * i + 1] = (below[k + 1] - times[2 * i] * row[k + 1]) * inverse_2;
+  }
+  subtract_rest(2, n, row, ld, begin, times);
+  row[k] = inverse;
+  second[k + 1] = inverse_2;
+  return 1;
 }
 
 /* Solves n equations of V vectors each in registers. Pivots are blocks of two, one per sliding
@@ -127,7 +180,7 @@ INLINE int solve_few(int32_t n, const double *rows, double *x) {
 }
 
 /* Solves a x = b, x (m), for the m rows [a b], which are overwritten. Returns 0 if there is no
- * solution. `times` (m) is scratch. */
+ * solution. `times` (2 m) is scratch. */
 INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double *x) {
   if (solve_few(m, rows, x)) {
     return 1;
@@ -135,21 +188,15 @@ INLINE int solve_rows(int32_t m, int32_t ld, double *rows, double *times, double
   for (int32_t k = 0; k < m; ++k) {
     x[k] = sap_least_pivot * fabs(rows[(int64_t)k * (ld + 1)]);
   }
-  for (int32_t k = 0; k < m; ++k) {
+  for (int32_t k = 0; k < m;) {
     double *row = rows + (int64_t)k * ld;
-    const int32_t n = m - k - 1;
-    if (!(fabs(row[k]) > x[k])) {
-      exchange(row, n, ld, k);
-    }
-    const double inverse = 1 / row[k];
-    if (!(fabs(inverse) < INFINITY)) {
+    if (k + 1 < m && eliminate_two(k, m - k - 2, row, ld, x + k, times)) {
+      k += 2;
+    } else if (eliminate_one(k, m - k - 1, row, ld, x[k], times)) {
+      ++k;
+    } else {
       return 0;
     }
-    for (int32_t i = 0; i < n; ++i) {
-      times[i] = row[(int64_t)(i + 1) * ld + k] * inverse;
-    }
-    subtract_rest(n, row, ld, k & ~(SIMD_WIDTH - 1), times);
-    row[k] = inverse;
   }
   /* the entries found first are subtracted first, so that the sum waits only for the last one */
   for (int32_t k = m - 1; k >= 0; --k) {

@@ -235,46 +235,64 @@ static int slides(const struct sap_small_problem *p, int32_t i) {
   return p->slip[2 * i] != 0 || p->slip[2 * i + 1] != 0;
 }
 
-/* Writes the combination a of the rows of contact i for the unknowns of the list, and its constant
- * part as the right-hand side behind them. */
-INLINE void write_row(const struct sap_small_problem *p, int32_t n_listed, int32_t i,
-                      const double a[3], int32_t unknowns, double *to) {
-  const size_t ld = (size_t)p->ld;
-  const double *M = p->rows + 3 * (size_t)i * ld, *q = p->q + 3 * (size_t)i;
-  double *row = p->times;
-  for (int32_t j = 0; j < p->ld; j += SIMD_WIDTH) {
-    simd_store(row + j, simd_all(a[0]) * simd_load(M + j) + simd_all(a[1]) * simd_load(M + ld + j) +
-                            simd_all(a[2]) * simd_load(M + 2 * ld + j));
+/* Writes the coefficients in the equations of a contact for the unknowns of another one, from their
+ * block of M by row: for the impulses across and along t if the other one slides, and only the row
+ * across t, times share, and the normal one if the contact does. */
+INLINE void write_block(const int row_slides, const int column_slides, const double *M, size_t ld_M,
+                        const double across[2], const double t[2], double mu, double *to,
+                        size_t ld) {
+  const int columns = column_slides ? 2 : 3;
+  double x[3][3];
+  UNROLL
+  for (size_t r = 0; r < 3; ++r) {
+    const double *row = M + r * ld_M;
+    x[r][0] = column_slides ? t[0] * row[1] - t[1] * row[0] : row[0];
+    x[r][1] = column_slides ? row[2] + mu * (t[0] * row[0] + t[1] * row[1]) : row[1];
+    x[r][2] = row[2];
   }
-  for (int32_t k = 0; k < n_listed; ++k) {
-    const int32_t other = p->listed[k];
-    const double *from = row + 3 * (size_t)other, *t = p->slip + 2 * (size_t)other;
-    double *entry = to + p->first[k];
-    if (slides(p, other)) {
-      entry[0] = t[0] * from[1] - t[1] * from[0];
-      entry[1] = from[2] + p->mu[other] * (t[0] * from[0] + t[1] * from[1]);
-    } else {
-      entry[0] = from[0];
-      entry[1] = from[1];
-      entry[2] = from[2];
+  UNROLL
+  for (int c = 0; c < columns; ++c) {
+    to[c] = row_slides ? across[0] * x[0][c] + across[1] * x[1][c] : x[0][c];
+    to[ld + (size_t)c] = row_slides ? x[2][c] : x[1][c];
+    if (!row_slides) {
+      to[2 * ld + (size_t)c] = x[2][c];
     }
   }
-  to[unknowns] = -(a[0] * q[0] + a[1] * q[1] + a[2] * q[2]);
-  for (int32_t j = unknowns + 1; j < sap_impulses_stride(unknowns); ++j) {
-    to[j] = 0;
+}
+
+/* Writes the equations of the k-th listed contact, which slides or sticks. */
+INLINE void write_rows(const int row_slides, const struct sap_small_problem *p, int32_t n_listed,
+                       int32_t k, int32_t unknowns, const double across[2], double *rows) {
+  const int32_t i = p->listed[k];
+  const size_t ld_M = (size_t)p->ld, ld = (size_t)sap_impulses_stride(unknowns);
+  const double *M = p->rows + 3 * (size_t)i * ld_M, *q = p->q + 3 * (size_t)i;
+  for (int32_t l = 0; l < n_listed; ++l) {
+    const int32_t j = p->listed[l];
+    const double *t = p->slip + 2 * (size_t)j, *block = M + 3 * (size_t)j;
+    double *to = rows + p->first[l];
+    if (slides(p, j)) {
+      write_block(row_slides, 1, block, ld_M, across, t, p->mu[j], to, ld);
+    } else {
+      write_block(row_slides, 0, block, ld_M, across, t, 0, to, ld);
+    }
+  }
+  const double right[3] = {row_slides ? across[0] * q[0] + across[1] * q[1] : q[0],
+                           row_slides ? q[2] : q[1], q[2]};
+  for (size_t r = 0; r < (row_slides ? 2 : 3); ++r) {
+    double *row = rows + r * ld;
+    row[unknowns] = -right[r];
+    for (size_t j = (size_t)unknowns + 1; j < ld; ++j) {
+      row[j] = 0;
+    }
   }
 }
 
 /* Writes the equations of the k-th listed contact. */
 static void write_equations(const struct sap_small_problem *p, int32_t n_listed, int32_t k,
                             int32_t unknowns, double *rows) {
-  static const double unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const int32_t i = p->listed[k];
-  const size_t ld = (size_t)sap_impulses_stride(unknowns);
   if (!slides(p, i)) {
-    for (size_t r = 0; r < 3; ++r) {
-      write_row(p, n_listed, i, unit[r], unknowns, rows + r * ld);
-    }
+    write_rows(0, p, n_listed, k, unknowns, NULL, rows);
     return;
   }
   /* across t: share u + (1 - share) gamma/rho = 0, share = mu z_n/|z_t| */
@@ -283,10 +301,9 @@ static void write_equations(const struct sap_small_problem *p, int32_t n_listed,
   const double z[2] = {gamma[0] - rho * u[0], gamma[1] - rho * u[1]};
   const double z_n = gamma[2] - p->sharp[2 * i + 1] * u[2];
   const double share = p->mu[i] * z_n / (t[0] * z[0] + t[1] * z[1]);
-  const double across[3] = {-share * t[1], share * t[0], 0};
-  write_row(p, n_listed, i, across, unknowns, rows);
+  const double across[2] = {-share * t[1], share * t[0]};
+  write_rows(1, p, n_listed, k, unknowns, across, rows);
   rows[p->first[k]] += (1 - share) / rho;
-  write_row(p, n_listed, i, unit[2], unknowns, rows + ld);
 }
 
 /* Finds the step to the solution of the linearized equations, and its change of u. Returns 0 if
@@ -385,26 +402,34 @@ static void sharpen(const struct sap_small_problem *p, double sharpness) {
   }
 }
 
+/* Takes a cycle of sweeps and Newton's steps. */
+static void take_cycle(const struct sap_small_problem *p, int cycle, double enough, double *least) {
+  for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
+    sweep(p);
+  }
+  keep(p, least);
+  sharpen(p, sap_small_sharpness[cycle]);
+  double now = find_residual(p, p->sharp);
+  for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && *least > enough; ++k) {
+    now = take_step(p, now);
+    keep(p, least);
+  }
+}
+
 sap_small_function SAP_OF_ISA(sap_small_solve_);
 double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
   const size_t bytes = 3 * (size_t)p->n * sizeof *p->gamma;
-  const double at_zero = begin(p), enough = sap_small_tolerance * at_zero;
-  double least = find_residual(p, p->rho);
+  const double at_zero = begin(p);
+  double least = find_residual(p, p->rho), before = INFINITY;
   if (!(least <= at_zero)) {
     memset(p->best, 0, bytes);
     least = at_zero;
   }
-  for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > enough; ++cycle) {
-    for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
-      sweep(p);
-    }
-    keep(p, &least);
-    sharpen(p, sap_small_sharpness[cycle]);
-    double now = find_residual(p, p->sharp);
-    for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && least > enough; ++k) {
-      now = take_step(p, now);
-      keep(p, &least);
-    }
+  for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > sap_small_tolerance * at_zero &&
+                      !(cycle > 1 && least > sap_small_progress * before);
+       ++cycle) {
+    before = least;
+    take_cycle(p, cycle, sap_small_last * at_zero, &least);
   }
   memcpy(p->gamma, p->best, bytes);
   return at_zero > 0 ? least / at_zero : 0;

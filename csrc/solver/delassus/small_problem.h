@@ -10,10 +10,12 @@
  *
  *     sum |gamma - P(gamma - rho u)|^2/rho,   rho = 1/|M_ii|
  *
- * is small compared with its value at gamma = 0. Redundant contacts decide between stick and slip
- * by R alone, far below M_ii, where Newton's steps on this map go back and forth. After the first
- * cycle they take a larger rho for friction, closer to 1/R. There is no proof of convergence: the
- * result is the gamma of the smallest natural map. Nothing is allocated. */
+ * is small compared with its value at gamma = 0, or a cycle after the first one leaves most of it:
+ * M has negative diagonals where other contacts slide onto themselves, and there may be no
+ * solution. Redundant contacts decide between stick and slip by R alone, far below M_ii, where
+ * Newton's steps on this map go back and forth. After the first cycle they take a larger rho for
+ * friction, closer to 1/R. There is no proof of convergence: the result is the gamma of the
+ * smallest natural map. Nothing is allocated. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_SMALL_PROBLEM_H
 #define SAPWOOD_SOLVER_DELASSUS_SMALL_PROBLEM_H
 
