@@ -5,7 +5,16 @@
 
 #include "check.h"
 
-enum { MOST_TREES = 9, MOST_CONTACTS = 14, MOST_CONSTRAINTS = 4, MOST_ENTRIES = 20000 };
+enum {
+  MOST_TREES = 9,
+  MOST_CONTACTS = 14,
+  MOST_CONSTRAINTS = 4,
+  MOST_ENTRIES = 20000,
+  /* a pile, which is too large for dense storage: free bodies, each with contacts */
+  PILE_TREES = 8,
+  PILE_CONTACTS = 18,
+  PILE_MORE = 14
+};
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
@@ -58,7 +67,7 @@ static void add_pairs(struct made *m, int32_t n, const int32_t **tree_a, const i
 
 /* of about every other contact; numbers follow */
 static void add_spin(struct made *m) {
-  int32_t chosen[MOST_CONTACTS];
+  int32_t chosen[PILE_CONTACTS + PILE_MORE];
   for (int32_t i = 0; i < m->problem.n_contacts; ++i) {
     if (check_random_bits(&m->random) % 2) {
       chosen[m->spin.n++] = i;
@@ -85,13 +94,25 @@ static void add_dofs(struct made *m, sap_constraints *group) {
   group->dof = dof;
 }
 
-static void take_indices(struct made *m, struct input *in, int has_spin, int has_dofs) {
+static void take_trees(struct made *m, struct input *in) {
   sap_problem *p = &m->problem;
   p->n_trees = take_up_to(in, MOST_TREES);
   p->n_contacts = p->n_trees > 0 ? take_up_to(in, MOST_CONTACTS) : 0;
   p->n_groups = take_up_to(in, MADE_MOST_GROUPS);
-  p->groups = m->groups;
   p->tree_nv = add_indices(m, p->n_trees, 1, take_byte(in) % 16 == 0 ? 40 : 7);
+}
+
+static void take_pile(struct made *m, struct input *in) {
+  sap_problem *p = &m->problem;
+  p->n_trees = PILE_TREES + take_up_to(in, PILE_MORE);
+  p->n_contacts = PILE_CONTACTS + take_up_to(in, PILE_MORE);
+  p->n_groups = take_up_to(in, MADE_MOST_GROUPS);
+  p->tree_nv = add_indices(m, p->n_trees, 6, 6);
+}
+
+static void take_indices(struct made *m, struct input *in, int has_spin, int has_dofs) {
+  sap_problem *p = &m->problem;
+  p->groups = m->groups;
   add_pairs(m, p->n_contacts, &p->tree_a, &p->tree_b);
   for (int32_t g = 0; g < p->n_groups; ++g) {
     sap_constraints *group = &m->groups[g];
@@ -260,9 +281,15 @@ static void make_rigid(struct made *m) {
 }
 
 sap_status made_take(struct made *m, struct input *in) {
+  const int is_pile = take_mark(in, 'P');
   const int has_spin = take_mark(in, 'S'), has_dofs = take_mark(in, 'D');
   *m = (struct made){.random = take_byte(in)};
   const int has_bounds = m->random % 2;
+  if (is_pile) {
+    take_pile(m, in);
+  } else {
+    take_trees(m, in);
+  }
   take_indices(m, in, has_spin, has_dofs);
   const sap_status status = sap_problem_sizes(&m->problem, &m->sizes, NULL);
   if (status != SAP_OK) {

@@ -159,6 +159,28 @@ def test_a_gap_of_zero_is_near_a_kink() -> None:
     assert linearize(stepper, data).status == "near_kink"
 
 
+@pytest.mark.parametrize(("y", "status"), [(1e-3, "ok"), (0.0, "near_kink")])
+def test_a_contact_that_jumps_is_near_a_kink(y: float, status: str) -> None:
+    """The engine's iteration finds the point of an ellipsoid on the other side of y = 0."""
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><option timestep="0.002"/><worldbody>
+    <geom type="box" size=".3 .4 .2" pos="0 0 -.2"/>
+    <body><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 1 0"/>
+    <joint type="slide" axis="0 0 1"/><joint type="hinge" axis="1 0 0"/>
+    <geom type="ellipsoid" size=".02 .06 .05" density="500"/></body></worldbody></mujoco>""")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qpos[:3], data.qvel[:2] = (1e-3, y, 0.0499), (0.1, 0.02)
+    sides = []
+    for h in (-1e-7, 1e-7):
+        aside = mujoco.MjData(model)
+        aside.qpos[:] = data.qpos
+        aside.qpos[1] += h
+        mujoco.mj_forward(model, aside)
+        sides.append(aside.contact.pos[0].copy())
+    assert (np.abs(sides[1] - sides[0]).max() > 1e-6) == (status == "near_kink")
+    assert linearize(stepper, data).status == status
+
+
 @pytest.mark.parametrize("soften", [1.0, 10.0, 1000.0])
 def test_softer_contact_of_one_mass(soften: float) -> None:
     """m v' = m (v - g dt) + gamma, gamma = (-z/(dt + tau) - v')/R, where R grows by a factor."""

@@ -23,7 +23,9 @@ struct run {
   double *F[2], *act_next[2], *sensors[2];     /* residuals (nv), next activations (na), (ns) */
   double *dF;                                  /* (2 nv + na + nu, nv), a row per column of A, B */
   double *dact;                                /* (2 nv + na + nu, na) */
-  double *dv, *v;                              /* (nv) */
+  double *sum, *F_0; /* (nv, nv) residuals of both sides of a position; (nv) that of the centre */
+  int jumps;         /* 1 if the velocity after the step jumps within a difference */
+  double *dv, *v;    /* (nv) */
 };
 
 /* Returns the number of columns of A and B. */
@@ -32,7 +34,8 @@ static int64_t columns_of(const struct run *run) { return 2 * run->nv + run->na 
 int64_t sap_mujoco_linear_work(const sap_mujoco_world *world) {
   const int64_t nq = world->state_length[0], nv = world->state_length[1];
   const int64_t na = world->state_length[2], nu = world->state_length[3];
-  return nq + nu + 6 * nv + 3 * na + 2 * world->nsensordata + (2 * nv + na + nu) * (nv + na);
+  return nq + nu + 7 * nv + 3 * na + 2 * world->nsensordata + (2 * nv + na + nu) * (nv + na) +
+         nv * nv;
 }
 
 struct sap_linear_sizes sap_mujoco_linear_sizes(const sap_mujoco_world *world) {
@@ -80,6 +83,8 @@ static void begin(struct run *run, sap_mujoco_world *world, struct sap_linear_st
   }
   run->dF = take(&work, columns_of(run) * run->nv);
   run->dact = take(&work, columns_of(run) * run->na);
+  run->sum = take(&work, run->nv * run->nv);
+  run->F_0 = take(&work, run->nv);
 }
 
 static void copy(double *to, const double *from, int64_t n) {
@@ -120,19 +125,25 @@ static double control_at(const struct run *run, int64_t i, double sign) {
              : u;
 }
 
+/* Moves position i of the centre by h. */
+static void move_position(const struct run *run, int64_t i, double h) {
+  restore_state(run);
+  memset(run->motion, 0, sizeof(double) * (size_t)run->nv);
+  run->motion[i] = 1.0;
+  run->world->api->mj_integratePos(run->world->model, run->qpos, run->motion, h);
+}
+
 /* Changes the number of a column at the centre to one side of its difference. Returns its value
  * there. */
 static double change_state(const struct run *run, int64_t column, int side) {
   const int64_t i = column < run->nv ? column : column - run->nv;
   const double sign = side ? 1.0 : -1.0;
-  restore_state(run);
   if (column < run->nv) {
     const double h = sign * position_step(run, i);
-    memset(run->motion, 0, sizeof(double) * (size_t)run->nv);
-    run->motion[i] = 1.0;
-    run->world->api->mj_integratePos(run->world->model, run->qpos, run->motion, h);
+    move_position(run, i, h);
     return h;
   }
+  restore_state(run);
   if (i < run->nv) {
     return run->qvel[i] = run->v_0[i] + sign * sap_velocity_step;
   }
@@ -207,6 +218,9 @@ static sap_step_failure differentiate(struct run *run, int64_t first, int64_t n,
       failure = evaluate(run, stages, side);
     }
     write_column(run, column, width_of(at));
+    for (int64_t i = 0; column < run->nv && i < run->nv; ++i) {
+      run->sum[column * run->nv + i] = run->F[1][i] + run->F[0][i];
+    }
   }
   restore_state(run);
   return failure;
@@ -311,6 +325,9 @@ static sap_step_failure find_columns(struct run *run) {
     failure = sap_mujoco_evaluate_step(run->world);
   }
   if (failure == SAP_STEP_TAKEN) {
+    failure = sap_linear_find_residual(run->world, run->linear, 0, run->F_0);
+  }
+  if (failure == SAP_STEP_TAKEN) {
     failure = differentiate(run, nv, nv, sap_mujoco_evaluate_velocities);
   }
   if (failure == SAP_STEP_TAKEN) {
@@ -324,12 +341,61 @@ static sap_step_failure find_columns(struct run *run) {
              : differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces_again);
 }
 
+/* Returns the largest entry of A's rows of the velocity after the step. */
+static double largest_change(const struct run *run) {
+  const int64_t n = 2 * run->nv + run->na;
+  double most = 0.0;
+  for (int64_t k = run->nv * n; k < 2 * run->nv * n; ++k) {
+    most = fmax(most, fabs(run->out->A[k]));
+  }
+  return most;
+}
+
+/* Returns how far both sides of a difference of a position lead from the centre together, m/s or
+ * rad/s, from the sum of their residuals, which is overwritten. */
+static double bend_of(const struct run *run, double *sum) {
+  double most = 0.0;
+  for (int64_t i = 0; i < run->nv; ++i) {
+    sum[i] -= 2.0 * run->F_0[i];
+  }
+  sap_linear_step_change(run->linear, sum, run->dv);
+  for (int64_t i = 0; i < run->nv; ++i) {
+    most = fmax(most, fabs(run->dv[i]));
+  }
+  return most;
+}
+
+/* Finds whether the velocity after the step jumps within the difference of a position: the engine
+ * finds some contacts by an iteration, and their point may jump. The bend of a smooth step is 16
+ * times as large at four times the difference, which is still within the region of the law. */
+static sap_step_failure find_jumps(struct run *run) {
+  const double enough = sap_jump_share * largest_change(run);
+  sap_step_failure failure = SAP_STEP_TAKEN;
+  for (int64_t c = 0; c < run->nv && !run->jumps && failure == SAP_STEP_TAKEN; ++c) {
+    double *sum = run->sum + c * run->nv;
+    const double h = position_step(run, c), bend = bend_of(run, sum);
+    if (!(bend > 2.0 * h * enough)) {
+      continue;
+    }
+    for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
+      move_position(run, c, side ? 4.0 * h : -4.0 * h);
+      failure = evaluate(run, sap_mujoco_evaluate_step, side);
+    }
+    for (int64_t i = 0; i < run->nv; ++i) {
+      sum[i] = run->F[1][i] + run->F[0][i];
+    }
+    run->jumps = bend_of(run, sum) < 4.0 * bend;
+  }
+  restore_state(run);
+  return failure;
+}
+
 static int is_near_kink(const struct run *run) {
   double least = run->out->step;
   for (int64_t i = 0; i < run->nv; ++i) {
     least = fmin(least, run->linear->most[i]);
   }
-  return least < sap_least_difference || run->linear->crosses_release;
+  return least < sap_least_difference || run->linear->crosses_release || run->jumps;
 }
 
 sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear_step *linear,
@@ -354,15 +420,18 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
     }
   }
   world->lean = 0;
+  for (int64_t column = 0; failure == SAP_STEP_TAKEN && column < columns_of(&run); ++column) {
+    finish_column(&run, column);
+  }
+  if (failure == SAP_STEP_TAKEN) {
+    failure = find_jumps(&run);
+  }
   if (failure == SAP_STEP_TAKEN && out->C) {
     failure = find_sensor_columns(&run);
   }
   restore_state(&run);
   world->pairs = NULL;
   if (failure == SAP_STEP_TAKEN) {
-    for (int64_t column = 0; column < columns_of(&run); ++column) {
-      finish_column(&run, column);
-    }
     copy(out->v, linear->v, run.nv);
     out->distance = linear->distance;
     out->n_acting = linear->n_acting;

@@ -29,7 +29,7 @@ struct sap_mujoco_linear {
   double *v;         /* output (nv): velocity at the end of the step */
   double distance;   /* output, as in sap_linear_step */
   int32_t n_acting;  /* output, as there */
-  int is_near_kink;  /* output: 1 if the differences may cross a boundary of the law */
+  int is_near_kink;  /* output: 1 if the differences may cross a boundary of the law, or a jump */
   int loses_rebound; /* output: 1 if an impact rebounds less than by its restitution, to gain no
                         energy: the derivative is not that of the step */
 };

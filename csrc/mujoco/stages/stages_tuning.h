@@ -12,4 +12,8 @@ static const double sap_least_difference = 1e-9;
  * forces are mostly polynomials in them. */
 static const double sap_velocity_step = 1e-5, sap_input_step = 1e-6;
 
+/* Share of the largest entry of A by which the sides of a position's difference have to differ for
+ * a jump to be looked for, at twice the cost of that difference. */
+static const double sap_jump_share = 1e-4;
+
 #endif

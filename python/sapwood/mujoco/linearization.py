@@ -69,8 +69,9 @@ class Linearization(NamedTuple):
     """Number of contacts with an impulse."""
     status: Status
     """``near_kink``: a contact or a limit is so close to another region of its law, or to a gap of
-    0, that the differences may cross the boundary. Then the derivative may be that of neither
-    side. ``limited_rebound``: an impact rebounds less than by its restitution, so that it gains no
+    0, that the differences may cross the boundary, or a contact that the engine finds by an
+    iteration jumps within them. Then the derivative may be that of neither side.
+    ``limited_rebound``: an impact rebounds less than by its restitution, so that it gains no
     energy; the derivative is that of the full rebound, which is not the step's."""
 
 
