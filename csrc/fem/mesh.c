@@ -255,3 +255,10 @@ void fem_mesh_destroy(fem_mesh *mesh) {
 }
 
 const fem_arrays *fem_mesh_arrays(const fem_mesh *mesh) { return &mesh->arrays; }
+
+fem_graph fem_mesh_graph(const fem_mesh *mesh) {
+  return (fem_graph){.n_vertices = mesh->arrays.n_vertices,
+                     .n_pairs = mesh->arrays.n_pairs,
+                     .vertices = mesh->arrays.vertices,
+                     .pairs = mesh->arrays.pairs};
+}

@@ -1,12 +1,12 @@
-/* A system is a supernodal factorization of the blocks of a mesh. Vertices that come last are
+/* A system is a supernodal factorization of the blocks of a graph. Vertices that come last are
  * chained by edges, empty where the mesh has none: then they are the last positions of the
- * elimination, in the given order, whatever the mesh is. */
+ * elimination, in the given order, whatever the graph is. */
 #include <math.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "fem/dissection.h"
-#include "fem/mesh.h"
+#include "sapwood/fem.h"
 #include "linalg/factorization.h"
 
 /* Columns of L_pp that are multiplied at once. */
@@ -14,14 +14,14 @@ enum { STRIP = 48 };
 
 struct fem_system {
   sap_allocator allocator;
-  const fem_mesh *mesh;
+  fem_graph graph;
   struct sap_block graph_block, tree_block, rows_block, updates_block, places_block, values_block;
   int is_ordered, is_factored;
 
   /* graph_block */
-  int32_t *start, *neighbour; /* neighbours of each vertex in the mesh */
+  int32_t *start, *neighbour; /* neighbours of each vertex in the graph */
   int32_t *size;              /* (n) 3 */
-  int32_t *edge_a, *edge_b;   /* (n_edges) pairs of the mesh, then the chain */
+  int32_t *edge_a, *edge_b;   /* (n_edges) pairs of the graph, then the chain */
   int32_t *low, *high;        /* (n_edges) positions */
   int32_t *side, *scratch;    /* (n) */
   int8_t *is_last, *is_fixed; /* (n) */
@@ -37,7 +37,7 @@ struct fem_system {
 
 static void carve_graph(void *context, struct sap_arena *arena) {
   fem_system *s = context;
-  const size_t n = (size_t)s->mesh->arrays.n_vertices, pairs = (size_t)s->mesh->arrays.n_pairs;
+  const size_t n = (size_t)s->graph.n_vertices, pairs = (size_t)s->graph.n_pairs;
   s->start = sap_arena_take(arena, n + 1, sizeof(int32_t));
   s->neighbour = sap_arena_take(arena, 2 * pairs, sizeof(int32_t));
   s->size = sap_arena_take(arena, n, sizeof(int32_t));
@@ -54,9 +54,9 @@ static void carve_graph(void *context, struct sap_arena *arena) {
 
 static void carve_tree(void *context, struct sap_arena *arena) {
   fem_system *s = context;
-  const int32_t n = s->mesh->arrays.n_vertices;
+  const int32_t n = s->graph.n_vertices;
   /* there is room for any chain */
-  sap_junction_tree_carve(&s->tree, arena, n, s->mesh->arrays.n_pairs + n);
+  sap_junction_tree_carve(&s->tree, arena, n, s->graph.n_pairs + n);
 }
 
 static void carve_rows(void *context, struct sap_arena *arena) {
@@ -81,7 +81,7 @@ static void carve_values(void *context, struct sap_arena *arena) {
 /* ---- graph ---- */
 
 static void list_neighbours(fem_system *s) {
-  const fem_arrays *a = &s->mesh->arrays;
+  const fem_graph *a = &s->graph;
   memset(s->start, 0, ((size_t)a->n_vertices + 1) * sizeof *s->start);
   for (int64_t k = 0; k < 2 * (int64_t)a->n_pairs; ++k) {
     s->start[a->pairs[k] + 1]++;
@@ -100,10 +100,10 @@ static void list_neighbours(fem_system *s) {
   }
 }
 
-sap_status fem_system_create(fem_system **system, const fem_mesh *mesh,
+sap_status fem_system_create(fem_system **system, const fem_graph *graph,
                              const sap_allocator *allocator) {
   *system = NULL;
-  if (mesh->arrays.n_pairs > INT32_MAX - mesh->arrays.n_vertices) {
+  if (graph->n_pairs > INT32_MAX - graph->n_vertices) {
     return SAP_OUT_OF_MEMORY;
   }
   const sap_allocator memory = sap_allocator_or_default(allocator);
@@ -111,7 +111,7 @@ sap_status fem_system_create(fem_system **system, const fem_mesh *mesh,
   if (!s) {
     return SAP_OUT_OF_MEMORY;
   }
-  *s = (fem_system){.allocator = memory, .mesh = mesh};
+  *s = (fem_system){.allocator = memory, .graph = *graph};
   if (!sap_block_carve(&s->graph_block, carve_graph, s, &memory)) {
     fem_system_destroy(s);
     return SAP_OUT_OF_MEMORY;
@@ -138,7 +138,7 @@ void fem_system_destroy(fem_system *system) {
 
 static sap_status check_last(const fem_system *s, int32_t n_last, const int32_t *last,
                              sap_error *error) {
-  const int32_t n = s->mesh->arrays.n_vertices;
+  const int32_t n = s->graph.n_vertices;
   if (n_last < 0 || n_last > n) {
     return sap_invalid(error, "last", -1, n_last, "must be 0 to all of the vertices");
   }
@@ -164,7 +164,7 @@ static int are_neighbours(const fem_system *s, int32_t i, int32_t j) {
 
 /* Appends the chain of the last vertices to the edges, and returns their number. */
 static int32_t append_chain(fem_system *s, const int32_t *last) {
-  int32_t n_edges = s->mesh->arrays.n_pairs;
+  int32_t n_edges = s->graph.n_pairs;
   for (int32_t k = 1; k < s->n_last; ++k) {
     if (!are_neighbours(s, last[k - 1], last[k])) {
       s->edge_a[n_edges] = last[k - 1];
@@ -175,7 +175,7 @@ static int32_t append_chain(fem_system *s, const int32_t *last) {
 }
 
 static void choose_order(fem_system *s, const int32_t *last) {
-  const fem_arrays *a = &s->mesh->arrays;
+  const fem_graph *a = &s->graph;
   int32_t *order = s->tree.order, n = 0;
   memset(s->is_last, 0, (size_t)a->n_vertices);
   for (int32_t k = 0; k < s->n_last; ++k) {
@@ -260,7 +260,7 @@ static void load_block(const fem_system *s, const struct sap_place *place, doubl
 
 static void load(const fem_system *s, const fem_blocks *blocks) {
   static const double zero[9] = {0};
-  const fem_arrays *a = &s->mesh->arrays;
+  const fem_graph *a = &s->graph;
   for (int32_t i = 0; i < s->tree.n_supernodes; ++i) {
     sap_factor_clear(&s->factor, 0, &s->tree.supernode[i]);
   }
@@ -307,7 +307,7 @@ static void copy_last(const fem_system *s) {
 
 /* Copies x into the order of elimination, with zeros for fixed vertices. */
 static void gather(const fem_system *s, const double *x) {
-  for (int32_t k = 0; k < s->mesh->arrays.n_vertices; ++k) {
+  for (int32_t k = 0; k < s->graph.n_vertices; ++k) {
     const int32_t i = s->tree.order[k];
     for (int j = 0; j < 3; ++j) {
       s->x[3 * (int64_t)k + j] = s->is_fixed[i] ? 0 : x[3 * (int64_t)i + j];
@@ -316,7 +316,7 @@ static void gather(const fem_system *s, const double *x) {
 }
 
 static void scatter(const fem_system *s, double *x) {
-  for (int32_t k = 0; k < s->mesh->arrays.n_vertices; ++k) {
+  for (int32_t k = 0; k < s->graph.n_vertices; ++k) {
     memcpy(x + 3 * (int64_t)s->tree.order[k], s->x + 3 * (int64_t)k, 3 * sizeof *x);
   }
 }
@@ -326,7 +326,7 @@ sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks, const
   if (!system->is_ordered) {
     return sap_invalid(error, "system", -1, NAN, "must be ordered first");
   }
-  const size_t n = (size_t)system->mesh->arrays.n_vertices;
+  const size_t n = (size_t)system->graph.n_vertices;
   if (fixed) {
     memcpy(system->is_fixed, fixed, n);
   } else {
@@ -406,9 +406,7 @@ static void add_product(double c_K, const double *K, double mass, int transposed
   }
 }
 
-void fem_multiply_blocks(const fem_mesh *mesh, const fem_blocks *blocks, const double *x,
-                         double *y) {
-  const fem_arrays *a = &mesh->arrays;
+void fem_multiply_blocks(const fem_graph *a, const fem_blocks *blocks, const double *x, double *y) {
   memset(y, 0, 3 * (size_t)a->n_vertices * sizeof *y);
   for (int32_t i = 0; i < a->n_vertices; ++i) {
     add_product(blocks->c_K, blocks->K + 9 * (int64_t)i, blocks->c_M * blocks->mass[i], 0,

@@ -50,7 +50,8 @@ static int exec(PyObject *module) {
                                            sapwood_add_dense,
                                            sapwood_add_fem,
                                            sapwood_add_fem_systems,
-                                           sapwood_add_fem_contacts};
+                                           sapwood_add_fem_contacts,
+                                           sapwood_add_fem_flexes};
   for (size_t i = 0; i < sizeof add / sizeof *add; i++) {
     if (add[i](module) < 0) {
       return -1;

@@ -33,8 +33,8 @@ static enum sap_fault fault_of(const struct sap_gather *gather,
                                const struct sap_listed_contact *contact,
                                const struct sap_contact_list *list, enum sap_cone cone) {
   const int32_t *geom = contact->geom, n_geoms = gather->forest->n_geoms;
-  const int is_presolved = sap_is_presolved_contact(&gather->presolve, geom);
-  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!is_presolved && (geom[0] < 0 || geom[1] < 0))) {
+  const int of_flex = sap_is_flex_contact(&gather->presolve, geom);
+  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!of_flex && (geom[0] < 0 || geom[1] < 0))) {
     return SAP_FAULT_GEOM;
   }
   const int32_t dim = contact->dim;
@@ -108,7 +108,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
       return n_rows;
     }
     n_rows += list->left_out ? 0 : rows_of(contact.dim, cone);
-    if (!sap_is_presolved_contact(&gather->presolve, geom)) {
+    if (!sap_is_flex_contact(&gather->presolve, geom)) {
       list_contact(gather, state->cdof, &contact);
     }
   }

@@ -448,7 +448,8 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
   if (arrays->contacts.n_rows != gather->n_rows || found->n_v != stepper->forest.nv ||
       found->n_gamma != 3 * (int64_t)gather->problem.n_contacts ||
       found->n_group_gamma != gather->elements.n_rows ||
-      found->n_spin_gamma != 3 * (int64_t)gather->spins.spin.n) {
+      found->n_spin_gamma != 3 * (int64_t)gather->spins.spin.n ||
+      (found->n_efc_force > 0 && found->n_efc_force != gather->n_rows)) {
     return 0;
   }
   if (gather->fault != SAP_FAULT_NONE || stepper->forest.n_trees == 0) {
@@ -461,6 +462,9 @@ int sap_stepper_write(sap_stepper *stepper, const sap_step_arrays *arrays,
   /* every tree has a new velocity, whether or not anything touches it */
   memset(gather->touched, 1, (size_t)stepper->forest.n_trees);
   scatter(stepper, arrays);
+  for (int64_t i = 0; i < found->n_efc_force; ++i) {
+    arrays->efc_force[i] += found->efc_force[i];
+  }
   return 1;
 }
 

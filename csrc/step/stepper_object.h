@@ -81,10 +81,12 @@ sap_status sap_stepper_gather_numbers(sap_stepper *stepper, const sap_step_array
 sap_status sap_stepper_regularize(sap_stepper *stepper, sap_error *error);
 
 /* A solution from elsewhere: v (nv), gamma (n_contacts, 3), group_gamma (n_rows) and spin_gamma
- * (n_spins, 3). */
+ * (n_spins, 3). efc_force (n_rows of the engine) has the forces of contacts that the problem does
+ * not have, and 0 elsewhere. */
 struct sap_found {
-  const double *v, *gamma, *group_gamma, *spin_gamma;
-  int64_t n_v, n_gamma, n_group_gamma, n_spin_gamma; /* lengths of these arrays */
+  const double *v, *gamma, *group_gamma, *spin_gamma, *efc_force;
+  /* lengths of these arrays */
+  int64_t n_v, n_gamma, n_group_gamma, n_spin_gamma, n_efc_force;
 };
 
 /* Ends the step whose problem was gathered last: writes as sap_stepper_solve() does, unless there

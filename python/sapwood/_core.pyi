@@ -135,8 +135,26 @@ def fem_evaluate(
     outputs: tuple[_Float | None, ...],
     /,
 ) -> tuple[float, int]: ...
+def fem_flex(
+    vertices: ArrayLike,
+    n_edges: int,
+    pairs: NDArray[np.int32],
+    elements: NDArray[np.int32],
+    element_edges: NDArray[np.int32],
+    hinges: NDArray[np.int32],
+    hinge_pairs: NDArray[np.int32],
+    /,
+) -> object: ...
+def fem_evaluate_flex(
+    flex: object,
+    numbers: tuple[_Float, _Float, _Float, float],
+    last: tuple[_Float, _Float, float, float],
+    x: ArrayLike,
+    outputs: tuple[_Float | None, ...],
+    /,
+) -> None: ...
 def fem_mass(mesh: object, density: float, kind: str, /) -> tuple[_Float, _Float]: ...
-def fem_system(mesh: object, /) -> object: ...
+def fem_system(body: object, /) -> object: ...
 def fem_order(system: object, last: ArrayLike, /) -> None: ...
 def fem_factor(
     system: object,
@@ -149,7 +167,7 @@ def fem_extend(system: object, x_last: ArrayLike, /) -> _Float: ...
 def fem_solve(system: object, x: ArrayLike, /) -> _Float: ...
 def fem_schur(system: object, /) -> _Float: ...
 def fem_multiply(
-    mesh: object,
+    body: object,
     blocks: tuple[float, _Float, _Float, float, _Float, _Float],
     x: ArrayLike,
     /,
@@ -606,6 +624,7 @@ class ModelStepper:
         gamma: _Float,
         group_gamma: _Float,
         spin_gamma: _Float,
+        efc_force: _Float,
         /,
     ) -> _Failure: ...
     def run(

@@ -325,14 +325,15 @@ static void edges_of_a_pyramid_only_push(void) {
   release(&h);
 }
 
-static void contacts_of_two_geoms_or_none_are_left_alone(void) {
-  for (int i = 0; i < 2; ++i) {
+static void contacts_of_two_geoms_or_none_or_solved_elsewhere_are_left_alone(void) {
+  for (int i = 0; i < 3; ++i) {
     struct scene s;
     struct held h;
     make_scene(&s);
     add_contact(&s, -0.1, 0.5, SAP_CONE_ELLIPTIC);
     s.geom[1] = i == 0 ? 1 : -1;
-    s.exclude[0] = i;
+    s.exclude[0] = i == 1;
+    s.m.elements.flexes_elsewhere = i == 2;
     REQUIRE(create(&h, &s, NULL) == SAP_OK && run(&h, &s) == SAP_OK);
     CHECK_EQUAL(h.presolve.n, 0);
     release(&h);
@@ -424,7 +425,7 @@ static const check_test tests[] = {
     CHECK_TEST(levels_keep_the_order_of_rows_that_share_a_tree),
     CHECK_TEST(contacts_of_flexes_have_friction),
     CHECK_TEST(edges_of_a_pyramid_only_push),
-    CHECK_TEST(contacts_of_two_geoms_or_none_are_left_alone),
+    CHECK_TEST(contacts_of_two_geoms_or_none_or_solved_elsewhere_are_left_alone),
     CHECK_TEST(a_block_that_has_no_factor_does_not_move),
     CHECK_TEST(rows_that_are_not_of_the_forest),
     CHECK_TEST(models_without_any_have_no_workspace),

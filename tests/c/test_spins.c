@@ -219,7 +219,8 @@ static void writing_needs_the_spins(void) {
                                   .efc_force = rows};
   REQUIRE(sap_stepper_gather(stepper, &arrays, NULL) == SAP_OK);
   const double gamma[3] = {0.01, 0.02, 0.03}, spin_gamma[3] = {0.04, 0, 0};
-  struct sap_found found = {m.qvel, gamma, NULL, spin_gamma, NV, 3, 0, 0};
+  struct sap_found found = {
+      .v = m.qvel, .gamma = gamma, .spin_gamma = spin_gamma, .n_v = NV, .n_gamma = 3};
   CHECK(!sap_stepper_write(stepper, &arrays, &found));
   found.n_spin_gamma = 3;
   CHECK(sap_stepper_write(stepper, &arrays, &found));

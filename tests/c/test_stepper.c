@@ -96,12 +96,13 @@ static void writing_is_the_end_of_a_step(void) {
   CHECK(memcmp(p->R_n, q->R_n, 3 * sizeof(double)) == 0);
   CHECK(memcmp(p->v_hat_n, q->v_hat_n, 3 * sizeof(double)) == 0);
 
-  const struct sap_found good = {s->v, s->gamma, NULL, NULL, NV, 9, 0, 0};
-  struct sap_found wrong[3] = {good, good, good};
+  struct sap_found good = {.v = s->v, .gamma = s->gamma, .n_v = NV, .n_gamma = 9};
+  struct sap_found wrong[4] = {good, good, good, good};
   wrong[0].n_v = NV - 1;
   wrong[1].n_gamma = 6;
   wrong[2].n_group_gamma = 1;
-  for (int i = 0; i < 3; ++i) {
+  wrong[3].n_efc_force = 1;
+  for (int i = 0; i < 4; ++i) {
     CHECK(!sap_stepper_write(second, &arrays, &wrong[i]));
   }
   arrays.contacts.n_rows--;
@@ -110,6 +111,15 @@ static void writing_is_the_end_of_a_step(void) {
   CHECK(found.qacc[0] == 0 && found.efc_force[0] == 0);
   CHECK(sap_stepper_write(second, &arrays, &good));
   CHECK(memcmp(&found, &expected, sizeof found) == 0);
+  /* forces of contacts that the problem does not have are added to the rows */
+  double others[9] = {0};
+  REQUIRE(arrays.contacts.n_rows <= 9);
+  others[1] = 2.0;
+  good.efc_force = others;
+  good.n_efc_force = arrays.contacts.n_rows;
+  CHECK(sap_stepper_write(second, &arrays, &good));
+  CHECK_CLOSE(found.efc_force[1], expected.efc_force[1] + 2.0, 1e-12);
+  CHECK_CLOSE(found.efc_force[0], expected.efc_force[0], 0);
   sap_stepper_destroy(first);
   sap_stepper_destroy(second);
 }

@@ -65,7 +65,7 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
     assert other.gather(*step) is None
     for name in OUTPUTS:
         getattr(data, name)[:] = np.nan
-    assert other.write(*step, v, gamma, NONE, NONE) is None
+    assert other.write(*step, v, gamma, NONE, NONE, NONE) is None
     for found, wanted in zip(outputs_of(data), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-9)
     # arguments that are no solution of the problem, or no step
@@ -76,11 +76,11 @@ def test_a_solution_from_elsewhere_is_written_like_the_own_one():
         (v, gamma, NONE, np.zeros(3)),
     ):
         with pytest.raises(ValueError, match="have another length than the problem has"):
-            other.write(*step, *wrong)
+            other.write(*step, *wrong, NONE)
     for wrong in (("text", gamma, NONE, NONE), (v, gamma, NONE)):
         with pytest.raises(TypeError):
-            other.write(*step, *wrong)
-    kind, fault, *_ = other.write(*step, np.full_like(v, np.nan), gamma, NONE, NONE)
+            other.write(*step, *wrong, NONE)
+    kind, fault, *_ = other.write(*step, np.full_like(v, np.nan), gamma, NONE, NONE, NONE)
     assert (kind, _core.FAULTS[fault]) == ("fault", "acceleration")
     np.testing.assert_allclose(data.qacc, expected[0], rtol=1e-12, atol=1e-9)
 

@@ -57,6 +57,15 @@ SAP_API sap_status fem_mesh_create(fem_mesh **mesh, int32_t n_vertices, const do
 SAP_API void fem_mesh_destroy(fem_mesh *mesh); /* NULL is allowed */
 SAP_API const fem_arrays *fem_mesh_arrays(const fem_mesh *mesh);
 
+/* Vertices, and the pairs of them that a stiffness couples. */
+typedef struct fem_graph {
+  int32_t n_vertices, n_pairs;
+  const double *vertices; /* (n_vertices, 3) m, reference positions */
+  const int32_t *pairs;   /* (n_pairs, 2) different pairs */
+} fem_graph;
+
+SAP_API fem_graph fem_mesh_graph(const fem_mesh *mesh);
+
 /* ---- elasticity ---- */
 
 typedef enum fem_model {
@@ -83,7 +92,7 @@ typedef struct fem_result {
   int32_t turned_over; /* number of tetrahedra with det F <= 0 */
   double *force;       /* (n_vertices, 3) N, minus the gradient of the energy */
   double *K;           /* (n_vertices, 3, 3) N/m, diagonal blocks; needs K_pairs */
-  double *K_pairs;     /* (n_pairs, 3, 3) N/m, rows of the lower vertex */
+  double *K_pairs;     /* (n_pairs, 3, 3) N/m, rows of the first vertex of the pair */
   double *energies;    /* (n_tetrahedra) J */
   double *deformation; /* (n_tetrahedra, 3, 3) F */
   double *stress;      /* (n_tetrahedra, 3, 3) Pa, Cauchy stress P F^T/J */
@@ -106,6 +115,60 @@ SAP_API sap_status fem_evaluate(const fem_mesh *mesh, const fem_material *materi
                                 const double *rotations, fem_stiffness stiffness,
                                 fem_result *result, sap_error *error);
 
+/* ---- flexes ---- */
+
+/* Elasticity by lengths of edges, as MuJoCo's flexes have it:
+ *
+ *     E = 1/4 sum_elements e^T M e + k/2 sum_edges (L - L0)^2 + 1/2 sum_hinges x^T (B (x) I) x
+ *
+ * with e = L^2 - L0^2 of the edges of a triangle or a tetrahedron. The vertices of a hinge are the
+ * two of the edge between two triangles, then the two across it. M makes an element that of
+ * St. Venant and Kirchhoff, and B bends a plate. Damping acts on the changes since the positions a
+ * time step ago. With the rates c = damping/dt and r = (damping of edges)/dt
+ *
+ *     e + c (L^2 - L_last^2),    k (L - L0) + r (L - L_last),    B (x + c (x - x_last))
+ *
+ * take the places of e, k (L - L0) and B x in the forces.
+ *
+ * K is positive semidefinite where all M and B are. It leaves out pressure, T < 0, of edges:
+ *
+ *     K = 2 (1 + c) sum_ab M_ab d_a d_b^T + sum_edges max(T, 0) I + (1 + c) B (x) I
+ *
+ * for edge vectors d, with signs by the ends, and tensions T = M e (N/m). */
+typedef struct fem_flex {
+  fem_graph graph; /* the edges are its first pairs */
+  int32_t n_edges, n_elements, n_hinges;
+  int32_t n_corners;       /* 3: triangles; 4: tetrahedra */
+  const int32_t *elements; /* (n_elements, n_corners) vertices */
+  /* (n_elements, 3 or 6) edges of corners 12, 20, 01, or 01, 12, 20, 23, 03, 13 */
+  const int32_t *element_edges;
+  const int32_t *hinges;      /* (n_hinges, 4) vertices */
+  const int32_t *hinge_pairs; /* (n_hinges, 6) pairs 01, 02, 03, 12, 13, 23 */
+} fem_flex;
+
+/* Checks that indices are in range and that edges and pairs join the vertices of their elements and
+ * hinges. Errors name the array and the row. */
+SAP_API sap_status fem_check_flex(const fem_flex *flex, sap_error *error);
+
+typedef struct fem_flex_numbers {
+  const double
+      *stiffness; /* (n_elements, stride) J/m^4, upper triangle of M by rows, then anything */
+  int32_t stride;
+  const double *bending;      /* (n_hinges, 4, 4) N/m, B */
+  const double *rest;         /* (n_edges) m, L0 */
+  const double *last_lengths; /* (n_edges) m, L_last */
+  const double *last;         /* (n_vertices, 3) m, x_last */
+  double edge_stiffness;      /* N/m, k */
+  double rate, edge_rate;     /* c, and r in N/m */
+} fem_flex_numbers;
+
+/* Writes tensions T (n_edges), N/m, with those of the springs, and forces (n_vertices, 3) at the
+ * positions x (n_vertices, 3), and K (n_vertices, 3, 3) and K_pairs (n_pairs, 3, 3) unless they are
+ * NULL. */
+SAP_API void fem_evaluate_flex(const fem_flex *flex, const fem_flex_numbers *numbers,
+                               const double *x, double *tension, double *force, double *K,
+                               double *K_pairs);
+
 /* ---- masses ---- */
 
 typedef enum fem_mass {
@@ -122,16 +185,16 @@ SAP_API sap_status fem_mass_matrix(const fem_mesh *mesh, double density, fem_mas
 
 /* ---- systems ---- */
 
-/* Solves A x = b for a mesh, A = c_K K + c_M (m (x) I), with chosen vertices p eliminated last:
+/* Solves A x = b for a graph, A = c_K K + c_M (m (x) I), with chosen vertices p eliminated last:
  *
  *     S = A_pp - A_pu A_uu^-1 A_up
  *
  * over all other vertices u is the mass that p shows to contact. The others are ordered by nested
- * dissection of their reference positions. Fixed vertices keep x = 0. The mesh must outlive the
- * system. */
+ * dissection of their reference positions. Fixed vertices keep x = 0. The arrays of the graph must
+ * outlive the system. */
 typedef struct fem_system fem_system;
 
-SAP_API sap_status fem_system_create(fem_system **system, const fem_mesh *mesh,
+SAP_API sap_status fem_system_create(fem_system **system, const fem_graph *graph,
                                      const sap_allocator *allocator);
 SAP_API void fem_system_destroy(fem_system *system); /* NULL is allowed */
 
@@ -139,7 +202,8 @@ SAP_API void fem_system_destroy(fem_system *system); /* NULL is allowed */
 SAP_API sap_status fem_system_order(fem_system *system, int32_t n_last, const int32_t *last,
                                     sap_error *error);
 
-/* Blocks of A: K and K_pairs as of fem_evaluate(), masses as of fem_mass_matrix(). */
+/* Blocks of A: K and K_pairs as of fem_evaluate() or fem_evaluate_flex(), masses as of
+ * fem_mass_matrix(). */
 typedef struct fem_blocks {
   double c_K, c_M;
   const double *K, *K_pairs;
@@ -168,7 +232,7 @@ SAP_API void fem_system_extend(const fem_system *system, const double *x_last, d
 SAP_API void fem_system_schur(const fem_system *system, double *S);
 
 /* y (n_vertices, 3) = A x */
-SAP_API void fem_multiply_blocks(const fem_mesh *mesh, const fem_blocks *blocks, const double *x,
+SAP_API void fem_multiply_blocks(const fem_graph *graph, const fem_blocks *blocks, const double *x,
                                  double *y);
 
 /* ---- contacts ---- */

@@ -134,6 +134,7 @@ typedef struct sap_elements {
   int32_t n_equalities;
   int32_t n_controllers;
   int32_t n_flexes;         /* 0: a contact without two geoms is a fault */
+  int32_t flexes_elsewhere; /* 1: the caller solves contacts of flexes; 0: the presolve does */
   int32_t n_tendon_entries; /* entries of the Jacobian of all tendons */
   int32_t nq;               /* length of qpos */
   int32_t n_outputs;        /* forces of all actuators */

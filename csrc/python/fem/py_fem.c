@@ -138,17 +138,7 @@ static PyObject *find_rotations(PyObject *Py_UNUSED(module), PyObject *args) {
   return rotations;
 }
 
-/* An array of results: its name, its place in the result, its shape. */
-struct output {
-  const char *name;
-  double **to;
-  int ndim;
-  npy_intp shape[3];
-};
-
-/* Reads arrays that are written in place, or None. Returns 0, or -1 with an exception; the arrays
- * stay those of the tuple. */
-static int read_outputs(PyObject *tuple, const struct output *outputs, int n) {
+int sapwood_read_outputs(PyObject *tuple, const struct sapwood_output *outputs, int n) {
   if (PyTuple_GET_SIZE(tuple) != n) {
     PyErr_Format(PyExc_ValueError, "outputs: must be %d arrays or None", n);
     return -1;
@@ -194,13 +184,13 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
   const fem_arrays *a = fem_mesh_arrays(mesh);
   const npy_intp n = a->n_vertices, cells = a->n_tetrahedra, n_pairs = a->n_pairs;
   fem_result result = {.energy = 0};
-  const struct output table[] = {{"force", &result.force, 2, {n, 3, 0}},
-                                 {"K", &result.K, 3, {n, 3, 3}},
-                                 {"K_pairs", &result.K_pairs, 3, {n_pairs, 3, 3}},
-                                 {"energies", &result.energies, 1, {cells, 0, 0}},
-                                 {"deformation", &result.deformation, 3, {cells, 3, 3}},
-                                 {"stress", &result.stress, 3, {cells, 3, 3}}};
-  if (read_outputs(outputs, table, (int)(sizeof table / sizeof *table)) != 0) {
+  const struct sapwood_output table[] = {{"force", &result.force, 2, {n, 3, 0}},
+                                         {"K", &result.K, 3, {n, 3, 3}},
+                                         {"K_pairs", &result.K_pairs, 3, {n_pairs, 3, 3}},
+                                         {"energies", &result.energies, 1, {cells, 0, 0}},
+                                         {"deformation", &result.deformation, 3, {cells, 3, 3}},
+                                         {"stress", &result.stress, 3, {cells, 3, 3}}};
+  if (sapwood_read_outputs(outputs, table, (int)(sizeof table / sizeof *table)) != 0) {
     return NULL;
   }
   const npy_intp shape[3] = {cells, 3, 3};

@@ -8,8 +8,27 @@
 int sapwood_add_fem(PyObject *module);
 int sapwood_add_fem_systems(PyObject *module);
 int sapwood_add_fem_contacts(PyObject *module);
+int sapwood_add_fem_flexes(PyObject *module);
 
 /* Returns the mesh in a capsule of _core.fem_mesh; NULL with an exception for anything else. */
 const fem_mesh *sapwood_fem_mesh(PyObject *capsule);
+
+/* Returns the flex in a capsule of _core.fem_flex, or NULL with an exception. */
+const fem_flex *sapwood_fem_flex(PyObject *capsule);
+
+/* Reads the graph of a mesh or a flex. Returns 0, or -1 with an exception. */
+int sapwood_fem_graph(PyObject *capsule, fem_graph *graph);
+
+/* An array of results: its name, its place in the result, its shape. */
+struct sapwood_output {
+  const char *name;
+  double **to;
+  int ndim;
+  npy_intp shape[3];
+};
+
+/* Reads a tuple of n arrays that are written in place, or None. Returns 0, or -1 with an exception;
+ * the arrays stay those of the tuple. */
+int sapwood_read_outputs(PyObject *tuple, const struct sapwood_output *outputs, int n);
 
 #endif

@@ -5,24 +5,22 @@
 
 static const char capsule_name[] = "sapwood._core.fem_system";
 
-/* The context of the capsule is the mesh, which the system uses. */
-static fem_system *system_of(PyObject *capsule, const fem_arrays **arrays) {
+/* The context of the capsule is the mesh or the flex, whose arrays the system uses. */
+static fem_system *system_of(PyObject *capsule, fem_graph *graph) {
   if (!PyCapsule_IsValid(capsule, capsule_name)) {
     PyErr_Format(PyExc_TypeError, "system must be one of fem_system, not %s",
                  Py_TYPE(capsule)->tp_name);
     return NULL;
   }
-  const fem_mesh *mesh = sapwood_fem_mesh(PyCapsule_GetContext(capsule));
-  if (mesh == NULL) {
+  if (sapwood_fem_graph(PyCapsule_GetContext(capsule), graph) != 0) {
     return NULL;
   }
-  *arrays = fem_mesh_arrays(mesh);
   return PyCapsule_GetPointer(capsule, capsule_name);
 }
 
-/* Returns a system that has its factor, with the arrays of its mesh, or NULL with an exception. */
-static fem_system *factored_system_of(PyObject *capsule, const fem_arrays **arrays) {
-  fem_system *system = system_of(capsule, arrays);
+/* Returns a system that has its factor, with its graph, or NULL with an exception. */
+static fem_system *factored_system_of(PyObject *capsule, fem_graph *graph) {
+  fem_system *system = system_of(capsule, graph);
   if (system != NULL && !fem_system_is_factored(system)) {
     PyErr_SetString(PyExc_ValueError, "system: must be factored first");
     return NULL;
@@ -36,13 +34,14 @@ static void release(PyObject *capsule) {
 }
 
 PyDoc_STRVAR(fem_system_doc,
-             "fem_system(mesh, /)\n--\n\n"
-             "System of the mass and stiffness of a mesh.");
+             "fem_system(body, /)\n--\n\n"
+             "System of the mass and stiffness of a mesh or a flex.");
 
-static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *mesh_capsule) {
-  const fem_mesh *mesh = sapwood_fem_mesh(mesh_capsule);
+static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *body) {
+  fem_graph graph;
   fem_system *made = NULL;
-  if (mesh == NULL || sapwood_raise(fem_system_create(&made, mesh, NULL), NULL) != 0) {
+  if (sapwood_fem_graph(body, &graph) != 0 ||
+      sapwood_raise(fem_system_create(&made, &graph, NULL), NULL) != 0) {
     return NULL;
   }
   PyObject *capsule = PyCapsule_New(made, capsule_name, release);
@@ -50,8 +49,8 @@ static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *mesh_capsule)
     fem_system_destroy(made);
     return NULL;
   }
-  Py_INCREF(mesh_capsule);
-  PyCapsule_SetContext(capsule, mesh_capsule);
+  Py_INCREF(body);
+  PyCapsule_SetContext(capsule, body);
   return capsule;
 }
 
@@ -61,11 +60,11 @@ PyDoc_STRVAR(fem_order_doc,
 
 static PyObject *order(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *capsule, *given;
-  const fem_arrays *arrays;
+  fem_graph graph;
   if (!PyArg_ParseTuple(args, "OO:fem_order", &capsule, &given)) {
     return NULL;
   }
-  fem_system *system = system_of(capsule, &arrays);
+  fem_system *system = system_of(capsule, &graph);
   PyArrayObject *last = system ? sapwood_as_int32(given, "last", -1) : NULL;
   if (last == NULL) {
     return NULL;
@@ -94,7 +93,7 @@ static void release_blocks(struct blocks *b) {
 }
 
 /* Reads (c_K, K, K_pairs, c_M, mass, mass_pairs). Returns 0, or -1 with an exception. */
-static int read_blocks(PyObject *tuple, const fem_arrays *a, struct blocks *b) {
+static int read_blocks(PyObject *tuple, const fem_graph *a, struct blocks *b) {
   static const char *const names[] = {"K", "K_pairs", "mass", "mass_pairs"};
   const npy_intp shapes[4][3] = {
       {a->n_vertices, 3, 3}, {a->n_pairs, 3, 3}, {a->n_vertices, 0, 0}, {a->n_pairs, 0, 0}};
@@ -119,7 +118,7 @@ static int read_blocks(PyObject *tuple, const fem_arrays *a, struct blocks *b) {
 }
 
 /* Returns a copy of a vector (n_vertices, 3); NULL with an exception. */
-static PyArrayObject *copy_vector(PyObject *given, const fem_arrays *a) {
+static PyArrayObject *copy_vector(PyObject *given, const fem_graph *a) {
   const npy_intp shape[2] = {a->n_vertices, 3};
   PyArrayObject *read = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
   PyArrayObject *copy = read ? (PyArrayObject *)PyArray_NewCopy(read, NPY_CORDER) : NULL;
@@ -135,22 +134,22 @@ PyDoc_STRVAR(fem_factor_doc,
 static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *capsule, *tuple, *given_fixed, *given_x;
   PyArrayObject *fixed = NULL, *x = NULL;
-  const fem_arrays *arrays;
+  fem_graph graph;
   struct blocks blocks;
   if (!PyArg_ParseTuple(args, "OO!OO:fem_factor", &capsule, &PyTuple_Type, &tuple, &given_fixed,
                         &given_x)) {
     return NULL;
   }
-  fem_system *system = system_of(capsule, &arrays);
-  const npy_intp n = system ? arrays->n_vertices : 0;
-  if (system == NULL || read_blocks(tuple, arrays, &blocks) != 0) {
+  fem_system *system = system_of(capsule, &graph);
+  const npy_intp n = system ? graph.n_vertices : 0;
+  if (system == NULL || read_blocks(tuple, &graph, &blocks) != 0) {
     return NULL;
   }
   if (given_fixed != Py_None) {
     fixed = sapwood_in_place(given_fixed, "fixed", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
   }
   if (!PyErr_Occurred()) {
-    x = copy_vector(given_x, arrays);
+    x = copy_vector(given_x, &graph);
   }
   if (x) {
     sap_error error = {.group = -1};
@@ -173,12 +172,12 @@ PyDoc_STRVAR(fem_solve_doc,
 
 static PyObject *solve(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *capsule, *given;
-  const fem_arrays *arrays;
+  fem_graph graph;
   if (!PyArg_ParseTuple(args, "OO:fem_solve", &capsule, &given)) {
     return NULL;
   }
-  fem_system *system = factored_system_of(capsule, &arrays);
-  PyArrayObject *x = system ? copy_vector(given, arrays) : NULL;
+  fem_system *system = factored_system_of(capsule, &graph);
+  PyArrayObject *x = system ? copy_vector(given, &graph) : NULL;
   if (x) {
     fem_system_solve(system, sapwood_doubles(x));
   }
@@ -191,16 +190,16 @@ PyDoc_STRVAR(fem_extend_doc,
 
 static PyObject *extend(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *capsule, *given;
-  const fem_arrays *arrays;
+  fem_graph graph;
   if (!PyArg_ParseTuple(args, "OO:fem_extend", &capsule, &given)) {
     return NULL;
   }
-  fem_system *system = factored_system_of(capsule, &arrays);
+  fem_system *system = factored_system_of(capsule, &graph);
   if (system == NULL) {
     return NULL;
   }
   const npy_intp shape_last[2] = {fem_system_n_last(system), 3};
-  const npy_intp shape[2] = {arrays->n_vertices, 3};
+  const npy_intp shape[2] = {graph.n_vertices, 3};
   PyArrayObject *x_last = sapwood_as_float64(given, "x_last", 2, shape_last, SAPWOOD_ANY);
   PyObject *x = x_last ? PyArray_SimpleNew(2, shape, NPY_DOUBLE) : NULL;
   if (x) {
@@ -215,8 +214,8 @@ PyDoc_STRVAR(fem_schur_doc,
              "Schur complement of A onto the vertices that come last.");
 
 static PyObject *find_schur(PyObject *Py_UNUSED(module), PyObject *capsule) {
-  const fem_arrays *arrays;
-  fem_system *system = factored_system_of(capsule, &arrays);
+  fem_graph graph;
+  fem_system *system = factored_system_of(capsule, &graph);
   if (system == NULL) {
     return NULL;
   }
@@ -230,7 +229,7 @@ static PyObject *find_schur(PyObject *Py_UNUSED(module), PyObject *capsule) {
 }
 
 PyDoc_STRVAR(fem_multiply_doc,
-             "fem_multiply(mesh, blocks, x, /)\n--\n\n"
+             "fem_multiply(body, blocks, x, /)\n--\n\n"
              "(c_K K + c_M M) x, blocks as of fem_factor.");
 
 static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -239,15 +238,15 @@ static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
   if (!PyArg_ParseTuple(args, "OO!O:fem_multiply", &capsule, &PyTuple_Type, &tuple, &given)) {
     return NULL;
   }
-  const fem_mesh *mesh = sapwood_fem_mesh(capsule);
-  if (mesh == NULL || read_blocks(tuple, fem_mesh_arrays(mesh), &blocks) != 0) {
+  fem_graph graph;
+  if (sapwood_fem_graph(capsule, &graph) != 0 || read_blocks(tuple, &graph, &blocks) != 0) {
     return NULL;
   }
-  const npy_intp shape[2] = {fem_mesh_arrays(mesh)->n_vertices, 3};
+  const npy_intp shape[2] = {graph.n_vertices, 3};
   PyArrayObject *x = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
   product = x ? PyArray_SimpleNew(2, shape, NPY_DOUBLE) : NULL;
   if (product) {
-    fem_multiply_blocks(mesh, &blocks.values, sapwood_doubles(x),
+    fem_multiply_blocks(&graph, &blocks.values, sapwood_doubles(x),
                         sapwood_doubles((PyArrayObject *)product));
   }
   Py_XDECREF(x);

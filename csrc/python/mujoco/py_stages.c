@@ -127,22 +127,28 @@ PyObject *sapwood_stepper_gather(PyObject *self, PyObject *args) {
   return close_world(world, sapwood_world_failure(world));
 }
 
-enum { V, GAMMA, GROUP_GAMMA, SPIN_GAMMA, SOLUTION_ARRAYS };
+enum { V, GAMMA, GROUP_GAMMA, SPIN_GAMMA, EFC_FORCE, SOLUTION_ARRAYS };
 
 const char sapwood_stepper_write_doc[] =
-    "write($self, api, model, data, v, gamma, group_gamma, spin_gamma, /)\n--\n\n"
+    "write($self, api, model, data, v, gamma, group_gamma, spin_gamma, efc_force, /)\n--\n\n"
     "Write a solution, found elsewhere, of the problem gathered last into the arrays that a step\n"
-    "leaves, and find the sensors of accelerations.";
+    "leaves, and find the sensors of accelerations. `efc_force` has the forces of contacts that "
+    "the\n"
+    "problem does not have; it may be empty.";
 
 PyObject *sapwood_stepper_write(PyObject *self, PyObject *args) {
-  static const char *const names[SOLUTION_ARRAYS] = {
-      [V] = "v", [GAMMA] = "gamma", [GROUP_GAMMA] = "group_gamma", [SPIN_GAMMA] = "spin_gamma"};
+  static const char *const names[SOLUTION_ARRAYS] = {[V] = "v",
+                                                     [GAMMA] = "gamma",
+                                                     [GROUP_GAMMA] = "group_gamma",
+                                                     [SPIN_GAMMA] = "spin_gamma",
+                                                     [EFC_FORCE] = "efc_force"};
   PyObject *objects[3], *given[SOLUTION_ARRAYS], *answer = NULL;
   PyArrayObject *solution[SOLUTION_ARRAYS] = {NULL};
   sap_mujoco_world *world;
   sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOOOOOO:write", &objects[0], &objects[1], &objects[2], &given[V],
-                        &given[GAMMA], &given[GROUP_GAMMA], &given[SPIN_GAMMA]) ||
+  if (!PyArg_ParseTuple(args, "OOOOOOOO:write", &objects[0], &objects[1], &objects[2], &given[V],
+                        &given[GAMMA], &given[GROUP_GAMMA], &given[SPIN_GAMMA],
+                        &given[EFC_FORCE]) ||
       open_world(&world, &watch, self, objects, Py_None) < 0) {
     return NULL;
   }
@@ -156,10 +162,12 @@ PyObject *sapwood_stepper_write(PyObject *self, PyObject *args) {
                                   .gamma = sapwood_doubles(solution[GAMMA]),
                                   .group_gamma = sapwood_doubles(solution[GROUP_GAMMA]),
                                   .spin_gamma = sapwood_doubles(solution[SPIN_GAMMA]),
+                                  .efc_force = sapwood_doubles(solution[EFC_FORCE]),
                                   .n_v = PyArray_SIZE(solution[V]),
                                   .n_gamma = PyArray_SIZE(solution[GAMMA]),
                                   .n_group_gamma = PyArray_SIZE(solution[GROUP_GAMMA]),
-                                  .n_spin_gamma = PyArray_SIZE(solution[SPIN_GAMMA])};
+                                  .n_spin_gamma = PyArray_SIZE(solution[SPIN_GAMMA]),
+                                  .n_efc_force = PyArray_SIZE(solution[EFC_FORCE])};
   int fits;
   Py_BEGIN_ALLOW_THREADS
   fits = sap_mujoco_write_step(world, &found);

@@ -195,7 +195,8 @@ int sapwood_read_constants(sapwood_stepper *self, PyObject *forest_object,
                      self->arrays + N_FOREST) < 0 ||
       copy_length(elements_object, "nq", &elements->nq) < 0 ||
       copy_length(elements_object, "n_outputs", &elements->n_outputs) < 0 ||
-      copy_length(elements_object, "n_flexes", &elements->n_flexes) < 0) {
+      copy_length(elements_object, "n_flexes", &elements->n_flexes) < 0 ||
+      copy_length(elements_object, "flexes_elsewhere", &elements->flexes_elsewhere) < 0) {
     return -1;
   }
   elements->n_limits = (int32_t)lengths[LIMITS];

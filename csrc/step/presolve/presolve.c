@@ -32,7 +32,7 @@ static void carve_listed(struct sap_presolve *presolve, struct sap_arena *arena)
 
 /* Returns 1 if some step may have constraints for the presolve. */
 static int is_needed(const struct sap_elements *e) {
-  int needed = e && e->n_flexes > 0;
+  int needed = e && e->n_flexes > 0 && !e->flexes_elsewhere;
   for (int32_t t = 0; e && t < e->n_tendons; ++t) {
     needed |= e->tendon_tree[2 * (int64_t)t] < -1;
   }
@@ -49,7 +49,7 @@ sap_status sap_presolve_create(struct sap_presolve *presolve,
   presolve->allocator = sap_allocator_or_default(allocator);
   presolve->elements = elements;
   presolve->needed = is_needed(elements->elements);
-  presolve->flexes = presolve->needed && elements->elements->n_flexes > 0;
+  presolve->flexes = elements->elements && elements->elements->n_flexes > 0;
   if (!presolve->needed) {
     return SAP_OK;
   }
@@ -235,9 +235,10 @@ static int add_contact(struct sap_presolve *presolve, const struct sap_element_s
 static int add_contacts(struct sap_presolve *presolve, const struct sap_element_state *state,
                         const struct sap_contact_list *contacts, enum sap_cone cone, double dt,
                         int keep) {
-  for (int32_t i = 0; i < contacts->count && presolve->flexes; ++i) {
+  const int takes_flexes = presolve->flexes && !presolve->elements->elements->flexes_elsewhere;
+  for (int32_t i = 0; i < contacts->count && takes_flexes; ++i) {
     if (*sap_int32s_at(contacts->exclude, i) == 0 &&
-        sap_is_presolved_contact(presolve, sap_int32s_at(contacts->geom, i)) &&
+        sap_is_flex_contact(presolve, sap_int32s_at(contacts->geom, i)) &&
         !add_contact(presolve, state, contacts, i, cone, dt, keep)) {
       return 0;
     }

@@ -55,7 +55,7 @@ struct sap_presolve {
   int64_t *level, *order;         /* (n) level of each row; rows sorted by level, in listed order */
   int64_t *level_end;             /* (n + 1) in `order` */
 
-  int flexes; /* 1 if the model has flexes, which may have contacts */
+  int flexes; /* 1 if the model has flexes that may have contacts */
   int needed; /* 0: no element is presolved, and the fields below are not set */
   const struct sap_element_gather *elements;
   sap_allocator allocator;
@@ -74,9 +74,8 @@ sap_status sap_presolve_create(struct sap_presolve *presolve,
                                const sap_allocator *allocator);
 void sap_presolve_release(struct sap_presolve *presolve);
 
-/* Returns 1 if a contact of these geoms belongs to a flex and is presolved. */
-static inline int sap_is_presolved_contact(const struct sap_presolve *presolve,
-                                           const int32_t *geom) {
+/* Returns 1 if a contact of these geoms belongs to a flex: the problem does not have it. */
+static inline int sap_is_flex_contact(const struct sap_presolve *presolve, const int32_t *geom) {
   return presolve->flexes && (geom[0] < 0 || geom[1] < 0);
 }
 

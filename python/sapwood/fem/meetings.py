@@ -29,8 +29,10 @@ class Meeting:
         Name of the other body.
     contacts : SoftContacts
         The contacts.
-    friction, dissipation_time : float
+    friction : float
         Of the pair.
+    dissipation_time : float or ndarray (n,)
+        Of the pair, or of each contact, s.
     tree : int
         Rigid tree of the other body, or -1.
     J : ndarray (n, 3, tree_nv) or None
@@ -43,7 +45,7 @@ class Meeting:
     other: str
     contacts: SoftContacts
     friction: float
-    dissipation_time: float
+    dissipation_time: float | _Float
     tree: int = -1
     J: _Float | None = None
     other_body: int = -1

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .bodies import SoftBody
+from .body_step import BodyStep
 from .meetings import Hold, Meeting
 from .reduction import Pass, Reduction
 from .results import SoftStepResult
-from .soft_step import QUADRATIC, SoftStep
 
 _Float = NDArray[np.float64]
 
@@ -20,19 +19,19 @@ _Float = NDArray[np.float64]
 _MOST_GROWTHS = 3
 
 
-def default_passes(bodies: Iterable[SoftBody]) -> int:
-    """Most passes of a step: 1 if all models are quadratic within a step, else 3."""
-    return 1 if all(body.material.model in QUADRATIC for body in bodies) else 3
+def default_passes(steps: Iterable[BodyStep]) -> int:
+    """Most passes of a step: 1 if all bodies are quadratic within a step, else 3."""
+    return 1 if all(step.is_quadratic for step in steps) else 3
 
 
 def order_steps(
-    steps: Sequence[SoftStep], meetings: Iterable[Meeting], holds: Iterable[Hold], *, exact: bool
+    steps: Sequence[BodyStep], meetings: Iterable[Meeting], holds: Iterable[Hold], *, exact: bool
 ) -> None:
     """Choose the vertices of each body that are eliminated last.
 
     Parameters
     ----------
-    steps : sequence of SoftStep
+    steps : sequence of BodyStep
         The soft bodies.
     meetings, holds : iterable of Meeting, of Hold
         Their contacts and attachments.
@@ -160,5 +159,5 @@ def _fail(reduction: Reduction, iterates: list[_Float]) -> None:
     for step, v in zip(reduction.steps, iterates, strict=True):
         wrong = np.flatnonzero(~np.isfinite(v).all(axis=1))
         if wrong.size:
-            raise ValueError(f"{step.body.name}: the velocity of vertex {wrong[0]} is not finite")
+            raise ValueError(f"{step.name}: the velocity of vertex {wrong[0]} is not finite")
     raise ValueError("forces of soft bodies are not finite")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sapwood.base.blocks import offsets
 from sapwood.problem.merged_trees import MergedTrees
 
+from .body_step import BodyStep
 from .meetings import Hold
-from .soft_step import SoftStep
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -23,7 +23,7 @@ class ReducedBody:
 
     Attributes
     ----------
-    step : SoftStep
+    step : BodyStep
         The body, with `last` chosen.
     holds : list of Hold
         Its attachments to rigid trees.
@@ -39,7 +39,7 @@ class ReducedBody:
         Velocities by those of the tree; only for bodies that are attached to rigid trees.
     """
 
-    def __init__(self, step: SoftStep, holds: list[Hold]) -> None:
+    def __init__(self, step: BodyStep, holds: list[Hold]) -> None:
         self.step, self.holds = step, holds
         last = step.last
         self.size = 3 * len(last)

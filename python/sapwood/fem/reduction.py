@@ -26,10 +26,10 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 from sapwood.solver import SapSolver
 
+from .body_step import BodyStep
 from .meetings import Hold, Meeting
 from .reduced_trees import ReducedBody, ReducedTrees
 from .results import Reaction, Touch
-from .soft_step import SoftStep
 
 _Float = NDArray[np.float64]
 
@@ -101,7 +101,7 @@ class Reduction:
 
     Parameters
     ----------
-    steps : sequence of SoftStep
+    steps : sequence of BodyStep
         The soft bodies, with `last` chosen: touched and held vertices are in it.
     meetings : sequence of Meeting
         Contacts of soft bodies.
@@ -117,7 +117,7 @@ class Reduction:
 
     def __init__(
         self,
-        steps: Sequence[SoftStep],
+        steps: Sequence[BodyStep],
         meetings: Sequence[Meeting],
         holds: Sequence[Hold],
         rigid: ContactProblem,
@@ -161,10 +161,10 @@ class Reduction:
         self.frames = _joined(frames)
         # contacts between bodies that cannot move are left out
         self.is_acting = acting = tree_a >= 0
-        friction, tau_d = (
-            np.repeat([getattr(meeting, name) for meeting in self.meetings], numbers)
-            for name in ("friction", "dissipation_time")
-        )
+        friction = np.repeat([meeting.friction for meeting in self.meetings], numbers)
+        tau_d = np.empty(len(friction))
+        for meeting, end, n in zip(self.meetings, np.cumsum(numbers), numbers, strict=True):
+            tau_d[end - n : end] = meeting.dissipation_time
         bias = _joined(biases)
         phi0 = _joined([meeting.contacts.phi0 for meeting in self.meetings])
         # a bias of the normal velocity acts as a distance does
@@ -409,7 +409,7 @@ class Reduction:
         begin, touches = 0, []
         for meeting in self.meetings:
             end = begin + len(meeting.contacts.k)
-            name = self.steps[meeting.body].body.name
+            name = self.steps[meeting.body].name
             touches.append(Touch(name, meeting.other, meeting.contacts, forces[begin:end]))
             begin = end
         return tuple(touches)
@@ -429,7 +429,7 @@ class Reduction:
         """
         return tuple(
             Reaction(
-                self.steps[hold.body].body.name,
+                self.steps[hold.body].name,
                 hold.other,
                 hold.vertices,
                 load / self.options.dt,

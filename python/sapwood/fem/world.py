@@ -142,13 +142,13 @@ class World:
             if len(scheme) != 3:
                 raise ValueError("scheme: must be a name or three numbers q, v, vq")
             self.scheme = Scheme(*(real(value, "scheme") for value in scheme))
-        self.passes = (
-            default_passes(self.bodies) if passes is None else integer(passes, "passes", 1)
-        )
         self.free_motion_first = boolean(free_motion_first, "free_motion_first")
         self.settings = SapSettings(friction="coulomb") if settings is None else settings
         self._solver = SapSolver(self.settings)
         self._steps = [SoftStep(body) for body in self.bodies]
+        self.passes = (
+            default_passes(self._steps) if passes is None else integer(passes, "passes", 1)
+        )
         self.time = 0.0
         self.result: SoftStepResult | None = None
 

@@ -153,8 +153,8 @@ class Batch(BatchQueries):
         parameters = stepper.parameters
         if parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("batches are by symplectic_euler, other schemes by Stepper.run")
-        if stepper.soft:
-            raise NotSupported("batches have no soft bodies; Stepper.run does")
+        if parameters.soft is not None:
+            raise NotSupported("batches have no soft bodies and elastic flexes; Stepper.run does")
         self.model, self._stepper = model, stepper
         self._workers = Workers(parameters, engine(), own_models=True)
         self._core = self._workers.loop(self._nthread)

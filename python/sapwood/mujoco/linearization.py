@@ -512,8 +512,8 @@ def check_linearizable(stepper: Stepper) -> None:
         raise ValueError(f"stepper.scheme = {stepper.scheme.name!r}: must be the default one")
     if stepper.settings.friction == "lagged":
         raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
-    if stepper.soft:
-        raise NotSupported("steps with soft bodies have no derivatives yet")
+    if stepper.parameters.soft is not None:
+        raise NotSupported("steps with soft bodies or elastic flexes have no derivatives yet")
     if stepper.parameters.fields is not None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
     if stepper.parameters.forest["core"].any():

@@ -360,8 +360,8 @@ class Stepper(FollowedSteps):
         most = integer(halvings, "halvings", 1)
         if most > 30:
             raise ValueError(f"halvings = {most} must be at most 30")
-        if self.soft:
-            raise NotSupported("accuracy: soft bodies take whole steps")
+        if self._parameters.soft is not None:
+            raise NotSupported("accuracy: soft bodies and elastic flexes take whole steps")
         if self.scheme != SYMPLECTIC_EULER:
             raise NotSupported(f"accuracy: scheme {self.scheme.name} takes whole steps")
         if self.settings.friction == "lagged":

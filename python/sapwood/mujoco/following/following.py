@@ -58,7 +58,8 @@ class Following:
     def __init__(self, parameters: StepParameters, given: mujoco.MjModel | None) -> None:
         self._parameters, self._given = parameters, given
         self._of_given = None if given is None else ModelWatch(given, {*MOTION, *READ})
-        has_shapes = parameters.fields is not None or parameters.soft is not None
+        has_bodies = parameters.soft is not None and bool(parameters.soft.bodies)
+        has_shapes = parameters.fields is not None or has_bodies
         self._structure = frozenset((*STRUCTURE, *(OF_FIELDS if has_shapes else ())))
         self._read = frozenset((*READ, *CHECKED))
         self._fields = fields_in_numbers(parameters.model)

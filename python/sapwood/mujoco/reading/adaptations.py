@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator
 import mujoco
 import numpy as np
 
-from sapwood.mujoco.reading.names import listed, named
+from sapwood.mujoco.reading.flexes import elastic_flexes, inside_flexes
+from sapwood.mujoco.reading.names import listed, name_of, named
 from sapwood.mujoco.reading.support import (
     FLAGS,
     FLEX_CONTACT,
@@ -127,9 +128,6 @@ def is_discrete(model: mujoco.MjModel) -> bool:
 
 def _explicit_springs(model: mujoco.MjModel) -> Iterator[str]:
     """Name the springs that `discrete` takes implicitly and the stepper does not."""
-    if model.nflex:
-        names = named(model, _OBJECT.mjOBJ_FLEX, np.arange(model.nflex))
-        yield f"integrator DISCRETE: elastic forces of flexes are explicit: {listed(names)}"
     stiff = (model.tendon_stiffness != 0.0) | model.tendon_stiffnesspoly.any(axis=1)
     across = np.flatnonzero(stiff & (model.tendon_treenum > 1))
     if across.size:
@@ -180,6 +178,28 @@ def report_presolved(model: mujoco.MjModel) -> Iterator[str]:
     str
         Text with the names of the elements.
     """
-    names = presolved_constraints(model)
+    names = presolved_constraints(model, inside_flexes(model))
     if names:
         yield f"constraints are held ahead of contact, not together with it: {listed(names)}"
+
+
+def report_flexes(model: mujoco.MjModel) -> Iterator[str]:
+    """Report flexes whose elastic forces are explicit.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The private copy of the stepper.
+
+    Yields
+    ------
+    str
+        Text with the names of the flexes, each with the reason.
+    """
+    outside = [
+        f"{name_of(model, _OBJECT.mjOBJ_FLEX, flex)} {why}"
+        for flex, why in elastic_flexes(model).items()
+        if why
+    ]
+    if outside:
+        yield f"elastic forces of flexes are explicit: {listed(outside)}"

@@ -188,6 +188,8 @@ def element_arrays(
     implicit: list[Controller],
     last: Mapping[str, Any] | None = None,
     changes: Changes = ALL,
+    *,
+    flexes_elsewhere: bool = False,
 ) -> dict[str, Any] | None:
     """The constant arrays of the elements, by the names of struct sap_elements of the C core.
 
@@ -203,6 +205,8 @@ def element_arrays(
         The arrays as they were.
     changes : Changes
         The changes since then.
+    flexes_elsewhere : bool
+        Whether contacts of flexes are not for the core.
 
     Returns
     -------
@@ -214,6 +218,7 @@ def element_arrays(
     if last is None:
         changes = ALL
     elements = _structure(model, stiffness) if last is None or changes.are_all else dict(last)
+    elements["flexes_elsewhere"] = int(flexes_elsewhere)
     if changes.any_of(*LOSSES):
         elements["dof_frictionloss"] = _friction_losses(model)
     if changes.any_of(*JOINT_LIMITS):

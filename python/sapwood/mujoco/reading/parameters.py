@@ -26,6 +26,7 @@ from sapwood.mujoco.reading.adaptations import (
     is_discrete,
     leave_out,
     make_isotropic,
+    report_flexes,
     report_presolved,
 )
 from sapwood.mujoco.reading.arrays import forest_arrays
@@ -34,6 +35,7 @@ from sapwood.mujoco.reading.controllers import Controller, controllers, release_
 from sapwood.mujoco.reading.elements import element_arrays, element_materials
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.fields import Field, Fields, fields_of
+from sapwood.mujoco.reading.flexes import inside_flexes
 from sapwood.mujoco.reading.implicit_forces import has_implicit_forces
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.reading.release import (
@@ -107,6 +109,7 @@ friction, speculative, release_speed, sigma
         if scheme == SYMPLECTIC_EULER:
             yield from choose_integrator(model)
             yield from report_presolved(model)
+            yield from report_flexes(model)
 
     def read(
         self,
@@ -157,8 +160,9 @@ friction, speculative, release_speed, sigma
                 model, self.constraint, self.constraints, tau_d, faults
             )
         found["elements"] = element_arrays(
-            model, found["stiffness"], found["controlled"], found.get("elements"), changes
-        )
+            model, found["stiffness"], found["controlled"], found.get("elements"), changes,
+            flexes_elsewhere=symplectic and bool(inside_flexes(model)),
+        )  # fmt: skip
         forest, core = found["forest"], found["forest"]["core"]
         special = {
             "rigid core": np.flatnonzero(core),
@@ -270,7 +274,7 @@ class StepParameters:
     fields : Fields or None
         Geoms that meet in patches; None where there are none.
     soft : SoftModel or None
-        Soft bodies beside the model; None where there are none.
+        Soft bodies beside the model, and flexes; None where there are none.
     """
 
     model: mujoco.MjModel

@@ -1,4 +1,4 @@
-"""Soft bodies beside a MuJoCo model: the geoms that they may touch, and the bodies that hold them.
+"""Soft bodies beside a MuJoCo model: geoms that they may touch, bodies that hold them; flexes.
 
 A soft body meets geoms as one of contype and conaffinity 1, except those of bodies that hold it.
 Planes are half spaces. Other geoms have the depth below their surface, or the pressure field that
@@ -21,6 +21,7 @@ from sapwood.fem.body_contacts import check_depths
 from sapwood.fem.vertex_contacts import hull_planes
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
 from sapwood.mujoco.reading.fields import Field, given_fields, is_rigid, shape_of, size_of
+from sapwood.mujoco.reading.flexes import ElasticFlex, read_flexes
 from sapwood.mujoco.reading.names import listed, name_of, names_of
 from sapwood.mujoco.reading.support import NotSupported, presolved_constraints
 from sapwood.settings import SapSettings
@@ -64,7 +65,7 @@ class GeomShape:
 
 @dataclasses.dataclass(eq=False)
 class SoftModel:
-    """Soft bodies and what they meet in a model.
+    """Soft bodies and what they meet in a model, and elastic flexes of the model.
 
     Attributes
     ----------
@@ -74,13 +75,16 @@ class SoftModel:
         Geoms that each of them may touch.
     holders : tuple of tuple of int
         Body of the model for each attachment of each soft body.
+    flexes : tuple of ElasticFlex
+        Flexes whose elasticity is part of the contact problem.
     time : float
-        Simulated time of the state, s; NaN before the first step.
+        Simulated time of the state of the bodies, s; NaN before the first step.
     """
 
     bodies: tuple[SoftBody, ...]
     geoms: tuple[tuple[GeomShape, ...], ...]
     holders: tuple[tuple[int, ...], ...]
+    flexes: tuple[ElasticFlex, ...]
     time: float = math.nan
 
 
@@ -107,7 +111,7 @@ def soft_model(
     Returns
     -------
     SoftModel or None
-        None without soft bodies.
+        None without soft bodies and elastic flexes.
 
     Raises
     ------
@@ -122,10 +126,15 @@ def soft_model(
             raise TypeError(f"soft[{i}] must be a SoftBody, not {type(body).__name__}")
     check_distinct(bodies, "soft")
     check_depths(bodies, "soft")
-    if not bodies:
+    flexes = read_flexes(model) if scheme == SYMPLECTIC_EULER else ()
+    if not bodies and not flexes:
         return None
-    _check(model, scheme, settings)
+    _check(model, scheme, settings, flexes)
     holders = tuple(_holders(model, i, body) for i, body in enumerate(bodies))
+    vertices = [tree for flex in flexes for tree in flex.trees]
+    for i, of_body in enumerate(holders):
+        if np.isin(model.body_treeid[list(of_body)], vertices).any():
+            raise NotSupported(f"soft[{i}]: is attached to a vertex of a flex")
     shapes = _Shapes(model, given_fields(model, fields or {}))
     off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     geoms = tuple(
@@ -141,16 +150,23 @@ def soft_model(
                 f"soft[{i}]: contact = 'vertices' meets no geom with a pressure field, such as "
                 f"{fields_met[0]}; use 'faces'"
             )
-    return SoftModel(bodies, geoms, holders)
+    return SoftModel(bodies, geoms, holders, flexes)
 
 
-def _check(model: mujoco.MjModel, scheme: Scheme, settings: SapSettings) -> None:
+def _check(
+    model: mujoco.MjModel,
+    scheme: Scheme,
+    settings: SapSettings,
+    flexes: tuple[ElasticFlex, ...],
+) -> None:
     reasons = []
     if scheme != SYMPLECTIC_EULER:
         reasons.append(f"scheme {scheme.name}: soft bodies go with symplectic_euler")
     if settings.friction == "lagged":
-        reasons.append("friction = 'lagged': soft bodies go with 'coulomb' and 'convex'")
-    names = presolved_constraints(model)
+        reasons.append(
+            "friction = 'lagged': soft bodies and elastic flexes go with 'coulomb' and 'convex'"
+        )
+    names = presolved_constraints(model, [flex.flex for flex in flexes])
     if names:
         reasons.append(f"constraints ahead of contact go with no soft body: {listed(names)}")
     if reasons:

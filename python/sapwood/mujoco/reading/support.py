@@ -87,11 +87,11 @@ def check_flags(model: mujoco.MjModel) -> None:
 # ---- reasons -------------------------------------------------------------------------------------
 
 
-def presolved_constraints(model: mujoco.MjModel) -> list[str]:
+def presolved_constraints(model: mujoco.MjModel, inside: Collection[int] = ()) -> list[str]:
     """Names of enabled constraints that the contact problem cannot hold.
 
     They move more than two trees, have an equality type that the C core lacks (as of flexes), or
-    are contacts of flexes. Inactive ones count.
+    are contacts of flexes, except those `inside` the problem. Inactive ones count.
     """
     found: dict[str, list[int]] = {"limit": [], "frictionloss": []}
     for tendon in range(model.ntendon):
@@ -107,7 +107,8 @@ def presolved_constraints(model: mujoco.MjModel) -> list[str]:
         for i in range(0 if off & IGNORABLE["equality"] else model.neq)
         if not is_supported(model, i) or trees_of_equality(model, i) is None
     ]
-    flexes = named(model, _OBJECT.mjOBJ_FLEX, colliding_flexes(model))
+    colliding = np.setdiff1d(colliding_flexes(model), list(inside))
+    flexes = named(model, _OBJECT.mjOBJ_FLEX, colliding)
     return [
         *named(model, _OBJECT.mjOBJ_TENDON, sorted(tendons)),
         *named(model, _OBJECT.mjOBJ_EQUALITY, equalities),

@@ -18,6 +18,7 @@ from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.recording import Recording
 from sapwood.mujoco.results.results import STEP_FALLBACKS, Counts
+from sapwood.mujoco.stepping.flex_trees import FlexTrees
 from sapwood.mujoco.stepping.friction_memories import FrictionMemories
 from sapwood.mujoco.stepping.stages import Stages
 from sapwood.mujoco.stepping.steps import Ended
@@ -26,7 +27,10 @@ from sapwood.solution import Solution
 
 
 def gathered_problem(
-    parameters: StepParameters, core: _core.ModelStepper, time: float
+    parameters: StepParameters,
+    core: _core.ModelStepper,
+    time: float,
+    trees: FlexTrees | None = None,
 ) -> ContactProblem:
     """The problem that the C core gathered last.
 
@@ -38,15 +42,20 @@ def gathered_problem(
         The stepper of the C core.
     time : float
         Simulated time, s.
+    trees : FlexTrees, optional
+        Takes the vertices of flexes out of the problem.
 
     Returns
     -------
     ContactProblem
         The problem, with copies of the arrays.
     """
+    arrays, groups = problem_arrays(core), constraint_groups(core.groups())
+    if trees is not None:
+        arrays, groups = trees.take_out(arrays, groups)
     return ContactProblem(
-        **problem_arrays(core),
-        constraints=constraint_groups(core.groups()),
+        **arrays,
+        constraints=groups,
         dt=parameters.time_step,
         source=f"MuJoCo model '{model_name(parameters.model)}', time {time:.6g} s",
         sigma=parameters.sigma,

@@ -141,8 +141,8 @@ class PythonSteps:
     def contact_source(self) -> _core.ModelStepper:
         """Steps in Python have none; see :class:`Steps`."""
         raise NotSupported(
-            "contact_reader is for symplectic_euler without soft bodies; other steppers have "
-            "contacts"
+            "contact_reader is for symplectic_euler without soft bodies and elastic flexes; other "
+            "steppers have contacts"
         )
 
     def patches(self) -> dict[str, Any]:
@@ -234,11 +234,17 @@ class PythonSteps:
         """Take the step whose first half is done, and keep its results."""
 
     def _write(
-        self, data: mujoco.MjData, v: _Float, problem: ContactProblem, solution: Solution
+        self,
+        data: mujoco.MjData,
+        v: _Float,
+        problem: ContactProblem,
+        solution: Solution,
+        efc_force: _Float = _NONE,
     ) -> None:
         """Write forces and accelerations of the solution, and keep its results.
 
-        `problem` and the solution may have further contacts, after those of the C core.
+        `problem` and the solution may have further contacts, after those of the C core. `efc_force`
+        has their forces in MuJoCo's rows.
         """
         core = self._stages.core
         contacts, groups, found = core.contacts(), core.groups(), solution.constraints
@@ -246,7 +252,7 @@ class PythonSteps:
         groups["v_c"] = np.concatenate([_NONE, *(group.v_c for group in found)])
         spin_gamma = _NONE if solution.spin_gamma is None else solution.spin_gamma
         gamma = solution.gamma[: len(contacts)]
-        self._stages.write(data, v, gamma, groups["gamma"], spin_gamma)
+        self._stages.write(data, v, gamma, groups["gamma"], spin_gamma, efc_force)
         self._counts[solution.status] += 1
         self._solution, self._groups = solution, groups
         self._contacts = _with_solution(core.contacts(), problem, solution)

@@ -1,8 +1,9 @@
-"""Steps of a MuJoCo model with soft bodies, in one contact problem.
+"""Steps of a MuJoCo model with soft bodies and elastic flexes, in one contact problem.
 
 The C core gathers the problem of the model. Soft bodies add their touched vertices and contacts to
-it, passes solve it (:mod:`sapwood.fem.passes`), and the part of the model is written back. Loads of
-soft bodies on bodies of the model are in ``qfrc_constraint``, and sensors of forces feel them.
+it, flexes too, in place of the trees of their vertices; passes solve it
+(:mod:`sapwood.fem.passes`), and the part of the model is written back. Loads of soft bodies on
+bodies of the model are in ``qfrc_constraint``, and sensors of forces feel them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.bodies import SoftBody
+from sapwood.fem.body_step import BodyStep
 from sapwood.fem.contacts import (
     SoftContacts,
     contacts_with_plane,
@@ -26,10 +28,19 @@ from sapwood.fem.reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from sapwood.fem.results import SoftStepResult
 from sapwood.fem.soft_step import Scheme, SoftStep
 from sapwood.fem.vertex_contacts import contacts_of_vertices
+from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.soft_bodies import GeomShape, SoftModel
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepping.engine_steps import gathered_problem
+from sapwood.mujoco.stepping.flex_contacts import (
+    FlexMeeting,
+    Surface,
+    contact_forces,
+    flex_meetings,
+)
+from sapwood.mujoco.stepping.flex_step import FlexStep
+from sapwood.mujoco.stepping.flex_trees import FlexTrees
 from sapwood.mujoco.stepping.python_steps import PythonSteps
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
@@ -43,7 +54,7 @@ _TOLERANCE = 1e-2
 
 
 class SoftSteps(PythonSteps):
-    """Steps of one model with soft bodies.
+    """Steps of one model with soft bodies or elastic flexes.
 
     Parameters
     ----------
@@ -58,7 +69,10 @@ class SoftSteps(PythonSteps):
         assert parameters.soft is not None
         self.soft: SoftModel = parameters.soft
         self._soft_steps = [SoftStep(body) for body in self.soft.bodies]
-        self._passes = default_passes(self.soft.bodies)
+        self._flex_steps = [FlexStep(flex) for flex in self.soft.flexes]
+        self._steps: list[BodyStep] = [*self._soft_steps, *self._flex_steps]
+        self._trees = FlexTrees(self._model, self.soft.flexes)
+        self._passes = default_passes(self._steps)
         self._tree_dofs = [
             slice(int(begin), int(begin + n))
             for begin, n in zip(self._model.tree_dofadr, self._model.tree_dofnum, strict=True)
@@ -79,8 +93,8 @@ class SoftSteps(PythonSteps):
             self._check_soft(scratch)
             self._stages.begin(scratch)
             reduction = self._reduce(scratch)
-            iterates = [step.start for step in self._soft_steps]
-            for step, v in zip(self._soft_steps, iterates, strict=True):
+            iterates = [step.start for step in self._steps]
+            for step, v in zip(self._steps, iterates, strict=True):
                 step.evaluate(v)
             return reduction.problem(iterates)[0]
 
@@ -94,7 +108,8 @@ class SoftSteps(PythonSteps):
     def _check_soft(self, data: mujoco.MjData) -> None:
         """Raise StepError for a state of the soft bodies that is wrong, or of another time."""
         now = float(data.time)
-        if not math.isnan(self.soft.time) and self.soft.time != now:
+        is_elsewhere = not math.isnan(self.soft.time) and self.soft.time != now
+        if self.soft.bodies and is_elsewhere:
             raise StepError(
                 f"the soft bodies are at {self.soft.time:.9g} s, and data at another time: set "
                 "stepper.soft_state to a state of this time",
@@ -109,7 +124,7 @@ class SoftSteps(PythonSteps):
         model = self._model
         self._stages.find_forces(data)
         reduction = self._reduce(data)
-        iterates = [step.start for step in self._soft_steps]
+        iterates = [step.start for step in self._steps]
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 best, passes = take_passes(reduction, iterates, self._passes, _TOLERANCE)
@@ -120,7 +135,7 @@ class SoftSteps(PythonSteps):
         result = step_result(reduction, best, passes, _TOLERANCE)
         self._write_loads(data, best, reduction.rigid, result)
         mujoco.mj_Euler(model, data)
-        for step, v in zip(self._soft_steps, best.v, strict=True):
+        for step, v in zip(self._soft_steps, best.v, strict=False):
             step.finish(v)
         self.soft.time, self.soft_result = float(data.time), result
         return solution
@@ -132,20 +147,44 @@ class SoftSteps(PythonSteps):
         model = self._model
         loads = np.zeros((model.nbody, 6))
         touches = np.zeros((model.nbody, 3))
-        for touch, geom in zip(result.touches, self._met, strict=False):  # the rest are soft
-            _add_load(loads[geom.body], touch.contacts.points, -touch.forces, data.xipos[geom.body])
-            touches[geom.body] -= touch.force
+        for touch, body in zip(result.touches, self._met, strict=False):  # the rest are soft
+            if body >= 0:
+                _add_load(loads[body], touch.contacts.points, -touch.forces, data.xipos[body])
+                touches[body] -= touch.force
         for reaction, holder in zip(result.reactions, self._held, strict=True):
             _add_load(loads[holder], reaction.positions, -reaction.forces, data.xipos[holder])
         applied = data.xfrc_applied.copy()
         data.xfrc_applied[:] += loads
-        self._write(data, best.rigid, problem, best.solution)
+        self._write(
+            data, self._velocities(best), problem, best.solution, self._flex_rows(data, result)
+        )
         data.xfrc_applied[:] = applied
         for b in np.flatnonzero(np.any(loads, axis=1)):
             mujoco.mj_applyFT(
                 model, data, loads[b, :3], loads[b, 3:], data.xipos[b], b, data.qfrc_constraint
             )
+        for step, impulse in zip(
+            self._flex_steps, best.impulses[len(self._soft_steps) :], strict=True
+        ):
+            data.qfrc_constraint[step.flex.dofs] += step.to_slides(impulse) / step.dt
         self._body_forces = touches
+
+    def _velocities(self, best: Pass) -> _Float:
+        """Velocities (nv,) of the model."""
+        found = np.zeros(self._model.nv)
+        found[self._trees.dofs] = best.rigid
+        for step, v in zip(self._flex_steps, best.v[len(self._soft_steps) :], strict=True):
+            found[step.flex.dofs] = step.to_slides(v)
+        return found
+
+    def _flex_rows(self, data: mujoco.MjData, result: SoftStepResult) -> _Float:
+        """Forces of MuJoCo's rows of contacts of flexes; empty without any."""
+        met = self._flexes_met
+        if not met:
+            return np.zeros(0)
+        first = len(self._met) - len(met)
+        forces = [touch.forces for touch in result.touches[first : len(self._met)]]
+        return contact_forces(self._model, data, met, forces)
 
     # ---- the problem ----------------------------------------------------------------------------
 
@@ -153,15 +192,20 @@ class SoftSteps(PythonSteps):
         """The contact problem of data whose forces were found."""
         parameters, model = self._parameters, self._model
         self._stages.gather(data)
-        rigid = gathered_problem(parameters, self._stages.core, float(data.time))
+        trees, core = self._trees if self._flex_steps else None, self._stages.core
+        rigid = gathered_problem(parameters, core, float(data.time), trees)
         off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
         gravity = np.zeros(3) if off else model.opt.gravity.copy()
         for step in self._soft_steps:
             step.begin(parameters.time_step, _IMPLICIT_EULER, gravity)
+        if self._flex_steps:
+            vertices = self._trees.of_vertices(problem_arrays(core))
+            for flex_step, numbers in zip(self._flex_steps, vertices, strict=True):
+                flex_step.begin(model, data, *numbers, parameters.time_step)
         holds = self._find_holds(data)
         meetings = self._find_meetings(data)
         exact = parameters.delassus == "diagonal"
-        order_steps(self._soft_steps, meetings, holds, exact=exact)
+        order_steps(self._steps, meetings, holds, exact=exact)
         options = PassOptions(
             parameters.time_step,
             parameters.sigma,
@@ -169,7 +213,7 @@ class SoftSteps(PythonSteps):
             parameters.delassus,
             parameters.slip[0],
         )
-        return Reduction(self._soft_steps, meetings, holds, rigid, options, self._solver)
+        return Reduction(self._steps, meetings, holds, rigid, options, self._solver)
 
     def _find_holds(self, data: mujoco.MjData) -> list[Hold]:
         """Attachments to moving bodies; vertices of all others move as told."""
@@ -181,21 +225,19 @@ class SoftSteps(PythonSteps):
                 places = attachment.places @ R.T
                 vertices = attachment.vertices
                 drift = (places + position - step.q0[vertices]) / step.dt
-                tree = int(self._model.body_treeid[self._model.body_weldid[body]])
-                if tree < 0:
+                tree, J = self._jacobian(data, body, places + position)
+                if J is None:
                     step.move(vertices, drift)
                     continue
-                J = self._jacobian(data, body, tree, places + position)
-                v = data.qvel[self._tree_dofs[tree]]
-                step.start[vertices] = J @ v + drift
+                step.start[vertices] = J @ data.qvel[self._tree_dofs[self._tree_of(body)]] + drift
                 holds.append(Hold(b, attachment.body, vertices, tree, J, drift))
                 self._held.append(body)
         return holds
 
     def _find_meetings(self, data: mujoco.MjData) -> list[Meeting]:
-        """Contacts of the soft bodies with geoms."""
+        """Contacts of the soft bodies and the flexes."""
         meetings: list[Meeting] = []
-        self._met: list[GeomShape] = []
+        self._met: list[int] = []  # bodies that the first meetings are with; -1 for flexes
         forest = self._parameters.forest
         for b, (body, geoms) in enumerate(zip(self.soft.bodies, self.soft.geoms, strict=True)):
             if not geoms:
@@ -212,11 +254,26 @@ class SoftSteps(PythonSteps):
                 if not len(found.k):
                     continue
                 friction = pair_friction(body.friction, float(forest["friction"][geom.geom]))
-                tree = int(self._model.body_treeid[self._model.body_weldid[geom.body]])
-                J = self._jacobian(data, geom.body, tree, found.points) if tree >= 0 else None
+                tree, J = self._jacobian(data, geom.body, found.points)
                 meetings.append(Meeting(b, geom.name, found, friction, time, tree, J))
-                self._met.append(geom)
+                self._met.append(geom.body)
+        self._flexes_met = self._find_flex_meetings(data)
+        self._met += [met.body for met in self._flexes_met]
+        meetings += [met.meeting for met in self._flexes_met]
         return meetings + meetings_between(self.soft.bodies)
+
+    def _find_flex_meetings(self, data: mujoco.MjData) -> list[FlexMeeting]:
+        """Contacts of the flexes."""
+        if not self._flex_steps:
+            return []
+        forest = self._parameters.forest
+        surface = Surface(
+            forest["stiffness"],
+            forest["dissipation_time"],
+            self._parameters.release[0],
+            lambda body, points: self._jacobian(data, body, points),
+        )
+        return flex_meetings(self._model, data, self._flex_steps, len(self._soft_steps), surface)
 
     def _find_contacts(self, data: mujoco.MjData, body: SoftBody, geom: GeomShape) -> SoftContacts:
         """Contacts of a soft body with a geom."""
@@ -242,14 +299,25 @@ class SoftSteps(PythonSteps):
             return contacts_with_plane(body, normal, float(normal @ centre))
         return contacts_with_shape(body, geom.shape, pose, is_depth=geom.is_depth)
 
-    def _jacobian(self, data: mujoco.MjData, body: int, tree: int, points: _Float) -> _Float:
-        """Velocities (n, 3, tree_nv) of points of a body."""
-        model, dofs = self._model, self._tree_dofs[tree]
+    def _tree_of(self, body: int) -> int:
+        return int(self._model.body_treeid[self._model.body_weldid[body]])
+
+    def _jacobian(
+        self, data: mujoco.MjData, body: int, points: _Float
+    ) -> tuple[int, _Float | None]:
+        """Tree of a body in the problem, and velocities (n, 3, tree_nv) of points of the body.
+
+        -1 and None for a body that does not move.
+        """
+        model, tree = self._model, self._tree_of(body)
+        if tree < 0:
+            return -1, None
+        dofs = self._tree_dofs[tree]
         linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
         mujoco.mj_jacBody(model, data, linear, angular, body)
         turn = np.cross(angular[:, dofs].T[None], (points - data.xpos[body])[:, None])
         found: _Float = linear[:, dofs] + np.swapaxes(turn, 1, 2)
-        return found
+        return int(self._trees.place[tree]), found
 
 
 def _add_load(load: _Float, points: _Float, forces: _Float, centre: _Float) -> None:

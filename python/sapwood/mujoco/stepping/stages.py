@@ -83,6 +83,7 @@ class Stages:
         gamma: _Float,
         group_gamma: _Float,
         spin_gamma: _Float,
+        efc_force: _Float,
     ) -> None:
         """Write qacc, qfrc_constraint, efc_force and sensors for a solution found elsewhere.
 
@@ -93,6 +94,8 @@ class Stages:
         v, gamma, group_gamma, spin_gamma : ndarray
             Velocity, and impulses of contacts, other constraints, and torsional and rolling
             friction.
+        efc_force : ndarray (nefc,) or (0,)
+            Forces of contacts that the problem does not have, in MuJoCo's rows.
         """
-        impulses = gamma, group_gamma, spin_gamma
+        impulses = gamma, group_gamma, spin_gamma, efc_force
         self._check(self.core.write(self.engine, self._model, data, v, *impulses), data)

@@ -1,0 +1,153 @@
+"""The equations of one deformable body in a step, and the order of their elimination."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood import _core
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+
+# steps for which a touched vertex stays among those that are eliminated last, and least steps from
+# one order to a smaller one
+_MEMORY = 20
+# share of vertices to leave out that is worth a new order, which costs about a factorization: the
+# time of S grows with the cube of their number
+_WASTE = 1 / 16
+
+
+class BodyStep(ABC):
+    """The equations m(v) = J^T gamma of a body in one step, of the present linearization.
+
+    The core's buffers are kept from step to step.
+
+    Parameters
+    ----------
+    name : str
+        Name of the body.
+    graph : object
+        Mesh or flex of the core.
+    n : int
+        Its vertices.
+    n_pairs : int
+        Pairs of vertices that its stiffness couples.
+
+    Attributes
+    ----------
+    is_quadratic : bool
+        Whether one pass is exact.
+    last : ndarray of int32 (n_last,)
+        Vertices that are eliminated last.
+    place : ndarray of int32 (n,)
+        Place of each vertex in `last`, or -1.
+    start : ndarray (n, 3)
+        Velocities of the first iterate, m/s; fixed vertices keep theirs.
+    weight : ndarray (n, 3)
+        Loads other than elastic ones, N.
+    q0 : ndarray (n, 3)
+        Positions at the start of the step, m.
+    dt : float
+        Time step, s.
+    turned_over : int
+        Tetrahedra that are turned over at the last evaluation.
+    """
+
+    is_quadratic: bool
+    has_fixed: bool
+    start: _Float
+    weight: _Float
+    q0: _Float
+    dt: float
+    turned_over: int = 0
+
+    def __init__(self, name: str, graph: object, n: int, n_pairs: int) -> None:
+        self.name, self._graph = name, graph
+        self._system = _core.fem_system(graph)
+        self.force = np.empty((n, 3))
+        self.K, self.K_pairs = np.empty((n, 3, 3)), np.empty((n_pairs, 3, 3))
+        self.last = np.empty(0, np.int32)
+        self.place = np.full(n, -1, np.int32)
+        self.is_ordered = False
+        self.since_order = 0  # steps
+        self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
+        self._fixed = np.zeros(n, np.int8)
+
+    @property
+    def is_fixed(self) -> NDArray[np.bool_]:
+        """Vertices that move as told (n,)."""
+        return self._fixed.view(np.bool_)
+
+    @property
+    @abstractmethod
+    def momenta(self) -> _Float:
+        """Momenta of the vertices at the start of the step (n, 3), N s."""
+
+    @abstractmethod
+    def evaluate(self, v: _Float, *, again: bool = False) -> None:
+        """Evaluate forces and stiffness at the velocity of an iterate.
+
+        A body whose stiffness is the same for all iterates keeps it if `again` in a step.
+        """
+
+    @abstractmethod
+    def momentum_residual(self, v: _Float) -> _Float:
+        """m(v) after `evaluate`; 0 where fixed."""
+
+    @abstractmethod
+    def blocks(self) -> tuple[float, _Float, _Float, float, _Float, _Float]:
+        """A as c_K, K, K_pairs, c_M, masses of vertices, masses of pairs, after `evaluate`."""
+
+    def order(self, touched: Sequence[_Index], exact: bool) -> None:
+        """Choose the vertices that are eliminated last, a superset of the touched ones."""
+        self.age += 1
+        for vertices in touched:
+            self.age[vertices] = 0
+        is_touched = self.age == 0
+        chosen = is_touched if exact else self.age < _MEMORY
+        missing = bool(np.any(self.place[is_touched] < 0))
+        surplus = len(self.last) - np.count_nonzero(chosen)
+        wasteful = surplus > _WASTE * len(self.last) and self.since_order >= _MEMORY
+        self.since_order += 1
+        if not self.is_ordered or missing or (surplus != 0 if exact else wasteful):
+            self.since_order = 0
+            self.last = np.flatnonzero(chosen).astype(np.int32)
+            _core.fem_order(self._system, self.last)
+            self.place[:] = -1
+            self.place[self.last] = np.arange(len(self.last), dtype=np.int32)
+            self.is_ordered = True
+
+    def free_velocity(self, w: _Float) -> _Float:
+        """Factor A, and return w - A^-1 m(w), after `evaluate`."""
+        blocks, m = self.blocks(), self.momentum_residual(w)
+        self._linearization = blocks, w, m
+        found: _Float = w - _core.fem_factor(self._system, blocks, self._fixed, m)
+        return found
+
+    def final_residual(self, v: _Float) -> _Float:
+        """m(v) after a pass; it is m(w) + A (v - w) where one pass is exact."""
+        if not self.is_quadratic:
+            self.evaluate(v)
+            return self.momentum_residual(v)
+        blocks, w, m = self._linearization
+        found: _Float = m + self._multiply(blocks, v - w)
+        if self.has_fixed:
+            found[self.is_fixed] = 0
+        return found
+
+    def extend(self, change: _Float) -> _Float:
+        """How all vertices (n, 3) follow a change of the velocities of those that come last."""
+        return _core.fem_extend(self._system, change)
+
+    def schur(self) -> _Float:
+        """S over the vertices that are eliminated last."""
+        return _core.fem_schur(self._system)
+
+    def _multiply(
+        self, blocks: tuple[float, _Float, _Float, float, _Float, _Float], x: _Float
+    ) -> _Float:
+        return _core.fem_multiply(self._graph, blocks, x)

@@ -1,0 +1,270 @@
+"""Contacts of flexes: MuJoCo's points, normals and weights of vertices, as contacts of soft bodies.
+
+The weights are those of MuJoCo's rows: the normal row of a contact has w n at a vertex of weight w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.fem.contacts import SoftContacts
+from sapwood.fem.meetings import Meeting
+from sapwood.mujoco.reading.names import name_of
+from sapwood.mujoco.stepping.flex_step import FlexStep
+
+_Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
+
+# upper limit of the dissipation time of an open contact, in time steps, as in csrc/step/gather.h
+_OPEN_TIME = 0.25
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What contacts of flexes need to know of a model.
+
+    Attributes
+    ----------
+    stiffness, dissipation_time : ndarray (ngeom,)
+        Of the geoms, N/m and s.
+    release_speed : float
+        Speed up to which overlaps of rigid contacts are corrected, m/s.
+    jacobian : callable
+        Tree and velocities (n, 3, tree_nv) of points (n, 3) of a body, or -1 and None.
+    """
+
+    stiffness: _Float
+    dissipation_time: _Float
+    release_speed: float
+    jacobian: Callable[[int, _Float], tuple[int, _Float | None]]
+
+
+@dataclass(frozen=True)
+class FlexMeeting:
+    """Contacts of a flex with a geom, or with a flex.
+
+    Attributes
+    ----------
+    meeting : Meeting
+        The contacts.
+    numbers : ndarray of int (n,)
+        Their numbers in MuJoCo's list.
+    sign : int
+        1 if MuJoCo's normal points into the flex of the meeting, else -1.
+    body : int
+        Body of the geom, or -1.
+    """
+
+    meeting: Meeting
+    numbers: NDArray[np.intp]
+    sign: int
+    body: int
+
+
+def flex_meetings(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    steps: Sequence[FlexStep],
+    first: int,
+    surface: Surface,
+) -> list[FlexMeeting]:
+    """List the contacts of flexes.
+
+    Parameters
+    ----------
+    model, data
+        The model, and data with contacts and rows.
+    steps : sequence of FlexStep
+        The flexes that may have contacts.
+    first : int
+        Number of the first of them among the soft bodies of the problem.
+    surface : Surface
+        Numbers of the geoms.
+
+    Returns
+    -------
+    list of FlexMeeting
+        One for each pair of a flex with a geom or a flex.
+    """
+    contact = data.contact
+    flexes, acting = contact.flex, contact.exclude == 0
+    listed = np.flatnonzero((flexes >= 0).any(axis=1) & acting)
+    if not listed.size:
+        return []
+    place = {step.flex.flex: b for b, step in enumerate(steps)}
+    weights = _weights(model, data, steps, listed)
+    pairs = np.column_stack([contact.geom[listed], flexes[listed]])
+    found = []
+    for pair in np.unique(pairs, axis=0):
+        chosen = np.flatnonzero((pairs == pair).all(axis=1))
+        geoms, of_flex = pair[:2].tolist(), pair[2:].tolist()
+        side = 1 if of_flex[1] >= 0 else 0  # of the flex that the meeting is about
+        sign, other = 2 * side - 1, of_flex[1 - side]
+        numbers = listed[chosen]
+        own = place[of_flex[side]]
+        vertices, shares = _corners(weights[own], chosen, sign)
+        tree, J, body = -1, None, -1
+        against: tuple[_Index, _Float] | tuple[None, None] = (None, None)
+        if other >= 0:
+            against = _corners(weights[place[other]], chosen, -sign)
+            name = steps[place[other]].name
+        else:
+            geom = geoms[1 - side]
+            body, name = (
+                int(model.geom_bodyid[geom]),
+                name_of(model, mujoco.mjtObj.mjOBJ_GEOM, geom),
+            )
+            tree, J = surface.jacobian(body, contact.pos[numbers])
+        phi0 = contact.dist[numbers].copy()
+        k, tau_d = _material(surface, geoms[1 - side], phi0, float(model.opt.timestep))
+        contacts = SoftContacts(
+            np.full(len(chosen), -1, np.int32),
+            vertices,
+            shares,
+            contact.pos[numbers].copy(),
+            sign * contact.frame[numbers, :3],
+            np.full(len(chosen), k),
+            phi0,
+            *against,
+        )
+        friction = _friction(contact, int(numbers[0]))
+        meeting = Meeting(
+            first + own, name, contacts, friction, tau_d, tree, J,
+            first + place[other] if other >= 0 else -1,
+        )  # fmt: skip
+        found.append(FlexMeeting(meeting, numbers, sign, body))
+    return found
+
+
+def _friction(contact: mujoco.MjContact, number: int) -> float:
+    """Coefficient of sliding friction of a contact: the circle of the area of MuJoCo's ellipse."""
+    if contact.dim[number] == 1:
+        return 0.0
+    return float(np.sqrt(contact.friction[number, 0] * contact.friction[number, 1]))
+
+
+def _material(surface: Surface, geom: int, phi0: _Float, dt: float) -> tuple[float, _Float]:
+    """Stiffness of the contacts of a pair, and their dissipation times."""
+    k, time = np.inf, dt
+    if geom >= 0:
+        k, time = float(surface.stiffness[geom]), float(surface.dissipation_time[geom])
+    tau_d = np.where(phi0 > 0, min(time, _OPEN_TIME * dt), time)
+    if np.isinf(k):
+        tau_d = np.maximum(tau_d, -phi0 / surface.release_speed - dt)
+    return k, tau_d
+
+
+# ---- weights -------------------------------------------------------------------------------------
+
+
+def _weights(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    steps: Sequence[FlexStep],
+    listed: NDArray[np.intp],
+) -> list[_Float]:
+    """Weights (n, n_vertices) of the vertices of each flex in these contacts.
+
+    They are positive on the second side of a contact, and negative on the first.
+    """
+    normals = data.contact.frame[listed, :3]
+    rows = _normal_rows(model, data, listed)
+    found = []
+    for step in steps:
+        # the part of the row at a vertex is w n, along its slides
+        of_free = np.einsum("cvi,vij,cj->cv", rows[:, step.flex.dofs], step.axes, normals)
+        weights = np.zeros((len(listed), len(step.place)))
+        weights[:, step.flex.free] = of_free
+        found.append(weights)
+    return found
+
+
+def _normal_rows(model: mujoco.MjModel, data: mujoco.MjData, listed: NDArray[np.intp]) -> _Float:
+    """Rows (n, nv) of the normals of contacts."""
+    first = data.contact.efc_address[listed]
+    is_edge = (model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL) & (data.contact.dim[listed] > 1)
+    # the first two edges of a pyramid are n + mu t, n - mu t
+    second = first + is_edge
+    return (_rows(model, data, first) + _rows(model, data, second)) / 2
+
+
+def _rows(model: mujoco.MjModel, data: mujoco.MjData, rows: NDArray[np.integer]) -> _Float:
+    """Rows (n, nv) of MuJoCo's Jacobian."""
+    if not mujoco.mj_isSparse(model):
+        dense: _Float = data.efc_J.reshape(-1, model.nv)[rows]
+        return dense
+    found = np.zeros((len(rows), model.nv))
+    for row, to in zip(rows, found, strict=True):
+        begin = data.efc_J_rowadr[row]
+        entries = slice(begin, begin + data.efc_J_rownnz[row])
+        to[data.efc_J_colind[entries]] = data.efc_J.ravel()[entries]
+    return found
+
+
+def _corners(weights: _Float, chosen: NDArray[np.intp], sign: int) -> tuple[_Index, _Float]:
+    """Vertices (n, m) with weights of this sign, and their weights (n, m); missing ones have 0."""
+    signed = np.maximum(sign * weights[chosen], 0.0)
+    m = max(1, int(np.count_nonzero(signed, axis=1).max()))
+    vertices = np.argsort(-signed, axis=1, kind="stable")[:, :m].astype(np.int32)
+    shares = np.take_along_axis(signed, vertices, axis=1)
+    # a vertex without a weight is not touched
+    vertices = np.where(shares > 0, vertices, vertices[:, :1])
+    return vertices, shares
+
+
+# ---- forces --------------------------------------------------------------------------------------
+
+
+def contact_forces(
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    meetings: Sequence[FlexMeeting],
+    forces: Sequence[_Float],
+) -> _Float:
+    """Forces of MuJoCo's rows (nefc,) of contacts of flexes.
+
+    Parameters
+    ----------
+    model, data
+        The model, and data with contacts.
+    meetings : sequence of FlexMeeting
+        The contacts.
+    forces : sequence of ndarray (n, 3)
+        Their forces on the flex of each meeting, in the world, N.
+
+    Returns
+    -------
+    ndarray (nefc,)
+        0 in all other rows.
+    """
+    rows = np.zeros(data.nefc)
+    is_pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
+    for number, force in _each(meetings, forces):
+        contact = data.contact[number]
+        along = contact.frame.reshape(3, 3) @ force
+        to, dim = rows[contact.efc_address :], contact.dim
+        if dim == 1:
+            to[0] = along[0]
+        elif not is_pyramidal:
+            to[:3] = along
+        else:
+            slopes = along[1:] / contact.friction[:2]
+            share = (along[0] - np.abs(slopes).sum()) / (2 * (dim - 1))
+            to[: 2 * (dim - 1)] = share
+            to[[0, 2]] += np.maximum(slopes, 0)
+            to[[1, 3]] += np.maximum(-slopes, 0)
+    return rows
+
+
+def _each(
+    meetings: Sequence[FlexMeeting], forces: Sequence[_Float]
+) -> Iterator[tuple[int, _Float]]:
+    """Number and force on the second side of each contact."""
+    for found, of_meeting in zip(meetings, forces, strict=True):
+        for number, force in zip(found.numbers.tolist(), of_meeting, strict=True):
+            yield number, found.sign * force

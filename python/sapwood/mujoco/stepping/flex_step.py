@@ -1,0 +1,120 @@
+"""One step of one flex of MuJoCo, whose elastic forces act at the end of the step.
+
+The C core gathers A and v* of each vertex, a tree of three velocities, by all forces of MuJoCo. The
+explicit elastic force f0 is taken out of these, and that of the end of the step takes its place:
+
+    m(v) = A (v - v*) + dt f0 - dt f(q0 + dt v)
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.fem.body_step import BodyStep
+from sapwood.fem.flex import FlexNumbers
+from sapwood.mujoco.reading.flexes import ElasticFlex
+
+_Float = NDArray[np.float64]
+
+
+class FlexStep(BodyStep):
+    """The equations of a flex.
+
+    Parameters
+    ----------
+    flex : ElasticFlex
+        The flex.
+
+    Attributes
+    ----------
+    flex : ElasticFlex
+        The flex.
+    axes : ndarray (n_free, 3, 3)
+        Axes of the slides of each free vertex in the world, by rows.
+    """
+
+    is_quadratic = False
+    axes: _Float
+
+    def __init__(self, flex: ElasticFlex) -> None:
+        n, n_pairs = flex.vertices.stop - flex.vertices.start, len(flex.mesh.pairs)
+        super().__init__(flex.name, flex.mesh.graph, n, n_pairs)
+        self.flex = flex
+        self._fixed[:] = 1
+        self._fixed[flex.free] = 0
+        self.has_fixed = len(flex.free) < n
+        self._A = np.zeros((n, 3, 3))
+        self._no_mass, self._no_pairs = np.zeros(n), np.zeros(n_pairs)
+        self._tension = np.empty(len(flex.mesh.edges))
+
+    def begin(
+        self, model: mujoco.MjModel, data: mujoco.MjData, A: _Float, v_star: _Float, dt: float
+    ) -> None:
+        """Take over the state at the start of a step.
+
+        Parameters
+        ----------
+        model, data
+            The model, and data whose forces were found.
+        A : ndarray (n_free, 3, 3)
+            A of the free vertices along their slides.
+        v_star : ndarray (n_free, 3)
+            Their v*.
+        dt : float
+            Time step, s.
+        """
+        flex, mesh = self.flex, self.flex.mesh
+        free, (first, second) = flex.free, mesh.edges.T
+        self.dt = dt
+        self.axes = data.xaxis[flex.joints[:, None] + np.arange(3)]
+        self.q0 = np.array(data.flexvert_xpos[flex.vertices])
+        self.start, change = np.zeros_like(self.q0), np.zeros_like(self.q0)
+        v = data.qvel[flex.dofs]
+        self.start[free] = self.to_world(v)
+        self._A[free] = np.swapaxes(self.axes, 1, 2) @ A @ self.axes
+        change[free] = self.to_world(v_star - v)
+        d, rate = self.q0[first] - self.q0[second], self.start[first] - self.start[second]
+        lengths = np.linalg.norm(d, axis=1)
+        rates = np.einsum("ei,ei->e", d, rate) / np.maximum(lengths, np.finfo(float).tiny)
+        self._numbers: FlexNumbers = flex.numbers(model)
+        before = self.q0 - dt * self.start, lengths - dt * rates, dt
+        mesh.evaluate(self._numbers, before, self.q0, (self._tension, self.force, None, None))
+        self._last = self.q0, lengths, dt
+        self.weight = np.einsum("nij,nj->ni", self._A, change) / dt - self.force
+        self.weight[self.is_fixed] = 0
+
+    def to_world(self, along: _Float) -> _Float:
+        """Velocities (n_free, 3) along the slides, in the world."""
+        found: _Float = np.einsum("nji,nj->ni", self.axes, along)
+        return found
+
+    def to_slides(self, vectors: _Float) -> _Float:
+        """Vectors (n, 3) of all vertices in the world, along the slides of the free ones."""
+        found: _Float = np.einsum("nij,nj->ni", self.axes, vectors[self.flex.free])
+        return found
+
+    @property
+    def momenta(self) -> _Float:
+        """Momenta of the vertices at the start of the step, see :class:`BodyStep`."""
+        found: _Float = np.einsum("nij,nj->ni", self._A, self.start)
+        return found
+
+    def evaluate(self, v: _Float, *, again: bool = False) -> None:
+        """Evaluate forces and stiffness at the velocity of an iterate, see :class:`BodyStep`."""
+        del again
+        outputs = self._tension, self.force, self.K, self.K_pairs
+        self.flex.mesh.evaluate(self._numbers, self._last, self.q0 + self.dt * v, outputs)
+
+    def momentum_residual(self, v: _Float) -> _Float:
+        """m(v), see :class:`BodyStep`."""
+        m: _Float = np.einsum("nij,nj->ni", self._A, v - self.start)
+        m -= self.dt * (self.force + self.weight)
+        m[self.is_fixed] = 0
+        return m
+
+    def blocks(self) -> tuple[float, _Float, _Float, float, _Float, _Float]:
+        """A + dt^2 K, see :class:`BodyStep`."""
+        square = self.dt * self.dt
+        return square, self.K + self._A / square, self.K_pairs, 0.0, self._no_mass, self._no_pairs

@@ -1,0 +1,90 @@
+"""The trees of a model without the vertices of flexes, each of which is a tree of MuJoCo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.base.blocks import offsets
+from sapwood.constraints.group import ConstraintGroup
+from sapwood.mujoco.reading.flexes import ElasticFlex
+
+_Float = NDArray[np.float64]
+
+
+class FlexTrees:
+    """Takes the trees of vertices out of the problem that the C core gathers.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    flexes : sequence of ElasticFlex
+        Flexes whose vertices are taken out; no constraint of the core moves them.
+
+    Attributes
+    ----------
+    place : ndarray of int (ntree,)
+        Number of each tree among the others; -1 for vertices.
+    dofs : ndarray of bool (nv,)
+        Dofs of the other trees.
+    """
+
+    def __init__(self, model: mujoco.MjModel, flexes: Sequence[ElasticFlex]) -> None:
+        nv = np.asarray(model.tree_dofnum, np.int64)
+        stays = np.ones(len(nv), bool)
+        for flex in flexes:
+            stays[flex.trees] = False
+        self.place = np.where(stays, np.cumsum(stays) - 1, -1)
+        self.dofs = np.repeat(stays, nv)
+        self._stays, self._entries = stays, np.repeat(stays, nv * nv)
+        starts = offsets(nv * nv)[:-1]
+        self._blocks = [starts[flex.trees][:, None] + np.arange(9) for flex in flexes]
+        self._flexes = flexes
+
+    def take_out(
+        self, arrays: dict[str, NDArray[Any]], groups: Sequence[ConstraintGroup]
+    ) -> tuple[dict[str, NDArray[Any]], tuple[ConstraintGroup, ...]]:
+        """Arrays and constraints of a problem without the vertices.
+
+        Parameters
+        ----------
+        arrays : dict
+            Arrays by the names of ContactProblem.
+        groups : sequence of ConstraintGroup
+            Its constraints.
+
+        Returns
+        -------
+        arrays : dict
+            Arrays of the other trees.
+        groups : tuple of ConstraintGroup
+            The same constraints, with the numbers of these trees.
+        """
+        found = dict(arrays)
+        found["tree_nv"], found["A"] = arrays["tree_nv"][self._stays], arrays["A"][self._entries]
+        for name in ("v_star", "v_guess"):
+            found[name] = arrays[name][self.dofs]
+        for name in ("tree_a", "tree_b"):
+            found[name] = self._numbers(arrays[name])
+        return found, tuple(
+            group.with_fields(
+                tree_a=self._numbers(group.tree_a), tree_b=self._numbers(group.tree_b)
+            )
+            for group in groups
+        )
+
+    def of_vertices(self, arrays: dict[str, NDArray[Any]]) -> list[tuple[_Float, _Float]]:
+        """A (n_free, 3, 3) and v* (n_free, 3) of the vertices of each flex."""
+        A, v_star = arrays["A"], arrays["v_star"]
+        return [
+            (A[blocks].reshape(-1, 3, 3), v_star[flex.dofs])
+            for flex, blocks in zip(self._flexes, self._blocks, strict=True)
+        ]
+
+    def _numbers(self, trees: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.where(trees < 0, -1, self.place[trees]).astype(np.int32)
