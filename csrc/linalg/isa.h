@@ -112,6 +112,10 @@ void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P
 /* functions of sap_panel_kernels, in double and in single precision */
 #define SAP_DECLARE_PANELS(name)                                                                  \
   int32_t name(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
+  int32_t name(sap_factor_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,      \
+                                  void *values);                                                  \
+  void name(sap_push_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,           \
+                             int32_t first, int32_t last, void *values);                          \
   void name(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
                                void *values);                                                     \
   void name(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \

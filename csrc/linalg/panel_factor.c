@@ -8,10 +8,12 @@
  *
  * Two columns go together, since the second pivot is known before the first is divided by: r_j+1 =
  * c_jj / (c_jj c_j+1,j+1 - c_j+1,j^2). Lanes above the diagonal hold meaningless values on the way
- * and are stored as zeros. */
+ * and are stored as zeros. Wide panels go slice by slice: a factored slice of columns is subtracted
+ * from all columns to the right, while it is in the cache. */
 #include <math.h>
 
 #include "linalg/isa.h"
+#include "linalg/linalg_tuning.h"
 
 /* vectors of rows that are worked on together below the triangle */
 enum { TALL = 3 };
@@ -229,18 +231,33 @@ static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, real *T, int32_
   return done;
 }
 
-int32_t SAP_OF_PANEL(sap_factor_panel_)(const struct sap_supernode *s, void *values) {
+int32_t SAP_OF_PANEL(sap_factor_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,
+                                        void *values) {
   real *P = (real *)values + s->values;
   const int32_t ld = s->ld;
-  for (int32_t j = 0; j < s->n_cols; j += SIMD_STRIP) {
+  for (int32_t j = begin; j < end; j += SIMD_STRIP) {
     struct triangle L;
     real *T = P + (int64_t)j * ld + j;
-    const int32_t n = sap_smaller(s->n_cols - j, SIMD_STRIP);
-    const int32_t done = padded_top(n, ld - j, j, T, ld, &L);
+    const int32_t n = sap_smaller(end - j, SIMD_STRIP);
+    const int32_t done = padded_top(n, ld - j, j - begin, T, ld, &L);
     if (done < n) {
       return j + done;
     }
-    padded_below(n, 2 * SIMD_WIDTH, ld - j, j, T, ld, &L);
+    padded_below(n, 2 * SIMD_WIDTH, ld - j, j - begin, T, ld, &L);
+  }
+  return end;
+}
+
+int32_t SAP_OF_PANEL(sap_factor_panel_)(const struct sap_supernode *s, void *values) {
+  for (int32_t begin = 0, end; begin < s->n_cols; begin = end) {
+    end = sap_slice_end(begin, s->n_cols);
+    const int32_t done = SAP_OF_PANEL(sap_factor_slice_)(s, begin, end, values);
+    if (done < end) {
+      return done;
+    }
+    if (end < s->n_cols) {
+      SAP_OF_PANEL(sap_push_slice_)(s, begin, end, end, s->n_cols, values);
+    }
   }
   return s->n_cols;
 }

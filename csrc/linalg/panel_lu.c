@@ -81,23 +81,44 @@ INLINE void finish_block(const int n, const struct sap_supernode *s, int32_t c, 
   scale_rows(n, s->n_cols + s->n_rows - c - n, D + n, inverse, s->ld);
 }
 
+/* Subtracts the products of the columns from `begin` to `end` from all columns to the right. Whole
+ * pivot blocks belong to L: its columns begin above the diagonal. */
+static void push_slice(const struct sap_supernode *s, int32_t begin, int32_t end, double *L,
+                       double *U) {
+  const int32_t ld = s->ld, m = s->n_cols + s->n_rows - end, n = s->n_cols - end;
+  const int64_t from = (int64_t)begin * ld + end, to = (int64_t)end * ld + end;
+  for (int32_t c = 0; c < n; c += SAP_SLICE) {
+    const int32_t r = c < BLOCK ? 0 : c - BLOCK + 1;
+    multiply_any(1, m - r, sap_smaller(n - c, SAP_SLICE), end - begin, -1, L + from + r, ld,
+                 U + from + c, ld, L + to + (int64_t)c * ld + r, ld, 0);
+  }
+  multiply_any(1, m, n, end - begin, -1, U + from, ld, L + from, ld, U + to, ld, 1);
+}
+
 int32_t SAP_OF_ISA(sap_factor_lu_)(const struct sap_supernode *s, const int32_t *node_scalar,
                                    double *lower, double *upper) {
   double *L = lower + s->values, *U = upper + s->values;
   const int32_t ld = s->ld, rows = s->n_cols + s->n_rows;
+  int32_t begin = 0; /* first column whose products are not yet subtracted to the right */
   for (int32_t node = s->node_begin; node < s->node_end; ++node) {
     const int32_t end = node_scalar[node + 1] - s->scalar;
     for (int32_t c = node_scalar[node] - s->scalar; c < end; c += BLOCK) {
       const int32_t n = sap_smaller(end - c, BLOCK), next = c + n;
-      const int64_t column = (int64_t)c * ld;
+      const int64_t column = (int64_t)c * ld, from = (int64_t)begin * ld;
       int regular = 0;
-      if (c > 0) {
-        multiply_any(1, rows - c, n, c, -1, L + c, ld, U + c, ld, L + column + c, ld, 0);
-        multiply_any(1, rows - next, n, c, -1, U + next, ld, L + c, ld, U + column + next, ld, 0);
+      if (c > begin) {
+        multiply_any(1, rows - c, n, c - begin, -1, L + from + c, ld, U + from + c, ld,
+                     L + column + c, ld, 0);
+        multiply_any(1, rows - next, n, c - begin, -1, U + from + next, ld, L + from + c, ld,
+                     U + column + next, ld, 0);
       }
       FOR_BLOCK(n, finish_block, s, c, L, U, &regular);
       if (!regular) {
         return node;
+      }
+      if (next - begin >= SAP_SLICE && s->n_cols - next >= SAP_SLICE) {
+        push_slice(s, begin, next, L, U);
+        begin = next;
       }
     }
   }

@@ -4,6 +4,7 @@
 #define SAPWOOD_LINALG_PANEL_PRODUCT_H
 
 #include "linalg/isa.h"
+#include "linalg/linalg_tuning.h"
 
 enum { BLOCK = SAP_LU_BLOCK };
 
@@ -82,9 +83,10 @@ INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, 
   }
 }
 
-INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, real sign,
-                         const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
-                         int32_t ldc, int lower) {
+/* Multiplies at most SAP_SLICE columns. */
+INLINE void multiply_slice(const int padded, int32_t m, int32_t n, int32_t k, real sign,
+                           const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
+                           int32_t ldc, int lower) {
   for (int32_t j = 0; j < n;) {
     /* two strips of about equal width are faster than a broad and a narrow one */
     const int32_t left = n - j;
@@ -107,6 +109,15 @@ INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, real
       default: break;
     }
     j += N;
+  }
+}
+
+INLINE void multiply_any(const int padded, int32_t m, int32_t n, int32_t k, real sign,
+                         const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
+                         int32_t ldc, int lower) {
+  for (int32_t p = 0; p < k; p += SAP_SLICE) {
+    multiply_slice(padded, m, n, sap_smaller(k - p, SAP_SLICE), sign, A + (int64_t)p * lda, lda,
+                   B + (int64_t)p * ldb, ldb, C, ldc, lower);
   }
 }
 

@@ -1,5 +1,5 @@
 /* This file computes products C += sign A B^T, and the updates that a factored panel pushes into
- * the panels above it. */
+ * the panels above it, and a slice of a panel into the columns to its right. */
 #include "linalg/panel_product.h"
 
 #ifndef SAP_IN_SINGLE
@@ -17,7 +17,7 @@ void SAP_OF_PANEL(sap_push_updates_)(const struct sap_supernode *s, const struct
   for (int32_t i = s->update_begin; i < s->update_end; ++i) {
     const struct sap_update *u = &update[i];
     /* updates of free bodies, the most frequent by far, bypass the tables of jumps */
-    if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH) {
+    if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH && s->n_cols <= SAP_SLICE) {
       multiply_block(1, 1, 6, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
                      target + u->target, u->target_ld, simd_left(u->n_rows));
       continue;
@@ -25,4 +25,12 @@ void SAP_OF_PANEL(sap_push_updates_)(const struct sap_supernode *s, const struct
     multiply_any(1, u->n_rows, u->n_cols, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
                  target + u->target, u->target_ld, u->row == u->col);
   }
+}
+
+void SAP_OF_PANEL(sap_push_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,
+                                   int32_t first, int32_t last, void *values) {
+  real *P = (real *)values + s->values;
+  const real *rows = P + (int64_t)begin * s->ld + first;
+  multiply_any(1, s->n_cols + s->n_rows - first, last - first, end - begin, -1, rows, s->ld, rows,
+               s->ld, P + (int64_t)first * s->ld + first, s->ld, 1);
 }

@@ -49,7 +49,7 @@ typedef __m512d simd;
 typedef __m128d simd_scalar;
 typedef __mmask8 simd_mask;
 
-static inline simd_mask simd_first(int32_t n) { return (simd_mask)((1u << n) - 1u); }
+static inline simd_mask simd_first(int32_t n) { return (simd_mask)((1u << n) - 1u); } /* NOLINT */
 static inline simd simd_zero(void) { return _mm512_setzero_pd(); }
 static inline simd simd_all(double x) { return _mm512_set1_pd(x); }
 static inline simd simd_load(const double *p) { return _mm512_loadu_pd(p); }

@@ -42,7 +42,7 @@ typedef __m512 simd;
 typedef __m128 simd_scalar;
 typedef __mmask16 simd_mask;
 
-static inline simd_mask simd_first(int32_t n) { return (simd_mask)((1u << n) - 1u); }
+static inline simd_mask simd_first(int32_t n) { return (simd_mask)((1u << n) - 1u); } /* NOLINT */
 static inline simd simd_zero(void) { return _mm512_setzero_ps(); }
 static inline simd simd_all(float x) { return _mm512_set1_ps(x); }
 static inline simd simd_load(const float *p) { return _mm512_loadu_ps(p); }

@@ -194,8 +194,10 @@ SAP_API sap_status fem_mass_matrix(const fem_mesh *mesh, double density, fem_mas
  * outlive the system. */
 typedef struct fem_system fem_system;
 
-SAP_API sap_status fem_system_create(fem_system **system, const fem_graph *graph,
-                                     const sap_allocator *allocator);
+/* `threads`, 1 to 256, share a factorization; no bit of a result depends on them. The error names
+ * "threads". */
+SAP_API sap_status fem_system_create(fem_system **system, const fem_graph *graph, int32_t threads,
+                                     const sap_allocator *allocator, sap_error *error);
 SAP_API void fem_system_destroy(fem_system *system); /* NULL is allowed */
 
 /* Chooses the vertices p, ascending, and orders the elimination. The error names "last". */
@@ -211,7 +213,7 @@ typedef struct fem_blocks {
 } fem_blocks;
 
 /* Factors A after fem_system_order(), and sets x (n_vertices, 3) <- A^-1 x on the way, unless it is
- * NULL. `fixed` (n_vertices) is 1 for vertices that are fixed, or NULL. Returns
+ * NULL, with 0 for fixed vertices. `fixed` (n_vertices) is 1 for these, or NULL. Returns
  * SAP_NOT_POSITIVE_DEFINITE with the vertex in the error if a pivot is not positive. Allocates
  * nothing. */
 SAP_API sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks,
@@ -220,9 +222,6 @@ SAP_API sap_status fem_system_factor(fem_system *system, const fem_blocks *block
 /* Returns 1 after a factorization that succeeded, until the next order. */
 SAP_API int fem_system_is_factored(const fem_system *system);
 SAP_API int32_t fem_system_n_last(const fem_system *system);
-
-/* x (n_vertices, 3) <- A^-1 x, with 0 for fixed vertices */
-SAP_API void fem_system_solve(const fem_system *system, double *x);
 
 /* Writes x (n_vertices, 3) with given x_last (n_last, 3) at p, and -A_uu^-1 A_up x_p at all other
  * vertices: how they follow a change at p. */

@@ -33,15 +33,22 @@ static void release(PyObject *capsule) {
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
-PyDoc_STRVAR(fem_system_doc,
-             "fem_system(body, /)\n--\n\n"
-             "System of the mass and stiffness of a mesh or a flex.");
+PyDoc_STRVAR(
+    fem_system_doc,
+    "fem_system(body, threads, /)\n--\n\n"
+    "System of the mass and stiffness of a mesh or a flex; threads share a factorization.");
 
-static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *body) {
+static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *body;
+  int threads;
+  if (!PyArg_ParseTuple(args, "Oi:fem_system", &body, &threads)) {
+    return NULL;
+  }
   fem_graph graph;
+  sap_error error = {.group = -1};
   fem_system *made = NULL;
   if (sapwood_fem_graph(body, &graph) != 0 ||
-      sapwood_raise(fem_system_create(&made, &graph, NULL), NULL) != 0) {
+      sapwood_raise(fem_system_create(&made, &graph, threads, NULL, &error), &error) != 0) {
     return NULL;
   }
   PyObject *capsule = PyCapsule_New(made, capsule_name, release);
@@ -166,24 +173,6 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
   return (PyObject *)x;
 }
 
-PyDoc_STRVAR(fem_solve_doc,
-             "fem_solve(system, x, /)\n--\n\n"
-             "A^-1 x of a factored system.");
-
-static PyObject *solve(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *capsule, *given;
-  fem_graph graph;
-  if (!PyArg_ParseTuple(args, "OO:fem_solve", &capsule, &given)) {
-    return NULL;
-  }
-  fem_system *system = factored_system_of(capsule, &graph);
-  PyArrayObject *x = system ? copy_vector(given, &graph) : NULL;
-  if (x) {
-    fem_system_solve(system, sapwood_doubles(x));
-  }
-  return (PyObject *)x;
-}
-
 PyDoc_STRVAR(fem_extend_doc,
              "fem_extend(system, x_last, /)\n--\n\n"
              "Vertices (n, 3) that follow a change x_last (n_last, 3) of those that come last.");
@@ -254,10 +243,9 @@ static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
   return product;
 }
 
-static PyMethodDef methods[] = {{"fem_system", new_system, METH_O, fem_system_doc},
+static PyMethodDef methods[] = {{"fem_system", new_system, METH_VARARGS, fem_system_doc},
                                 {"fem_order", order, METH_VARARGS, fem_order_doc},
                                 {"fem_factor", factor, METH_VARARGS, fem_factor_doc},
-                                {"fem_solve", solve, METH_VARARGS, fem_solve_doc},
                                 {"fem_extend", extend, METH_VARARGS, fem_extend_doc},
                                 {"fem_schur", find_schur, METH_O, fem_schur_doc},
                                 {"fem_multiply", multiply, METH_VARARGS, fem_multiply_doc},

@@ -36,6 +36,8 @@ class BodyStep(ABC):
         Its vertices.
     n_pairs : int
         Pairs of vertices that its stiffness couples.
+    threads : int, optional
+        Threads that share a factorization.
 
     Attributes
     ----------
@@ -65,9 +67,9 @@ class BodyStep(ABC):
     dt: float
     turned_over: int = 0
 
-    def __init__(self, name: str, graph: object, n: int, n_pairs: int) -> None:
+    def __init__(self, name: str, graph: object, n: int, n_pairs: int, threads: int = 1) -> None:
         self.name, self._graph = name, graph
-        self._system = _core.fem_system(graph)
+        self._system = _core.fem_system(graph, threads)
         self.force = np.empty((n, 3))
         self.K, self.K_pairs = np.empty((n, 3, 3)), np.empty((n_pairs, 3, 3))
         self.last = np.empty(0, np.int32)

@@ -41,9 +41,9 @@ class Scheme:
 class SoftStep(BodyStep):
     """The equations of a soft body."""
 
-    def __init__(self, body: SoftBody) -> None:
+    def __init__(self, body: SoftBody, threads: int = 1) -> None:
         mesh = body.mesh
-        super().__init__(body.name, mesh._mesh, len(mesh.vertices), len(mesh.pairs))
+        super().__init__(body.name, mesh._mesh, len(mesh.vertices), len(mesh.pairs), threads)
         self.body = body
         self.is_quadratic = body.material.model in QUADRATIC
         row_mass = body.vertex_mass.copy()

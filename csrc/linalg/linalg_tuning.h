@@ -1,0 +1,26 @@
+/* The tuned constants of the kernels. */
+#ifndef SAPWOOD_LINALG_LINALG_TUNING_H
+#define SAPWOOD_LINALG_LINALG_TUNING_H
+
+#include <stdint.h>
+
+/* Columns of a panel that are multiplied at once. Fewer load and store the product more often; with
+ * more, the rows of the factors leave the cache. Products of 650 x 650 with 507 columns, AVX2 and
+ * 512 KiB of cache, Gflop/s: 33 with 48 or 64, 35 with 96, 29 with 128, 22 with all. Narrower
+ * matrices do not see it; `python -m benchmarks soft`. */
+enum { SAP_SLICE = 96 };
+
+/* Returns the end of the slice of a panel of n columns that begins here; the last one is wider. */
+static inline int32_t sap_slice_end(int32_t begin, int32_t n) {
+  return n - begin < 2 * SAP_SLICE ? n : begin + SAP_SLICE;
+}
+
+/* Columns of a panel that a thread works on at once, where several share it: even loads against
+ * products that are too narrow. */
+enum { SAP_SHARED_COLUMNS = 48 };
+
+/* Work of the busiest thread on branches, over its share, above which the largest branch is split:
+ * even loads against a longer trunk. */
+static const double sap_most_imbalance = 1.15;
+
+#endif
