@@ -90,10 +90,10 @@ def factors(s: ArrayLike, barrier: Barrier) -> Factors:
     exp = Factors(e, e * (1.0 + x / 2.0), e * x * (3.0 + x) / 2.0)
 
     # each is 1, 1, 0 where a contact has another kind
-    values = (log.beta * exp.beta, log.phi * exp.phi, log.rise + exp.rise)
+    values = [log.beta * exp.beta, log.phi * exp.phi, log.rise + exp.rise]
     if barrier.table is not None:
         own, tabulated = barrier.kind == CoreKind.table, barrier_table.factors(barrier.table, s)
-        values = tuple(np.where(own, t, v) for t, v in zip(tabulated, values, strict=True))
+        values = [np.where(own, t, v) for t, v in zip(tabulated, values, strict=True)]
     return Factors(*(np.where(inside, value, np.inf) for value in values))
 
 
