@@ -15,7 +15,7 @@ static double gamma_[LD], before[2 * M], residual[LD];
 static double diagonal[LD], inverse[LD], trace[CONTACTS], inverse_trace[CONTACTS];
 static int8_t kind[M], factored[M];
 static int32_t listed[M + 1];
-static double panel[M * LD], K[M * LD], system_[M * LD], solution[M], step[2 * LD];
+static double panel[M * LD], K[M * LD], system_[M * LD], solution[M], step[2 * LD], times[2 * LD];
 static struct sap_slide slide[CONTACTS];
 static int32_t slides_[CONTACTS];
 static int32_t first[CONTACTS + 1];
@@ -106,6 +106,7 @@ static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
                                .slide = slide,
                                .slides = slides_,
                                .system = system_,
+                               .times = times,
                                .solution = solution,
                                .step = step};
 }
@@ -220,7 +221,7 @@ static void equations_are_solved(void) {
   for (int32_t n = 1; n <= MOST; ++n) {
     const int32_t ld = sap_impulses_stride(n);
     for (int trial = 0; trial < 20; ++trial) {
-      double rows[MOST * STRIDE], left[MOST * STRIDE], times[MOST], x[MOST];
+      double rows[MOST * STRIDE], left[MOST * STRIDE], x[MOST];
       make_equations(n, n > 2 && trial % 2, &seed, rows);
       memcpy(left, rows, sizeof left);
       CHECK(solve_rows(n, ld, left, times, x));

@@ -140,7 +140,7 @@ def test_the_c_side_refuses_garbage():
         wrong[position] = value
         with pytest.raises((TypeError, ValueError), match=message):
             core.run(*wrong)
-    for arguments in ((), good[:-1], [*good, None, None, None]):
+    for arguments in ((), good[:-1], [*good, None, None, None, None]):
         with pytest.raises(TypeError):
             core.run(*arguments)
     other = mixed()

@@ -102,7 +102,7 @@ def test_the_toolbox_of_mujoco():
         models_sequences=[sequences], custom_rollout=sysid_rollout(nthread=1), n_threads=1
     )
     assert np.abs(np.concatenate(residual(np.array([2.0]), parameters)[0])).max() <= 1e-12
-    parameters["mass"].value[:] = 4.0
+    parameters["mass"].value[:] = 3.0  # above 3.5 kg friction holds it, whatever its mass
     found, _ = sysid.optimize(parameters, residual, verbose=False)
     assert found["mass"].value[0] == pytest.approx(2.0, abs=1e-4)
     fails = sysid_rollout(settings=1)

@@ -58,6 +58,7 @@ struct sap_impulses {
   int32_t *slides; /* (n_contacts) sliding contacts, when they were factored */
   int32_t n_slides;
   double *system;   /* equations of sliding contacts, by row, with right-hand side */
+  double *times;    /* (2, m) of the elimination */
   double *solution; /* (m) in the order of `listed` */
   double *step;     /* (2, ld) step of gamma; change of u */
 };

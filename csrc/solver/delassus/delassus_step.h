@@ -232,7 +232,7 @@ static int solve_sliding(const struct sap_impulses *p, double *x) {
     p->K[(size_t)k * (size_t)ld + (size_t)n] = x[k];
   }
   const int32_t n_rows = reduce_sliding(p);
-  if (!solve_rows(n_rows, sap_impulses_stride(n_rows), p->system, p->step, x)) {
+  if (!solve_rows(n_rows, sap_impulses_stride(n_rows), p->system, p->times, x)) {
     return 0;
   }
   expand_sliding(p, n_rows, x);

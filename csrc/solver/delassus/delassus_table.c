@@ -44,5 +44,6 @@ void sap_impulses_carve(struct sap_impulses *p, struct sap_arena *arena, size_t 
   p->slide = sap_arena_take(arena, contacts, sizeof *p->slide);
   p->system = sap_arena_take(arena, ld * m, sizeof(double));
   p->solution = sap_arena_take(arena, m, sizeof(double));
+  p->times = sap_arena_take(arena, 2 * m, sizeof(double));
   p->step = sap_arena_take(arena, 2 * ld, sizeof(double));
 }

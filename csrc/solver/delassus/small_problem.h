@@ -42,10 +42,11 @@ struct sap_small_problem {
   double *u, *step, *change; /* (ld) u, a step of gamma, and its change of u */
   double *best;              /* (3 n) gamma of the smallest natural map */
   double *rho,
-      *sharp;      /* (n, 2) rho of the tangential rows and the normal row; for Newton's steps */
-  double *inverse; /* (n, 9) inverse of the diagonal block, by row */
-  double *system, *times;  /* equations of a step by row; (3 n) */
-  double *solution;        /* (3 n) */
+      *sharp;       /* (n, 2) rho of the tangential rows and the normal row; for Newton's steps */
+  double *inverse;  /* (n, 9) inverse of the diagonal block, by row */
+  double *system;   /* equations of a step by row */
+  double *times;    /* (2, 3 n) of the elimination */
+  double *solution; /* (3 n) */
   int32_t *listed, *first; /* (n) contacts that touch, and their first unknown in the system */
   double *slip;            /* (n, 2) direction of friction where they slide, else 0 */
 };

@@ -28,11 +28,12 @@ const struct sap_small_loops *sap_small_loops_of(int32_t set) {
 
 void sap_small_carve(struct sap_small_problem *p, struct sap_arena *arena) {
   const size_t n = SAP_SMALL_STRIDE;
-  double **const vectors[] = {&p->q,    &p->mu,    &p->gamma,    &p->u,   &p->step,  &p->change,
-                              &p->best, &p->times, &p->solution, &p->rho, &p->sharp, &p->slip};
+  double **const vectors[] = {&p->q,    &p->mu,       &p->gamma, &p->u,     &p->step, &p->change,
+                              &p->best, &p->solution, &p->rho,   &p->sharp, &p->slip};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
     *vectors[i] = sap_arena_take(arena, n, sizeof(double));
   }
+  p->times = sap_arena_take(arena, 2 * n, sizeof(double));
   p->inverse = sap_arena_take(arena, 9 * SAP_SMALL_MOST, sizeof(double));
   p->M = sap_arena_take(arena, n * SAP_SMALL_UNKNOWNS, sizeof(double));
   p->rows = sap_arena_take(arena, n * SAP_SMALL_UNKNOWNS, sizeof(double));
