@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 #: The paper's tolerance for this task (section X-E).
 TOLERANCE = 1e-3
+#: The paper's slip parameter.
+SIGMA = 1e-3
 #: Which things have a pressure field, so that what they touch is met in patches: the lid, as in the
 #: paper, or the hands too.
 Fields = Literal["lid", "grips"]
@@ -83,6 +85,7 @@ class SapwoodSteps:
             model,
             settings=SapSettings(relative_tolerance=tolerance),
             friction=friction,
+            sigma=SIGMA,
             fields=chosen,
             materials=_materials(model, chosen),
         )
@@ -183,7 +186,7 @@ class PeerSteps:
 
     def __init__(self, name: str, tolerance: float, every: int = 5) -> None:
         self._peer, self._tolerance = peers.load(name), tolerance
-        self._stepper = Stepper(scene(), friction="convex")
+        self._stepper = Stepper(scene(), friction="convex", sigma=SIGMA)
         self.model = self._stepper.model
         self.data = mujoco.MjData(self.model)
         self._touch = Touch(self.model)
