@@ -109,4 +109,5 @@ FIGURES: dict[str, Draw] = {
         "derivatives_report", derivatives="derivatives", derivatives_differences="differences"
     ),
     "surfaces": _of("surfaces_report", surfaces="surfaces"),
+    "accuracy": _of("accuracy", accuracy="accuracy"),
 }
