@@ -33,9 +33,9 @@ class Row:
     judges: int
     """worlds that judge the policy"""
     walk: int
-    """of them walk, by the engine that trained the policy"""
+    """judges that walk, by the engine that trained the policy"""
     walk_elsewhere: int
-    """by the other engine"""
+    """judges that walk, by the other engine"""
 
 
 def _run(folder: Path, *arguments: str) -> str:
@@ -123,18 +123,17 @@ def figure(rows: Sequence[Row], folder: Path, picture: Path) -> None:
 
     drawing, panels = plt.subplots(1, 2, figsize=(9.0, 3.4), sharey=True, layout="constrained")
     looks = {"sapwood": ("#0072b2", "-"), "mujoco": ("#d55e00", "--")}
+    seeds = [row.seed for row in rows]
+    for engine, (color, line) in looks.items():
+        label = f"{ENGINES[engine].strip('`')}, seeds {min(seeds)} to {max(seeds)}"
+        panels[0].plot([], [], line, color=color, linewidth=1.2, label=label)
     for row in rows:
         learned = curve(folder, row.engine, row.seed)
         color, line = looks[row.engine]
-        label = ENGINES[row.engine].strip("`")
-        label = f"{label}, seeds {min(r.seed for r in rows)} to {max(r.seed for r in rows)}"
         for panel, x in zip(panels, (1e-6 * learned["steps"], learned["cpu"]), strict=True):
-            panel.plot(x, learned["reward"], line, color=color, linewidth=1.2, label=label)
+            panel.plot(x, learned["reward"], line, color=color, linewidth=1.2)
             panel.plot(x[-1], learned["reward"][-1], "o", color=color, markersize=4)
-            label = ""
-    handles, labels = panels[0].get_legend_handles_labels()
-    known = dict(zip(labels, handles, strict=True))
-    panels[0].legend(known.values(), known.keys(), loc="lower right")
+    panels[0].legend(loc="lower right")
     panels[0].set(xlabel="control steps of all worlds, million", ylabel="reward of a control step")
     panels[1].set(xlabel="CPU time with learning, s")
     drawing.savefig(picture, dpi=110)

@@ -123,7 +123,7 @@ def test_cost_difference_keeps_its_digits_across_nodes():
     for size in (1e-1, 1e-4, 1e-8, 1e-13):
         change = size * cost * rng.uniform(-1.0, 1.0, s.shape)
         found = mirror.cost_difference(cost, change, of)
-        mean = (np.sqrt(cost) + np.sqrt(cost + change)) / 2.0  # of sqrt(l_0): ds = change/...
+        mean = (np.sqrt(cost) + np.sqrt(cost + change)) / 2.0  # the mean of sqrt(l_0)
         ends = [
             mirror.factors(mirror.distance(x, of), of).phi * np.sqrt(x) / mean * change
             for x in (cost, cost + change)

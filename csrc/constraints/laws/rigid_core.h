@@ -150,7 +150,7 @@ struct sap_barrier_shape {
   sap_barrier kind;
   double inverse_kappa;           /* 0 without a core: s = 0 */
   double lambda;                  /* rate of an exp barrier */
-  const sap_barrier_table *table; /* of a tabulated barrier */
+  const sap_barrier_table *table; /* nodes of a tabulated barrier */
 };
 
 /* Returns the barrier of the contact at place i. */

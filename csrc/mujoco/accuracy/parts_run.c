@@ -23,7 +23,7 @@ struct parts {
   const sap_accuracy *accuracy;
   struct sap_block block;
   int64_t n_state, nq, nv;
-  double time_step; /* of the whole step, s */
+  double time_step; /* length of the whole step, s */
   int lean;         /* 1: steps within a time step may be lean */
   int level;        /* halvings of the present part */
   int knows_whole;  /* 1: the present part was taken as a whole already */
@@ -32,7 +32,7 @@ struct parts {
   struct motion whole, half;  /* after the whole part and after its first half */
   double *difference;         /* (nv) positions after the halves less those after the whole */
 
-  sap_step_record sum; /* of the halves of this step */
+  sap_step_record sum; /* sums and maxima over the halves of this step */
   double solver_seconds;
   sap_parts_record record;
 };

@@ -20,8 +20,8 @@ _Index = NDArray[np.int32]
 _LEAST_AREA = 1e-14
 # slopes below this part of the gradient are round-off of parallel faces
 _LEAST_SLOPE = 1e-8
-# vertices with a smaller share in the velocity of a contact with a half space do not move it: sides
-# of a body that rests on its bottom would else double the vertices that are touched
+# vertices with a smaller share in the velocity of a contact with a half space do not move it:
+# otherwise a body that rests on its bottom would have its sides touched too, twice the vertices
 _LEAST_SHARE = 1e-2
 
 

@@ -73,7 +73,7 @@ def force_and_stiffness(
     x_last, L_last, c, r = last
     edges, n = tables["edges"], len(x)
     k, L, L0 = float(numbers["edge_stiffness"]), lengths(edges, x), numbers["rest"]
-    slopes = np.zeros((len(edges), n, 3))  # of L^2/2
+    slopes = np.zeros((len(edges), n, 3))  # derivatives of L^2/2 by x
     for row, (a, b) in zip(slopes, edges, strict=True):
         row[a], row[b] = x[a] - x[b], x[b] - x[a]
     rows = slopes.reshape(len(edges), 3 * n)

@@ -103,7 +103,7 @@ def flex_meetings(
     for pair in np.unique(pairs, axis=0):
         chosen = np.flatnonzero((pairs == pair).all(axis=1))
         geoms, of_flex = pair[:2].tolist(), pair[2:].tolist()
-        side = 1 if of_flex[1] >= 0 else 0  # of the flex that the meeting is about
+        side = 1 if of_flex[1] >= 0 else 0  # the meeting is about the flex on this side
         sign, other = 2 * side - 1, of_flex[1 - side]
         numbers = listed[chosen]
         own = place[of_flex[side]]
