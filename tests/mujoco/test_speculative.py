@@ -165,6 +165,47 @@ def test_explicit_pairs_and_exclusions():
     assert data.qvel[2] == pytest.approx(-0.02 / 0.0125, rel=0.15)
 
 
+# ---- where it acts -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["plane first", "sphere first"])
+@pytest.mark.parametrize("dt", [0.001, 0.005])
+def test_an_oblique_impact_spins_a_sphere_by_its_radius(dt, order):
+    """A sphere that slides through its impact leaves with the spin 5 mu v_n/2 r, with whatever gap
+    the step began: friction acts at its surface."""
+    r, mu, v_n = 0.02, 0.2, 3.0
+    plane = f'<body><geom type="plane" size="9 9 1" friction="{mu}"/></body>'
+    sphere = f'<body><freejoint/><geom type="sphere" size="{r}" friction="{mu}"/></body>'
+    bodies = plane + sphere if order == "plane first" else sphere + plane
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{dt}" gravity="0 0 0"/><worldbody>{bodies}</worldbody></mujoco>'
+    )
+    stepper = Stepper(model)
+    errors = []
+    for gap in np.linspace(0.1, 3.4, 12) * v_n * dt:
+        data = mujoco.MjData(model)
+        data.qpos[2] = r + gap
+        data.qvel[:3] = 10.0, 0.0, -v_n
+        stepper.run(data, 8)
+        errors.append(data.qvel[4] / (2.5 * mu * v_n / r) - 1.0)
+    assert abs(np.mean(errors)) < 5e-3
+    assert np.abs(errors).max() < 0.02
+
+
+@pytest.mark.parametrize("speed", [50.0, 150.0])
+@pytest.mark.parametrize("gap", [0.3, 0.7])
+def test_a_bullet_stops_at_a_thin_wall(speed, gap):
+    """Its effective mass is that of its own surface, however far from the wall a step begins."""
+    model = mujoco.MjModel.from_xml_string("""<mujoco><option timestep="0.01" gravity="0 0 0"/>
+      <worldbody><geom type="box" size=".005 1 1"/>
+        <body><freejoint/><geom type="sphere" size=".02"/></body></worldbody></mujoco>""")
+    data = mujoco.MjData(model)
+    data.qpos[0], data.qvel[0] = -0.025 - gap, speed
+    Stepper(model).run(data, 6)
+    assert -0.05 < data.qpos[0] < -0.015
+    assert abs(data.qvel[0]) < 0.01 * speed
+
+
 # ---- what is not stopped -----------------------------------------------------------------------
 
 
@@ -366,7 +407,10 @@ def test_the_list_has_what_touches_or_presses(cone):
     assert found.tolist() == [0, 1, 1]
     np.testing.assert_allclose(touch, np.abs(force), rtol=1e-12)
     assert (touch > 0).tolist() == [False, True, True]
-    assert touch[2] == pytest.approx(180, rel=0.01)
+    # (21) with w of a sphere at its surface, whose mass is 1 and whose I is 2/5 r^2
+    R = np.linalg.norm([3.5, 3.5, 1.0]) / 3 / (4 * np.pi**2)
+    hit = (5.0 + 9.81 * 0.01 - 0.04 / 0.0125) / (1 + R) / 0.01
+    assert touch[2] == pytest.approx(hit, rel=1e-6)
     for contact in data.contact:
         np.testing.assert_array_equal(contact.pos, points[tuple(contact.geom.tolist())])
     told = stepper.contacts

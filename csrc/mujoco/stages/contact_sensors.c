@@ -6,6 +6,7 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/stack.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/speculative/contact_place.h"
 #include "mujoco/speculative/model_copy.h"
 
 /* ---- contact sensors ------------------------------------------------------------------------ */
@@ -64,9 +65,11 @@ static void move_points(const sap_mujoco_world *world, int32_t body, double *poi
     double *p = sap_mjcontact_pos(a, contact);
     const double *n = sap_mjcontact_frame(a, contact);
     const int side = side_of(world, contact, body);
+    const double share =
+        side < 0 ? 0.0 : sap_mujoco_place_share(world, sap_mjcontact_geom(a, contact));
     memcpy(point + 3 * (int64_t)i, p, 3 * sizeof *p);
     for (int j = 0; j < 3 && side >= 0; ++j) {
-      p[j] += (side - 0.5) * sap_mjcontact_dist(a, contact) * n[j];
+      p[j] += (side - 0.5 - share) * sap_mjcontact_dist(a, contact) * n[j];
     }
   }
 }

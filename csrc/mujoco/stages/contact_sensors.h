@@ -4,12 +4,12 @@
  * listed (open_contacts.h). It is computed again once they have left the list.
  *
  * A touch sensor adds up the normal forces of the contacts on its body whose point lies in the zone
- * of its site, or from which the normal points into it. MuJoCo's point of a contact is halfway
- * between the two surfaces. An impact presses in a step at whose start the surfaces are apart, and
- * the zone around one of them may miss that point. The sensor would then read 0 while contact
- * sensors report the force. Here its body touches at its own surface,
+ * of its site, or from which the normal points into it. An impact presses in a step at whose start
+ * the surfaces are apart, and the zone around one of them may miss the one point between them
+ * (contact_place.h). The sensor would then read 0 while contact sensors report the force. Here its
+ * body touches at its own surface,
  *
- *     p -+ n dist/2        (first, second geom).
+ *     middle -+ n dist/2        (first, second geom).
  *
  * All other sensors, and the contacts, stay as they are. */
 #ifndef SAPWOOD_MUJOCO_STAGES_CONTACT_SENSORS_H

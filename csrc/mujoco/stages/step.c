@@ -7,6 +7,7 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/springs.h"
+#include "mujoco/speculative/contact_place.h"
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/contact_sensors.h"
@@ -63,6 +64,7 @@ static void make_rows(sap_mujoco_world *world) {
 static void find_speculative(void *context) {
   sap_mujoco_world *world = context;
   sap_mujoco_find_contacts(world);
+  sap_mujoco_place_contacts(world);
   make_rows(world);
 }
 
@@ -82,6 +84,7 @@ static void find_contacts(sap_mujoco_world *world) {
     restore_stack(world, &stack);
     set_shortage(world, &before);
     a->mj_collision(world->model, d);
+    sap_mujoco_place_contacts(world);
     a->mj_makeConstraint(world->model, d);
     world->rows_left_out = 0;
     world->fallbacks |= SAP_FALLBACK_MODEL_CONTACTS;
