@@ -23,7 +23,6 @@ from benchmarks.arguments import (
 from sapwood.base.optional import install_command
 
 PAGE = pages.DOCS / "explanation/exact.md"
-PICTURE = pages.DOCS / "_static/closed_forms.png"
 
 
 def add(commands: Any) -> None:
@@ -73,7 +72,6 @@ def _closed_forms(arguments: argparse.Namespace) -> int:
         draw(draw_closed_forms, path, target.with_suffix(".png"))
         if arguments.out.resolve() == RESULTS.resolve():
             pages.renew(PAGE, "closed forms", pages.markdown(lines))
-            PICTURE.write_bytes(target.with_suffix(".png").read_bytes())
     return code
 
 

@@ -35,6 +35,7 @@ extensions = [
     "programs",
     "public_names",
     "repository_links",
+    "runs",
     "sphinx.ext.autodoc",
     "versions",
 ]

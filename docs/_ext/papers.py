@@ -1,9 +1,6 @@
 """``{papers}``: what the papers contain, item by item, from reference/papers.toml.
 
-Counts of the inventory and of compared numbers are made here, so that they cannot be wrong. The
-role ``{run}`` writes a number of a stored full run: ``{run}`12; best conic; 2``` is the second
-number of the first line that begins with "best conic" in `docs/_static/full/12.txt`, which is
-what `sapwood figure 12` printed.
+Counts of the inventory and of compared numbers are made here, so that they cannot be wrong.
 """
 
 import re
@@ -12,11 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 REFERENCE = Path(__file__).resolve().parents[1] / "reference"
-FULL = REFERENCE.parent / "_static/full"
 STATES = ("made", "drawn", "tested", "used", "partly", "missing")
 
 
@@ -51,28 +46,6 @@ def compared():
             table = re.fullmatch(r"Table (\d+)", name.strip())
             found[f"id-table-{table[1]}" if table else name.strip()] += 1
     return found
-
-
-def number_of(text):
-    """The number of a stored full run: "FIGURE; LABEL; COLUMN"."""
-    figure, label, column = (part.strip() for part in text.split(";"))
-    lines = (FULL / f"{figure}.txt").read_text(encoding="utf-8").splitlines()
-    rest = next((x.strip()[len(label) :] for x in lines if x.strip().startswith(label)), None)
-    words = re.findall(r"[-+\d][\d.,e+-]*%?", rest or "")
-    if len(words) < int(column):
-        raise ExtensionError(f"{figure}.txt has no number {column} after {label!r}")
-    word = words[int(column) - 1].replace("%", " %")
-    return re.sub(r"e\+?(-?)0*(\d)", r"e\1\2", word)
-
-
-def with_numbers(text):
-    """The text with the numbers of its ``{run}`` roles."""
-    return re.sub(r"\{run\}`([^`]+)`", lambda role: number_of(role[1]), text)
-
-
-def run_role(name, rawtext, text, lineno, inliner, options=None, content=()):
-    """``{run}`FIGURE; LABEL; COLUMN```."""
-    return [nodes.Text(number_of(text))], []
 
 
 def place(path):
@@ -133,5 +106,4 @@ class Papers(SphinxDirective):
 def setup(app):
     """Sphinx's entry point."""
     app.add_directive("papers", Papers)
-    app.add_role("run", run_role)
     return {"parallel_read_safe": True}

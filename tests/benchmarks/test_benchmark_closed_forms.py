@@ -8,7 +8,7 @@ pytest.importorskip("mujoco")
 
 from benchmarks import command, pages, rows
 from benchmarks.arguments import RESULTS
-from benchmarks.closed_form_questions import PAGE, PICTURE, table
+from benchmarks.closed_form_questions import PAGE, table
 from sapwood.studies.closed_forms import FORMS, HOLDS, Row
 
 
@@ -20,7 +20,6 @@ def test_the_page_is_that_of_the_stored_results():
     assert rest.partition("<!-- closed forms: end -->")[0].strip() == pages.markdown(
         table(measured)
     )
-    assert PICTURE.read_bytes() == (RESULTS / "closed_forms.png").read_bytes()
     assert {row.scene for row in measured} == set(FORMS)
     assert all(row.status == HOLDS for row in measured if row.engine == "sapwood")
 

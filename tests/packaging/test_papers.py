@@ -10,9 +10,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("sphinx")
-SPEC = importlib.util.spec_from_file_location("papers", ROOT / "docs/_ext/papers.py")
-papers = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(papers)
+
+
+def extension(name):
+    """An extension of the site."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/_ext/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+papers, runs = extension("papers"), extension("runs")
 DOCUMENTS = {document["key"]: document for document in papers.documents()}
 ROWS = [(key, row) for key, document in DOCUMENTS.items() for row in document["rows"]]
 # figures of the library that no paper has
@@ -75,7 +83,7 @@ def compared_rows():
     """Rows of the tables of compared numbers that have a column for reasons."""
     header = None
     page = (ROOT / "docs/reference/paper_numbers.md").read_text()
-    for line in papers.with_numbers(page).splitlines():
+    for line in runs.with_numbers(page).splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if not line.startswith("|"):
             header = None
@@ -105,18 +113,36 @@ def test_compared_numbers_belong_to_an_item():
     assert set(papers.compared()) - known <= {"N", "---"}
 
 
-RUNS = re.findall(r"\{run\}`([^`]+)`", (ROOT / "docs/reference/paper_numbers.md").read_text())
+PLACES = {
+    place
+    for page in [*ROOT.glob("docs/**/*.md"), ROOT / "docs/reference/papers.toml"]
+    if page.parent.name != "api"
+    for place in runs.ROLE.findall(page.read_text())
+}
 
 
-@pytest.mark.parametrize("place", sorted(set(RUNS)))
+@pytest.mark.parametrize("place", sorted(PLACES))
 def test_numbers_are_those_of_stored_runs(place):
-    assert re.fullmatch(r"-?\d[\d.]*(e-?\d+)?( %)?", papers.number_of(place))
+    assert re.fullmatch(r"-?\d[\d,]*(\.\d+)?(e-?\d+)?( %)?", runs.number_of(place))
 
 
-def test_a_number_that_is_not_there_is_an_error():
-    for place in ("6; midpoint, 1 contact point; 9", "6; midpoint, 7 contact points; 1"):
-        with pytest.raises(papers.ExtensionError, match="has no number"):
-            papers.number_of(place)
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [
+        ("6; midpoint, 1 contact point; 9", "no number 9"),
+        ("6; midpoint, 7 contact points; 1", "no line that begins with 'midpoint, 7"),
+        ("6; midpoint, 1 con; 1", "no line"),
+        ("12; late settings > mujoco; 1", "no line that begins with 'mujoco'"),
+        ("none; midpoint; 1", "no run 'none'"),
+    ],
+)
+def test_a_number_that_is_not_there_is_an_error(place, error):
+    with pytest.raises(runs.ExtensionError, match=error):
+        runs.number_of(place)
+
+
+def test_a_row_may_be_named_by_the_title_above_it():
+    assert runs.number_of("12; time over sapwood, e_m = 1e-05 > qoco; 1") == "19.2"
 
 
 def test_the_stored_operations_are_counted_again(tmp_path):

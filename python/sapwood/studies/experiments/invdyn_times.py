@@ -41,6 +41,7 @@ ROWS = np.dtype(
 )
 
 _DT, _MU, _GRAVITY, _NOISE = 1e-3, 0.7, 9.81, 0.05
+_MANY = 20  # contacts from which on growth is measured
 _FEET = np.array([[0.2, 0.1], [0.2, -0.1], [-0.2, 0.1], [-0.2, -0.1]])
 _HEIGHT, _SPREAD = 0.3, 0.02
 
@@ -132,7 +133,7 @@ def figure_19(quick: bool) -> Plan:
 
 
 def _report(files: Files) -> str:
-    """A line per controller and number of contacts."""
+    """A line per controller and number of contacts, and how the median CPU time grows."""
     rows = read_steps(files["invdyn_times"])
     lines = ["controller   contacts   CPU median     99 %  largest   wall median     99 %  largest"]
     for contacts in np.unique(rows["contacts"]):
@@ -151,4 +152,11 @@ def _report(files: Files) -> str:
                 f"{ms[3]:11.3f}{ms[4]:9.3f}{ms[5]:9.3f} ms, {run['pivots'].mean():.1f} pivots"
                 + (f", {unsolved} of {run.size} not solved" if unsolved else "")
             )
+    for controller in CONTROLLERS:
+        run = select(rows[rows["contacts"] >= _MANY], controller=controller)
+        sizes = np.unique(run["contacts"])
+        if sizes.size > 1:
+            medians = [np.median(select(run, contacts=n)["cpu_seconds"]) for n in sizes]
+            power = np.polyfit(np.log(sizes), np.log(medians), 1)[0]
+            lines.append(f"from {_MANY} contacts on {controller} grows with the power {power:.1f}")
     return "\n".join(lines)

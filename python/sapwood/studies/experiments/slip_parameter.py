@@ -56,6 +56,10 @@ ROWS = np.dtype(
 )
 
 
+#: Up to this sigma friction sets the largest eigenvalue of the Hessian, beyond it the normals do.
+_FRICTION_RULES = 1e-2
+
+
 def resting_state(
     sigma: float, walls: bool, method: str, bodies: int, seed: int, seconds: float
 ) -> NDArray[np.void]:
@@ -215,8 +219,11 @@ def _report_15(files: Files) -> str:
             runs = select(rows, walls=walls, method=method)
             if len(np.unique(runs["sigma"])) > 1:
                 exponent, fit = iteration_growth(runs)
+                sigma, condition = median_over_seeds(runs, "sigma", "condition")
+                soft = sigma <= _FRICTION_RULES
+                power = np.polyfit(np.log(sigma[soft]), np.log(condition[soft]), 1)[0]
                 lines.append(
                     f"{place + ', ' + method:<24}iterations x {10**-exponent:.2f} per decade of "
-                    f"1/sigma; R^2 over log sigma {fit:.2f}"
+                    f"1/sigma; R^2 over log sigma {fit:.2f}; condition as sigma to the {power:.2f}"
                 )
     return "\n".join(lines)

@@ -36,11 +36,10 @@ def figure_18(quick: bool) -> Plan:
 
 
 def _report(files: Files) -> str:
-    """A line per run."""
+    """A line per run: means, the error over the first half, and the last force."""
     rows = read_steps(files["grasp"])
-    lines = [
-        "mu   fingers  controller  errors, torque and its change, force: mean, last, predicted"
-    ]
+    title = "errors (first half), torque and its change, force: mean, last, predicted"
+    lines = [f"{'mu':<5}{'fingers':9}{'controller':18}{title}"]
     for mu in FRICTION:
         for fingers in FINGERS:
             for name in CONTROLLERS:
@@ -48,13 +47,15 @@ def _report(files: Files) -> str:
                 if not run.size:
                     continue
                 mean = {column: run[column].mean() for column in ROWS.names or ()}
+                early = run[run["time"] < 0.5 * run["seconds"]]
                 held = run[run["touching"] > 0.0]
                 drop = dropped_at(run)
                 end = f", dropped at {drop:.2f} s" if drop is not None else ""
                 if run["time"][-1] < run["seconds"][-1] - 1e-9:
                     end += f", lost at {run['time'][-1]:.2f} s"
                 lines.append(
-                    f"{mu:<5g}{fingers:9}{name:12}{mean['position_error']:.4f} rad "
+                    f"{mu:<5g}{fingers:9}{name:18}{mean['position_error']:.4f} rad "
+                    f"({early['position_error'].mean():.4f}) "
                     f"{mean['velocity_error']:.3f} rad/s  {mean['torque']:.3g} N m "
                     f"{mean['torque_change']:.3g} N m/s  {held['normal_force'].mean():.4g} "
                     f"{held['normal_force'][-1]:.4g} {held['predicted'].mean():.4g} N, "
