@@ -42,27 +42,7 @@ def history_table(history: NDArray[np.void] | None) -> str:
 
 
 def plot_history(history: NDArray[np.void] | None, ax: Axes | None = None) -> Axes:
-    """Momentum error of each island against its iterations.
-
-    Parameters
-    ----------
-    history : structured ndarray or None
-        The history of a :class:`sapwood.Solution`.
-    ax : matplotlib.axes.Axes, optional
-        The axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ValueError
-        If there is no history.
-    ImportError
-        Without Matplotlib, the extra ``plot``.
-    """
+    """Draw a history; see :meth:`sapwood.Solution.plot_history`."""
     records = _recorded(history)
     if ax is None:
         import matplotlib.pyplot as plt

@@ -57,7 +57,7 @@ def test_simulated_tosses():
     """Friction and inertia of simulated tosses, from above and from below."""
     task = tossed_cube.task(tossing.made(4, seed=1))
     truth = np.array([0.25, tossing.INERTIA])
-    model = tossed_cube.spec_of(truth).compile()
+    model = task.spec_of(truth).compile()
     runs = [run._replace(sensors=simulate(model, run, by_mujoco=False)) for run in task.runs]
     task = dataclasses.replace(task, runs=runs)
     for factor in (0.8, 1.2):

@@ -124,10 +124,8 @@ class Sensitivity(_core.Sensitivity):
 
         Parameters
         ----------
-        v_bar, gamma_bar, constraint_gamma_bars, spin_gamma_bar
-            dL/d of the solution.
-        frozen_regularization : bool
-            Ignore that R follows from A and J.
+        v_bar, gamma_bar, constraint_gamma_bars, spin_gamma_bar, frozen_regularization
+            As there.
         matrices : bool
             Form dL/dA and dL/dJ now, by a second back-substitution, instead of when they are read.
 
@@ -148,10 +146,8 @@ class Sensitivity(_core.Sensitivity):
 
         Parameters
         ----------
-        problem_dot : Differential
-            The change of the problem.
-        frozen_regularization : bool
-            Ignore that R follows from A and J.
+        problem_dot, frozen_regularization
+            As there.
 
         Returns
         -------

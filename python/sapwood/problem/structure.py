@@ -21,29 +21,7 @@ _Index = NDArray[np.intp]
 def plot_structure(
     problem: _core.Problem, tree_nv: NDArray[np.int32], ax: Axes | None = None
 ) -> Axes:
-    """Draw where H has blocks; see :meth:`sapwood.ContactProblem.plot_structure`.
-
-    Parameters
-    ----------
-    problem : _core.Problem
-        The problem.
-    tree_nv : ndarray of int32 (n_trees,)
-        Velocities of each tree.
-    ax : matplotlib.axes.Axes, optional
-        The axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    Raises
-    ------
-    ImportError
-        Without Matplotlib, the extra ``plot``.
-    MemoryError
-        If there is no room for the graph.
-    """
+    """Draw where H has blocks; see :meth:`sapwood.ContactProblem.plot_structure`."""
     from matplotlib.collections import PolyCollection
     from matplotlib.patches import Patch
 

@@ -47,8 +47,8 @@ class Task:
     ----------
     names
         Of the numbers.
-    spec_of
-        Makes the model from an array with the numbers (n,).
+    xml
+        The model, with other numbers.
     apply
         Sets one number, by its place, in a model.
     parameters
@@ -62,12 +62,19 @@ class Task:
     """
 
     names: tuple[str, ...]
-    spec_of: Callable[[_Float], mujoco.MjSpec]
+    xml: str
     apply: Callable[[mujoco.MjSpec, int, float], None]
     parameters: Sequence[Sequence[Parameter]]
     bounds: _Float
     noise: _Float
     runs: Sequence[Run]
+
+    def spec_of(self, values: _Float) -> mujoco.MjSpec:
+        """The model with the numbers ``values`` (n,)."""
+        spec = mujoco.MjSpec.from_string(self.xml)
+        for k, value in enumerate(values):
+            self.apply(spec, k, float(value))
+        return spec
 
 
 class Fit(NamedTuple):

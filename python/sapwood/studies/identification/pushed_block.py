@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -37,25 +39,6 @@ _XML = """
   <sensor><jointpos name="place" joint="x"/><jointvel name="speed" joint="x"/></sensor>
 </mujoco>
 """
-
-
-def spec_of(values: _Float) -> mujoco.MjSpec:
-    """The model.
-
-    Parameters
-    ----------
-    values : ndarray (3,)
-        Mass, friction and damping.
-
-    Returns
-    -------
-    mujoco.MjSpec
-        To compile.
-    """
-    spec = mujoco.MjSpec.from_string(_XML)
-    for k, value in enumerate(values):
-        _apply(spec, k, float(value))
-    return spec
 
 
 def _apply(spec: mujoco.MjSpec, k: int, value: float) -> None:
@@ -104,7 +87,6 @@ def task(engine: str, steps: int, seed: int) -> Task:
     """
     noise = NOISE * np.random.default_rng(seed).standard_normal((steps, 2))
     run = Run(np.zeros(2), np.zeros(2), pushes(steps), np.zeros((steps, 2)))
-    true = simulate(spec_of(TRUTH).compile(), run, engine == "mujoco")
-    return Task(
-        NAMES, spec_of, _apply, _PARAMETERS, _BOUNDS, NOISE, [run._replace(sensors=true + noise)]
-    )
+    block = Task(NAMES, _XML, _apply, _PARAMETERS, _BOUNDS, NOISE, [])
+    true = simulate(block.spec_of(TRUTH).compile(), run, engine == "mujoco")
+    return replace(block, runs=[run._replace(sensors=true + noise)])

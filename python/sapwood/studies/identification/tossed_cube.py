@@ -12,6 +12,7 @@ from sapwood.studies.tossing import BOUNDS, DT, HALF_SIDE, INERTIA, MASS, Toss, 
 _Float = NDArray[np.float64]
 
 NAMES = ("friction", "inertia")
+"""Friction, and the moment of inertia about each axis (kg m2)."""
 PUBLISHED_FRICTION = 0.18
 NOISE = np.repeat([1e-3, 1e-2], [3, 4])
 """Standard deviations of positions (m) and of quaternions."""
@@ -40,25 +41,6 @@ _XML = f"""
   </sensor>
 </mujoco>
 """
-
-
-def spec_of(values: _Float) -> mujoco.MjSpec:
-    """The model.
-
-    Parameters
-    ----------
-    values : ndarray (2,)
-        Friction, and the moment of inertia about each axis (kg m2).
-
-    Returns
-    -------
-    mujoco.MjSpec
-        To compile.
-    """
-    spec = mujoco.MjSpec.from_string(_XML)
-    for k, value in enumerate(values):
-        _apply(spec, k, float(value))
-    return spec
 
 
 def _apply(spec: mujoco.MjSpec, k: int, value: float) -> None:
@@ -92,4 +74,4 @@ def task(tosses: list[Toss], steps: int = 16) -> Task:
         q = np.hstack([q[:, :3], turns])
         # sensors of a step are those of its beginning
         runs.append(Run(q[0], v[0], np.zeros((steps, 1)), q[:-1]))
-    return Task(NAMES, spec_of, _apply, _PARAMETERS, _LIMITS, NOISE, runs)
+    return Task(NAMES, _XML, _apply, _PARAMETERS, _LIMITS, NOISE, runs)

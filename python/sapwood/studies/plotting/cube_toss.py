@@ -31,25 +31,9 @@ _PANELS = {
 def cube_toss_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw mean errors on held-out tosses, by what of the cube meets the table first.
 
-    Parameters
-    ----------
-    csv
-        File with the columns ``fit``, ``impact`` and the errors of `experiments.cube_toss`.
-    path
-        Image file to write; the suffix sets the format.
+    File with the columns ``fit``, ``impact`` and the errors of `experiments.cube_toss`. Raises
+    ValueError if the file holds no rows of one of the fits.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows of one of the fits.
-
-    Notes
-    -----
     Tosses that were made by this package's own contact law say so above the legend: on those its
     own fits cannot but come out first.
     """

@@ -88,12 +88,7 @@ def keyframes_figure(
     frames
         Title of each picture and its configuration (nq,).
     path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
+        As of all figures.
 
     Raises
     ------

@@ -37,19 +37,9 @@ def errors_figure(
         Files of the recorded problems and of the simulated tasks, see
         `sapwood.studies.experiments.dual_arm`.
     path
-        Image file to write; the suffix sets the format.
+        As of all figures.
     error
         Of `ERRORS`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        A file holds no row.
     """
 
     def draw(axes: Axes, rows: NDArray[np.void], colour: str) -> None:
@@ -77,23 +67,7 @@ def errors_figure(
 def iterations_figure(
     problems: str | PathLike[str], tasks: str | PathLike[str], path: str | PathLike[str]
 ) -> Figure:
-    """Draw mean iterations against the tolerance.
-
-    Parameters
-    ----------
-    problems, tasks, path
-        As for `errors_figure`.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        A file holds no row.
-    """
+    """Draw mean iterations against the tolerance, from the files of `errors_figure`."""
 
     def draw(axes: Axes, rows: NDArray[np.void], colour: str) -> None:
         axes.plot(rows["tolerance"], rows["iterations"], color=colour, marker=".", label="mean")

@@ -32,17 +32,7 @@ def identification_figure(
     truth
         Friction coefficient of each scene.
     path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
+        As of all figures.
     """
     from matplotlib.figure import Figure
 

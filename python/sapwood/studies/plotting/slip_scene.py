@@ -124,17 +124,10 @@ def gripper_figure(
         Files with the rows of `sapwood.studies.slip_control.run.patches` and of ``configuration``
         there.
     path
-        Image file to write; the suffix sets the format.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
+        As of all figures.
 
     Raises
     ------
-    ValueError
-        A file holds no rows.
     sapwood.rendering.RenderingError
         Nothing can be drawn off screen on this machine.
     """

@@ -56,14 +56,9 @@ def speedup_figure(
     csv
         Rows of `sapwood.studies.experiments.solver_comparison`.
     path
-        Image file to write; the suffix sets the format.
+        As of all figures.
     target
         The accuracy e_m at which times are read off.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
 
     Raises
     ------

@@ -37,19 +37,9 @@ def energy_figure(
     file
         CSV file with the columns ``scheme``, ``n_contacts``, ``time`` (s) and ``energy`` (J).
     path
-        Image file to write; the suffix sets the format.
+        As of all figures.
     early
         Time on the left, s.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
-
-    Raises
-    ------
-    ValueError
-        The file holds no rows.
     """
     from matplotlib.figure import Figure
 

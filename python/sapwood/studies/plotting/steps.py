@@ -31,14 +31,9 @@ def step_figure(
         Label of a run to its CSV file, with the columns ``time`` (s), ``contacts``, ``iterations``,
         ``solver_time`` (s) and ``total_time`` (s).
     path
-        Image file to write; the suffix sets the format.
+        As of all figures.
     title
         Line above the figure.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The figure that was written.
 
     Raises
     ------
