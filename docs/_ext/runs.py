@@ -7,6 +7,7 @@ of spaces between words does not matter.
 """
 
 import re
+from decimal import Decimal
 from pathlib import Path
 
 from docutils import nodes
@@ -42,8 +43,14 @@ def number_of(text):
     words = NUMBER.findall(rest)
     if len(words) < int(column):
         raise ExtensionError(f"{name}.txt has no number {column} after {label!r}")
-    word = words[int(column) - 1].rstrip(",").replace("%", " %")
-    return re.sub(r"e\+?(-?)0*(\d)", r"e\1\2", word)
+    return written(words[int(column) - 1].rstrip(","))
+
+
+def written(word):
+    """A number as a page has it: a power of ten only where it saves many zeros."""
+    if "e" in word and 1e-3 <= abs(float(word)) < 1e5:
+        word = format(Decimal(word), "f")
+    return re.sub(r"e\+?(-?)0*(\d)", r"e\1\2", word).replace("%", " %")
 
 
 def with_numbers(text):

@@ -145,6 +145,14 @@ def test_a_row_may_be_named_by_the_title_above_it():
     assert runs.number_of("12; time over sapwood, e_m = 1e-05 > qoco; 1") == "19.2"
 
 
+@pytest.mark.parametrize(
+    ("word", "written"),
+    [("1.4e+02", "140"), ("2.8e-01", "0.28"), ("9.9e-22", "9.9e-22"), ("3%", "3 %")],
+)
+def test_numbers_are_written_with_few_powers_of_ten(word, written):
+    assert runs.written(word) == written
+
+
 def test_the_stored_operations_are_counted_again(tmp_path):
     """The one stored run that takes no time."""
     from sapwood.studies.experiments.figures import make_figure
