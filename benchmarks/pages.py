@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,9 +40,12 @@ def renew(page: Path, name: str, text: str) -> None:
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, of which the first line is the head."""
+    """A table in Markdown, of which the first line is the head; thousands without an exponent."""
+
+    def cell(word: str) -> str:
+        return re.sub(r"\b\d(\.\d+)?e\+0[34]\b", lambda x: f"{float(x[0]):.0f}", word)
 
     def line(words: Sequence[str]) -> str:
-        return f"| {' | '.join(word.replace('|', '/') for word in words)} |"
+        return f"| {' | '.join(cell(word).replace('|', '/') for word in words)} |"
 
     return "\n".join([line(lines[0]), line(["---"] * len(lines[0])), *map(line, lines[1:])])

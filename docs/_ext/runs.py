@@ -43,7 +43,7 @@ def number_of(text):
     words = NUMBER.findall(rest)
     if len(words) < int(column):
         raise ExtensionError(f"{name}.txt has no number {column} after {label!r}")
-    return written(words[int(column) - 1].rstrip(","))
+    return written(words[int(column) - 1].strip("+,"))
 
 
 def written(word):
