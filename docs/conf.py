@@ -102,6 +102,8 @@ GALLERY.mkdir(parents=True, exist_ok=True)
 if not RESULTS.exists():
     RESULTS.symlink_to(os.path.relpath(GALLERY, RESULTS.parent))
 os.environ["MATPLOTLIBRC"] = str(HERE / "_static/matplotlibrc")
+# small matrices: beside other work a second thread of BLAS makes soft bodies seven times slower
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / "build/notebooks")
 nb_execution_raise_on_error = True

@@ -273,7 +273,7 @@ def _lines(
         for name in names(chosen):
             run = select(chosen, controller=name)
             values = [measure(run) for measure in measures.values()]
-            words = "".join(f"{value:22.4g}" for value in values)
+            words = "".join(f"{value:22.3g}" for value in values)
             fell = f"  fell at {run['time'][-1]:.2f} s" if run["fallen"][-1] else ""
             lines.append(f"{ground:12}{friction:10}{name:15}{words}{fell}")
     return lines
