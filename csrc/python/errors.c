@@ -80,3 +80,15 @@ const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const 
   PyOS_snprintf(text, SAPWOOD_NAME_LENGTH, "constraints[%d].%s", (int)k, name);
   return text;
 }
+
+PyObject *sapwood_take_exception(void) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value != NULL && traceback != NULL) {
+    PyException_SetTraceback(value, traceback);
+  }
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}

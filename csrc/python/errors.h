@@ -18,6 +18,9 @@ int sapwood_refuse_keywords(PyObject *keywords, const char *type);
 /* Adds a note to the present exception: it came up at NAME[i], an element of a list. */
 void sapwood_note_place(const char *name, Py_ssize_t i);
 
+/* Returns the present exception as an object, or NULL, and clears it. */
+PyObject *sapwood_take_exception(void);
+
 /* Writes `constraints[k].name`, the name of an array of a group in errors, and returns it. */
 enum { SAPWOOD_NAME_LENGTH = 64 };
 const char *sapwood_group_name(char text[SAPWOOD_NAME_LENGTH], int32_t k, const char *name);

@@ -72,7 +72,7 @@ static void note_solved(void *context, int32_t worker, int64_t world) {
 }
 
 static sap_batch_hooks hooks_of(struct bench *b) {
-  return (sap_batch_hooks){b, enter, leave, stop, note_solved, fail};
+  return (sap_batch_hooks){b, enter, leave, stop, note_solved, fail, NULL};
 }
 
 /* every world starts from its own state, whatever the one before it left */

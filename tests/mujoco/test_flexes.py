@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sapwood import fem
-from sapwood.mujoco import Batch, NotSupported, Stepper, linearize, rollout
+from sapwood.mujoco import NotSupported, Stepper, linearize
 from sapwood.mujoco.reading.flexes import read_flexes
 from sapwood.mujoco.stepping.flex_step import FlexStep
 
@@ -255,8 +255,6 @@ def test_ways_that_know_no_flexes_say_so():
     model = cube()
     stepper = Stepper(model)
     for call in (
-        lambda: Batch(stepper, 2),
-        lambda: rollout(stepper, mujoco.MjData(model), nstep=2),
         lambda: linearize(stepper, mujoco.MjData(model)),
         lambda: stepper.run(mujoco.MjData(model), 2, accuracy=1e-3),
         lambda: Stepper(model, friction="lagged"),

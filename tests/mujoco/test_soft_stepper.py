@@ -12,7 +12,7 @@ import pytest
 import sapwood
 from sapwood import SapSettings, fem
 from sapwood.geometry import PressureField
-from sapwood.mujoco import Batch, NotSupported, StepError, Stepper, body_pose, linearize, rollout
+from sapwood.mujoco import NotSupported, StepError, Stepper, body_pose, linearize
 
 G = 9.81
 TIGHT = SapSettings(relative_tolerance=1e-9)
@@ -417,8 +417,6 @@ def test_what_goes_with_no_soft_body():
         stepper.run(data, 2, accuracy=1e-3)
     for call in (
         lambda: linearize(stepper, data),
-        lambda: Batch(stepper, 2),
-        lambda: rollout(stepper, np.zeros((1, model.nq + model.nv + 1)), nstep=1),
         lambda: sapwood.mujoco.DifferentiableModel(stepper),
     ):
         with pytest.raises(NotSupported, match="soft bodies"):

@@ -105,7 +105,7 @@ typedef struct sap_batch_call {
   int64_t chunk;      /* number of worlds that a thread takes at a time, at least 1 */
 
   double *state;        /* row of world w: at w * state_stride; NULL: rows are not saved */
-  int64_t state_stride; /* doubles */
+  int64_t state_stride; /* doubles; what lies between a state and a memory is for a hook `act` */
   int64_t remembered;   /* number of contacts that a row has room for behind its state, 0: none */
   int state_spec;       /* spec of mj_getState() for the rows and `start`: mjSTATE_INTEGRATION */
   const double *start;  /* one state for all worlds, in place of their rows; NULL: the rows */
@@ -133,6 +133,14 @@ typedef struct sap_batch_call {
   const double *speeds;
 } sap_batch_call;
 
+/* What a hook `act` is asked to do with the world at a position of the call. */
+typedef enum sap_batch_act {
+  SAP_BATCH_BEGIN,   /* prepare for its state, which the data of the worker hold */
+  SAP_BATCH_STEP,    /* take a step, in place of sap_mujoco_step() */
+  SAP_BATCH_FORWARD, /* find the forces, as SAP_STAGE_ACC does */
+  SAP_BATCH_END      /* keep what belongs to the state, which its row is to hold */
+} sap_batch_act;
+
 /* Callbacks of a call. `worker` is the index of the worker that the calling thread serves: 0 in the
  * thread of the caller. Each function may be NULL. */
 typedef struct sap_batch_hooks {
@@ -150,6 +158,11 @@ typedef struct sap_batch_hooks {
    * worker as the step left them; any value except 0 ends the call */
   int (*failed)(void *context, int32_t worker, int64_t position, int64_t step,
                 const sap_mujoco_world *world);
+  /* takes the steps of models whose contact part is not in C, and returns 0, or 1 if it fails. A
+   * step is told of in `record`. Without it the steps are those of the stepper of the worker; with
+   * it `solved`, `body_forces` and lean steps are left to the hook */
+  int (*act)(void *context, int32_t worker, int64_t position, sap_batch_act act,
+             sap_step_record *record);
 } sap_batch_hooks;
 
 /* The end of a call. */

@@ -33,6 +33,20 @@ static int call_engine(struct visit *visit, void (*body)(void *)) {
   return 1;
 }
 
+/* Asks the hook to act; returns 0 with the failure in the world. */
+static int act(const struct visit *visit, sap_batch_act what) {
+  const sap_batch_hooks *hooks = visit->batch->hooks;
+  sap_mujoco_world *world = visit->world;
+  const int failed =
+      hooks->act(hooks->context, visit->worker, visit->position, what, &world->record);
+  if (failed) {
+    world->end.status = SAP_INVALID_ARGUMENT;
+    world->end.error = (sap_error){0};
+    sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
+  }
+  return !failed;
+}
+
 /* ---- ahead of the steps --------------------------------------------------------------------- */
 
 /* Copies the rows of a world to the worker. */
@@ -204,6 +218,9 @@ static void save(const struct visit *visit) {
     call->last_records[visit->row] = world->record;
   }
   const sap_batch_hooks *hooks = visit->batch->hooks;
+  if (hooks->act) {
+    return;
+  }
   if (hooks->solved && solved) {
     hooks->solved(hooks->context, visit->worker, visit->row);
   }
@@ -217,6 +234,12 @@ static void save(const struct visit *visit) {
 
 enum outcome { DONE, FAILED, STOPPED };
 
+/* Takes a step; returns 0 with the failure in the world. */
+static int take_step(const struct visit *visit, int lean) {
+  return visit->batch->hooks->act ? act(visit, SAP_BATCH_STEP)
+                                  : sap_mujoco_take(visit->world, lean) == SAP_STEP_TAKEN;
+}
+
 static enum outcome take_steps(struct visit *visit) {
   const struct sap_batch *batch = visit->batch;
   const sap_batch_call *call = visit->call;
@@ -227,7 +250,7 @@ static enum outcome take_steps(struct visit *visit) {
   struct sap_worker *worker = &batch->workers[visit->worker];
   const sap_batch_hooks *hooks = batch->hooks;
   const int needs_last = batch->needs_full_step && call->stage == SAP_STAGE_NONE;
-  const int lean = !records_fields(call) && sap_mujoco_begin_lean(world);
+  const int lean = !hooks->act && !records_fields(call) && sap_mujoco_begin_lean(world);
   world->started = sap_seconds();
   for (visit->step = 0; visit->step < call->steps; ++visit->step) {
     const int is_last = visit->step == call->steps - 1;
@@ -235,7 +258,7 @@ static enum outcome take_steps(struct visit *visit) {
       return STOPPED;
     }
     if ((call->control.base && !call_engine(visit, set_control)) ||
-        sap_mujoco_take(world, lean && !(needs_last && is_last)) != SAP_STEP_TAKEN) {
+        !take_step(visit, lean && !(needs_last && is_last))) {
       return FAILED;
     }
     record(visit);
@@ -256,21 +279,32 @@ static enum sap_forward_stage forward_stage(sap_batch_stage stage) {
                                   : SAP_FORWARD_FORCES;
 }
 
+/* Computes the stages after the steps; returns 0 with the failure in the world. */
+static int run_stages(const struct visit *visit) {
+  const sap_batch_stage stage = visit->call->stage;
+  if (stage == SAP_STAGE_NONE) {
+    return 1;
+  }
+  return stage == SAP_STAGE_ACC && visit->batch->hooks->act
+             ? act(visit, SAP_BATCH_FORWARD)
+             : sap_mujoco_forward(visit->world, forward_stage(stage)) == SAP_STEP_TAKEN;
+}
+
 static enum outcome run_steps_and_stages(struct visit *visit) {
-  const sap_batch_call *call = visit->call;
   load_fields(visit);
   if (!call_engine(visit, load_state)) {
     return FAILED;
   }
-  if (!load_memory(visit)) {
+  const int acts = visit->batch->hooks->act != NULL;
+  if (!load_memory(visit) || (acts && !act(visit, SAP_BATCH_BEGIN))) {
     return FAILED;
   }
-  enum outcome outcome = take_steps(visit);
-  if (outcome == DONE && call->stage != SAP_STAGE_NONE &&
-      sap_mujoco_forward(visit->world, forward_stage(call->stage)) != SAP_STEP_TAKEN) {
-    outcome = FAILED;
+  const enum outcome outcome = take_steps(visit);
+  if (outcome != DONE) {
+    return outcome;
   }
-  return outcome == DONE && !has_room(visit) ? FAILED : outcome;
+  const int ended = run_stages(visit) && has_room(visit) && (!acts || act(visit, SAP_BATCH_END));
+  return ended ? DONE : FAILED;
 }
 
 int sap_batch_run_world(struct sap_batch *batch, int32_t worker, int64_t position) {

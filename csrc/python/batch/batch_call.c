@@ -6,6 +6,7 @@
 #include "mujoco/batch/batch_object.h"
 #include "mujoco/stages/lean_step.h"
 #include "python/batch/call_room.h"
+#include "python/errors.h"
 #include "python/mujoco/py_recording.h"
 #include "python/signals.h"
 
@@ -15,7 +16,8 @@
 struct given {
   PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
   PyObject *last_records, *body_forces, *status, *speeds, *contacts, *failed;
-  Py_ssize_t n_worlds, chunk, steps, remembered;
+  PyObject *acts;
+  Py_ssize_t n_worlds, chunk, steps, remembered, behind;
   int state_spec, overlay_spec, control_spec, stage, signals;
 };
 
@@ -87,10 +89,18 @@ static int take_ids(const struct given *g, npy_intp rows, sap_batch_call *call) 
   return 0;
 }
 
+static int check_callable(PyObject *object, const char *name) {
+  if (object == Py_None || PyCallable_Check(object)) {
+    return 0;
+  }
+  PyErr_Format(PyExc_TypeError, "%s must be callable", name);
+  return -1;
+}
+
 static int check_numbers(const struct given *g) {
   if (g->n_worlds < 0 || g->n_worlds > INT32_MAX || g->chunk < 1 || g->chunk > INT32_MAX ||
-      g->remembered < 0 || g->remembered > INT32_MAX || g->steps < 0 ||
-      g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
+      g->remembered < 0 || g->remembered > INT32_MAX || g->behind < 0 || g->behind > INT32_MAX ||
+      g->steps < 0 || g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
       g->stage > SAP_STAGE_ACC) {
     PyErr_SetString(PyExc_ValueError,
                     "n_worlds, chunk, remembered, steps or stage is out of range");
@@ -100,8 +110,7 @@ static int check_numbers(const struct given *g) {
     PyErr_SetString(PyExc_TypeError, "records must be a tuple");
     return -1;
   }
-  if (g->failed != Py_None && !PyCallable_Check(g->failed)) {
-    PyErr_SetString(PyExc_TypeError, "failed must be callable");
+  if (check_callable(g->failed, "failed") < 0 || check_callable(g->acts, "acts") < 0) {
     return -1;
   }
   return 0;
@@ -119,7 +128,7 @@ static int take_states(const sapwood_world_batch *self, const struct given *g, n
     return -1;
   }
   const npy_intp memory = g->remembered > 0 ? sap_batch_memory_size(self->core, g->remembered) : 0;
-  const npy_intp row = whole + memory;
+  const npy_intp row = whole + g->behind + memory;
   const npy_intp overlay = g->overlay_spec == g->state_spec ? row : part;
   *rows = g->n_worlds;
   if (PyArray_Check(g->state) && PyArray_NDIM((PyArrayObject *)g->state) > 0) {
@@ -195,11 +204,13 @@ static int take_arguments(const sapwood_world_batch *self, const struct given *g
 struct held {
   PyGILState_STATE gil;
   PyThreadState *thread;
+  PyObject *error; /* exception of an act that is to be told of, or NULL */
 };
 
 struct report {
   sapwood_state *state;
   PyObject *failed;  /* callable or None */
+  PyObject *acts;    /* callable or None */
   PyObject *raised;  /* exception that ends the call, or NULL; guarded by the GIL */
   struct held *held; /* (n_workers) */
   const sapwood_world_batch *batch;
@@ -210,18 +221,12 @@ struct report {
 
 /* Keeps the present exception if it is the first one. Needs the GIL. */
 static void keep_exception(struct report *report) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (report->raised == NULL && value != NULL) {
-    if (traceback != NULL) {
-      PyException_SetTraceback(value, traceback);
-    }
-    report->raised = Py_NewRef(value);
+  PyObject *value = sapwood_take_exception();
+  if (report->raised == NULL) {
+    report->raised = value;
+  } else {
+    Py_XDECREF(value);
   }
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
 }
 
 /* Gives a helper a thread state, so that an exception of a callback outlives the callback. */
@@ -258,7 +263,9 @@ static int tell(void *context, int32_t worker, int64_t position, int64_t step,
                 const sap_mujoco_world *world) {
   struct report *report = context;
   const PyGILState_STATE gil = PyGILState_Ensure();
-  PyObject *failure = sapwood_world_failure(world);
+  PyObject *failure = report->held[worker].error;
+  report->held[worker].error = NULL;
+  failure = failure == NULL ? sapwood_world_failure(world) : failure;
   PyObject *answer = failure == NULL || report->failed == Py_None
                          ? Py_XNewRef(failure)
                          : PyObject_CallFunction(report->failed, "iLLO", (int)worker,
@@ -271,6 +278,25 @@ static int tell(void *context, int32_t worker, int64_t position, int64_t step,
   Py_XDECREF(answer);
   PyGILState_Release(gil);
   return ends;
+}
+
+/* Calls acts(worker, position, act, record), whose exception is told of. */
+static int act(void *context, int32_t worker, int64_t position, sap_batch_act what,
+               sap_step_record *record) {
+  struct report *report = context;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyObject *memory = PyMemoryView_FromMemory((char *)record, sizeof *record, PyBUF_WRITE);
+  PyObject *answer = memory == NULL ? NULL
+                                    : PyObject_CallFunction(report->acts, "iLiO", (int)worker,
+                                                            (long long)position, (int)what, memory);
+  Py_XDECREF(memory);
+  if (answer == NULL) {
+    report->held[worker].error = sapwood_take_exception();
+  }
+  const int failed = answer == NULL;
+  Py_XDECREF(answer);
+  PyGILState_Release(gil);
+  return failed;
 }
 
 /* Writes the contacts of a world to its log. */
@@ -304,6 +330,7 @@ static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call
                      const struct given *g, const struct sapwood_call_room *room) {
   struct report report = {.state = self->state,
                           .failed = g->failed,
+                          .acts = g->acts,
                           .batch = self,
                           .logs = room->logs,
                           .looked = sap_seconds()};
@@ -311,13 +338,14 @@ static PyObject *run(const sapwood_world_batch *self, const sap_batch_call *call
   if (report.held == NULL) {
     return PyErr_NoMemory();
   }
-  const int calls_python = self->n_workers > 1 && has_callbacks(self->api);
+  const int calls_python = self->n_workers > 1 && (g->acts != Py_None || has_callbacks(self->api));
   const sap_batch_hooks hooks = {.context = &report,
                                  .enter = calls_python ? enter : NULL,
                                  .leave = calls_python ? leave : NULL,
                                  .stop = g->signals ? look_for_signals : NULL,
                                  .solved = room->logs != NULL ? keep_contacts : NULL,
-                                 .failed = tell};
+                                 .failed = tell,
+                                 .act = g->acts != Py_None ? act : NULL};
   sap_batch_end end;
   Py_BEGIN_ALLOW_THREADS
   end = sap_batch_run(self->core, call, &hooks);
@@ -341,13 +369,17 @@ const char sapwood_world_batch_run_doc[] =
     "run($self, /, *, n_worlds, state_spec, state=None, ids=None, steps=0, stage=0, status=None,\n"
     "    last_records=None, body_forces=None, speeds=None, contacts=None, remembered=0, chunk=1,\n"
     "    signals=False, failed=None, keys=None, start=None, overlay=None, overlay_spec=0,\n"
-    "    control=None, control_spec=0, records=(), step_records=None, taken=None)\n--\n\n"
+    "    control=None, control_spec=0, records=(), step_records=None, taken=None, acts=None,\n"
+    "    behind=0)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
     "that are to be told of. remembered: contacts that rows of state have room for. records: "
     "tuples (arrays of the workers or None, spec, array (worlds,\n"
     "steps, ...)); signals: whether to let signals in, which only the main thread can;\n"
     "failed(worker, position, step, failure): called for each world that fails, with a failure as\n"
-    "`ModelStepper.run` has it; an exception in it ends the call and is raised.";
+    "`ModelStepper.run` has it; an exception in it ends the call and is raised.\n"
+    "acts(worker, position, act, record): takes the steps, see sap_batch_hooks; its exception is "
+    "the\n"
+    "failure that `failed` is told of. behind: values of rows that it alone reads.";
 
 PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
   /* arguments of every call come first, since parsing ends with the last one given */
@@ -355,7 +387,8 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                           "stage",        "status",     "last_records", "body_forces",  "speeds",
                           "contacts",     "remembered", "chunk",        "signals",      "failed",
                           "keys",         "start",      "overlay",      "overlay_spec", "control",
-                          "control_spec", "records",    "step_records", "taken",        NULL};
+                          "control_spec", "records",    "step_records", "taken",        "acts",
+                          "behind",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
   PyObject *none = Py_None, *empty = PyTuple_New(0);
   struct given g = {.state = none,
@@ -373,18 +406,19 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                     .speeds = none,
                     .contacts = none,
                     .failed = none,
+                    .acts = none,
                     .n_worlds = -1,
                     .chunk = 1};
   struct sapwood_call_room room = {0};
   sap_batch_call call = {0};
   PyObject *answer = NULL;
   if (empty != NULL &&
-      PyArg_ParseTupleAndKeywords(args, keywords, "|$niOOniOOOOOnnpOOOOiOiOOO:run", names,
-                                  &g.n_worlds, &g.state_spec, &g.state, &g.ids, &g.steps, &g.stage,
-                                  &g.status, &g.last_records, &g.body_forces, &g.speeds,
-                                  &g.contacts, &g.remembered, &g.chunk, &g.signals, &g.failed,
-                                  &g.keys, &g.start, &g.overlay, &g.overlay_spec, &g.control,
-                                  &g.control_spec, &g.records, &g.step_records, &g.taken) &&
+      PyArg_ParseTupleAndKeywords(
+          args, keywords, "|$niOOniOOOOOnnpOOOOiOiOOOOn:run", names, &g.n_worlds, &g.state_spec,
+          &g.state, &g.ids, &g.steps, &g.stage, &g.status, &g.last_records, &g.body_forces,
+          &g.speeds, &g.contacts, &g.remembered, &g.chunk, &g.signals, &g.failed, &g.keys, &g.start,
+          &g.overlay, &g.overlay_spec, &g.control, &g.control_spec, &g.records, &g.step_records,
+          &g.taken, &g.acts, &g.behind) &&
       take_arguments(self, &g, &room, &call) == 0) {
     answer = run(self, &call, &g, &room);
   }

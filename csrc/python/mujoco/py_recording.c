@@ -54,6 +54,15 @@ static PyObject *log_append(PyObject *object, PyObject *contacts) {
   Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(clear_doc,
+             "clear($self)\n--\n\n"
+             "Forget all contacts.");
+
+static PyObject *log_clear(PyObject *object, PyObject *Py_UNUSED(unused)) {
+  ((sapwood_contact_log *)object)->log.n = 0;
+  Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(array_doc,
              "array($self)\n--\n\n"
              "A copy of all contacts, of dtype CONTACT_RECORD.");
@@ -159,6 +168,7 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
 /* ---- the module ----------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {{"append", log_append, METH_O, append_doc},
+                                {"clear", log_clear, METH_NOARGS, clear_doc},
                                 {"array", log_array, METH_NOARGS, array_doc},
                                 {NULL, NULL, 0, NULL}};
 

@@ -75,23 +75,10 @@ int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sap
 
 /* ---- reports -------------------------------------------------------------------------------- */
 
-/* Returns the present exception as an object, and clears it. */
-static PyObject *take_exception(void) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value != NULL && traceback != NULL) {
-    PyException_SetTraceback(value, traceback);
-  }
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
-  return value;
-}
-
 PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
   const sap_step_end *end = sap_mujoco_end(world);
   if (PyErr_Occurred()) {
-    return take_exception();
+    return sapwood_take_exception();
   }
   if (end->failure == SAP_STEP_TAKEN) {
     return Py_NewRef(Py_None);
@@ -99,7 +86,7 @@ PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
   PyObject *message = NULL;
   if (end->failure == SAP_STEP_ARGUMENT) {
     sapwood_raise(end->status, &end->error);
-    PyObject *error = take_exception();
+    PyObject *error = sapwood_take_exception();
     if (error == NULL || end->status == SAP_OUT_OF_MEMORY) {
       return error;
     }

@@ -104,6 +104,34 @@ class BodyStep(ABC):
     def blocks(self) -> tuple[float, _Float, _Float, float, _Float, _Float]:
         """A as c_K, K, K_pairs, c_M, masses of vertices, masses of pairs, after `evaluate`."""
 
+    @property
+    def memory_size(self) -> int:
+        """Number of values by which steps choose the order of elimination."""
+        return 1 + len(self.place)
+
+    def save_memory(self, row: _Float) -> None:
+        """Write what later steps remember of the earlier ones; a new body has zeros."""
+        row[0] = self.is_ordered * (1 + self.since_order)
+        row[1:] = 2 * (_MEMORY - np.minimum(self.age, _MEMORY)) + (self.place >= 0)
+
+    def load_memory(self, row: _Float) -> None:
+        """Go on as the body whose memory `row` is."""
+        codes = row[1:].astype(np.int64)
+        self.age = _MEMORY - codes // 2
+        last = np.flatnonzero(codes % 2).astype(np.int32)
+        was_ordered, self.is_ordered = self.is_ordered, row[0] > 0
+        self.since_order = int(row[0]) - 1 if self.is_ordered else 0
+        if self.is_ordered and not (was_ordered and np.array_equal(last, self.last)):
+            self._choose(last)
+
+    def _choose(self, last: _Index) -> None:
+        """Eliminate these vertices last."""
+        self.last = last
+        _core.fem_order(self._system, last)
+        self.place[:] = -1
+        self.place[last] = np.arange(len(last), dtype=np.int32)
+        self.is_ordered = True
+
     def order(self, touched: Sequence[_Index], exact: bool) -> None:
         """Choose the vertices that are eliminated last, a superset of the touched ones."""
         self.age += 1
@@ -117,11 +145,7 @@ class BodyStep(ABC):
         self.since_order += 1
         if not self.is_ordered or missing or (surplus != 0 if exact else wasteful):
             self.since_order = 0
-            self.last = np.flatnonzero(chosen).astype(np.int32)
-            _core.fem_order(self._system, self.last)
-            self.place[:] = -1
-            self.place[self.last] = np.arange(len(self.last), dtype=np.int32)
-            self.is_ordered = True
+            self._choose(np.flatnonzero(chosen).astype(np.int32))
 
     def free_velocity(self, w: _Float) -> _Float:
         """Factor A, and return w - A^-1 m(w), after `evaluate`."""

@@ -22,11 +22,13 @@ from sapwood.mujoco.batches.outputs import Outputs
 from sapwood.mujoco.batches.parameters import WorldParameters
 from sapwood.mujoco.batches.queries import BatchQueries
 from sapwood.mujoco.batches.rollout_arrays import RecordItem, control_plane, record_arrays
+from sapwood.mujoco.batches.soft_acts import SoftOutputs
 from sapwood.mujoco.batches.turns import Turn
 from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import Failure
+from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.stepping.forks import free_in_children
 from sapwood.stepping.schemes import SYMPLECTIC_EULER
@@ -79,7 +81,7 @@ class Batch(BatchQueries):
         A copy of the model.
     state : ndarray (nsim, nstate)
         State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``, and the memory
-        of lagged friction.
+        of lagged friction or of soft bodies and flexes; of the latter zeros are the start.
     status : ndarray of uint8 (nsim,)
         0, or a number > 0 for worlds that failed in their last call. Read-only.
     records : ndarray (nsim,)
@@ -153,8 +155,6 @@ class Batch(BatchQueries):
         parameters = stepper.parameters
         if parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("batches are by symplectic_euler, other schemes by Stepper.run")
-        if parameters.soft is not None:
-            raise NotSupported("batches have no soft bodies and elastic flexes; Stepper.run does")
         self.model, self._stepper = model, stepper
         self._workers = Workers(parameters, engine(), own_models=True)
         self._core = self._workers.loop(self._nthread)
@@ -162,7 +162,7 @@ class Batch(BatchQueries):
             raise ValueError("remembered_contacts: only friction='lagged' remembers contacts")
         lags = parameters.settings.friction == "lagged"
         self._remembered = (remembered or max(64, 8 * model.ngeom)) if lags else 0
-        n_memory = self._core.memory_size(self._remembered) if lags else 0
+        n_memory = self._core.memory_size(self._remembered) if lags else self._workers.memory_size
         self._outputs = Outputs(model, self._workers, self._n, n_memory)
         self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
         self._status = np.zeros(self._n, np.uint8)
@@ -296,7 +296,7 @@ class Batch(BatchQueries):
             As for :meth:`forward`; none is cheapest, for states that are written next.
         state : array_like (n, nstate) or (nstate,), optional
             States for the n worlds of the call, or one for all, in place of a keyframe, in the
-            layout of :attr:`state`, or without what lagged friction remembers.
+            layout of :attr:`state`, or without what it has behind the state of MuJoCo.
 
         Raises
         ------
@@ -377,7 +377,7 @@ class Batch(BatchQueries):
 
         def tell(worker: int, position: int, step: int, failure: Failure | BaseException) -> None:
             world = position if ids is None else int(ids[position])
-            if isinstance(failure, BaseException):
+            if isinstance(failure, BaseException) and not isinstance(failure, StepError):
                 failure.add_note(f"in simulation {world}, substep {step}")
                 raise failure
             failed[world] = str(self._workers.error_of(worker, failure, step, None))
@@ -387,6 +387,14 @@ class Batch(BatchQueries):
             try:
                 parameters.refresh()
                 outputs.bind_to(self._core)
+                logs = None if self._lists is None else self._lists.logs
+                given = SoftOutputs(parameters.speeds, logs, outputs.body_forces)
+                starts = arguments.get("overlay")
+                if "keys" in arguments:
+                    starts = np.zeros((1, self.nstate))
+                elif starts is not None:
+                    starts = starts[:, 0]
+                soft = self._workers.soft_arguments(ids, outputs.state, starts, given)
                 self._core.run(
                     n_worlds=n,
                     state=outputs.state,
@@ -398,11 +406,12 @@ class Batch(BatchQueries):
                     last_records=outputs.records,
                     body_forces=outputs.body_forces,
                     speeds=parameters.speeds,
-                    contacts=None if self._lists is None else self._lists.logs,
+                    contacts=logs,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),
                     failed=tell,
                     **arguments,
+                    **soft,
                 )
             finally:
                 self._keep_errors(ids, failed)

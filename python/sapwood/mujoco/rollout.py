@@ -61,8 +61,6 @@ class Rollout:
         self._parameters = stepper.parameters
         if self._parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
-        if self._parameters.soft is not None:
-            raise NotSupported("rollouts have no soft bodies and elastic flexes; Stepper.run does")
         self._engine = engine()
         self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
         self._workers = Workers(self._parameters, self._engine)

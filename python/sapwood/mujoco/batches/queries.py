@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.fem.state import SoftState
 from sapwood.mujoco.batches.contacts import ContactLists
 from sapwood.mujoco.batches.fields import WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
@@ -18,6 +19,7 @@ from sapwood.mujoco.batches.models import BatchModels
 from sapwood.mujoco.batches.parameters import Reader
 from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
+from sapwood.mujoco.stepping.soft_memory import memory_size, state_in_row
 
 _Float = NDArray[np.float64]
 
@@ -197,6 +199,30 @@ class BatchQueries(BatchModels):
             raise ValueError("data belongs to another model than that of the batch")
         mujoco.mj_setState(self.model, data, row, WHOLE_STATE)
         return data
+
+    def soft_state(self, sim: int) -> SoftState:
+        """Return the state of the soft bodies of one world.
+
+        Parameters
+        ----------
+        sim : int
+            The world.
+
+        Returns
+        -------
+        SoftState
+            Copies, as ``Stepper.soft_state`` has them; the time is NaN before the first step.
+
+        Raises
+        ------
+        IndexError
+            For another world.
+        """
+        row, soft = self.state[self._world(sim)], self._stepper.parameters.soft
+        if soft is None:
+            return SoftState.of(())
+        found = state_in_row(soft, row[len(row) - memory_size(soft) :])
+        return SoftState.of(soft.bodies) if found is None else found
 
     # ---- contacts -------------------------------------------------------------------------------
 

@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.fem.state import SoftState
+from sapwood.mujoco.batches.soft_acts import SoftActs, SoftOutputs
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.faults import Failure, failure_text
 from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.stepping.soft_memory import memory_size
+from sapwood.mujoco.stepping.soft_steps import SoftSteps
 
 Worker = tuple[_core.ModelStepper, mujoco.MjModel, mujoco.MjData, _core.FrictionMemory | None]
 """The stepper of a thread, its model, its data, and its friction of the step before."""
@@ -37,18 +41,24 @@ class Workers:
     ) -> None:
         self._parameters, self._engine, self._own_models = parameters, engine, own_models
         self.workers: list[Worker] = []
+        self._soft: list[SoftSteps] = []
         self._core: _core.WorldBatch | None = None
 
     def _make(self) -> Worker:
-        core, model = self._parameters.make_core(), self._parameters.model
+        parameters, model = self._parameters, self._parameters.model
         own = copy.copy(model) if self._own_models else model
+        if parameters.soft is not None:
+            steps = SoftSteps(parameters.for_thread(own), self._engine)
+            self._soft.append(steps)
+            return steps.core, own, mujoco.MjData(own), None
+        core = parameters.make_core()
         lags = self._parameters.settings.friction == "lagged"
         memory = _core.FrictionMemory(core) if lags else None
         return core, own, mujoco.MjData(own), memory
 
     def forget(self) -> None:
         """Drop all threads, for a process that has none of them."""
-        self.workers, self._core = [], None
+        self.workers, self._soft, self._core = [], [], None
 
     def loop(self, n: int) -> _core.WorldBatch:
         """The loop over worlds.
@@ -73,15 +83,57 @@ class Workers:
         """An array of each thread, as the C loop takes them."""
         return tuple(get(worker) for worker in self.workers)
 
-    def error_of(self, worker: int, failure: Failure, step: int, world: int | None) -> StepError:
+    @property
+    def memory_size(self) -> int:
+        """Number of values of a state that soft bodies and flexes have behind that of MuJoCo."""
+        soft = self._parameters.soft
+        return 0 if soft is None else memory_size(soft)
+
+    def soft_arguments(
+        self,
+        ids: NDArray[np.int32] | None,
+        state: NDArray[np.float64] | None,
+        starts: NDArray[np.float64] | None,
+        outputs: SoftOutputs,
+    ) -> dict[str, Any]:
+        """Arguments of the C loop for worlds with soft bodies or flexes; none without.
+
+        Parameters
+        ----------
+        ids : ndarray of int32 (n,), optional
+            Indices of the worlds of the call; None is all.
+        state : ndarray (n_worlds, n_state), optional
+            Rows of all worlds, whose last values are read and written.
+        starts : ndarray (n or 1, n_state), optional
+            Rows that the worlds of the call start from in place of their own.
+        outputs : SoftOutputs
+            Further inputs and outputs of worlds.
+
+        Returns
+        -------
+        dict
+            ``acts`` and ``behind``.
+        """
+        soft = self._parameters.soft
+        if soft is None:
+            return {}
+        n = memory_size(soft)
+        pairs = [(steps, worker[2]) for steps, worker in zip(self._soft, self.workers, strict=True)]
+        rows, first = ((None if a is None else a[:, -n:]) for a in (state, starts))
+        start = SoftState.of(soft.bodies)
+        return {"acts": SoftActs(pairs, ids, rows, first, start, outputs), "behind": n}
+
+    def error_of(
+        self, worker: int, failure: Failure | StepError, step: int, world: int | None
+    ) -> StepError:
         """The error of a world that failed, while the data of its thread are as it left them.
 
         Parameters
         ----------
         worker : int
             Index of the thread.
-        failure : tuple
-            Report of the C core.
+        failure : tuple or StepError
+            Report of the C core, or the error of a step that is put together in Python.
         step : int
             Number of steps taken before.
         world : int or None
@@ -92,6 +144,8 @@ class Workers:
         StepError
             The error.
         """
+        if isinstance(failure, StepError):
+            return StepError(failure.args[0], failure.time, step, world)
         _, model, data, _ = self.workers[worker]
         return StepError(failure_text(failure, model, data), data.time, step, world)
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
+from sapwood.mujoco.batches.soft_acts import SoftOutputs
 from sapwood.mujoco.batches.workers import Workers
 from sapwood.mujoco.results.faults import Failure
 from sapwood.mujoco.results.results import StepError
@@ -210,7 +211,7 @@ class Worlds:
         failed: list[StepError] = []
 
         def tell(worker: int, world: int, step: int, failure: Failure | BaseException) -> None:
-            if isinstance(failure, BaseException):
+            if isinstance(failure, BaseException) and not isinstance(failure, StepError):
                 failure.add_note(f"in world {world}, step {step}")
                 raise failure
             failed.append(workers.error_of(worker, failure, step, world))
@@ -231,6 +232,7 @@ class Worlds:
             chunk=chunk,
             signals=threading.current_thread() is threading.main_thread(),
             failed=tell,
+            **workers.soft_arguments(None, None, None, SoftOutputs()),
         )
         for error in failed:
             self._blank(error.world or 0, error.step or 0)

@@ -457,6 +457,21 @@ class StepParameters:
         options = model_options.options_of(own)
         return self._with(model=own, **found, fields=fields, options=options)
 
+    def for_thread(self, own: mujoco.MjModel) -> StepParameters:
+        """The same for another thread.
+
+        Parameters
+        ----------
+        own : mujoco.MjModel
+            The model, or a copy of it.
+
+        Returns
+        -------
+        StepParameters
+            Parameters with that model, and with soft bodies that have a state of their own.
+        """
+        return self._with(model=own, soft=None if self.soft is None else self.soft.copy())
+
     def _with(self, **fields: Any) -> StepParameters:
         """The same with other fields; the names of the geoms never change."""
         other = dataclasses.replace(self, **fields)

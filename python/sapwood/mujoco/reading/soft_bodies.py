@@ -7,6 +7,7 @@ the stepper gives them.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
@@ -86,6 +87,11 @@ class SoftModel:
     holders: tuple[tuple[int, ...], ...]
     flexes: tuple[ElasticFlex, ...]
     time: float = math.nan
+
+    def copy(self) -> SoftModel:
+        """The same bodies with a state of their own, at the start of which no time has passed."""
+        bodies = tuple(copy.copy(body) for body in self.bodies)
+        return dataclasses.replace(self, bodies=bodies, time=math.nan)
 
 
 def soft_model(

@@ -115,6 +115,11 @@ class PythonSteps:
         else:
             self._allocate()
 
+    @property
+    def core(self) -> _core.ModelStepper:
+        """The stepper of the C core, which gathers."""
+        return self._stages.core
+
     def take_over(self, parameters: StepParameters) -> bool:
         """Nothing is taken over; see :class:`Steps`."""
         del parameters
@@ -175,7 +180,7 @@ class PythonSteps:
         try:
             while taken < steps:
                 record = spare if records is None else records[taken:]
-                notable += self._step(data, record)
+                notable += self.take(data, record)
                 if recording is not None:
                     recording.keep(data, self.contacts(), self.body_forces())
                 taken += 1
@@ -193,7 +198,8 @@ class PythonSteps:
         del data, watches, forget
         return None
 
-    def _step(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
+    def take(self, data: mujoco.MjData, record: NDArray[np.void]) -> bool:
+        """Take a step, tell of it in a record, and return whether a user should be told."""
         began = time.perf_counter()
         with self._whole(data):
             self._parameters.check_options()
@@ -264,7 +270,7 @@ class PythonSteps:
 
     def _largest_overlap(self, contacts: NDArray[np.void]) -> float:
         """Largest overlap of rigid contacts under the scheme, in widths of the narrower geom."""
-        forest, geom = self._parameters.forest, contacts["geom"]
+        forest, geom = self._stages.core.constants(), contacts["geom"]
         rigid = np.isinf(forest["stiffness"][geom]).all(axis=1)
         depth = -contacts["distance"][rigid] / forest["geom_width"][geom[rigid]].min(axis=1)
         return float(depth.max(initial=0.0))

@@ -42,6 +42,7 @@ from sapwood.mujoco.stepping.flex_contacts import (
 from sapwood.mujoco.stepping.flex_step import FlexStep
 from sapwood.mujoco.stepping.flex_trees import FlexTrees
 from sapwood.mujoco.stepping.python_steps import PythonSteps
+from sapwood.mujoco.stepping.soft_memory import SoftMemory
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 
@@ -62,6 +63,15 @@ class SoftSteps(PythonSteps):
         Parameters of the stepper.
     engine : object
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
+
+    Attributes
+    ----------
+    soft : SoftModel
+        The soft bodies and flexes.
+    memory : SoftMemory
+        Their state beside that of MuJoCo.
+    speeds : sequence of float
+        Speeds as of :class:`StepParameters`.
     """
 
     def __init__(self, parameters: StepParameters, engine: object) -> None:
@@ -71,7 +81,9 @@ class SoftSteps(PythonSteps):
         self._soft_steps = [SoftStep(body) for body in self.soft.bodies]
         self._flex_steps = [FlexStep(flex) for flex in self.soft.flexes]
         self._steps: list[BodyStep] = [*self._soft_steps, *self._flex_steps]
+        self.memory = SoftMemory(self.soft, self._steps)
         self._trees = FlexTrees(self._model, self.soft.flexes)
+        self.speeds = parameters.speeds
         self._passes = default_passes(self._steps)
         self._tree_dofs = [
             slice(int(begin), int(begin + n))
@@ -120,8 +132,25 @@ class SoftSteps(PythonSteps):
             if fault:
                 raise StepError(fault, now)
 
+    def forward(self, data: mujoco.MjData) -> None:
+        """Find accelerations and forces of a state, which stays; counted as a step."""
+        memory = self.memory.save()
+        with self._whole(data):
+            self._parameters.check_options()
+            self.start(data)
+            self._solve(data)
+        self.memory.load(memory)
+
     def _finish(self, data: mujoco.MjData) -> Solution:
-        model = self._model
+        best, result = self._solve(data)
+        mujoco.mj_Euler(self._model, data)
+        for step, v in zip(self._soft_steps, best.v, strict=False):
+            step.finish(v)
+        self.soft.time, self.soft_result = float(data.time), result
+        return best.solution
+
+    def _solve(self, data: mujoco.MjData) -> tuple[Pass, SoftStepResult]:
+        """Solve a step whose first half is done, and write accelerations and forces."""
         self._stages.find_forces(data)
         reduction = self._reduce(data)
         iterates = [step.start for step in self._steps]
@@ -130,15 +159,10 @@ class SoftSteps(PythonSteps):
                 best, passes = take_passes(reduction, iterates, self._passes, _TOLERANCE)
         except ValueError as error:
             raise StepError(str(error), float(data.time)) from error
-        solution = best.solution
-        self._check(solution, data)
+        self._check(best.solution, data)
         result = step_result(reduction, best, passes, _TOLERANCE)
         self._write_loads(data, best, reduction.rigid, result)
-        mujoco.mj_Euler(model, data)
-        for step, v in zip(self._soft_steps, best.v, strict=False):
-            step.finish(v)
-        self.soft.time, self.soft_result = float(data.time), result
-        return solution
+        return best, result
 
     def _write_loads(
         self, data: mujoco.MjData, best: Pass, problem: ContactProblem, result: SoftStepResult
@@ -211,7 +235,7 @@ class SoftSteps(PythonSteps):
             parameters.sigma,
             YIELDING_BETA,
             parameters.delassus,
-            parameters.slip[0],
+            self.speeds[2],
         )
         return Reduction(self._steps, meetings, holds, rigid, options, self._solver)
 
@@ -238,7 +262,7 @@ class SoftSteps(PythonSteps):
         """Contacts of the soft bodies and the flexes."""
         meetings: list[Meeting] = []
         self._met: list[int] = []  # bodies that the first meetings are with; -1 for flexes
-        forest = self._parameters.forest
+        forest = self._stages.core.constants()
         for b, (body, geoms) in enumerate(zip(self.soft.bodies, self.soft.geoms, strict=True)):
             if not geoms:
                 continue
@@ -266,11 +290,11 @@ class SoftSteps(PythonSteps):
         """Contacts of the flexes."""
         if not self._flex_steps:
             return []
-        forest = self._parameters.forest
+        forest = self._stages.core.constants()
         surface = Surface(
             forest["stiffness"],
             forest["dissipation_time"],
-            self._parameters.release[0],
+            self.speeds[0],
             lambda body, points: self._jacobian(data, body, points),
         )
         return flex_meetings(self._model, data, self._flex_steps, len(self._soft_steps), surface)
