@@ -109,7 +109,8 @@ static const double sap_small_progress = 0.1;
 /* The full step is taken if it leaves at most this share of |D r|; else a line search follows. */
 static const double sap_full_step_share = 0.9;
 
-/* e_c of a fair guess: the stick start must lead down from it. */
+/* e_c of a fair guess: the search starts without the stick start, which mostly leads up from it.
+ * Trades a step with contacts in dispute for an iteration. */
 static const double sap_fair_guess = 0.3;
 
 /* e_m of a fixed-point step, over e_c of the iterate. */

@@ -45,7 +45,8 @@ class SapSettings:
         First direction of an island: from the regions at the guess (Algorithm 1), or, where the
         guess is poor, as if every contact with v_hat_n > 0 stuck.
     start_threshold : float
-        A guess is poor where its momentum error e_m, Eq. (24), exceeds this.
+        A guess is poor where its momentum error e_m, Eq. (24), exceeds this; with Coulomb's
+        friction, where e_c exceeds this and 0.3.
     turning : bool
         Primal-dual friction: the direction of friction is an unknown of its own, and so is the side
         of a row with two finite bounds. It prevents slips that reverse between iterates.

@@ -205,6 +205,28 @@ def test_start(solver, seed):
 
 @implementations
 @seeds
+def test_a_fair_guess_is_where_the_search_starts(solver, seed):
+    """Up to e_c = 0.3 no threshold brings the stick start, and from a poor guess a low one does."""
+    problem, rng = moderate_problem(seed)
+    exact = solver.solve(problem, settings=TIGHT).v
+    away = np.linalg.norm(exact) * rng.standard_normal(problem.nv)
+    sizes = np.logspace(-4, 1, 60)
+    errors = np.array([balance(problem, exact + size * away).error for size in sizes])
+    fair, poor = sizes[(errors > 0.05) & (errors < 0.3)][-1], sizes[errors > 0.6][-1]
+    for size, same in ((fair, True), (poor, False)):
+        low, high = (
+            solver.solve(
+                problem,
+                exact + size * away,
+                dataclasses.replace(TIGHT, islands=False, start_threshold=threshold),
+            )
+            for threshold in (0.0, 1e9)
+        )
+        assert np.array_equal(low.v, high.v) == same, f"seed {seed}"
+
+
+@implementations
+@seeds
 def test_without_friction_it_is_the_convex_law(solver, seed):
     """mu = 0: one minimisation, and bounds that hold for it."""
     problem, _ = seeded_problem(seed)

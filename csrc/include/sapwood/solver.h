@@ -44,7 +44,8 @@ typedef struct sap_settings {
   double armijo_rho; /* backtracking factor: 0.8 */
   double armijo_c;   /* sufficient decrease: 1e-4 */
   sap_start start;   /* sticking */
-  /* e_m(v_guess) of an island above which it starts with sticking contacts: 0.05 */
+  /* e_m(v_guess) of an island above which it starts with sticking contacts: 0.05; with Coulomb's
+   * friction e_c, and 0.3 at least */
   double start_threshold;
   int32_t turning; /* 1: primal-dual friction, against slips that reverse: 1 */
   /* 1: directions of islands of 72 velocities or more without cores are in single precision, as

@@ -154,13 +154,12 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
 }
 
 /* Takes the stick start as the first step if the guess is poor: the full step to the minimiser of
- * the quadratic with every touching contact sticking. Returns 0 if it is not taken, or leads away
- * from a fair guess. */
+ * the quadratic with every touching contact sticking. Returns 0 if it is not taken. */
 static int start_from_stick(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, struct progress *before,
                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
   if (result->iterations > 0 || settings->start != SAP_START_STICKING ||
-      error_of(&result->last) <= settings->start_threshold) {
+      error_of(&result->last) <= fmax(settings->start_threshold, sap_fair_guess)) {
     return 0;
   }
   enum sap_precision precision = SAP_DOUBLE;
@@ -170,20 +169,13 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
     return 0;
   }
   before->kind = SAP_FACTOR_CHOLESKY;
-  const struct sap_evaluation guess = result->last;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* sticking contacts are not coupled */
-  sap_iterate_save(w, island, &w->coulomb.start);
   sap_keep_law(w, island, 0);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
   const int32_t trials =
       1 + sap_settle_disputes(w, island, settings, before->kind, SAP_DISPUTED, &result->last);
-  if (error_of(&guess) < sap_fair_guess && result->last.gradient > guess.gradient) {
-    sap_iterate_restore(w, island, &w->coulomb.start);
-    result->last = evaluate(w, island);
-    return 0;
-  }
   before->step = (struct sap_step){1, trials};
   return 1;
 }

@@ -17,12 +17,11 @@
  * gamma_n(b). After three such steps without success the search restarts, once, from the minimiser
  * with convex friction.
  *
- * The first step is the full step of Newton's stick start (newton.c), unless the guess is close, or
- * it is fair and that step leads away. Where contacts stick, all laws of friction agree, and the
- * prediction of friction there improves the next direction. Small components come here only if
- * their Delassus problem (dense.h) fails. Only the velocity passes from one solve to the next.
- * e_c is |D r| over the scale of (20), and (20) is the criterion. If it is not met, the iterate
- * with the least e_c is the result.
+ * The first step is the full step of Newton's stick start (newton.c), unless the guess is fair.
+ * Where contacts stick, all laws of friction agree, and the prediction of friction there improves
+ * the next direction. Small components come here only if their Delassus problem (dense.h) fails.
+ * Only the velocity passes from one solve to the next. e_c is |D r| over the scale of (20), and
+ * (20) is the criterion. If it is not met, the iterate with the least e_c is the result.
  *
  * A solution exists. The minimiser v(b) with fixed bounds b depends on them continuously, and since
  * l_t <= R_t |y_t|^2/2 for every b, its cost is bounded, and with it gamma_n. So

@@ -17,9 +17,9 @@ iterations do not lower |D r| by a tenth, or no direction descends, the bounds a
 convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after three that bring
 nothing, once, from the minimiser with convex friction.
 
-The first step is the whole of the sticking start of `direction`, unless the guess is close already,
-or fair and that leads away: no law of friction differs from another where contacts stick. Where the
-last step leaves a share of |D r| that is small enough, its factorization serves for the next one.
+The first step is the whole of the sticking start of `direction`, unless the guess is fair: no law
+of friction differs from another where contacts stick. Where the last step leaves a share of |D r|
+that is small enough, its factorization serves for the next one.
 |D r| over the scale of (20) is e_c, and (20) the criterion. A solution exists (csrc/sap/coulomb.h),
 perhaps several; nothing is proved of the approach.
 """
@@ -52,7 +52,7 @@ LAGGED_ROUGH = 1e-2
 """e_c of the solve that finds the bounds of contacts that have none."""
 
 FAIR = 0.3
-"""e_c of a guess from which the sticking start must not lead away."""
+"""e_c of a guess up to which the search starts without the sticking start."""
 
 TURNING_ABOVE = 1e-2
 """e_c above which the curvature is primal-dual."""
@@ -166,7 +166,7 @@ class Coulomb:
     def solve(self, v: Array) -> Run:
         """Iterate from v."""
         run, point = self.run, self.at(v)
-        poor = point.momentum_error > self.settings.start_threshold
+        poor = point.momentum_error > max(self.settings.start_threshold, FAIR)
         sticks = poor and self.settings.start == "sticking"
         best, alpha, trials = point, 0.0, 0
         while True:
@@ -233,7 +233,7 @@ class Coulomb:
     def stick(self, point: Point) -> tuple[Point, int] | None:
         """The minimiser of the quadratic in which every touching contact sticks.
 
-        None where that leads away from a point that is fair, or H breaks down.
+        None if H breaks down.
         """
         objective = self.objective
         G, gamma, b = sticking_system(objective, point)
@@ -249,8 +249,6 @@ class Coulomb:
         after, trials = disputes.settle(
             objective.point(point.v + dv), DISPUTED, self.newton.tolerance
         )
-        if point.momentum_error < FAIR and after.gradient_norm > point.gradient_norm:
-            return None
         self.predicts = True
         return after, 1 + trials
 
