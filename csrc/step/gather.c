@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "constraints/kinds/kinds.h"
+#include "step/joints/element_rows.h"
 #include "step/joints/release.h"
 
 static void set_fault(struct sap_gather *gather, enum sap_fault fault, int64_t index) {
@@ -33,8 +34,7 @@ static enum sap_fault fault_of(const struct sap_gather *gather,
                                const struct sap_listed_contact *contact,
                                const struct sap_contact_list *list, enum sap_cone cone) {
   const int32_t *geom = contact->geom, n_geoms = gather->forest->n_geoms;
-  const int of_flex = sap_is_flex_contact(&gather->presolve, geom);
-  if (geom[0] >= n_geoms || geom[1] >= n_geoms || (!of_flex && (geom[0] < 0 || geom[1] < 0))) {
+  if (geom[0] >= n_geoms || geom[1] >= n_geoms || geom[0] < 0 || geom[1] < 0) {
     return SAP_FAULT_GEOM;
   }
   const int32_t dim = contact->dim;
@@ -64,11 +64,21 @@ static void touch(struct sap_gather *gather, const struct sap_motion *motion, co
   }
 }
 
-/* Lists a contact with its trees if one of these can move. Adds up the lengths of J of the contacts
- * and of their torsional friction. */
+/* Lists a contact with its trees, whose blocks of J have so many columns together. Adds up the
+ * lengths of J of the contacts and of their torsional friction. */
+static void append_contact(struct sap_gather *gather, const struct sap_listed_contact *contact,
+                           int32_t tree_a, int32_t tree_b, int64_t columns) {
+  const int32_t n = gather->problem.n_contacts++;
+  gather->tree_a[n] = tree_a;
+  gather->tree_b[n] = tree_b;
+  gather->nJ += 3 * columns;
+  gather->spins.nJ += contact->dim > 3 ? 3 * columns : 0;
+  gather->contacts[n] = *contact;
+}
+
+/* Lists a contact of two geoms if one of these can move. */
 static void list_contact(struct sap_gather *gather, const double *cdof,
                          const struct sap_listed_contact *contact) {
-  const int32_t n = gather->problem.n_contacts;
   const struct sap_motion *one = gather->motion + contact->geom[0];
   const struct sap_motion *two = gather->motion + contact->geom[1];
   touch(gather, one, cdof);
@@ -78,18 +88,51 @@ static void list_contact(struct sap_gather *gather, const double *cdof,
   if (a->tree < 0) {
     return;
   }
-  gather->tree_a[n] = a->tree;
-  gather->tree_b[n] = other ? two->tree : -1;
-  const int64_t length = 3 * (a->columns + (int64_t)(other ? two->columns : 0));
-  gather->nJ += length;
-  gather->spins.nJ += contact->dim > 3 ? length : 0;
-  gather->contacts[n] = *contact;
-  gather->problem.n_contacts = n + 1;
+  append_contact(gather, contact, a->tree, other ? two->tree : -1,
+                 a->columns + (int64_t)(other ? two->columns : 0));
+}
+
+/* Lists a contact of a flex with the trees that its rows move. */
+static enum sap_fault list_flex_contact(struct sap_gather *gather, const struct sap_flex_rows *rows,
+                                        const struct sap_listed_contact *contact) {
+  int32_t tree[2];
+  if (rows->list->left_out) {
+    return SAP_FAULT_LEFT_OUT;
+  }
+  if (!sap_flex_trees(rows, contact, tree)) {
+    return SAP_FAULT_ROWS;
+  }
+  for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+    gather->touched[tree[side]] = 1;
+  }
+  if (tree[0] >= 0) {
+    append_contact(gather, contact, tree[0], tree[1], sap_width_of(gather->forest, tree));
+  }
+  return SAP_FAULT_NONE;
+}
+
+static int has_flexes_elsewhere(const struct sap_gather *gather) {
+  return gather->elements.elements && gather->elements.elements->flexes_elsewhere;
+}
+
+/* Sets the sides of a contact that are flexes to the geoms of their surfaces. */
+static void find_surfaces(const struct sap_gather *gather, const struct sap_contact_list *list,
+                          struct sap_listed_contact *contact) {
+  const struct sap_elements *e = gather->elements.elements;
+  const int32_t n_flexes = e ? e->n_flexes : 0;
+  for (int side = 0; side < 2 && list->flex.base; ++side) {
+    const int32_t flex = sap_int32s_at(list->flex, contact->index)[side];
+    if (contact->geom[side] < 0 && flex >= 0 && flex < n_flexes) {
+      contact->geom[side] = gather->forest->n_geoms - n_flexes + flex;
+    }
+  }
 }
 
 /* Lists the active contacts of the engine, and returns the number of their rows. */
 static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                             const struct sap_contact_list *list, enum sap_cone cone) {
+                             const struct sap_contact_list *list,
+                             const struct sap_element_state *elements, enum sap_cone cone) {
+  const struct sap_flex_rows rows = {&gather->elements, elements, list, cone};
   int64_t n_rows = 0;
   memset(gather->touched, 0, (size_t)gather->forest->n_trees);
   for (int32_t i = 0; i < list->count; ++i) {
@@ -97,20 +140,30 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
       continue;
     }
     const int32_t *geom = sap_int32s_at(list->geom, i);
-    const struct sap_listed_contact contact = {.index = i,
-                                               .row = row_of(list, i),
-                                               .dim = *sap_int32s_at(list->dim, i),
-                                               .face = -1,
-                                               .geom = {geom[0], geom[1]}};
-    const enum sap_fault fault = fault_of(gather, &contact, list, cone);
+    struct sap_listed_contact contact = {.index = i,
+                                         .row = row_of(list, i),
+                                         .dim = *sap_int32s_at(list->dim, i),
+                                         .face = -1,
+                                         .geom = {geom[0], geom[1]}};
+    const int of_flex = geom[0] < 0 || geom[1] < 0;
+    if (of_flex && has_flexes_elsewhere(gather)) {
+      n_rows += rows_of(contact.dim, cone);
+      continue;
+    }
+    if (of_flex) {
+      find_surfaces(gather, list, &contact);
+    }
+    enum sap_fault fault = fault_of(gather, &contact, list, cone);
+    if (fault == SAP_FAULT_NONE && of_flex) {
+      fault = list_flex_contact(gather, &rows, &contact);
+    } else if (fault == SAP_FAULT_NONE) {
+      list_contact(gather, state->cdof, &contact);
+    }
     if (fault != SAP_FAULT_NONE) {
       set_fault(gather, fault, i);
       return n_rows;
     }
     n_rows += list->left_out ? 0 : rows_of(contact.dim, cone);
-    if (!sap_is_flex_contact(&gather->presolve, geom)) {
-      list_contact(gather, state->cdof, &contact);
-    }
   }
   return n_rows;
 }
@@ -198,24 +251,13 @@ static sap_status gather_elements(struct sap_gather *gather, const struct sap_mo
   return status;
 }
 
-/* Finds v*, and moves it by the constraints of the presolve. */
-static sap_status gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state,
-                                     const struct sap_contact_list *list,
-                                     const struct sap_element_state *elements, enum sap_cone cone) {
+static void gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state) {
   int64_t index;
   const enum sap_fault fault =
       sap_free_motion_find(&gather->free_motion, gather->dt, state, &gather->elements, &index);
   if (fault != SAP_FAULT_NONE) {
     set_fault(gather, fault, index);
-    return SAP_OK;
   }
-  const sap_status status =
-      sap_presolve_run(&gather->presolve, elements, list, cone, gather->dt, &gather->free_motion);
-  if (status == SAP_INVALID_ARGUMENT) {
-    set_fault(gather, SAP_FAULT_ROWS, -1);
-    return SAP_OK;
-  }
-  return status;
 }
 
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
@@ -277,7 +319,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   gather->dt = parameters->dt;
   gather->n_rows = list->n_rows;
 
-  const int64_t n_contact_rows = list_contacts(gather, state, list, cone);
+  const int64_t n_contact_rows = list_contacts(gather, state, list, elements, cone);
   gather->n_listed = gather->problem.n_contacts;
   if (gather->fault == SAP_FAULT_NONE) {
     list_faces(gather, state->cdof);
@@ -287,7 +329,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
     status = gather_elements(gather, state, list, elements, n_contact_rows);
   }
   if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
-    status = gather_free_motion(gather, state, list, elements, cone);
+    gather_free_motion(gather, state);
   }
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
@@ -300,7 +342,7 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   sap_release_elements(&release, &gather->elements);
   enum sap_fault fault;
   int64_t index;
-  status = sap_gather_contacts(gather, state, list, cone, &release, &fault, &index);
+  status = sap_gather_contacts(gather, state, list, elements, cone, &release, &fault, &index);
   if (status != SAP_OK) {
     return status;
   }

@@ -3,8 +3,8 @@
  *     J_i = axes (J_b2 - J_b1)     rows (t1, t2, n)
  *
  * The problem has phi0, k, tau_d, mu, R_t, R_n and v_hat per contact: first the contacts of the
- * engine's list, then the faces of patches.h. free_motion.h finds A and v*, and presolve.h moves
- * them. torsional_contacts.h adds torsional and rolling friction; constraints.h adds other
+ * engine's list, then the faces of patches.h. free_motion.h finds A and v*.
+ * torsional_contacts.h adds torsional and rolling friction; constraints.h adds other
  * constraints and implicit controllers. After the solve, sap_scatter turns velocity and impulses
  * into accelerations and forces.
  *
@@ -14,7 +14,7 @@
 #define SAPWOOD_STEP_GATHER_H
 
 #include "base/memory.h"
-#include "step/presolve/presolve.h"
+#include "step/contacts/flex_rows.h"
 #include "step/joints/constraints.h"
 #include "step/dynamics/free_motion.h"
 #include "step/dynamics/point_jacobian.h"
@@ -76,7 +76,6 @@ struct sap_gather {
   int may_be_inactive; /* 1 if open contacts may be inactive */
   struct sap_inactive inactive;
   struct sap_free_motion free_motion; /* A and v*, in `fixed` */
-  struct sap_presolve presolve;       /* constraints that the problem cannot represent */
   struct sap_element_gather elements; /* constraints other than contacts */
   enum sap_fault fault;               /* fault of the last call */
   int64_t fault_index;
@@ -126,7 +125,8 @@ struct sap_release;
  * sap_gather_run. It leaves out contacts that are inactive or move no dof. A fault belongs to entry
  * *index of the engine's list, or to a patch of geom *index. */
 sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                               const struct sap_contact_list *list, enum sap_cone cone,
+                               const struct sap_contact_list *list,
+                               const struct sap_element_state *elements, enum sap_cone cone,
                                const struct sap_release *release, enum sap_fault *fault,
                                int64_t *index);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "step/contacts/contact_jacobian.h"
+#include "step/contacts/flex_rows.h"
 #include "step/contacts/material.h"
 #include "step/gather.h"
 #include "step/joints/release.h"
@@ -22,6 +23,7 @@ struct source {
   const struct sap_contact_list *list;
   enum sap_cone cone;
   const struct sap_release *release;
+  struct sap_flex_rows rows; /* for contacts of flexes */
   struct sap_material material;
   int32_t pair[2]; /* geoms of the material, -1 before the first contact */
 };
@@ -76,6 +78,10 @@ static int64_t find_rows(const struct kept *kept, const struct source *from, int
   memcpy(axes, frame + 3, 6 * sizeof *axes);
   memcpy(axes + 6, frame, 3 * sizeof *axes);
   memcpy(kept->gather->position + 3 * (int64_t)kept->n, p, 3 * sizeof *p);
+  if (sap_is_flex_contact(&kept->gather->elements, contact)) {
+    const int32_t trees[2] = {kept->gather->tree_a[c], kept->gather->tree_b[c]};
+    return sap_flex_jacobian(&from->rows, contact, trees, kept->J);
+  }
   return sap_contact_jacobian(&kept->movers, kept->state, contact->geom, axes, p, kept->J);
 }
 
@@ -159,8 +165,18 @@ static enum sap_fault add_spin(const struct kept *kept, const struct source *fro
   struct sap_gather *gather = kept->gather;
   struct sap_torsional_contacts *spins = &gather->spins;
   const struct sap_listed_contact *contact = gather->contacts + c;
-  const enum sap_fault fault = sap_torsional_contacts_add(
-      spins, gather->forest, gather->motion, kept->state->cdof, from->list, contact, kept->n);
+  const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
+  const struct sap_motion *one = gather->motion + contact->geom[0];
+  const struct sap_motion *two = gather->motion + contact->geom[1];
+  double *J = spins->J + spins->nJ;
+  const int64_t length =
+      sap_is_flex_contact(&gather->elements, contact)
+          ? sap_flex_turning(&from->rows, contact, trees, J)
+          : sap_torsional_jacobian(gather->forest, one, two,
+                                   sap_doubles_at(from->list->frame, contact->index),
+                                   kept->state->cdof, J);
+  const enum sap_fault fault =
+      sap_torsional_contacts_add(spins, from->list, contact, kept->n, length);
   const int32_t n = spins->spin.n;
   const int has_spin = n > 0 && spins->contact[n - 1] == kept->n;
   return has_spin && from->material.barrier != SAP_BARRIER_NONE ? SAP_FAULT_DIMENSION : fault;
@@ -315,7 +331,8 @@ static void find_surface(const struct sap_gather *gather, int32_t face, int32_t 
 /* ---- all ------------------------------------------------------------------------------------- */
 
 sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model_state *state,
-                               const struct sap_contact_list *list, enum sap_cone cone,
+                               const struct sap_contact_list *list,
+                               const struct sap_element_state *elements, enum sap_cone cone,
                                const struct sap_release *release, enum sap_fault *fault,
                                int64_t *index) {
   *fault = SAP_FAULT_NONE;
@@ -327,7 +344,11 @@ sap_status sap_gather_contacts(struct sap_gather *gather, const struct sap_model
                       .state = state,
                       .movers = {gather->forest, gather->motion, gather->transposed},
                       .J = gather->J};
-  struct source from = {.list = list, .cone = cone, .release = release, .pair = {-1, -1}};
+  struct source from = {.list = list,
+                        .cone = cone,
+                        .release = release,
+                        .rows = {&gather->elements, elements, list, cone},
+                        .pair = {-1, -1}};
   for (int32_t c = 0; c < gather->n_listed && *fault == SAP_FAULT_NONE; ++c) {
     *index = gather->contacts[c].index;
     *fault = gather_contact(&kept, &from, c);

@@ -66,15 +66,11 @@ sap_status sap_gather_create(struct sap_gather *gather, const struct sap_forest 
     gather->has_barriers |= forest->barrier && forest->barrier[g] != SAP_BARRIER_NONE;
     gather->motion[g] = sap_motion_of_geom(forest, g);
   }
-  const sap_status status =
-      sap_element_gather_create(&gather->elements, elements, forest, allocator);
-  return status == SAP_OK ? sap_presolve_create(&gather->presolve, &gather->elements, allocator)
-                          : status;
+  return sap_element_gather_create(&gather->elements, elements, forest, allocator);
 }
 
 void sap_gather_release(struct sap_gather *gather) {
   sap_patches_release(&gather->patches, &gather->allocator);
-  sap_presolve_release(&gather->presolve);
   sap_element_gather_release(&gather->elements);
   sap_block_release(&gather->fixed, &gather->allocator);
   sap_block_release(&gather->listed, &gather->allocator);

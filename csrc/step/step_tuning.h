@@ -1,8 +1,7 @@
 /* The tuned constants of a step from plain arrays. They choose and time its algorithms. Constants
  * of its physics stand beside their derivations: SAP_OPEN_TIME (gather.h), release speeds
- * (joints/release.h), SAP_PRESOLVE_TIME (presolve/presolve.h). Constants without a unit are ratios.
- * One command measures them against another revision of the sources, unless a section names its
- * own:
+ * (joints/release.h). Constants without a unit are ratios. One command measures them against
+ * another revision of the sources, unless a section names its own:
  *
  *     python -m benchmarks models --speed --against REV FOLDER */
 #ifndef SAPWOOD_STEP_STEP_TUNING_H
@@ -14,16 +13,6 @@
  * and by the slower of the rates before the step and of the free motion. Larger ones keep more
  * constraints in the problem, smaller ones solve more steps twice. */
 static const double sap_open_before = 1.1, sap_open_after = 2.0;
-
-/* ---- the presolve; python -m benchmarks models --speed --match flex -------------------------- */
-
-/* Limits of sweeps: their number, the rows swept in all, and the least number. After 20 sweeps the
- * error of the edges of cloth is less than half of that with MuJoCo's soft edges. The next step
- * goes on. */
-enum { SAP_MOST_SWEEPS = 100, SAP_LEAST_SWEEPS = 20, SAP_MOST_ROWS_SWEPT = 1 << 14 };
-
-/* Correction of a last sweep over the largest one of the first. */
-static const double sap_last_correction = 1e-9;
 
 /* ---- separation bounds; python -m benchmarks ablation --piece "body separations" ------------- */
 

@@ -371,9 +371,6 @@ static void finish(sap_stepper *stepper, const sap_step_arrays *arrays) {
   struct sap_gather *gather = &stepper->gather;
   scatter(stepper, arrays);
   stepper->took = gather->fault == SAP_FAULT_NONE;
-  if (stepper->took) {
-    sap_presolve_scatter(&gather->presolve, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
-  }
   stepper->counts[stepper->solution.outcome] += stepper->took;
   stepper->overlap = find_overlap(gather);
   if (stepper->took && remembers(stepper, arrays)) {
@@ -477,7 +474,6 @@ sap_status sap_stepper_write_at(sap_stepper *stepper, const sap_step_arrays *arr
   if (status == SAP_OK) {
     memset(gather->touched, 1, (size_t)stepper->forest.n_trees);
     scatter(stepper, arrays);
-    sap_presolve_scatter(&gather->presolve, gather->dt, arrays->qfrc_constraint, arrays->efc_force);
   }
   return status;
 }

@@ -422,11 +422,13 @@ static void wrong_forests(void) {
   WRONG(m.tree_dofadr[1] = 2, "tree_dofadr");
   WRONG(m.tree_dofnum[1] = 3, "tree_dofnum");
   WRONG(m.tree_dofnum[0] = 0, "tree_dofnum");
-  static const int32_t before[] = {-2, -1}, of_two_dofs[] = {3, 0}, of_a_ball[] = {3, -1};
-  WRONG(m.forest.tree_quaternion = before, "tree_quaternion");
-  WRONG(m.forest.tree_quaternion = of_two_dofs, "tree_quaternion");
+  static const int32_t before[] = {-2, -1, -1, -1, -1}, of_two_dofs[] = {-1, -1, -1, 3, -1};
+  static const int32_t inside[] = {-1, 3, -1, -1, -1}, of_a_ball[] = {3, -1, -1, -1, -1};
+  WRONG(m.forest.dof_quaternion = before, "dof_quaternion");
+  WRONG(m.forest.dof_quaternion = of_two_dofs, "dof_quaternion");
+  WRONG(m.forest.dof_quaternion = inside, "dof_quaternion");
   begin(5);
-  m.forest.tree_quaternion = of_a_ball;
+  m.forest.dof_quaternion = of_a_ball;
   CHECK_EQUAL(sap_forest_check(&m.forest, NULL), SAP_OK);
   static const int8_t turns[SAP_DAMPING_TERMS * 5] = {0, 1, 2, 3};
   WRONG(m.forest.dof_turns = turns, "dof_turns");

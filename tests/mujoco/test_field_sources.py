@@ -156,10 +156,8 @@ CLOTH = """
   </worldbody>
 </mujoco>
 """
-HELD = pytest.mark.filterwarnings("ignore:constraints are held ahead")
 
 
-@HELD
 @pytest.mark.parametrize("bits", [("", ""), ('contype="4" conaffinity="1"', 'conaffinity="4"')])
 def test_a_cloth_lies_on_a_compliant_block(bits, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log file
@@ -174,7 +172,6 @@ def test_a_cloth_lies_on_a_compliant_block(bits, tmp_path, monkeypatch):
     assert not np.any(data.contact.geom[:, 1] == block)
 
 
-@HELD
 def test_flexes_that_cannot_touch_the_block_do_not(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     apart = 'contype="2" conaffinity="2"'
@@ -184,7 +181,6 @@ def test_flexes_that_cannot_touch_the_block_do_not(tmp_path, monkeypatch):
     assert stepper.model.geom("block").conaffinity == 0
 
 
-@HELD
 def test_no_bit_left_for_flexes_is_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = mujoco.MjModel.from_xml_string(CLOTH.format(block="", cloth=""))

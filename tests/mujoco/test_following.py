@@ -35,8 +35,6 @@ from sapwood.mujoco.following.watch import OPTIONS, VECTORS, ModelWatch
 from sapwood.mujoco.reading import engine
 from sapwood.mujoco.reading.controllers import BOUNDED
 
-pytestmark = pytest.mark.filterwarnings("ignore:constraints are held ahead")
-
 
 @pytest.mark.parametrize("where", ["given", "own"])
 def test_every_change_is_followed(where):

@@ -17,9 +17,10 @@ from sapwood.mujoco.reading.arrays import forest_arrays
 from sapwood.mujoco.reading.controllers import controllers
 from sapwood.mujoco.reading.elements import element_arrays, element_materials
 from sapwood.mujoco.reading.engine import engine
+from sapwood.mujoco.reading.joined_trees import joined_trees
 
 MODEL = mixed()
-FOREST = forest_arrays(MODEL, None, None, 0.004, True, [])
+FOREST = forest_arrays(MODEL, None, None, 0.004, True, [], joined_trees(MODEL), 0)
 INDICES = [name for name, array in FOREST.items() if array.dtype == np.int32]
 STATE = (
     "qvel", "M", "cdof", "subtree_com", "qfrc_smooth", "qacc_smooth", "qDeriv", "geom_xpos",
@@ -252,7 +253,9 @@ CONSTRAINED = elements("sparse")
 OTHERS = element_arrays(
     CONSTRAINED,
     element_materials(CONSTRAINED, None, None, 0.004, []),
-    controllers(CONSTRAINED),
+    controllers(CONSTRAINED, joined_trees(CONSTRAINED)),
+    joined_trees(CONSTRAINED),
+    0,
 )
 ELEMENT_INDICES = [
     name for name, a in OTHERS.items() if isinstance(a, np.ndarray) and a.dtype == np.int32
@@ -272,7 +275,8 @@ OF_STEP = {
 
 
 def constrained_core(others=OTHERS):
-    forest = forest_arrays(CONSTRAINED, None, None, 0.004, False, [])
+    trees = joined_trees(CONSTRAINED)
+    forest = forest_arrays(CONSTRAINED, None, None, 0.004, False, [], trees, 0)
     return _core.ModelStepper(
         forest, 0.004, 1e-3, 1.0, "block", "elliptic", 1e10, SapSettings(), others
     )

@@ -17,7 +17,7 @@ from mujoco_models import (
     urdf_on_floor,
 )
 from sapwood.mujoco import ContactMaterial, Stepper
-from sapwood.mujoco.reading.trees import tree_quaternions, turning_dofs
+from sapwood.mujoco.reading.trees import free_quaternions, turning_dofs
 from sapwood.reference.free_rotation import free_rotation, tree_rotation
 from sapwood.studies import scenes
 
@@ -64,10 +64,9 @@ def with_midpoint(stepper, oracle, M):
     """The free acceleration with forces of rotation at the middle of the step."""
     model, found = stepper.model, oracle.qacc_smooth.copy()
     turns = turning_dofs(model)
-    for tree, quaternion in enumerate(tree_quaternions(model)):
-        first, count = model.tree_dofadr[tree], model.tree_dofnum[tree]
+    for first, count in zip(model.tree_dofadr, model.tree_dofnum, strict=True):
         of = slice(first, first + count)
-        if quaternion >= 0:
+        if free_quaternions(model)[first] >= 0:
             R = oracle.xmat[model.dof_bodyid[first]].reshape(3, 3)
             found[of] = free_rotation(M[of, of], R, stepper.time_step, oracle.qvel[of], found[of])
         elif turns[of].any():

@@ -299,7 +299,7 @@ def take_explicit_rotation(monkeypatch):
     """Steppers made from here on take all bias forces at the start of the step, as MuJoCo does."""
     reading = "sapwood.mujoco.reading.arrays."
     for name, size, value, kind in (
-        ("tree_quaternions", "ntree", -1, np.int32),
+        ("free_quaternions", "nv", -1, np.int32),
         ("turning_dofs", "nv", 0, np.int8),
     ):
 

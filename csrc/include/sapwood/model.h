@@ -36,7 +36,9 @@ typedef enum sap_turning {
   SAP_ROOT_TURNS       /* rotation of the root */
 } sap_turning;
 
-/* Forest of kinematic trees, pattern of the mass matrix and contact material of the geoms. */
+/* Forest of kinematic trees, pattern of the mass matrix and contact material of the geoms. A
+ * constraint moves one or two trees; kinematic trees that follow each other may be one tree, with
+ * several roots. */
 typedef struct sap_forest {
   int32_t n_trees;
   int32_t nv;
@@ -48,14 +50,15 @@ typedef struct sap_forest {
   /* trees (n_trees) */
   const int32_t *tree_dofadr; /* first dof */
   const int32_t *tree_dofnum; /* number of dofs, >= 1 */
-  /* first entry in qpos of the quaternion of the only joint, free (6 dofs) or a ball (3), whose
-   * gyroscopic torque the step takes by the midpoint rule; -1: another tree; NULL: all are -1 */
-  const int32_t *tree_quaternion;
 
   /* dofs (nv) */
-  const int32_t *dof_parentid; /* next dof towards the root, -1 at the root */
-  /* sap_turning: rotations of trees that take their bias forces at the middle of the step; NULL:
-   * all are 0 */
+  const int32_t *dof_parentid; /* next dof towards the root, -1 at a root */
+  /* at a root with the dofs of one free joint (6) or ball (3), whose gyroscopic torque the step
+   * takes by the midpoint rule: first entry in qpos of its quaternion; -1 elsewhere; NULL: all are
+   * -1 */
+  const int32_t *dof_quaternion;
+  /* sap_turning: rotations of bodies on a root that take their bias forces at the middle of the
+   * step; NULL: all are 0 */
   const int8_t *dof_turns;
   const double *damping; /* (nv, SAP_DAMPING_TERMS) coefficients c_0, c_1, c_2 */
 
@@ -116,10 +119,11 @@ SAP_API sap_status sap_forest_check(const sap_forest *forest, sap_error *error);
 
 /* Quantity that an equality constraint keeps at zero, by its rows. */
 typedef enum sap_equality {
-  SAP_EQUALITY_AHEAD = 0, /* any rows: of other kinds, or of more trees than two */
-  SAP_EQUALITY_POINT,     /* 3: the distance of two points, m */
-  SAP_EQUALITY_POSE,      /* 3 + 3: the distance of two points, m, and the rotation of two frames */
-  SAP_EQUALITY_SCALAR     /* 1: a function of two joint positions or tendon lengths, rad or m */
+  SAP_EQUALITY_ROWS = 0, /* any number, each a constraint of its own that moves the trees of its
+                           * columns: edges and strains of flexes, m or without unit */
+  SAP_EQUALITY_POINT,    /* 3: the distance of two points, m */
+  SAP_EQUALITY_POSE,     /* 3 + 3: the distance of two points, m, and the rotation of two frames */
+  SAP_EQUALITY_SCALAR    /* 1: a function of two joint positions or tendon lengths, rad or m */
 } sap_equality;
 
 /* Elements that constrain a model besides contacts: limits of joints and tendons, equality
@@ -133,8 +137,8 @@ typedef struct sap_elements {
   int32_t n_tendons;
   int32_t n_equalities;
   int32_t n_controllers;
-  int32_t n_flexes;         /* 0: a contact without two geoms is a fault */
-  int32_t flexes_elsewhere; /* 1: the caller solves contacts of flexes; 0: the presolve does */
+  int32_t n_flexes;         /* the last geoms of the forest are their surfaces */
+  int32_t flexes_elsewhere; /* 1: the caller solves the contacts of flexes */
   int32_t n_tendon_entries; /* entries of the Jacobian of all tendons */
   int32_t nq;               /* length of qpos */
   int32_t n_outputs;        /* forces of all actuators */
@@ -154,7 +158,7 @@ typedef struct sap_elements {
   const int32_t *limit_angle;   /* 1: in rad; NULL: all are in m */
 
   /* tendons (n_tendons) */
-  const int32_t *tendon_tree; /* (n_tendons, 2), -2 in the first column for more than two trees */
+  const int32_t *tendon_tree;    /* (n_tendons, 2) */
   const int32_t *tendon_limited; /* 1: limits act */
   const double *tendon_range;    /* (n_tendons, 2) m */
   const double *tendon_k;        /* N/m */
@@ -166,7 +170,7 @@ typedef struct sap_elements {
 
   /* equality constraints (n_equalities) */
   const int32_t *equality_kind;  /* enum sap_equality */
-  const int32_t *equality_tree;  /* (n_equalities, 2) */
+  const int32_t *equality_tree;  /* (n_equalities, 2), -1 for SAP_EQUALITY_ROWS */
   const double *equality_k;      /* (n_equalities, 2) N/m for positions and N m/rad for rotations */
   const double *equality_tau_d;  /* s */
   const double *equality_scale;  /* > 0: rotation rows times this are in rad */
@@ -240,7 +244,8 @@ typedef struct sap_contact_list {
   /* double (2) along t1, t2, and if dim > 3 about n, surface 2 minus 1; may be NULL */
   sap_field surface_velocity;
   sap_field dim;     /* int32: 1, 3, 4 with torsional friction, 6 with rolling friction too */
-  sap_field geom;    /* int32 (2) */
+  sap_field geom;    /* int32 (2), -1 for a flex */
+  sap_field flex;    /* int32 (2), read for sides without a geom if the model has flexes */
   sap_field exclude; /* int32: the contact acts iff 0 */
   sap_field row;     /* int32: first constraint row, -1 for none */
   /* 1: the engine's rows of contacts and limits are left out, and rows of dry friction of dofs may

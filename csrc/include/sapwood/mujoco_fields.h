@@ -264,6 +264,7 @@
   X(surfacevel,  NUM_ROW, (3), SINCE_4, BOTH, EACH_STEP, NOTHING) \
   X(dim,         INT,     (),  ALL,     BOTH, EACH_STEP, NOTHING) \
   X(geom,        INT_ROW, (2), ALL,     BOTH, EACH_STEP, NOTHING) \
+  X(flex,        INT_ROW, (2), ALL,     BOTH, EACH_STEP, NOTHING) \
   X(exclude,     INT,     (),  ALL,     BOTH, EACH_STEP, NOTHING) \
   X(efc_address, INT,     (),  ALL,     BOTH, EACH_STEP, NOTHING)
 

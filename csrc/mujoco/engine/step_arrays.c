@@ -84,6 +84,7 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                    .surface_velocity = field_at(contacts, a->contact.surfacevel, size),
                    .dim = field_at(contacts, a->contact.dim, size),
                    .geom = field_at(contacts, a->contact.geom, size),
+                   .flex = field_at(contacts, a->contact.flex, size),
                    .exclude = field_at(contacts, a->contact.exclude, size),
                    .row = field_at(contacts, a->contact.efc_address, size),
                    .KBIP = SAP_DATA(world, efc_KBIP)},

@@ -16,8 +16,8 @@
 static int has_quaternions(const sap_mujoco_world *world, const sap_forest *f) {
   const int64_t nq = SAP_MODEL(world, nq);
   int inside = 1;
-  for (int32_t t = 0; f->tree_quaternion && t < f->n_trees; ++t) {
-    inside &= f->tree_quaternion[t] < 0 || f->tree_quaternion[t] <= nq - 4;
+  for (int32_t i = 0; f->dof_quaternion && i < f->nv; ++i) {
+    inside &= f->dof_quaternion[i] < 0 || f->dof_quaternion[i] <= nq - 4;
   }
   return inside;
 }
@@ -31,8 +31,9 @@ static int fits(const sap_mujoco_world *world, const sap_stepper *stepper) {
   const sap_forest *f = &stepper->forest;
   const sap_elements *e = &stepper->elements;
   return SAP_MODEL(world, nv) == f->nv && SAP_MODEL(world, nC) == f->nM &&
-         SAP_MODEL(world, nbody) == f->n_bodies && SAP_MODEL(world, ngeom) == f->n_geoms &&
-         SAP_MODEL(world, ntree) == f->n_trees && has_quaternions(world, f) &&
+         SAP_MODEL(world, nbody) == f->n_bodies &&
+         SAP_MODEL(world, ngeom) == f->n_geoms - (stepper->constrained ? e->n_flexes : 0) &&
+         SAP_MODEL(world, ntree) >= f->n_trees && has_quaternions(world, f) &&
          (f->nD == 0 || has_implicit_springs(f) || SAP_MODEL(world, nD) == f->nD) &&
          (!stepper->constrained ||
           (SAP_MODEL(world, nq) == e->nq && SAP_MODEL(world, neq) == e->n_equalities &&

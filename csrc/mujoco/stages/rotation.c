@@ -65,8 +65,8 @@ static int32_t turn_trees(sap_mujoco_world *world) {
 int sap_mujoco_takes_rotation(const sap_mujoco_world *world) {
   const sap_forest *f = &world->stepper->forest;
   int any = sap_tree_rotation_acts(f, world->stepper->settings.dt, SAP_DATA(world, qvel));
-  for (int32_t t = 0; f->tree_quaternion && t < f->n_trees; ++t) {
-    any |= f->tree_quaternion[t] >= 0;
+  for (int32_t i = 0; f->dof_quaternion && i < f->nv; ++i) {
+    any |= f->dof_quaternion[i] >= 0;
   }
   return any;
 }

@@ -38,9 +38,9 @@ typedef struct constant {
 static const constant forest_constants[] = {
     FOREST(tree_dofadr, NPY_INT32, TREES, 0),
     FOREST(tree_dofnum, NPY_INT32, TREES, 0),
-    FOREST(tree_quaternion, NPY_INT32, TREES, 0),
     FOREST(tree_springs, NPY_INT8, TREES, 0),
     FOREST(dof_parentid, NPY_INT32, DOFS, 0),
+    FOREST(dof_quaternion, NPY_INT32, DOFS, 0),
     FOREST(dof_turns, NPY_INT8, DOFS, 0),
     FOREST(damping, NPY_DOUBLE, DOFS, SAP_DAMPING_TERMS),
     FOREST(M_rownnz, NPY_INT32, DOFS, 0),

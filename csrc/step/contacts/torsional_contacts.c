@@ -28,11 +28,9 @@ static int take_friction(const double *friction, int32_t dim, double *mu) {
   return any;
 }
 
-/* Writes J of a contact between two geoms, the blocks of the trees one after the other. Returns its
- * length, 0 if it is zero. */
-static int64_t gather_turning(const struct sap_forest *forest, const struct sap_motion *one,
-                              const struct sap_motion *two, const double *frame, const double *cdof,
-                              double *J) {
+int64_t sap_torsional_jacobian(const struct sap_forest *forest, const struct sap_motion *one,
+                               const struct sap_motion *two, const double *frame,
+                               const double *cdof, double *J) {
   const int same = one->tree == two->tree;
   const int64_t first = 3 * (int64_t)one->columns;
   const int64_t length = first + (same ? 0 : 3 * (int64_t)two->columns);
@@ -55,20 +53,18 @@ static int64_t gather_turning(const struct sap_forest *forest, const struct sap_
 }
 
 enum sap_fault sap_torsional_contacts_add(struct sap_torsional_contacts *gather,
-                                          const struct sap_forest *forest,
-                                          const struct sap_motion *motion, const double *cdof,
                                           const struct sap_contact_list *list,
-                                          const struct sap_listed_contact *contact,
-                                          int32_t number) {
+                                          const struct sap_listed_contact *contact, int32_t number,
+                                          int64_t length) {
   const int32_t n = gather->spin.n, i = contact->index;
   double *mu = gather->mu + 3 * (int64_t)n;
   const int any = take_friction(sap_doubles_at(list->friction, i), contact->dim, mu);
   if (any <= 0) {
     return any < 0 ? SAP_FAULT_CONTACT : SAP_FAULT_NONE;
   }
-  const int64_t length =
-      gather_turning(forest, motion + contact->geom[0], motion + contact->geom[1],
-                     sap_doubles_at(list->frame, i), cdof, gather->J + gather->nJ);
+  if (length < 0) {
+    return SAP_FAULT_CONTACT;
+  }
   if (length == 0) {
     return SAP_FAULT_NONE;
   }

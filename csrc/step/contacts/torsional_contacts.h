@@ -27,14 +27,18 @@ struct sap_torsional_contacts {
 void sap_torsional_contacts_carve(struct sap_torsional_contacts *gather, struct sap_arena *arena,
                                   size_t count);
 
+/* Writes J of a contact between two geoms, the blocks of the trees one after the other. Returns its
+ * length, 0 if it is zero. */
+int64_t sap_torsional_jacobian(const struct sap_forest *forest, const struct sap_motion *one,
+                               const struct sap_motion *two, const double *frame,
+                               const double *cdof, double *J);
+
 /* Adds the torsional and rolling friction of contact `number` of the problem, if it has any; the
- * contact has four or six dimensions. motion is (n_geoms), and there must be room in J. A contact
- * is left out if no dof turns its geoms against each other. A surface that turns about n is a
- * fault. */
+ * contact has four or six dimensions. J of the contact, of this length, follows the others; it is
+ * left out if the length is 0. A surface that turns about n is a fault. */
 enum sap_fault sap_torsional_contacts_add(struct sap_torsional_contacts *gather,
-                                          const struct sap_forest *forest,
-                                          const struct sap_motion *motion, const double *cdof,
                                           const struct sap_contact_list *list,
-                                          const struct sap_listed_contact *contact, int32_t number);
+                                          const struct sap_listed_contact *contact, int32_t number,
+                                          int64_t length);
 
 #endif

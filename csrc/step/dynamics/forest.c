@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "step/dissipation_time.h"
+#include "step/dynamics/roots.h"
 
 int64_t sap_pair_key(const struct sap_forest *forest, int32_t geom1, int32_t geom2) {
   const int64_t low = geom1 < geom2 ? geom1 : geom2;
@@ -91,16 +92,16 @@ static sap_status check_dofs(const struct sap_forest *f, sap_error *error) {
   return SAP_OK;
 }
 
-/* Checks that trees with a quaternion have the dofs of a free joint or a ball. */
+/* Checks that roots with a quaternion have the dofs of a free joint or a ball. */
 static sap_status check_quaternions(const struct sap_forest *f, sap_error *error) {
-  for (int32_t t = 0; f->tree_quaternion && t < f->n_trees; ++t) {
-    const int32_t first = f->tree_quaternion[t], count = f->tree_dofnum[t];
+  for (int32_t i = 0; f->dof_quaternion && i < f->nv; ++i) {
+    const int32_t first = f->dof_quaternion[i], count = sap_root_end(f, i) - i;
     if (first < -1) {
-      return sap_invalid(error, "tree_quaternion", t, first, "must be an index into qpos, or -1");
+      return sap_invalid(error, "dof_quaternion", i, first, "must be an index into qpos, or -1");
     }
-    if (first >= 0 && count != 3 && count != 6) {
-      return sap_invalid(error, "tree_quaternion", t, first,
-                         "must be -1 unless there are 3 or 6 dofs");
+    if (first >= 0 && (f->dof_parentid[i] >= 0 || (count != 3 && count != 6))) {
+      return sap_invalid(error, "dof_quaternion", i, first,
+                         "must be -1 unless 3 or 6 dofs begin here");
     }
   }
   return SAP_OK;

@@ -1,4 +1,5 @@
 #include "step/dynamics/free_rotation.h"
+#include "step/dynamics/roots.h"
 #include "step/step_tuning.h"
 
 #include <math.h>
@@ -86,8 +87,8 @@ struct body {
 };
 
 /* Reads the block of a tree, and returns 1 if it is diagonal. */
-static int read_block(const sap_forest *f, int32_t tree, const double *M, struct body *body) {
-  const int32_t first = f->tree_dofadr[tree], n = f->tree_dofnum[tree];
+static int read_block(const sap_forest *f, int32_t first, int32_t n, const double *M,
+                      struct body *body) {
   int is_diagonal = 1;
   memset(body->block, 0, sizeof body->block);
   for (int32_t i = 0; i < n; ++i) {
@@ -135,10 +136,10 @@ static void find_centre(struct body *body, const double *quaternion) {
 }
 
 /* Reads a body; returns 0 if it has no gyroscopic torque in any motion. */
-static int read_body(const sap_forest *f, int32_t tree, const struct sap_free_rotation *state,
-                     struct body *body) {
-  const int32_t n = f->tree_dofnum[tree], r = n == FREE ? BALL : 0;
-  const int is_diagonal = read_block(f, tree, state->M, body);
+static int read_body(const sap_forest *f, int32_t first, int32_t n,
+                     const struct sap_free_rotation *state, struct body *body) {
+  const int32_t r = n == FREE ? BALL : 0;
+  const int is_diagonal = read_block(f, first, n, state->M, body);
   for (int i = 0; i < 3; ++i) {
     memcpy(body->I[i], body->block[r + i] + r, sizeof body->I[i]);
   }
@@ -148,7 +149,7 @@ static int read_body(const sap_forest *f, int32_t tree, const struct sap_free_ro
   }
   body->is_offset = 0;
   if (n == FREE) {
-    find_centre(body, state->qpos + f->tree_quaternion[tree]);
+    find_centre(body, state->qpos + f->dof_quaternion[first]);
   }
   return 1;
 }
@@ -216,9 +217,8 @@ static void find_origin(struct body *body, double dt, const double *w_0, const d
 }
 
 /* Writes the new acceleration of a tree and the forces that follow from it. */
-static void write_tree(const sap_forest *f, int32_t tree, const struct sap_free_rotation *state,
+static void write_tree(int32_t first, int32_t n, const struct sap_free_rotation *state,
                        struct body *body, const double *a) {
-  const int32_t first = f->tree_dofadr[tree], n = f->tree_dofnum[tree];
   double change[FREE];
   for (int32_t i = 0; i < n; ++i) {
     change[i] = a[i] - state->qacc_smooth[first + i];
@@ -234,11 +234,11 @@ static void write_tree(const sap_forest *f, int32_t tree, const struct sap_free_
   }
 }
 
-/* Takes the rule for one tree; returns 0 if Newton's method does not converge. */
-static int take_tree(const sap_forest *f, int32_t tree, double dt,
+/* Takes the rule for the tree with the root `first`; returns 0 if Newton's method does not
+ * converge. */
+static int take_tree(const sap_forest *f, int32_t first, double dt,
                      const struct sap_free_rotation *state) {
-  const int32_t n = f->tree_dofnum[tree] == FREE ? FREE : BALL, turn = n - BALL;
-  const int32_t first = f->tree_dofadr[tree];
+  const int32_t n = sap_root_end(f, first) - first == FREE ? FREE : BALL, turn = n - BALL;
   const double *w_0 = state->qvel + first + turn, *a_w = state->qacc_smooth + first + turn;
   double w_1[3], a[FREE];
   for (int i = 0; i < 3; ++i) {
@@ -249,7 +249,7 @@ static int take_tree(const sap_forest *f, int32_t tree, double dt,
     return 1;
   }
   struct body body;
-  if (!read_body(f, tree, state, &body)) {
+  if (!read_body(f, first, n, state, &body)) {
     return 1;
   }
   if (!find_spin(body.I, dt, w_0, a_w, w_1)) {
@@ -262,16 +262,16 @@ static int take_tree(const sap_forest *f, int32_t tree, double dt,
   for (int i = 0; i < 3; ++i) {
     a[turn + i] = (w_1[i] - w_0[i]) / dt;
   }
-  write_tree(f, tree, state, &body, a);
+  write_tree(first, n, state, &body, a);
   return 1;
 }
 
 int32_t sap_free_rotation_find(const sap_forest *forest, double dt,
                                const struct sap_free_rotation *state) {
   int32_t missed = 0;
-  for (int32_t t = 0; forest->tree_quaternion && t < forest->n_trees; ++t) {
-    if (forest->tree_quaternion[t] >= 0) {
-      missed += !take_tree(forest, t, dt, state);
+  for (int32_t i = 0; forest->dof_quaternion && i < forest->nv; ++i) {
+    if (forest->dof_quaternion[i] >= 0) {
+      missed += !take_tree(forest, i, dt, state);
     }
   }
   return missed;

@@ -3,9 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the weight s of a tree. */
-static double weigh(const sap_forest *f, int32_t tree, double dt, const double *qvel) {
-  const int32_t first = f->tree_dofadr[tree], last = first + f->tree_dofnum[tree];
+#include "step/dynamics/roots.h"
+
+/* Returns the weight s of a kinematic tree. */
+static double weigh(const sap_forest *f, int32_t first, int32_t last, double dt,
+                    const double *qvel) {
   double root = 0.0, all = 0.0; /* squares of w_r and w */
   for (int32_t i = first; i < last; ++i) {
     const double square = qvel[i] * qvel[i];
@@ -19,8 +21,9 @@ static double weigh(const sap_forest *f, int32_t tree, double dt, const double *
 }
 
 int sap_tree_rotation_acts(const sap_forest *forest, double dt, const double *qvel) {
-  for (int32_t t = 0; forest->dof_turns && t < forest->n_trees; ++t) {
-    if (weigh(forest, t, dt, qvel) > 0.0) {
+  for (int32_t first = 0, last; forest->dof_turns && first < forest->nv; first = last) {
+    last = sap_root_end(forest, first);
+    if (weigh(forest, first, last, dt, qvel) > 0.0) {
       return 1;
     }
   }
@@ -30,9 +33,9 @@ int sap_tree_rotation_acts(const sap_forest *forest, double dt, const double *qv
 void sap_tree_rotation_middle(const sap_forest *forest, double dt, const double *qvel,
                               const double *x, double *v_m) {
   memcpy(v_m, qvel, sizeof *v_m * (size_t)forest->nv);
-  for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const int32_t first = forest->tree_dofadr[t], last = first + forest->tree_dofnum[t];
-    if (weigh(forest, t, dt, qvel) > 0.0) {
+  for (int32_t first = 0, last; first < forest->nv; first = last) {
+    last = sap_root_end(forest, first);
+    if (weigh(forest, first, last, dt, qvel) > 0.0) {
       for (int32_t i = first; i < last; ++i) {
         v_m[i] -= 0.5 * dt * x[i];
       }
@@ -42,9 +45,9 @@ void sap_tree_rotation_middle(const sap_forest *forest, double dt, const double 
 
 void sap_tree_rotation_change(const sap_forest *forest, double dt, const double *qvel,
                               const double *qfrc_bias, double *c) {
-  for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const int32_t first = forest->tree_dofadr[t], last = first + forest->tree_dofnum[t];
-    const int acts = weigh(forest, t, dt, qvel) > 0.0;
+  for (int32_t first = 0, last; first < forest->nv; first = last) {
+    last = sap_root_end(forest, first);
+    const int acts = weigh(forest, first, last, dt, qvel) > 0.0;
     for (int32_t i = first; i < last; ++i) {
       c[i] = acts ? c[i] - qfrc_bias[i] : 0.0;
     }
@@ -67,9 +70,9 @@ int32_t sap_tree_rotation_apply(const sap_forest *forest, double dt, const doubl
                                 const double *dc, const double *da,
                                 const struct sap_tree_rotation *state) {
   int32_t missed = 0;
-  for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const int32_t first = forest->tree_dofadr[t], last = first + forest->tree_dofnum[t];
-    const double s = weigh(forest, t, dt, state->qvel);
+  for (int32_t first = 0, last; first < forest->nv; first = last) {
+    last = sap_root_end(forest, first);
+    const double s = weigh(forest, first, last, dt, state->qvel);
     if (s > 0.0 && !converges(first, last, state->qfrc_bias, x, dc, da)) {
       ++missed;
       continue;

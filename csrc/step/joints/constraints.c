@@ -145,6 +145,21 @@ static int32_t end_of_ids(const struct sap_element_gather *g, int32_t type) {
                                         : e->n_tendons;
 }
 
+/* Returns the entries of J of row i of an equality constraint, 0 if the row is wrong. */
+static int64_t equality_entries(const struct sap_element_gather *g,
+                                const struct sap_element_state *state, int32_t i) {
+  const struct sap_elements *e = g->elements;
+  const int32_t id = state->efc_id[i];
+  if (e->equality_kind[id] != SAP_EQUALITY_ROWS) {
+    return sap_width_of(g->forest, e->equality_tree + 2 * (int64_t)id);
+  }
+  int32_t tree[2] = {-1, -1};
+  struct sap_engine_jacobian row;
+  const int known =
+      sap_constraint_row(state, g->forest->nv, i, &row) && sap_row_trees(g, &row, tree);
+  return known ? sap_width_of(g->forest, tree) : 0;
+}
+
 /* Returns an upper limit of the entries of J of the rows [begin, end), which are of one type. */
 static int64_t most_entries(const struct sap_element_gather *g,
                             const struct sap_element_state *state, int32_t begin, int32_t end) {
@@ -152,11 +167,12 @@ static int64_t most_entries(const struct sap_element_gather *g,
   if (type != SAP_ROW_EQUALITY && type != SAP_ROW_TENDON_FRICTION) {
     return type == SAP_ROW_DOF_FRICTION ? end - begin : 0;
   }
-  const struct sap_elements *e = g->elements;
-  const int32_t *trees = type == SAP_ROW_EQUALITY ? e->equality_tree : e->tendon_tree;
+  const int32_t *tree = g->elements->tendon_tree;
   int64_t entries = 0;
   for (int32_t i = begin; i < end; ++i) {
-    entries += sap_width_of(g->forest, trees + 2 * (int64_t)state->efc_id[i]);
+    entries += type == SAP_ROW_EQUALITY
+                   ? equality_entries(g, state, i)
+                   : sap_width_of(g->forest, tree + 2 * (int64_t)state->efc_id[i]);
   }
   return entries;
 }
@@ -205,6 +221,21 @@ static int reserve(struct sap_element_gather *g, size_t n, size_t nJ) {
 
 /* ---- equality constraints ------------------------------------------------------------------- */
 
+/* Appends row i of the engine as row `part` of an equality constraint; returns its number. */
+static int32_t append_equality(struct sap_element_gather *g, const struct sap_element_state *state,
+                               int32_t i, int32_t part, double scale, int is_angle) {
+  const struct sap_elements *e = g->elements;
+  const int32_t id = state->efc_id[i];
+  const struct sap_row_label label = {SAP_ELEMENT_EQUALITY, id, part, i};
+  const int32_t row = sap_append_row(g, label, scale, is_angle);
+  g->value[0][row] = scale * state->efc_pos[i];
+  g->value[1][row] = e->equality_k[2 * (int64_t)id];
+  g->value[2][row] = sap_dissipation_time(e->equality_tau_d[id], g->open.dt);
+  g->value[3][row] = -INFINITY;
+  g->value[4][row] = INFINITY;
+  return row;
+}
+
 static int gather_equality(struct sap_element_cursor *at, const struct sap_element_state *state,
                            int32_t id, int32_t first, int32_t count, int rotation) {
   struct sap_element_gather *g = at->gather;
@@ -222,15 +253,10 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
       return 0;
     }
     if (moved) {
-      const struct sap_row_label label = {SAP_ELEMENT_EQUALITY, id, (rotation ? 3 : 0) + i,
-                                          first + i};
       const int32_t *angle = e->equality_angle;
-      const int32_t row = sap_append_row(g, label, scale, rotation || (angle && angle[id]));
-      g->value[0][row] = scale * state->efc_pos[first + i];
+      const int32_t row = append_equality(g, state, first + i, (rotation ? 3 : 0) + i, scale,
+                                          rotation || (angle && angle[id]));
       g->value[1][row] = e->equality_k[2 * (int64_t)id + rotation];
-      g->value[2][row] = sap_dissipation_time(e->equality_tau_d[id], g->open.dt);
-      g->value[3][row] = -INFINITY;
-      g->value[4][row] = INFINITY;
       ++kept;
     }
   }
@@ -241,24 +267,60 @@ static int gather_equality(struct sap_element_cursor *at, const struct sap_eleme
   return 1;
 }
 
+/* Returns the number of rows from i on that are of the same equality constraint. */
+static int32_t count_rows(const struct sap_element_gather *g, const struct sap_element_state *state,
+                          int32_t i) {
+  int32_t end = i + 1;
+  while (end < g->n_engine_rows && state->efc_type[end] == SAP_ROW_EQUALITY &&
+         state->efc_id[end] == state->efc_id[i]) {
+    ++end;
+  }
+  return end - i;
+}
+
+/* Gathers rows that are constraints of their own. */
+static int gather_equality_rows(struct sap_element_cursor *at,
+                                const struct sap_element_state *state, int32_t first,
+                                int32_t count) {
+  const struct sap_element_gather *g = at->gather;
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t tree[2] = {-1, -1};
+    struct sap_engine_jacobian row;
+    if (!sap_constraint_row(state, g->forest->nv, first + i, &row) ||
+        !sap_row_trees(g, &row, tree)) {
+      return 0;
+    }
+    if (tree[0] >= 0) {
+      append_equality(at->gather, state, first + i, i, 1.0, 0);
+      sap_write_rows(at, 1, &row, 1.0, tree);
+      sap_append_constraint(at, 1, tree);
+    }
+  }
+  return 1;
+}
+
 /* Gathers the equalities; returns 0 if the rows are not those of the elements. */
 static int gather_equalities(struct sap_element_cursor *at, const struct sap_element_state *state) {
   const struct sap_element_gather *g = at->gather;
   for (int32_t i = 0; i < g->n_engine_rows;) {
-    if (state->efc_type[i] != SAP_ROW_EQUALITY || sap_is_presolved_row(g->elements, state, i)) {
+    if (state->efc_type[i] != SAP_ROW_EQUALITY) {
       ++i;
       continue;
     }
     const int32_t id = state->efc_id[i], kind = g->elements->equality_kind[id];
-    const int32_t count = kind == SAP_EQUALITY_POINT ? 3 : kind == SAP_EQUALITY_POSE ? 6 : 1;
+    const int32_t count = kind == SAP_EQUALITY_POINT  ? 3
+                          : kind == SAP_EQUALITY_POSE ? 6
+                          : kind == SAP_EQUALITY_ROWS ? count_rows(g, state, i)
+                                                      : 1;
     for (int32_t j = i; j < i + count; ++j) {
       if (j >= g->n_engine_rows || state->efc_type[j] != SAP_ROW_EQUALITY ||
           state->efc_id[j] != id) {
         return 0;
       }
     }
-    if (!gather_equality(at, state, id, i, count == 1 ? 1 : 3, 0) ||
-        (count == 6 && !gather_equality(at, state, id, i + 3, 3, 1))) {
+    if (!(kind == SAP_EQUALITY_ROWS ? gather_equality_rows(at, state, i, count)
+                                    : gather_equality(at, state, id, i, count == 1 ? 1 : 3, 0)) ||
+        (kind == SAP_EQUALITY_POSE && !gather_equality(at, state, id, i + 3, 3, 1))) {
       return 0;
     }
     i += count;
@@ -364,8 +426,7 @@ static int gather_frictions(struct sap_element_cursor *at, const struct sap_elem
   const struct sap_element_gather *g = at->gather;
   gather_dof_frictions(at, state);
   for (int32_t i = 0; i < g->n_engine_rows; ++i) {
-    if (state->efc_type[i] == SAP_ROW_TENDON_FRICTION &&
-        !sap_is_presolved_row(g->elements, state, i) && !gather_tendon_friction(at, state, i)) {
+    if (state->efc_type[i] == SAP_ROW_TENDON_FRICTION && !gather_tendon_friction(at, state, i)) {
       return 0;
     }
   }

@@ -9,8 +9,8 @@
  *
  * Limits are constraints in every step, whether or not the engine lists them. A limit acts if it
  * would be passed within the step; limits that cannot be passed are inactive (open_limits.h).
- * Position and rotation of a pose are two constraints, because their units differ. Rows that move
- * no dof are left out.
+ * Position and rotation of a pose are two constraints, because their units differ. Each row of an
+ * equality constraint of a flex is one. Rows that move no dof are left out.
  *
  * The explicit force of a controller is removed from the engine's forces, and its force in the step
  * replaces it. If the total actuator force of a dof is bounded, the other actuators act first,

@@ -76,6 +76,37 @@ static void copy_row(const struct sap_element_gather *gather, const struct sap_e
   }
 }
 
+int sap_row_trees(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
+                  int32_t tree[2]) {
+  for (int32_t i = 0; i < row->n; ++i) {
+    const int32_t dof = row->column == NULL ? i : row->column[i];
+    if (dof < 0 || dof >= gather->forest->nv) {
+      return 0;
+    }
+    const int32_t of = gather->dof_tree[dof];
+    if (!sap_entry_moves(row->value[i]) || of == tree[0] || of == tree[1]) {
+      continue;
+    }
+    if (tree[1] >= 0) {
+      return 0;
+    }
+    tree[tree[0] >= 0] = of;
+  }
+  return 1;
+}
+
+void sap_add_row_part(const struct sap_element_gather *gather,
+                      const struct sap_engine_jacobian *row, int32_t tree, double scale,
+                      double *J) {
+  const int32_t first = gather->forest->tree_dofadr[tree], n = gather->forest->tree_dofnum[tree];
+  for (int32_t i = 0; i < row->n; ++i) {
+    const int32_t j = (row->column == NULL ? i : row->column[i]) - first;
+    if (j >= 0 && j < n) {
+      J[j] += scale * row->value[i];
+    }
+  }
+}
+
 /* ---- one constraint ------------------------------------------------------------------------- */
 
 void sap_write_rows(const struct sap_element_cursor *at, int32_t size,

@@ -53,16 +53,14 @@ static inline int sap_row_moves(const struct sap_element_gather *gather,
                                     : sap_long_row_moves(gather, row, tree);
 }
 
-/* Return 1 if presolve.h takes the limit of a tendon, or a row of the engine. */
-static inline int sap_is_presolved_limit(const struct sap_elements *elements, int32_t tendon) {
-  return elements->tendon_limited[tendon] && elements->tendon_tree[2 * (int64_t)tendon] < -1;
-}
-static inline int sap_is_presolved_row(const struct sap_elements *elements,
-                                       const struct sap_element_state *state, int32_t i) {
-  const int32_t type = state->efc_type[i], id = state->efc_id[i];
-  return (type == SAP_ROW_EQUALITY && elements->equality_kind[id] == SAP_EQUALITY_AHEAD) ||
-         (type == SAP_ROW_TENDON_FRICTION && elements->tendon_tree[2 * (int64_t)id] < -1);
-}
+/* Adds the trees that a row moves to tree, where -1 stands for none. Returns 0 if there are more
+ * than two, or if a column is no dof. */
+int sap_row_trees(const struct sap_element_gather *gather, const struct sap_engine_jacobian *row,
+                  int32_t tree[2]);
+
+/* Adds the part of a row in a tree, times `scale`, to J (the velocities of the tree). */
+void sap_add_row_part(const struct sap_element_gather *gather,
+                      const struct sap_engine_jacobian *row, int32_t tree, double scale, double *J);
 
 /* Adds factor * row to x (nv); the row is sparse and its columns are dofs. */
 static inline void sap_add_row(const struct sap_engine_jacobian *row, double factor, double *x) {

@@ -5,7 +5,8 @@
 #include "base/fail.h"
 #include "step/dissipation_time.h"
 
-static sap_status check_lengths(const struct sap_elements *e, sap_error *error) {
+static sap_status check_lengths(const struct sap_elements *e, const struct sap_forest *forest,
+                                sap_error *error) {
   static const char *const names[] = {
       "n_limits", "n_tendons",        "n_equalities", "n_controllers",
       "n_flexes", "n_tendon_entries", "nq",           "n_outputs"};
@@ -15,6 +16,9 @@ static sap_status check_lengths(const struct sap_elements *e, sap_error *error) 
     if (lengths[i] < 0) {
       return sap_invalid(error, names[i], -1, lengths[i], "must be >= 0");
     }
+  }
+  if (e->n_flexes > forest->n_geoms) {
+    return sap_invalid(error, "n_flexes", -1, e->n_flexes, "must be <= n_geoms");
   }
   return SAP_OK;
 }
@@ -141,7 +145,7 @@ static sap_status check_tendons(const struct sap_elements *e, const struct sap_f
       return sap_invalid(error, "ten_J_rownnz", i, count, "must be >= 0 and end inside ten_J");
     }
   }
-  sap_status status = check_trees("tendon_tree", e->n_tendons, e->tendon_tree, -2, forest, error);
+  sap_status status = check_trees("tendon_tree", e->n_tendons, e->tendon_tree, -1, forest, error);
   if (status == SAP_OK) {
     status = check_numbers("tendon_range", 2 * (int64_t)e->n_tendons, e->tendon_range, error);
   }
@@ -158,7 +162,7 @@ static sap_status check_equalities(const struct sap_elements *e, const struct sa
                                    sap_error *error) {
   for (int32_t i = 0; i < e->n_equalities; ++i) {
     const int32_t kind = e->equality_kind[i];
-    if (kind < SAP_EQUALITY_AHEAD || kind > SAP_EQUALITY_SCALAR) {
+    if (kind < SAP_EQUALITY_ROWS || kind > SAP_EQUALITY_SCALAR) {
       return sap_invalid(error, "equality_kind", i, kind, "must be a known kind");
     }
   }
@@ -207,7 +211,7 @@ static sap_status check_controllers(const struct sap_elements *e, const struct s
 
 sap_status sap_elements_check(const struct sap_elements *elements, const struct sap_forest *forest,
                               sap_error *error) {
-  sap_status status = check_lengths(elements, error);
+  sap_status status = check_lengths(elements, forest, error);
   if (status == SAP_OK) {
     status = check_frictions(elements, forest, error);
   }

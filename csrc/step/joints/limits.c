@@ -97,7 +97,7 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
   for (int32_t t = 0; t < e->n_tendons; ++t) {
     const int32_t *tree = e->tendon_tree + 2 * (int64_t)t;
     const double *range = e->tendon_range + 2 * (int64_t)t;
-    if (!e->tendon_limited[t] || sap_is_presolved_limit(e, t)) {
+    if (!e->tendon_limited[t]) {
       continue;
     }
     const struct sap_engine_jacobian row = sap_tendon_row(e, state, t);

@@ -7,14 +7,13 @@ from collections.abc import Callable, Collection, Iterator
 import mujoco
 import numpy as np
 
-from sapwood.mujoco.reading.flexes import elastic_flexes, inside_flexes
+from sapwood.mujoco.reading.flexes import elastic_flexes
 from sapwood.mujoco.reading.names import listed, name_of, named
 from sapwood.mujoco.reading.support import (
     FLAGS,
     FLEX_CONTACT,
     IGNORABLE,
     colliding_flexes,
-    presolved_constraints,
 )
 
 _OBJECT, _INTEGRATOR = mujoco.mjtObj, mujoco.mjtIntegrator
@@ -163,24 +162,6 @@ def choose_integrator(model: mujoco.MjModel) -> Iterator[str]:
             "mujoco.mjtIntegrator.mjINT_IMPLICITFAST asks for them, mjINT_EULER for explicit "
             "forces"
         )
-
-
-def report_presolved(model: mujoco.MjModel) -> Iterator[str]:
-    """Report constraints that are solved before contact.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The private copy of the stepper.
-
-    Yields
-    ------
-    str
-        Text with the names of the elements.
-    """
-    names = presolved_constraints(model, inside_flexes(model))
-    if names:
-        yield f"constraints are held ahead of contact, not together with it: {listed(names)}"
 
 
 def report_flexes(model: mujoco.MjModel) -> Iterator[str]:

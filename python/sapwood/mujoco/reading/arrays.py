@@ -14,7 +14,7 @@ from sapwood.laws.materials import ContactMaterial, Geoms, geom_materials
 from sapwood.mujoco.reading.changes import ALL, DAMPING, SLOPES, Changes
 from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.names import names_of
-from sapwood.mujoco.reading.trees import tree_quaternions, turning_dofs
+from sapwood.mujoco.reading.trees import bodies_of_flex, free_quaternions, turning_dofs
 
 _Float = NDArray[np.float64]
 
@@ -67,13 +67,28 @@ def custom_entries(model: mujoco.MjModel) -> dict[str, list[float]]:
     return entries
 
 
-def _geoms(model: mujoco.MjModel) -> Geoms:
+def _geoms(model: mujoco.MjModel, n_flexes: int) -> Geoms:
     names = names_of(model, mujoco.mjtObj.mjOBJ_GEOM)
-    return Geoms(names, model.geom_group, model.geom_friction[:, 0], custom_entries(model))
+    groups, friction = model.geom_group, model.geom_friction[:, 0]
+    if n_flexes:
+        names = names + names_of(model, mujoco.mjtObj.mjOBJ_FLEX)
+        groups = np.concatenate([groups, model.flex_group])
+        friction = np.concatenate([friction, model.flex_friction[:, 0]])
+    return Geoms(names, groups, friction, custom_entries(model))
 
 
-def _widths(model: mujoco.MjModel) -> _Float:
-    """Least width (ngeom) of each geom, m; infinite where it has none."""
+def _bodies_of_surfaces(model: mujoco.MjModel, n_flexes: int) -> NDArray[np.int32]:
+    """Bodies of the geoms, and of flexes after them: that of a vertex, one that moves if any."""
+    found = [model.geom_bodyid]
+    for flex in range(n_flexes):
+        bodies = bodies_of_flex(model, flex)
+        moves = model.body_treeid[model.body_weldid[bodies]] >= 0
+        found.append(bodies[[int(np.argmax(moves))]])
+    return np.concatenate(found).astype(np.int32)
+
+
+def _widths(model: mujoco.MjModel, n_flexes: int) -> _Float:
+    """Least width of each geom, and of flexes after them, m; infinite where it has none."""
     kind, size = model.geom_type, model.geom_size
     Geom = mujoco.mjtGeom
     half = np.full(model.ngeom, np.inf)
@@ -84,32 +99,47 @@ def _widths(model: mujoco.MjModel) -> _Float:
         half[kind == int(one)] = size[kind == int(one), :columns].min(axis=1)
     boxed = (kind == int(Geom.mjGEOM_MESH)) | (kind == int(Geom.mjGEOM_SDF))
     half[boxed] = model.geom_aabb[boxed, 3:].min(axis=1)
+    if n_flexes:
+        half = np.concatenate([half, model.flex_radius])
     return np.where(half > 0.0, 2.0 * half, np.inf)
 
 
-def _pair_keys(model: mujoco.MjModel) -> NDArray[np.int64]:
+def _pair_keys(model: mujoco.MjModel, n_flexes: int) -> NDArray[np.int64]:
     """Explicit pairs by the key of the C core."""
     low = np.minimum(model.pair_geom1, model.pair_geom2).astype(np.int64)
     high = np.maximum(model.pair_geom1, model.pair_geom2).astype(np.int64)
-    return np.unique(low * model.ngeom + high)
+    return np.unique(low * (model.ngeom + n_flexes) + high)
 
 
-def _structure(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
+def _structure(
+    model: mujoco.MjModel, joined: NDArray[np.int32], n_flexes: int
+) -> dict[str, NDArray[Any]]:
     same_name = (
-        "tree_dofadr", "tree_dofnum", "dof_parentid", "M_rownnz", "M_rowadr", "M_colind",
-        "body_weldid", "body_rootid", "body_dofadr", "body_dofnum", "body_treeid", "geom_bodyid",
+        "dof_parentid", "M_rownnz", "M_rowadr", "M_colind", "body_weldid", "body_rootid",
+        "body_dofadr", "body_dofnum",
     )  # fmt: skip
-    driven = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
+    first = np.flatnonzero(np.diff(joined, prepend=-1))
+    moves, tree = model.body_treeid >= 0, model.body_treeid.astype(np.int32)
+    tree[moves] = joined[tree[moves]]
+    bodies = _bodies_of_surfaces(model, n_flexes)
+    driven = model.body_mocapid[model.body_rootid[bodies]] >= 0
     return {
+        "tree_dofadr": model.tree_dofadr[first],
+        "tree_dofnum": np.bincount(joined, model.tree_dofnum).astype(np.int32),
         **{name: getattr(model, name) for name in same_name},
-        "tree_quaternion": tree_quaternions(model),
+        "body_treeid": tree,
+        "geom_bodyid": bodies,
+        "dof_quaternion": free_quaternions(model),
         "geom_driven": driven.view(np.int8),
     }
 
 
-def _slopes(model: mujoco.MjModel, implicit: bool, discrete: bool) -> dict[str, NDArray[Any]]:
+def _slopes(
+    model: mujoco.MjModel, forest: Mapping[str, NDArray[Any]], implicit: bool, discrete: bool
+) -> dict[str, NDArray[Any]]:
     """The pattern of the derivative of the smooth forces."""
-    springs = np.full(model.ntree, discrete, np.int8)
+    begin, count = forest["tree_dofadr"], forest["tree_dofnum"]
+    springs = np.full(len(count), discrete, np.int8)
     if not discrete:
         return {
             "tree_springs": springs,
@@ -117,7 +147,6 @@ def _slopes(model: mujoco.MjModel, implicit: bool, discrete: bool) -> dict[str, 
             "D_rowadr": model.D_rowadr,
             "D_colind": model.D_colind if implicit else model.D_colind[:0],
         }
-    begin, count = model.tree_dofadr, model.tree_dofnum
     row = np.repeat(count, count)
     pairs = [np.tile(np.arange(i, i + n), n) for i, n in zip(begin, count, strict=True)]
     return {
@@ -135,6 +164,8 @@ def forest_arrays(
     time_step: float,
     implicit: bool,
     faults: list[str],
+    joined: NDArray[np.int32],
+    n_flexes: int,
     last: Mapping[str, NDArray[Any]] | None = None,
     changes: Changes = ALL,
     discrete: bool = False,
@@ -143,25 +174,29 @@ def forest_arrays(
 
     They include the pattern of the derivative of the smooth forces if these are `implicit`: that of
     MuJoCo, or all pairs of dofs of each tree where springs are implicit too (`discrete`).
+    `joined` are the trees of the problem, and the surfaces of `n_flexes` flexes follow the geoms.
     `faults` collects faults of malformed custom numbers. Unchanged parts are taken from `last`.
     """
-    forest = _structure(model) if last is None else dict(last)
+    forest = _structure(model, joined, n_flexes) if last is None else dict(last)
     if changes.are_all:
-        forest |= geom_materials(_geoms(model), contact, materials, time_step, faults)._asdict()
+        forest |= geom_materials(
+            _geoms(model, n_flexes), contact, materials, time_step, faults
+        )._asdict()
     elif changes.any_of("geom_friction"):
         given = forest["friction_given"] != 0
+        friction = _geoms(model, n_flexes).friction
         for name in ("friction", "static_friction"):
-            forest[name] = np.where(given, forest[name], model.geom_friction[:, 0])
+            forest[name] = np.where(given, forest[name], friction)
     if changes.any_of(*DAMPING):
         forest["damping"] = _damping(model)
     if changes.any_of("tendon_armature"):
         forest["dof_turns"] = turning_dofs(model)
     if changes.any_of("body_invweight0"):
-        forest["geom_inverse_mass"] = model.body_invweight0[model.geom_bodyid, 0]
+        forest["geom_inverse_mass"] = model.body_invweight0[forest["geom_bodyid"], 0]
     if changes.any_of("geom_size"):
-        forest["geom_width"] = _widths(model)
+        forest["geom_width"] = _widths(model, n_flexes)
     if changes.any_of("pair_geom1", "pair_geom2"):
-        forest["pair_key"] = _pair_keys(model)
+        forest["pair_key"] = _pair_keys(model, n_flexes)
     if changes.any_of(*SLOPES):
-        forest |= _slopes(model, implicit, discrete)
+        forest |= _slopes(model, forest, implicit, discrete)
     return forest

@@ -90,17 +90,20 @@ def _gains(actuator: _Actuator) -> tuple[float, float] | None:
     return (Kp, Kd) if min(Kp, Kd) >= 0.0 and max(Kp, Kd) > 0.0 else None
 
 
-def _candidate(model: mujoco.MjModel, i: int, actuator: _Actuator) -> Controller | None:
+def _candidate(
+    model: mujoco.MjModel, i: int, actuator: _Actuator, joined: NDArray[np.int32]
+) -> Controller | None:
     gains, target = _gains(actuator), actuator.trnid[0]
     if gains is None or actuator.outnum != 1:
         return None
-    joint, trees = -1, None
+    joint, moved = -1, set[int]()
     if actuator.trntype in _JOINT_TRANSMISSIONS:
         if int(model.jnt_type[target]) in _SCALAR_JOINTS:
-            joint, trees = target, tree_of_joint(model, target)
+            joint, moved = target, tree_of_joint(model, target)
     elif actuator.trntype == _TENDON_TRANSMISSION:
-        trees = trees_of_tendon(model, target)
-    if not trees or (actuator.forcelimited and not _holds_zero(actuator.forcerange)):
+        moved = trees_of_tendon(model, target)
+    trees = set(joined[list(moved)].tolist())
+    if len(trees) not in (1, 2) or (actuator.forcelimited and not _holds_zero(actuator.forcerange)):
         return None
     low, high = actuator.forcerange if actuator.forcelimited else (-np.inf, np.inf)
     return Controller(i, actuator.outadr, trees, gains, (low, high), joint)
@@ -120,7 +123,7 @@ def _actuators_of_tendon(model: mujoco.MjModel, tendon: int) -> int:
     return int(np.sum(on_tendon & (model.actuator_trnid[:, 0] == tendon)))
 
 
-def controllers(model: mujoco.MjModel) -> list[Controller]:
+def controllers(model: mujoco.MjModel, joined: NDArray[np.int32]) -> list[Controller]:
     """The actuators that act implicitly.
 
     These are springs and dampers of constant gain (``position``, ``velocity``, ``intvelocity``,
@@ -132,13 +135,15 @@ def controllers(model: mujoco.MjModel) -> list[Controller]:
     ----------
     model : mujoco.MjModel
         The model.
+    joined : ndarray of int32 (ntree,)
+        Trees of the problem, of :func:`sapwood.mujoco.reading.joined_trees.joined_trees`.
 
     Returns
     -------
     list of Controller
         The controllers, in the order of the actuators.
     """
-    candidates = (_candidate(model, i, each) for i, each in enumerate(_actuators(model)))
+    candidates = (_candidate(model, i, each, joined) for i, each in enumerate(_actuators(model)))
     found = [c for c in candidates if c is not None]
     moved = [_dofs(model, c) for c in found]
     kept = []

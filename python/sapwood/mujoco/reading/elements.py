@@ -40,9 +40,9 @@ _DISABLE, _OBJECT, _EQUALITY = mujoco.mjtDisableBit, mujoco.mjtObj, mujoco.mjtEq
 _TORQUE_SCALE = 10  # place in eq_data of a weld
 
 
-def _pairs(trees: list[set[int] | None], many: int = -1) -> _Index:
-    """Rows (n, 2) of at most two trees, -1 for none; `many` stands for more than two."""
-    rows = [(many, -1) if t is None else (*sorted(t), -1, -1)[:2] for t in trees]
+def _pairs(trees: list[set[int]]) -> _Index:
+    """Rows (n, 2) of trees of the problem; -1 for none, and for more than two."""
+    rows = [(*sorted(each), -1, -1)[:2] if len(each) <= 2 else (-1, -1) for each in trees]
     return np.array(rows, dtype=np.int32).reshape(-1, 2)
 
 
@@ -115,19 +115,18 @@ def _has_elements(model: mujoco.MjModel, implicit: list[Controller]) -> bool:
     )
 
 
-def _structure(model: mujoco.MjModel, stiffness: Mapping[str, Stiffness]) -> dict[str, Any]:
-    trees = [trees_of_equality(model, i) for i in range(model.neq)]
-    kinds = [
-        0 if found is None else EQUALITIES.get(int(kind), 0)
-        for kind, found in zip(model.eq_type, trees, strict=True)
-    ]
+def _structure(
+    model: mujoco.MjModel, stiffness: Mapping[str, Stiffness], joined: _Index
+) -> dict[str, Any]:
+    kinds = [EQUALITIES.get(int(kind), 0) for kind in model.eq_type]
+    held = [trees_of_equality(model, i) if kinds[i] else set() for i in range(model.neq)]
+    moved = [trees_of_tendon(model, i) for i in range(model.ntendon)]
     is_angle = _is_angle(model)
     return {
         "nq": int(model.nq),
         "n_outputs": int(model.nout),
-        "n_flexes": int(colliding_flexes(model).size),
         "dof_angle": _int32(_turns(model)),
-        "tendon_tree": _pairs([trees_of_tendon(model, i) for i in range(model.ntendon)], -2),
+        "tendon_tree": _pairs([set(joined[list(trees)].tolist()) for trees in moved]),
         "tendon_k": np.ascontiguousarray(stiffness["tendon"].k[:, 0]),
         "tendon_tau_d": stiffness["tendon"].tau_d,
         "tendon_angle": _int32([_sums_angles(model, i, is_angle) for i in range(model.ntendon)]),
@@ -135,7 +134,7 @@ def _structure(model: mujoco.MjModel, stiffness: Mapping[str, Stiffness]) -> dic
         "ten_J_rowadr": _int32(model.ten_J_rowadr),
         "ten_J_colind": _int32(model.ten_J_colind),
         "equality_kind": _int32(kinds),
-        "equality_tree": _pairs(trees),
+        "equality_tree": _pairs([set(joined[list(trees)].tolist()) for trees in held]),
         "equality_k": stiffness["equality"].k,
         "equality_tau_d": stiffness["equality"].tau_d,
         "equality_angle": _int32([_couples_angles(model, i, is_angle) for i in range(model.neq)]),
@@ -186,10 +185,10 @@ def element_arrays(
     model: mujoco.MjModel,
     stiffness: Mapping[str, Stiffness],
     implicit: list[Controller],
+    joined: _Index,
+    n_flexes: int,
     last: Mapping[str, Any] | None = None,
     changes: Changes = ALL,
-    *,
-    flexes_elsewhere: bool = False,
 ) -> dict[str, Any] | None:
     """The constant arrays of the elements, by the names of struct sap_elements of the C core.
 
@@ -201,12 +200,14 @@ def element_arrays(
         The result of :func:`element_materials`.
     implicit : list of Controller
         Actuators that act implicitly.
+    joined : ndarray of int32 (ntree,)
+        Trees of the problem, of :func:`sapwood.mujoco.reading.joined_trees.joined_trees`.
+    n_flexes : int
+        Flexes whose surfaces follow the geoms, 0 where none has contacts in the core.
     last : mapping, optional
         The arrays as they were.
     changes : Changes
         The changes since then.
-    flexes_elsewhere : bool
-        Whether contacts of flexes are not for the core.
 
     Returns
     -------
@@ -217,8 +218,12 @@ def element_arrays(
         return None
     if last is None:
         changes = ALL
-    elements = _structure(model, stiffness) if last is None or changes.are_all else dict(last)
-    elements["flexes_elsewhere"] = int(flexes_elsewhere)
+    if last is None or changes.are_all:
+        elements = _structure(model, stiffness, joined)
+    else:
+        elements = dict(last)
+    elements["n_flexes"] = n_flexes
+    elements["flexes_elsewhere"] = int(n_flexes == 0 and colliding_flexes(model).size > 0)
     if changes.any_of(*LOSSES):
         elements["dof_frictionloss"] = _friction_losses(model)
     if changes.any_of(*JOINT_LIMITS):

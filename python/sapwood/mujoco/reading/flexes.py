@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.flex import FlexMesh, FlexNumbers
+from sapwood.mujoco.reading.joined_trees import joined_trees
 from sapwood.mujoco.reading.names import name_of
-from sapwood.mujoco.reading.support import presolved_constraints
+from sapwood.mujoco.reading.support import colliding_flexes
+from sapwood.mujoco.reading.trees import trees_of_flex
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -189,9 +191,14 @@ def elastic_flexes(model: mujoco.MjModel) -> dict[int, str]:
         for flex in found
     }
     inside = [flex for flex, text in why.items() if not text]
-    others = presolved_constraints(model, inside)
-    if others:
-        why |= dict.fromkeys(inside, "is beside constraints that are held ahead of contact")
+    joined = joined_trees(model, inside)
+    alone = np.bincount(joined)[joined] == 1
+    for flex in inside:
+        if not alone[list(trees_of_flex(model, flex))].all():
+            why[flex] = "has vertices among bodies that one constraint joins"
+    inside = [flex for flex in inside if not why[flex]]
+    if np.setdiff1d(colliding_flexes(model), inside).size:
+        why |= dict.fromkeys(inside, "is beside flexes that stay outside")
     return why
 
 

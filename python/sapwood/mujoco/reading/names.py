@@ -32,6 +32,7 @@ def names_of(model: mujoco.MjModel, kind: mujoco.mjtObj) -> list[str]:
         mujoco.mjtObj.mjOBJ_JOINT: model.njnt,
         mujoco.mjtObj.mjOBJ_TENDON: model.ntendon,
         mujoco.mjtObj.mjOBJ_EQUALITY: model.neq,
+        mujoco.mjtObj.mjOBJ_FLEX: model.nflex,
     }
     return [mujoco.mj_id2name(model, kind, i) or "" for i in range(counts[kind])]
 
@@ -65,9 +66,9 @@ class GeomNames:
     Attributes
     ----------
     geoms, bodies : tuple of str
-        Names by index.
+        Names by index; those of flexes follow the geoms, if flexes have contacts in the C core.
     body_of : ndarray of int (n_geoms,)
-        Index of the body of each geom.
+        Index of the body of each geom; for a flex that of a vertex.
     """
 
     geoms: tuple[str, ...]
@@ -75,13 +76,12 @@ class GeomNames:
     body_of: NDArray[np.int32]
 
     @classmethod
-    def of(cls, model: mujoco.MjModel) -> GeomNames:
-        """Read the names of a model."""
-        return cls(
-            tuple(names_of(model, mujoco.mjtObj.mjOBJ_GEOM)),
-            tuple(names_of(model, mujoco.mjtObj.mjOBJ_BODY)),
-            np.array(model.geom_bodyid, dtype=np.int32),
-        )
+    def of(cls, model: mujoco.MjModel, body_of: NDArray[np.int32]) -> GeomNames:
+        """Read the names of a model, of which geoms have these bodies."""
+        geoms = names_of(model, mujoco.mjtObj.mjOBJ_GEOM)
+        flexes = names_of(model, mujoco.mjtObj.mjOBJ_FLEX)
+        bodies = names_of(model, mujoco.mjtObj.mjOBJ_BODY)
+        return cls(tuple((geoms + flexes)[: len(body_of)]), tuple(bodies), body_of)
 
     def label(self, kind: str, number: int) -> str:
         """Name of a geom or body, such as ``geom 3`` for one without a name."""

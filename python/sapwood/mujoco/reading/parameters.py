@@ -27,7 +27,6 @@ from sapwood.mujoco.reading.adaptations import (
     leave_out,
     make_isotropic,
     report_flexes,
-    report_presolved,
 )
 from sapwood.mujoco.reading.arrays import forest_arrays
 from sapwood.mujoco.reading.changes import ALL, GAINS, SLOPES, Changes
@@ -37,6 +36,7 @@ from sapwood.mujoco.reading.field_numbers import fields_in_numbers
 from sapwood.mujoco.reading.fields import Field, Fields, fields_of
 from sapwood.mujoco.reading.flexes import inside_flexes
 from sapwood.mujoco.reading.implicit_forces import has_implicit_forces
+from sapwood.mujoco.reading.joined_trees import joined_trees
 from sapwood.mujoco.reading.names import GeomNames
 from sapwood.mujoco.reading.release import (
     ReleaseSpeeds,
@@ -46,7 +46,7 @@ from sapwood.mujoco.reading.release import (
 )
 from sapwood.mujoco.reading.soft_bodies import SoftModel, soft_model
 from sapwood.mujoco.reading.solver_settings import settings_of_steps
-from sapwood.mujoco.reading.support import check_ignore, check_model
+from sapwood.mujoco.reading.support import check_ignore, check_model, colliding_flexes
 from sapwood.problem.arrays import Delassus
 from sapwood.settings import Friction, SapSettings
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme, scheme_of
@@ -108,7 +108,6 @@ friction, speculative, release_speed, sigma
         yield from make_isotropic(model)
         if scheme == SYMPLECTIC_EULER:
             yield from choose_integrator(model)
-            yield from report_presolved(model)
             yield from report_flexes(model)
 
     def read(
@@ -144,24 +143,35 @@ friction, speculative, release_speed, sigma
         changes = ALL if last is None else changes
         faults: list[str] = []
         found: dict[str, Any] = {} if last is None else last.arrays
+        inside = inside_flexes(model) if symplectic else []
+        n_flexes = model.nflex if not inside and colliding_flexes(model).size else 0
+        joined = joined_trees(model, inside)
+        if last is not None and (
+            not np.array_equal(joined, last.joined)
+            or len(last.forest["geom_bodyid"]) != model.ngeom + n_flexes
+        ):
+            found, changes = {}, ALL
+        found["joined"] = joined
         if changes.any_of(*GAINS):
+            for name, cleared in ({} if last is None else last.released).items():
+                getattr(model, name)[cleared] = True
             acts = self.implicit_actuators and symplectic
-            found["controlled"] = controllers(model) if acts else []
+            found["controlled"] = controllers(model, joined) if acts else []
         if changes.any_of(*SLOPES):
             found["implicit"] = symplectic and (
                 self.discrete or has_implicit_forces(model, found["controlled"])
             )
         found["forest"] = forest_arrays(
             model, self.contact, self.materials, tau_d, found["implicit"], faults,
-            found.get("forest"), changes, symplectic and self.discrete,
+            joined, n_flexes, found.get("forest"), changes, symplectic and self.discrete,
         )  # fmt: skip
         if changes.are_all:
             found["stiffness"] = element_materials(
                 model, self.constraint, self.constraints, tau_d, faults
             )
         found["elements"] = element_arrays(
-            model, found["stiffness"], found["controlled"], found.get("elements"), changes,
-            flexes_elsewhere=symplectic and bool(inside_flexes(model)),
+            model, found["stiffness"], found["controlled"], joined, n_flexes,
+            found.get("elements"), changes,
         )  # fmt: skip
         forest, core = found["forest"], found["forest"]["core"]
         special = {
@@ -218,7 +228,7 @@ def _speculative(value: bool | None, scheme: Scheme) -> bool | None:
 
 # arrays of a model that are read, also again
 _READ = (
-    "forest", "controlled", "implicit", "stiffness", "elements", "released", "settings",
+    "joined", "forest", "controlled", "implicit", "stiffness", "elements", "released", "settings",
     "speculative", "release", "slip",
 )  # fmt: skip
 
@@ -245,6 +255,8 @@ class StepParameters:
         Tangential regularization and near-rigid parameter, Eqs. (21) and (22).
     delassus : {"block", "diagonal"}
         Estimate of the Delassus blocks.
+    joined : ndarray of int32 (ntree,)
+        Tree of the problem that each tree of MuJoCo belongs to.
     forest : dict
         Constant arrays of trees, bodies and geoms, by the names of struct sap_forest of the C core.
     controlled : list of Controller
@@ -283,6 +295,7 @@ class StepParameters:
     sigma: float
     beta: float
     delassus: Delassus
+    joined: NDArray[np.int32]
     forest: dict[str, NDArray[Any]]
     controlled: list[Controller]
     implicit: bool
@@ -410,12 +423,8 @@ class StepParameters:
         """
         if set(names) == {"opt.gravity"}:
             return self._with(**self.reading.speeds(self.model, self.scheme))
-        changes = Changes(names)
-        if changes.any_of(*GAINS):
-            for name, cleared in self.released.items():
-                getattr(self.model, name)[cleared] = True
         fields = None if self.fields is None else self.fields.read_again(self.model)
-        found = self.reading.read(self.model, self.scheme, self, changes)
+        found = self.reading.read(self.model, self.scheme, self, Changes(names))
         return self._with(**found, fields=fields)
 
     def for_any_time_step(self) -> StepParameters:
@@ -502,7 +511,7 @@ class StepParameters:
     @functools.cached_property
     def geom_names(self) -> GeomNames:
         """Names of the geoms and of their bodies."""
-        return GeomNames.of(self.model)
+        return GeomNames.of(self.model, self.forest["geom_bodyid"])
 
     def check_options(self) -> None:
         """Raise where the model no longer has the options that the steps stand on."""

@@ -23,8 +23,8 @@ from sapwood.fem.vertex_contacts import hull_planes
 from sapwood.geometry import FieldShape, PressureField, ShapeKind
 from sapwood.mujoco.reading.fields import Field, given_fields, is_rigid, shape_of, size_of
 from sapwood.mujoco.reading.flexes import ElasticFlex, read_flexes
-from sapwood.mujoco.reading.names import listed, name_of, names_of
-from sapwood.mujoco.reading.support import NotSupported, presolved_constraints
+from sapwood.mujoco.reading.names import name_of, names_of
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.settings import SapSettings
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
@@ -135,7 +135,7 @@ def soft_model(
     flexes = read_flexes(model) if scheme == SYMPLECTIC_EULER else ()
     if not bodies and not flexes:
         return None
-    _check(model, scheme, settings, flexes)
+    _check(scheme, settings)
     holders = tuple(_holders(model, i, body) for i, body in enumerate(bodies))
     vertices = [tree for flex in flexes for tree in flex.trees]
     for i, of_body in enumerate(holders):
@@ -159,12 +159,7 @@ def soft_model(
     return SoftModel(bodies, geoms, holders, flexes)
 
 
-def _check(
-    model: mujoco.MjModel,
-    scheme: Scheme,
-    settings: SapSettings,
-    flexes: tuple[ElasticFlex, ...],
-) -> None:
+def _check(scheme: Scheme, settings: SapSettings) -> None:
     reasons = []
     if scheme != SYMPLECTIC_EULER:
         reasons.append(f"scheme {scheme.name}: soft bodies go with symplectic_euler")
@@ -172,9 +167,6 @@ def _check(
         reasons.append(
             "friction = 'lagged': soft bodies and elastic flexes go with 'coulomb' and 'convex'"
         )
-    names = presolved_constraints(model, [flex.flex for flex in flexes])
-    if names:
-        reasons.append(f"constraints ahead of contact go with no soft body: {listed(names)}")
     if reasons:
         raise NotSupported(*(f"soft: {reason}" for reason in reasons))
 

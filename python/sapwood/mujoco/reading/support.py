@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.mujoco.reading.names import listed, name_of, named
-from sapwood.mujoco.reading.trees import is_supported, trees_of_equality, trees_of_tendon
 from sapwood.stepping.schemes import Scheme
 
 _DISABLE, _ENABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtEnableBit, mujoco.mjtObj
@@ -36,11 +35,10 @@ FLAGS = {
 _ALL_FLAGS = sum(FLAGS)
 
 # MuJoCo 3.17 and later have no flex_internal
-FLEX_CONTACT = tuple(
-    name
-    for name in ("flex_contype", "flex_conaffinity", "flex_internal", "flex_selfcollide")
-    if hasattr(mujoco.MjModel, name)
+SELF_CONTACT = tuple(
+    name for name in ("flex_internal", "flex_selfcollide") if hasattr(mujoco.MjModel, name)
 )
+FLEX_CONTACT = ("flex_contype", "flex_conaffinity", *SELF_CONTACT)
 
 
 class NotSupported(ValueError):
@@ -85,35 +83,6 @@ def check_flags(model: mujoco.MjModel) -> None:
 
 
 # ---- reasons -------------------------------------------------------------------------------------
-
-
-def presolved_constraints(model: mujoco.MjModel, inside: Collection[int] = ()) -> list[str]:
-    """Names of enabled constraints that the contact problem cannot hold.
-
-    They move more than two trees, have an equality type that the C core lacks (as of flexes), or
-    are contacts of flexes, except those `inside` the problem. Inactive ones count.
-    """
-    found: dict[str, list[int]] = {"limit": [], "frictionloss": []}
-    for tendon in range(model.ntendon):
-        if trees_of_tendon(model, tendon) is None:
-            if model.tendon_limited[tendon]:
-                found["limit"].append(tendon)
-            if model.tendon_frictionloss[tendon] > 0:
-                found["frictionloss"].append(tendon)
-    off = model.opt.disableflags
-    tendons = {t for word, some in found.items() if not off & IGNORABLE[word] for t in some}
-    equalities = [
-        i
-        for i in range(0 if off & IGNORABLE["equality"] else model.neq)
-        if not is_supported(model, i) or trees_of_equality(model, i) is None
-    ]
-    colliding = np.setdiff1d(colliding_flexes(model), list(inside))
-    flexes = named(model, _OBJECT.mjOBJ_FLEX, colliding)
-    return [
-        *named(model, _OBJECT.mjOBJ_TENDON, sorted(tendons)),
-        *named(model, _OBJECT.mjOBJ_EQUALITY, equalities),
-        *(f"contacts of {name}" for name in flexes),
-    ]
 
 
 def colliding_flexes(model: mujoco.MjModel) -> NDArray[np.intp]:
@@ -218,7 +187,6 @@ def _scheme(
     ):
         sticky = np.flatnonzero(getattr(model, field, ()))
         found += [f"adhesion of {name}" for name in named(model, kind, sticky)]
-    found += [f"{name}, held ahead of contact" for name in presolved_constraints(model)]
     if found:
         yield (f"scheme {scheme.name} cannot take {listed(found)}; scheme='symplectic_euler' can")
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 _EQUALITY, _OBJECT, _JOINT = mujoco.mjtEq, mujoco.mjtObj, mujoco.mjtJoint
 
-# equality types of the C core, enum sap_equality; others are refused
+# kinds of the C core, enum sap_equality; 0 for all others, whose rows are constraints of their own
 EQUALITIES = {
     int(_EQUALITY.mjEQ_CONNECT): 1,
     int(_EQUALITY.mjEQ_WELD): 2,
@@ -17,15 +17,33 @@ EQUALITIES = {
 }
 
 
-def is_supported(model: mujoco.MjModel, equality: int) -> bool:
-    """Whether the C core has this kind of equality constraint."""
-    return int(model.eq_type[equality]) in EQUALITIES
-
-
-def trees_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int] | None:
-    """Trees that a tendon moves; None for more than two."""
+def trees_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int]:
+    """Trees that a tendon moves."""
     count = int(model.tendon_treenum[tendon])
-    return None if count > 2 else {int(t) for t in model.tendon_treeid[tendon, :count]} - {-1}
+    if count <= 2:  # MuJoCo lists two
+        return {int(t) for t in model.tendon_treeid[tendon, :count]} - {-1}
+    first = int(model.ten_J_rowadr[tendon])
+    dofs = model.ten_J_colind[first : first + int(model.ten_J_rownnz[tendon])]
+    return set(model.dof_treeid[dofs].tolist())
+
+
+def has_nodes(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether nodes move the vertices of a flex."""
+    return hasattr(model, "flex_interp") and bool(model.flex_interp[flex])
+
+
+def bodies_of_flex(model: mujoco.MjModel, flex: int) -> NDArray[np.int32]:
+    """Bodies of the vertices of a flex, or of its nodes."""
+    kind = "node" if has_nodes(model, flex) else "vert"
+    begin, n = (int(getattr(model, f"flex_{kind}{end}")[flex]) for end in ("adr", "num"))
+    found: NDArray[np.int32] = getattr(model, f"flex_{kind}bodyid")[begin : begin + n]
+    return found
+
+
+def trees_of_flex(model: mujoco.MjModel, flex: int) -> set[int]:
+    """Trees that move the vertices of a flex."""
+    bodies = bodies_of_flex(model, flex)
+    return set(model.body_treeid[model.body_weldid[bodies]].tolist()) - {-1}
 
 
 def _tree_of_body(model: mujoco.MjModel, body: int) -> set[int]:
@@ -52,26 +70,30 @@ def holds_mocap(model: mujoco.MjModel, equality: int) -> bool:
     return bool(np.any(model.body_mocapid[model.body_rootid[bodies]] >= 0))
 
 
-def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int] | None:
-    """Trees that an equality constraint moves; None for more than two."""
+def is_of_flex(model: mujoco.MjModel, equality: int) -> bool:
+    """Whether an equality constraint holds edges, vertices or strains of a flex."""
+    return "FLEX" in _EQUALITY(model.eq_type[equality]).name
+
+
+def trees_of_equality(model: mujoco.MjModel, equality: int) -> set[int]:
+    """Trees that an equality constraint moves."""
     trees: set[int] = set()
+    kind = model.eq_type[equality]
     for obj in (int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])):
-        kind = model.eq_type[equality]
         if obj < 0:
             continue
         if kind == _EQUALITY.mjEQ_JOINT:
             trees |= tree_of_joint(model, obj)
         elif kind == _EQUALITY.mjEQ_TENDON:
-            found = trees_of_tendon(model, obj)
-            if found is None:
-                return None
-            trees |= found
+            trees |= trees_of_tendon(model, obj)
+        elif is_of_flex(model, equality):
+            trees |= trees_of_flex(model, obj)
         else:
             trees |= _tree_of_body(model, _body_of_equality(model, equality, obj))
-    return trees if len(trees) <= 2 else None
+    return trees
 
 
-def tree_quaternions(model: mujoco.MjModel) -> NDArray[np.int32]:
+def free_quaternions(model: mujoco.MjModel) -> NDArray[np.int32]:
     """First entry in qpos of the quaternion of each tree that is one freely rotating body.
 
     Parameters
@@ -81,17 +103,18 @@ def tree_quaternions(model: mujoco.MjModel) -> NDArray[np.int32]:
 
     Returns
     -------
-    ndarray of int32 (ntree,)
-        -1 for trees with other joints than a single free or ball joint, and for trees in an
-        equality constraint, active or not. A constraint of more than two trees counts for all.
+    ndarray of int32 (nv,)
+        At the first dof of the tree. -1 elsewhere, for trees with other joints than a single free
+        or ball joint, and for trees in an equality constraint, active or not.
     """
-    found = np.full(model.ntree, -1, np.int32)
+    found = np.full(model.nv, -1, np.int32)
+    held = _trees_held(model)
     for kind, size, start in ((_JOINT.mjJNT_FREE, 6, 3), (_JOINT.mjJNT_BALL, 3, 0)):
         for joint in np.flatnonzero(model.jnt_type == int(kind)):
-            tree = model.dof_treeid[model.jnt_dofadr[joint]]
-            if model.tree_dofnum[tree] == size:
-                found[tree] = model.jnt_qposadr[joint] + start
-    found[_trees_held(model)] = -1
+            dof = model.jnt_dofadr[joint]
+            tree = model.dof_treeid[dof]
+            if model.tree_dofnum[tree] == size and not held[tree]:
+                found[dof] = model.jnt_qposadr[joint] + start
     return found
 
 
@@ -119,8 +142,7 @@ def turning_dofs(model: mujoco.MjModel) -> NDArray[np.int8]:
     )
     floats &= ~_trees_held(model)
     for tendon in np.flatnonzero(model.tendon_armature):
-        trees = trees_of_tendon(model, int(tendon))
-        floats[slice(None) if trees is None else list(trees)] = False
+        floats[list(trees_of_tendon(model, int(tendon)))] = False
     turns = np.where(joint == joint[root][model.dof_treeid], 2, 1)
     return np.where(floats[model.dof_treeid] & ~slides, turns, 0).astype(np.int8)
 
@@ -129,6 +151,5 @@ def _trees_held(model: mujoco.MjModel) -> NDArray[np.bool_]:
     """Whether each tree (ntree) is in an equality constraint, active or not."""
     held = np.zeros(model.ntree, bool)
     for equality in range(model.neq):
-        trees = trees_of_equality(model, equality) if is_supported(model, equality) else None
-        held[slice(None) if trees is None else list(trees)] = True
+        held[list(trees_of_equality(model, equality))] = True
     return held

@@ -13,6 +13,7 @@ from sapwood import _core
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
 from sapwood.mujoco.reading.names import name_of
+from sapwood.mujoco.reading.trees import is_of_flex
 from sapwood.mujoco.results.results import StepConstraints
 
 _Float = NDArray[np.float64]
@@ -100,7 +101,9 @@ def _row_name(model: mujoco.MjModel, kind: str, label: NDArray[np.int32]) -> str
     objects = mujoco.mjtObj
     if element == _EQUALITY:
         name = name_of(model, objects.mjOBJ_EQUALITY, index)
-        return f"{name} {_AXES[part]}" if int(model.eq_type[index]) in _SPATIAL else name
+        if int(model.eq_type[index]) in _SPATIAL:
+            return f"{name} {_AXES[part]}"
+        return f"{name} row {part}" if is_of_flex(model, index) else name
     if element == _DOF:
         joint = int(model.dof_jntid[index])
         name = f"{name_of(model, objects.mjOBJ_JOINT, joint)} friction"

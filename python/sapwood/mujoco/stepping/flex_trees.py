@@ -1,11 +1,10 @@
-"""The trees of a model without the vertices of flexes, each of which is a tree of MuJoCo."""
+"""The trees of a model without the vertices of flexes, each of which is a tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,29 +20,36 @@ class FlexTrees:
 
     Parameters
     ----------
-    model : mujoco.MjModel
-        The model.
+    tree_nv : ndarray of int (n_trees,)
+        Velocities of the trees.
+    joined : ndarray of int (ntree,)
+        Tree of each tree of MuJoCo.
     flexes : sequence of ElasticFlex
         Flexes whose vertices are taken out; no constraint of the core moves them.
 
     Attributes
     ----------
-    place : ndarray of int (ntree,)
+    place : ndarray of int (n_trees,)
         Number of each tree among the others; -1 for vertices.
     dofs : ndarray of bool (nv,)
         Dofs of the other trees.
     """
 
-    def __init__(self, model: mujoco.MjModel, flexes: Sequence[ElasticFlex]) -> None:
-        nv = np.asarray(model.tree_dofnum, np.int64)
+    def __init__(
+        self,
+        tree_nv: NDArray[np.int32],
+        joined: NDArray[np.int32],
+        flexes: Sequence[ElasticFlex],
+    ) -> None:
+        nv = tree_nv.astype(np.int64)
         stays = np.ones(len(nv), bool)
         for flex in flexes:
-            stays[flex.trees] = False
+            stays[joined[flex.trees]] = False
         self.place = np.where(stays, np.cumsum(stays) - 1, -1)
         self.dofs = np.repeat(stays, nv)
         self._stays, self._entries = stays, np.repeat(stays, nv * nv)
         starts = offsets(nv * nv)[:-1]
-        self._blocks = [starts[flex.trees][:, None] + np.arange(9) for flex in flexes]
+        self._blocks = [starts[joined[flex.trees]][:, None] + np.arange(9) for flex in flexes]
         self._flexes = flexes
 
     def take_out(

@@ -82,13 +82,12 @@ class SoftSteps(PythonSteps):
         self._flex_steps = [FlexStep(flex) for flex in self.soft.flexes]
         self._steps: list[BodyStep] = [*self._soft_steps, *self._flex_steps]
         self.memory = SoftMemory(self.soft, self._steps)
-        self._trees = FlexTrees(self._model, self.soft.flexes)
         self.speeds = parameters.speeds
+        forest = parameters.forest
+        begin, n = forest["tree_dofadr"], forest["tree_dofnum"]
+        self._trees = FlexTrees(n, parameters.joined, self.soft.flexes)
         self._passes = default_passes(self._steps)
-        self._tree_dofs = [
-            slice(int(begin), int(begin + n))
-            for begin, n in zip(self._model.tree_dofadr, self._model.tree_dofnum, strict=True)
-        ]
+        self._tree_dofs = list(map(slice, begin.tolist(), (begin + n).tolist()))
         self._body_forces = np.zeros((self._model.nbody, 3))
 
     def body_forces(self) -> _Float:
@@ -324,7 +323,7 @@ class SoftSteps(PythonSteps):
         return contacts_with_shape(body, geom.shape, pose, is_depth=geom.is_depth)
 
     def _tree_of(self, body: int) -> int:
-        return int(self._model.body_treeid[self._model.body_weldid[body]])
+        return int(self._parameters.forest["body_treeid"][self._model.body_weldid[body]])
 
     def _jacobian(
         self, data: mujoco.MjData, body: int, points: _Float
