@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks import revisions
@@ -68,14 +69,33 @@ def _sequences(arguments: argparse.Namespace) -> int:
     target, facts = begin(arguments, "piles", settings)
     print_facts(facts)
     path = target.with_suffix(".csv")
-    code = carry_out(
-        "piles",
-        len(chosen),
-        lambda progress: pile_sequences.run(chosen, steps, every, arguments.repeat, path, progress),
-    )
-    measured = rows.read(path, pile_sequences.Row)
-    write_table(pile_sequences.table(measured), target.with_suffix(".txt"))
+
+    def measure(progress: Callable[[str], None]) -> None:
+        with rows.Table(path, pile_sequences.Row) as file:
+            for pile in chosen:
+                file.add(pile_sequences.measure(pile, steps, every, arguments.repeat))
+                progress(pile.name)
+
+    code = carry_out("piles", len(chosen), measure)
+    lines = _table(rows.read(path, pile_sequences.Row))
+    head = "falling piles: iterations and time of the solver, e_c <= 1e-6"
+    write_table(f"{head}\n\n{rows.aligned(lines)}", target.with_suffix(".txt"))
     return code
+
+
+def _table(measured: Sequence[Any]) -> list[list[str]]:
+    """A line for each sequence."""
+    lines = [
+        ["sequence", "mu", "seed", "steps", "contacts", "problems", "convex: mean",
+         "Coulomb: mean", "median", "most", "time over convex", "steps missed"]
+    ]  # fmt: skip
+    for row in measured:
+        lines.append([
+            row.name, f"{row.friction:g}", str(row.seed), str(row.steps), f"{row.contacts:.0f}",
+            str(row.problems), f"{row.convex:.1f}", f"{row.coulomb:.1f}", f"{row.median:g}",
+            str(row.most), f"{row.ratio:.2f}", str(row.missed),
+        ])  # fmt: skip
+    return lines
 
 
 def _builds(arguments: argparse.Namespace) -> int:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import mujoco
 import numpy as np
 
 import sapwood
-from benchmarks.rows import Table, aligned
 from sapwood.mujoco import Stepper
 from sapwood.settings import Friction
 from sapwood.studies import scenes
@@ -90,21 +87,6 @@ class Row:
     """steps of the stepper that end without a solution"""
 
 
-def run(
-    piles: Sequence[Pile],
-    steps: int,
-    every: int,
-    repeat: int,
-    path: Path,
-    progress: Callable[[str], None] = lambda _text: None,
-) -> None:
-    """Simulate all piles, writing each row to a CSV file as it comes."""
-    with Table(path, Row) as table:
-        for pile in piles:
-            table.add(measure(pile, steps, every, repeat))
-            progress(pile.name)
-
-
 def measure(pile: Pile, steps: int, every: int, repeat: int) -> Row:
     """Simulate one sequence, with both laws on every so many steps.
 
@@ -160,18 +142,3 @@ def _solve(
         solution = solver.solve(problem)
         samples.append(time.process_time() - begin)
     return solution.iterations, min(samples[1:])
-
-
-def table(rows: Sequence[Row]) -> str:
-    """A line for each sequence."""
-    lines = [
-        ["sequence", "mu", "seed", "steps", "contacts", "problems", "convex: mean",
-         "Coulomb: mean", "median", "most", "time over convex", "steps missed"]
-    ]  # fmt: skip
-    for row in rows:
-        lines.append([
-            row.name, f"{row.friction:g}", str(row.seed), str(row.steps), f"{row.contacts:.0f}",
-            str(row.problems), f"{row.convex:.1f}", f"{row.coulomb:.1f}", f"{row.median:g}",
-            str(row.most), f"{row.ratio:.2f}", str(row.missed),
-        ])  # fmt: skip
-    return "falling piles: iterations and time of the solver, e_c <= 1e-6\n\n" + aligned(lines)

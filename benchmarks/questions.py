@@ -28,6 +28,7 @@ from benchmarks import (
     soft_questions,
     surface_questions,
     training_questions,
+    truth_questions,
 )
 from benchmarks.arguments import (
     SUCCESS,
@@ -76,6 +77,7 @@ def add(commands: Any) -> None:
     surface_questions.add(commands)
     soft_questions.add(commands)
     training_questions.add(commands)
+    truth_questions.add(commands)
 
 
 # ---- steps -------------------------------------------------------------------------------------

@@ -7,14 +7,15 @@ folder first on PYTHONPATH.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks import machine
 from benchmarks.arguments import CommandError
@@ -153,6 +154,57 @@ def environment_of(site: Path) -> dict[str, str]:
     if found != (site / "sapwood").resolve():
         raise SideError(f"imported {found} in place of {site}/sapwood")
     return environment
+
+
+class Process:
+    """A script of this folder that answers lines of JSON; a context manager.
+
+    Parameters
+    ----------
+    side
+        A or B, for the text of errors.
+    script
+        Name of its file.
+    environment
+        Its environment, as `environment_of` makes it.
+    """
+
+    def __init__(self, side: str, script: str, environment: Mapping[str, str]) -> None:
+        self._side = side
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name(script))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def ask(self, what: Any) -> Any:
+        """Write a line, and read the answer.
+
+        Raises
+        ------
+        SideError
+            The process has ended.
+        """
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            print(json.dumps(what), file=process.stdin, flush=True)
+            line = process.stdout.readline()
+        except OSError:
+            line = ""
+        if not line:
+            raise SideError(f"{self._side}: the process ended with exit code {process.wait()}")
+        return json.loads(line)
 
 
 def _git(*arguments: str) -> str:

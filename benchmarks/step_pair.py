@@ -7,17 +7,14 @@ where a process happens to have its memory changes its times by some percent.
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.revisions import BLOCK, SideError
+from benchmarks.revisions import BLOCK, Process, SideError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,25 +100,19 @@ def compare(environments: Mapping[str, Mapping[str, str]], task: Task, blocks: i
     return Comparison(windows, {way: _times(taken) for way, taken in visits.items()})
 
 
-class _Sampler:
+class _Sampler(Process):
     """The process of one build; a context manager."""
 
     def __init__(self, side: str, environment: Mapping[str, str], task: Task) -> None:
+        super().__init__(side, "step_sample.py", environment)
         self._side, self._task = side, task
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(Path(__file__).with_name("step_sample.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
         self.windows: list[dict[str, Any]] = []
 
     def __enter__(self) -> _Sampler:
         task = self._task
         order = {"model": str(task.model), "states": task.states, "steps": task.steps}
         try:
-            told = self._ask(order | {"options": task.options})
+            told = self.ask(order | {"options": task.options})
             if isinstance(told, dict):
                 raise SideError(f"{self._side}: {told['error']}")
         except BaseException:
@@ -130,26 +121,9 @@ class _Sampler:
         self.windows = told
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
-
     def visit(self, way: str, seconds: float) -> float:
         """Seconds of a step, mean of the windows."""
-        return statistics.fmean(self._ask({"way": way, "seconds": seconds}))
-
-    def _ask(self, what: Any) -> Any:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            print(json.dumps(what), file=process.stdin, flush=True)
-            line = process.stdout.readline()
-        except OSError:
-            line = ""
-        if not line:
-            raise SideError(f"{self._side}: the process ended with exit code {process.wait()}")
-        return json.loads(line)
+        return statistics.fmean(self.ask({"way": way, "seconds": seconds}))
 
 
 def _times(blocks: Sequence[Sequence[float]]) -> Times:

@@ -13,89 +13,10 @@ from mujoco_models import boxes_on_floor
 from sapwood.mujoco import Batch, Stepper
 from sapwood.mujoco.reading.release import slip_speeds
 from sapwood.studies import scenes
+from sapwood.studies.loaded_scenes import SCENES, creep, incline, joint, scene, settled
 
-FLOOR = '<geom type="plane" size="5 5 .1"/>'
-
-
-def scene(bodies, options='timestep="0.005"', more=""):
-    text = f"<mujoco><option {options}/><worldbody>{bodies}</worldbody>{more}</mujoco>"
-    return mujoco.MjModel.from_xml_string(text)
-
-
-def box(position, size=0.05, mass=1.0):
-    return (
-        f'<body pos="{position}"><freejoint/>'
-        f'<geom type="box" size="{size} {size} {size}" mass="{mass}"/></body>'
-    )
-
-
-def incline():
-    return scene(FLOOR + box("0 0 .05"), 'timestep="0.005" gravity="4 0 -8"')
-
-
-def stack_on_a_wall():
-    """Three boxes that a force presses against a wall, one on the other."""
-    wall = '<geom type="box" size=".1 1 1" pos="-.1 0 1"/>'
-    boxes = box(".05 0 1") + box(".15 0 1") + box(".25 0 1")
-    return scene(wall + boxes, 'timestep="0.005" gravity="-50 0 -9.81"')
-
-
-def pinch():
-    """Two pads, pressed by actuators, hold a capsule."""
-    pads = "".join(
-        f'<body pos="{x} 0 0"><joint name="{name}" type="slide" axis="1 0 0"/>'
-        '<geom type="box" size=".01 .05 .05" mass=".2"/></body>'
-        for name, x in (("left", -0.03), ("right", 0.03))
-    )
-    capsule = (
-        '<body><freejoint/><geom type="capsule" size=".02 .03" euler="90 0 0" mass=".2"/></body>'
-    )
-    motors = (
-        '<actuator><motor joint="left" gear="20" ctrlrange="-1 1"/>'
-        '<motor joint="right" gear="20" ctrlrange="-1 1"/></actuator>'
-    )
-    return scene(pads + capsule, more=motors)
-
-
-def standing():
-    """A trunk on four legs with servos, splayed: their feet press apart."""
-    legs = "".join(
-        f'<body pos="{x} {y} 0"><joint name="h{i}" axis="0 1 0"/>'
-        f'<geom type="capsule" fromto="0 0 0 {0.6 * x} 0 -.25" size=".02" mass=".4"/>'
-        f'<body pos="{0.6 * x} 0 -.25"><joint name="k{i}" axis="0 1 0" frictionloss=".1"/>'
-        f'<geom type="capsule" fromto="0 0 0 {-0.2 * x} 0 -.25" size=".02" mass=".3"/>'
-        "</body></body>"
-        for i, (x, y) in enumerate([(0.3, 0.1), (0.3, -0.1), (-0.3, 0.1), (-0.3, -0.1)])
-    )
-    servos = "".join(
-        f'<position joint="{name}{i}" kp="300" kv="10"/>' for i in range(4) for name in "hk"
-    )
-    trunk = (
-        '<body pos="0 0 .521"><freejoint/>'
-        f'<geom type="box" size=".35 .1 .05" mass="8"/>{legs}</body>'
-    )
-    return scene(FLOOR + trunk, 'timestep="0.002"', f"<actuator>{servos}</actuator>")
-
-
-def joint():
-    """A lever that its dry friction holds, and a tendon's friction on a slide."""
-    return scene(
-        '<body><joint axis="0 1 0" frictionloss="5"/>'
-        '<geom type="capsule" fromto="0 0 0 .2 0 0" size=".02" mass="1"/></body>'
-        '<body pos="0 1 0"><joint name="a" type="slide" axis="0 0 1"/>'
-        '<geom size=".05" mass="1"/></body>',
-        more='<tendon><fixed frictionloss="20"><joint joint="a" coef="1"/></fixed></tendon>',
-    )
-
-
-SCENES = {f.__name__: f for f in (incline, stack_on_a_wall, pinch, standing, joint)}
-
-
-def settled(model, seconds=2.0, **options):
-    stepper, data = Stepper(model, **options), mujoco.MjData(model)
-    data.ctrl[:] = [1.0, -1.0] if model.nu == 2 else 0.0
-    stepper.run(data, round(seconds / model.opt.timestep))
-    return stepper, data
+BOX_ON_FLOOR = """<geom type="plane" size="5 5 .1"/>
+<body pos="0 0 .05"><freejoint/><geom type="box" size=".05 .05 .05" mass="1"/></body>"""
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -103,16 +24,13 @@ def settled(model, seconds=2.0, **options):
 def test_nothing_at_rest_creeps(name, friction):
     """Below 1 um/s; a constant sigma lets the same scenes creep by sigma w dt f."""
     model = SCENES[name]()
-    _, data = settled(model, friction=friction)
-    assert np.abs(data.qvel).max() < 1e-6
-    _, data = settled(model, friction=friction, sigma=1e-3)
-    assert np.abs(data.qvel).max() > 1e-6
+    assert creep(model, friction=friction) < 1e-6
+    assert creep(model, friction=friction, sigma=1e-3) > 1e-6
 
 
 @pytest.mark.parametrize("scheme", ["midpoint", "implicit_euler"])
 def test_nothing_creeps_by_other_schemes(scheme):
-    _, data = settled(incline(), scheme=scheme)
-    assert np.abs(data.qvel).max() < 1e-6
+    assert creep(incline(), scheme=scheme) < 1e-6
 
 
 @pytest.mark.slow
@@ -196,7 +114,7 @@ def settled_at(data, stepper):
 
 def test_what_slides_is_as_with_a_constant_sigma():
     """To the bit, while the slip exceeds the speed of the rule."""
-    model = scene(FLOOR + box("0 0 .05"))
+    model = scene(BOX_ON_FLOOR)
     found = []
     for sigma in (None, 1e-3):
         stepper, data = Stepper(model, sigma=sigma), mujoco.MjData(model)

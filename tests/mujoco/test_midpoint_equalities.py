@@ -11,19 +11,11 @@ import sapwood
 from sapwood.mujoco import Stepper
 from sapwood.stepping import Contacts, Dynamics, State, ThetaStepper, free_motion
 from sapwood.stepping.free_motion import corrected_velocity
+from sapwood.studies.conservation import four_bar_energy_error
 
 TOP = """<mujoco><option timestep="{dt}"/><worldbody><body name="top" euler="30 0 0"><freejoint/>
   <inertial pos="0 0 .05" mass=".5" diaginertia="5e-4 5e-4 8e-4"/></body></worldbody>
   <equality><connect body1="top" anchor="0 0 0"/></equality></mujoco>"""
-
-ROD = '<geom type="capsule" fromto="0 0 0 {0}" size=".01" contype="0" conaffinity="0"/>'
-FOUR_BAR = f"""<mujoco><option timestep="{{dt}}"><flag energy="enable"/></option><worldbody>
-  <body><joint type="hinge" axis="0 1 0"/>{ROD.format("0 0 .3")}
-    <body name="coupler" pos="0 0 .3"><joint type="hinge" axis="0 1 0"/>{ROD.format(".5 0 .1")}
-    </body></body>
-  <body name="rocker" pos=".5 0 0"><joint type="hinge" axis="0 1 0"/>{ROD.format("0 0 .4")}</body>
-  </worldbody><equality><connect body1="coupler" body2="rocker" anchor=".5 0 .1"/></equality>
-</mujoco>"""
 
 
 def precession_error(dt):
@@ -52,20 +44,8 @@ def test_a_top_on_a_connect_precesses_to_second_order():
     assert min(np.array(errors[:-1]) / errors[1:]) > 3.0
 
 
-def energy_error(dt):
-    """Largest change of the energy of a four-bar linkage that falls for 2 s."""
-    model = mujoco.MjModel.from_xml_string(FOUR_BAR.format(dt=dt))
-    stepper, data, energies = Stepper(model, scheme="midpoint"), mujoco.MjData(model), []
-    data.qvel[0] = 1e-3
-    for _ in range(round(2.0 / dt)):
-        mujoco.mj_forward(model, data)
-        energies.append(data.energy.sum())
-        stepper.step(data)
-    return np.abs(np.array(energies) - energies[0]).max()
-
-
 def test_the_energy_error_of_a_four_bar_falls_by_four_per_halved_step():
-    errors = [energy_error(dt) for dt in (4e-3, 2e-3, 1e-3)]
+    errors = [four_bar_energy_error(dt) for dt in (4e-3, 2e-3, 1e-3)]
     assert min(np.array(errors[:-1]) / errors[1:]) > 3.5
 
 
