@@ -205,3 +205,23 @@ def test_a_vector_environment_has_flexes():
         seen, reward, *_ = env.step(env.action_space.sample())
     assert np.isfinite(seen).all()
     assert (reward < 0).all()
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_no_bit_depends_on_the_threads_of_a_step(make):
+    stepper = make()
+    several = Stepper(
+        stepper.model,
+        contact=ContactMaterial(1e5),
+        soft=stepper.parameters.soft.copy().bodies,
+        threads=2,
+    )
+    one = Stepper(stepper.model, contact=ContactMaterial(1e5), soft=stepper.soft)
+    ends = []
+    for each in (several, one):
+        data = mujoco.MjData(each.model)
+        each.run(data, 40)
+        ends.append(data.qpos.copy())
+    np.testing.assert_array_equal(*ends)
+    with pytest.raises(ValueError, match="threads"):
+        Stepper(stepper.model, threads=0)

@@ -191,7 +191,10 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
     numbers.rest = sapwood_doubles(read[2]);
     numbers.last = sapwood_doubles(read[3]);
     numbers.last_lengths = sapwood_doubles(read[4]);
-    fem_evaluate_flex(flex, &numbers, sapwood_doubles(read[5]), tension, force, K, K_pairs);
+    const double *x = sapwood_doubles(read[5]);
+    Py_BEGIN_ALLOW_THREADS
+    fem_evaluate_flex(flex, &numbers, x, tension, force, K, K_pairs);
+    Py_END_ALLOW_THREADS
   }
   for (int k = 0; k < 6; k++) {
     Py_XDECREF(read[k]);

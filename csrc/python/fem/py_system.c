@@ -1,9 +1,17 @@
-/* _core.fem_system: a fem_system in a capsule, and the calls of it. They keep the GIL, since a
- * system may be used by one thread at a time. */
+/* _core.fem_system: a fem_system in a capsule, and the calls of it. A factorization lets go of the
+ * GIL; a system may be used by one thread at a time, and other threads get an exception. */
+#include <stdatomic.h>
+
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 
 static const char capsule_name[] = "sapwood._core.fem_system";
+
+/* The content of a capsule. */
+struct owned {
+  fem_system *system;
+  atomic_int is_used; /* 1: a thread without the GIL uses it */
+};
 
 /* The context of the capsule is the mesh or the flex, whose arrays the system uses. */
 static fem_system *system_of(PyObject *capsule, fem_graph *graph) {
@@ -15,7 +23,12 @@ static fem_system *system_of(PyObject *capsule, fem_graph *graph) {
   if (sapwood_fem_graph(PyCapsule_GetContext(capsule), graph) != 0) {
     return NULL;
   }
-  return PyCapsule_GetPointer(capsule, capsule_name);
+  struct owned *owned = PyCapsule_GetPointer(capsule, capsule_name);
+  if (atomic_load(&owned->is_used)) {
+    PyErr_SetString(PyExc_RuntimeError, "system: is used by another thread");
+    return NULL;
+  }
+  return owned->system;
 }
 
 /* Returns a system that has its factor, with its graph, or NULL with an exception. */
@@ -29,7 +42,9 @@ static fem_system *factored_system_of(PyObject *capsule, fem_graph *graph) {
 }
 
 static void release(PyObject *capsule) {
-  fem_system_destroy(PyCapsule_GetPointer(capsule, capsule_name));
+  struct owned *owned = PyCapsule_GetPointer(capsule, capsule_name);
+  fem_system_destroy(owned->system);
+  PyMem_Free(owned);
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
@@ -51,11 +66,15 @@ static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *args) {
       sapwood_raise(fem_system_create(&made, &graph, threads, NULL, &error), &error) != 0) {
     return NULL;
   }
-  PyObject *capsule = PyCapsule_New(made, capsule_name, release);
+  struct owned *owned = PyMem_Malloc(sizeof *owned);
+  PyObject *capsule = owned == NULL ? NULL : PyCapsule_New(owned, capsule_name, release);
   if (capsule == NULL) {
+    PyMem_Free(owned);
     fem_system_destroy(made);
-    return NULL;
+    return PyErr_Occurred() ? NULL : PyErr_NoMemory();
   }
+  owned->system = made;
+  atomic_init(&owned->is_used, 0);
   Py_INCREF(body);
   PyCapsule_SetContext(capsule, body);
   return capsule;
@@ -159,11 +178,17 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
     x = copy_vector(given_x, &graph);
   }
   if (x) {
+    struct owned *owned = PyCapsule_GetPointer(capsule, capsule_name);
+    const int8_t *is_fixed = fixed ? (const int8_t *)PyArray_DATA(fixed) : NULL;
+    double *solution = sapwood_doubles(x);
     sap_error error = {.group = -1};
-    sapwood_raise(fem_system_factor(system, &blocks.values,
-                                    fixed ? (const int8_t *)PyArray_DATA(fixed) : NULL,
-                                    sapwood_doubles(x), &error),
-                  &error);
+    sap_status status;
+    atomic_store(&owned->is_used, 1);
+    Py_BEGIN_ALLOW_THREADS
+    status = fem_system_factor(system, &blocks.values, is_fixed, solution, &error);
+    Py_END_ALLOW_THREADS
+    atomic_store(&owned->is_used, 0);
+    sapwood_raise(status, &error);
   }
   Py_XDECREF(fixed);
   release_blocks(&blocks);

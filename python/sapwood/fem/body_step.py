@@ -90,8 +90,8 @@ class BodyStep(ABC):
         """Momenta of the vertices at the start of the step (n, 3), N s."""
 
     @abstractmethod
-    def evaluate(self, v: _Float, *, again: bool = False) -> None:
-        """Evaluate forces and stiffness at the velocity of an iterate.
+    def evaluate(self, v: _Float, *, again: bool = False, stiffness: bool = True) -> None:
+        """Evaluate forces, and stiffness if asked for, at the velocity of an iterate.
 
         A body whose stiffness is the same for all iterates keeps it if `again` in a step.
         """
@@ -157,7 +157,7 @@ class BodyStep(ABC):
     def final_residual(self, v: _Float) -> _Float:
         """m(v) after a pass; it is m(w) + A (v - w) where one pass is exact."""
         if not self.is_quadratic:
-            self.evaluate(v)
+            self.evaluate(v, stiffness=False)
             return self.momentum_residual(v)
         blocks, w, m = self._linearization
         found: _Float = m + self._multiply(blocks, v - w)

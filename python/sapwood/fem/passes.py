@@ -91,11 +91,10 @@ def take_passes(
         else:
             growths += 1
             iterates = [(v + w) / 2 for v, w in zip(best.v, tried.v, strict=True)]
-        if best.residual <= tolerance or growths > _MOST_GROWTHS:
+        if best.residual <= tolerance or growths > _MOST_GROWTHS or passes == most:
             break
         for step, v in zip(steps, iterates, strict=True):
-            if step.is_quadratic or iterates is not tried.v:
-                step.evaluate(v, again=True)
+            step.evaluate(v, again=True)
     assert best is not None
     if not math.isfinite(best.residual):
         _fail(reduction, best.v)

@@ -79,13 +79,14 @@ class SoftStep(BodyStep):
         self._fixed[vertices], self.has_fixed = 1, True
         self.start[vertices] = velocities
 
-    def evaluate(self, v: _Float, *, again: bool = False) -> None:
-        """Evaluate forces and stiffness at the velocity of an iterate.
+    def evaluate(self, v: _Float, *, again: bool = False, stiffness: bool = True) -> None:
+        """Evaluate forces, and stiffness if asked for, at the velocity of an iterate.
 
         K is the same for all iterates of the quadratic models: `again` in a step leaves it.
         """
         theta, body = self.scheme, self.body
-        stiffness = (None, None) if again and self.is_quadratic else (self.K, self.K_pairs)
+        stays = not stiffness or (again and self.is_quadratic)
+        blocks = (None, None) if stays else (self.K, self.K_pairs)
         q = self.q0 + self.dt * theta.q * ((1 - theta.vq) * self.v0 + theta.vq * v)
         material = body.material
         self.energy, self.turned_over = _core.fem_evaluate(
@@ -96,7 +97,7 @@ class SoftStep(BodyStep):
             q,
             self.rotations,
             False,
-            (self.force, *stiffness, None, None, None),
+            (self.force, *blocks, None, None, None),
         )
 
     def momentum_residual(self, v: _Float) -> _Float:

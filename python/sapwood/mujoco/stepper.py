@@ -87,6 +87,8 @@ class Stepper(FollowedSteps):
         geom group (int).
     soft : iterable of sapwood.fem.SoftBody
         Soft bodies in the same problem.
+    threads : int
+        Threads of a step with soft bodies, flexes or another scheme; no bit depends on them.
 
     Raises
     ------
@@ -130,6 +132,7 @@ class Stepper(FollowedSteps):
         release_speed: float | None = None,
         fields: Mapping[str | int, Field] | None = None,
         soft: Iterable[SoftBody] = (),
+        threads: int = 1,
     ) -> None:
         self._parameters = StepParameters.of(
             model,
@@ -150,6 +153,7 @@ class Stepper(FollowedSteps):
             release_speed=release_speed,
             fields=fields,
             soft=soft,
+            threads=threads,
         )
         self._earlier = (0, 0, 0, 0)
         self._given: mujoco.MjModel | None = model

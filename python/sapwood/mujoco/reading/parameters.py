@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.base.checks import boolean
+from sapwood.base.checks import boolean, integer
 from sapwood.base.hints import warn_caller
 from sapwood.constraints.materials import ConstraintMaterial, Stiffness
 from sapwood.fem.bodies import SoftBody
@@ -287,6 +287,8 @@ class StepParameters:
         Geoms that meet in patches; None where there are none.
     soft : SoftModel or None
         Soft bodies beside the model, and flexes; None where there are none.
+    threads : int
+        Threads of a step with these, or by another scheme than the default.
     """
 
     model: mujoco.MjModel
@@ -310,6 +312,7 @@ class StepParameters:
     slip: SlipSpeeds
     fields: Fields | None
     soft: SoftModel | None
+    threads: int = 1
 
     @classmethod
     def of(
@@ -333,6 +336,7 @@ class StepParameters:
         release_speed: float | None,
         fields: Mapping[str | int, Field] | None,
         soft: Iterable[SoftBody] = (),
+        threads: int = 1,
     ) -> StepParameters:
         """Check a model and read what belongs to its stepper; see :class:`Stepper`."""
         if not isinstance(model, mujoco.MjModel):
@@ -382,6 +386,7 @@ class StepParameters:
             options=model_options.options_of(own),
             fields=found_fields,
             soft=found_soft,
+            threads=integer(threads, "threads", 1),
         )
 
     def adapt_again(self) -> StepParameters:
@@ -467,7 +472,7 @@ class StepParameters:
         return self._with(model=own, **found, fields=fields, options=options)
 
     def for_thread(self, own: mujoco.MjModel) -> StepParameters:
-        """The same for another thread.
+        """The same for steps of another thread, which alone takes them.
 
         Parameters
         ----------
@@ -479,7 +484,8 @@ class StepParameters:
         StepParameters
             Parameters with that model, and with soft bodies that have a state of their own.
         """
-        return self._with(model=own, soft=None if self.soft is None else self.soft.copy())
+        soft = None if self.soft is None else self.soft.copy()
+        return self._with(model=own, soft=soft, threads=1)
 
     def _with(self, **fields: Any) -> StepParameters:
         """The same with other fields; the names of the geoms never change."""

@@ -5,7 +5,7 @@ The weights are those of MuJoCo's rows: the normal row of a contact has w n at a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -162,59 +162,90 @@ def _material(surface: Surface, geom: int, phi0: _Float, dt: float) -> tuple[flo
 # ---- weights -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Weights:
+    """Weights of vertices in contacts, one entry for each vertex that a contact moves.
+
+    Attributes
+    ----------
+    contact, vertex : ndarray of int (n,)
+        Place of the contact in the list, and the vertex; ascending.
+    weight : ndarray (n,)
+        Positive on the second side of a contact, and negative on the first.
+    """
+
+    contact: NDArray[np.intp]
+    vertex: NDArray[np.intp]
+    weight: _Float
+
+
 def _weights(
     model: mujoco.MjModel,
     data: mujoco.MjData,
     steps: Sequence[FlexStep],
     listed: NDArray[np.intp],
-) -> list[_Float]:
-    """Weights (n, n_vertices) of the vertices of each flex in these contacts.
-
-    They are positive on the second side of a contact, and negative on the first.
-    """
+) -> list[_Weights]:
+    """Weights of the vertices of each flex in these contacts."""
     normals = data.contact.frame[listed, :3]
-    rows = _normal_rows(model, data, listed)
+    contact, dof, value = _normal_rows(model, data, listed)
+    slide = np.empty(model.nv, np.intp)
     found = []
     for step in steps:
+        slide[:] = -1
+        slide[step.flex.dofs] = np.arange(step.flex.dofs.size).reshape(-1, 3)
+        own = slide[dof] >= 0
+        free, axis = np.divmod(slide[dof[own]], 3)
         # the part of the row at a vertex is w n, along its slides
-        of_free = np.einsum("cvi,vij,cj->cv", rows[:, step.flex.dofs], step.axes, normals)
-        weights = np.zeros((len(listed), len(step.place)))
-        weights[:, step.flex.free] = of_free
-        found.append(weights)
+        along = np.einsum("ei,ei->e", step.axes[free, axis], normals[contact[own]])
+        keys = contact[own] * len(step.place) + step.flex.free[free]
+        used, place = np.unique(keys, return_inverse=True)
+        weight = np.bincount(place, value[own] * along, len(used)).astype(float)
+        rows, vertices = np.divmod(used, len(step.place))
+        found.append(_Weights(rows, vertices, weight))
     return found
 
 
-def _normal_rows(model: mujoco.MjModel, data: mujoco.MjData, listed: NDArray[np.intp]) -> _Float:
-    """Rows (n, nv) of the normals of contacts."""
+def _normal_rows(
+    model: mujoco.MjModel, data: mujoco.MjData, listed: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], _Float]:
+    """Entries of the rows of the normals of contacts: places of the contacts, dofs, values."""
     first = data.contact.efc_address[listed]
     is_edge = (model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL) & (data.contact.dim[listed] > 1)
     # the first two edges of a pyramid are n + mu t, n - mu t
-    second = first + is_edge
-    return (_rows(model, data, first) + _rows(model, data, second)) / 2
+    rows = np.concatenate([first, first + is_edge])
+    row, dof, value = _entries(model, data, rows)
+    return row % len(listed), dof, value / 2
 
 
-def _rows(model: mujoco.MjModel, data: mujoco.MjData, rows: NDArray[np.integer]) -> _Float:
-    """Rows (n, nv) of MuJoCo's Jacobian."""
+def _entries(
+    model: mujoco.MjModel, data: mujoco.MjData, rows: NDArray[np.integer]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], _Float]:
+    """Entries of rows of MuJoCo's Jacobian: places in `rows`, dofs, values."""
     if not mujoco.mj_isSparse(model):
         dense: _Float = data.efc_J.reshape(-1, model.nv)[rows]
-        return dense
-    found = np.zeros((len(rows), model.nv))
-    for row, to in zip(rows, found, strict=True):
-        begin = data.efc_J_rowadr[row]
-        entries = slice(begin, begin + data.efc_J_rownnz[row])
-        to[data.efc_J_colind[entries]] = data.efc_J.ravel()[entries]
-    return found
+        row, dof = np.nonzero(dense)
+        return row, dof, dense[row, dof]
+    n = data.efc_J_rownnz[rows]
+    row = np.repeat(np.arange(len(rows)), n)
+    at = np.arange(len(row)) + np.repeat(data.efc_J_rowadr[rows] - (np.cumsum(n) - n), n)
+    return row, data.efc_J_colind[at].astype(np.intp), data.efc_J.ravel()[at]
 
 
-def _corners(weights: _Float, chosen: NDArray[np.intp], sign: int) -> tuple[_Index, _Float]:
+def _corners(weights: _Weights, chosen: NDArray[np.intp], sign: int) -> tuple[_Index, _Float]:
     """Vertices (n, m) with weights of this sign, and their weights (n, m); missing ones have 0."""
-    signed = np.maximum(sign * weights[chosen], 0.0)
-    m = max(1, int(np.count_nonzero(signed, axis=1).max()))
-    vertices = np.argsort(-signed, axis=1, kind="stable")[:, :m].astype(np.int32)
-    shares = np.take_along_axis(signed, vertices, axis=1)
+    place = np.full(int(max(weights.contact.max(initial=0), chosen.max())) + 1, -1)
+    place[chosen] = np.arange(len(chosen))
+    kept = (place[weights.contact] >= 0) & (sign * weights.weight > 0)
+    row, weight = place[weights.contact[kept]], np.abs(weights.weight[kept])
+    order = np.lexsort((-weight, row))
+    n = np.bincount(row, minlength=len(chosen))
+    column = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
+    shares = np.zeros((len(chosen), max(1, int(n.max()))))
+    vertices = np.zeros(shares.shape, np.int32)
+    shares[row[order], column] = weight[order]
+    vertices[row[order], column] = weights.vertex[kept][order]
     # a vertex without a weight is not touched
-    vertices = np.where(shares > 0, vertices, vertices[:, :1])
-    return vertices, shares
+    return np.where(shares > 0, vertices, vertices[:, :1]), shares
 
 
 # ---- forces --------------------------------------------------------------------------------------
@@ -242,29 +273,26 @@ def contact_forces(
     ndarray (nefc,)
         0 in all other rows.
     """
-    rows = np.zeros(data.nefc)
+    rows, contact = np.zeros(data.nefc), data.contact
+    if not meetings:
+        return rows
     is_pyramidal = model.opt.cone == mujoco.mjtCone.mjCONE_PYRAMIDAL
-    for number, force in _each(meetings, forces):
-        contact = data.contact[number]
-        along = contact.frame.reshape(3, 3) @ force
-        to, dim = rows[contact.efc_address :], contact.dim
-        if dim == 1:
-            to[0] = along[0]
-        elif not is_pyramidal:
-            to[:3] = along
-        else:
-            slopes = along[1:] / contact.friction[:2]
-            share = (along[0] - np.abs(slopes).sum()) / (2 * (dim - 1))
-            to[: 2 * (dim - 1)] = share
-            to[[0, 2]] += np.maximum(slopes, 0)
-            to[[1, 3]] += np.maximum(-slopes, 0)
+    numbers = np.concatenate([met.numbers for met in meetings])
+    on_second = np.concatenate([met.sign * f for met, f in zip(meetings, forces, strict=True)])
+    along = np.einsum("nij,nj->ni", contact.frame[numbers].reshape(-1, 3, 3), on_second)
+    first, dim = contact.efc_address[numbers], contact.dim[numbers]
+    alone = dim == 1
+    rows[first[alone]] = along[alone, 0]
+    first, dim, along = first[~alone, None], dim[~alone], along[~alone]
+    if not is_pyramidal:
+        rows[first + np.arange(3)] = along
+        return rows
+    slopes = along[:, 1:] / contact.friction[numbers[~alone], :2]
+    edges = 2 * (dim - 1)
+    share = (along[:, 0] - np.abs(slopes).sum(axis=1)) / edges
+    for edge in range(int(edges.max(initial=0))):
+        has = edge < edges
+        rows[first[has, 0] + edge] = share[has]
+    rows[first + [0, 2]] += np.maximum(slopes, 0)
+    rows[first + [1, 3]] += np.maximum(-slopes, 0)
     return rows
-
-
-def _each(
-    meetings: Sequence[FlexMeeting], forces: Sequence[_Float]
-) -> Iterator[tuple[int, _Float]]:
-    """Number and force on the second side of each contact."""
-    for found, of_meeting in zip(meetings, forces, strict=True):
-        for number, force in zip(found.numbers.tolist(), of_meeting, strict=True):
-            yield number, found.sign * force

@@ -26,6 +26,8 @@ class FlexStep(BodyStep):
     ----------
     flex : ElasticFlex
         The flex.
+    threads : int, optional
+        Threads that share a factorization.
 
     Attributes
     ----------
@@ -38,9 +40,9 @@ class FlexStep(BodyStep):
     is_quadratic = False
     axes: _Float
 
-    def __init__(self, flex: ElasticFlex) -> None:
+    def __init__(self, flex: ElasticFlex, threads: int = 1) -> None:
         n, n_pairs = flex.vertices.stop - flex.vertices.start, len(flex.mesh.pairs)
-        super().__init__(flex.name, flex.mesh.graph, n, n_pairs)
+        super().__init__(flex.name, flex.mesh.graph, n, n_pairs, threads)
         self.flex = flex
         self._fixed[:] = 1
         self._fixed[flex.free] = 0
@@ -101,10 +103,11 @@ class FlexStep(BodyStep):
         found: _Float = np.einsum("nij,nj->ni", self._A, self.start)
         return found
 
-    def evaluate(self, v: _Float, *, again: bool = False) -> None:
+    def evaluate(self, v: _Float, *, again: bool = False, stiffness: bool = True) -> None:
         """Evaluate forces and stiffness at the velocity of an iterate, see :class:`BodyStep`."""
         del again
-        outputs = self._tension, self.force, self.K, self.K_pairs
+        blocks = (self.K, self.K_pairs) if stiffness else (None, None)
+        outputs = self._tension, self.force, *blocks
         self.flex.mesh.evaluate(self._numbers, self._last, self.q0 + self.dt * v, outputs)
 
     def momentum_residual(self, v: _Float) -> _Float:

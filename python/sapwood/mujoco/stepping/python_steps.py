@@ -94,7 +94,7 @@ class PythonSteps:
 
     def __init__(self, parameters: StepParameters, engine: object) -> None:
         self._parameters, self._model, self._engine = parameters, parameters.model, engine
-        self._solver = SapSolver(parameters.settings)
+        self._solver = SapSolver(parameters.settings, parameters.threads)
         self._counts = dict.fromkeys((Status.converged, *UNCONVERGED), 0)
         self._allocate()
         core = self._stages.core
