@@ -1,4 +1,4 @@
-"""Docstrings are written to be read in a terminal; on the site their formulas are set."""
+"""Docstrings are written to be read in a terminal; on the site formulas are set, pages linked."""
 
 import re
 
@@ -8,6 +8,8 @@ CODE = re.compile(r"(``.*?``|:[\w:]+:`[^`]*`|^\s*\.\. math::.*)")
 LITERAL = re.compile(r".*::\s*$|\s*\.\. (code-block|math)::")
 # what stands for what in prose
 SYMBOLS = {">=": "≥", "<=": "≤", "^-1": "⁻¹", "^2": "²", "^T": "ᵀ", "|": r"\|"}
+# a page of this site
+PAGE = re.compile(r"``docs/([\w/-]+)\.md``")
 WRITTEN = re.compile("|".join(map(re.escape, SYMBOLS)))
 
 
@@ -24,6 +26,11 @@ def set_formulas(app, what, name, obj, options, lines):
         block = indented or (block and not line.strip())
         made.append(line)
     lines[:end] = made
+
+
+def link_pages(app, what, name, obj, options, lines):
+    """Pages that a docstring names by their files are links."""
+    lines[:] = [PAGE.sub(r":doc:`/\1`", line) for line in lines]
 
 
 def set_symbols(app, what, name, obj, options, lines):
@@ -47,5 +54,6 @@ def setup(app):
     app.setup_extension("sphinx.ext.autodoc")
     # before and after numpydoc
     app.connect("autodoc-process-docstring", set_formulas, priority=100)
+    app.connect("autodoc-process-docstring", link_pages, priority=100)
     app.connect("autodoc-process-docstring", set_symbols, priority=900)
     return {"parallel_read_safe": True}
