@@ -49,11 +49,12 @@ def compared():
 
 
 def place(path):
-    """A link to a page, or the name of a file."""
+    """A link to a page, or the folder and the name of a file, between which a line may end."""
     if path.startswith("docs/"):
         page = path.removeprefix("docs/")
         return f"[{page.removesuffix('.md')}](/{page})"
-    return f"`{path}`"
+    folder, _, name = path.rpartition("/")
+    return f"`{folder}/` `{name}`"
 
 
 def inventory():
