@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 #if defined(__AVX512F__)
 enum { WIDTH = 8 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "constraints/linear_law.h"
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 
 static void multiply(const struct sap_linear_law *from, int32_t begin, int32_t end,
                      double *const x[3], double *const y[3]) {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 
 enum { SAP_ROUND = 64, SAP_LANES = 8 };
 

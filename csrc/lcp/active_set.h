@@ -14,7 +14,7 @@
 #define SAPWOOD_LCP_ACTIVE_SET_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 /* The rows, which belong to the caller. */
 struct qp_active_rows {

@@ -14,7 +14,7 @@
 #define SAPWOOD_LCP_PROGRAM_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 /* Largest sizes for which a solver has room. */
 struct qp_sizes {

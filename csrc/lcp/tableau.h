@@ -13,7 +13,7 @@
 #define SAPWOOD_LCP_TABLEAU_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 struct lcp_tableau {
   const struct sap_kernels *kernels;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "linalg/flush.h"
+#include "linalg/kernels/flush.h"
 
 void sap_factor_carve_places(struct sap_factor *factor, struct sap_arena *arena) {
   const struct sap_junction_tree *tree = factor->tree;

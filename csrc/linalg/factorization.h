@@ -8,7 +8,7 @@
 #define SAPWOOD_LINALG_FACTORIZATION_H
 
 #include "linalg/junction_tree.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 /* place of one dense block: it begins at values[offset], column-major with leading dimension ld */
 struct sap_place {

@@ -5,7 +5,7 @@
 
 #include <float.h>
 
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "sapwood.h"
 
 /* Entries of A that should agree may differ by this times sqrt(A_ii A_jj), their round-off. */

@@ -1,6 +1,6 @@
 /* Checks that the library has the options of the build. */
 #include "check.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "sapwood.h"
 
 /* The kernels for a machine without vector extensions are always there. */

@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "constraints/laws.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 enum { MOST = 67 }; /* no multiple of a vector width */
 

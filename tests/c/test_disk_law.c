@@ -6,7 +6,7 @@
 #include "check.h"
 #include "constraints/laws/contact_law.h"
 #include "constraints/laws/disk.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "solver/delassus/elimination.h"
 #include "solver/delassus/delassus_newton.h"
 

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "linalg/junction_tree.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 enum { MOST = 40, LD = 101 };
 

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "constraints/laws/rigid_core.h"
 #include "constraints/laws.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 enum { MOST = 197 }; /* no multiple of a vector width, and several rounds */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "solver/delassus/small_problem.h"
 
 static struct sap_small_problem problem;

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "constraints/laws.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "torsional.h"
 
 enum { PAIRS = 97, PLACES = 2 * PAIRS };

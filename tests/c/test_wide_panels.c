@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "linalg/junction_tree.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "linalg/linalg_tuning.h"
 
 enum {

@@ -21,7 +21,7 @@
 #define SAPWOOD_PROBLEM_GRAPH_REDUCTION_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "problem/triples.h"
 #include "problem/products/vectors.h"
 

@@ -5,7 +5,7 @@
  * stay in registers (body_blocks.h). Blocks of other trees are computed by tiles in registers,
  * where chunks of columns are not zero. Panels are cleared one by one, so that each is still in the
  * cache when its blocks are written. */
-#include "linalg/flush.h"
+#include "linalg/kernels/flush.h"
 #include "problem/products/body_blocks.h"
 
 /* sizes of the register tiles of blocks of trees of any size */

@@ -3,7 +3,7 @@
 #ifndef SAPWOOD_PROBLEM_PRODUCTS_PACKED_ROWS_H
 #define SAPWOOD_PROBLEM_PRODUCTS_PACKED_ROWS_H
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "problem/products/packed_jacobian.h"
 
 /* One side of a patch: the rows of J that belong to one tree. */

@@ -4,7 +4,7 @@
 #define SAPWOOD_PROBLEM_PRODUCTS_WEIGHTS_H
 
 #include "constraints/pool.h"
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 
 /* Is G of triple i, or of the pair that begins there, nonzero? */
 INLINE int acts(const struct sap_pool *pool, int32_t i) {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "problem/graph/branches.h"
 
 /* Strips of a block. */
@@ -72,7 +72,7 @@ INLINE void load_tile(const int whole, const int w, struct strips s, int32_t n, 
 }
 
 /* Eliminates the w columns of a triangle, from the last to the first, two at once as in
- * linalg/panel_factor.c; r receives the reciprocals of the pivots. */
+ * linalg/kernels/panel_factor.c; r receives the reciprocals of the pivots. */
 INLINE void eliminate_up(const int w, simd c[SIMD_WIDTH], simd_scalar r[SIMD_WIDTH]) {
   const int last = w - 1;
   simd_scalar c_jj = simd_lane(c[last], last), c_ij = c_jj, c_ii = c_jj;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "problem/regularization/factor_loops.h"
 
 /* Returns the sums of the w <= SIMD_WIDTH columns of S from j on times y, or of their `squares`. */

@@ -4,7 +4,7 @@
 #define SAPWOOD_PROBLEM_REGULARIZATION_MASSES_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "problem/products/vectors.h"
 #include "sapwood.h"
 

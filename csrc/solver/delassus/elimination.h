@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "solver/delassus/delassus_problem.h"
 #include "solver/solver_tuning.h"
 

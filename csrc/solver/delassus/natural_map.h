@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "solver/delassus/delassus_problem.h"
 
 /* The kind of an unknown, in p->kind. A free one obeys W dgamma = residual; a sliding one belongs

@@ -22,7 +22,7 @@
 #define SAPWOOD_SOLVER_DENSE_CONDENSATION_H
 
 #include "base/memory.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "problem/products/vectors.h"
 #include "solver/dense/unknowns.h"
 

@@ -15,7 +15,7 @@
 #ifndef SAPWOOD_STEP_DYNAMICS_FREE_MOTION_H
 #define SAPWOOD_STEP_DYNAMICS_FREE_MOTION_H
 
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "step/dynamics/slopes.h"
 #include "problem/products/vectors.h"
 

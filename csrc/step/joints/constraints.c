@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "constraints/kinds/kinds.h"
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 #include "step/dissipation_time.h"
 #include "step/joints/element_rows.h"
 #include "problem/products/vectors.h"

@@ -1,9 +1,9 @@
 /* This module computes products C += sign A B^T of column-major blocks, for files that are compiled
  * once per instruction set and precision. C stays in registers; the caller owns all memory. */
-#ifndef SAPWOOD_LINALG_PANEL_PRODUCT_H
-#define SAPWOOD_LINALG_PANEL_PRODUCT_H
+#ifndef SAPWOOD_LINALG_KERNELS_PANEL_PRODUCT_H
+#define SAPWOOD_LINALG_KERNELS_PANEL_PRODUCT_H
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "linalg/linalg_tuning.h"
 
 enum { BLOCK = SAP_LU_BLOCK };

@@ -4,12 +4,12 @@
  * single precision too; sap_kernels_best() picks the widest set that this processor runs. Matrices
  * are column-major with a leading dimension. Results are the same for every call with the same
  * input on one instruction set. */
-#ifndef SAPWOOD_LINALG_KERNELS_H
-#define SAPWOOD_LINALG_KERNELS_H
+#ifndef SAPWOOD_LINALG_KERNELS_KERNELS_H
+#define SAPWOOD_LINALG_KERNELS_KERNELS_H
 
 #include <stdint.h>
 
-#include "linalg/pivot_blocks.h"
+#include "linalg/kernels/pivot_blocks.h"
 
 struct sap_supernode;
 struct sap_segment;

@@ -10,8 +10,8 @@
  *
  * The partial forms come twice: `part` takes a mask, `first` a constant number of lanes and touches
  * no others. A load has to wait for an earlier store that it overlaps, even in masked lanes. */
-#ifndef SAPWOOD_LINALG_SIMD_H
-#define SAPWOOD_LINALG_SIMD_H
+#ifndef SAPWOOD_LINALG_KERNELS_SIMD_H
+#define SAPWOOD_LINALG_KERNELS_SIMD_H
 
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* This module defines the vector type of the kernels in single precision, under the names of
  * simd.h: twice as many lanes. Strips stay as wide as in double precision, so that lanes are read
  * from the first SIMD_STRIP lanes, and sums stored there. */
-#ifndef SAPWOOD_LINALG_SIMD_SINGLE_H
-#define SAPWOOD_LINALG_SIMD_SINGLE_H
+#ifndef SAPWOOD_LINALG_KERNELS_SIMD_SINGLE_H
+#define SAPWOOD_LINALG_KERNELS_SIMD_SINGLE_H
 
 #include <math.h>
 #include <stdint.h>

@@ -1,18 +1,18 @@
 /* The files that are compiled once per instruction set share these definitions, and kernels.c finds
  * here the functions of its table. Files of panels are compiled for single precision too. */
-#ifndef SAPWOOD_LINALG_ISA_H
-#define SAPWOOD_LINALG_ISA_H
+#ifndef SAPWOOD_LINALG_KERNELS_ISA_H
+#define SAPWOOD_LINALG_KERNELS_ISA_H
 
 #include <float.h>
 
 #include "linalg/junction_tree.h"
-#include "linalg/pivot_blocks.h"
+#include "linalg/kernels/pivot_blocks.h"
 #ifdef SAP_IN_SINGLE
-#include "linalg/simd_single.h"
+#include "linalg/kernels/simd_single.h"
 typedef float real;
 #define REAL_MAX FLT_MAX
 #else
-#include "linalg/simd.h"
+#include "linalg/kernels/simd.h"
 typedef double real;
 #define REAL_MAX DBL_MAX
 #endif

@@ -7,7 +7,7 @@
  *
  * The rows of a panel below its triangle are contiguous, segment by segment, in the vector of
  * scalars. */
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 
 /* Returns L^-1 z for the triangle of n columns at T, whose vectors of rows `part` cuts. */
 INLINE simd solve_triangle(const int padded, const int n, const real *T, int32_t ld, simd_mask part,

@@ -12,7 +12,7 @@
  * from all columns to the right, while it is in the cache. */
 #include <math.h>
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 #include "linalg/linalg_tuning.h"
 
 /* vectors of rows that are worked on together below the triangle */

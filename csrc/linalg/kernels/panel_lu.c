@@ -2,7 +2,7 @@
  * and solves with it. Pivot blocks take one strip of registers each. */
 #include <math.h>
 
-#include "linalg/panel_product.h"
+#include "linalg/kernels/panel_product.h"
 
 /* ---- factorization --------------------------------------------------------------------------- */
 

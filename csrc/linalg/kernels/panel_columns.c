@@ -1,6 +1,6 @@
 /* This file solves with one panel for a set of SAP_PATH_COLUMNS right-hand sides (path_columns.h).
  * They are the columns of X, which is stored row by row: vectors run along its rows. */
-#include "linalg/panel_product.h"
+#include "linalg/kernels/panel_product.h"
 
 enum { COLUMNS_SET = SAP_PATH_COLUMNS, PASS = SAP_PATH_COLUMNS / SIMD_WIDTH < 2 ? 1 : 2 };
 

@@ -1,6 +1,6 @@
-#include "linalg/kernels.h"
+#include "linalg/kernels/kernels.h"
 
-#include "linalg/isa.h"
+#include "linalg/kernels/isa.h"
 
 #define SAP_PANELS(name)                                                     \
   {name(sap_factor_panel_), name(sap_factor_slice_),  name(sap_push_slice_), \

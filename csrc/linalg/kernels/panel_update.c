@@ -1,6 +1,6 @@
 /* This file computes products C += sign A B^T, and the updates that a factored panel pushes into
  * the panels above it, and a slice of a panel into the columns to its right. */
-#include "linalg/panel_product.h"
+#include "linalg/kernels/panel_product.h"
 
 #ifndef SAP_IN_SINGLE
 void SAP_OF_ISA(sap_multiply_)(int32_t m, int32_t n, int32_t k, double sign, const double *A,

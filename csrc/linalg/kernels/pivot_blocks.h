@@ -1,6 +1,6 @@
 /* Sizes of the unsymmetric factorization and of its columns, which kernels and callers share. */
-#ifndef SAPWOOD_LINALG_PIVOT_BLOCKS_H
-#define SAPWOOD_LINALG_PIVOT_BLOCKS_H
+#ifndef SAPWOOD_LINALG_KERNELS_PIVOT_BLOCKS_H
+#define SAPWOOD_LINALG_KERNELS_PIVOT_BLOCKS_H
 
 /* Largest pivot block of an unsymmetric factorization; larger trees are cut into such blocks. */
 enum { SAP_LU_BLOCK = 8 };

@@ -1,8 +1,8 @@
 /* Between begin and end this thread treats numbers too small for single precision as zero, if
  * `single` is set: round-off in J would otherwise become denormal numbers, which processors handle
  * a hundred times slower. */
-#ifndef SAPWOOD_LINALG_FLUSH_H
-#define SAPWOOD_LINALG_FLUSH_H
+#ifndef SAPWOOD_LINALG_KERNELS_FLUSH_H
+#define SAPWOOD_LINALG_KERNELS_FLUSH_H
 
 #ifdef __SSE2__
 #include <emmintrin.h>
