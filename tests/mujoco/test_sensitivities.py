@@ -70,6 +70,27 @@ def test_a_pushed_block():
     assert not data.qvel.any()
 
 
+@pytest.mark.parametrize(("y", "jumps"), [(1e-3, False), (0.0, True)])
+def test_a_contact_that_jumps_along_a_tangent_is_near_a_kink(y, jumps):
+    """The engine's iteration finds the point of an ellipsoid on the other side of y = 0.
+
+    A force along y moves the point across, and the hinge seems to turn by thousands of rad/s.
+    """
+    model = mujoco.MjModel.from_xml_string("""
+    <mujoco><option timestep="0.002"/><default><geom friction="0"/></default><worldbody>
+    <geom type="box" size=".3 .4 .2" pos="0 0 -.2"/>
+    <body><joint name="y" type="slide" axis="0 1 0"/><joint type="slide" axis="0 0 1"/>
+    <joint axis="1 0 0"/><geom type="ellipsoid" size=".02 .06 .05" density="500"/></body>
+    </worldbody><actuator>
+    <general name="push" joint="y" biastype="affine" biasprm="0 0 0"/></actuator></mujoco>""")
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qpos[:2] = y, 0.0499
+    by = [("actuator", "push", "biasprm", 0)]
+    found = sensitivities(stepper, data, n_steps=4, parameters=by)
+    assert (np.abs(found.X[:, 5]).max() > 100.0) == jumps
+    assert found.near_kink.any() == jumps
+
+
 def test_a_ball_that_falls_has_closed_forms():
     """v = -(1 - exp(-c t/m)) m g/c; by implicit damping v' = (m v - dt m g)/(m + dt c)."""
     model = mujoco.MjModel.from_xml_string("""

@@ -8,6 +8,7 @@
 #include "mujoco/engine/step_arrays.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/contact_part.h"
+#include "mujoco/stages/stages_tuning.h"
 #include "mujoco/stages/state_check.h"
 #include "mujoco/stages/step.h"
 
@@ -132,3 +133,20 @@ void sap_linear_move(const sap_mujoco_world *world, const double *v, const doubl
     }
   }
 }
+
+/* ---- jumps ----------------------------------------------------------------------------------- */
+
+double sap_linear_bend(const struct sap_linear_step *linear, const double *sum, double *dv) {
+  double most = 0.0;
+  sap_linear_step_change(linear, sum, dv);
+  for (int64_t i = 0; i < linear->nv; ++i) {
+    most = fmax(most, fabs(dv[i]));
+  }
+  return most;
+}
+
+int sap_linear_is_bent(double bend, double h, double slope) {
+  return bend > 2.0 * h * sap_jump_share * slope;
+}
+
+int sap_linear_jumps(double bend, double wide_bend) { return wide_bend < 4.0 * bend; }

@@ -32,4 +32,18 @@ sap_step_failure sap_linear_integrate(sap_mujoco_world *world);
 void sap_linear_move(const sap_mujoco_world *world, const double *v, const double *dq,
                      const double *dv, double *next);
 
+/* Returns how far both sides of a difference lead the velocity after the step from the centre
+ * together, m/s or rad/s, from the sum of their residuals less twice that of the centre (nv). Its
+ * scratch is dv (nv). */
+double sap_linear_bend(const struct sap_linear_step *linear, const double *sum, double *dv);
+
+/* Returns 1 if a bend over the width h is too large for a smooth step whose velocity changes by
+ * `slope` per unit of h; the velocity may then jump within it. */
+int sap_linear_is_bent(double bend, double h, double slope);
+
+/* Returns 1 if the velocity jumps, from the bends over h and 4 h. The engine finds some contacts by
+ * an iteration, and their point may jump. The bend of a smooth step is 16 times as large at four
+ * times the width, which is still within the region of the law. */
+int sap_linear_jumps(double bend, double wide_bend);
+
 #endif

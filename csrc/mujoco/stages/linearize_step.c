@@ -351,30 +351,23 @@ static double largest_change(const struct run *run) {
   return most;
 }
 
-/* Returns how far both sides of a difference of a position lead from the centre together, m/s or
- * rad/s, from the sum of their residuals, which is overwritten. */
+/* Returns the bend of a difference from the sum of the residuals of its sides, which is
+ * overwritten. */
 static double bend_of(const struct run *run, double *sum) {
-  double most = 0.0;
   for (int64_t i = 0; i < run->nv; ++i) {
     sum[i] -= 2.0 * run->F_0[i];
   }
-  sap_linear_step_change(run->linear, sum, run->dv);
-  for (int64_t i = 0; i < run->nv; ++i) {
-    most = fmax(most, fabs(run->dv[i]));
-  }
-  return most;
+  return sap_linear_bend(run->linear, sum, run->dv);
 }
 
-/* Finds whether the velocity after the step jumps within the difference of a position: the engine
- * finds some contacts by an iteration, and their point may jump. The bend of a smooth step is 16
- * times as large at four times the difference, which is still within the region of the law. */
+/* Finds whether the velocity after the step jumps within the difference of a position. */
 static sap_step_failure find_jumps(struct run *run) {
-  const double enough = sap_jump_share * largest_change(run);
+  const double slope = largest_change(run);
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int64_t c = 0; c < run->nv && !run->jumps && failure == SAP_STEP_TAKEN; ++c) {
     double *sum = run->sum + c * run->nv;
     const double h = position_step(run, c), bend = bend_of(run, sum);
-    if (!(bend > 2.0 * h * enough)) {
+    if (!sap_linear_is_bent(bend, h, slope)) {
       continue;
     }
     for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
@@ -384,7 +377,7 @@ static sap_step_failure find_jumps(struct run *run) {
     for (int64_t i = 0; i < run->nv; ++i) {
       sum[i] = run->F[1][i] + run->F[0][i];
     }
-    run->jumps = bend_of(run, sum) < 4.0 * bend;
+    run->jumps = sap_linear_jumps(bend, bend_of(run, sum));
   }
   restore_state(run);
   return failure;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/pairs.h"
@@ -21,6 +22,7 @@ struct room {
   int64_t nq, nv, na, nu, ns;
   double *F_0, *act_0;         /* centre: residual (nv), next activations (na) */
   double *F, *act;             /* changed state: the same */
+  double *sum;                 /* (nv) changes of the residual on both sides */
   double *dv, *dv_part, *next; /* (nv) */
   double *v;                   /* (nv) velocity after a changed step */
   double *q_0, *v_0;           /* (nq), (nv): state of the centre */
@@ -35,7 +37,7 @@ struct part {
 };
 
 int64_t sap_tangents_work(const sap_mujoco_world *world) {
-  return world->state_length[0] + 7 * world->state_length[1] + 3 * world->state_length[2];
+  return world->state_length[0] + 8 * world->state_length[1] + 3 * world->state_length[2];
 }
 
 static double *take(double **work, int64_t n) {
@@ -54,6 +56,7 @@ static struct room find_room(const struct sap_step_tangents *t) {
                       .ns = world->nsensordata};
   room.F_0 = take(&work, room.nv);
   room.F = take(&work, room.nv);
+  room.sum = take(&work, room.nv);
   room.dv = take(&work, room.nv);
   room.dv_part = take(&work, room.nv);
   room.next = take(&work, room.nv);
@@ -136,23 +139,32 @@ static void set_state(const struct sap_step_tangents *t, const struct room *room
   }
 }
 
-/* Adds the difference of a part to dv (nv), to that of the next activations and to dy. */
-static sap_step_failure add_part(struct sap_step_tangents *t, const struct room *room,
-                                 const struct part *part, const double *sensors, double *dy) {
+/* Writes the change of the residual in a part to room->F. */
+static sap_step_failure find_residual_change(struct sap_step_tangents *t, const struct room *room,
+                                             const struct part *part, int lean) {
   sap_mujoco_world *world = part->world;
-  const int64_t nv = room->nv;
   set_state(t, room, part);
-  world->lean = !sensors && t->lean;
+  world->lean = lean;
   world->reads_rows = t->centre->stepper->gather.reads_rows;
   sap_step_failure failure = sap_mujoco_evaluate_step(world);
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_linear_find_residual(world, t->linear, 0, room->F);
   }
+  add(room->F, -1.0, room->F_0, room->nv);
+  return fail(t, world, failure);
+}
+
+/* Adds the difference of a part to dv (nv), to that of the next activations and to dy. */
+static sap_step_failure add_part(struct sap_step_tangents *t, const struct room *room,
+                                 const struct part *part, const double *sensors, double *dy) {
+  sap_mujoco_world *world = part->world;
+  const int64_t nv = room->nv;
+  sap_step_failure failure = find_residual_change(t, room, part, !sensors && t->lean);
   if (failure != SAP_STEP_TAKEN) {
-    return fail(t, world, failure);
+    return failure;
   }
   for (int64_t i = 0; i < nv; ++i) {
-    room->F[i] = (room->F[i] - room->F_0[i]) / part->width;
+    room->F[i] /= part->width;
   }
   sap_linear_step_change(t->linear, room->F, room->dv_part);
   add(room->dv, 1.0, room->dv_part, nv);
@@ -172,6 +184,53 @@ static sap_step_failure add_part(struct sap_step_tangents *t, const struct room 
     }
   }
   return fail(t, world, failure);
+}
+
+/* Returns 1 if the engine finds contacts of two geoms by an iteration or by cases: their points may
+ * jump. */
+static int may_jump(int type1, int type2) {
+  const int round1 = type1 == SAP_MJGEOM_SPHERE || type1 == SAP_MJGEOM_CAPSULE;
+  const int round2 = type2 == SAP_MJGEOM_SPHERE || type2 == SAP_MJGEOM_CAPSULE;
+  return type1 != SAP_MJGEOM_PLANE && type2 != SAP_MJGEOM_PLANE && !(round1 && round2);
+}
+
+static int any_may_jump(const struct sap_step_tangents *t) {
+  const int *geom_type = SAP_MODEL(t->centre, geom_type);
+  int any = 0;
+  for (int32_t c = 0; c < t->linear->n_contacts && !any; ++c) {
+    const int32_t *geom = t->linear->geom + 2 * (int64_t)c;
+    any = geom[0] >= 0 && geom[1] >= 0 && may_jump(geom_type[geom[0]], geom_type[geom[1]]);
+  }
+  return any;
+}
+
+/* Finds whether the velocity after the step jumps along the tangent x, by linear_stages.h. */
+static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room *room,
+                                  const double *x, double reach) {
+  const double size = largest(x, room->nv), dt = t->centre->stepper->settings.dt;
+  const double slope = fmax(largest(room->dv, room->nv), size / dt);
+  if (size == 0.0 || t->is_near_kink || !any_may_jump(t)) {
+    return SAP_STEP_TAKEN;
+  }
+  const double width = find_width(t, room, x, reach);
+  double bend[2] = {0.0, 0.0};
+  for (int wide = 0; wide < 2; ++wide) {
+    memset(room->sum, 0, sizeof(double) * (size_t)room->nv);
+    for (int side = -1; side < 2; side += 2) {
+      const struct part part = {t->aside, side * (wide ? 4.0 : 1.0) * width, x};
+      const sap_step_failure failure = find_residual_change(t, room, &part, t->lean);
+      if (failure != SAP_STEP_TAKEN) {
+        return failure;
+      }
+      add(room->sum, 1.0, room->F, room->nv);
+    }
+    bend[wide] = sap_linear_bend(t->linear, room->sum, room->dv_part);
+    if (!sap_linear_is_bent(bend[0], width, slope)) {
+      return SAP_STEP_TAKEN;
+    }
+  }
+  t->is_near_kink |= sap_linear_jumps(bend[0], bend[1]);
+  return SAP_STEP_TAKEN;
 }
 
 /* Finds the changes of tangent k in the step: dv, of the next activations, and of the sensors. */
@@ -195,7 +254,7 @@ static sap_step_failure find_changes(struct sap_step_tangents *t, const struct r
     const struct part part = {t->aside, find_width(t, room, x, reach), x};
     failure = add_part(t, room, &part, sensors, dy);
   }
-  return failure;
+  return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, reach) : failure;
 }
 
 /* Replaces tangent k by that at the end of the step. */

@@ -12,6 +12,8 @@
  * the product of the two changes, which adds up in a run of one sign, then cancels. A number at the
  * end of its range, such as a damping of 0, only grows.
  *
+ * Where contacts may jump, a tangent takes differences to both sides of the state besides.
+ *
  * Ownership: worlds and arrays are the caller's. */
 #ifndef SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
 #define SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
@@ -33,7 +35,8 @@ struct sap_step_tangents {
   int is_odd;               /* 1 in each second step */
   int lean;                 /* 1 if changed steps may be lean, as in lean_step.h */
   sap_mujoco_world *failed; /* output: the world that failed, or NULL */
-  int is_near_kink;         /* output: 1 if the last step was near a boundary of the law */
+  int is_near_kink;         /* output: 1 if the last step was near a boundary of the law, or
+                               a contact jumps along a tangent */
   int loses_rebound;        /* output: as in sap_mujoco_linear, of the last step */
 };
 

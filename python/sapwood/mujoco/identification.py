@@ -37,7 +37,8 @@ class Sensitivities(NamedTuple):
     """Derivatives of (dq, v, act) after each step (n_steps, 2 nv + na, n_parameters); dq are
     motions of the positions in the coordinates of the velocities."""
     near_kink: NDArray[np.bool_]
-    """Steps (n_steps,) so near a boundary of the contact law that derivatives may be wrong."""
+    """Steps (n_steps,) so near a boundary of the contact law, or a jump of a contact, that
+    derivatives may be wrong."""
     limited_rebound: NDArray[np.bool_]
     """Steps (n_steps,) whose derivatives are wrong: an impact rebounds less than by its
     restitution, so that it gains no energy."""
