@@ -17,6 +17,7 @@
 /* A change of joint velocities counts as none below these parts of the given velocities and of the
  * free velocities of contacts. */
 static const double unmoved = 1e-6, round_off = 1e-7;
+static const double squeeze_limit = 1e4; /* velocity of one impulse over that which is given */
 
 struct invdyn_solver {
   sap_allocator allocator;
@@ -232,6 +233,32 @@ static struct attempt attempt_noslip(invdyn_solver *solver) {
   return attempt;
 }
 
+/* 1 if an impulse alone would move its contact squeeze_limit times as fast as all that is given
+ * does: contacts that press against each other have solutions with any such force. */
+static int squeezes(const struct invdyn_reduction *reduction, const double *z) {
+  double fastest = 0.0;
+  for (int32_t i = 0; i < 3 * reduction->problem->n; ++i) {
+    const double *row = reduction->J_y + (int64_t)i * reduction->n_b;
+    double w = 0.0;
+    for (int32_t j = 0; j < reduction->n_b; ++j) {
+      w += row[j] * row[j];
+    }
+    fastest = fmax(fastest, w * fabs(z[i]));
+  }
+  return fastest > squeeze_limit * invdyn_velocity_scale(reduction);
+}
+
+static struct attempt attempt_coulomb(invdyn_solver *solver, int regularize) {
+  struct attempt attempt =
+      read_answer(invdyn_coulomb_solve(&solver->coulomb, solver->lcp, &solver->reduction,
+                                       solver->stages.settings->edges, regularize, solver->z));
+  if (attempt.has_impulses && squeezes(&solver->reduction, solver->z)) {
+    attempt.outcome = INVDYN_INCONSISTENT_ACCELERATIONS;
+    attempt.has_impulses = 0;
+  }
+  return attempt;
+}
+
 static struct attempt run_stages(invdyn_solver *solver) {
   const enum invdyn_distance_end end =
       invdyn_stages_solve(&solver->stages, &solver->reduction, solver->z);
@@ -274,9 +301,7 @@ static struct attempt attempt(invdyn_solver *solver, int regularize) {
   }
   switch (settings->controller) {
     case INVDYN_LCP_NOSLIP: return attempt_noslip(solver);
-    case INVDYN_LCP_COULOMB:
-      return read_answer(invdyn_coulomb_solve(&solver->coulomb, solver->lcp, &solver->reduction,
-                                              settings->edges, regularize, solver->z));
+    case INVDYN_LCP_COULOMB: return attempt_coulomb(solver, regularize);
     case INVDYN_LCP_NEAREST:
       return read_answer(invdyn_nearest_lcp_solve(&solver->nearest_lcp, &solver->coulomb,
                                                   solver->qp, &solver->reduction, settings->edges,

@@ -111,3 +111,10 @@ def test_measured_forces_are_fed_back_to_the_fingers(run, mu):
         run("sensed_1", mu, "feedback")["normal_force"].max()
         < 2 * run("pid", mu)["normal_force"].max()
     )
+
+
+def test_complementarity_does_not_squeeze_the_box_without_bounds():
+    """In a pinch it has solutions with any force, of which Lemke's method may find a large one."""
+    rows = grasp.simulate("lcp_coulomb", 100.0, "dynamics", 0.12)
+    assert rows["time"][-1] == pytest.approx(0.12)
+    assert rows["normal_force"].max() < 100.0

@@ -10,6 +10,8 @@ from .invdyn_reduction import Reduction
 
 Array = NDArray[np.float64]
 
+SQUEEZE_LIMIT = 1e4
+
 
 def directions(edges: int) -> Array:
     """Unit vectors (edges, 2) of the friction pyramid in the tangential plane."""
@@ -42,10 +44,18 @@ def coulomb_problem(reduction: Reduction, edges: int) -> tuple[Array, Array]:
 
 
 def solve_coulomb(reduction: Reduction, edges: int) -> tuple[Array | None, int]:
-    """Impulses (n, 3) by Lemke's method; None on a ray."""
+    """Impulses (n, 3) by Lemke's method; None on a ray, or where they squeeze without bounds.
+
+    They do so where one alone would move its contact `SQUEEZE_LIMIT` times as fast as all that is
+    given does: contacts that press against each other have solutions with any such force.
+    """
     n = len(reduction.J)
     solution, pivots = lemke(*coulomb_problem(reduction, edges))
     if solution is None:
         return None, pivots
     along = solution[n : n + n * edges].reshape(n, edges)
-    return np.column_stack([along @ directions(edges), solution[:n]]), pivots
+    z = np.column_stack([along @ directions(edges), solution[:n]])
+    alone = np.sum(reduction.J_y**2, axis=2) * np.abs(z)
+    if np.max(alone, initial=0.0) > SQUEEZE_LIMIT * reduction.velocity_scale:
+        return None, pivots
+    return z, pivots
