@@ -150,6 +150,10 @@ static void solve_physical(sap_solver *solver, const struct made *m, const sap_s
   check_status(regularized, 0, &error);
   if (regularized == SAP_OK) {
     HOLDS(all_finite(n, R[0]) && all_finite(n, R[1]) && all_finite(n, R[2]));
+    const double *rebound = m->parameters.rebound;
+    for (int32_t i = 0; i < n && rebound; ++i) {
+      HOLDS(R[2][i] >= rebound[i] || rebound[i] == 0 || !isinf(m->parameters.k[i]));
+    }
   }
   sap_parameters parameters = m->parameters;
   parameters.delta = NULL;

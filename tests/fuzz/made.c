@@ -232,6 +232,27 @@ static void add_contacts(struct made *m, struct input *in) {
   }
 }
 
+/* What a step knows of its contacts: slip, loads, deep violations and impacts. About every other
+ * contact is rigid, as these act on rigid ones alone. */
+static void add_step_parameters(struct made *m) {
+  static const double load_speeds[] = {0.1, 1e-3, INFINITY, 0};
+  const int32_t n = m->problem.n_contacts;
+  sap_parameters *p = &m->parameters;
+  double *k = (double *)p->k;
+  for (int32_t i = 0; i < n; ++i) {
+    k[i] = check_random_bits(&m->random) % 2 ? k[i] : INFINITY;
+  }
+  add_numbers(m, n, 0, 2, &p->slip_ratio);
+  add_numbers(m, n, 1e-3, 0.2, &p->release);
+  add_numbers(m, 2 * (int64_t)n, 0, 1, &p->body_w);
+  add_numbers(m, m->sizes.nv, -1, 1, &p->free_change);
+  p->load_speed = load_speeds[check_random_bits(&m->random) % 4];
+  double *rebound = add_numbers(m, n, -1, 1, &p->rebound);
+  for (int32_t i = 0; i < n; ++i) {
+    rebound[i] = fmax(rebound[i], 0);
+  }
+}
+
 /* bounds of friction, some of them unknown */
 static void add_bounds(struct made *m) {
   const int32_t n = m->problem.n_contacts;
@@ -283,6 +304,7 @@ static void make_rigid(struct made *m) {
 sap_status made_take(struct made *m, struct input *in) {
   const int is_pile = take_mark(in, 'P');
   const int has_spin = take_mark(in, 'S'), has_dofs = take_mark(in, 'D');
+  const int is_step = take_mark(in, 'R');
   *m = (struct made){.random = take_byte(in)};
   const int has_bounds = m->random % 2;
   if (is_pile) {
@@ -318,6 +340,9 @@ sap_status made_take(struct made *m, struct input *in) {
   m->arrays[m->n_arrays - 1].member = NULL;
   if (has_bounds) {
     add_bounds(m);
+  }
+  if (is_step) {
+    add_step_parameters(m);
   }
   if (check_random_bits(&m->random) % 8 == 0) {
     make_rigid(m);

@@ -218,7 +218,8 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * If v_hat_n > release and k is infinite, v_hat_n becomes release, and R_n is multiplied by release
  * over the full v_hat_n, and by body_w/w if that exceeds 1: a contact that lies too deep opens with
  * that speed, and carries the same load at rest.
- * If rebound exceeds that v_hat_n and k is infinite, v_hat_n becomes rebound, and R_n is 0.01 R_nr.
+ * If rebound > 0 exceeds that v_hat_n and k is infinite, v_hat_n becomes rebound, and R_n becomes
+ * 0.01 R_nr.
  * Reads only trees, A and J of `problem`, and the inputs of sap_regularize_group() for groups that
  * it regularizes. Checks its inputs. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
