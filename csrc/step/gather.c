@@ -147,7 +147,7 @@ static int64_t list_contacts(struct sap_gather *gather, const struct sap_model_s
                                          .geom = {geom[0], geom[1]}};
     const int of_flex = geom[0] < 0 || geom[1] < 0;
     if (of_flex && has_flexes_elsewhere(gather)) {
-      n_rows += rows_of(contact.dim, cone);
+      n_rows += list->left_out ? 0 : rows_of(contact.dim, cone);
       continue;
     }
     if (of_flex) {

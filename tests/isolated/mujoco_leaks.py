@@ -167,7 +167,7 @@ def step_in_patches_wrongly() -> None:
     fails(ValueError, Stepper, PADS, fields={"nobody": SOFT})
     fails(TypeError, Stepper, PADS, fields={"ball": 3})
     parameters = PAD_STEPPER.parameters
-    geoms, condim, friction, shapes = parameters.fields.for_core()
+    geoms, condim, friction, shapes = parameters.fields.for_core(parameters.model.ngeom)
     wrong = [
         3, (geoms, condim, friction), (geoms[:-1], condim, friction, shapes),
         (geoms, condim, friction[:, :1], shapes), (geoms, condim, -1 - friction, shapes),

@@ -12,7 +12,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import full_state
 from sapwood import SapSolver
-from sapwood.mujoco import Stepper, linearize
+from sapwood.mujoco import Batch, ContactMaterial, Stepper, linearize
 
 G = 9.81
 
@@ -268,6 +268,32 @@ def test_a_cloth_comes_to_rest_on_the_floor(options, friction):
         mujoco.mj_contactForce(model, data, i, force)
         total += force[0]
     np.testing.assert_allclose(total, G, rtol=1e-6)
+
+
+def test_other_schemes_take_contacts_of_flexes():
+    """The midpoint rule brings the cloth to rest on the floor, too, by a force on its vertices."""
+    model = cloth(z=0.02)
+    stepper, data = quiet(model, scheme="midpoint"), mujoco.MjData(model)
+    stepper.run(data, 100)
+    assert np.abs(data.qvel).max() < 1e-3
+    np.testing.assert_allclose(stepper.body_forces.sum(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(stepper.contacts.force_on_geom("cloth")[2], G, rtol=1e-3)
+
+
+def test_a_flex_has_a_material_and_a_reader_of_its_forces():
+    """Contacts yield by the stiffness of the material, and the world of a batch steps as alone."""
+    model = cloth(z=0.02)
+    stepper = quiet(model, materials={"cloth": ContactMaterial(stiffness=1e4, friction=0.3)})
+    batch, data = Batch(stepper, 2), mujoco.MjData(model)
+    stepper.run(data, 300)
+    contacts = stepper.contacts
+    np.testing.assert_allclose(contacts.distance, -G / 16 / 1e4, rtol=1e-4)
+    reader = stepper.contact_reader(["cloth"])
+    reader.read()
+    np.testing.assert_allclose(reader.force, [[0, 0, G]], atol=1e-4)
+    for _ in range(300):
+        batch.step()
+    np.testing.assert_array_equal(batch.qpos[1], data.qpos)
 
 
 @pytest.mark.parametrize(("mu", "slides"), [(0.2, True), (0.8, False)])

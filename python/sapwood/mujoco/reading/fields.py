@@ -53,10 +53,11 @@ class Fields:
     friction: _Float
     shapes: tuple[FieldShape | None, ...]
 
-    def for_core(self) -> tuple[_Int, _Int, _Float, tuple[object, ...]]:
-        """The arrays for the C core."""
-        shapes = tuple(None if shape is None else shape._shape for shape in self.shapes)
-        return self.geoms.ravel(), self.condim, self.friction, shapes
+    def for_core(self, n_geoms: int) -> tuple[_Int, _Int, _Float, tuple[object, ...]]:
+        """The arrays for the C core, whose last geoms may be surfaces of flexes, without shapes."""
+        shapes = [None if shape is None else shape._shape for shape in self.shapes]
+        shapes += [None] * (n_geoms - len(shapes))
+        return self.geoms.ravel(), self.condim, self.friction, tuple(shapes)
 
     def read_again(self, model: mujoco.MjModel) -> Fields:
         """The same arrays with the current friction of the model."""

@@ -544,5 +544,5 @@ class StepParameters:
             self.elements,
             self.speculative,
             *self.speeds,
-            None if self.fields is None else self.fields.for_core(),
+            None if self.fields is None else self.fields.for_core(len(self.forest["geom_bodyid"])),
         )

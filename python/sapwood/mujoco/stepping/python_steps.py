@@ -138,7 +138,7 @@ class PythonSteps:
         """Sum of the contact forces of the last step on each body."""
         contacts, total = self._contacts, np.zeros((self._model.nbody, 3))
         force = np.einsum("ijk,ij->ik", contacts["frame"], contacts["force"])
-        bodies = self._model.geom_bodyid[contacts["geom"]]
+        bodies = self._parameters.forest["geom_bodyid"][contacts["geom"]]
         np.add.at(total, bodies[:, 1], force)
         np.subtract.at(total, bodies[:, 0], force)
         return total
