@@ -39,12 +39,12 @@ def add_common(question: argparse.ArgumentParser) -> None:
 
 
 def begin(
-    arguments: argparse.Namespace, question: str, settings: dict[str, object]
+    arguments: argparse.Namespace, question: str, settings: dict[str, object], pins: bool = True
 ) -> tuple[Path, dict[str, str]]:
     """Pin the process and write down where and how it runs; returns the results' stem and facts."""
     arguments.out.mkdir(parents=True, exist_ok=True)
     try:
-        core = machine.pin(arguments.core)
+        core = machine.pin(arguments.core) if pins else None
     except ValueError as error:
         raise CommandError(f"--core: {error}") from error
     facts = machine.describe(core)

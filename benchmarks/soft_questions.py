@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import soft, soft_speed
+from benchmarks import soft, soft_problems, soft_scale, soft_speed
 from benchmarks.arguments import (
     FAILURE,
     SUCCESS,
@@ -33,13 +33,19 @@ def add(commands: Any) -> None:
         "Times a step of a soft cube at rest on the floor beside Drake and MuJoCo's flex, where "
         "they are installed. With --drake it repeats recorded runs of Drake's deformable bodies "
         "and compares positions, momenta and forces by a rule for each kind of scene; it exits "
-        "with 1 where a rule is broken. Writes soft_speed or soft: .csv, .txt (the table) and "
-        ".json (the machine).",
+        "with 1 where a rule is broken. With --problems it makes random problems, and compares "
+        "elimination, bounds and derivatives with other ways; with --scale it times bodies of "
+        "1,000 to 20,000 vertices on the floor; both exit with 1 where a limit is broken. Writes "
+        "soft_speed, soft, soft_problems or soft_scale: .csv, .txt (the table) and .json (the "
+        "machine).",
     )
     question.add_argument(
         "--drake", type=Path, metavar="FOLDER", help="folder of recorded runs, to repeat them"
     )
     question.add_argument("--files", default="*.npz", metavar="GLOB", help="which of them")
+    question.add_argument("--problems", type=whole, metavar="N", help="number of random problems")
+    question.add_argument("--scale", action="store_true", help="time large bodies")
+    question.add_argument("--threads", type=whole, default=1, help="threads of a step of --scale")
     question.add_argument(
         "--cells", type=sizes, default=[4, 8, 12], metavar="N,N", help="cells along an edge"
     )
@@ -48,7 +54,49 @@ def add(commands: Any) -> None:
 
 
 def _soft(arguments: argparse.Namespace) -> int:
+    if arguments.problems is not None:
+        return _problems(arguments)
+    if arguments.scale:
+        return _scale(arguments)
     return _speed(arguments) if arguments.drake is None else _replays(arguments)
+
+
+def _problems(arguments: argparse.Namespace) -> int:
+    n = min(arguments.problems, 5) if arguments.quick else arguments.problems
+    target, facts = begin(arguments, "soft_problems", {"problems": n})
+    print_facts(facts)
+    rows: list[soft_problems.Row] = []
+    code = carry_out(
+        "soft",
+        min(n, 100),
+        lambda progress: rows.extend(
+            soft_problems.measure(n, target.with_suffix(".csv"), progress)
+        ),
+    )
+    if rows:
+        write_table(soft_problems.table(rows), target.with_suffix(".txt"))
+    return code if code != SUCCESS or soft_problems.hold(rows) else FAILURE
+
+
+def _scale(arguments: argparse.Namespace) -> int:
+    scales = soft_scale.SCALES[:1] if arguments.quick else soft_scale.SCALES
+    samples = 2 if arguments.quick else arguments.repeat
+    settings = {"repeat": samples, "threads": arguments.threads}
+    target, facts = begin(arguments, "soft_scale", settings, arguments.threads == 1)
+    print_facts(facts)
+    rows: list[soft_scale.Row] = []
+    code = carry_out(
+        "soft",
+        len(scales),
+        lambda progress: rows.extend(
+            soft_scale.measure(
+                scales, samples, arguments.threads, target.with_suffix(".csv"), progress
+            )
+        ),
+    )
+    if rows:
+        write_table(soft_scale.table(rows), target.with_suffix(".txt"))
+    return code if code != SUCCESS or all(row.holds for row in rows) else FAILURE
 
 
 def _speed(arguments: argparse.Namespace) -> int:

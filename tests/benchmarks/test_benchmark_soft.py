@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 
 import pytest
 
-from benchmarks import command, soft, soft_speed
+from benchmarks import command, soft, soft_problems, soft_scale, soft_speed
 from benchmarks.rows import read
 
 FOLDER = Path(os.environ.get("SAPWOOD_DATA", "")) / "deformable"
@@ -53,3 +54,24 @@ def test_the_command_times_steps(tmp_path, capsys):
     assert {row.vertices for row in rows} == {27}
     assert all(0 < row.least <= row.median for row in rows)
     assert all(row.over_ours == 1 for row in rows if row.engine == "sapwood")
+
+
+def test_the_command_examines_random_problems(tmp_path, capsys):
+    assert command.main(["soft", "--problems", "5", "--out", str(tmp_path)]) == 0
+    assert "derivative" in capsys.readouterr().out
+    rows = read(tmp_path / "soft_problems.csv", soft_problems.Row)
+    assert [row.seed for row in rows] == list(range(5))
+    assert soft_problems.hold(rows)
+    # a broken limit is found
+    assert not soft_problems.hold([*rows, dataclasses.replace(rows[0], derivative=1e-5)])
+
+
+def test_the_command_times_large_bodies(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(soft_scale, "SCALES", (soft_scale.Scale((3, 3, 3), 1e3, 15),))
+    assert command.main(["soft", "--scale", "--quick", "--out", str(tmp_path)]) == 0
+    assert "vertices" in capsys.readouterr().out
+    (row,) = read(tmp_path / "soft_scale.csv", soft_scale.Row)
+    assert row.vertices == 64
+    assert row.contacts > 0
+    assert row.holds
+    assert not dataclasses.replace(row, limit=row.least / 2).holds

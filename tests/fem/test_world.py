@@ -193,6 +193,23 @@ def test_elimination_is_exact(model, fixed, friction, rng):
     assert touch.force[2] == pytest.approx(load, rel=1e-9)
 
 
+def test_contacts_that_move_fixed_vertices_alone_are_left_out():
+    """A corner that is fixed below the floor, with a face whose contact is at that corner."""
+    body = cube(cells=1)
+    lowest = body.mesh.vertices[:, 2] < 0
+    corner = np.flatnonzero(lowest)[0]
+    body.positions[corner, 2] = -1e-4
+    body.positions[np.flatnonzero(lowest)[1:], 2] = 0.01
+    body.fix([corner])
+    world = fem.World([body], planes=[fem.HalfSpace()])
+    (touch,) = world.step().touches
+    assert len(touch.contacts.k) > 0
+    assert (touch.contacts.vertices == corner).all()
+    np.testing.assert_array_equal(touch.forces, 0)
+    np.testing.assert_array_equal(body.velocities[corner], 0)
+    assert world.result.status == "converged"
+
+
 @pytest.mark.parametrize("friction", ["convex", "coulomb"])
 def test_the_bound_is_on_the_whole_body(friction, rng):
     """|v - v_min|_A over all vertices is at most the bound of the reduced problem."""

@@ -152,14 +152,17 @@ class Reduction:
             axes, sides, bias = self._rows(meeting, n)
             for trees, tree in zip((tree_a, tree_b), sides, strict=False):
                 trees[begin : begin + n] = tree
-            begin += n
             if sides:
-                flat = [side.reshape(n, -1) for side in sides.values()]
-                blocks.append(_joined(flat, axis=1).reshape(-1))
+                flat = _joined([side.reshape(n, -1) for side in sides.values()], axis=1)
+                moves = flat.any(axis=1)
+                if not moves.all():  # those of vertices that move as told
+                    flat, tree_a[begin : begin + n][~moves] = flat[moves], -1
+                blocks.append(flat.reshape(-1))
+            begin += n
             frames.append(axes)
             biases.append(bias)
         self.frames = _joined(frames)
-        # contacts between bodies that cannot move are left out
+        # contacts that cannot move are left out
         self.is_acting = acting = tree_a >= 0
         friction = np.repeat([meeting.friction for meeting in self.meetings], numbers)
         tau_d = np.empty(len(friction))
