@@ -294,6 +294,20 @@ def random_bounds(group):
 
 
 @implementations
+@seeds
+def test_rows_that_reach_their_velocity_take_one_step(solver, seed):
+    """More rows than a step can free, all at a bound at the guess, and none at the solution."""
+    rng = np.random.default_rng(seed)
+    n = 30
+    A, R, v_hat = np.eye(n) + 1e-3, np.full(n, 1e-3), rng.uniform(0.5, 1.0, n)
+    rows = Bilaterals(np.eye(n), R=R, v_hat=v_hat, lower=-5.0, upper=5.0)
+    problem = ContactProblem([n], A.ravel(), np.zeros(n), dt=0.01, constraints=[rows])
+    solution = solver.solve(problem, np.zeros(n))
+    assert solution.iterations == 1
+    np.testing.assert_allclose(solution.v, np.linalg.solve(A + np.diag(1.0 / R), v_hat / R))
+
+
+@implementations
 def test_untouched_trees_keep_their_velocity(solver):
     problem = free([1.0, 2.0, 3.0], [1.0, -2.0, 3.0], [DryFrictions([[0.0, 1.0, 0.0]], f=10.0)])
     solution = solver.solve(problem)

@@ -166,6 +166,39 @@ static int32_t add_activated(const struct sap_dense_island *d, const double *dv)
   return n_activated;
 }
 
+/* Returns the estimate J diag(A)^-1 J^T of the inverse mass of a row. */
+static double inverse_mass_of(const struct sap_dense_island *d, const struct sap_dense_row *row) {
+  const double *diagonal = d->w->diagonal + d->island->scalar_begin;
+  double sum = 0;
+  for (int k = 0; k < row->n_runs; ++k) {
+    const struct sap_dense_run *run = &row->run[k];
+    for (int32_t j = 0; j < run->n; ++j) {
+      sum += run->J[j] * run->J[j] / diagonal[run->scalar + j];
+    }
+  }
+  return sum;
+}
+
+/* Frees rows at a bound that ask for a velocity, if each alone on v* would reach it between its
+ * bounds: a rigid row is at a bound as long as it lacks the velocity. */
+static void free_rows(const struct sap_dense_island *d) {
+  const struct sap_pool *pool = &d->w->pool;
+  const double *v_star = d->w->v_star + d->island->scalar_begin;
+  for (int32_t k = 0; k < d->n_rows; ++k) {
+    const struct sap_dense_row *row = &d->row[k];
+    const int32_t i = row->place, r = row->r;
+    if (pool->v_hat[r][i] == 0 || is_free(pool, row)) {
+      continue;
+    }
+    const double lower = pool->clamp.lower[r][i], upper = pool->clamp.upper[r][i];
+    const double alone = (pool->v_hat[r][i] - multiply_row(d, row, v_star)) /
+                         (inverse_mass_of(d, row) + pool->clamp.R[r][i]);
+    if (alone > lower && alone < upper) {
+      pool->gamma[r][i] = pool->y[r][i];
+    }
+  }
+}
+
 static enum sap_contact_step solve_condensed(const struct sap_dense_island *d, int is_first) {
   struct sap_workspace *w = d->w;
   const struct sap_plan *plan = w->plan;
@@ -174,6 +207,9 @@ static enum sap_contact_step solve_condensed(const struct sap_dense_island *d, i
     d->row[i].is_unknown = 0;
   }
   sap_dense_unknowns_list(d, 1, !is_first);
+  if (is_first) {
+    free_rows(d);
+  }
   find_right_side(d, dv);
   assemble(d);
   if (!sap_condensed_begin(d->condensed, d->unknowns, d->n, dv, plan->kernels)) {

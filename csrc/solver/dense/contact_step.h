@@ -3,9 +3,10 @@
  * of this kind.
  *
  * With few rows, all impulses are unknowns (unknowns.h). With many rows, most keep their state at
- * an iterate v, between their bounds or at one. The rows between their bounds are condensed into
- * H = A + sum J_r^T J_r/R_r. With H = L L^T, Y = J L^-T and the right-hand side b of rows and
- * momentum
+ * an iterate v, between their bounds or at one. At the first iterate a row at a bound that asks for
+ * a velocity counts as between them if its impulse would be, were it the only one at v*. The rows
+ * between their bounds are condensed into H = A + sum J_r^T J_r/R_r. With H = L L^T, Y = J L^-T and
+ * the right-hand side b of rows and momentum
  *
  *     dv = H^-1 b + L^-T Y^T gamma,   gamma: the law at v_hat - J v - J H^-1 b - Y Y^T gamma
  *

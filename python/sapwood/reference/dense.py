@@ -6,7 +6,8 @@ With few rows all impulses are unknown, and one step from v* is exact:
 
     v = v* + A^-1 J^T gamma,   gamma: the law at v_hat - J v* - J A^-1 J^T gamma
 
-With many rows most of them keep their state at an iterate v, free or at a bound. The free ones are
+With many rows most of them keep their state at an iterate v, free or at a bound. At the first one
+rows at a bound that ask for a velocity are free if they would be off it alone. The free ones are
 condensed into H = A + sum J_r^T J_r/R_r, and
 
     dv = H^-1 (b + J^T gamma),   b = J_r^T gamma_r - A (v - v*)
@@ -176,6 +177,9 @@ class Component:
         gamma_r = _join(point.gamma[n:])
         y = _join(part.y for part in point.parts[n:])
         free = _join(part.state.G for part in point.parts[n:]) > 0.0
+        if is_first:
+            freed = self.freed(free)
+            free, gamma_r = free | freed, np.where(freed, y, gamma_r)
         momentum = self.objective.times_A(point.v - self.objective.v_star)
         found = np.zeros(len(J)) if is_first else self._of_contacts(point.gamma[:n])
         rows: list[int] = []  # that are unknowns
@@ -201,6 +205,13 @@ class Component:
                     return dv, False
                 rows.append(row)
                 found = np.append(found, after[row])
+
+    def freed(self, free: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Rows at a bound that alone on v* would reach the velocity they ask for between bounds."""
+        w = self.J_r**2 @ (1.0 / np.diag(self.A))
+        alone = (self.v_hat_r - self.J_r @ self.objective.v_star) / (w + self.R_r)
+        between = (alone > self.lower) & (alone < self.upper)
+        return np.asarray((self.v_hat_r != 0.0) & ~free & between)
 
     def hessian(self, free: NDArray[np.bool_]) -> Array:
         """A and the free rows; raises LinAlgError where that is not positive definite."""
