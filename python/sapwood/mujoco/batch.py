@@ -387,14 +387,6 @@ class Batch(BatchQueries):
             try:
                 parameters.refresh()
                 outputs.bind_to(self._core)
-                logs = None if self._lists is None else self._lists.logs
-                given = SoftOutputs(parameters.speeds, logs, outputs.body_forces)
-                starts = arguments.get("overlay")
-                if "keys" in arguments:
-                    starts = np.zeros((1, self.nstate))
-                elif starts is not None:
-                    starts = starts[:, 0]
-                soft = self._workers.soft_arguments(ids, outputs.state, starts, given)
                 self._core.run(
                     n_worlds=n,
                     state=outputs.state,
@@ -406,18 +398,33 @@ class Batch(BatchQueries):
                     last_records=outputs.records,
                     body_forces=outputs.body_forces,
                     speeds=parameters.speeds,
-                    contacts=logs,
+                    contacts=None if self._lists is None else self._lists.logs,
                     chunk=chunk_of(n, self._nthread),
                     signals=threading.current_thread() is threading.main_thread(),
                     failed=tell,
                     **arguments,
-                    **soft,
+                    **self._soft_arguments(ids, arguments),
                 )
             finally:
                 self._keep_errors(ids, failed)
         if failed and self._on_error == "raise":
             worlds = np.array(sorted(failed))
             raise SimulationError.of(worlds, failed[int(worlds[0])], n)
+
+    def _soft_arguments(
+        self, ids: NDArray[np.int32] | None, arguments: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Further arguments of a call for worlds with soft bodies or flexes; none without."""
+        if self._stepper.parameters.soft is None:
+            return {}
+        outputs, starts = self._outputs, arguments.get("overlay")
+        if starts is not None:
+            starts = starts[:, 0]
+        elif "keys" in arguments:
+            starts = np.zeros((1, self.nstate))
+        logs = None if self._lists is None else self._lists.logs
+        given = SoftOutputs(self._worlds.speeds, logs, outputs.body_forces)
+        return self._workers.soft_arguments(ids, outputs.state, starts, given)
 
     def __repr__(self) -> str:
         return f"Batch(nsim={self._n}, nthread={self._nthread}, nv={self.model.nv})"
