@@ -28,8 +28,8 @@ class SapSettings:
         ``solution.natural_residual`` at which proximal solves end, in [0, 1). They solve problems
         with R below 1e-5 of the effective inverse mass (rows that press both ways: 1e-7), or 0.
     max_iterations : int
-        Newton iterations per island; 0 only evaluates the guess. Most solves take some ten. Where
-        the limit is met, the iterate with the least error is returned, with a status.
+        Newton iterations per island; 0 only evaluates the guess. Where the limit is met, the
+        iterate with the least error is returned, with a status.
     line_search : {"exact", "backtracking"}
         Minimise along the line (default), or accept by Armijo's rule.
     line_search_tolerance : float
@@ -52,7 +52,7 @@ class SapSettings:
         of a row with two finite bounds. It prevents slips that reverse between iterates.
     mixed_precision : bool
         Find the directions of large islands in single precision where there are no rigid cores. The
-        accuracy of the solution is that of double precision.
+        solution has the accuracy of double precision.
     friction : {"convex", "lagged", "coulomb"}
         The law of friction. "convex" is the paper's, where a sliding contact also separates,
         v_n > 0. "lagged" bounds friction by mu gamma_n of the last step
@@ -60,7 +60,7 @@ class SapSettings:
     soft_norm : float
         eps_s in N s: |y_t| is replaced by sqrt(|y_t|^2 + eps_s^2). 0 is the exact law.
     islands : bool
-        Solve and stop each island of the graph of trees and constraints by itself.
+        Solve and stop each island by itself.
     record_history : bool
         Keep one record per iteration in ``solution.history``.
 
