@@ -44,19 +44,19 @@ class Stepper(FollowedSteps):
     forces and the next velocity, and integrates by symplectic Euler or `scheme`. It works on a
     private copy of the model, ``stepper.model``, and follows changes of either. After a step
     ``data`` holds what ``mj_step`` leaves; ``contacts``, ``constraints`` and ``solution`` tell of
-    the step. ``docs/reference/stepper.md`` says what counts of a model, and what is implicit.
+    the step. ``docs/reference/stepper.md`` says what counts of a model.
 
     Parameters
     ----------
     model : mujoco.MjModel
         Any model.
     time_step : float, optional
-        Time step in s; None is ``model.opt.timestep``.
+        s; None is ``model.opt.timestep``.
     contact : ContactMaterial, optional
-        Material of all geoms without a material of their own. None is the model's own default, or
-        else a rigid material with the time step as dissipation time.
+        Material of geoms without one of their own. None is the model's own default, or else a rigid
+        material with the time step as dissipation time.
     materials : mapping, optional
-        Materials by geom name (str) or geom group (int).
+        Materials by geom name (str) or group (int).
     sigma, beta : float, optional
         Tangential regularization, None: 1e-3, less where slip is slow; near-rigid parameter.
     delassus : {"block", "diagonal"}
@@ -69,7 +69,7 @@ class Stepper(FollowedSteps):
         Constraints to leave out, with a warning: any of "limit", "equality", "frictionloss",
         "flex".
     constraint : ConstraintMaterial, optional
-        Material of all limits and equality constraints without a material of their own.
+        Material of limits and equality constraints without one of their own.
     constraints : mapping, optional
         Materials by ``joint/NAME``, ``tendon/NAME`` and ``equality/NAME``.
     implicit_actuators : bool
@@ -77,14 +77,13 @@ class Stepper(FollowedSteps):
     scheme : str or sapwood.stepping.Scheme
         Scheme of the theta-method.
     speculative : bool, optional
-        Whether contacts that would close within a step are found before it; None: with Coulomb's
-        friction.
+        Find contacts that would close within a step before it; None: with Coulomb's friction.
     release_speed : float, optional
         Largest speed, m/s and rad/s, at which violations of rigid constraints are corrected.
         None follows the model's scale.
     fields : mapping, optional
-        :class:`sapwood.PressureField` or :class:`sapwood.geometry.FieldShape` by geom name (str) or
-        geom group (int).
+        :class:`sapwood.PressureField` or :class:`sapwood.geometry.FieldShape` by geom name or
+        group.
     soft : iterable of sapwood.fem.SoftBody
         Soft bodies in the same problem.
     threads : int
