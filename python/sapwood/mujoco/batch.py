@@ -60,18 +60,17 @@ class Batch(BatchQueries):
     Parameters
     ----------
     model : mujoco.MjModel or Stepper
-        The model, or a stepper with its parameters. The batch works on a copy and follows no later
-        change.
+        The model, or a stepper with its parameters; later changes are not followed.
     nsim : int
         Number of worlds.
     nthread : int
         Threads, that of the caller among them; 0 is one per core that this process may run on.
     on_error : {"raise", "keep"}
-        Whether a call in which worlds failed raises :class:`SimulationError` at its end, or only
-        sets :attr:`status`.
+        A call in which worlds failed raises :class:`SimulationError` at its end, or only sets
+        :attr:`status`.
     remembered_contacts : int, optional
         Contacts that lagged friction may remember in :attr:`state`; None is 8 per geom, at least
-        64. A world that ends a call with more fails.
+        64. A world with more fails.
     **options
         Options of :class:`Stepper`, for a model.
 
@@ -80,8 +79,8 @@ class Batch(BatchQueries):
     model : mujoco.MjModel
         A copy of the model.
     state : ndarray (nsim, nstate)
-        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``, and the memory
-        of lagged friction or of soft bodies and flexes; of the latter zeros are the start.
+        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``, and what lagged
+        friction, soft bodies and flexes remember; zeros of the latter are the start.
     status : ndarray of uint8 (nsim,)
         0, or a number > 0 for worlds that failed in their last call. Read-only.
     records : ndarray (nsim,)
