@@ -420,6 +420,24 @@ def test_the_list_has_what_touches_or_presses(cone):
             assert data.contact.geom[index].tolist() == geoms
 
 
+def test_a_touch_sensor_leaves_the_place_of_a_contact():
+    """Two balls of 1 and 3 kg fly at each other: the gap of 4 cm is divided 3 : 1, and the sensor
+    of each feels the hit at its own surface."""
+    ball = """<body pos="{x} 0 0"><freejoint/><geom size=".1" mass="{mass}"/>
+      <site name="{name}" size=".105"/></body>"""
+    balls = ball.format(x=0, mass=1, name="light") + ball.format(x=0.24, mass=3, name="heavy")
+    sensors = '<sensor><touch site="light"/><touch site="heavy"/></sensor>'
+    model = compiled(balls, 0.01, sensors)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[0], data.qvel[6] = 3.0, -3.0
+    stepper.step(data)
+    assert data.contact.dist == pytest.approx([0.04])
+    assert data.contact.pos[0] == pytest.approx([0.11, 0.0, 0.0])
+    force = stepper.contacts.force[0, 2]
+    assert force > 0
+    assert data.sensordata == pytest.approx([force, force])
+
+
 def test_rows_refer_to_their_contacts():
     """Rows of the engine keep the number of their contact, also those behind the list."""
     model = compiled(BALLS, 0.01)
