@@ -3,16 +3,16 @@
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/speculative/margins.h"
 
 /* Returns the inverse mass of the body of a geom, 0 for one that is fixed. */
-static double inverse_mass(const sap_forest *forest, int geom) {
-  const int moves = forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
-  return !moves ? 0.0 : forest->geom_inverse_mass ? forest->geom_inverse_mass[geom] : 1.0;
+static double inverse_mass(const sap_mujoco_world *world, int geom) {
+  const double *w = world->stepper->forest.geom_inverse_mass;
+  return !sap_mujoco_geom_moves(world, geom) ? 0.0 : w ? w[geom] : 1.0;
 }
 
 double sap_mujoco_place_share(const sap_mujoco_world *world, const int *geom) {
-  const sap_forest *forest = &world->stepper->forest;
-  const double w_1 = inverse_mass(forest, geom[0]), w_2 = inverse_mass(forest, geom[1]);
+  const double w_1 = inverse_mass(world, geom[0]), w_2 = inverse_mass(world, geom[1]);
   return w_1 + w_2 > 0.0 ? 0.5 * (w_2 - w_1) / (w_1 + w_2) : 0.0;
 }
 

@@ -19,7 +19,7 @@ int sap_mujoco_is_speculative(const sap_mujoco_world *world) {
   return world->stepper->settings.speculative && !*world->api->mjcb_contactfilter && !none;
 }
 
-static int moves(const sap_mujoco_world *world, int32_t geom) {
+int sap_mujoco_geom_moves(const sap_mujoco_world *world, int32_t geom) {
   const sap_forest *forest = &world->stepper->forest;
   return forest->body_treeid[forest->geom_bodyid[geom]] >= 0;
 }
@@ -89,7 +89,7 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   const int32_t *body_of = world->stepper->forest.geom_bodyid;
   for (int side = 0; side < 2; ++side) {
     sap_mujoco_point_velocity(world, twist, body_of[geom[side]], p, v[side]);
-    if (moves(world, geom[side])) {
+    if (sap_mujoco_geom_moves(world, geom[side])) {
       gain += motion_bound->gain[geom[side]];
       reach = fmin(reach, sap_motion_bound_reach(world, geom[side]));
     }

@@ -27,6 +27,9 @@
  * stage passes it the model, and if there are no contacts. */
 int sap_mujoco_is_speculative(const sap_mujoco_world *world);
 
+/* Returns 1 if the body of a geom moves, 0 if it is fixed. */
+int sap_mujoco_geom_moves(const sap_mujoco_world *world, int32_t geom);
+
 /* Runs MuJoCo's collision stage with such margins, for a state with known kinematics. */
 void sap_mujoco_find_contacts(const sap_mujoco_world *world);
 

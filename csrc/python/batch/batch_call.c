@@ -372,14 +372,13 @@ const char sapwood_world_batch_run_doc[] =
     "    control=None, control_spec=0, records=(), step_records=None, taken=None, acts=None,\n"
     "    behind=0)\n--\n\n"
     "Run a call as sapwood/batch.h has it. Returns the number of worlds that failed and of steps\n"
-    "that are to be told of. remembered: contacts that rows of state have room for. records: "
-    "tuples (arrays of the workers or None, spec, array (worlds,\n"
-    "steps, ...)); signals: whether to let signals in, which only the main thread can;\n"
+    "that are to be told of. remembered: contacts that rows of state have room for.\n"
+    "records: tuples (arrays of the workers or None, spec, array (worlds, steps, ...));\n"
+    "signals: whether to let signals in, which only the main thread can;\n"
     "failed(worker, position, step, failure): called for each world that fails, with a failure as\n"
     "`ModelStepper.run` has it; an exception in it ends the call and is raised.\n"
-    "acts(worker, position, act, record): takes the steps, see sap_batch_hooks; its exception is "
-    "the\n"
-    "failure that `failed` is told of. behind: values of rows that it alone reads.";
+    "acts(worker, position, act, record): takes the steps, see sap_batch_hooks; its exception\n"
+    "is the failure that `failed` is told of. behind: values of rows that it alone reads.";
 
 PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *keywords) {
   /* arguments of every call come first, since parsing ends with the last one given */

@@ -154,10 +154,10 @@ class Reduction:
                 trees[begin : begin + n] = tree
             if sides:
                 flat = _joined([side.reshape(n, -1) for side in sides.values()], axis=1)
+                # J has no entries where all vertices move as told
                 moves = flat.any(axis=1)
-                if not moves.all():  # those of vertices that move as told
-                    flat, tree_a[begin : begin + n][~moves] = flat[moves], -1
-                blocks.append(flat.reshape(-1))
+                tree_a[begin : begin + n][~moves] = -1
+                blocks.append(flat[moves].reshape(-1))
             begin += n
             frames.append(axes)
             biases.append(bias)

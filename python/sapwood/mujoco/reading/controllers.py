@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.mujoco.reading.joined_trees import trees_of_problem
 from sapwood.mujoco.reading.trees import tree_of_joint, trees_of_tendon
 
 _JOINT, _TRANSMISSION = mujoco.mjtJoint, mujoco.mjtTrn
@@ -102,7 +103,7 @@ def _candidate(
             joint, moved = target, tree_of_joint(model, target)
     elif actuator.trntype == _TENDON_TRANSMISSION:
         moved = trees_of_tendon(model, target)
-    trees = set(joined[list(moved)].tolist())
+    trees = trees_of_problem(joined, moved)
     if len(trees) not in (1, 2) or (actuator.forcelimited and not _holds_zero(actuator.forcerange)):
         return None
     low, high = actuator.forcerange if actuator.forcelimited else (-np.inf, np.inf)

@@ -29,6 +29,7 @@ from sapwood.mujoco.reading.changes import (
     Changes,
 )
 from sapwood.mujoco.reading.controllers import Controller
+from sapwood.mujoco.reading.joined_trees import trees_of_problem
 from sapwood.mujoco.reading.names import names_of
 from sapwood.mujoco.reading.support import colliding_flexes
 from sapwood.mujoco.reading.trees import EQUALITIES, holds_mocap, trees_of_equality, trees_of_tendon
@@ -126,7 +127,7 @@ def _structure(
         "nq": int(model.nq),
         "n_outputs": int(model.nout),
         "dof_angle": _int32(_turns(model)),
-        "tendon_tree": _pairs([set(joined[list(trees)].tolist()) for trees in moved]),
+        "tendon_tree": _pairs([trees_of_problem(joined, trees) for trees in moved]),
         "tendon_k": np.ascontiguousarray(stiffness["tendon"].k[:, 0]),
         "tendon_tau_d": stiffness["tendon"].tau_d,
         "tendon_angle": _int32([_sums_angles(model, i, is_angle) for i in range(model.ntendon)]),
@@ -134,7 +135,7 @@ def _structure(
         "ten_J_rowadr": _int32(model.ten_J_rowadr),
         "ten_J_colind": _int32(model.ten_J_colind),
         "equality_kind": _int32(kinds),
-        "equality_tree": _pairs([set(joined[list(trees)].tolist()) for trees in held]),
+        "equality_tree": _pairs([trees_of_problem(joined, trees) for trees in held]),
         "equality_k": stiffness["equality"].k,
         "equality_tau_d": stiffness["equality"].tau_d,
         "equality_angle": _int32([_couples_angles(model, i, is_angle) for i in range(model.neq)]),

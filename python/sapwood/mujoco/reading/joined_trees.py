@@ -46,6 +46,24 @@ def joined_trees(model: mujoco.MjModel, elsewhere: Collection[int] = ()) -> NDAr
     return (np.cumsum(~follows) - 1).astype(np.int32)
 
 
+def trees_of_problem(joined: NDArray[np.int32], trees: Collection[int]) -> set[int]:
+    """Trees of the problem that some trees of MuJoCo belong to.
+
+    Parameters
+    ----------
+    joined : ndarray of int32 (ntree,)
+        Of :func:`joined_trees`.
+    trees : collection of int
+        Trees of MuJoCo.
+
+    Returns
+    -------
+    set of int
+        Trees of the problem.
+    """
+    return set(joined[list(trees)].tolist())
+
+
 def _sets(model: mujoco.MjModel, elsewhere: Collection[int]) -> Iterator[set[int]]:
     """Trees that rows of a constraint may move."""
     off = model.opt.disableflags
