@@ -1,4 +1,4 @@
-"""The command of the question about what each piece brings."""
+"""The commands of the questions about what each piece brings, to steps and to the solver."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 from benchmarks.arguments import (
     CommandError,
+    add_files,
     add_models,
     begin,
     carry_out,
+    files_of,
     models_of,
     needs,
     new_question,
@@ -22,7 +24,35 @@ from benchmarks.arguments import (
 
 
 def add(commands: Any) -> None:
-    """Add the parser of the question to the subparsers of the command line."""
+    """Add the parsers of both questions to the subparsers of the command line."""
+    _add_ablation(commands)
+    question = new_question(
+        commands,
+        "variants",
+        "Newton iterations of the printed algorithm, and with each piece of the defaults",
+        "Newton iterations on problem files of the printed algorithm, and with each piece that the "
+        "defaults add to it. Writes variants.txt and variants.json (the machine).",
+    )
+    add_files(question)
+    question.set_defaults(command=_variants)
+
+
+def _variants(arguments: argparse.Namespace) -> int:
+    from benchmarks import variants
+
+    files = files_of(arguments)[: 5 if arguments.quick else None]
+    target, facts = begin(arguments, "variants", {"files": arguments.files})
+    print_facts(facts)
+    found: dict[str, list[int]] = {}
+    code = carry_out(
+        "variants", len(files), lambda progress: found.update(variants.run(files, progress))
+    )
+    if found:
+        write_table(variants.table(found), target.with_suffix(".txt"))
+    return code
+
+
+def _add_ablation(commands: Any) -> None:
     question = new_question(
         commands,
         "ablation",

@@ -182,7 +182,7 @@ def measure(path: Path, worlds: int, substeps: int, threads: int, calls: int, re
 
 
 def table(rows: list[Row]) -> list[list[str]]:
-    """The table, its head first and the medians of ratios last."""
+    """The table, its head first and medians last."""
     ratios = {"ratio": "ratio", "second_cpu": "cpu 2", "second_rate": "rate 2"}
     others = ("expanded", "call", "world", "set_const", "reset")
     lines = [["model", "nv", "ours/s", "theirs/s", "ours", "theirs", *ratios.values(), *others]]
@@ -190,8 +190,8 @@ def table(rows: list[Row]) -> list[list[str]]:
         values = [1e3 / row.ours, 1e3 / row.theirs, row.ours, row.theirs]
         values += [getattr(row, name) for name in (*ratios, *others)]
         lines.append([row.name, str(row.nv), *(f"{value:.3g}" for value in values)])
-    medians = [median([getattr(row, name) for row in rows]) for name in ratios]
-    return [*lines, ["median", *[""] * 5, *medians, *[""] * 5]]
+    medians = [median([getattr(row, name) for row in rows]) for name in (*ratios, *others)]
+    return [*lines, ["median", *[""] * 5, *medians]]
 
 
 def median(values: list[float]) -> str:

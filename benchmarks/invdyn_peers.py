@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 import sapwood
 from benchmarks import complementarity, peer_times, program_peers
-from sapwood.invdyn import InverseDynamics
-from sapwood.studies.experiments.invdyn_times import quadruped
+from sapwood.invdyn import InverseDynamics, InverseDynamicsResult
+from sapwood.studies.experiments.invdyn_times import CONTROLLERS, quadruped
 
 Array = NDArray[np.float64]
 
@@ -34,11 +34,13 @@ class Instant:
     contacts: complementarity.Contacts
     edges_of_motors: Array  # (5 n, 12)
 
-    def call(self, controller: InverseDynamics) -> Callable[[], object]:
-        """A call of the controller."""
+    def call(
+        self, controller: InverseDynamics, ids: NDArray[np.intp] | None = None
+    ) -> Callable[[], InverseDynamicsResult]:
+        """A call of the controller, by names of contacts where there are."""
         s = self.system
         return lambda: controller.solve(
-            s["M"], self.h, np.zeros(18), np.zeros(12), s["J_n"], s["J_t"], s["mu"]
+            s["M"], self.h, np.zeros(18), np.zeros(12), s["J_n"], s["J_t"], s["mu"], ids=ids
         )
 
     def stage_one(self) -> program_peers.Program:
@@ -130,3 +132,16 @@ def compare(sizes: Sequence[int], samples: int) -> list[str]:
         for name in peers:
             table.peer(f"  its two programs, {name}", n, stages[name][1])
     return table.lines
+
+
+def starts(sizes: Sequence[int], samples: int) -> list[str]:
+    """Lines of mean pivots of a call, by the names of contacts of the last one and anew."""
+    lines = [f"{'mean pivots':<14}{'contacts':>9}{'by names':>10}{'anew':>8}"]
+    for n in sizes:
+        at, names = instants(n, samples), np.arange(n)
+        for name in CONTROLLERS:
+            warm, cold = (InverseDynamics(name, actuated=range(6, 18), dt=DT) for _ in range(2))
+            pivots = [(i.call(warm, names)().pivots, i.call(cold)().pivots) for i in at]
+            by_names, anew = np.mean(pivots, axis=0)
+            lines.append(f"{name:<14}{n:>9}{by_names:>10.1f}{anew:>8.1f}")
+    return lines

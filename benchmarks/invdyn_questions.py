@@ -77,7 +77,9 @@ def _invdyn(arguments: argparse.Namespace) -> int:
     write_table(invdyn.table(rows), target.with_suffix(".txt"))
     draw(invdyn.figure, rows, target.with_suffix(".png"))
     if code == SUCCESS:
-        lines = invdyn_peers.compare(arguments.beside, max(1, arguments.samples // 10))
+        samples = max(1, arguments.samples // 10)
+        lines = invdyn_peers.compare(arguments.beside, samples)
+        lines += ["", *invdyn_peers.starts(arguments.beside, samples)]
         write_table("\n".join(lines), target.with_name("invdyn_peers.txt"))
     return code
 

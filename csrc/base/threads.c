@@ -2,17 +2,10 @@
 
 #include <stdatomic.h>
 
+#include "base/base_tuning.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/system.h"
-
-/* Time that a helper without work stays awake: longer during a solve, since waking takes longer
- * than most waits, and short afterwards, in case the next solve follows at once. */
-static const double awake_in_use = 1e-3, awake_after_use = 50e-6; /* s */
-
-/* A thread that waits longer than this offers its core to others from time to time. */
-static const double patience = 30e-6; /* s */
-enum { CLOCK_EVERY = 16 };            /* polls */
 
 struct helper {
   struct sap_threads *threads;
@@ -70,11 +63,11 @@ void sap_wait_a_little(struct sap_wait *wait) {
 #if defined(__GNUC__) && defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
-  if (wait->polls++ % CLOCK_EVERY == 0) {
+  if (wait->polls++ % SAP_CLOCK_EVERY == 0) {
     const double now = sap_seconds();
     wait->since = wait->polls == 1 ? now : wait->since;
     wait->lasted = now - wait->since;
-    if (wait->lasted > patience) {
+    if (wait->lasted > sap_patience) {
       sap_thread_yield();
     }
   }
@@ -117,7 +110,7 @@ static void help(void *argument) {
     }
     sap_wait_a_little(&wait);
     const int keep_awake = atomic_load_explicit(&threads->keep_awake, memory_order_relaxed);
-    if (wait.lasted > (keep_awake ? awake_in_use : awake_after_use)) {
+    if (wait.lasted > (keep_awake ? sap_awake_in_use : sap_awake_after_use)) {
       sleep_until_called(threads);
       wait = (struct sap_wait){0};
     }

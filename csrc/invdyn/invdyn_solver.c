@@ -11,13 +11,13 @@
 #include "invdyn/nearest_lcp.h"
 #include "invdyn/noslip.h"
 #include "invdyn/unactuated.h"
+#include "invdyn/invdyn_tuning.h"
 #include "invdyn/invdyn_result.h"
 #include "invdyn/stages.h"
 
 /* A change of joint velocities counts as none below these parts of the given velocities and of the
  * free velocities of contacts. */
 static const double unmoved = 1e-6, round_off = 1e-7;
-static const double squeeze_limit = 1e4; /* velocity of one impulse over that which is given */
 
 struct invdyn_solver {
   sap_allocator allocator;
@@ -233,8 +233,8 @@ static struct attempt attempt_noslip(invdyn_solver *solver) {
   return attempt;
 }
 
-/* 1 if an impulse alone would move its contact squeeze_limit times as fast as all that is given
- * does: contacts that press against each other have solutions with any such force. */
+/* 1 if an impulse alone would move its contact invdyn_squeeze_limit times as fast as all that is
+ * given does: contacts that press against each other have solutions with any such force. */
 static int squeezes(const struct invdyn_reduction *reduction, const double *z) {
   double fastest = 0.0;
   for (int32_t i = 0; i < 3 * reduction->problem->n; ++i) {
@@ -245,7 +245,7 @@ static int squeezes(const struct invdyn_reduction *reduction, const double *z) {
     }
     fastest = fmax(fastest, w * fabs(z[i]));
   }
-  return fastest > squeeze_limit * invdyn_velocity_scale(reduction);
+  return fastest > invdyn_squeeze_limit * invdyn_velocity_scale(reduction);
 }
 
 static struct attempt attempt_coulomb(invdyn_solver *solver, int regularize) {

@@ -4,21 +4,16 @@
 #include <string.h>
 
 #include "invdyn/holding.h"
+#include "invdyn/invdyn_tuning.h"
 #include "invdyn/pyramid.h"
 
-/* weight of equality rows, compared with minimised rows */
-static const double equality_weight = 1e3;
 /* part of the largest velocity of a contact by which the nearest joint velocities open contacts */
 static const double margin = 1e-8;
 /* part of the velocity scale up to which an edge counts as closed, for any smoothing */
 static const double closed = 1e-8;
-/* largest number of passes of the method of multipliers */
-enum { MOST_PASSES = 100 };
 /* Parts of the largest term of a held row: a residual is round-off below the first, and below the
  * second if it does not fall to nine tenths from one pass to the next. */
 static const double round_off = 1e-15, noise = 1e-9, slowest = 0.9;
-/* Steps grow by this factor while the residual does not fall, up to the longest step. */
-static const double growth = 2.0, longest_step = 16.0;
 
 void invdyn_stages_carve(struct invdyn_stages *stages, const invdyn_settings *settings,
                          const invdyn_problem *most, struct sap_arena *arena) {
@@ -103,7 +98,7 @@ static void begin_rows(struct invdyn_stages *stages, int32_t n, int32_t n_slack)
  * on the base, whose rows are heavy, and that motors hardly feel, however large they are. */
 static void neglect_weak_impulses(struct invdyn_stages *stages) {
   if (invdyn_is_noslip(stages->settings)) {
-    stages->distance.negligible = stages->settings->rank_tolerance / equality_weight;
+    stages->distance.negligible = stages->settings->rank_tolerance / invdyn_equality_weight;
   }
 }
 
@@ -205,10 +200,10 @@ static int multiply(struct invdyn_stages *stages, int32_t first_equality, double
   }
   const int falls = pass->residual < slowest * before;
   if (pass->residual <= (falls ? round_off : noise) * largest ||
-      (!falls && pass->step >= longest_step)) {
+      (!falls && pass->step >= invdyn_longest_step)) {
     return 0;
   }
-  pass->step = falls ? 1.0 : growth * pass->step;
+  pass->step = falls ? 1.0 : invdyn_growth * pass->step;
   for (int32_t i = first_equality; i < distance->d; ++i) {
     stages->reached[i] += pass->step * stages->residual[i];
   }
@@ -227,8 +222,8 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t
       *(i < first_equality ? &minimised : &equalities) += row[j] * row[j];
     }
   }
-  const double weight =
-      equality_weight * (equalities > 0.0 && minimised > 0.0 ? sqrt(minimised / equalities) : 1.0);
+  const double weight = invdyn_equality_weight *
+                        (equalities > 0.0 && minimised > 0.0 ? sqrt(minimised / equalities) : 1.0);
   for (int32_t i = first_equality; i < distance->d; ++i) {
     double *row = distance->At + (int64_t)i * distance->ld;
     for (int32_t j = 0; j < distance->n; ++j) {
@@ -238,7 +233,7 @@ static enum invdyn_distance_end solve_rows(struct invdyn_stages *stages, int32_t
   memcpy(stages->reached, stages->target, (size_t)distance->d * sizeof(double));
   enum invdyn_distance_end end = INVDYN_NEAREST;
   struct pass last = {.residual = INFINITY, .step = 1.0};
-  for (int32_t pass = 0; pass < MOST_PASSES && end == INVDYN_NEAREST; ++pass) {
+  for (int32_t pass = 0; pass < INVDYN_MOST_PASSES && end == INVDYN_NEAREST; ++pass) {
     if (pass > 0 && !multiply(stages, first_equality, weight, &last)) {
       break;
     }
@@ -417,7 +412,7 @@ int invdyn_nearest_joints(struct invdyn_stages *stages, const struct invdyn_redu
   begin_rows(stages, n, 0);
   neglect_weak_impulses(stages);
   for (int32_t j = 0; j < n_b; ++j) { /* the base moves freely */
-    fill_row(stages, n, reduction->J_y, n_b, j, equality_weight, next_row(stages, 0.0));
+    fill_row(stages, n, reduction->J_y, n_b, j, invdyn_equality_weight, next_row(stages, 0.0));
   }
   for (int32_t i = 0; i < n_q; ++i) {
     fill_row(stages, n, reduction->J_q, n_q, i, 1.0, next_row(stages, 0.0));

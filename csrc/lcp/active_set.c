@@ -1,4 +1,5 @@
 #include "lcp/active_set.h"
+#include "lcp/lcp_tuning.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,8 +11,6 @@
 static const double dependent = 1e-13, nearly_dependent = 1e-8;
 /* Below this the difference of two squares has too few digits for the same. */
 static const double cancelled = 1e-4;
-/* number of changes of the active rows, over the number of rows and unknowns */
-enum { MOST_CHANGES = 10 };
 
 void qp_active_set_carve(struct qp_active_set *set, int32_t n_max, int32_t n_rows,
                          struct sap_arena *arena) {
@@ -244,7 +243,7 @@ static void begin(struct qp_active_set *set, const struct qp_active_rows *rows,
 
 enum qp_active_end qp_active_set_solve(struct qp_active_set *set, int32_t n,
                                        const struct qp_active_rows *rows, const int8_t *start) {
-  const int32_t limit = MOST_CHANGES * (n + rows->n_rows);
+  const int32_t limit = QP_MOST_CHANGES * (n + rows->n_rows);
   set->n = n;
   set->ld = (n + 7) / 8 * 8;
   begin(set, rows, start);

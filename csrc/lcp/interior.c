@@ -1,4 +1,5 @@
 #include "lcp/interior.h"
+#include "lcp/lcp_tuning.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,18 +13,13 @@ static const double epsilon = 1e-10;
 /* Residuals, over the proved quantity, that a proof of no solution may leave: while the search
  * makes progress, and at its end. */
 static const double strict_proof = 1e-9, last_proof = 1e-6;
-/* part of the distance to the boundary that a step may cover */
-static const double to_boundary = 0.99;
-/* iterations without progress that end the search, and steps of refinement */
-enum { MOST_STAGNATION = 12, REFINEMENTS = 5 };
+/* steps of refinement */
+enum { REFINEMENTS = 5 };
 /* accuracy of directions towards a solution, and towards a proof that there is none */
 static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
-/* Polishing is tried below the residual `early`, and after a failure again below the part `again`
- * of it. It must reach the part `digits` of the tolerance. ROUNDS limits its rounds at the start
- * and at the end. */
-static const double early = 1e-3, again = 1e-2, digits = 1e-3;
-enum { ROUNDS = 4 };
+/* part of the tolerance that polishing must reach */
+static const double digits = 1e-3;
 
 void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena,
                        const struct qp_sizes *most) {
@@ -180,7 +176,7 @@ static double find_direction(struct qp_interior *w) {
     w->target[i] += w->ds[i] * w->dl[i] - sigma * w->mu;
   }
   solve_direction(w, 1 - sigma, w->tau * w->kappa + w->dtau * w->dkappa - sigma * w->mu);
-  return step_length(w, to_boundary);
+  return step_length(w, qp_to_boundary);
 }
 
 static void take_step(struct qp_interior *w, double step) {
@@ -283,13 +279,13 @@ static int solves_early(struct qp_interior *w, const qp_settings *settings, doub
   if (!settings->polish || !(w->best < *below)) {
     return 0;
   }
-  *below = again * w->best;
+  *below = qp_again * w->best;
   return polish_below(w, 1, digits * settings->tolerance);
 }
 
 static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, int32_t *iterations) {
-  double least = INFINITY, least_mu = INFINITY, below = early;
-  for (int stagnation = 0; stagnation < MOST_STAGNATION; ++stagnation, ++*iterations) {
+  double least = INFINITY, least_mu = INFINITY, below = qp_early;
+  for (int stagnation = 0; stagnation < QP_MOST_STAGNATION; ++stagnation, ++*iterations) {
     evaluate(w);
     const double residual = keep_best(w);
     /* progress is towards a solution, or towards a proof that there is none */
@@ -357,14 +353,14 @@ qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
     return outcome;
   }
   if (settings->polish && !w->polished) {
-    polish_below(w, ROUNDS, w->best);
+    polish_below(w, QP_POLISHING_ROUNDS, w->best);
   }
   take_best(w);
   return w->best <= settings->tolerance ? QP_SOLVED : outcome;
 }
 
 int qp_interior_resume(struct qp_interior *w, const qp_settings *settings) {
-  if (!polish_below(w, ROUNDS, digits * settings->tolerance)) {
+  if (!polish_below(w, QP_POLISHING_ROUNDS, digits * settings->tolerance)) {
     return 0;
   }
   take_best(w);

@@ -8,17 +8,14 @@
 #include "base/finite.h"
 #include "base/fail.h"
 #include "lcp/lemke.h"
+#include "lcp/lcp_tuning.h"
 #include "lcp/principal.h"
 #include "lcp/scaling.h"
 
-/* times that a method continues on a new dictionary after round-off has ended it */
-enum { MOST_RENEWALS = 3 };
 /* factor per renewal of the limit below 0 up to which values count as >= 0 */
 static const double finer = 1e-4;
 /* steps of iterative refinement */
 enum { MOST_REFINEMENTS = 3 };
-/* artificial columns that Lemke's method tries before a ray counts */
-enum { MOST_COVERS = 4 };
 /* Entries up to this part of the largest one are round-off and become 0. */
 static const double round_off = 1e-14;
 
@@ -257,7 +254,7 @@ static int is_proved_infeasible(lcp_solver *s, int32_t n, double tolerance) {
 /* Pivots from s->start; if round-off has spoilt the dictionary, continues from the last basis. */
 static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
   double feasible = fmax(a->settings->tolerance / 100, 1e-13);
-  for (int renewals = 0; renewals < MOST_RENEWALS; ++renewals, feasible *= finer) {
+  for (int renewals = 0; renewals < LCP_MOST_RENEWALS; ++renewals, feasible *= finer) {
     lcp_tableau_load(&s->tableau, a->n, s->M, s->q);
     a->outcome = pivot(s, a, cover, feasible);
     a->residual = read_solution(s, a->n, a->settings->tolerance);
@@ -283,7 +280,7 @@ static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
 
 /* Tries several artificial columns: a ray may mean that there is no solution, or a bad start. */
 static void try_once(lcp_solver *s, struct attempt *a) {
-  for (int32_t cover = 0; cover < MOST_COVERS; ++cover) {
+  for (int32_t cover = 0; cover < LCP_MOST_COVERS; ++cover) {
     try_cover(s, a, cover);
     if (a->outcome != LCP_RAY) {
       return;

@@ -1,13 +1,8 @@
 #include "lcp/program.h"
+#include "lcp/lcp_tuning.h"
 
 #include <math.h>
 #include <string.h>
-
-/* rounds of scaling; each takes the root of the factor between the largest entries and 1 */
-enum { ROUNDS = 4 };
-
-/* A row with more than n/SPARSE entries is dense. */
-enum { SPARSE = 4 };
 
 /* number of sums or maxima that are found side by side */
 enum { LANES = 8 };
@@ -28,8 +23,8 @@ void qp_program_carve(struct qp_program *p, struct sap_arena *arena, const struc
   p->dense = sap_arena_take(arena, given * ld, sizeof *p->dense);
   p->columns = sap_arena_take(arena, ld_dense * n, sizeof *p->columns);
   p->begin = sap_arena_take(arena, given + 1, sizeof *p->begin);
-  p->index = sap_arena_take(arena, given * (n / SPARSE), sizeof *p->index);
-  p->value = sap_arena_take(arena, given * (n / SPARSE), sizeof *p->value);
+  p->index = sap_arena_take(arena, given * (n / QP_SPARSE), sizeof *p->index);
+  p->value = sap_arena_take(arena, given * (n / QP_SPARSE), sizeof *p->value);
   p->bound = sap_arena_take(arena, 2 * n, sizeof *p->bound);
   p->sign = sap_arena_take(arena, 2 * n, sizeof *p->sign);
   p->r = sap_arena_take(arena, rows, sizeof *p->r);
@@ -72,7 +67,7 @@ static void equilibrate(struct qp_program *p, const qp_problem *q) {
   for (int32_t j = 0; j < n; ++j) {
     p->E[j] = 1;
   }
-  for (int round = 0; round < ROUNDS; ++round) {
+  for (int round = 0; round < QP_SCALING_ROUNDS; ++round) {
     for (int32_t j = 0; j < n; ++j) {
       largest[j] = largest_product(n, p->E, p->H + (int64_t)j * p->ld);
     }
@@ -165,7 +160,7 @@ static void load_rows(struct qp_program *p, const qp_problem *q, int dense) {
     const int equality = i < q->n_equalities;
     const double r = equality ? q->b[i] : q->d[i - q->n_equalities];
     const double *row = row_of(q, i);
-    if (r > -INFINITY && (entries_of(q->n, row) > q->n / SPARSE) == dense) {
+    if (r > -INFINITY && (entries_of(q->n, row) > q->n / QP_SPARSE) == dense) {
       load_row(p, row, p->F_given[i], dense);
       append(p, i, p->F_given[i], r, equality);
     }

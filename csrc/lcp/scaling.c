@@ -1,9 +1,7 @@
 #include "lcp/scaling.h"
+#include "lcp/lcp_tuning.h"
 
 #include <math.h>
-
-/* rounds of scaling; each takes the root of the factor between the largest entries and 1 */
-enum { ROUNDS = 4 };
 
 /* Returns the power of two next to 1/sqrt(x); 1 for 0. */
 static double inverse_root(double x) { return x > 0 ? exp2(-rint(log2(x) / 2)) : 1; }
@@ -22,7 +20,7 @@ double lcp_scale(int32_t n, const double *M, const double *q, double *D, double 
   for (int32_t i = 0; i < n; ++i) {
     D[i] = 1;
   }
-  for (int round = 0; round < ROUNDS; ++round) {
+  for (int round = 0; round < QP_SCALING_ROUNDS; ++round) {
     for (int32_t i = 0; i < n; ++i) {
       D[i] *= inverse_root(D[i] * largest_of(n, M, D, i));
     }

@@ -10,13 +10,16 @@ pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 
 from sapwood.studies.experiments.figures import make_figure
-from sapwood.studies.experiments.walking import CONTROLLERS, GROUNDS, MATCHED
+from sapwood.studies.experiments.walking import CONTROLLERS, GROUNDS, MATCHED, TASKED
 from sapwood.studies.plotting import read_steps, select
 from sapwood.studies.plotting.walking_tables import chatter, force_error
 
 pytestmark = pytest.mark.slow
 
-NAMES = ("id-6", "id-14", "id-15", "id-16", "id-17", "id-table-3", "id-table-4", "id-table-5")
+NAMES = (
+    "id-6", "id-14", "id-15", "id-16", "id-17",
+    "id-table-3", "id-table-4", "id-table-5", "id-table-6",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +49,9 @@ def test_the_second_stage_takes_three_orders_of_magnitude(results):
     rows = read_steps(results["id-15"].sweeps[0].csv)
     one, two = (np.array(chatter(rows, name)) for name in ("one_stage_paper", "qp_coulomb_paper"))
     assert (two < 1e-3 * one).all()
+
+
+def test_two_feet_at_most_carry_the_robot_at_high_friction(results):
+    rows = read_steps(results["id-table-6"].sweeps[0].csv)
+    assert set(rows["controller"].tolist()) == set(TASKED)
+    assert not select(rows, friction="high")["fallen"].any()

@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Solvers of the recorded problems, and the loosest and the tightest tolerance of each, 10^-k.
+#: `scipy` is the printed algorithm on the algebra of `geodesic`, and is reported beside it.
 SOLVERS = {
     "sapwood": (1, 6), "clarabel": (2, 9), "qoco": (2, 9), "ecos": (2, 9), "scs": (2, 6),
-    "geodesic": (1, 8),
+    "geodesic": (1, 8), "scipy": (3, 3),
 }  # fmt: skip
 #: Solvers and tolerances with which the whole task is simulated.
 SIMULATED = {
@@ -317,7 +318,7 @@ def _spread(row: np.void, errors: NDArray[np.float64]) -> None:
 def _sweeps(quick: bool) -> tuple[Sweep, Sweep]:
     """Recorded problems and whole tasks: the same for all three figures."""
     problems: list[Point] = [
-        {"solver": solver, "first": last - 1 if quick else first, "last": last,
+        {"solver": solver, "first": max(first, last - 1) if quick else first, "last": last,
          **_extent(quick), "every": 200 if quick else 50, "patience": 10.0}
         for solver, (first, last) in SOLVERS.items()
     ]  # fmt: skip

@@ -311,6 +311,11 @@ FIGURES: dict[str, Entry] = {
         "a quadruped trots: errors of predicted forces",
         _PEERS,
     ),
+    "id-table-6": Entry(
+        "sapwood.studies.experiments.walking:table_6",
+        "a quadruped trots with two feet on the ground at most",
+        _PEERS,
+    ),
 }
 
 

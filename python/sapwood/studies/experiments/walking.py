@@ -25,6 +25,7 @@ from sapwood.studies.experiments.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, walking_figures, walking_tables
 from sapwood.studies.walking.controllers import CONTROLLERS
+from sapwood.studies.walking.gait import CYCLE, DUTY
 from sapwood.studies.walking.walk import walk
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ GROUNDS = (
 )  # fmt: skip
 #: Controllers that predict forces in simulations by the models that they invert.
 MATCHED = ("qp_coulomb_paper", "qp_coulomb", "lcp_coulomb")
+#: Controllers of Table 6, in its order, and the gait that has at most two feet on the ground: in
+#: half of such a cycle the base hardly sinks.
+TASKED = ("lcp_noslip", "qp_noslip_paper", "lcp_coulomb", "qp_coulomb_paper")
+TWO_FEET = {"duty": 0.5, "cycle": 0.15}
 #: Controllers of the robot that stands: the first stage alone, and with the second.
 STANDING = ("one_stage_paper", "qp_coulomb_paper", "lcp_coulomb")
 
@@ -56,12 +61,19 @@ STAND_DTYPE = np.dtype(
 )  # fmt: skip
 
 
-def walked(controller: str, ground: str, friction: str, seconds: float) -> NDArray[np.void]:
+def walked(
+    controller: str,
+    ground: str,
+    friction: str,
+    seconds: float,
+    duty: float = DUTY,
+    cycle: float = CYCLE,
+) -> NDArray[np.void]:
     """Walk, and measure every 50 ms.
 
     Parameters
     ----------
-    controller, ground, friction, seconds
+    controller, ground, friction, seconds, duty, cycle
         As for `sapwood.studies.walking.walk.walk`.
 
     Returns
@@ -70,7 +82,7 @@ def walked(controller: str, ground: str, friction: str, seconds: float) -> NDArr
         Means over 50 steps each of what `walk` measures, with the absolute error of the predicted
         normal forces, N; time, place and whether the robot has fallen are those at their end.
     """
-    steps = walk(controller, ground, friction, seconds)
+    steps = walk(controller, ground, friction, seconds, duty=duty, cycle=cycle)
     rows = np.zeros(-(-len(steps) // _BLOCK), WALK_DTYPE)
     for row, start in zip(rows, range(0, len(steps), _BLOCK), strict=True):
         block = steps[start : start + _BLOCK]
@@ -115,6 +127,21 @@ def _walking(quick: bool) -> Sweep:
         for (ground, friction), name in product(GROUNDS, CONTROLLERS)
     ]
     return Sweep("walking", walked, points, WALK_DTYPE)
+
+
+def _two_feet(quick: bool) -> Sweep:
+    """Walks with two feet on the ground at most."""
+    points: list[Point] = [
+        {
+            "controller": name,
+            "ground": "rigid",
+            "friction": friction,
+            "seconds": 0.2 if quick else 10.0,
+            **TWO_FEET,
+        }
+        for friction, name in product(("high", "low"), TASKED)
+    ]
+    return Sweep("walking_two_feet", walked, points, WALK_DTYPE)
 
 
 def _matched(quick: bool) -> Sweep:
@@ -231,4 +258,14 @@ def table_5(quick: bool) -> Plan:
     """
     return _plan(
         [_walking(quick), _matched(quick)], walking_tables.force_table, walking_tables.force_report
+    )
+
+
+def table_6(quick: bool) -> Plan:
+    """Which controllers walk with two feet on the ground at most, with what change of torques.
+
+    ``quick``: 0.2 s in place of 10 s. One sweep, ``walking_two_feet``.
+    """
+    return _plan(
+        [_two_feet(quick)], walking_figures.two_feet_figure, walking_tables.two_feet_report
     )

@@ -91,7 +91,12 @@ def _panels(
     from matplotlib.lines import Line2D
 
     rows, runs = rows_of(problems), read_steps(tasks)
-    solvers = list(dict.fromkeys(rows["solver"].tolist()))
+    # one tolerance makes no curve
+    solvers = [
+        name
+        for name in dict.fromkeys(rows["solver"].tolist())
+        if np.unique(select(rows, solver=name)["tolerance"]).size > 1
+    ]
     figure = Figure(figsize=(10.0, 6.0), layout="constrained")
     lines = -(-len(solvers) // 3)
     grid = figure.subplots(lines, 3, sharex=True, sharey=True, squeeze=False).ravel()

@@ -32,6 +32,8 @@ GROUNDS = {
 _WAYPOINTS = np.array([[0.0, 0.0], [0.25, 0.0], [0.0, 0.25], [0.0, -0.25], [-0.25, 0.0]])
 # errors of a robot that falls are of no interest
 _LARGEST_ERROR = 0.1
+# errors of a robot that slips and does not fall
+_SLIPPING_ERROR = 0.2
 # rows over which an error is averaged, about a cycle of the gait
 _WINDOW = 6
 
@@ -61,7 +63,7 @@ def _legend(figure: Figure, axes: Axes, columns: int) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
 
 
-def _draw_errors(axes: Axes, rows: _Rows) -> None:
+def _draw_errors(axes: Axes, rows: _Rows, largest: float = _LARGEST_ERROR) -> None:
     """Errors of the joints under every controller; a cross where the robot has fallen."""
     for name in names(rows):
         run, style = select(rows, controller=name), controller_style(name)
@@ -71,10 +73,10 @@ def _draw_errors(axes: Axes, rows: _Rows) -> None:
         axes.plot(run["time"][count - 1 :], mean, **style)
         if run["fallen"][-1]:
             axes.plot(
-                run["time"][-1], min(mean[-1], _LARGEST_ERROR), "x", color=style["color"],
+                run["time"][-1], min(mean[-1], largest), "x", color=style["color"],
                 clip_on=False, zorder=3,
             )  # fmt: skip
-    axes.set_ylim(0.0, min(1.05 * axes.get_ylim()[1], _LARGEST_ERROR))
+    axes.set_ylim(0.0, min(1.05 * axes.get_ylim()[1], largest))
     axes.set_xlim(left=0.0)
     axes.set_xlabel("time [s]")
     draw_grid(axes)
@@ -112,6 +114,27 @@ def rough_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     axes.set_ylabel("mean error of the joints [rad]")
     axes.set_title(f"Trot on ground that is {title}; crosses: it has fallen", fontsize="medium")
     _legend(figure, axes, 3)
+    save_figure(figure, path)
+    return figure
+
+
+def two_feet_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
+    """Error of the joints over time with two feet on the ground at most.
+
+    Rows of ``walking_two_feet``, as for `joint_error_figure`. Raises ValueError if there are no
+    rows of one of the frictions.
+    """
+    figure, grid = _figure(1, 2, (10.0, 4.5))
+    for axes, friction in zip(grid[0], ("high", "low"), strict=True):
+        title = GROUNDS["rigid", friction]
+        rows = select(files["walking_two_feet"], ground="rigid", friction=friction)
+        _draw_errors(axes, _require(rows, title), _SLIPPING_ERROR)
+        axes.set_title(title, fontsize="medium")
+    grid[0, 0].set_ylabel("mean error of the joints [rad]")
+    _legend(figure, grid[0, 0], 4)
+    figure.suptitle(
+        "A trot with two feet on the ground at most; crosses: it has fallen", fontsize="medium"
+    )
     save_figure(figure, path)
     return figure
 

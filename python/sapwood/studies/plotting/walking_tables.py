@@ -294,6 +294,13 @@ def tracking_report(files: Mapping[str, _Rows]) -> str:
     return "\n".join(_lines(files["walking"], _FLAT, _TRACKING))
 
 
+def two_feet_report(files: Mapping[str, _Rows]) -> str:
+    """Errors of the joints and changes of torques, with two feet on the ground at most."""
+    places = [("rigid", "high"), ("rigid", "low")]
+    measures = {**_TRACKING, "torque change, N m/s": _mean("torque_change")}
+    return "\n".join(_lines(files["walking_two_feet"], places, measures))
+
+
 def rough_report(files: Mapping[str, _Rows]) -> str:
     """Errors of the joints on rough ground."""
     return "\n".join(_lines(files["walking"], [("rough", "random")], _TRACKING))
