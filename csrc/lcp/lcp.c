@@ -7,9 +7,8 @@
 
 #include "base/finite.h"
 #include "base/fail.h"
-#include "lcp/lemke.h"
+#include "lcp/pivoting.h"
 #include "lcp/lcp_tuning.h"
-#include "lcp/principal.h"
 #include "lcp/scaling.h"
 
 /* factor per renewal of the limit below 0 up to which values count as >= 0 */

@@ -1,4 +1,4 @@
-#include "lcp/lemke.h"
+#include "lcp/pivoting.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "lcp/principal.h"
+#include "lcp/pivoting.h"
 
 #include <math.h>
 

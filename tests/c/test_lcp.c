@@ -2,7 +2,7 @@
  * callers. */
 #include "check.h"
 #include "counter.h"
-#include "lcp/lemke.h"
+#include "lcp/pivoting.h"
 #include "lcp/scaling.h"
 #include "sapwood.h"
 
