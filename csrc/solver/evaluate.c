@@ -114,11 +114,33 @@ static sap_status prepare(sap_solver *solver, const sap_problem *problem, const 
                           sap_error *error) {
   const struct sap_workspace *w = solver->work;
   /* islands keep the rules before anything is written; one that has all trees is bound below */
-  sap_status status = sap_solver_lay_out(solver, problem, error);
+  sap_status status = sap_solver_lay_out(solver, problem, NULL, error);
   if (status == SAP_OK && !is_one_island(w->graph)) {
     status = sap_solver_load(solver, problem, error);
   }
   return status == SAP_OK ? sap_check_finite("v", w->graph->sizes.nv, v, error) : status;
+}
+
+sap_status sap_solver_regularize(sap_solver *solver, const sap_problem *problem,
+                                 const sap_parameters *parameters, double *R_t, double *R_n,
+                                 double *v_hat_n, sap_error *error) {
+  const struct sap_regularization physical = {parameters, R_t, R_n, v_hat_n};
+  return sap_solver_lay_out(solver, problem, &physical, error);
+}
+
+sap_status sap_solver_gradient(sap_solver *solver, const sap_problem *problem, const double *v,
+                               double *gradient, sap_error *error) {
+  struct sap_workspace *w = solver->work;
+  free_product(w, problem, v, problem->v_star, v, problem->v_star, gradient);
+  for (int32_t i = 0; i < w->graph->n_islands; ++i) {
+    const struct sap_island *island = &w->graph->island[i];
+    struct sap_evaluation at;
+    if (!sap_evaluate_at(w, island, problem, v, NULL, &at)) {
+      return sap_solver_fault(solver, problem, NULL, error);
+    }
+    sap_workspace_scatter(w, island, w->gradient, gradient);
+  }
+  return SAP_OK;
 }
 
 sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *problem, const double *v,

@@ -276,11 +276,12 @@ static sap_status prepare(sap_solver *solver, struct task *task, int reduce, con
   return status;
 }
 
-sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem, sap_error *error) {
+sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem,
+                              const struct sap_regularization *physical, sap_error *error) {
   struct task task;
   int32_t reused;
   double seconds;
-  sap_status status = begin(solver, problem, NULL, &task, error);
+  sap_status status = begin(solver, problem, physical, &task, error);
   if (status == SAP_OK) {
     status = prepare(solver, &task, 0, NULL, &reused, &seconds, error);
   }
@@ -292,7 +293,7 @@ sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem, sa
 
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error) {
   const struct sap_graph *graph = &solver->plan.graph;
-  const sap_status status = sap_solver_lay_out(solver, problem, error);
+  const sap_status status = sap_solver_lay_out(solver, problem, NULL, error);
   int valid = 1;
   for (int32_t i = 0; status == SAP_OK && i < graph->n_islands; ++i) {
     valid &= sap_workspace_bind(solver->work, &graph->island[i], problem);

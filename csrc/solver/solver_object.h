@@ -28,8 +28,10 @@ sap_status sap_solver_reset(sap_solver *solver, const sap_settings *settings, sa
 size_t sap_solver_memory(const sap_solver *solver);
 
 /* Checks the problem, except the numbers that binding an island checks. Makes the plan, without
- * reduced trees, and room for its islands. */
-sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem, sap_error *error);
+ * reduced trees, and room for its islands. Finds the regularization of `physical`, unless that is
+ * NULL. */
+sap_status sap_solver_lay_out(sap_solver *solver, const sap_problem *problem,
+                              const struct sap_regularization *physical, sap_error *error);
 
 /* Lays out the problem and binds all islands to the first workspace. */
 sap_status sap_solver_load(sap_solver *solver, const sap_problem *problem, sap_error *error);

@@ -31,9 +31,9 @@ void sap_hold_slip(const struct sap_held_slip *held, struct sap_gather *gather, 
       hold_ratio(sigma, keep, held->contact + i, gather->slip_ratio + i);
     }
   }
-  for (int32_t g = 0; g < e->n_groups && e->n_rows == held->n_rows; ++g) {
-    for (int64_t i = e->first_row[g];
-         i < e->first_row[g + 1] && e->groups[g].kind == SAP_DRY_FRICTION; ++i) {
+  for (int32_t g = 0; g < e->n_groups; ++g) {
+    const int64_t end = e->first_row[g + 1] <= held->n_rows ? e->first_row[g + 1] : 0;
+    for (int64_t i = e->first_row[g]; i < end && e->groups[g].kind == SAP_DRY_FRICTION; ++i) {
       hold_ratio(sigma, keep, held->row + i, e->value[1] + i);
     }
   }

@@ -3,7 +3,8 @@
  * sigma = max(1e-6, min(sigma, sigma slip_ratio)) has kinks. The one at the slip 1e-3 V_s, where
  * sigma begins to grow, lies within the differences of velocities of a contact at rest. So
  * differences stay on the branch of the centre. There impulses are in proportion to 1/sigma, which
- * is made linear in the slip: the slip may be as small as the differences. */
+ * is made linear in the slip: the slip may be as small as the differences. Rows of dry friction
+ * come before those of limits, of which another state may have others. */
 #ifndef SAPWOOD_STEP_HELD_SLIP_H
 #define SAPWOOD_STEP_HELD_SLIP_H
 

@@ -5,6 +5,8 @@
 
 #include "base/fail.h"
 #include "constraints/kinds/kinds.h"
+#include "constraints/kinds/slip_sigma.h"
+#include "problem/regularization/regularization.h"
 #include "step/held_slip.h"
 #include "step/step_tuning.h"
 
@@ -17,9 +19,11 @@ static void carve_fixed(void *context, struct sap_arena *arena) {
   linear->most = sap_arena_take(arena, nv, sizeof(double));
   linear->unit = sap_arena_take(arena, nv, sizeof(double));
   linear->column = sap_arena_take(arena, nv, sizeof(double));
+  linear->F = sap_arena_take(arena, nv, sizeof(double));
   linear->J_gamma = sap_arena_take(arena, nv, sizeof(double));
   linear->A = sap_arena_take(arena, (size_t)linear->nA, sizeof(double));
   linear->inverse = sap_arena_take(arena, nv * nv, sizeof(double));
+  linear->is_moved = sap_arena_take(arena, (size_t)linear->forest->n_trees, 1);
 }
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
@@ -33,6 +37,7 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   memset(made, 0, sizeof *made);
   made->memory = memory;
   made->nv = stepper->forest.nv;
+  made->forest = &stepper->forest;
   made->soften = 1.0;
   made->nA = stepper->gather.free_motion.nA;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
@@ -169,7 +174,6 @@ struct row_arrays {
   struct sap_linear_step *linear;
   int8_t *regions;
   double *distance, *row_distance;
-  double *R[3]; /* regularization without loads */
 };
 
 static void carve_rows(void *context, struct sap_arena *arena) {
@@ -179,9 +183,6 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   rows->distance = sap_arena_take(arena, n, sizeof(double));
   rows->row_distance = sap_arena_take(arena, n_rows, sizeof(double));
   rows->regions = sap_arena_take(arena, n, 1);
-  for (int k = 0; k < 3; ++k) {
-    rows->R[k] = sap_arena_take(arena, n, sizeof(double));
-  }
   linear->geom = sap_arena_take(arena, 2 * n, sizeof(int32_t));
   linear->offset = sap_arena_take(arena, 3 * n, sizeof(double));
   linear->released = sap_arena_take(arena, n, 1);
@@ -216,14 +217,13 @@ static void bound_all(struct sap_linear_step *linear, const struct sap_gather *g
 
 /* ---- a softer law ---------------------------------------------------------------------------- */
 
-/* Keeps the geoms of the centre's contacts, and the change of their targets. */
+/* Keeps the change of the targets of the centre's contacts. */
 static void find_offsets(const struct sap_linear_step *linear, const struct sap_gather *gather) {
   const double *J = gather->problem.J, more = linear->soften - 1.0;
-  for (int32_t c = 0; c < linear->n_contacts; ++c) {
+  for (int32_t c = 0; c < linear->n_contacts && more != 0.0; ++c) {
     const double *side_J[2];
     double v_c[3], *offset = linear->offset + 3 * (int64_t)c;
     contact_velocity(linear, gather, c, &J, side_J, v_c);
-    memcpy(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t));
     offset[0] = more * (gather->v_hat_t[2 * (int64_t)c] - v_c[0]);
     offset[1] = more * (gather->v_hat_t[2 * (int64_t)c + 1] - v_c[1]);
     offset[2] = more * (gather->v_hat_n[c] - v_c[2]);
@@ -351,33 +351,50 @@ static void multiply_free(const struct sap_linear_step *linear, const struct sap
   }
 }
 
-/* Keeps the centre's problem and its J^T gamma. */
-static sap_status keep_centre(struct sap_linear_step *linear, sap_stepper *stepper,
-                              const struct row_arrays *rows, sap_error *error) {
-  struct sap_gather *gather = &stepper->gather;
-  sap_parameters parameters = gather->parameters;
-  parameters.free_change = NULL;
-  parameters.groups = NULL;
-  sap_status status = sap_regularize(&gather->problem, &parameters, rows->R[0], rows->R[1],
-                                     rows->R[2], &linear->memory, error);
-  if (status == SAP_OK) {
-    status = sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL,
-                                 linear->J_gamma, NULL, NULL, error);
+/* Returns 1 unless R_n of all contacts is that without a load: near-rigid ones have it from their
+ * R_t = sigma w. */
+static int may_be_loaded(const struct sap_gather *gather) {
+  const sap_parameters *p = &gather->parameters;
+  int any = 0;
+  for (int32_t c = 0; p->free_change && c < gather->problem.n_contacts; ++c) {
+    const double sigma = p->slip_ratio ? sap_sigma_of_slip(p->sigma, p->slip_ratio[c]) : p->sigma;
+    const double R_nr = sap_near_rigid(p->beta) * gather->R_t[c] / sigma;
+    any |= gather->R_n[c] < (1.0 - 1e-9) * R_nr || is_released(gather, c);
   }
-  if (status != SAP_OK) {
-    return status;
+  return any;
+}
+
+/* Keeps the numbers of the centre's problem. */
+static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gather) {
+  linear->loads_act = may_be_loaded(gather);
+  for (int32_t c = 0; c < linear->n_contacts; ++c) {
+    memcpy(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t));
   }
-  const size_t bytes = sizeof(double) * (size_t)linear->n_contacts;
-  linear->loads_act = bytes > 0 && memcmp(rows->R[1], gather->R_n, bytes) != 0;
   memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
   hold_slip(linear, gather, 1);
   visit_constants(linear, gather, 1);
-  /* F is known: J^T gamma = A (v - v*) - F */
-  multiply_free(linear, gather, linear->column);
-  for (int32_t i = 0; i < linear->nv; ++i) {
-    linear->J_gamma[i] = linear->column[i] - linear->J_gamma[i];
+  find_offsets(linear, gather);
+  linear->crosses_release = 0;
+  watch_release(linear, gather, 1);
+}
+
+/* Linearizes the law of the centre, and finds F and J^T gamma. */
+static sap_status linearize(struct sap_linear_step *linear, const struct sap_gather *gather,
+                            sap_error *error) {
+  sap_problem problem = gather->problem;
+  sap_linear_point point;
+  problem.A = linear->A; /* other states replace that of the gather before the last solve */
+  const sap_status status = sap_sensitivity_linearize(linear->sensitivity, &problem, NULL,
+                                                      linear->v, NULL, &point, error);
+  if (status == SAP_OK) {
+    multiply_free(linear, gather, linear->column);
+    memcpy(linear->F, linear->column, sizeof(double) * (size_t)linear->nv);
+    sap_sensitivity_gradient(linear->sensitivity, linear->F);
+    for (int32_t i = 0; i < linear->nv; ++i) {
+      linear->J_gamma[i] = linear->column[i] - linear->F[i];
+    }
   }
-  return SAP_OK;
+  return status;
 }
 
 /* ---- the inverse ----------------------------------------------------------------------------- */
@@ -395,15 +412,30 @@ static int invert_tree(const struct sap_linear_step *linear, struct sap_gather *
   return S != NULL;
 }
 
-/* Finds A^-1 of the trees whose part of H^-1 is 0. */
+/* Marks the trees that a constraint moves. */
+static void mark_moved(const struct sap_linear_step *linear, const sap_problem *p) {
+  memset(linear->is_moved, 0, (size_t)p->n_trees);
+  for (int32_t c = 0; c < p->n_contacts; ++c) {
+    linear->is_moved[p->tree_a[c]] = 1;
+    linear->is_moved[p->tree_b[c] < 0 ? p->tree_a[c] : p->tree_b[c]] = 1;
+  }
+  for (int32_t g = 0; g < p->n_groups; ++g) {
+    const sap_constraints *group = p->groups + g;
+    for (int32_t c = 0; c < group->n; ++c) {
+      linear->is_moved[group->tree_a[c]] = 1;
+      linear->is_moved[group->tree_b[c] < 0 ? group->tree_a[c] : group->tree_b[c]] = 1;
+    }
+  }
+}
+
+/* Finds A^-1 of the trees that no constraint moves. */
 static sap_status invert_others(const struct sap_linear_step *linear, struct sap_gather *gather,
                                 sap_error *error) {
   const sap_forest *forest = gather->forest;
   int64_t begin = 0;
   for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const int64_t first = forest->tree_dofadr[t], n = forest->tree_dofnum[t];
-    if (linear->inverse[first * linear->nv + first] == 0.0 &&
-        !invert_tree(linear, gather, t, begin)) {
+    const int64_t n = forest->tree_dofnum[t];
+    if (!linear->is_moved[t] && !invert_tree(linear, gather, t, begin)) {
       return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", t, NAN,
                             "must be positive definite");
     }
@@ -412,33 +444,43 @@ static sap_status invert_others(const struct sap_linear_step *linear, struct sap
   return SAP_OK;
 }
 
-/* Finds H^-1. */
-static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather *gather,
+/* Writes x = H^-1 b of the trees that constraints move, and 0 elsewhere. */
+static sap_status solve(struct sap_linear_step *linear, const double *b, double *x,
+                        sap_error *error) {
+  sap_coupling coupling;
+  const sap_status status = sap_sensitivity_solve(linear->sensitivity, b, x, &coupling, error);
+  if (status == SAP_OK && !(coupling.residual <= sap_linear_residual)) {
+    return sap_fail(error, SAP_INVALID_ARGUMENT, "friction", -1, NAN,
+                    "the system of Coulomb's friction is singular to round-off at the solution");
+  }
+  return status;
+}
+
+/* Finds H^-1; without `whole`, of the trees that no constraint moves alone. */
+static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather *gather, int whole,
                                sap_error *error) {
   const int32_t nv = linear->nv;
+  memset(linear->inverse, 0, sizeof(double) * (size_t)nv * (size_t)nv);
   memset(linear->unit, 0, sizeof(double) * (size_t)nv);
-  for (int32_t j = 0; j < nv; ++j) {
-    sap_coupling coupling;
+  linear->is_whole = whole;
+  for (int32_t j = 0; j < nv && whole; ++j) {
     linear->unit[j] = 1.0;
-    const sap_status status =
-        sap_sensitivity_solve(linear->sensitivity, linear->unit, linear->column, &coupling, error);
+    const sap_status status = solve(linear, linear->unit, linear->column, error);
     if (status != SAP_OK) {
       return status;
-    }
-    if (!(coupling.residual <= sap_linear_residual)) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, "friction", -1, NAN,
-                      "the system of Coulomb's friction is singular to round-off at the solution");
     }
     linear->unit[j] = 0.0;
     for (int32_t i = 0; i < nv; ++i) {
       linear->inverse[(int64_t)i * nv + j] = linear->column[i];
     }
   }
+  mark_moved(linear, &gather->problem);
   return invert_others(linear, gather, error);
 }
 
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
-                                const sap_step_arrays *arrays, sap_error *error) {
+                                const sap_step_arrays *arrays, int32_t n_changes,
+                                sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   if (stepper->solution.n_deep > 0) {
     return sap_fail(error, SAP_INVALID_ARGUMENT, "delta", -1, NAN,
@@ -460,22 +502,14 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   if (!sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
-  status = keep_centre(linear, stepper, &rows, error);
-  if (status != SAP_OK) {
-    return status;
-  }
-  find_offsets(linear, gather);
-  linear->crosses_release = 0;
-  watch_release(linear, gather, 1);
+  keep_centre(linear, gather);
   soften(linear, gather);
-  sap_linear_point point;
-  status = sap_sensitivity_linearize(linear->sensitivity, &gather->problem, NULL, linear->v, NULL,
-                                     &point, error);
+  status = linearize(linear, gather, error);
   if (status != SAP_OK) {
     return status;
   }
   bound_all(linear, gather, &rows);
-  return find_inverse(linear, gather, error);
+  return find_inverse(linear, gather, n_changes >= linear->nv, error);
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -484,7 +518,8 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
                                     const sap_step_arrays *arrays, int in_place, double *F,
                                     sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
-  sap_status status = sap_stepper_gather_numbers(stepper, arrays);
+  /* where F is that of equal impulses, rows are compared one by one */
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays, in_place ? NULL : linear->v);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }
@@ -502,14 +537,13 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
   }
   watch_release(linear, gather, 0);
   soften(linear, gather);
-  return sap_solver_evaluate(stepper->solver, &gather->problem, linear->v, NULL, F, NULL, NULL,
-                             error);
+  return sap_solver_gradient(stepper->solver, &gather->problem, linear->v, F, error);
 }
 
 sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepper *stepper,
                                  const sap_step_arrays *arrays, const double *v, sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
-  sap_status status = sap_stepper_gather_numbers(stepper, arrays);
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays, NULL);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }
@@ -522,14 +556,35 @@ sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepp
   return sap_stepper_write_at(stepper, arrays, v, error);
 }
 
-void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv) {
-  const int32_t nv = linear->nv;
-  for (int32_t i = 0; i < nv; ++i) {
-    const double *row = linear->inverse + (int64_t)i * nv;
+/* Subtracts the product with the block of H^-1 of n velocities from `first` on. */
+static void subtract_product(const struct sap_linear_step *linear, int32_t first, int32_t n,
+                             const double *dF, double *dv) {
+  for (int32_t i = first; i < first + n; ++i) {
+    const double *row = linear->inverse + (int64_t)i * linear->nv;
     double sum = 0.0;
-    for (int32_t j = 0; j < nv; ++j) {
+    for (int32_t j = first; j < first + n; ++j) {
       sum += row[j] * dF[j];
     }
-    dv[i] = -sum;
+    dv[i] -= sum;
   }
+}
+
+sap_status sap_linear_step_change(struct sap_linear_step *linear, const double *dF, double *dv,
+                                  sap_error *error) {
+  const sap_forest *forest = linear->forest;
+  memset(dv, 0, sizeof *dv * (size_t)linear->nv);
+  if (linear->is_whole || linear->nv == 0) {
+    subtract_product(linear, 0, linear->nv, dF, dv);
+    return SAP_OK;
+  }
+  const sap_status status = solve(linear, dF, dv, error);
+  for (int32_t i = 0; i < linear->nv; ++i) {
+    dv[i] = -dv[i];
+  }
+  for (int32_t t = 0; t < forest->n_trees; ++t) {
+    if (!linear->is_moved[t]) {
+      subtract_product(linear, forest->tree_dofadr[t], forest->tree_dofnum[t], dF, dv);
+    }
+  }
+  return status;
 }

@@ -30,10 +30,11 @@
 enum { SAP_CONTACT_NUMBERS = 11 }; /* numbers of a contact that R, v_hat and mu follow from */
 
 struct sap_linear_step {
+  const sap_forest *forest;
   int32_t nv;
   double soften;   /* > 0, set by the caller; 1: the law itself */
   double *v;       /* (nv) velocity at the end of the step */
-  double *inverse; /* (nv, nv) H^-1, row-major */
+  double *F;       /* (nv) residual of the centre, nearly 0 */
   double *most;    /* (nv) largest change of each position, m or rad; INFINITY: any */
   double distance; /* smallest velocity change of an acting contact to another region, m/s or rad/s;
                       INFINITY: none acts */
@@ -45,6 +46,9 @@ struct sap_linear_step {
   sap_allocator memory;
   struct sap_block fixed; /* arrays above, and the next ones */
   double *unit, *column;  /* (nv) */
+  uint8_t *is_moved;      /* (n_trees) 1 if a constraint moves the tree */
+  double *inverse;        /* (nv, nv) H^-1, row-major, or its blocks of trees that none moves */
+  int is_whole;           /* 1: the first of both */
   struct sap_block rows;  /* arrays of contacts and rows of the centre, and the next ones */
 
   /* the problem of the centre, to compare with */
@@ -67,10 +71,10 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
 void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed */
 
 /* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
- * Gathers its problem again, with all constraints. Contacts with a rigid core that started too deep
- * are an error. */
+ * Gathers its problem again, with all constraints, and prepares about `n_changes` calls of
+ * sap_linear_step_change(). Contacts with a rigid core that started too deep are an error. */
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
-                                const sap_step_arrays *arrays, sap_error *error);
+                                const sap_step_arrays *arrays, int32_t n_changes, sap_error *error);
 
 /* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
  * `in_place`. A fault of the gather is left in the stepper. */
@@ -84,6 +88,7 @@ sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepp
                                  const sap_step_arrays *arrays, const double *v, sap_error *error);
 
 /* Writes the change dv = -H^-1 dF (nv). */
-void sap_linear_step_change(const struct sap_linear_step *linear, const double *dF, double *dv);
+sap_status sap_linear_step_change(struct sap_linear_step *linear, const double *dF, double *dv,
+                                  sap_error *error);
 
 #endif

@@ -403,19 +403,24 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   return status;
 }
 
-sap_status sap_stepper_gather_numbers(sap_stepper *stepper, const sap_step_arrays *arrays) {
+sap_status sap_stepper_gather_numbers(sap_stepper *stepper, const sap_step_arrays *arrays,
+                                      const double *v) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
-  gather->may_be_inactive = gather->elements.open.may_be_inactive = 0;
+  gather->may_be_inactive = 0;
+  gather->elements.open.may_be_inactive = v != NULL;
   gather->begin = gather->free_motion.v_0;
+  gather->elements.open.end = v;
   gather_problem(stepper, arrays, sap_gather_run, &status);
+  gather->elements.open.end = NULL;
   return status;
 }
 
 sap_status sap_stepper_regularize(sap_stepper *stepper, sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
-  const sap_status status = sap_regularize(&gather->problem, &gather->parameters, gather->R_t,
-                                           gather->R_n, gather->v_hat_n, &stepper->memory, error);
+  const sap_status status =
+      sap_solver_regularize(stepper->solver, &gather->problem, &gather->parameters, gather->R_t,
+                            gather->R_n, gather->v_hat_n, error);
   if (status != SAP_OK) {
     forget_contacts(gather);
   }
@@ -424,7 +429,7 @@ sap_status sap_stepper_regularize(sap_stepper *stepper, sap_error *error) {
 
 sap_status sap_stepper_gather(sap_stepper *stepper, const sap_step_arrays *arrays,
                               sap_error *error) {
-  const sap_status status = sap_stepper_gather_numbers(stepper, arrays);
+  const sap_status status = sap_stepper_gather_numbers(stepper, arrays, NULL);
   const int solvable =
       status == SAP_OK && stepper->gather.fault == SAP_FAULT_NONE && stepper->forest.n_trees > 0;
   return solvable ? sap_stepper_regularize(stepper, error) : status;

@@ -14,7 +14,7 @@ static struct scene scene;
 static sap_solver *lay_out(const sap_problem *problem) {
   sap_solver *solver = NULL;
   if (sap_solver_create(&solver, NULL, NULL, NULL) == SAP_OK) {
-    CHECK_EQUAL(sap_solver_lay_out(solver, problem, NULL), SAP_OK);
+    CHECK_EQUAL(sap_solver_lay_out(solver, problem, NULL, NULL), SAP_OK);
   }
   return solver;
 }

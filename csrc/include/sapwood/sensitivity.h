@@ -95,6 +95,10 @@ SAP_API sap_status sap_sensitivity_linearize(sap_sensitivity *sensitivity,
                                              const double *barrier_scale, sap_linear_point *point,
                                              sap_error *error);
 
+/* Writes A (v - v*) - J^T gamma of the linearized trees with constraints to their velocities in
+ * `gradient` (nv). */
+SAP_API void sap_sensitivity_gradient(const sap_sensitivity *sensitivity, double *gradient);
+
 /* Writes regions (n_contacts) and distance (n_contacts) of the contacts and group_distance (n_rows)
  * of the rows of groups; each may be NULL. The distance is the smallest change of the velocity (of
  * |v_t| and v_n; m/s or rad/s) that reaches the boundary of another region. */

@@ -237,6 +237,17 @@ SAP_API sap_status sap_solver_evaluate(sap_solver *solver, const sap_problem *pr
                                        const double *v, double *cost, double *gradient,
                                        double *hessian, double *direction, sap_error *error);
 
+/* Runs sap_regularize() without memory of its own, and lays the problem out for
+ * sap_solver_gradient(). Arguments are those of sap_solver_solve_physical(). */
+SAP_API sap_status sap_solver_regularize(sap_solver *solver, const sap_problem *problem,
+                                         const sap_parameters *parameters, double *R_t, double *R_n,
+                                         double *v_hat_n, sap_error *error);
+
+/* Computes the gradient (nv) of sap_solver_evaluate() at a finite v (nv) for the problem that
+ * sap_solver_regularize() had last. R and v_hat may have changed since. */
+SAP_API sap_status sap_solver_gradient(sap_solver *solver, const sap_problem *problem,
+                                       const double *v, double *gradient, sap_error *error);
+
 /* Writes v (nv), and the impulses and velocities of all constraints at v, to the arrays of the
  * solution; its numbers stay. Bounds of friction are those of sap_solver_evaluate(). */
 SAP_API sap_status sap_solver_impulses(sap_solver *solver, const sap_problem *problem,

@@ -34,7 +34,16 @@ static sap_step_failure end_call(sap_mujoco_world *world, sap_status status) {
   return world->end.failure;
 }
 
-sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear) {
+/* Finds the forces of the start of the step again, where the solve replaced those of actuators. */
+static sap_step_failure restore_forces(sap_mujoco_world *world) {
+  const sap_stepper *stepper = world->stepper;
+  return stepper->constrained && stepper->elements.n_controllers > 0
+             ? sap_mujoco_find_forces_again(world)
+             : SAP_STEP_TAKEN;
+}
+
+sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                        int32_t n_changes) {
   world->end.failure = SAP_STEP_TAKEN;
   if (!sap_mujoco_check_state(world)) {
     return world->end.failure;
@@ -48,12 +57,21 @@ sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_line
                     world->stepper->solution.tree);
     failure = SAP_STEP_OUTCOME;
   }
+  if (failure == SAP_STEP_TAKEN) {
+    failure = restore_forces(world);
+  }
   if (failure != SAP_STEP_TAKEN) {
     return failure;
   }
   const sap_step_arrays arrays = sap_mujoco_arrays(world);
   sap_error *error = begin_call(world);
-  return end_call(world, sap_linear_step_find(linear, world->stepper, &arrays, error));
+  return end_call(world, sap_linear_step_find(linear, world->stepper, &arrays, n_changes, error));
+}
+
+sap_step_failure sap_linear_find_change(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                        const double *dF, double *dv) {
+  sap_error *error = begin_call(world);
+  return end_call(world, sap_linear_step_change(linear, dF, dv, error));
 }
 
 sap_step_failure sap_linear_find_residual(sap_mujoco_world *world, struct sap_linear_step *linear,
@@ -136,13 +154,14 @@ void sap_linear_move(const sap_mujoco_world *world, const double *v, const doubl
 
 /* ---- jumps ----------------------------------------------------------------------------------- */
 
-double sap_linear_bend(const struct sap_linear_step *linear, const double *sum, double *dv) {
-  double most = 0.0;
-  sap_linear_step_change(linear, sum, dv);
+sap_step_failure sap_linear_find_bend(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                      const double *sum, double *dv, double *bend) {
+  const sap_step_failure failure = sap_linear_find_change(world, linear, sum, dv);
+  *bend = 0.0;
   for (int64_t i = 0; i < linear->nv; ++i) {
-    most = fmax(most, fabs(dv[i]));
+    *bend = fmax(*bend, fabs(dv[i]));
   }
-  return most;
+  return failure;
 }
 
 int sap_linear_is_bent(double bend, double h, double slope) {

@@ -10,13 +10,18 @@
 #include "step/linear_step.h"
 #include "sapwood/mujoco.h"
 
-/* Checks the state, solves its step, and linearizes it there. Contacts and rows in the data are
- * those of the start of the step. */
-sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear);
+/* Checks the state, solves its step, and linearizes it there for about `n_changes` changes.
+ * Contacts, rows and forces in the data are those of the start of the step. */
+sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                        int32_t n_changes);
 
 /* Writes the residual F (nv), as sap_linear_step_residual(). */
 sap_step_failure sap_linear_find_residual(sap_mujoco_world *world, struct sap_linear_step *linear,
                                           int in_place, double *F);
+
+/* Writes the change dv (nv), as sap_linear_step_change(). */
+sap_step_failure sap_linear_find_change(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                        const double *dF, double *dv);
 
 /* Finds the sensors of a step that ends at the velocity v (nv), with the forces of the law at v.
  * The stages of the state must have made all rows. */
@@ -32,10 +37,11 @@ sap_step_failure sap_linear_integrate(sap_mujoco_world *world);
 void sap_linear_move(const sap_mujoco_world *world, const double *v, const double *dq,
                      const double *dv, double *next);
 
-/* Returns how far both sides of a difference lead the velocity after the step from the centre
+/* Finds how far both sides of a difference lead the velocity after the step from the centre
  * together, m/s or rad/s, from the sum of their residuals less twice that of the centre (nv). Its
  * scratch is dv (nv). */
-double sap_linear_bend(const struct sap_linear_step *linear, const double *sum, double *dv);
+sap_step_failure sap_linear_find_bend(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                      const double *sum, double *dv, double *bend);
 
 /* Returns 1 if a bend over the width h is too large for a smooth step whose velocity changes by
  * `slope` per unit of h; the velocity may then jump within it. */

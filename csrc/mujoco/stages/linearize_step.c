@@ -23,9 +23,9 @@ struct run {
   double *F[2], *act_next[2], *sensors[2];     /* residuals (nv), next activations (na), (ns) */
   double *dF;                                  /* (2 nv + na + nu, nv), a row per column of A, B */
   double *dact;                                /* (2 nv + na + nu, na) */
-  double *sum, *F_0; /* (nv, nv) residuals of both sides of a position; (nv) that of the centre */
-  int jumps;         /* 1 if the velocity after the step jumps within a difference */
-  double *dv, *v;    /* (nv) */
+  double *sum;                                 /* (nv, nv) residuals of both sides of a position */
+  int jumps;      /* 1 if the velocity after the step jumps within a difference */
+  double *dv, *v; /* (nv) */
 };
 
 /* Returns the number of columns of A and B. */
@@ -34,7 +34,7 @@ static int64_t columns_of(const struct run *run) { return 2 * run->nv + run->na 
 int64_t sap_mujoco_linear_work(const sap_mujoco_world *world) {
   const int64_t nq = world->state_length[0], nv = world->state_length[1];
   const int64_t na = world->state_length[2], nu = world->state_length[3];
-  return nq + nu + 7 * nv + 3 * na + 2 * world->nsensordata + (2 * nv + na + nu) * (nv + na) +
+  return nq + nu + 6 * nv + 3 * na + 2 * world->nsensordata + (2 * nv + na + nu) * (nv + na) +
          nv * nv;
 }
 
@@ -84,7 +84,6 @@ static void begin(struct run *run, sap_mujoco_world *world, struct sap_linear_st
   run->dF = take(&work, columns_of(run) * run->nv);
   run->dact = take(&work, columns_of(run) * run->na);
   run->sum = take(&work, run->nv * run->nv);
-  run->F_0 = take(&work, run->nv);
 }
 
 static void copy(double *to, const double *from, int64_t n) {
@@ -230,7 +229,8 @@ static sap_step_failure differentiate(struct run *run, int64_t first, int64_t n,
  * has it. */
 static sap_step_failure differentiate_linear_controls(struct run *run) {
   const int64_t first = 2 * run->nv;
-  sap_step_failure failure = sap_linear_find_residual(run->world, run->linear, 1, run->F[0]);
+  sap_step_failure failure = SAP_STEP_TAKEN;
+  copy(run->F[0], run->linear->F, run->nv);
   for (int64_t i = 0; i < run->nu && failure == SAP_STEP_TAKEN; ++i) {
     double at[2] = {run->ctrl_0[i], change_state(run, first + i, 1)};
     if (at[1] == at[0]) {
@@ -257,7 +257,7 @@ static void set_entry(const struct run *run, double *one, double *two, int64_t r
 }
 
 /* Writes one column of A or B from its dF. */
-static void finish_column(const struct run *run, int64_t column) {
+static sap_step_failure finish_column(const struct run *run, int64_t column) {
   const struct sap_mujoco_linear *out = run->out;
   const int64_t nv = run->nv;
   double *dq = run->motion, *next = run->F[0];
@@ -265,7 +265,8 @@ static void finish_column(const struct run *run, int64_t column) {
   if (column < nv) {
     dq[column] = 1.0;
   }
-  sap_linear_step_change(run->linear, run->dF + column * nv, run->dv);
+  const sap_step_failure failure =
+      sap_linear_find_change(run->world, run->linear, run->dF + column * nv, run->dv);
   sap_linear_move(run->world, run->linear->v, dq, run->dv, next);
   for (int64_t i = 0; i < nv; ++i) {
     set_entry(run, out->A, out->B, i, column, next[i]);
@@ -274,15 +275,18 @@ static void finish_column(const struct run *run, int64_t column) {
   for (int64_t k = 0; k < run->na; ++k) {
     set_entry(run, out->A, out->B, 2 * nv + k, column, run->dact[column * run->na + k]);
   }
+  return failure;
 }
 
 /* Finds the sensors on one side of a difference, where the velocity after the step follows. */
 static sap_step_failure find_side(struct run *run, int64_t column, int side, double change) {
-  const sap_step_failure failure = sap_mujoco_evaluate_step(run->world);
+  sap_step_failure failure = sap_mujoco_evaluate_step(run->world);
+  if (failure == SAP_STEP_TAKEN) {
+    failure = sap_linear_find_change(run->world, run->linear, run->dF + column * run->nv, run->dv);
+  }
   if (failure != SAP_STEP_TAKEN) {
     return failure;
   }
-  sap_linear_step_change(run->linear, run->dF + column * run->nv, run->dv);
   for (int64_t i = 0; i < run->nv; ++i) {
     run->v[i] = run->linear->v[i] + change * run->dv[i];
   }
@@ -325,9 +329,6 @@ static sap_step_failure find_columns(struct run *run) {
     failure = sap_mujoco_evaluate_step(run->world);
   }
   if (failure == SAP_STEP_TAKEN) {
-    failure = sap_linear_find_residual(run->world, run->linear, 0, run->F_0);
-  }
-  if (failure == SAP_STEP_TAKEN) {
     failure = differentiate(run, nv, nv, sap_mujoco_evaluate_velocities);
   }
   if (failure == SAP_STEP_TAKEN) {
@@ -351,13 +352,13 @@ static double largest_change(const struct run *run) {
   return most;
 }
 
-/* Returns the bend of a difference from the sum of the residuals of its sides, which is
+/* Finds the bend of a difference from the sum of the residuals of its sides, which is
  * overwritten. */
-static double bend_of(const struct run *run, double *sum) {
+static sap_step_failure find_bend(const struct run *run, double *sum, double *bend) {
   for (int64_t i = 0; i < run->nv; ++i) {
-    sum[i] -= 2.0 * run->F_0[i];
+    sum[i] -= 2.0 * run->linear->F[i];
   }
-  return sap_linear_bend(run->linear, sum, run->dv);
+  return sap_linear_find_bend(run->world, run->linear, sum, run->dv, bend);
 }
 
 /* Finds whether the velocity after the step jumps within the difference of a position. */
@@ -366,8 +367,10 @@ static sap_step_failure find_jumps(struct run *run) {
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int64_t c = 0; c < run->nv && !run->jumps && failure == SAP_STEP_TAKEN; ++c) {
     double *sum = run->sum + c * run->nv;
-    const double h = position_step(run, c), bend = bend_of(run, sum);
-    if (!sap_linear_is_bent(bend, h, slope)) {
+    const double h = position_step(run, c);
+    double bend, wide_bend;
+    failure = find_bend(run, sum, &bend);
+    if (failure != SAP_STEP_TAKEN || !sap_linear_is_bent(bend, h, slope)) {
       continue;
     }
     for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
@@ -377,7 +380,10 @@ static sap_step_failure find_jumps(struct run *run) {
     for (int64_t i = 0; i < run->nv; ++i) {
       sum[i] = run->F[1][i] + run->F[0][i];
     }
-    run->jumps = sap_linear_jumps(bend, bend_of(run, sum));
+    if (failure == SAP_STEP_TAKEN) {
+      failure = find_bend(run, sum, &wide_bend);
+      run->jumps = sap_linear_jumps(bend, wide_bend);
+    }
   }
   restore_state(run);
   return failure;
@@ -401,7 +407,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   keep_state(&run);
   const int may_be_lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
   world->lean = 0;
-  sap_step_failure failure = sap_linear_find_centre(world, linear);
+  sap_step_failure failure = sap_linear_find_centre(world, linear, INT32_MAX);
   if (failure == SAP_STEP_TAKEN) {
     out->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
     world->reads_rows = world->stepper->gather.reads_rows;
@@ -414,7 +420,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   }
   world->lean = 0;
   for (int64_t column = 0; failure == SAP_STEP_TAKEN && column < columns_of(&run); ++column) {
-    finish_column(&run, column);
+    failure = finish_column(&run, column);
   }
   if (failure == SAP_STEP_TAKEN) {
     failure = find_jumps(&run);

@@ -20,8 +20,8 @@ static const double LARGEST[3] = {1e-6, 1e-5, 1e-5}, STATE_PART = 0.1;
 /* The lengths of a state, and pieces of the workspace. */
 struct room {
   int64_t nq, nv, na, nu, ns;
-  double *F_0, *act_0;         /* centre: residual (nv), next activations (na) */
-  double *F, *act;             /* changed state: the same */
+  double *act_0;               /* (na) next activations of the centre */
+  double *F, *act;             /* changed state: residual (nv), next activations (na) */
   double *sum;                 /* (nv) changes of the residual on both sides */
   double *dv, *dv_part, *next; /* (nv) */
   double *v;                   /* (nv) velocity after a changed step */
@@ -37,7 +37,7 @@ struct part {
 };
 
 int64_t sap_tangents_work(const sap_mujoco_world *world) {
-  return world->state_length[0] + 8 * world->state_length[1] + 3 * world->state_length[2];
+  return world->state_length[0] + 7 * world->state_length[1] + 3 * world->state_length[2];
 }
 
 static double *take(double **work, int64_t n) {
@@ -54,7 +54,6 @@ static struct room find_room(const struct sap_step_tangents *t) {
                       .na = world->state_length[2],
                       .nu = world->state_length[3],
                       .ns = world->nsensordata};
-  room.F_0 = take(&work, room.nv);
   room.F = take(&work, room.nv);
   room.sum = take(&work, room.nv);
   room.dv = take(&work, room.nv);
@@ -150,7 +149,7 @@ static sap_step_failure find_residual_change(struct sap_step_tangents *t, const 
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_linear_find_residual(world, t->linear, 0, room->F);
   }
-  add(room->F, -1.0, room->F_0, room->nv);
+  add(room->F, -1.0, t->linear->F, room->nv);
   return fail(t, world, failure);
 }
 
@@ -166,7 +165,10 @@ static sap_step_failure add_part(struct sap_step_tangents *t, const struct room 
   for (int64_t i = 0; i < nv; ++i) {
     room->F[i] /= part->width;
   }
-  sap_linear_step_change(t->linear, room->F, room->dv_part);
+  failure = sap_linear_find_change(world, t->linear, room->F, room->dv_part);
+  if (failure != SAP_STEP_TAKEN) {
+    return fail(t, world, failure);
+  }
   add(room->dv, 1.0, room->dv_part, nv);
   if (sensors) {
     copy(room->v, t->linear->v, nv);
@@ -224,7 +226,11 @@ static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room
       }
       add(room->sum, 1.0, room->F, room->nv);
     }
-    bend[wide] = sap_linear_bend(t->linear, room->sum, room->dv_part);
+    const sap_step_failure failure =
+        sap_linear_find_bend(t->aside, t->linear, room->sum, room->dv_part, &bend[wide]);
+    if (failure != SAP_STEP_TAKEN) {
+      return fail(t, t->aside, failure);
+    }
     if (!sap_linear_is_bent(bend[0], width, slope)) {
       return SAP_STEP_TAKEN;
     }
@@ -274,7 +280,7 @@ static sap_step_failure push(struct sap_step_tangents *t, const struct room *roo
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Solves the step of the centre, finds its residual and its sensors, and integrates it. */
+/* Solves the step of the centre, finds its sensors, and integrates it. */
 static sap_step_failure step_centre(struct sap_step_tangents *t, const struct room *room,
                                     double *sensors) {
   sap_mujoco_world *world = t->centre;
@@ -283,15 +289,8 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
   copy(room->a_0, SAP_DATA(world, act), room->na);
   t->linear->soften = t->soften;
   world->lean = 0;
-  sap_step_failure failure = sap_linear_find_centre(world, t->linear);
-  if (failure == SAP_STEP_TAKEN) {
-    t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
-    /* the solve replaces forces of actuators that it finds */
-    failure = sap_mujoco_find_forces_again(world);
-  }
-  if (failure == SAP_STEP_TAKEN) {
-    failure = sap_linear_find_residual(world, t->linear, 1, room->F_0);
-  }
+  sap_step_failure failure = sap_linear_find_centre(world, t->linear, t->n);
+  t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
   if (failure == SAP_STEP_TAKEN && sensors) {
     failure = sap_linear_find_sensors(world, t->linear, t->linear->v);
     copy(sensors, SAP_DATA(world, sensordata), room->ns);

@@ -24,10 +24,11 @@
 struct sap_step_tangents {
   sap_mujoco_world *centre;       /* the state, and its step */
   struct sap_linear_step *linear; /* belongs to the stepper of the centre */
-  sap_mujoco_world *aside;        /* the same model and stepper, with data of its own */
+  sap_mujoco_world *aside;        /* the same model and stepper, with data for changed states */
   int32_t n;
   sap_mujoco_world *const *changed; /* (n, 2) worlds of the changed models for even and odd steps,
-                                       each with its stepper and data; NULL: not of a number */
+                                       each with its stepper, and the data of `aside`; NULL: not of
+                                       a number */
   const double *width;              /* (n, 2) changes of the numbers */
   double soften;                    /* as in sap_linear_step */
   double *work;                     /* sap_tangents_work() numbers */

@@ -8,15 +8,12 @@
 
 const char sapwood_stepper_tangents_doc[] =
     "tangents($self, api, model, data, aside, changed, x, steps, ctrl, sensors, soften, /)\n--\n\n"
-    "Take steps of `data`, with their derivatives. aside: data of the same model; changed: tuple\n"
-    "of (stepper, model, data, width) or None, two for each of the tangents x (n, 2 nv + na), for\n"
-    "even and odd steps; ctrl: controls (steps, nu) or None. Returns None, or why a step cannot be "
-    "taken, as `run` does, "
-    "the\n"
-    "number of steps taken, then for each step positions, velocities, tangents, and with "
-    "`sensors`\n"
-    "sensors and their tangents or None, whether it was near a kink, and whether a rebound was\n"
-    "limited by its energy.";
+    "Take steps of `data`, with their derivatives. aside: data of the same model, for changed\n"
+    "states; changed: tuple of (stepper, model, width) or None, two for each of the tangents x\n"
+    "(n, 2 nv + na), for even and odd steps; ctrl: controls (steps, nu) or None. Returns None, or\n"
+    "why a step cannot be taken, as `run` does, the number of steps taken, then for each step\n"
+    "positions, velocities, tangents, and with `sensors` sensors and their tangents or None,\n"
+    "whether it was near a kink, and whether a rebound was limited by its energy.";
 
 enum { QPOS, QVEL, X, NEAR, REBOUND, SENSORS, DY, N_OUTPUTS };
 
@@ -63,17 +60,17 @@ static int open_world(const call *c, sapwood_stepper *stepper, PyObject *model, 
 }
 
 /* Opens the worlds of the changed models. Returns 0, or -1 with an exception. */
-static int open_changed(call *c, PyObject *changed) {
+static int open_changed(call *c, PyObject *aside, PyObject *changed) {
   for (Py_ssize_t k = 0; k < c->n_changed; ++k) {
-    PyObject *item = PyTuple_GET_ITEM(changed, k), *stepper, *model, *data;
+    PyObject *item = PyTuple_GET_ITEM(changed, k), *stepper, *model;
     c->width[k] = 1.0;
     if (item == Py_None) {
       continue;
     }
-    if (!PyArg_ParseTuple(item, "O!OOd:changed", Py_TYPE((PyObject *)c->self), &stepper, &model,
-                          &data, &c->width[k]) ||
-        open_world(c, (sapwood_stepper *)stepper, model, data, &c->changed[k], &c->watches[2 + k]) <
-            0) {
+    if (!PyArg_ParseTuple(item, "O!Od:changed", Py_TYPE((PyObject *)c->self), &stepper, &model,
+                          &c->width[k]) ||
+        open_world(c, (sapwood_stepper *)stepper, model, aside, &c->changed[k],
+                   &c->watches[2 + k]) < 0) {
       return -1;
     }
   }
@@ -170,7 +167,7 @@ PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
     PyErr_NoMemory();
   } else if (open_world(&c, c.self, model, data, &c.centre, &c.watches[0]) == 0 &&
              open_world(&c, c.self, model, aside, &c.aside, &c.watches[1]) == 0 &&
-             open_changed(&c, changed) == 0 && sapwood_stepper_make_linear(c.self) == 0 &&
+             open_changed(&c, aside, changed) == 0 && sapwood_stepper_make_linear(c.self) == 0 &&
              allocate(&c, x, ctrl) == 0) {
     answer = run(&c);
   }

@@ -127,7 +127,7 @@ static void find_partials(struct sap_sensitivity *s, const struct sap_island *is
 static sap_status lay_out(struct sap_sensitivity *s, const sap_problem *problem, const double *v,
                           sap_error *error) {
   struct sap_plan *plan = &s->solver->plan;
-  sap_status status = sap_solver_lay_out(s->solver, problem, error);
+  sap_status status = sap_solver_lay_out(s->solver, problem, NULL, error);
   if (status == SAP_OK) {
     status = check_bounds(s, error);
   }
@@ -194,6 +194,13 @@ sap_status sap_sensitivity_check(const struct sap_sensitivity *s, sap_error *err
                           "is singular to round-off");
   }
   return SAP_OK;
+}
+
+void sap_sensitivity_gradient(const sap_sensitivity *s, double *gradient) {
+  const struct sap_workspace *w = sap_sensitivity_work(s);
+  for (int32_t i = 0; s->ready && i < w->graph->n_islands; ++i) {
+    sap_workspace_scatter(w, &w->graph->island[i], w->gradient, gradient);
+  }
 }
 
 struct sap_chain sap_sensitivity_chain(const struct sap_sensitivity *s, int frozen) {

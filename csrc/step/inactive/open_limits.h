@@ -4,7 +4,8 @@
  *
  * After the solve, sap_open_limits_check tests whether that was right: gamma = 0 where phi0 + h v
  * >= 0, whatever else acts and by any law of friction. Otherwise the side must act, and the step is
- * gathered and solved again. So the result is that of all limits together.
+ * gathered and solved again. So the result is that of all limits together. Where v is known
+ * already, both rates are those at v: what is far open there has no impulse.
  *
  * Ownership: the arrays are in blocks of the gather. */
 #ifndef SAPWOOD_STEP_INACTIVE_OPEN_LIMITS_H
@@ -39,6 +40,7 @@ struct sap_open_limits {
   double dt;                  /* time step, s */
   int may_be_inactive;        /* 0: all limits act, and the fields below are not read */
   const double *v_0, *a_star; /* (nv) velocity and free acceleration at the start of the step */
+  const double *end;          /* (nv) velocity after the step where it is known, else NULL */
 
   int32_t n;
   size_t n_sides;                /* number of sides of all limits */

@@ -48,6 +48,27 @@ static void gather_ball_limit(struct sap_element_cursor *at, const double *quate
   sap_append_constraint(at, 1, tree);
 }
 
+/* Rates of a dof or a row before the step, and by the free motion after it. */
+struct rates {
+  double before, after;
+};
+
+/* Returns the rates of a row, or of a dof where row is NULL; both are those after the step where it
+ * is known. */
+static struct rates rates_of(const struct sap_open_limits *open, int32_t dof,
+                             const struct sap_engine_jacobian *row) {
+  if (!open->may_be_inactive) {
+    return (struct rates){0.0, 0.0};
+  }
+  const double *v = open->end ? open->end : open->v_0;
+  const double before = row ? sap_engine_product(row, v) : v[dof];
+  if (open->end) {
+    return (struct rates){before, before};
+  }
+  const double a = row ? sap_engine_product(row, open->a_star) : open->a_star[dof];
+  return (struct rates){before, before + open->dt * a};
+}
+
 /* Gathers both sides of a hinge or a slide. */
 static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
   struct sap_element_gather *g = at->gather;
@@ -56,8 +77,7 @@ static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
   const double *range = e->limit_range + 2 * (int64_t)l;
   const double tau_d = sap_dissipation_time(e->limit_tau_d[l], open->dt);
   const int32_t dof = e->limit_dofadr[l];
-  const double v_0 = open->may_be_inactive ? open->v_0[dof] : 0.0;
-  const double v_star = open->may_be_inactive ? v_0 + open->dt * open->a_star[dof] : 0.0;
+  const struct rates rates = rates_of(open, dof, NULL);
   for (int upper = 0; upper < 2; ++upper) {
     if (isinf(range[upper])) {
       continue;
@@ -65,8 +85,8 @@ static void gather_sides(struct sap_element_cursor *at, double q, int32_t l) {
     /* phi grows with q at the lower limit, and shrinks at the upper one */
     const double sign = upper ? -1.0 : 1.0, phi0 = sign * (q - range[upper]);
     const struct sap_row_label label = {SAP_ELEMENT_JOINT, e->limit_joint[l], upper, -1};
-    struct sap_limit_side *inactive =
-        sap_open_limits_take(open, 2 * l + upper, sign, phi0, open->dt + tau_d, v_0, v_star);
+    struct sap_limit_side *inactive = sap_open_limits_take(
+        open, 2 * l + upper, sign, phi0, open->dt + tau_d, rates.before, rates.after);
     if (inactive) {
       inactive->label = label;
       inactive->dof = dof;
@@ -107,17 +127,16 @@ static int gather_tendon_limits(struct sap_element_cursor *at,
     }
     struct sap_open_limits *open = &g->open;
     const double tau_d = sap_dissipation_time(e->tendon_tau_d[t], open->dt);
-    const double v_0 = open->may_be_inactive ? sap_engine_product(&row, open->v_0) : 0.0;
-    const double v_star =
-        open->may_be_inactive ? v_0 + open->dt * sap_engine_product(&row, open->a_star) : 0.0;
+    const struct rates rates = rates_of(open, -1, &row);
     for (int upper = 0; upper < 2 && moved; ++upper) {
       if (isinf(range[upper])) {
         continue;
       }
       const double sign = upper ? -1.0 : 1.0, phi0 = sign * (state->ten_length[t] - range[upper]);
       const struct sap_row_label label = {SAP_ELEMENT_TENDON, t, upper, -1};
-      struct sap_limit_side *inactive = sap_open_limits_take(
-          open, 2 * (e->n_limits + t) + upper, sign, phi0, open->dt + tau_d, v_0, v_star);
+      struct sap_limit_side *inactive =
+          sap_open_limits_take(open, 2 * (e->n_limits + t) + upper, sign, phi0, open->dt + tau_d,
+                               rates.before, rates.after);
       if (inactive) {
         inactive->label = label;
         inactive->dof = -1;

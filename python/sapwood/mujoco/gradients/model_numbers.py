@@ -199,12 +199,12 @@ def check_constants(parameters: StepParameters, numbers: Sequence[ModelNumber]) 
             )
 
 
-_Row = tuple[_core.ModelStepper, mujoco.MjModel, mujoco.MjData, float]
+_Row = tuple[_core.ModelStepper, mujoco.MjModel, float]
 
 
 def _row(parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
     own = with_change(parameters, number, width)
-    return own.make_core(), own.model, mujoco.MjData(own.model), width
+    return own.make_core(), own.model, width
 
 
 class ChangedModels:
@@ -221,37 +221,17 @@ class ChangedModels:
     ----------
     numbers : list of ModelNumber
         The numbers.
+    rows : tuple
+        Argument of ``ModelStepper.tangents``: stepper, model and width of each number, for even and
+        odd steps.
     """
 
     def __init__(self, parameters: StepParameters, given: Sequence[Parameter]) -> None:
         self.numbers = [model_number(parameters, one, i) for i, one in enumerate(given)]
         check_constants(parameters, self.numbers)
-        self._changed: list[_Row] = []
+        changed: list[_Row] = []
         for number in self.numbers:
             larger = _row(parameters, number, number.width)
             at_end = number.value == 0.0
-            self._changed += [
-                larger, larger if at_end else _row(parameters, number, -number.width)
-            ]  # fmt: skip
-
-    def at(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Any, ...]:
-        """Arguments of ``ModelStepper.tangents``, with the state of some data.
-
-        Parameters
-        ----------
-        model : mujoco.MjModel
-            The model.
-        data : mujoco.MjData
-            Data of the model.
-
-        Returns
-        -------
-        tuple
-            Stepper, model, data and width of each number, for even and odd steps.
-        """
-        spec = mujoco.mjtState.mjSTATE_INTEGRATION
-        state = np.empty(mujoco.mj_stateSize(model, spec))
-        mujoco.mj_getState(model, data, state, spec)
-        for _, own, scratch, _ in self._changed:
-            mujoco.mj_setState(own, scratch, state, spec)
-        return tuple(self._changed)
+            changed += [larger, larger if at_end else _row(parameters, number, -number.width)]
+        self.rows = tuple(changed)
