@@ -40,6 +40,7 @@ static int exec(PyObject *module) {
                                            sapwood_add_inverse_dynamics,
                                            sapwood_add_task_solver,
                                            sapwood_add_mechanism,
+                                           sapwood_add_touching,
                                            sapwood_add_lcps,
                                            sapwood_add_qps,
                                            sapwood_add_shapes,

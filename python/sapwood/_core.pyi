@@ -478,6 +478,18 @@ class TaskSolver:
     ) -> tuple[int, _Float, _Float, _Float, NDArray[np.int8], int, float]: ...
 
 @final
+def touching_contacts(
+    geom: NDArray[Any],
+    dist: _Float,
+    pos: _Float,
+    frame: _Float,
+    friction: _Float,
+    dim: NDArray[Any],
+    last: NDArray[np.intp] | None,
+    /,
+) -> tuple[NDArray[np.intp], _Float, _Float, _Float, _Float, _Float]: ...
+def rotation_vector(to: ArrayLike, from_: ArrayLike, /) -> _Float: ...
+
 class Mechanism:
     def __new__(
         cls,

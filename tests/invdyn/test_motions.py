@@ -127,3 +127,67 @@ def test_wrong_arguments(moving):
         _core.Mechanism([-1, 1], [0, 1], [-1], [1], [0], [0])
     with pytest.raises(TypeError, match="points takes 6 arguments"):
         mechanism.points(*state)
+
+
+def test_rotation_vectors_turn_one_matrix_to_another(rng):
+    """They agree with MuJoCo's, also for half turns and none."""
+    for angle in (0.0, 1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-6, np.pi):
+        for _ in range(20):
+            quaternion = rng.normal(size=4)
+            axis = rng.normal(size=3)
+            axis /= np.linalg.norm(axis)
+            start, turn = np.zeros(9), np.zeros(4)
+            mujoco.mju_quat2Mat(start, quaternion / np.linalg.norm(quaternion))
+            mujoco.mju_axisAngle2Quat(turn, axis, angle)
+            rotation = np.zeros(9)
+            mujoco.mju_quat2Mat(rotation, turn)
+            start = start.reshape(3, 3)
+            found = _core.rotation_vector(rotation.reshape(3, 3) @ start, start)
+            sign = np.sign(found @ axis) if angle > 3.1 else 1.0  # a half turn has two axes
+            np.testing.assert_allclose(sign * found, angle * axis, atol=1e-7)
+    with pytest.raises(ValueError, match=r"from_ has shape \(3,\)"):
+        _core.rotation_vector(np.eye(3), np.zeros(3))
+
+
+def test_touching_contacts_are_those_of_the_list():
+    """Geoms apart, and flexes, are left out; friction counts by the dimension of a contact."""
+    ball = (
+        '<body pos="{} 0 .{}"><freejoint/><geom size=".1" condim="{}" friction=".5 .1 .2"/></body>'
+    )
+    balls = "".join(ball.format(i, depth, dim) for i, (depth, dim) in enumerate(
+        [("09", 1), ("0999", 3), ("11", 3), ("08", 4), ("09", 6)]
+    ))  # fmt: skip
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><geom type="plane" size="9 9 1" margin=".1" condim="1" '
+        f'friction=".5 .1 .2"/>{balls}</worldbody></mujoco>'
+    )
+    data = mujoco.MjData(model)
+    arrays = ("geom", "dist", "pos", "frame", "friction", "dim")
+    found = _core.touching_contacts(*(getattr(data.contact, name) for name in arrays), None)
+    assert [len(array) for array in found] == [0] * 6
+    mujoco.mj_forward(model, data)
+    listed = data.contact
+    geoms, positions, frames, mu, radii, gaps = _core.touching_contacts(
+        *(getattr(listed, name) for name in arrays), None
+    )
+    near = listed.dist <= 0.0
+    assert near.sum() == 4
+    assert len(near) == 5
+    np.testing.assert_array_equal(geoms, listed.geom[near])
+    np.testing.assert_array_equal(positions, listed.pos[near])
+    np.testing.assert_array_equal(frames, np.roll(listed.frame[near].reshape(-1, 3, 3), -1, axis=1))
+    np.testing.assert_array_equal(mu, [0.0, 0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(radii, [[0, 0, 0], [0, 0, 0], [0, 0, 0.1], [0.2, 0.2, 0.1]])
+    np.testing.assert_array_equal(gaps, listed.dist[near])
+    again, *_ = _core.touching_contacts(*(getattr(listed, name) for name in arrays), geoms)
+    assert again is geoms
+    listed.geom[np.flatnonzero(near)[0], 0] = -1
+    left, *_ = _core.touching_contacts(*(getattr(listed, name) for name in arrays), geoms)
+    assert len(left) == 3
+    with pytest.raises(TypeError, match="takes 7 arguments"):
+        _core.touching_contacts(listed.geom)
+    with pytest.raises(ValueError, match=r"dist has shape \(4,\), expected \(5,\)"):
+        _core.touching_contacts(
+            listed.geom, listed.dist[1:], listed.pos, listed.frame, listed.friction, listed.dim,
+            None,
+        )  # fmt: skip

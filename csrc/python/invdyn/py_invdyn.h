@@ -1,13 +1,15 @@
 /* _core.InverseDynamics and _core.TaskSolver: solvers with the arguments of their controllers;
- * _core.Mechanism: what task control needs of a model. */
+ * _core.Mechanism, touching_contacts() and rotation_vector(): what task control needs of a model
+ * and its data. */
 #ifndef SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 #define SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 
 #include "python/state.h"
 
-/* Add a type to the module. Return 0, or -1 with an exception. */
+/* Add types and functions to the module. Return 0, or -1 with an exception. */
 int sapwood_add_inverse_dynamics(PyObject *module);
 int sapwood_add_task_solver(PyObject *module);
 int sapwood_add_mechanism(PyObject *module);
+int sapwood_add_touching(PyObject *module);
 
 #endif

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-# contacts have 1, 3, 4 or 6 dimensions: normal, tangents, torsion, rolling. Columns of friction of
-# the radii of rolling and torsion, and the dimensions from which on they count
-_RADII, _DIMENSIONS = np.array([3, 4, 2]), np.array([6, 6, 4])
-# rows of the engine's frame: normal, then both tangents
-_AXES = np.array([1, 2, 0])
 
 
 @dataclasses.dataclass
@@ -67,26 +62,13 @@ class Contacts:
 
 def listed_contacts(data: mujoco.MjData, last: Contacts | None = None) -> Contacts:
     """The contacts in `data` whose geoms touch, with the array of geoms of `last` if it holds."""
-    contact = data.contact
-    geom, dist = contact.geom, contact.dist
-    touching = dist <= 0.0
-    if geom.size and geom.min() < 0:  # contacts of flexes
-        touching &= (geom >= 0).all(axis=1)
-    chosen = touching.nonzero()[0]
-    geom = geom[chosen]
-    frames = contact.frame[chosen].reshape(-1, 3, 3)[:, _AXES]
-    dim, friction = contact.dim[chosen], contact.friction[chosen]
+    listed = data.contact
     return Contacts(
-        _as_before(geom, last), contact.pos[chosen], frames, friction[:, 0] * (dim > 1),
-        friction[:, _RADII] * (dim[:, None] >= _DIMENSIONS), dist[chosen],
+        *_core.touching_contacts(
+            listed.geom, listed.dist, listed.pos, listed.frame, listed.friction, listed.dim,
+            None if last is None else last.geoms,
+        )
     )  # fmt: skip
-
-
-def _as_before(geoms: NDArray[Any], last: Contacts | None) -> Indices:
-    """The array of geoms of `last` where it has the same ones."""
-    if last is not None and last.geoms.shape == geoms.shape and (last.geoms == geoms).all():
-        return last.geoms
-    return geoms.astype(np.intp)
 
 
 class HeldContacts:
@@ -112,9 +94,9 @@ class HeldContacts:
         self._geom_bodies = model.geom_bodyid
         self._hysteresis = hysteresis
         self._held: Contacts | None = None
-        # positions and rotations of both bodies of each held contact, when it was last seen
-        self._xpos: Array = np.zeros((0, 2, 3))
-        self._xmat: Array = np.zeros((0, 2, 9))
+        # positions and rotations of all bodies when the contacts were last seen
+        self._xpos: Array = np.zeros((0, 3))
+        self._xmat: Array = np.zeros((0, 9))
         self.bodies = np.zeros((0, 2), dtype=np.int32)
 
     def reset(self) -> None:
@@ -127,7 +109,8 @@ class HeldContacts:
         listed = listed_contacts(data, held)
         if held is not None and held.geoms is not listed.geoms:
             listed = self._merge(self._moved(data, held), listed)
-            listed.geoms = _as_before(listed.geoms, held)
+            if np.array_equal(listed.geoms, held.geoms):
+                listed.geoms = held.geoms
         self._remember(data, listed)
         return listed
 
@@ -139,17 +122,17 @@ class HeldContacts:
         """Keep the contacts with the poses of their bodies."""
         if self._held is None or self._held.geoms is not contacts.geoms:
             self.bodies = self._bodies(contacts)
-        self._xpos, self._xmat = data.xpos[self.bodies], data.xmat[self.bodies]
+        self._xpos, self._xmat = data.xpos.copy(), data.xmat.copy()
         self._held = contacts
 
     def _moved(self, data: mujoco.MjData, held: Contacts) -> Contacts:
         """The held contacts where their bodies are now: a point of each, the frame on the first."""
         half = 0.5 * (held.gaps[:, None] * held.frames[:, 2])[:, None]
         ends = held.positions[:, None] + half * np.array([[-1.0], [1.0]])
-        before = self._xmat.reshape(-1, 2, 3, 3)
-        points = np.einsum("nbij,nbi->nbj", before, ends - self._xpos)
+        bodies = self.bodies
+        before = self._xmat[bodies].reshape(-1, 2, 3, 3)
+        points = np.einsum("nbij,nbi->nbj", before, ends - self._xpos[bodies])
         axes = held.frames @ before[:, 0]
-        bodies = self._bodies(held)
         turned = data.xmat[bodies].reshape(-1, 2, 3, 3)
         ends = data.xpos[bodies] + np.einsum("nbij,nbj->nbi", turned, points)
         frames = axes @ turned[:, 0].transpose(0, 2, 1)

@@ -37,16 +37,21 @@ class Motors:
         self.gear = model.actuator_gear[chosen, 0]
         self.gain = model.actuator_gainprm[chosen, 0]
         affine = model.actuator_biastype[chosen] == mujoco.mjtBias.mjBIAS_AFFINE
-        self.bias = np.where(affine[:, None], model.actuator_biasprm[chosen, :3], 0.0)
+        bias = np.where(affine, model.actuator_biasprm[chosen, :3].T, 0.0)
+        # torques of the bias: a constant, and those per unit of position and velocity
+        self._constant, self._by_position, self._by_velocity = bias * self.gear ** np.array(
+            [[1], [2], [2]]
+        )
         self._model = model
         self._watch = _core.ByteWatch(model, _places(model))
         self._known = self._ranges(model)
 
     def _bias(self, data: mujoco.MjData) -> Array:
-        length = self.gear * data.qpos[self.position]
-        rate = self.gear * data.qvel[self.actuated]
-        total: Array = self.bias[:, 0] + self.bias[:, 1] * length + self.bias[:, 2] * rate
-        return total
+        """Torques (n_q,) that actuators give without a control."""
+        torques: Array = self._by_position * data.qpos.take(self.position)
+        torques += self._by_velocity * data.qvel.take(self.actuated)
+        torques += self._constant
+        return torques
 
     def limits(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
         """Torques that the model allows: by actuators' controls and forces, and by joints."""
@@ -58,7 +63,7 @@ class Motors:
                 self._known = self._ranges(model)
             known = self._known
         (lower, upper), (least, most) = known
-        bias = self.gear * self._bias(data)
+        bias = self._bias(data)
         upper = np.minimum(upper + bias, most)
         # controls that cannot reach a force range leave the nearest end of it
         return np.minimum(np.maximum(lower + bias, least), upper), upper
@@ -83,7 +88,7 @@ class Motors:
     def write(self, model: mujoco.MjModel, data: mujoco.MjData, tau: Array) -> Array:
         """Write the controls that give these torques; returns the torques that actuators give."""
         bias = self._bias(data)
-        control = (tau / self.gear - bias) / self.gain
+        control = (tau - bias) / (self.gear * self.gain)
         data.ctrl[self.actuator] = control
         lower, upper = self.limits(model, data)
         given: Array = np.clip(tau, lower, upper)

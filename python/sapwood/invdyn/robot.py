@@ -65,8 +65,8 @@ def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.
     """
     h: Array = data.qfrc_bias - data.qfrc_passive
     wrenches, applied = data.xfrc_applied, data.qfrc_applied
-    pushed = wrenches.any()
-    if pushed or applied.any():
+    pushed = np.count_nonzero(wrenches)
+    if pushed or np.count_nonzero(applied):
         applied = applied.copy()
         applied[actuated] = 0.0
         for body in np.flatnonzero(wrenches.any(axis=1)) if pushed else ():

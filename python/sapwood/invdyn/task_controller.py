@@ -287,7 +287,7 @@ class TaskController:
             return np.zeros(self._model.nv)
         velocity, normal = self._planned
         h: Array = self._model.dof_frictionloss * _share(velocity)
-        if self._geoms is contacts.geoms and contacts.radii.any():
+        if self._geoms is contacts.geoms and np.count_nonzero(contacts.radii):
             bodies = self._held.bodies
             J = contacts.frames @ (motions.turning(bodies[:, 1]) - motions.turning(bodies[:, 0]))
             torque = normal[:, None] * contacts.radii * _share(J @ velocity)
@@ -318,7 +318,7 @@ class TaskController:
         # gaps close with two equal time constants, twice the hold time
         rates[:, 2] -= np.maximum(contacts.gaps, 0.0) / (4.0 * self._hold_time**2)
         forced, mu, slide = J, contacts.mu, None
-        if not self._coulomb and (mu > 0.0).all():
+        if not self._coulomb and np.count_nonzero(mu > 0.0) == n:
             return J, mu, J.reshape(-1, nv), rates.ravel(), None
         held = np.ones((n, 3), dtype=bool)
         held[mu <= 0.0, :2] = False
