@@ -80,7 +80,7 @@ def measure(path: Path, states: int, steps: int, repeat: int) -> Iterator[Row]:
         linear = linearize(stepper, data)
         if linear.contacts == 0:
             continue
-        ours, theirs = _seconds(
+        ours, theirs = least_seconds(
             repeat,
             lambda: linearize(stepper, data),
             lambda: mujoco.mjd_transitionFD(stepper.model, data, 1e-6, True, A, B, None, None),
@@ -116,7 +116,7 @@ def _error(stepper: Stepper, data: mujoco.MjData, linear: Linearization) -> floa
     return float(min(errors))
 
 
-def _seconds(repeat: int, *calls: Callable[[], object]) -> list[float]:
+def least_seconds(repeat: int, *calls: Callable[[], object]) -> list[float]:
     """Least CPU seconds of each call, in turns."""
     least = [np.inf] * len(calls)
     for _ in range(repeat):

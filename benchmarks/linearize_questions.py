@@ -1,11 +1,15 @@
-"""The command of the question about derivatives of steps."""
+"""The commands of the questions about derivatives of steps and of runs."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import warnings
+from pathlib import Path
 from typing import Any
 
 from benchmarks.arguments import (
+    SUCCESS,
     CommandError,
     add_models,
     begin,
@@ -40,6 +44,23 @@ def add(commands: Any) -> None:
     question.add_argument("--states", type=whole, default=20, help="states of a model")
     question.add_argument("--repeat", type=whole, default=10, help="samples, of which the least")
     question.set_defaults(command=_linearize)
+    question = new_question(
+        commands,
+        "gradients",
+        "what a run with its derivatives by six numbers costs",
+        "CPU time of runs with their derivatives beside that of runs, and of A and B of 100 "
+        "hoppers. Writes gradients.txt and gradients.json.",
+    )
+    question.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="FOLDER",
+        help="folder with models; by default the one that SAPWOOD_DATA names",
+    )
+    question.add_argument("--steps", type=whole, default=300, help="steps of a run")
+    question.add_argument("--repeat", type=whole, default=10, help="samples, of which the least")
+    question.set_defaults(command=_gradients)
 
 
 def _linearize(arguments: argparse.Namespace) -> int:
@@ -74,3 +95,26 @@ def _linearize(arguments: argparse.Namespace) -> int:
         raise CommandError("no model has a state with contact")
     write_table(linearize.table(rows), target.with_suffix(".txt"))
     return code
+
+
+def _gradients(arguments: argparse.Namespace) -> int:
+    with needs("mujoco"):
+        from benchmarks import run_gradients
+    folder = arguments.folder or Path(os.environ.get("SAPWOOD_DATA", ""))
+    if not (folder / "models").is_dir():
+        raise CommandError(f"{folder}: has no folder `models`")
+    n = 100
+    if arguments.quick:
+        arguments.steps, arguments.repeat, n = 2, 1, 2
+    settings = {"steps": arguments.steps, "repeat": arguments.repeat}
+    target, facts = begin(arguments, "gradients", settings)
+    print_facts(facts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lines = [
+            *run_gradients.runs(folder, arguments.steps, arguments.repeat),
+            "",
+            run_gradients.hoppers(folder, n, arguments.repeat),
+        ]
+    write_table("\n".join(lines), target.with_suffix(".txt"))
+    return SUCCESS

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
-from benchmarks import linearize
+import mujoco
+
+from benchmarks import linearize, run_gradients
 from benchmarks.command import main
+from sapwood.mujoco import Stepper, sensitivities
 
 HOPPER = """
 <mujoco>
@@ -48,3 +51,13 @@ def test_command(tmp_path):
     assert main([*words, "--models", "hopper"]) == 0
     assert (out / "linearize.txt").read_text(encoding="utf-8").startswith("model")
     assert main([*words, "--models", "walker"]) == 2
+
+
+def test_runs_and_their_gradients(tmp_path, capsys):
+    assert main(["gradients", str(tmp_path), "--quick"]) == 2
+    assert "has no folder `models`" in capsys.readouterr().err
+    model = mujoco.MjModel.from_xml_string(run_gradients.PUSHED)
+    by = run_gradients.numbers(model)
+    assert len({tuple(number) for number in by}) == 6
+    found = sensitivities(Stepper(model), mujoco.MjData(model), n_steps=2, parameters=by)
+    assert found.X.shape == (2, 6, 6)
