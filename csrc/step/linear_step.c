@@ -167,6 +167,22 @@ static void bound_by_group(struct sap_linear_step *linear, const struct sap_gath
   }
 }
 
+/* Does the same for limits that are far open at the velocity after the step. */
+static void bound_by_open_limits(struct sap_linear_step *linear,
+                                 const struct sap_open_limits *open) {
+  const double one = 1.0;
+  for (int32_t i = 0; i < open->n; ++i) {
+    const struct sap_limit_side *side = open->limits + i;
+    const struct sap_engine_jacobian joint = {1, &side->dof, &one};
+    const struct sap_engine_jacobian *row = side->dof >= 0 ? &joint : &side->row;
+    const double rate = side->sign * sap_engine_product(row, linear->v);
+    const double way = sap_largest_part * open->dt * (side->phi0 / side->h + rate);
+    for (int32_t k = 0; k < row->n; ++k) {
+      bound_changes(linear, row->value + k, row->column ? row->column[k] : k, 1, way);
+    }
+  }
+}
+
 /* ---- the centre ------------------------------------------------------------------------------ */
 
 /* Arrays of the centre's contacts and rows; those of `linear` stay. */
@@ -204,6 +220,7 @@ static void bound_all(struct sap_linear_step *linear, const struct sap_gather *g
   linear->n_acting = 0;
   sap_sensitivity_regions(linear->sensitivity, rows.regions, rows.distance, rows.row_distance);
   bound_by_contacts(linear, gather, rows.regions, rows.distance);
+  bound_by_open_limits(linear, &gather->elements.open);
   const double *distance = rows.row_distance;
   for (int32_t g = 0; g < p->n_groups; ++g) {
     if (p->groups[g].kind != SAP_DRY_FRICTION) { /* its target velocity is always 0 */
@@ -487,8 +504,12 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
                     "must not be exceeded at the start of a linearized step");
   }
   memcpy(linear->v, gather->v, sizeof(double) * (size_t)linear->nv);
-  sap_status status = sap_stepper_gather(stepper, arrays, error);
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->v);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
+    return status;
+  }
+  status = sap_stepper_regularize(stepper, error);
+  if (status != SAP_OK) {
     return status;
   }
   if (linear->soften != 1.0 && (gather->problem.spin || gather->problem.barrier)) {
@@ -518,8 +539,7 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
                                     const sap_step_arrays *arrays, int in_place, double *F,
                                     sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
-  /* where F is that of equal impulses, rows are compared one by one */
-  sap_status status = sap_stepper_gather_numbers(stepper, arrays, in_place ? NULL : linear->v);
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->v);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }

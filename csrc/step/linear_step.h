@@ -71,8 +71,8 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
 void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed */
 
 /* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
- * Gathers its problem again, with all constraints, and prepares about `n_changes` calls of
- * sap_linear_step_change(). Contacts with a rigid core that started too deep are an error. */
+ * Gathers its problem again, without limits that are far open at its end, and prepares about
+ * `n_changes` calls of sap_linear_step_change(). Contacts with a rigid core that started too deep are an error. */
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes, sap_error *error);
 
