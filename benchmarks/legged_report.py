@@ -10,10 +10,10 @@ from benchmarks import legged, legged_peers, program_peers
 
 
 def courses(folder: Path, seconds: float) -> list[str]:
-    """Lines: robots that stand and squat; force errors and torque changes of the second half."""
+    """Lines: robots that stand and squat; errors and changes of the second half, times of calls."""
     head = (
         f"{'robot':10} depth  solved   lowest    tilt  force error: median     99 %  "
-        "torque change: median      max   beyond limits"
+        "torque change: median      max   beyond limits   call, ms: median   99 %"
     )
     lines = [head]
     for name in legged.ROBOTS:
@@ -25,7 +25,8 @@ def courses(folder: Path, seconds: float) -> list[str]:
                 f"{name:10} {depth:5.2f} {course.solved.mean():7.3f} {course.height.min():8.4f} "
                 f"{course.tilt.max():7.4f} {np.median(error):20.5f} "
                 f"{np.quantile(error, 0.99):8.4f} {np.median(change):22.2g} {change.max():8.2g} "
-                f"{course.excess.max():15.1e}"
+                f"{course.excess.max():15.1e} {1e3 * np.median(course.seconds):18.3f} "
+                f"{1e3 * np.quantile(course.seconds, 0.99):6.3f}"
             )
     return lines
 

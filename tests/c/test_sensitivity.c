@@ -382,6 +382,36 @@ static void the_first_singular_tree_is_named(void) {
   }
 }
 
+/* At velocities away from the solution. */
+static void the_gradient_is_that_of_a_solver(void) {
+  static const sap_friction frictions[] = {SAP_FRICTION_CONVEX, SAP_FRICTION_COULOMB};
+  uint64_t seed = 17;
+  for (int f = 0; f < 2; ++f) {
+    make(6, 12, &seed);
+    solve(frictions[f], &solution);
+    const sap_settings settings = settings_of(frictions[f]);
+    double expected[SCENE_TREES * SCENE_MOST_NV], found[SCENE_TREES * SCENE_MOST_NV] = {0};
+    sap_solver *solver;
+    sap_sensitivity *s;
+    sap_linear_point at;
+    for (int64_t i = 0; i < scene.sizes.nv; ++i) {
+      solution.v[i] += check_random(&seed, -0.1, 0.1);
+    }
+    REQUIRE(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+    REQUIRE(sap_sensitivity_create(&s, &settings, NULL, NULL) == SAP_OK);
+    sap_sensitivity_gradient(s, found);
+    CHECK_EQUAL(found[0], 0); /* nothing is linearized yet */
+    REQUIRE(sap_solver_evaluate(solver, &physical.problem, solution.v, NULL, expected, NULL, NULL,
+                                NULL) == SAP_OK);
+    REQUIRE(sap_sensitivity_linearize(s, &physical.problem, NULL, solution.v, NULL, &at, NULL) ==
+            SAP_OK);
+    sap_sensitivity_gradient(s, found);
+    CHECK_ALL_CLOSE(found, expected, scene.sizes.nv, 1e-12);
+    sap_sensitivity_destroy(s);
+    sap_solver_destroy(solver);
+  }
+}
+
 /* ---- memory ---- */
 
 static sap_status linearize_once(const sap_allocator *memory, struct counter *counter) {
@@ -553,6 +583,7 @@ static const check_test tests[] = {
     CHECK_TEST(reverse_is_the_transpose_of_forward),
     CHECK_TEST(forward_mode_is_the_limit_of_differences),
     CHECK_TEST(the_first_singular_tree_is_named),
+    CHECK_TEST(the_gradient_is_that_of_a_solver),
     CHECK_TEST(memory_that_runs_out_is_reported),
     CHECK_TEST(directions_allocate_nothing),
     CHECK_TEST(a_solve_is_forward_mode_by_the_free_motion),

@@ -367,11 +367,48 @@ static void physical_parameters_in_one_call_or_two(void) {
     CHECK_ALL_CLOSE(outputs.v, others.v, scene.sizes.nv, 0);
     k[7] = -1;
     sap_error error;
+    CHECK_EQUAL(sap_solver_regularize(solver, &bare, &p, out[0], out[1], out[2], &error),
+                SAP_INVALID_ARGUMENT);
+    CHECK_STRING(error.argument, "k");
     CHECK_EQUAL(
         sap_solver_solve_physical(solver, &bare, &p, out[0], out[1], out[2], NULL, &one, &error),
         SAP_INVALID_ARGUMENT);
     CHECK_STRING(error.argument, "k");
     CHECK_EQUAL(error.index, 7);
+    sap_solver_destroy(solver);
+  }
+}
+
+static void a_regularized_problem_has_the_gradient_of_one_with_given_numbers(void) {
+  enum { MOST = SCENE_TREES * SCENE_MOST_NV };
+  uint64_t seed = 43;
+  for (int trial = 0; trial < 4; ++trial) {
+    scene_make(&scene, SCENE_TREES, 10, &seed);
+    double phi0[10], k[10], tau_d[10], out[3][10], v[MOST], of_both[2][MOST];
+    for (int i = 0; i < 10; ++i) {
+      phi0[i] = check_random(&seed, -1e-3, 1e-3);
+      k[i] = pow(10, check_random(&seed, 2, 8));
+      tau_d[i] = check_random(&seed, 0, 0.1);
+    }
+    for (int64_t i = 0; i < scene.sizes.nv; ++i) {
+      v[i] = check_random(&seed, -1, 1);
+    }
+    const sap_parameters p = scene_parameters(phi0, k, tau_d);
+    REQUIRE(sap_regularize(&scene.problem, &p, scene.R_t, scene.R_n, scene.v_hat_n, NULL, NULL) ==
+            SAP_OK);
+    sap_solver *solver = make(sap_settings_default());
+    REQUIRE(sap_solver_evaluate(solver, &scene.problem, v, NULL, of_both[0], NULL, NULL, NULL) ==
+            SAP_OK);
+    sap_problem bare = scene.problem;
+    bare.R_t = out[0];
+    bare.R_n = out[1];
+    bare.v_hat_n = out[2];
+    REQUIRE(sap_solver_regularize(solver, &bare, &p, out[0], out[1], out[2], NULL) == SAP_OK);
+    CHECK_ALL_CLOSE(out[0], scene.R_t, 10, 0);
+    CHECK_ALL_CLOSE(out[1], scene.R_n, 10, 0);
+    CHECK_ALL_CLOSE(out[2], scene.v_hat_n, 10, 0);
+    REQUIRE(sap_solver_gradient(solver, &bare, v, of_both[1], NULL) == SAP_OK);
+    CHECK_ALL_CLOSE(of_both[1], of_both[0], scene.sizes.nv, 0);
     sap_solver_destroy(solver);
   }
 }
@@ -389,5 +426,6 @@ static const check_test tests[] = {
     CHECK_TEST(impossible_tolerance_stalls),
     CHECK_TEST(overflow_is_an_outcome),
     CHECK_TEST(physical_parameters_in_one_call_or_two),
+    CHECK_TEST(a_regularized_problem_has_the_gradient_of_one_with_given_numbers),
 };
 CHECK_FILE(test_solver, tests);
