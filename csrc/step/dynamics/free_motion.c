@@ -27,7 +27,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   }
   motion->A = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
   motion->inverse = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
-  motion->inverted = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
+  motion->before = sap_arena_take(arena, (size_t)motion->nA, sizeof(double));
   motion->S = sap_arena_take(arena, (size_t)f->n_trees, sizeof *motion->S);
   motion->image = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
   motion->v_0 = sap_arena_take(arena, (size_t)f->nv, sizeof(double));
@@ -39,6 +39,7 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
   motion->parent = sap_arena_take(arena, (size_t)f->nv, sizeof(int32_t));
   motion->strips = sap_arena_take(arena, (size_t)f->nv, sizeof(uint64_t));
   motion->damped = sap_arena_take(arena, (size_t)f->n_trees, 1);
+  motion->is_of_before = sap_arena_take(arena, (size_t)f->n_trees, 1);
   sap_slopes_carve(&motion->slopes, arena);
 }
 
@@ -113,15 +114,14 @@ static void add_damping(const struct sap_forest *f, int32_t tree, double dt, con
 const double *sap_free_motion_inverse(struct sap_free_motion *motion, int32_t tree, int64_t first) {
   const int32_t n = motion->forest->tree_dofnum[tree];
   const double *A = motion->A + first;
-  double *S = motion->inverse + first, *inverted = motion->inverted + first;
+  double *S = motion->inverse + first;
   const size_t bytes = sizeof(double) * (size_t)n * (size_t)n;
   if (motion->S[tree]) {
     return motion->S[tree];
   }
-  if (memcmp(A, inverted, bytes) != 0) {
-    memcpy(inverted, A, bytes);
+  if (!motion->is_of_before[tree] || memcmp(A, motion->before + first, bytes) != 0) {
+    motion->is_of_before[tree] = 0;
     if (!motion->loops->invert(n, motion->strips + motion->forest->tree_dofadr[tree], A, S)) {
-      inverted[0] = 0.0; /* no block has this */
       return NULL;
     }
   }
@@ -178,6 +178,17 @@ static int take_slopes(struct sap_free_motion *motion, int32_t tree, double dt, 
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* Begins a step: A and S of the last one are those before. */
+static void turn_over(struct sap_free_motion *motion) {
+  double *before = motion->A;
+  motion->A = motion->before;
+  motion->before = before;
+  for (int32_t t = 0; t < motion->forest->n_trees; ++t) {
+    motion->is_of_before[t] = motion->S[t] != NULL;
+    motion->S[t] = NULL;
+  }
+}
+
 enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
                                     const struct sap_element_gather *elements, int64_t *index) {
@@ -190,12 +201,12 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   if (f->nD > 0) {
     sap_slopes_find(&motion->slopes, state->qDeriv, elements);
   }
+  turn_over(motion);
   double *A = motion->A;
   for (int32_t t = 0; t < f->n_trees; A += (int64_t)f->tree_dofnum[t] * f->tree_dofnum[t], ++t) {
     const int32_t first = f->tree_dofadr[t];
     double *a_star = motion->a_star + first;
     set_mass(motion, t, state->M, A);
-    motion->S[t] = NULL;
     if (f->nD > 0 && motion->slopes.act[t] &&
         take_slopes(motion, t, dt, state->M, force + first, A, a_star)) {
       continue;

@@ -9,7 +9,7 @@
  * A tree without damping and such controllers keeps the a* of the engine: its A = M is not factored
  * here. For any other tree a* = S^T S f with the inverse S = U^-1 of the factor U U^T of A. The
  * solver uses the same S, so no block is factored or inverted twice. While a block stays the same,
- * as in differences by velocities or controls, so does its S.
+ * from one call to the next, as in differences by velocities or controls, so does its S.
  *
  * Ownership: the arrays lie in the block that sap_free_motion_carve() is given. */
 #ifndef SAPWOOD_STEP_DYNAMICS_FREE_MOTION_H
@@ -38,7 +38,8 @@ struct sap_free_motion {
   const struct sap_vector_loops *loops;
   struct sap_slopes slopes; /* slopes of smooth forces, if the forest has their pattern */
   double *inverse;          /* (nA) memory of the inverse factors */
-  double *inverted;         /* (nA) blocks of A that these belong to; zeros at first */
+  double *before;           /* (nA) A of the last call of sap_free_motion_find() */
+  uint8_t *is_of_before;    /* (n_trees) 1 if the inverse factor is that of `before` */
   double *image;            /* (nv) workspace for S f */
   struct sap_mass_entry *mass_entries; /* entries of the mass matrix, tree by tree */
   int64_t *mass_begin;                 /* (n_trees + 1) first entry of each tree */
