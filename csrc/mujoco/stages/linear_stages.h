@@ -7,7 +7,7 @@
 #ifndef SAPWOOD_MUJOCO_STAGES_LINEAR_STAGES_H
 #define SAPWOOD_MUJOCO_STAGES_LINEAR_STAGES_H
 
-#include "step/linear_step.h"
+#include "step/derivatives/linear_step.h"
 #include "sapwood/mujoco.h"
 
 /* Checks the state, solves its step, and linearizes it there for about `n_changes` changes.

@@ -15,7 +15,7 @@
 #ifndef SAPWOOD_MUJOCO_STAGES_LINEARIZE_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_LINEARIZE_STEP_H
 
-#include "step/linear_step.h"
+#include "step/derivatives/linear_step.h"
 #include "sapwood/mujoco.h"
 
 struct sap_mujoco_linear {

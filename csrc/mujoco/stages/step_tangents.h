@@ -18,7 +18,7 @@
 #ifndef SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
 #define SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
 
-#include "step/linear_step.h"
+#include "step/derivatives/linear_step.h"
 #include "sapwood/mujoco.h"
 
 struct sap_step_tangents {

@@ -6,7 +6,7 @@
 #ifndef SAPWOOD_PYTHON_STEPPER_OBJECT_H
 #define SAPWOOD_PYTHON_STEPPER_OBJECT_H
 
-#include "step/linear_step.h"
+#include "step/derivatives/linear_step.h"
 #include "python/convert.h"
 #include "python/lock.h"
 #include "python/state.h"

@@ -5,8 +5,8 @@
  * differences stay on the branch of the centre. There impulses are in proportion to 1/sigma, which
  * is made linear in the slip: the slip may be as small as the differences. Rows of dry friction
  * come before those of limits, of which another state may have others. */
-#ifndef SAPWOOD_STEP_HELD_SLIP_H
-#define SAPWOOD_STEP_HELD_SLIP_H
+#ifndef SAPWOOD_STEP_DERIVATIVES_HELD_SLIP_H
+#define SAPWOOD_STEP_DERIVATIVES_HELD_SLIP_H
 
 #include "step/gather.h"
 

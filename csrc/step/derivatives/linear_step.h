@@ -6,10 +6,7 @@
  * sums over all constraints. A difference of F for two states at one v needs no matching of their
  * contacts, and no solve. H^-1 is one matrix, found once at the centre, the state of the step.
  *
- * Differences stay within a region of the contact law. A small change of the position by h moves
- * the target velocity v_hat of a row by |J| h/(dt + tau_d), and J v by |J| h |v|. So h is at most a
- * tenth of what brings a row to another region, or the gap of a contact that acts to another sign:
- * an open contact has another dissipation time (gather.h).
+ * Differences stay within a region of the contact law (difference_bounds.h).
  *
  * sigma follows the slip of the state (problem.h). Where it is at its least or at its full value at
  * the centre, it stays there in differences; in between it follows.
@@ -22,8 +19,8 @@
  * of J v and v_hat change them by 1/s of what they do otherwise.
  *
  * Ownership: a sap_linear_step owns its arrays; the stepper is the caller's. */
-#ifndef SAPWOOD_STEP_LINEAR_STEP_H
-#define SAPWOOD_STEP_LINEAR_STEP_H
+#ifndef SAPWOOD_STEP_DERIVATIVES_LINEAR_STEP_H
+#define SAPWOOD_STEP_DERIVATIVES_LINEAR_STEP_H
 
 #include "step/stepper_object.h"
 
@@ -72,7 +69,8 @@ void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed
 
 /* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
  * Gathers its problem again, without limits that are far open at its end, and prepares about
- * `n_changes` calls of sap_linear_step_change(). Contacts with a rigid core that started too deep are an error. */
+ * `n_changes` calls of sap_linear_step_change(). Contacts with a rigid core that started too deep
+ * are an error. */
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes, sap_error *error);
 

@@ -1,4 +1,4 @@
-#include "step/linear_step.h"
+#include "step/derivatives/linear_step.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 #include "constraints/kinds/kinds.h"
 #include "constraints/kinds/slip_sigma.h"
 #include "problem/regularization/regularization.h"
-#include "step/held_slip.h"
+#include "step/derivatives/difference_bounds.h"
+#include "step/derivatives/held_slip.h"
 #include "step/step_tuning.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -62,127 +63,6 @@ void sap_linear_step_destroy(struct sap_linear_step *linear) {
   }
 }
 
-/* ---- the largest difference ------------------------------------------------------------------ */
-
-/* Bounds the changes of the positions of n velocities from `first` on, whose entries in a row of J
- * are given, so that the row moves by `way` at most. */
-static void bound_changes(struct sap_linear_step *linear, const double *J, int32_t first, int32_t n,
-                          double way) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double speed = fabs(J[j]);
-    if (speed > 0.0) {
-      linear->most[first + j] = fmin(linear->most[first + j], way / speed);
-    }
-  }
-}
-
-/* Returns J v of a row with n entries. */
-static double row_velocity(const double *J, const double *v, int32_t n) {
-  double sum = 0.0;
-  for (int32_t j = 0; j < n; ++j) {
-    sum += J[j] * v[j];
-  }
-  return sum;
-}
-
-/* Writes J v of contact c, whose blocks of J begin at *J, and where the block of each side begins.
- * Advances *J. Returns the largest speed of its trees. */
-static double contact_velocity(const struct sap_linear_step *linear,
-                               const struct sap_gather *gather, int32_t c, const double **J,
-                               const double *side_J[2], double v_c[3]) {
-  const sap_problem *p = &gather->problem;
-  const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
-  double speed = 0.0;
-  v_c[0] = v_c[1] = v_c[2] = 0.0;
-  for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-    const int32_t n = gather->forest->tree_dofnum[tree[side]];
-    const double *v = linear->v + gather->forest->tree_dofadr[tree[side]];
-    side_J[side] = *J;
-    for (int r = 0; r < 3; ++r, *J += n) {
-      v_c[r] += row_velocity(*J, v, n);
-    }
-    for (int32_t j = 0; j < n; ++j) {
-      speed = fmax(speed, fabs(v[j]));
-    }
-  }
-  return speed;
-}
-
-/* Returns the change of v_hat_n, m/s, that brings contact c with velocity v_c to another region. */
-static double normal_distance(const struct sap_gather *gather, int32_t c, const double v_c[3]) {
-  const sap_problem *p = &gather->problem;
-  const double *v_hat_t = p->v_hat_t + 2 * (int64_t)c;
-  const double y_n = (p->v_hat_n[c] - v_c[2]) / p->R_n[c];
-  const double y_t = hypot(v_hat_t[0] - v_c[0], v_hat_t[1] - v_c[1]) / p->R_t[c];
-  double way = fabs(y_n);
-  if (y_n > 0.0 && p->mu[c] > 0.0) {
-    way = fmin(way, fabs(y_n - y_t / p->mu[c]));
-  }
-  return p->R_n[c] * way;
-}
-
-/* A change of positions turns J, and moves the velocity J v of a row by about `speed` times it. */
-static void bound_by_contacts(struct sap_linear_step *linear, const struct sap_gather *gather,
-                              const int8_t *regions, const double *distance) {
-  const sap_problem *p = &gather->problem;
-  const sap_forest *forest = gather->forest;
-  const double *J = p->J;
-  for (int32_t c = 0; c < p->n_contacts; ++c) {
-    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
-    const double *side_J[2] = {NULL, NULL};
-    double v_c[3];
-    const double speed = contact_velocity(linear, gather, c, &J, side_J, v_c);
-    double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
-    if (regions[c] != SAP_NO_CONTACT) {
-      way = fmin(way, fabs(gather->phi0[c]));
-      linear->distance = fmin(linear->distance, distance[c]);
-      ++linear->n_acting;
-    }
-    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t n = forest->tree_dofnum[tree[side]], first = forest->tree_dofadr[tree[side]];
-      bound_changes(linear, side_J[side] + 2 * (int64_t)n, first, n, sap_largest_part * way);
-      for (int r = 0; r < 3; ++r) {
-        bound_changes(linear, side_J[side] + (int64_t)r * n, first, n,
-                      sap_largest_part * distance[c] / speed);
-      }
-    }
-  }
-}
-
-static void bound_by_group(struct sap_linear_step *linear, const struct sap_gather *gather,
-                           const sap_constraints *group, const double *distance) {
-  const sap_forest *forest = gather->forest;
-  const double *J = group->J;
-  for (int32_t i = 0; i < group->n; ++i) {
-    const int32_t size = sap_rows_of(group, i), dof = group->dof ? group->dof[i] : -1;
-    const int32_t tree[2] = {group->tree_a[i], dof < 0 ? group->tree_b[i] : -1};
-    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t first = forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof);
-      const int32_t n = dof < 0 ? forest->tree_dofnum[tree[side]] : 1;
-      for (int32_t r = 0; r < size; ++r, J += n) {
-        bound_changes(linear, J, first, n, sap_largest_part * gather->dt * distance[r]);
-      }
-    }
-    distance += size;
-  }
-}
-
-/* Does the same for limits that are far open at the velocity after the step. */
-static void bound_by_open_limits(struct sap_linear_step *linear,
-                                 const struct sap_open_limits *open) {
-  const double one = 1.0;
-  for (int32_t i = 0; i < open->n; ++i) {
-    const struct sap_limit_side *side = open->limits + i;
-    const struct sap_engine_jacobian joint = {1, &side->dof, &one};
-    const struct sap_engine_jacobian *row = side->dof >= 0 ? &joint : &side->row;
-    const double rate = side->sign * sap_engine_product(row, linear->v);
-    const double way = sap_largest_part * open->dt * (side->phi0 / side->h + rate);
-    for (int32_t k = 0; k < row->n; ++k) {
-      bound_changes(linear, row->value + k, row->column ? row->column[k] : k, 1, way);
-    }
-  }
-}
-
 /* ---- the centre ------------------------------------------------------------------------------ */
 
 /* Arrays of the centre's contacts and rows; those of `linear` stay. */
@@ -210,26 +90,12 @@ static void carve_rows(void *context, struct sap_arena *arena) {
 
 /* Finds how far positions may change. */
 static void bound_all(struct sap_linear_step *linear, const struct sap_gather *gather,
-                      const struct row_arrays *in) {
-  const sap_problem *p = &gather->problem;
-  const struct row_arrays rows = *in;
-  for (int32_t i = 0; i < linear->nv; ++i) {
-    linear->most[i] = INFINITY;
-  }
-  linear->distance = INFINITY;
-  linear->n_acting = 0;
-  sap_sensitivity_regions(linear->sensitivity, rows.regions, rows.distance, rows.row_distance);
-  bound_by_contacts(linear, gather, rows.regions, rows.distance);
-  bound_by_open_limits(linear, &gather->elements.open);
-  const double *distance = rows.row_distance;
-  for (int32_t g = 0; g < p->n_groups; ++g) {
-    if (p->groups[g].kind != SAP_DRY_FRICTION) { /* its target velocity is always 0 */
-      bound_by_group(linear, gather, &p->groups[g], distance);
-    }
-    for (int32_t i = 0; i < p->groups[g].n; ++i) {
-      distance += sap_rows_of(&p->groups[g], i);
-    }
-  }
+                      const struct row_arrays *rows) {
+  struct sap_difference_bounds bounds = {.gather = gather, .v = linear->v, .most = linear->most};
+  sap_sensitivity_regions(linear->sensitivity, rows->regions, rows->distance, rows->row_distance);
+  sap_bound_differences(&bounds, rows->regions, rows->distance, rows->row_distance);
+  linear->distance = bounds.distance;
+  linear->n_acting = bounds.n_acting;
 }
 
 /* ---- a softer law ---------------------------------------------------------------------------- */
@@ -240,7 +106,7 @@ static void find_offsets(const struct sap_linear_step *linear, const struct sap_
   for (int32_t c = 0; c < linear->n_contacts && more != 0.0; ++c) {
     const double *side_J[2];
     double v_c[3], *offset = linear->offset + 3 * (int64_t)c;
-    contact_velocity(linear, gather, c, &J, side_J, v_c);
+    sap_contact_velocity(gather, linear->v, c, &J, side_J, v_c);
     offset[0] = more * (gather->v_hat_t[2 * (int64_t)c] - v_c[0]);
     offset[1] = more * (gather->v_hat_t[2 * (int64_t)c + 1] - v_c[1]);
     offset[2] = more * (gather->v_hat_n[c] - v_c[2]);

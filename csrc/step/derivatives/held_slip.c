@@ -1,4 +1,4 @@
-#include "step/held_slip.h"
+#include "step/derivatives/held_slip.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,144 @@
+#include "step/derivatives/difference_bounds.h"
+
+#include <math.h>
+
+#include "constraints/kinds/kinds.h"
+#include "step/step_tuning.h"
+
+/* Bounds the changes of the positions of n velocities from `first` on, whose entries in a row of J
+ * are given, so that the row moves by `way` at most. */
+static void bound_changes(struct sap_difference_bounds *bounds, const double *J, int32_t first,
+                          int32_t n, double way) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double speed = fabs(J[j]);
+    if (speed > 0.0) {
+      bounds->most[first + j] = fmin(bounds->most[first + j], way / speed);
+    }
+  }
+}
+
+/* Returns J v of a row with n entries. */
+static double row_velocity(const double *J, const double *v, int32_t n) {
+  double sum = 0.0;
+  for (int32_t j = 0; j < n; ++j) {
+    sum += J[j] * v[j];
+  }
+  return sum;
+}
+
+double sap_contact_velocity(const struct sap_gather *gather, const double *v, int32_t c,
+                            const double **J, const double *side_J[2], double v_c[3]) {
+  const sap_problem *p = &gather->problem;
+  const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
+  double speed = 0.0;
+  v_c[0] = v_c[1] = v_c[2] = 0.0;
+  for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+    const int32_t n = gather->forest->tree_dofnum[tree[side]];
+    const double *of_tree = v + gather->forest->tree_dofadr[tree[side]];
+    side_J[side] = *J;
+    for (int r = 0; r < 3; ++r, *J += n) {
+      v_c[r] += row_velocity(*J, of_tree, n);
+    }
+    for (int32_t j = 0; j < n; ++j) {
+      speed = fmax(speed, fabs(of_tree[j]));
+    }
+  }
+  return speed;
+}
+
+/* Returns the change of v_hat_n, m/s, that brings contact c with velocity v_c to another region. */
+static double normal_distance(const struct sap_gather *gather, int32_t c, const double v_c[3]) {
+  const sap_problem *p = &gather->problem;
+  const double *v_hat_t = p->v_hat_t + 2 * (int64_t)c;
+  const double y_n = (p->v_hat_n[c] - v_c[2]) / p->R_n[c];
+  const double y_t = hypot(v_hat_t[0] - v_c[0], v_hat_t[1] - v_c[1]) / p->R_t[c];
+  double way = fabs(y_n);
+  if (y_n > 0.0 && p->mu[c] > 0.0) {
+    way = fmin(way, fabs(y_n - y_t / p->mu[c]));
+  }
+  return p->R_n[c] * way;
+}
+
+/* A change of positions turns J, and moves the velocity J v of a row by about `speed` times it. */
+static void bound_by_contacts(struct sap_difference_bounds *bounds, const int8_t *regions,
+                              const double *distance) {
+  const struct sap_gather *gather = bounds->gather;
+  const sap_problem *p = &gather->problem;
+  const sap_forest *forest = gather->forest;
+  const double *J = p->J;
+  for (int32_t c = 0; c < p->n_contacts; ++c) {
+    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
+    const double *side_J[2] = {NULL, NULL};
+    double v_c[3];
+    const double speed = sap_contact_velocity(gather, bounds->v, c, &J, side_J, v_c);
+    double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
+    if (regions[c] != SAP_NO_CONTACT) {
+      way = fmin(way, fabs(gather->phi0[c]));
+      bounds->distance = fmin(bounds->distance, distance[c]);
+      ++bounds->n_acting;
+    }
+    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+      const int32_t n = forest->tree_dofnum[tree[side]], first = forest->tree_dofadr[tree[side]];
+      bound_changes(bounds, side_J[side] + 2 * (int64_t)n, first, n, sap_largest_part * way);
+      for (int r = 0; r < 3; ++r) {
+        bound_changes(bounds, side_J[side] + (int64_t)r * n, first, n,
+                      sap_largest_part * distance[c] / speed);
+      }
+    }
+  }
+}
+
+static void bound_by_group(struct sap_difference_bounds *bounds, const sap_constraints *group,
+                           const double *distance) {
+  const struct sap_gather *gather = bounds->gather;
+  const sap_forest *forest = gather->forest;
+  const double *J = group->J;
+  for (int32_t i = 0; i < group->n; ++i) {
+    const int32_t size = sap_rows_of(group, i), dof = group->dof ? group->dof[i] : -1;
+    const int32_t tree[2] = {group->tree_a[i], dof < 0 ? group->tree_b[i] : -1};
+    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
+      const int32_t first = forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof);
+      const int32_t n = dof < 0 ? forest->tree_dofnum[tree[side]] : 1;
+      for (int32_t r = 0; r < size; ++r, J += n) {
+        bound_changes(bounds, J, first, n, sap_largest_part * gather->dt * distance[r]);
+      }
+    }
+    distance += size;
+  }
+}
+
+/* Does the same for limits that are far open at the velocity after the step. */
+static void bound_by_open_limits(struct sap_difference_bounds *bounds) {
+  const struct sap_open_limits *open = &bounds->gather->elements.open;
+  const double one = 1.0;
+  for (int32_t i = 0; i < open->n; ++i) {
+    const struct sap_limit_side *side = open->limits + i;
+    const struct sap_engine_jacobian joint = {1, &side->dof, &one};
+    const struct sap_engine_jacobian *row = side->dof >= 0 ? &joint : &side->row;
+    const double rate = side->sign * sap_engine_product(row, bounds->v);
+    const double way = sap_largest_part * open->dt * (side->phi0 / side->h + rate);
+    for (int32_t k = 0; k < row->n; ++k) {
+      bound_changes(bounds, row->value + k, row->column ? row->column[k] : k, 1, way);
+    }
+  }
+}
+
+void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *regions,
+                           const double *distance, const double *row_distance) {
+  const sap_problem *p = &bounds->gather->problem;
+  for (int32_t i = 0; i < bounds->gather->forest->nv; ++i) {
+    bounds->most[i] = INFINITY;
+  }
+  bounds->distance = INFINITY;
+  bounds->n_acting = 0;
+  bound_by_contacts(bounds, regions, distance);
+  bound_by_open_limits(bounds);
+  for (int32_t g = 0; g < p->n_groups; ++g) {
+    if (p->groups[g].kind != SAP_DRY_FRICTION) { /* its target velocity is always 0 */
+      bound_by_group(bounds, &p->groups[g], row_distance);
+    }
+    for (int32_t i = 0; i < p->groups[g].n; ++i) {
+      row_distance += sap_rows_of(&p->groups[g], i);
+    }
+  }
+}
