@@ -477,7 +477,6 @@ class TaskSolver:
         /,
     ) -> tuple[int, _Float, _Float, _Float, NDArray[np.int8], int, float]: ...
 
-@final
 def touching_contacts(
     geom: NDArray[Any],
     dist: _Float,
@@ -490,6 +489,7 @@ def touching_contacts(
 ) -> tuple[NDArray[np.intp], _Float, _Float, _Float, _Float, _Float]: ...
 def rotation_vector(to: ArrayLike, from_: ArrayLike, /) -> _Float: ...
 
+@final
 class Mechanism:
     def __new__(
         cls,
