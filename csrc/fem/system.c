@@ -390,6 +390,12 @@ int fem_system_is_factored(const fem_system *system) { return system->is_factore
 
 int32_t fem_system_n_last(const fem_system *system) { return system->n_last; }
 
+void fem_system_solve(const fem_system *system, double *x) {
+  gather(system, x);
+  sap_factor_solve(&system->factor, 0, system->x);
+  scatter(system, x);
+}
+
 void fem_system_extend(const fem_system *system, const double *x_last, double *x) {
   /* A x = 0 above p: L^T x = y with y_u = 0, y_p = L_pp^T x_p */
   const int32_t p = 3 * system->n_last, first = system->tree.n_scalars - p;

@@ -269,6 +269,7 @@ def test_systems_solve_and_reduce(rng):
         _core.fem_order(system, last)
         x = _core.fem_factor(system, blocks, None, b)
         np.testing.assert_allclose(A @ x.ravel(), b.ravel(), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(_core.fem_solve(system, b), x, rtol=0, atol=1e-12)
         p = (3 * last[:, None] + np.arange(3)).ravel()
         expected = np.linalg.inv(np.linalg.inv(A)[np.ix_(p, p)]) if size else np.empty((0, 0))
         S = _core.fem_schur(system)

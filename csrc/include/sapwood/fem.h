@@ -223,6 +223,9 @@ SAP_API sap_status fem_system_factor(fem_system *system, const fem_blocks *block
 SAP_API int fem_system_is_factored(const fem_system *system);
 SAP_API int32_t fem_system_n_last(const fem_system *system);
 
+/* x (n_vertices, 3) <- A^-1 x of a factored system, with 0 for fixed vertices. */
+SAP_API void fem_system_solve(const fem_system *system, double *x);
+
 /* Writes x (n_vertices, 3) with given x_last (n_last, 3) at p, and -A_uu^-1 A_up x_p at all other
  * vertices: how they follow a change at p. */
 SAP_API void fem_system_extend(const fem_system *system, const double *x_last, double *x);

@@ -198,6 +198,24 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
   return (PyObject *)x;
 }
 
+PyDoc_STRVAR(fem_solve_doc,
+             "fem_solve(system, x, /)\n--\n\n"
+             "A^-1 x of a factored system.");
+
+static PyObject *solve(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *given;
+  fem_graph graph;
+  if (!PyArg_ParseTuple(args, "OO:fem_solve", &capsule, &given)) {
+    return NULL;
+  }
+  fem_system *system = factored_system_of(capsule, &graph);
+  PyArrayObject *x = system ? copy_vector(given, &graph) : NULL;
+  if (x) {
+    fem_system_solve(system, sapwood_doubles(x));
+  }
+  return (PyObject *)x;
+}
+
 PyDoc_STRVAR(fem_extend_doc,
              "fem_extend(system, x_last, /)\n--\n\n"
              "Vertices (n, 3) that follow a change x_last (n_last, 3) of those that come last.");
@@ -271,6 +289,7 @@ static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
 static PyMethodDef methods[] = {{"fem_system", new_system, METH_VARARGS, fem_system_doc},
                                 {"fem_order", order, METH_VARARGS, fem_order_doc},
                                 {"fem_factor", factor, METH_VARARGS, fem_factor_doc},
+                                {"fem_solve", solve, METH_VARARGS, fem_solve_doc},
                                 {"fem_extend", extend, METH_VARARGS, fem_extend_doc},
                                 {"fem_schur", find_schur, METH_O, fem_schur_doc},
                                 {"fem_multiply", multiply, METH_VARARGS, fem_multiply_doc},

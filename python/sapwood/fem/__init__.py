@@ -14,6 +14,7 @@ from .bodies import Attachment, HalfSpace, RigidBody, SoftBody
 from .contacts import SoftContacts
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
 from .files import read_mesh, write_mesh
+from .linearization import SoftGradient, SoftLinearization, linearize
 from .material import Material
 from .mesh import Mesh
 from .results import Reaction, SoftStepResult, Touch
@@ -36,6 +37,8 @@ __all__ = [
     "SeriesWriter",
     "SoftBody",
     "SoftContacts",
+    "SoftGradient",
+    "SoftLinearization",
     "SoftState",
     "SoftStepResult",
     "Touch",
@@ -44,6 +47,7 @@ __all__ = [
     "box",
     "evaluate",
     "fill_surface",
+    "linearize",
     "mass_matrix",
     "read_mesh",
     "read_surface",

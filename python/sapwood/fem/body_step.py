@@ -71,7 +71,7 @@ class BodyStep(ABC):
         self.name, self._graph = name, graph
         self._system = _core.fem_system(graph, threads)
         self.force = np.empty((n, 3))
-        self.K, self.K_pairs = np.empty((n, 3, 3)), np.empty((n_pairs, 3, 3))
+        self.K, self.K_pairs = np.zeros((n, 3, 3)), np.zeros((n_pairs, 3, 3))
         self.last = np.empty(0, np.int32)
         self.place = np.full(n, -1, np.int32)
         self.is_ordered = False
@@ -164,6 +164,14 @@ class BodyStep(ABC):
         if self.has_fixed:
             found[self.is_fixed] = 0
         return found
+
+    def solve(self, x: _Float) -> _Float:
+        """A^-1 x (n, 3) by the last factorization; 0 where fixed."""
+        return _core.fem_solve(self._system, x)
+
+    def multiply(self, x: _Float) -> _Float:
+        """A x (n, 3) of the present blocks."""
+        return self._multiply(self.blocks(), x)
 
     def extend(self, change: _Float) -> _Float:
         """How all vertices (n, 3) follow a change of the velocities of those that come last."""

@@ -132,6 +132,28 @@ class Mesh:
         depths.setflags(write=False)
         return depths
 
+    @functools.cached_property
+    def spread(self) -> _Index:
+        """Sets of vertices that are so far apart that no vertex has two of one set around it.
+
+        By set and vertex (sets, n), the one vertex of the set that is the vertex itself or shares
+        a tetrahedron with it, or -1.
+        """
+        n = len(self.vertices)
+        around = [[v] for v in range(n)]
+        for a, b in self.pairs.tolist():
+            around[a].append(b)
+            around[b].append(a)
+        set_of: list[int] = []
+        for v in range(n):
+            taken = {set_of[w] for u in around[v] for w in around[u] if w < v}
+            set_of.append(next(s for s in range(n) if s not in taken))
+        found = np.full((max(set_of) + 1, n), -1, np.int32)
+        for v, s in enumerate(set_of):
+            found[s, around[v]] = v
+        found.setflags(write=False)
+        return found
+
     @property
     def volume(self) -> float:
         """Volume of all tetrahedra, m^3."""

@@ -79,10 +79,13 @@ class SoftStep(BodyStep):
         self._fixed[vertices], self.has_fixed = 1, True
         self.start[vertices] = velocities
 
-    def evaluate(self, v: _Float, *, again: bool = False, stiffness: bool = True) -> None:
+    def evaluate(
+        self, v: _Float, *, again: bool = False, stiffness: bool = True, exact: bool = False
+    ) -> None:
         """Evaluate forces, and stiffness if asked for, at the velocity of an iterate.
 
-        K is the same for all iterates of the quadratic models: `again` in a step leaves it.
+        K is the same for all iterates of the quadratic models: `again` in a step leaves it. `exact`
+        is as of :func:`sapwood.fem.evaluate`.
         """
         theta, body = self.scheme, self.body
         stays = not stiffness or (again and self.is_quadratic)
@@ -96,7 +99,7 @@ class SoftStep(BodyStep):
             material.poisson,
             q,
             self.rotations,
-            False,
+            exact,
             (self.force, *blocks, None, None, None),
         )
 

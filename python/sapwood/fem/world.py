@@ -22,7 +22,7 @@ from .body_contacts import check_depths
 from .contacts import contacts_with_plane, contacts_with_shape
 from .meetings import Meeting, meetings_between, pair_numbers
 from .passes import default_passes, order_steps, step_result, take_passes
-from .reduction import YIELDING_BETA, PassOptions, Reduction
+from .reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from .results import SoftStepResult
 from .soft_step import Scheme, SoftStep
 from .state import SoftState
@@ -200,26 +200,39 @@ class World:
     # ---- one step ----
 
     def _step(self) -> SoftStepResult:
+        reduction = self._reduce()
+        best, passes = self._solve(reduction)
+        for step, v in zip(self._steps, best.v, strict=True):
+            step.finish(v)
+        for slide, velocity in zip(self._moving(), best.rigid, strict=True):
+            slide.position += self.time_step * float(velocity)
+            slide.velocity = float(velocity)
+        return step_result(reduction, best, passes, self.nonlinear_tolerance)
+
+    def _reduce(self) -> Reduction:
+        """Begin a step: its convex problem."""
         self._check_state()
-        moving = [b for b in self.rigid if b.mass is not None]
         for step in self._steps:
             step.begin(self.time_step, self.scheme, self.gravity)
-        meetings = self._find_contacts(moving)
+        meetings = self._find_contacts()
         order_steps(self._steps, meetings, (), exact=self.delassus == "diagonal")
+        return self._reduction_of(meetings)
+
+    def _reduction_of(self, meetings: Sequence[Meeting]) -> Reduction:
         options = PassOptions(self.time_step, self.sigma, self.beta, self.delassus)
-        rigid = self._slides(moving)
-        reduction = Reduction(self._steps, meetings, (), rigid, options, self._solver)
+        rigid = self._slides(self._moving())
+        return Reduction(self._steps, meetings, (), rigid, options, self._solver)
+
+    def _solve(self, reduction: Reduction) -> tuple[Pass, int]:
+        """The velocities of a step, and the passes taken."""
         iterates = [
             step.find_free_motion() if self.free_motion_first else step.start
             for step in self._steps
         ]
-        best, passes = take_passes(reduction, iterates, self.passes, self.nonlinear_tolerance)
-        for step, v in zip(self._steps, best.v, strict=True):
-            step.finish(v)
-        for slide, velocity in zip(moving, best.rigid, strict=True):
-            slide.position += self.time_step * float(velocity)
-            slide.velocity = float(velocity)
-        return step_result(reduction, best, passes, self.nonlinear_tolerance)
+        return take_passes(reduction, iterates, self.passes, self.nonlinear_tolerance)
+
+    def _moving(self) -> list[RigidBody]:
+        return [body for body in self.rigid if body.mass is not None]
 
     def _slides(self, moving: list[RigidBody]) -> ContactProblem:
         """Masses and free velocities of the slides, with implicit damping."""
@@ -236,8 +249,9 @@ class World:
         guess = [rigid.velocity for rigid in moving]
         return ContactProblem([1] * len(moving), masses, free, dt=dt, v_guess=guess)
 
-    def _find_contacts(self, moving: list[RigidBody]) -> list[Meeting]:
+    def _find_contacts(self) -> list[Meeting]:
         found: list[Meeting] = []
+        moving = self._moving()
         for b, body in enumerate(self.bodies):
             if body.contact == "none":
                 continue

@@ -19,11 +19,13 @@ from sapwood.trajectory.simulation import (
     TrajectoryJacobians,
     simulate,
 )
+from sapwood.trajectory.soft_worlds import DifferentiableWorld
 from sapwood.trajectory.system import Jacobian, Pulled, Step, System, TrajectoryError
 
 __all__ = [
     "Box",
     "Capsule",
+    "DifferentiableWorld",
     "FreeBodies",
     "Jacobian",
     "Points",

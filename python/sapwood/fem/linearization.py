@@ -1,0 +1,432 @@
+"""The derivative of a step of a World, by implicit differentiation of its equations.
+
+At the end of a step m(v) = J^T gamma(J v) holds. For a change of the state or of a number
+
+    H dv = (J^T gamma)' - m',    H = dm/dv + J^T G J
+
+where the primes are changes at fixed v. The factor of A = M + dt^2 K + dt D reduces H to the
+touched vertices, whose convex problem is differentiated by :class:`sapwood.Sensitivity`. m' and the
+changes of contacts are sparse central differences.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.base.step_error import StepError
+from sapwood.derivatives.differential import Differential
+from sapwood.derivatives.sensitivity import Sensitivity
+from sapwood.solver import SapSolver
+
+from .bodies import HalfSpace, SoftBody
+from .passes import step_result
+from .results import SoftStepResult
+from .soft_equations import BODY_NUMBERS, CONTACT_ARRAYS, PLANE_NUMBERS, Equations, copy_world
+from .sparse_slopes import Slopes
+from .world import World
+
+_Float = NDArray[np.float64]
+_Fields = tuple[_Float, ...]
+
+#: a number of a world: ("body", name, "young"), ("plane", name, "friction")
+SoftParameter = tuple[str, str, str]
+
+# corrections of a solution with the factor of a stiffness that is not the exact one, and the part
+# of the right-hand side that may stay
+_CORRECTIONS = 200
+_TOLERANCE = 1e-11
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SoftGradient:
+    """The gradient of a loss by the start of a step.
+
+    Attributes
+    ----------
+    positions, velocities, loads : tuple of ndarray (n, 3)
+        dL/d of the state of each body, and of the external forces on its vertices.
+    parameters : dict of str to float
+        dL/d of the parameters, by labels such as ``body/soft/young``.
+    """
+
+    positions: _Fields
+    velocities: _Fields
+    loads: _Fields
+    parameters: dict[str, float]
+
+
+class SoftLinearization:
+    """The derivative of one step of a world, made by :func:`linearize`.
+
+    Attributes
+    ----------
+    positions, velocities : tuple of ndarray (n, 3)
+        State of each body after the step, m and m/s.
+    result : SoftStepResult
+        The outcome of the step.
+    parameters : tuple of str
+        Labels of the parameters.
+    distance : float
+        Least change of velocity, m/s, by which an acting contact comes to another region of its
+        law; infinite where none acts.
+    is_near_kink : bool
+        Whether contacts came or went within the differences: then the derivative may be that of
+        neither side.
+    """
+
+    def __init__(self, world: World, parameters: Sequence[SoftParameter]) -> None:
+        numbers = [find_parameter(world, each, i) for i, each in enumerate(parameters)]
+        self.parameters = tuple("/".join(each) for each in parameters)
+        made = copy_world(world)
+        reduction = made._reduce()
+        best, passes = made._solve(reduction)
+        self.result: SoftStepResult = step_result(
+            reduction, best, passes, world.nonlinear_tolerance
+        )
+        self._dt, self._scheme, self._v = world.time_step, world.scheme, best.v
+        self._reduction, self._steps = reduction, made._steps
+        equations = Equations(copy_world(world), reduction, best.v)
+        self._n = [body.positions.size for body in world.bodies]
+        self._factor(world, equations)
+        self._by_positions = [equations.by_positions(b) for b in range(len(self._n))]
+        self._by_velocities = [equations.by_velocities(b) for b in range(len(self._n))]
+        self._by_numbers = [equations.by_number(*each) for each in numbers]
+        self._n_contact_numbers = equations.n_contact_numbers
+        self.is_near_kink = equations.jumps
+        acts = np.any(self.result.solution.gamma != 0, axis=1)
+        distance = self._sensitivity.distance[acts] if self._sensitivity else np.zeros(0)
+        self.distance = float(distance.min(initial=math.inf))
+        for step, v in zip(made._steps, best.v, strict=True):
+            step.finish(v)
+        self.positions = tuple(body.positions for body in made.bodies)
+        self.velocities = tuple(best.v)
+
+    def _factor(self, world: World, equations: Equations) -> None:
+        """Factor A, and linearize the convex problem, both at the end of the step."""
+        # dm/dv of bodies for which it is not A
+        self._slopes: list[Slopes | None] = [None] * len(self._n)
+        for b, (step, body) in enumerate(zip(self._steps, world.bodies, strict=True)):
+            # damping takes the projected stiffness
+            is_exact = step.is_quadratic or body.material.stiffness_damping == 0
+            step.evaluate(self._v[b], exact=is_exact)
+            try:
+                step.free_velocity(self._v[b])
+            except ValueError:  # the exact stiffness is not positive definite
+                step.evaluate(self._v[b])
+                is_exact = False
+            if not is_exact:
+                self._slopes[b] = equations.by_end_velocities(b)
+        problem, _ = self._reduction.problem(self._v)
+        self._trees = {b: body for b, body in self._reduction.bodies.items() if body.tree >= 0}
+        self._masses: dict[int, _Float] = {}
+        self._sensitivity: Sensitivity | None = None
+        if self._trees:
+            for b, tree in self._trees.items():
+                S = tree.step.schur()
+                self._masses[b] = S if tree.moves is None else S[np.ix_(tree.moves, tree.moves)]
+            # sticking contacts have other impulses at v with the weights of the present A
+            solution = SapSolver(world.settings).solve(problem)
+            self._sensitivity = Sensitivity(problem, solution, world.settings)
+
+    # ---- reverse mode ----
+
+    def vjp(
+        self,
+        positions: Sequence[ArrayLike] | None = None,
+        velocities: Sequence[ArrayLike] | None = None,
+    ) -> SoftGradient:
+        """Reverse mode: from dL/d of the state after the step, dL/d of its start.
+
+        Parameters
+        ----------
+        positions, velocities : sequence of array_like (n, 3), optional
+            dL/d of the state of each body after the step; 0 where it is None.
+
+        Returns
+        -------
+        SoftGradient
+            dL/d of the state before it, of the loads and of the parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arrays of wrong type or shape, or that are not finite.
+        numpy.linalg.LinAlgError
+            If H is singular.
+        """
+        q_bar, v_bar = self._read(positions, "positions"), self._read(velocities, "velocities")
+        dt, vq = self._dt, self._scheme.vq
+        total = [v + dt * vq * q for q, v in zip(q_bar, v_bar, strict=True)]
+        solved, contacts = self._solve_transposed(tuple(total))
+        lambdas = [each.ravel() for each in solved]
+        by_q, by_v = [], []
+        for b, bar in enumerate(lambdas):
+            pulled = self._by_positions[b].pull(np.concatenate([-bar, contacts]))
+            by_q.append(q_bar[b].ravel() + pulled)
+            by_v.append(dt * (1 - vq) * q_bar[b].ravel() - self._by_velocities[b].pull(bar))
+        by_number = {
+            label: float(contacts @ change) - sum(map(float, map(np.dot, lambdas, m)))
+            for label, (m, change) in zip(self.parameters, self._by_numbers, strict=True)
+        }
+        loads = [dt * bar for bar in lambdas]
+        return SoftGradient(_shaped(by_q), _shaped(by_v), _shaped(loads), by_number)
+
+    def _solve_transposed(self, v_bar: _Fields) -> tuple[_Fields, _Float]:
+        """H^-T v_bar of each body, and dL/d of the numbers of the contacts."""
+
+        def solve(bar: _Fields) -> tuple[_Fields, _Float]:
+            z = [step.solve(x) for step, x in zip(self._steps, bar, strict=True)]
+            if self._sensitivity is None:
+                return tuple(z), np.zeros(0)
+            cotangent = np.zeros(self._sensitivity.problem.nv)
+            for b, body in self._trees.items():
+                cotangent[self._place(b)] = self._masses[b] @ body.own(z[b][body.step.last])
+            gradient = self._sensitivity.vjp(cotangent, frozen_regularization=True)
+            momentum = np.asarray(gradient.v_star)
+            for b, body in self._trees.items():
+                own = np.linalg.solve(self._masses[b], momentum[self._place(b)])
+                z[b] = z[b] + self._extended(b, own - body.own(z[b][body.step.last]))
+            contacts = [np.ravel(getattr(gradient, name)) for name in CONTACT_ARRAYS]
+            return tuple(z), np.concatenate(contacts)
+
+        return self._corrected(v_bar, solve, -1, Slopes.pull)
+
+    # ---- forward mode ----
+
+    def jvp(
+        self,
+        positions: Sequence[ArrayLike] | None = None,
+        velocities: Sequence[ArrayLike] | None = None,
+        loads: Sequence[ArrayLike] | None = None,
+        parameters: Mapping[str, float] = MappingProxyType({}),
+    ) -> tuple[_Fields, _Fields]:
+        """Forward mode: the change of the state after the step with one of its start.
+
+        Parameters
+        ----------
+        positions, velocities, loads : sequence of array_like (n, 3), optional
+            Changes of the state and of the external forces of each body; 0 where it is None.
+        parameters : mapping of str to float, optional
+            Changes of parameters, by label.
+
+        Returns
+        -------
+        positions, velocities : tuple of ndarray (n, 3)
+            Changes of the state after the step.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arrays of wrong type or shape, values that are not finite, and unknown labels.
+        numpy.linalg.LinAlgError
+            If H is singular.
+        """
+        q, v = self._read(positions, "positions"), self._read(velocities, "velocities")
+        f, dt, vq = self._read(loads, "loads"), self._dt, self._scheme.vq
+        m, contacts = [], np.zeros(self._n_contact_numbers)
+        for b, x in enumerate(q):
+            change = self._by_positions[b].push(x.ravel())
+            m.append(
+                change[: x.size] + self._by_velocities[b].push(v[b].ravel()) - dt * f[b].ravel()
+            )
+            contacts = contacts + change[x.size :]
+        for label, by in parameters.items():
+            if label not in self.parameters:
+                raise ValueError(f"parameters[{label!r}]: must be one of {self.parameters}")
+            m_by, contacts_by = self._by_numbers[self.parameters.index(label)]
+            m = [total + float(by) * each for total, each in zip(m, m_by, strict=True)]
+            contacts = contacts + float(by) * contacts_by
+        found, _ = self._solve_forward(_shaped(m), contacts)
+        moved = [
+            x + dt * ((1 - vq) * before + vq * after)
+            for x, before, after in zip(q, v, found, strict=True)
+        ]
+        return tuple(moved), found
+
+    def _solve_forward(self, m: _Fields, contacts: _Float) -> tuple[_Fields, _Float]:
+        """The change of v with changes of m and of the numbers of the contacts."""
+
+        def solve(of_m: _Fields) -> tuple[_Fields, _Float]:
+            y = [-step.solve(x) for step, x in zip(self._steps, of_m, strict=True)]
+            if self._sensitivity is None:
+                return tuple(y), contacts
+            v_star = np.zeros(self._sensitivity.problem.nv)
+            for b, body in self._trees.items():
+                v_star[self._place(b)] = body.own(y[b][body.step.last])
+            change = dataclasses.replace(self._contact_change(contacts), v_star=v_star)
+            found = self._sensitivity.jvp(change, frozen_regularization=True)
+            for b in self._trees:
+                y[b] = y[b] + self._extended(b, (found.v - v_star)[self._place(b)])
+            return tuple(y), contacts
+
+        return self._corrected(m, solve, 1, Slopes.push)
+
+    def _contact_change(self, contacts: _Float) -> Differential:
+        """The change of the convex problem with one of the numbers of the contacts."""
+        assert self._sensitivity is not None
+        arrays: dict[str, Any] = {}
+        begin = 0
+        for name in CONTACT_ARRAYS:
+            given = getattr(self._sensitivity.problem, name)
+            arrays[name] = contacts[begin : begin + given.size].reshape(given.shape)
+            begin += given.size
+        return Differential(**arrays)
+
+    # ---- both ----
+
+    def _corrected(
+        self,
+        right: _Fields,
+        solve: Callable[[_Fields], tuple[_Fields, _Float]],
+        sign: int,
+        multiply: Callable[[Slopes, _Float], _Float],
+    ) -> tuple[_Fields, _Float]:
+        """Solve with dm/dv in place of A: (dm/dv - A) x goes to the right-hand side."""
+        found = solve(right)
+        if not any(self._slopes):
+            return found
+        for _ in range(_CORRECTIONS):
+            x, sides = found[0], []
+            for bar, each, slopes, step in zip(right, x, self._slopes, self._steps, strict=True):
+                if slopes is not None:
+                    product = multiply(slopes, each.ravel()).reshape(-1, 3)
+                    bar = bar + sign * (product - step.multiply(each))
+                sides.append(bar)
+            found = solve(tuple(sides))
+            change = [new - old for new, old in zip(found[0], x, strict=True)]
+            if _norm(change) <= _TOLERANCE * _norm(found[0]):
+                return found
+        raise np.linalg.LinAlgError("dm/dv + J^T G J is singular, or far from its factor")
+
+    def _place(self, b: int) -> slice:
+        """Velocities of a body in the convex problem."""
+        return self._reduction.trees.of_body(self._trees[b])
+
+    def _extended(self, b: int, change: _Float) -> _Float:
+        """How body b follows a change of its velocities in the convex problem."""
+        body = self._trees[b]
+        given = np.zeros(3 * len(body.step.last))
+        given[slice(None) if body.moves is None else body.moves] = change
+        return body.step.extend(given.reshape(-1, 3))
+
+    def _read(self, given: Sequence[ArrayLike] | None, name: str) -> _Fields:
+        """Arrays of each body, or zeros."""
+        shapes = [x.shape for x in self.velocities]
+        if given is None:
+            return tuple(np.zeros(shape) for shape in shapes)
+        if len(given) != len(shapes):
+            raise ValueError(f"{name} has {len(given)} arrays for {len(shapes)} bodies")
+        return tuple(
+            _core.as_float64(x, f"{name}[{b}]", shape, "finite")
+            for b, (x, shape) in enumerate(zip(given, shapes, strict=True))
+        )
+
+
+def linearize(world: World, parameters: Sequence[SoftParameter] = ()) -> SoftLinearization:
+    """Find the derivative of the next step of a world, which stays as it is.
+
+    Parameters
+    ----------
+    world : World
+        A world without bodies on slides, whose friction is not lagged.
+    parameters : sequence of tuple (str, str, str)
+        Numbers that have derivatives: ``("body", name, field)`` with a field of "young",
+        "poisson", "density", "mass_damping", "stiffness_damping", "friction", "dissipation_time"
+        and "contact_stiffness", or ``("plane", name, field)`` with "friction" or
+        "dissipation_time".
+
+    Returns
+    -------
+    SoftLinearization
+        The state after the step, and its derivatives by that before it.
+
+    Raises
+    ------
+    StepError
+        If the step cannot be taken.
+    TypeError, ValueError
+        For a wrong argument, and a world whose steps have no derivatives; the text says why.
+
+    Notes
+    -----
+    The equations are differentiated with the exact stiffness, damping and contact geometry, as if
+    they were solved exactly: a step of several passes has these derivatives up to its residual. The
+    weights w of the regularization are held.
+
+    Examples
+    --------
+    >>> from sapwood import fem
+    >>> foam = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    >>> body = fem.SoftBody(fem.box([0.1] * 3, 1), foam)
+    >>> world = fem.World([body], gravity=[0, 0, -10], time_step=0.1)
+    >>> found = fem.linearize(world, [("body", "soft", "density")])
+    >>> up = np.full((8, 3), [0, 0, 1 / 8])
+    >>> gradient = found.vjp(velocities=[up])
+    >>> print(gradient.velocities[0].sum().round(6), gradient.loads[0][0, 2].round(3))
+    1.0 0.1
+    """
+    if not isinstance(world, World):
+        raise TypeError(f"world must be a World, not {type(world).__name__}")
+    if any(rigid.mass is not None for rigid in world.rigid):
+        raise ValueError("steps of rigid bodies on slides have no derivatives")
+    if world.settings.friction == "lagged":
+        raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
+    fault = next(filter(None, (body.fault() for body in world.bodies)), None)
+    if fault:
+        raise StepError(fault, world.time)
+    return SoftLinearization(world, parameters)
+
+
+def find_parameter(world: World, parameter: SoftParameter, i: int) -> tuple[str, int, str]:
+    """Find a parameter of a world.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+    parameter : tuple (str, str, str)
+        The parameter, as of :func:`linearize`.
+    i : int
+        Its position in the argument, for errors.
+
+    Returns
+    -------
+    tuple (str, int, str)
+        Its kind, the number of the body or plane, and its field.
+
+    Raises
+    ------
+    ValueError
+        If there is no such number.
+    """
+    fields = {"body": BODY_NUMBERS, "plane": PLANE_NUMBERS}
+    given: Any = parameter
+    if not isinstance(given, tuple | list) or len(given) != 3:
+        raise ValueError(f"parameters[{i}] = {parameter!r}: must be (kind, name, field)")
+    kind, name, field = parameter
+    if kind not in fields:
+        raise ValueError(f"parameters[{i}] = {parameter!r}: its kind must be 'body' or 'plane'")
+    if field not in fields[kind]:
+        known = ", ".join(fields[kind])
+        raise ValueError(f"parameters[{i}] = {parameter!r}: its field must be one of {known}")
+    listed: Sequence[SoftBody | HalfSpace] = world.bodies if kind == "body" else world.planes
+    found = [k for k, each in enumerate(listed) if each.name == name]
+    if len(found) != 1:
+        raise ValueError(f"parameters[{i}] = {parameter!r}: {len(found)} have this name")
+    return kind, found[0], field
+
+
+def _shaped(flat: Sequence[_Float]) -> _Fields:
+    return tuple(each.reshape(-1, 3) for each in flat)
+
+
+def _norm(arrays: Sequence[_Float]) -> float:
+    return math.sqrt(sum(float(np.vdot(x, x)) for x in arrays))

@@ -1,0 +1,228 @@
+"""The equations of a step at one velocity, as numbers that depend on its state and parameters."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bodies import SoftBody
+from .elements import mass_matrix
+from .meetings import Meeting
+from .reduction import Reduction
+from .soft_step import SoftStep
+from .sparse_slopes import Slopes, find_slopes
+from .world import World
+
+_Float = NDArray[np.float64]
+
+#: numbers of a soft body, and of a half space, by which steps have derivatives
+BODY_NUMBERS = (
+    "young", "poisson", "density", "mass_damping", "stiffness_damping", "friction",
+    "dissipation_time", "contact_stiffness",
+)  # fmt: skip
+PLANE_NUMBERS = ("friction", "dissipation_time")
+
+# arrays of the contacts of a problem, and their numbers for each contact; J has any number
+CONTACT_ARRAYS = {"mu": 1, "phi0": 1, "k": 1, "tau_d": 1, "v_hat_t": 2, "J": 0}
+
+# half of a difference of a position over the mean edge, and of another number over its size
+_WIDTH = 1e-6
+# size of a number that is 0
+_SMALL = 1e-2
+
+
+def copied(body: SoftBody) -> SoftBody:
+    """Copy a body, without what it shares with the given one and steps write to."""
+    made = copy.copy(body)
+    made.positions, made.velocities = body.positions.copy(), body.velocities.copy()
+    made.loads, made.pressures = body.loads.copy(), body.pressures.copy()
+    return made
+
+
+def copy_world(world: World) -> World:
+    """Make a world in the same state, whose steps leave the given one as it is."""
+    made = copy.copy(world)
+    made.bodies = tuple(copied(body) for body in world.bodies)
+    made.planes = tuple(copy.copy(plane) for plane in world.planes)
+    made._steps = [SoftStep(body, world.threads) for body in made.bodies]
+    return made
+
+
+class Equations:
+    """The equations of motion m of each body, and the numbers of the contacts, at velocities v.
+
+    Parameters
+    ----------
+    world : World
+        A world at the start of a step, see :func:`copy_world`; its bodies may be changed.
+    solved : Reduction
+        The convex problem of the step.
+    v : sequence of ndarray (n, 3)
+        Velocities of each body.
+
+    Attributes
+    ----------
+    n_contact_numbers : int
+        Numbers of all contacts.
+    jumps : bool
+        Whether contacts came or went in a difference.
+    """
+
+    def __init__(self, world: World, solved: Reduction, v: Sequence[_Float]) -> None:
+        self.world, self.v = world, v
+        self.jumps = False
+        self._solved, self._key = solved, _key(solved.meetings)
+        for step, other in zip(world._steps, solved.steps, strict=True):
+            step.last, step.place = other.last, other.place
+            step.begin(world.time_step, world.scheme, world.gravity)
+        self._sizes = [len(array) for array in self._flat(solved)]
+        self.n_contact_numbers = sum(self._sizes)
+
+    # ---- the numbers ----
+
+    def momentum(self, b: int, v: _Float | None = None) -> _Float:
+        """m of body b (3 n,)."""
+        step, world = self.world._steps[b], self.world
+        step.begin(world.time_step, world.scheme, world.gravity)
+        velocities = self.v[b] if v is None else v
+        step.evaluate(velocities, stiffness=step.body.material.stiffness_damping > 0)
+        return step.momentum_residual(velocities).ravel()
+
+    def contacts(self) -> _Float:
+        """The numbers of all contacts, array by array; NaN if contacts came or went."""
+        if not self._sizes:
+            return np.zeros(0)
+        meetings = self.world._find_contacts()
+        if _key(meetings) == self._key:
+            found = self._flat(self.world._reduction_of(meetings))
+            if [len(array) for array in found] == self._sizes:
+                return np.concatenate(found)
+        self.jumps = True
+        return np.full(self.n_contact_numbers, np.nan)
+
+    @staticmethod
+    def _flat(reduction: Reduction) -> list[_Float]:
+        if not reduction.meetings:
+            return []
+        return [np.ravel(reduction._soft[name]) for name in CONTACT_ARRAYS]
+
+    # ---- derivatives ----
+
+    def by_positions(self, b: int) -> Slopes:
+        """Derivatives of m of body b and of all contacts by its positions."""
+        body = self.world.bodies[b]
+        vertices = np.repeat(np.arange(len(body.positions)), 3)
+        near = np.concatenate([vertices, self._vertices(b)]).astype(np.int32)
+        return find_slopes(
+            lambda: np.concatenate([self.momentum(b), self.contacts()]),
+            body.positions,
+            body.mesh.spread,
+            near,
+            _WIDTH * _mean_edge(body),
+        )
+
+    def by_velocities(self, b: int) -> Slopes:
+        """Derivatives of m of body b by its velocities at the start."""
+        body = self.world.bodies[b]
+        return self._of_velocities(b, body.velocities, lambda: self.momentum(b))
+
+    def by_end_velocities(self, b: int) -> Slopes:
+        """Derivatives of m of body b by its velocities at the end."""
+        v = self.v[b].copy()
+        return self._of_velocities(b, v, lambda: self.momentum(b, v))
+
+    def _of_velocities(self, b: int, v: _Float, find: Callable[[], _Float]) -> Slopes:
+        body = self.world.bodies[b]
+        near = np.repeat(np.arange(len(v), dtype=np.int32), 3)
+        width = _WIDTH * _mean_edge(body) / self.world.time_step
+        return find_slopes(find, v, body.mesh.spread, near, width)
+
+    def by_number(self, kind: str, i: int, name: str) -> tuple[list[_Float], _Float]:
+        """Derivatives of m of each body, and of the contacts, by a number of a body or a plane."""
+        world = self.world
+        value = float(value_of(world, kind, i, name))
+        h = _WIDTH * max(abs(value), _SMALL)
+        is_range_end = name != "poisson" and value < h
+        # at the end of a range by the slope of the parabola through three points
+        offsets, weights = ((0, h, 2 * h), (-3, 4, -1)) if is_range_end else ((-h, h), (-1, 1))
+        m = [np.zeros(body.positions.size) for body in world.bodies]
+        total = np.zeros(self.n_contact_numbers)
+        for offset, weight in zip(offsets, weights, strict=True):
+            self._set(kind, i, name, value + offset)
+            try:
+                if kind == "body":
+                    m[i] += weight / (2 * h) * self.momentum(i)
+                total += weight / (2 * h) * self.contacts()
+            finally:
+                self._set(kind, i, name, value)
+        return m, np.nan_to_num(total)
+
+    def _set(self, kind: str, i: int, name: str, value: float) -> None:
+        """Change a number of a body or a plane of the world."""
+        if kind == "plane":
+            setattr(self.world.planes[i], name, value)
+            return
+        body = self.world.bodies[i]
+        if not hasattr(body.material, name):
+            setattr(body, name, value)
+            return
+        changed: dict[str, Any] = {name: value}
+        body.material = dataclasses.replace(body.material, **changed)
+        body.vertex_mass, body.pair_mass = mass_matrix(body.mesh, body.material.density, body.mass)
+        former = self.world._steps[i]
+        step = self.world._steps[i] = SoftStep(body)
+        step.last, step.place = former.last, former.place
+        step.begin(self.world.time_step, self.world.scheme, self.world.gravity)
+
+    # ---- the structure ----
+
+    def _vertices(self, b: int) -> NDArray[np.int64]:
+        """For each number of a contact, a vertex of body b that it has; -1 for none."""
+        if not self._sizes:
+            return np.zeros(0, np.int64)
+        by_contact = []
+        for meeting in self._solved.meetings:
+            own = np.full(len(meeting.contacts.k), -1)
+            for _, body, vertices, _ in meeting.sides():
+                if body == b:
+                    own = vertices[:, 0].astype(np.int64)
+            by_contact.append(own)
+        acting = np.concatenate(by_contact)[self._solved.is_acting]
+        widths = self._widths()
+        return np.concatenate(
+            [np.repeat(acting, count if count else widths) for count in CONTACT_ARRAYS.values()]
+        )
+
+    def _widths(self) -> NDArray[np.int64]:
+        """Entries of J of each contact."""
+        nv, soft = self._solved.trees.tree_nv.astype(np.int64), self._solved._soft
+        widths = np.zeros(len(soft["mu"]), np.int64)
+        for side in (soft["tree_a"], soft["tree_b"]):
+            widths += np.where(side >= 0, 3 * nv[side], 0)
+        return widths
+
+
+def value_of(world: World, kind: str, i: int, name: str) -> float:
+    """Read a number of a body or a plane."""
+    if kind == "plane":
+        return float(getattr(world.planes[i], name))
+    body = world.bodies[i]
+    return float(getattr(body.material if hasattr(body.material, name) else body, name))
+
+
+def _key(meetings: Sequence[Meeting]) -> list[object]:
+    """The identity of contacts: who meets whom, by which faces and vertices."""
+    return [
+        (m.body, m.other, m.other_body, m.contacts.faces.tolist(), m.contacts.vertices.tolist())
+        for m in meetings
+    ]
+
+
+def _mean_edge(body: SoftBody) -> float:
+    a, b = np.swapaxes(body.mesh.vertices[body.mesh.pairs], 0, 1)
+    return float(np.mean(np.linalg.norm(b - a, axis=1)))
