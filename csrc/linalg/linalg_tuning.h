@@ -19,6 +19,10 @@ static inline int32_t sap_slice_end(int32_t begin, int32_t n) {
  * products that are too narrow. */
 enum { SAP_SHARED_COLUMNS = 48 };
 
+/* Columns of a mass matrix that are inverted at once, with products of matrices for the rest: fewer
+ * have narrow products, more leave more to the loops of factor_loops.h. */
+enum { SAP_INVERSE_COLUMNS = 48 };
+
 /* Work of the busiest thread on branches, over its share, above which the largest branch is split:
  * even loads against a longer trunk. */
 static const double sap_most_imbalance = 1.15;

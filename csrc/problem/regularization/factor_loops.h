@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "linalg/kernels/isa.h"
+#include "linalg/linalg_tuning.h"
 #include "problem/graph/branches.h"
 
 /* Strips of a block. */
@@ -47,16 +48,17 @@ INLINE void store_rows_of(const int whole, double *x, simd y, simd_mask part) {
 }
 
 /* Loads a vector of rows, at i, of the w columns from k on of A. Subtracts the products with
- * columns to the right that reach both these rows and those at k. */
+ * columns to the right, before `last`, that reach both these rows and those at k. */
 INLINE void load_tile(const int whole, const int w, struct strips s, int32_t n, int32_t i,
-                      int32_t k, const double *A, const double *U, simd x[SIMD_WIDTH]) {
+                      int32_t k, int32_t last, const double *A, const double *U,
+                      simd x[SIMD_WIDTH]) {
   const simd_mask part = simd_left(n - i);
   UNROLL
   for (int c = 0; c < w; ++c) {
     x[c] = load_rows_of(whole, A + (int64_t)(k + c) * n + i, part);
   }
-  for (int32_t j = k + w, end; j < n; j = end) {
-    end = strip_end(s, j, n);
+  for (int32_t j = k + w, end; j < last; j = end) {
+    end = strip_end(s, j, last);
     if (!(has(s, i, j) && has(s, k, j))) {
       continue;
     }
@@ -115,14 +117,15 @@ struct upper_triangle {
   double inverse[SIMD_WIDTH];          /* 1 / U_jj */
 };
 
-/* Factors the w columns of U from k on, 1/U_jj on the diagonal; 0 if a pivot is out of range. */
+/* Factors the w columns of U from k on, 1/U_jj on the diagonal; 0 if a pivot is out of range. A has
+ * lost the products with columns from `last` on. */
 INLINE int factor_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
-                          const double *A, double *U) {
+                          int32_t last, const double *A, double *U) {
   struct upper_triangle T;
   simd x[SIMD_WIDTH];
   simd_scalar r[SIMD_WIDTH];
   const simd_mask part = simd_first(w);
-  load_tile(whole, w, s, n, k, k, A, U, x);
+  load_tile(whole, w, s, n, k, k, last, A, U, x);
   eliminate_up(w, x, r);
   simd reciprocals = simd_all(1);
   UNROLL
@@ -145,7 +148,7 @@ INLINE int factor_columns(const int whole, const int w, struct strips s, int32_t
     if (!has(s, i, k)) {
       continue;
     }
-    load_tile(1, w, s, n, i, k, A, U, x);
+    load_tile(1, w, s, n, i, k, last, A, U, x);
     UNROLL
     for (int c = w - 1; c >= 0; --c) {
       UNROLL
@@ -203,15 +206,16 @@ INLINE void invert_triangle(const int whole, const int w, int32_t n, double *T) 
 }
 
 /* Finds the vector of rows at i of the w columns from k on: S_ik = -(sum_{i <= j < k} S_ij U_jk)
- * S_kk, by strips. */
-INLINE void invert_tile(const int w, struct strips s, int32_t n, int32_t i, int32_t k, double *U) {
+ * S_kk, by strips. Rows above `first` hold the sum over j < first, with its sign. */
+INLINE void invert_tile(const int w, struct strips s, int32_t n, int32_t i, int32_t k,
+                        int32_t first, double *U) {
   double *columns = U + (int64_t)k * n;
   simd sum[SIMD_WIDTH];
   UNROLL
   for (int c = 0; c < w; ++c) {
-    sum[c] = simd_zero();
+    sum[c] = i < first ? simd_load(columns + (int64_t)c * n + i) : simd_zero();
   }
-  for (int32_t j = i, end; j < k; j = end) {
+  for (int32_t j = i < first ? first : i, end; j < k; j = end) {
     end = strip_end(s, j, k);
     if (!(has(s, j, k) && has(s, i, j))) {
       continue;
@@ -239,12 +243,12 @@ INLINE void invert_tile(const int w, struct strips s, int32_t n, int32_t i, int3
 /* Replaces the w columns of U from k on by those of S, given S to the left. It works on vectors of
  * rows from above, since each needs only U of the rows below it. */
 INLINE void invert_columns(const int whole, const int w, struct strips s, int32_t n, int32_t k,
-                           double *U) {
+                           int32_t first, double *U) {
   double *columns = U + (int64_t)k * n;
   invert_triangle(whole, w, n, columns + k);
   for (int32_t i = 0; i < n; i += i == k ? w : SIMD_WIDTH) {
     if (i < k && has(s, i, k)) {
-      invert_tile(w, s, n, i, k, U);
+      invert_tile(w, s, n, i, k, first, U);
     } else if (i != k) {
       for (int c = 0; c < w; ++c) {
         simd_store_part(columns + (int64_t)c * n + i, simd_zero(), simd_left(n - i));
@@ -261,25 +265,93 @@ INLINE void invert_columns(const int whole, const int w, struct strips s, int32_
     FOR_WIDTH(0, (n) - (k), f, __VA_ARGS__) \
   }
 
-static int factor_strips(int32_t n, const uint64_t *strips, const double *A, double *U) {
-  const struct strips s = strips_of(n, strips);
-  for (int32_t k = (n - 1) / SIMD_WIDTH * SIMD_WIDTH; k >= 0; k -= SIMD_WIDTH) {
+/* Factors the columns from `first` to `last`, the last ones first; 0 if a pivot is out of range. */
+static int factor_strips(struct strips s, int32_t n, int32_t first, int32_t last, const double *A,
+                         double *U) {
+  for (int32_t k = first + (last - first - 1) / SIMD_WIDTH * SIMD_WIDTH; k >= first;
+       k -= SIMD_WIDTH) {
     int done = 0;
-    FOR_STRIP(n, k, done = factor_columns, s, n, k, A, U)
+    FOR_STRIP(last, k, done = factor_columns, s, n, k, last, A, U)
     if (!done) {
-      return factor_plainly(n, A, U);
+      return 0;
     }
   }
   return 1;
 }
 
+static void invert_strips(struct strips s, int32_t n, int32_t first, int32_t last, double *U) {
+  for (int32_t k = first; k < last; k += SIMD_WIDTH) {
+    FOR_STRIP(last, k, invert_columns, s, n, k, first, U)
+  }
+}
+
+/* ---- large blocks without zeros: most products are those of matrices ---- */
+
+/* Are all vectors of S on and above the diagonal computed? */
+static int is_full(struct strips s, int32_t n) {
+  for (int32_t k = 0; k < n; k += 1 << s.shift) {
+    const uint64_t above = ((uint64_t)2 << (k >> s.shift)) - 1;
+    if ((s.of[k >> s.shift] & above) != above) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+static int factor_slices(struct strips s, int32_t n, const double *A, double *U) {
+  for (int32_t last = n, first; last > 0; last = first) {
+    first = (last - 1) / SAP_INVERSE_COLUMNS * SAP_INVERSE_COLUMNS;
+    for (int64_t j = first; j < last; ++j) {
+      memcpy(U + j * n, A + j * n, (size_t)last * sizeof *U);
+    }
+    const double *right = U + (int64_t)last * n;
+    SAP_OF_ISA(sap_multiply_)(last, last - first, n - last, -1, right, n, right + first, n,
+                              U + (int64_t)first * n, n, 0);
+    if (!factor_strips(s, n, first, last, U, U)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Replaces the rows above `first` of the columns from there to `last` by -(S left of it) U. */
+static void multiply_left(int32_t n, int32_t first, int32_t last, double *U) {
+  /* U^T waits below the diagonal */
+  for (int64_t j = 0; j < first; ++j) {
+    for (int64_t c = first; c < last; ++c) {
+      U[j * n + c] = U[c * n + j];
+      U[c * n + j] = 0;
+    }
+  }
+  for (int32_t i = 0; i < first; i += SAP_INVERSE_COLUMNS) {
+    const double *S = U + (int64_t)i * n;
+    SAP_OF_ISA(sap_multiply_)(SAP_INVERSE_COLUMNS, last - first, first - i, -1, S + i, n, S + first,
+                              n, U + (int64_t)first * n + i, n, 0);
+  }
+  for (int64_t j = 0; j < first; ++j) {
+    memset(U + j * n + first, 0, (size_t)(last - first) * sizeof *U);
+  }
+}
+
+static void invert_slices(struct strips s, int32_t n, double *U) {
+  for (int32_t first = 0; first < n; first += SAP_INVERSE_COLUMNS) {
+    const int32_t last = sap_smaller(first + SAP_INVERSE_COLUMNS, n);
+    multiply_left(n, first, last, U);
+    invert_strips(s, n, first, last, U);
+  }
+}
+
 static int invert(int32_t n, const uint64_t *strips, const double *A, double *S) {
   const struct strips s = strips_of(n, strips);
-  if (!factor_strips(n, strips, A, S)) {
+  const int by_slices = n > 2 * SAP_INVERSE_COLUMNS && is_full(s, n);
+  const int done = by_slices ? factor_slices(s, n, A, S) : factor_strips(s, n, 0, n, A, S);
+  if (!done && !factor_plainly(n, A, S)) {
     return 0;
   }
-  for (int32_t k = 0; k < n; k += SIMD_WIDTH) {
-    FOR_STRIP(n, k, invert_columns, s, n, k, S)
+  if (by_slices) {
+    invert_slices(s, n, S);
+  } else {
+    invert_strips(s, n, 0, n, S);
   }
   return 1;
 }

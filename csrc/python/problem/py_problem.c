@@ -284,6 +284,50 @@ static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
   return sapwood_raise(status, &error);
 }
 
+/* Can nobody write to the numbers of an array? Views of such an array are not writable either. */
+static int is_constant(PyObject *array) {
+  while (array != NULL && PyArray_Check(array)) {
+    PyArrayObject *view = (PyArrayObject *)array;
+    if (PyArray_ISWRITEABLE(view)) {
+      return 0;
+    }
+    if (PyArray_CHKFLAGS(view, NPY_ARRAY_OWNDATA)) {
+      return 1;
+    }
+    array = PyArray_BASE(view);
+  }
+  return 0;
+}
+
+/* Hands the factors of large trees to solves if A cannot change: a factor costs the cube of the
+ * size, which is a good part of a short solve. Takes the block with them. */
+static int keep_factors(sapwood_problem *self, const struct sap_masses *masses,
+                        struct sap_block *block) {
+  enum { LARGE = 64 };
+  const int32_t n_trees = self->problem.n_trees;
+  int32_t largest = 0;
+  for (int32_t t = 0; t < n_trees; t++) {
+    largest = self->problem.tree_nv[t] > largest ? self->problem.tree_nv[t] : largest;
+  }
+  if (largest < LARGE || !is_constant(self->A)) {
+    return 0;
+  }
+  self->inverse_factors = PyMem_Calloc((size_t)n_trees, sizeof *self->inverse_factors);
+  if (self->inverse_factors == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (int32_t t = 0; t < n_trees; t++) {
+    if (self->problem.tree_nv[t] >= LARGE) {
+      self->inverse_factors[t] = masses->S + masses->tree_A[t];
+    }
+  }
+  self->problem.A_inverse_factor = self->inverse_factors;
+  self->masses = *block;
+  *block = (struct sap_block){0};
+  return 0;
+}
+
 /* Keeps the initial velocity of solves. */
 static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
   if (v_guess == Py_None) {
@@ -331,7 +375,8 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
       read_regularization(self, in, &parameters, &masses) < 0 ||
       read_cores(self, in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
-      check_values(self) < 0 || keep_guess(self, in->v_guess) < 0;
+      check_values(self) < 0 || keep_guess(self, in->v_guess) < 0 ||
+      keep_factors(self, &masses, &block) < 0;
   sap_block_release(&block, &memory);
   keep_parameters(self, &parameters);
   return failed ? -1 : 0;
@@ -359,6 +404,9 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void problem_dealloc(PyObject *object) {
   sapwood_problem *self = (sapwood_problem *)object;
   PyTypeObject *type = Py_TYPE(object);
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  sap_block_release(&self->masses, &memory);
+  PyMem_Free(self->inverse_factors);
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
   sapwood_spin_clear(&self->spin);

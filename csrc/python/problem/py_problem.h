@@ -6,6 +6,7 @@
 #ifndef SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 #define SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 
+#include "base/memory.h"
 #include "python/problem/core_table.h"
 #include "python/problem/py_groups.h"
 #include "python/problem/py_spin.h"
@@ -16,6 +17,8 @@ typedef struct sapwood_problem {
   sap_problem problem; /* points into the arrays below */
   sap_sizes sizes;
   int32_t *indices;                    /* tree_nv, tree_a, tree_b: private, from PyMem_Malloc */
+  struct sap_block masses;             /* factors of A, kept if A cannot change */
+  const double **inverse_factors;      /* (n_trees) of large trees, from PyMem_Malloc, or NULL */
   PyObject *tree_nv, *tree_a, *tree_b; /* read-only copies for Python */
   PyObject *A, *v_star, *J, *mu, *R_t, *R_n;       /* read-only views */
   PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d;  /* read-only views or None */

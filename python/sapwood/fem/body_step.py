@@ -178,8 +178,10 @@ class BodyStep(ABC):
         return _core.fem_extend(self._system, change)
 
     def schur(self) -> _Float:
-        """S over the vertices that are eliminated last."""
-        return _core.fem_schur(self._system)
+        """S over the vertices that are eliminated last; read-only."""
+        S = _core.fem_schur(self._system)
+        S.setflags(write=False)
+        return S
 
     def _multiply(
         self, blocks: tuple[float, _Float, _Float, float, _Float, _Float], x: _Float

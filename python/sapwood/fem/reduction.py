@@ -283,9 +283,12 @@ class Reduction:
             if body.tree >= 0:
                 guess[self.trees.of_body(body)] = body.own(iterates[b][body.step.last])
         options = self.options
+        whole = _joined([block.reshape(-1) for block in A])
+        # a solve keeps the factors of an A that cannot change
+        whole.setflags(write=False)
         common: dict[str, Any] = {
             "tree_nv": self.trees.tree_nv,
-            "A": _joined([block.reshape(-1) for block in A]),
+            "A": whole,
             "v_star": _joined(v_star),
             "dt": options.dt,
             "v_guess": guess,
