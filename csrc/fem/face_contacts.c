@@ -7,6 +7,10 @@
 /* Smaller faces make no contact, m^2. */
 static const double least_area = 1e-14;
 
+/* Corners with a smaller share in the velocity of a contact do not move it: otherwise a body that
+ * rests on its bottom would have its sides touched too, twice the vertices. */
+static const double least_share = 1e-2;
+
 /* ---- vectors ---- */
 
 static double dot(const double a[3], const double b[3]) {
@@ -66,21 +70,51 @@ static int find_part_below(const double h[3], double *share, double weights[3]) 
   return 1;
 }
 
-/* Appends the contact of a face, if it has one. */
-static void add_contact(const double *const x[3], const fem_half_space *plane, int32_t face,
-                        fem_contacts *found) {
-  double share, weights[3], point[3], edges[2][3], normal[3], h[3];
+/* Leaves out corners with small shares: the corner with the largest one takes their places. */
+static void drop_small_shares(int32_t corner[3], double weights[3]) {
+  int largest = 0;
+  for (int i = 1; i < 3; ++i) {
+    largest = weights[i] > weights[largest] ? i : largest;
+  }
+  double sum = 0;
   for (int i = 0; i < 3; ++i) {
-    h[i] = dot(x[i], plane->normal) - plane->offset;
+    if (weights[i] < least_share) {
+      corner[i] = corner[largest];
+      weights[i] = 0;
+    }
+    sum += weights[i];
+  }
+  for (int i = 0; i < 3; ++i) {
+    weights[i] /= sum;
+  }
+}
+
+/* Writes the point of these vertices and shares. */
+static void find_point(const int32_t corner[3], const double weights[3], const double *x,
+                       double point[3]) {
+  for (int i = 0; i < 3; ++i) {
+    point[i] = 0;
+    for (int c = 0; c < 3; ++c) {
+      point[i] += weights[c] * x[3 * (int64_t)corner[c] + i];
+    }
+  }
+}
+
+/* Appends the contact of a face, if it has one. */
+static void add_contact(const int32_t corner[3], const double *x, const fem_half_space *plane,
+                        int32_t face, fem_contacts *found) {
+  double share, weights[3], point[3], edges[2][3], normal[3], h[3];
+  const double *const at[3] = {x + 3 * (int64_t)corner[0], x + 3 * (int64_t)corner[1],
+                               x + 3 * (int64_t)corner[2]};
+  for (int i = 0; i < 3; ++i) {
+    h[i] = dot(at[i], plane->normal) - plane->offset;
   }
   if (!find_part_below(h, &share, weights)) {
     return;
   }
-  for (int i = 0; i < 3; ++i) {
-    point[i] = weights[0] * x[0][i] + weights[1] * x[1][i] + weights[2] * x[2][i];
-  }
-  subtract(x[1], x[0], edges[0]);
-  subtract(x[2], x[0], edges[1]);
+  find_point(corner, weights, x, point);
+  subtract(at[1], at[0], edges[0]);
+  subtract(at[2], at[0], edges[1]);
   cross(edges[0], edges[1], normal);
   /* area as the plane sees it */
   const double area = -share * dot(normal, plane->normal) / 2;
@@ -90,9 +124,12 @@ static void add_contact(const double *const x[3], const fem_half_space *plane, i
   }
   const int32_t n = found->n++;
   if (found->face) {
-    found->face[n] = face;
+    int32_t *corners = found->corners + 3 * (int64_t)n;
+    memcpy(corners, corner, 3 * sizeof *corner);
+    drop_small_shares(corners, weights);
+    find_point(corners, weights, x, found->points + 3 * (int64_t)n);
     memcpy(found->weights + 3 * (int64_t)n, weights, sizeof weights);
-    memcpy(found->points + 3 * (int64_t)n, point, sizeof point);
+    found->face[n] = face;
     found->k[n] = plane->stiffness * area;
     found->phi0[n] = -depth;
   }
@@ -103,14 +140,13 @@ void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const
   const int32_t *tetrahedra = fem_mesh_arrays(mesh)->tetrahedra;
   found->n = 0;
   for (int32_t f = 0; f < faces->n; ++f) {
-    const double *corner[3];
+    const int32_t *corner = faces->corners + 3 * (int64_t)f;
     int is_below = 0;
     for (int i = 0; i < 3; ++i) {
-      corner[i] = x + 3 * (int64_t)faces->corners[3 * (int64_t)f + i];
-      is_below |= dot(corner[i], plane->normal) < plane->offset;
+      is_below |= dot(x + 3 * (int64_t)corner[i], plane->normal) < plane->offset;
     }
     if (is_below && !is_turned_over(tetrahedra + 4 * (int64_t)faces->tetrahedra[f], x)) {
-      add_contact(corner, plane, f, found);
+      add_contact(corner, x, plane, f, found);
     }
   }
 }

@@ -288,16 +288,21 @@ static void contacts(void) {
   fem_contacts found = {.face = NULL};
   fem_contacts_with_plane(mesh, &listed, corners, &plane, &found);
   REQUIRE(found.n == 1); /* the other face is upright */
-  int32_t face;
+  int32_t face, movers[3];
   double weights[3], point[3], k, phi0, axes[9], J[9 * 4];
-  found =
-      (fem_contacts){.face = &face, .weights = weights, .points = point, .k = &k, .phi0 = &phi0};
+  found = (fem_contacts){.face = &face,
+                         .corners = movers,
+                         .weights = weights,
+                         .points = point,
+                         .k = &k,
+                         .phi0 = &phi0};
   fem_contacts_with_plane(mesh, &listed, corners, &plane, &found);
   CHECK_EQUAL(face, 0);
   CHECK_CLOSE(k, 5, 1e-14);
   CHECK_CLOSE(phi0, -0.5, 1e-15);
   CHECK_CLOSE(weights[0], 1. / 3, 1e-15);
   CHECK_CLOSE(point[0], 1. / 3, 1e-15);
+  CHECK_EQUAL(movers[2], 1);
   plane = (fem_half_space){.normal = {1, 0, 0}, .offset = 0.5, .stiffness = 10};
   fem_contacts_with_plane(mesh, &listed, corners, &plane, &found);
   CHECK_EQUAL(found.n, 0); /* both faces are parallel to its normal */

@@ -256,17 +256,20 @@ typedef struct fem_half_space {
 /* Contacts of faces, at most one for each face. */
 typedef struct fem_contacts {
   int32_t n;
-  int32_t *face;   /* (n) ascending */
-  double *weights; /* (n, 3) barycentric coordinates of the contact point in its face */
-  double *points;  /* (n, 3) m, contact points */
-  double *k;       /* (n) N/m */
-  double *phi0;    /* (n) m, signed distances */
+  int32_t *face;    /* (n) ascending */
+  int32_t *corners; /* (n, 3) vertices that the contact point moves with */
+  double *weights;  /* (n, 3) their shares, which add up to 1 */
+  double *points;   /* (n, 3) m, contact points */
+  double *k;        /* (n) N/m */
+  double *phi0;     /* (n) m, signed distances */
 } fem_contacts;
 
 /* Finds the contacts of faces with a half space, at the positions x (n_vertices, 3). A face is
  * clipped by the plane; its contact is at the centroid of the part below, with k = stiffness times
- * the area as the plane sees it, and phi0 = -depth. Faces of tetrahedra that are turned over make
- * none. Sets found->n, and fills the arrays unless found->face is NULL: a first call counts. */
+ * the area as the plane sees it, and phi0 = -depth. Corners with a share below a hundredth do not
+ * move it; the corner with the largest share stands in their places. Faces of tetrahedra that are
+ * turned over make none. Sets found->n, and fills the arrays unless found->face is NULL: a first
+ * call counts. */
 SAP_API void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const double *x,
                                      const fem_half_space *plane, fem_contacts *found);
 

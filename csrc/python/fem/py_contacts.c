@@ -21,36 +21,37 @@ static PyArrayObject *read_numbers(PyObject *object, const char *name, npy_intp 
 
 /* ---- half spaces ---- */
 
-/* Returns faces, weights, points, k, phi0 of the contacts. */
+/* Returns faces, corners, weights, points, k, phi0 of the contacts. */
 static PyObject *make_contacts(const fem_mesh *mesh, const fem_faces *faces, const double *x,
                                const fem_half_space *plane) {
   fem_contacts found = {.face = NULL};
   fem_contacts_with_plane(mesh, faces, x, plane, &found);
   const npy_intp shape[2] = {found.n, 3};
-  PyObject *arrays[5];
-  for (int i = 0; i < 5; i++) {
-    const int is_vector = i == 1 || i == 2;
-    arrays[i] = PyArray_SimpleNew(is_vector ? 2 : 1, shape, i == 0 ? NPY_INT32 : NPY_DOUBLE);
+  PyObject *arrays[6];
+  for (int i = 0; i < 6; i++) {
+    const int is_vector = i >= 1 && i <= 3;
+    arrays[i] = PyArray_SimpleNew(is_vector ? 2 : 1, shape, i < 2 ? NPY_INT32 : NPY_DOUBLE);
   }
   if (!PyErr_Occurred()) {
-    double *to[5];
-    for (int i = 1; i < 5; i++) {
+    double *to[6];
+    for (int i = 2; i < 6; i++) {
       to[i] = sapwood_doubles((PyArrayObject *)arrays[i]);
     }
     found = (fem_contacts){.face = sapwood_int32s((PyArrayObject *)arrays[0]),
-                           .weights = to[1],
-                           .points = to[2],
-                           .k = to[3],
-                           .phi0 = to[4]};
+                           .corners = sapwood_int32s((PyArrayObject *)arrays[1]),
+                           .weights = to[2],
+                           .points = to[3],
+                           .k = to[4],
+                           .phi0 = to[5]};
     fem_contacts_with_plane(mesh, faces, x, plane, &found);
   }
   /* N: takes the arrays, and drops them if one is missing */
-  return Py_BuildValue("NNNNN", arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]);
+  return Py_BuildValue("NNNNNN", arrays[0], arrays[1], arrays[2], arrays[3], arrays[4], arrays[5]);
 }
 
 PyDoc_STRVAR(fem_plane_contacts_doc,
              "fem_plane_contacts(mesh, faces, tetrahedra, x, normal, offset, stiffness, /)\n--\n\n"
-             "Contacts of faces with a half space: face, weights, points, k, phi0.");
+             "Contacts of faces with a half space: face, corners, weights, points, k, phi0.");
 
 static PyObject *find_plane_contacts(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *capsule, *given[4], *made = NULL;

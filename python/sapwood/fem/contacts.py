@@ -20,9 +20,6 @@ _Index = NDArray[np.int32]
 _LEAST_AREA = 1e-14
 # slopes below this part of the gradient are round-off of parallel faces
 _LEAST_SLOPE = 1e-8
-# vertices with a smaller share in the velocity of a contact with a half space do not move it:
-# otherwise a body that rests on its bottom would have its sides touched too, twice the vertices
-_LEAST_SHARE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ def contacts_with_plane(body: SoftBody, normal: _Float, offset: float) -> SoftCo
         The contacts, by ascending face; a face whose tetrahedron is turned over has none.
     """
     mesh = body.mesh
-    faces, shares, centroids, k, phi0 = _core.fem_plane_contacts(
+    faces, corners, shares, points, k, phi0 = _core.fem_plane_contacts(
         mesh._mesh,
         mesh.faces,
         mesh.face_tetrahedra,
@@ -100,15 +97,7 @@ def contacts_with_plane(body: SoftBody, normal: _Float, offset: float) -> SoftCo
         body.contact_stiffness,
     )
     normals = np.broadcast_to(normal, (len(k), 3))
-    vertices, weights, points = mesh.faces[faces], shares, centroids
-    small = shares < _LEAST_SHARE
-    if small.any():
-        largest = np.take_along_axis(vertices, shares.argmax(axis=1)[:, None], axis=1)
-        vertices = np.where(small, largest, vertices)
-        weights = np.where(small, 0.0, shares)
-        weights /= weights.sum(axis=1, keepdims=True)
-        points = np.einsum("nk,nki->ni", weights, body.positions[vertices])
-    return SoftContacts(faces, vertices, weights, points, normals, k, phi0)
+    return SoftContacts(faces, corners, shares, points, normals, k, phi0)
 
 
 def contacts_with_shape(

@@ -156,14 +156,17 @@ class Reduction:
                 flat = _joined([side.reshape(n, -1) for side in sides.values()], axis=1)
                 # J has no entries where all vertices move as told
                 moves = flat.any(axis=1)
-                tree_a[begin : begin + n][~moves] = -1
-                blocks.append(flat[moves].reshape(-1))
+                if not moves.all():
+                    tree_a[begin : begin + n][~moves] = -1
+                    flat = flat[moves]
+                blocks.append(flat.reshape(-1))
             begin += n
             frames.append(axes)
             biases.append(bias)
         self.frames = _joined(frames)
         # contacts that cannot move are left out
-        self.is_acting = acting = tree_a >= 0
+        self.is_acting = tree_a >= 0
+        acting = slice(None) if self.is_acting.all() else self.is_acting
         friction = np.repeat([meeting.friction for meeting in self.meetings], numbers)
         tau_d = np.empty(len(friction))
         for meeting, end, n in zip(self.meetings, np.cumsum(numbers), numbers, strict=True):

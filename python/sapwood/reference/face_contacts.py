@@ -10,11 +10,13 @@ _Index = NDArray[np.int32]
 
 # smaller faces make no contact, m^2
 _LEAST_AREA = 1e-14
+# corners with a smaller share in the velocity of a contact do not move it
+_LEAST_SHARE = 1e-2
 
 
 def plane_contacts(
     triangles: _Float, usable: NDArray[np.bool_], normal: _Float, offset: float, stiffness: float
-) -> tuple[NDArray[np.intp], _Float, _Float, _Float, _Float]:
+) -> tuple[NDArray[np.intp], NDArray[np.intp], _Float, _Float, _Float, _Float]:
     """Find the contacts of triangles with a half space.
 
     Parameters
@@ -34,8 +36,10 @@ def plane_contacts(
     -------
     faces : ndarray of int (n,)
         Triangles with a contact.
+    movers : ndarray of int (n, 3)
+        Corners that the contact points move with.
     weights : ndarray (n, 3)
-        Barycentric coordinates of the contact points.
+        Their shares.
     points : ndarray (n, 3)
         Contact points, m.
     k, phi0 : ndarray (n,)
@@ -68,7 +72,14 @@ def plane_contacts(
     points = np.einsum("ij,ijk->ik", weights, corners)
     depth = offset - points @ normal
     kept = (area >= _LEAST_AREA) & (depth > 0)
-    return hit[kept], weights[kept], points[kept], stiffness * area[kept], -depth[kept]
+    weights, movers = weights[kept], np.tile(np.arange(3), (int(kept.sum()), 1))
+    small = weights < _LEAST_SHARE
+    movers = np.where(small, weights.argmax(axis=1)[:, None], movers)
+    weights = np.where(small, 0, weights)
+    weights /= weights.sum(axis=1, keepdims=True)
+    moving = np.take_along_axis(corners[kept], movers[:, :, None], axis=1)
+    points = np.einsum("ij,ijk->ik", weights, moving)
+    return hit[kept], movers, weights, points, stiffness * area[kept], -depth[kept]
 
 
 def contact_axes(normals: _Float) -> _Float:
