@@ -83,6 +83,16 @@ def test_a_soft_gripper_holds_what_it_lifts():
         assert creep < 1.0  # um/s
 
 
+def test_a_firm_grip_holds_a_spatula():
+    """A weak one lets it turn; soft pads yield a little."""
+    lines = output_of("soft_spatula", needs=["mujoco"]).splitlines()
+    turned = {line.split(":")[0]: numbers(line)[1] for line in lines}
+    assert turned["soft pads, 1.5 N"] > 20
+    assert turned["field pads, 1.5 N"] > 20
+    assert 1 < turned["soft pads, 12.0 N"] < 4
+    assert abs(turned["field pads, 12.0 N"]) < 0.1
+
+
 def test_a_quadruped_rises_as_it_should():
     assert numbers(output_of("quadruped_torques").splitlines()[-1])[0] == pytest.approx(1.0)
 
