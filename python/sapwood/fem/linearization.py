@@ -87,7 +87,11 @@ class SoftLinearization:
         self.parameters = tuple("/".join(each) for each in parameters)
         made = copy_world(world)
         reduction = made._reduce()
-        best, passes = made._solve(reduction)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                best, passes = made._solve(reduction)
+        except ValueError as error:
+            raise StepError(str(error), world.time) from error
         self.result: SoftStepResult = step_result(
             reduction, best, passes, world.nonlinear_tolerance
         )
@@ -379,9 +383,6 @@ def linearize(world: World, parameters: Sequence[SoftParameter] = ()) -> SoftLin
         raise ValueError("steps of rigid bodies on slides have no derivatives")
     if world.settings.friction == "lagged":
         raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
-    fault = next(filter(None, (body.fault() for body in world.bodies)), None)
-    if fault:
-        raise StepError(fault, world.time)
     return SoftLinearization(world, parameters)
 
 

@@ -513,7 +513,10 @@ def check_linearizable(stepper: Stepper) -> None:
     if stepper.settings.friction == "lagged":
         raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
     if stepper.parameters.soft is not None:
-        raise NotSupported("steps with soft bodies or elastic flexes have no derivatives yet")
+        raise NotSupported(
+            "steps of a model with soft bodies or elastic flexes have no derivatives; "
+            "sapwood.fem.linearize has those of a World"
+        )
     if stepper.parameters.fields is not None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
     if stepper.parameters.forest["core"].any():
