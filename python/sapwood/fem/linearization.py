@@ -29,8 +29,14 @@ from sapwood.solver import SapSolver
 from .bodies import HalfSpace, SoftBody
 from .passes import step_result
 from .results import SoftStepResult
-from .soft_equations import BODY_NUMBERS, CONTACT_ARRAYS, PLANE_NUMBERS, Equations, copy_world
-from .sparse_slopes import Slopes
+from .soft_equations import (
+    BODY_NUMBERS,
+    CONTACT_ARRAYS,
+    PLANE_NUMBERS,
+    Equations,
+    Slopes,
+    copy_world,
+)
 from .world import World
 
 _Float = NDArray[np.float64]
