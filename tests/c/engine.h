@@ -154,6 +154,9 @@ static inline void collision(const void *model, void *data) {
     note(letter);                                          \
   }
 STAGE(kinematics, 'k')
+STAGE(poses, 'i')
+STAGE(centres, 'o')
+STAGE(tendons, 'l')
 STAGE(make_mass, 'm')
 STAGE(factor_mass, 'f')
 STAGE(transmission, 't')
@@ -274,6 +277,9 @@ static inline void reset(const void *model, void *data, int key) {
 
 static inline sap_mujoco table(void) {
   sap_mujoco api = {.mj_fwdKinematics = kinematics,
+                    .mj_kinematics = poses,
+                    .mj_comPos = centres,
+                    .mj_tendon = tendons,
                     .mj_makeM = make_mass,
                     .mj_factorM = factor_mass,
                     .mj_collision = collision,

@@ -61,7 +61,7 @@ static void a_run_is_its_steps(void) {
   sap_stepper_destroy(other.stepper);
 }
 
-static const char full[] = "kmfprtqvwuase", lean[] = "kmfptvuae";
+static const char full[] = "kmfprtqvwuase", lean[] = "iolmfptvuae";
 
 /* All stages run in the last step, and where it is told to stop; else those run that the next one
  * needs. */
@@ -123,7 +123,7 @@ static void what_needs_all_gets_it(void) {
     s.data.narena = c == LITTLE_MEMORY ? 1 << 10 : 1 << 20;
     CHECK_EQUAL(sap_mujoco_run(&world, 2, NULL, NULL), 2);
     char expected[64];
-    const char *first = c == LEAN ? lean : c == LITTLE_MEMORY ? "kmfprtvuae" : full;
+    const char *first = c == LEAN ? lean : c == LITTLE_MEMORY ? "iolmfprtvuae" : full;
     (void)snprintf(expected, sizeof expected, "%s%s", first, full);
     CHECK_STRING(engine.stages, expected);
     sap_stepper_destroy(s.stepper);
@@ -140,7 +140,7 @@ static void a_lean_step_that_fails_leaves_all(void) {
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 0);
   CHECK(world.end.failure == SAP_STEP_FAULT && world.end.code == SAP_FAULT_CONTACT &&
         world.end.index == 0);
-  CHECK_STRING(engine.stages, "kmfptvuakmfprtqvwua");
+  CHECK_STRING(engine.stages, "iolmfptvuakmfprtqvwua");
   sap_stepper_destroy(s.stepper);
   /* the engine counts what it had no room for once */
   make_shallow(&s);
@@ -162,7 +162,7 @@ static void a_lean_step_that_fails_leaves_all(void) {
   CHECK(records[0].fallbacks & SAP_FALLBACK_FULL_STEP);
   CHECK(!(records[1].fallbacks & SAP_FALLBACK_FULL_STEP));
   char expected[64];
-  (void)snprintf(expected, sizeof expected, "kmfptvua%s%s", full, full);
+  (void)snprintf(expected, sizeof expected, "iolmfptvua%s%s", full, full);
   CHECK_STRING(engine.stages, expected);
   /* the next step is expected to be full too, as long as one is */
   open_world(&s, &world);
@@ -170,12 +170,12 @@ static void a_lean_step_that_fails_leaves_all(void) {
   memset(s.m.qvel, 0, sizeof s.m.qvel);
   CHECK_EQUAL(sap_mujoco_run(&world, 2, records, NULL), 2);
   CHECK(!(records[0].fallbacks & SAP_FALLBACK_FULL_STEP));
-  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s", full);
+  (void)snprintf(expected, sizeof expected, "iolmfprtvuae%s", full);
   CHECK_STRING(engine.stages, expected);
   engine.n_stages = 0;
   s.l.contacts[0].dist = s.l.contacts[1].dist = -1e-4;
   CHECK_EQUAL(sap_mujoco_run(&world, 3, NULL, NULL), 3);
-  (void)snprintf(expected, sizeof expected, "kmfprtvuae%s%s", lean, full);
+  (void)snprintf(expected, sizeof expected, "iolmfprtvuae%s%s", lean, full);
   CHECK_STRING(engine.stages, expected);
   sap_stepper_destroy(s.stepper);
 }

@@ -11,7 +11,7 @@ static inline struct sap_row row(const double *p, const struct sap_row_step *ste
 }
 
 static int64_t rows(const struct sap_row_run *run, struct sap_row *broken) {
-  return sap_fill_rows(row, 2, run, broken);
+  return sap_fill_rows(row, 2, &sap_kind_dry_friction, run, broken);
 }
 
 static void slopes(const double *p, const struct sap_row_step *step,

@@ -1,8 +1,5 @@
 #include "constraints/kinds/kinds.h"
 
-#include <float.h>
-#include <math.h>
-
 const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
     [SAP_LIMIT] = &sap_kind_limit,
     [SAP_BILATERAL] = &sap_kind_bilateral,
@@ -11,22 +8,11 @@ const struct sap_kind_entry *const sap_kinds[SAP_N_KINDS] = {
 };
 
 int64_t sap_first_broken(enum sap_rule rule, int64_t n, const double *x) {
-  static const struct {
-    double least, most;
-  } range[SAP_N_RULES] = {
-      [SAP_FINITE] = {-DBL_MAX, DBL_MAX},        [SAP_NON_NEGATIVE] = {0, DBL_MAX},
-      [SAP_POSITIVE] = {DBL_TRUE_MIN, INFINITY}, [SAP_LOWER_BOUND] = {-INFINITY, DBL_MAX},
-      [SAP_UPPER_BOUND] = {-DBL_MAX, INFINITY},  [SAP_SYMMETRIC_BOUND] = {0, INFINITY},
-  };
-  const double least = range[rule].least, most = range[rule].most;
-  int64_t broken = 0, i = 0;
-  for (int64_t k = 0; k < n; ++k) {
-    broken += !((x[k] >= least) & (x[k] <= most));
-  }
-  while (broken > 0 && x[i] >= least && x[i] <= most) {
+  int64_t i = 0;
+  while (i < n && sap_keeps(rule, x[i])) {
     ++i;
   }
-  return broken > 0 ? i : -1;
+  return i < n ? i : -1;
 }
 
 const char *sap_rule_text(enum sap_rule rule) {

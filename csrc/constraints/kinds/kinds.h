@@ -3,6 +3,8 @@
 #ifndef SAPWOOD_CONSTRAINTS_KINDS_KINDS_H
 #define SAPWOOD_CONSTRAINTS_KINDS_KINDS_H
 
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 
 #include "constraints/pool.h"
@@ -19,6 +21,16 @@ enum sap_rule {
   SAP_SYMMETRIC_BOUND, /* >= 0, the bound on both sides */
   SAP_N_RULES
 };
+
+/* Returns 1 if a value keeps a rule. */
+static inline int sap_keeps(enum sap_rule rule, double x) {
+  const double least = rule == SAP_POSITIVE                                      ? DBL_TRUE_MIN
+                       : rule == SAP_NON_NEGATIVE || rule == SAP_SYMMETRIC_BOUND ? 0
+                       : rule == SAP_LOWER_BOUND                                 ? -INFINITY
+                                                                                 : -DBL_MAX;
+  const int is_finite = rule == SAP_FINITE || rule == SAP_NON_NEGATIVE || rule == SAP_LOWER_BOUND;
+  return (x >= least) & (x <= (is_finite ? DBL_MAX : INFINITY));
+}
 
 /* Returns the first of n values that breaks a rule, or -1. */
 int64_t sap_first_broken(enum sap_rule rule, int64_t n, const double *x);
@@ -76,8 +88,8 @@ struct sap_kind_entry {
   /* parameters on which R and v_hat depend first, for errors; -1 for sigma */
   int32_t stiffness, target;
   int released; /* 1 if the rule of release_row.h acts on violations */
-  /* fills rows in order up to the first that breaks the rules of row_run.h, which goes to `broken`;
-   * returns the number of filled rows */
+  /* fills rows in order up to the first that breaks the rules of row_run.h or whose parameters
+   * break theirs, which goes to `broken`; returns the number of filled rows */
   int64_t (*rows)(const struct sap_row_run *run, struct sap_row *broken);
   /* fills the derivatives that are not 0 */
   void (*slopes)(const double *parameter, const struct sap_row_step *step,

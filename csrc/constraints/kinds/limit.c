@@ -10,7 +10,7 @@ static inline struct sap_row row(const double *p, const struct sap_row_step *ste
 }
 
 static int64_t rows(const struct sap_row_run *run, struct sap_row *broken) {
-  return sap_fill_rows(row, 3, run, broken);
+  return sap_fill_rows(row, 3, &sap_kind_limit, run, broken);
 }
 
 static void slopes(const double *p, const struct sap_row_step *step,

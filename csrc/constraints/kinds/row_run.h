@@ -62,10 +62,9 @@ static inline struct sap_row sap_released_row(double g, double k, double tau_d,
 typedef struct sap_row sap_row_rule(const double *parameter, const struct sap_row_step *step);
 
 /* Implements sap_kind_entry.rows of a kind with the rule `rule` for single rows. */
-static inline __attribute__((always_inline)) int64_t sap_fill_rows(sap_row_rule *rule,
-                                                                   const int32_t n_parameters,
-                                                                   const struct sap_row_run *run,
-                                                                   struct sap_row *broken) {
+static inline __attribute__((always_inline)) int64_t
+sap_fill_rows(sap_row_rule *rule, const int32_t n_parameters, const struct sap_kind_entry *kind,
+              const struct sap_row_run *run, struct sap_row *broken) {
   for (int64_t i = 0; i < run->n; ++i) {
     const double w = run->R[i], R_0 = w / sap_four_pi_squared, R_nr = run->beta * run->beta * R_0;
     const struct sap_row_step step = {
@@ -77,11 +76,13 @@ static inline __attribute__((always_inline)) int64_t sap_fill_rows(sap_row_rule 
         .release = run->release ? run->release[i] : INFINITY,
         .most = run->release_impulse ? run->release_impulse[i] : INFINITY};
     double parameter[SAP_MOST_PARAMETERS];
+    int holds = (step.release > 0) & (step.most > 0);
     for (int32_t k = 0; k < n_parameters; ++k) {
       parameter[k] = run->parameter[k][i];
+      holds &= sap_keeps(kind->parameter[k].rule, parameter[k]);
     }
     const struct sap_row row = rule(parameter, &step);
-    if (!(sap_row_has_R(&row) & !!isfinite(row.v_hat) & sap_row_has_bounds(&row))) {
+    if (!(holds & sap_row_has_R(&row) & !!isfinite(row.v_hat) & sap_row_has_bounds(&row))) {
       *broken = row;
       return i;
     }

@@ -22,6 +22,9 @@ extern "C" {
 
 #define SAP_MUJOCO_FUNCTIONS(X)  \
   X(mj_fwdKinematics)            \
+  X(mj_kinematics)               \
+  X(mj_comPos)                   \
+  X(mj_tendon)                   \
   X(mj_makeM)                    \
   X(mj_factorM)                  \
   X(mj_collision)                \
@@ -71,7 +74,8 @@ typedef void sap_mujoco_log(const void *message);
 typedef struct sap_mujoco {
   sap_mujoco_stage *mj_fwdActuation, *mj_fwdAcceleration, *mj_sensorAcc, *mj_Euler;
   /* these are the stages of mj_step1 */
-  sap_mujoco_stage *mj_fwdKinematics, *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
+  sap_mujoco_stage *mj_fwdKinematics, *mj_kinematics, *mj_comPos, *mj_tendon;
+  sap_mujoco_stage *mj_makeM, *mj_factorM, *mj_collision, *mj_makeConstraint;
   sap_mujoco_stage *mj_transmission, *mj_sensorPos, *mj_energyPos;
   sap_mujoco_stage *mj_fwdVelocity, *mj_sensorVel, *mj_energyVel;
   sap_mujoco_stage *mj_comVel;

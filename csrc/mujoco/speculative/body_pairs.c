@@ -300,14 +300,14 @@ int sap_search_bodies(struct sap_search *s) {
     return 0;
   }
   const size_t n = (size_t)bodies->n;
-  s->boxes = sap_search_take(s, n * sizeof *s->boxes);
-  s->distance = sap_search_take(s, 2 * n * sizeof *s->distance);
+  s->boxes = sap_search_take(s, n * (sizeof *s->boxes + 3 * sizeof(double) + 1));
+  s->distance = (double *)(void *)(s->boxes + n);
   s->gain = s->distance + n;
-  s->is_boxed = sap_search_take(s, n);
+  double *spent = s->gain + n;
+  s->is_boxed = (int8_t *)(spent + n);
   memset(s->is_boxed, 0, n);
   sap_body_separation_follow(bodies, geom_xpos, geom_xmat);
   find_distances(s);
-  double *spent = sap_search_take(s, n * sizeof *spent);
   for (int32_t i = 0; i < bodies->n; ++i) {
     spent[i] = bodies->moved[i] + s->distance[i];
   }

@@ -158,8 +158,10 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const size_t n_bodies = (size_t)world->stepper->forest.n_bodies;
   a->mj_markStack(world->data);
-  struct sap_twist *twist = sap_stack_take(world, n_bodies * sizeof *twist);
-  struct sap_geom_pair *pair = sap_stack_take(world, SAP_MOST_PAIRS * sizeof *pair);
+  struct sap_geom_pair *pair;
+  struct sap_twist *twist =
+      sap_stack_take(world, n_bodies * sizeof *twist + SAP_MOST_PAIRS * sizeof *pair);
+  pair = (struct sap_geom_pair *)(void *)(twist + n_bodies);
   sap_mujoco_twists(world, twist);
   const struct sap_motion_bound motion_bound = sap_motion_bound_begin(world, twist);
   const int32_t n_pairs = find_pairs(world, &motion_bound, pair);

@@ -20,9 +20,9 @@ struct sap_motion_bound sap_motion_bound_begin(const sap_mujoco_world *world,
                                                const struct sap_twist *twist) {
   const size_t n = (size_t)world->stepper->forest.n_geoms;
   struct sap_motion_bound motion_bound = {.world = world, .twist = twist, .fall = fall_of(world)};
-  motion_bound.distance = sap_stack_take(world, 2 * n * sizeof(double));
+  motion_bound.distance = sap_stack_take(world, n * (2 * sizeof(double) + 1));
   motion_bound.gain = motion_bound.distance + n;
-  motion_bound.is_known = sap_stack_take(world, n);
+  motion_bound.is_known = (int8_t *)(motion_bound.gain + n);
   memset(motion_bound.is_known, 0, n);
   return motion_bound;
 }

@@ -26,8 +26,8 @@ int32_t sap_mujoco_find_pairs(const struct sap_motion_bound *motion_bound,
     return -1;
   }
   const size_t n_geoms = (size_t)world->stepper->forest.n_geoms;
-  s->movers = sap_search_take(s, n_geoms * sizeof *s->movers);
-  s->is_known = sap_search_take(s, n_geoms);
+  s->movers = sap_search_take(s, n_geoms * (sizeof *s->movers + 1));
+  s->is_known = (int8_t *)(s->movers + n_geoms);
   memset(s->is_known, 0, n_geoms);
   /* an error of MuJoCo leaves them taken; later steps then do without */
   s->gaps = world->stepper->gaps && sap_separation_bounds_take(world->stepper->gaps)

@@ -117,6 +117,20 @@ static void find_velocity_values(const sap_mujoco_world *world) {
   }
 }
 
+/* Does mj_fwdKinematics; a lean step needs no cameras and lights. */
+static void find_kinematics(const sap_mujoco_world *world) {
+  const sap_mujoco *a = world->api;
+  const void *m = world->model;
+  void *d = world->data;
+  if (world->lean) {
+    a->mj_kinematics(m, d);
+    a->mj_comPos(m, d);
+    a->mj_tendon(m, d);
+  } else {
+    a->mj_fwdKinematics(m, d);
+  }
+}
+
 /* Does mj_fwdPosition, which first forgets the energy, with a speculative collision stage. All
  * other functions receive the model itself, because Python's callbacks know no copy of it. */
 static void find_positions(sap_mujoco_world *world) {
@@ -124,7 +138,7 @@ static void find_positions(sap_mujoco_world *world) {
   const void *m = world->model;
   void *d = world->data;
   SAP_SET_DATA(world, flg_energypos, 0);
-  a->mj_fwdKinematics(m, d);
+  find_kinematics(world);
   a->mj_makeM(m, d);
   a->mj_factorM(m, d);
   find_contacts(world);

@@ -16,29 +16,36 @@ static int64_t count_rows(const sap_constraints *group) {
   return n_rows;
 }
 
-static sap_status check_parameters(const sap_constraints *group, const sap_group_parameters *p,
-                                   sap_error *error) {
-  const struct sap_kind_entry *kind = sap_kinds[group->kind];
-  const int64_t n_rows = count_rows(group);
+static sap_status check_given(const struct sap_kind_entry *kind, const sap_group_parameters *p,
+                              int64_t n_rows, sap_error *error) {
   for (int32_t k = 0; k < kind->n_parameters && n_rows > 0; ++k) {
+    if (!p->value || !p->value[k]) {
+      return sap_invalid(error, kind->parameter[k].name, -1, NAN, "must be given");
+    }
+  }
+  return SAP_OK;
+}
+
+static sap_status check_values(const char *name, enum sap_rule rule, int64_t n, const double *x,
+                               sap_error *error) {
+  const int64_t i = x ? sap_first_broken(rule, n, x) : -1;
+  return i < 0 ? SAP_OK : sap_invalid(error, name, i, x[i], sap_rule_text(rule));
+}
+
+/* Reports the first parameter that breaks its rule. */
+static sap_status check_parameters(const struct sap_kind_entry *kind, const sap_group_parameters *p,
+                                   int64_t n_rows, sap_error *error) {
+  sap_status status = SAP_OK;
+  for (int32_t k = 0; k < kind->n_parameters && status == SAP_OK; ++k) {
     const struct sap_parameter *parameter = &kind->parameter[k];
-    const double *x = p->value ? p->value[k] : NULL;
-    if (!x) {
-      return sap_invalid(error, parameter->name, -1, NAN, "must be given");
-    }
-    const int64_t i = sap_first_broken(parameter->rule, n_rows, x);
-    if (i >= 0) {
-      return sap_invalid(error, parameter->name, i, x[i], sap_rule_text(parameter->rule));
-    }
+    status = check_values(parameter->name, parameter->rule, n_rows, p->value[k], error);
   }
-  const int64_t i = p->release ? sap_first_broken(SAP_POSITIVE, n_rows, p->release) : -1;
-  if (i >= 0) {
-    return sap_invalid(error, "release", i, p->release[i], sap_rule_text(SAP_POSITIVE));
+  if (status == SAP_OK) {
+    status = check_values("release", SAP_POSITIVE, n_rows, p->release, error);
   }
-  const double *most = p->release_impulse;
-  const int64_t j = most ? sap_first_broken(SAP_POSITIVE, n_rows, most) : -1;
-  return j < 0 ? SAP_OK
-               : sap_invalid(error, "release_impulse", j, most[j], sap_rule_text(SAP_POSITIVE));
+  return status == SAP_OK
+             ? check_values("release_impulse", SAP_POSITIVE, n_rows, p->release_impulse, error)
+             : status;
 }
 
 /* Returns J A_t^-1 J^T of a row with one entry, of velocity `dof`. */
@@ -133,16 +140,6 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
                                const struct sap_masses *masses, sap_error *error) {
   const sap_group_parameters *p = &physical->parameters;
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
-  sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
-  if (status == SAP_OK) {
-    status = check_parameters(group, p, error);
-  }
-  if (status == SAP_OK) {
-    status = find_masses(problem, group, p->delassus, masses, physical->R, error);
-  }
-  if (status != SAP_OK) {
-    return status;
-  }
   const struct sap_row_run run = {.n = count_rows(group),
                                   .parameter = p->value,
                                   .release = p->release,
@@ -155,8 +152,25 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
                                   .lower = physical->lower,
                                   .upper = physical->upper};
   struct sap_row broken;
-  const int64_t filled = kind->rows(&run, &broken);
-  return filled == run.n ? SAP_OK : refuse_row(kind, filled, p, &broken, error);
+  int64_t filled = 0;
+  sap_status status = sap_check_scalars(p->dt, p->sigma, p->beta, p->delassus, error);
+  if (status == SAP_OK) {
+    status = check_given(kind, p, run.n, error);
+  }
+  if (status != SAP_OK) {
+    return status;
+  }
+  status = find_masses(problem, group, p->delassus, masses, physical->R, error);
+  if (status == SAP_OK) {
+    filled = kind->rows(&run, &broken);
+  }
+  if (status == SAP_OK && filled == run.n) {
+    return SAP_OK;
+  }
+  const sap_status broken_rule = check_parameters(kind, p, run.n, error);
+  return broken_rule != SAP_OK ? broken_rule
+         : status != SAP_OK    ? status
+                               : refuse_row(kind, filled, p, &broken, error);
 }
 
 sap_status sap_regularize_group(const sap_problem *problem, const sap_constraints *group,

@@ -42,11 +42,10 @@ COUNTS = tuple(
 
 #: Fields that lean steps leave as full ones do; a batch that binds no others is lean.
 KEPT_FIELDS = frozenset(STATE_FIELDS) | {
-    "act_dot", "actuator_force", "actuator_length", "actuator_velocity", "cam_xmat", "cam_xpos",
-    "cdof", "cinert", "geom_xmat", "geom_xpos", "light_xdir", "light_xpos", "ncon", "qacc",
-    "qacc_smooth", "qfrc_actuator", "qfrc_bias", "qfrc_constraint", "qfrc_passive", "qfrc_smooth",
-    "site_xmat", "site_xpos", "subtree_com", "ten_length", "ten_velocity", "xanchor", "xaxis",
-    "ximat", "xipos", "xmat", "xpos", "xquat",
+    "act_dot", "actuator_force", "actuator_length", "actuator_velocity", "cdof", "cinert",
+    "geom_xmat", "geom_xpos", "ncon", "qacc", "qacc_smooth", "qfrc_actuator", "qfrc_bias",
+    "qfrc_constraint", "qfrc_passive", "qfrc_smooth", "site_xmat", "site_xpos", "subtree_com",
+    "ten_length", "ten_velocity", "xanchor", "xaxis", "ximat", "xipos", "xmat", "xpos", "xquat",
 }  # fmt: skip
 
 # arrays in the arena, whose size changes from step to step
