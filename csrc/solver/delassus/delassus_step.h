@@ -75,7 +75,6 @@ static int factor_free(struct sap_impulses *p, double *x) {
       x[j] = p->panel[(size_t)j * (size_t)ld + (size_t)n];
     }
   }
-  memset(p->K, 0, (size_t)n_sliding * (size_t)ld_K * sizeof *p->K);
   for (int32_t j = 0; j < n_sliding; ++j) {
     const double *from = p->W + (size_t)p->listed[n_free + j] * (size_t)p->ld;
     double *column = p->K + (size_t)j * (size_t)ld_K;
@@ -83,6 +82,7 @@ static int factor_free(struct sap_impulses *p, double *x) {
       column[i] = from[p->listed[n_free + i]];
     }
     column[n_sliding] = x[n_free + j];
+    memset(column + n_sliding + 1, 0, (size_t)(ld_K - n_sliding - 1) * sizeof *column);
   }
   if (n_free > 0 && n_sliding > 0) {
     const double *rows = p->panel + n_free;
@@ -97,39 +97,32 @@ static int factor_free(struct sap_impulses *p, double *x) {
 
 /* ---- contacts that slide --------------------------------------------------------------------- */
 
-/* Computes y -= a x, in whole vectors. */
-INLINE void subtract(int32_t n, double a, const double *restrict x, double *restrict y) {
-  for (int32_t i = 0; i < n; i += SAP_IMPULSES_CHUNK) {
-    for (int32_t j = i; j < i + SAP_IMPULSES_CHUNK; ++j) {
-      y[j] -= a * x[j];
-    }
-  }
-}
-
-/* Turns the rows of a sticking contact, with their right-hand side, into those of a sliding one:
+/* Writes the rows of a sliding contact from those of the same contact that sticks, at `from`:
  * gamma_t = mu gamma_n t, t = z_t/|z_t|, times s. The contact's own entries begin at column
  * `first`. */
-INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, double *rows,
-                  int32_t ld, int32_t first) {
+INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, const double *from,
+                  double *rows, int32_t ld, int32_t first) {
   const struct contact c = contact_at(p, i, size);
   const double share = p->slide[i].share, *t = p->slide[i].t;
-  double *along = p->step;
-  /* rows <- share (I - t t^T) rows */
-  memset(along, 0, (size_t)ld * sizeof *along);
-  for (int32_t k = 0; k < size; ++k) {
-    subtract(ld, -t[k], rows + (size_t)k * (size_t)ld, along);
-  }
-  for (int32_t k = 0; k < size; ++k) {
-    double *row = rows + (size_t)k * (size_t)ld;
-    for (int32_t j = 0; j < ld; ++j) {
-      row[j] = share * (row[j] - t[k] * along[j]);
+  /* rows = share (I - t t^T) from */
+  for (int32_t j = 0; j < ld; j += SIMD_WIDTH) {
+    simd along = simd_zero();
+    for (int32_t k = 0; k < size; ++k) {
+      along += simd_all(t[k]) * simd_load(from + k * ld + j);
     }
+    for (int32_t k = 0; k < size; ++k) {
+      const simd across = simd_load(from + k * ld + j) - simd_all(t[k]) * along;
+      simd_store(rows + k * ld + j, simd_all(share) * across);
+    }
+    simd_store(rows + size * ld + j, simd_load(from + size * ld + j));
   }
   for (int32_t k = 0; k < size; ++k) {
     double *row = rows + (size_t)k * (size_t)ld + (size_t)first;
+    const double own = row[k];
     for (int32_t l = 0; l < size; ++l) {
-      row[l] += c.s * ((k == l) - share * ((k == l) - t[k] * t[l]));
+      row[l] += c.s * (share * (t[k] * t[l]));
     }
+    row[k] = own + c.s * (1 - share * (1 - t[k] * t[k]));
     row[size] -= c.s * c.mu * t[k];
   }
 }
@@ -177,8 +170,11 @@ static int32_t reduce_sliding(const struct sap_impulses *p) {
       slide_across(p, i, n, ld, from, k, rows);
       n_rows += 2;
     } else {
-      memcpy(rows, from, (size_t)(size + 1) * (size_t)ld * sizeof *rows);
-      slide(p, i, size, rows, ld, k);
+      if (size == SAP_MOST_TANGENTIAL) {
+        slide(p, i, SAP_MOST_TANGENTIAL, from, rows, ld, k);
+      } else {
+        slide(p, i, size, from, rows, ld, k);
+      }
       for (int32_t l = 0; l <= size; ++l) {
         rows[(size_t)l * (size_t)ld + (size_t)n] += p->residual[p->first[i] + l];
       }
