@@ -63,7 +63,7 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   const char *contacts = SAP_DATA(world, contact);
   const ptrdiff_t size = a->contact.size;
-  sap_step_arrays arrays = {
+  return (sap_step_arrays){
       .state = {.qvel = SAP_DATA(world, qvel),
                 .M = SAP_DATA(world, M),
                 .cdof = SAP_DATA(world, cdof),
@@ -88,12 +88,9 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                    .exclude = field_at(contacts, a->contact.exclude, size),
                    .row = field_at(contacts, a->contact.efc_address, size),
                    .KBIP = SAP_DATA(world, efc_KBIP)},
+      .elements = elements_of(world),
       .qacc = SAP_DATA(world, qacc),
       .qfrc_constraint = SAP_DATA(world, qfrc_constraint),
       .efc_force = SAP_DATA(world, efc_force),
       .memory = world->memory};
-  if (world->stepper->constrained) {
-    arrays.elements = elements_of(world);
-  }
-  return arrays;
 }

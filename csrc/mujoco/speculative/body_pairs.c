@@ -72,8 +72,13 @@ static int are_few(const struct sap_search *s) {
   return pairs <= SAP_MOST_GEOM_PAIRS && n * (n - 1) / 2 + n * bodies->first <= SAP_MOST_BODY_PAIRS;
 }
 
-/* Returns 1 if the bodies were listed for another model. */
+/* Returns 1 if the bodies were listed for another model. The model stays the same during the lean
+ * steps of a run. */
 static int has_changed(const struct sap_search *s) {
+  if (s->world->lean && s->world->goes_on && s->gaps->last == s->world) {
+    return 0;
+  }
+  s->gaps->last = s->world;
   const double *geom_size = SAP_MODEL(s->world, geom_size);
   const double *geom_aabb = SAP_MODEL(s->world, geom_aabb);
   const double *geom_rbound = SAP_MODEL(s->world, geom_rbound);

@@ -436,6 +436,7 @@ sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int lean) {
     guarded(world, find_smooth_forces);
     sap_mujoco_fail(world, SAP_STEP_ARGUMENT, 0, -1);
   }
+  world->goes_on = world->lean;
   const double now = sap_seconds();
   world->record.fallbacks |= world->fallbacks;
   world->record.seconds = now - world->started;

@@ -114,12 +114,11 @@ static sap_status find_masses(const sap_problem *problem, const sap_constraints 
                               sap_error *error) {
   const double *J = group->J;
   for (int32_t c = 0; c < group->n; ++c) {
-    const int32_t size = sap_rows_of(group, c);
+    const int32_t dof = sap_dof_of(group, c), size = dof >= 0 ? 1 : sap_rows_of(group, c);
     const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
-    const int32_t dof = sap_dof_of(group, c);
     for (int32_t r = 0; r < size; r += 3) {
       const int32_t n = size - r < 3 ? size - r : 3;
-      const double mass = dof >= 0 ? entry_delassus(problem, masses, delassus, trees[0], dof, J[0])
+      const double mass = dof >= 0 ? entry_delassus(problem, masses, delassus, trees[0], dof, *J)
                                    : inverse_mass(problem, masses, delassus, trees, J, size, r, n);
       if (!(mass > 0 && isfinite(mass))) {
         return refuse_mass(problem, group, c, mass, error);

@@ -57,7 +57,9 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   if (status == SAP_OK && p->body_w) {
     status = check_body_masses(n, p->body_w, error);
   }
-  return status == SAP_OK ? sap_check_finite("J", sizes->nJ, problem->J, error) : status;
+  return status == SAP_OK && n > 0 && !problem->J
+             ? sap_invalid(error, "J", -1, NAN, "must be given")
+             : status;
 }
 
 static double dot(int32_t n, const double *x, const double *y) {
@@ -93,9 +95,18 @@ static double contact_mass(const sap_problem *problem, const sap_parameters *p,
   return sap_inverse_mass(W, 3);
 }
 
+/* Reports why contact i has no effective mass w. */
+static sap_status refuse_mass(const sap_problem *problem, int64_t nJ, int32_t i, double w,
+                              sap_error *error) {
+  const sap_status status = sap_check_finite("J", nJ, problem->J, error);
+  return status != SAP_OK ? status
+                          : sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J",
+                                           i, w, "must give an effective mass");
+}
+
 /* Finds w (n_contacts), and the loads (n_contacts) if they are known, else 0: P if the largest one
  * makes any contact stiffer, else P_i, which then make none stiffer. */
-static sap_status find_masses(const sap_problem *problem, const sap_parameters *p,
+static sap_status find_masses(const sap_problem *problem, int64_t nJ, const sap_parameters *p,
                               const struct sap_masses *masses, double *w, double *load,
                               sap_error *error) {
   const double *J = problem->J;
@@ -104,8 +115,7 @@ static sap_status find_masses(const sap_problem *problem, const sap_parameters *
     load[i] = 0;
     w[i] = contact_mass(problem, p, masses, i, &J, load + i);
     if (!(w[i] > 0 && isfinite(w[i]))) {
-      return sap_fail_whole(error, SAP_INVALID_ARGUMENT, SAP_ERROR_CONSTRAINT, "J", i, w[i],
-                            "must give an effective mass");
+      return refuse_mass(problem, nJ, i, w[i], error);
     }
     largest_w = fmax(largest_w, w[i]);
     largest_load = fmax(largest_load, load[i]);
@@ -122,7 +132,7 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
                                    double *R_t, double *R_n, double *v_hat_n, sap_error *error) {
   sap_status status = check_parameters(problem, sizes, p, error);
   if (status == SAP_OK) {
-    status = find_masses(problem, p, masses, R_t, R_n, error);
+    status = find_masses(problem, sizes->nJ, p, masses, R_t, R_n, error);
   }
   if (status != SAP_OK) {
     return status;

@@ -53,9 +53,11 @@ static int build(struct sap_dense *dense, const struct sap_plan *plan, const sap
 
 int sap_dense_fit(struct sap_dense *dense, const struct sap_plan *plan, const sap_problem *problem,
                   const sap_sizes *sizes, const sap_settings *settings) {
-  if (!dense->has_graph || !sap_graph_has_contacts(&dense->graph, problem) ||
-      !sap_graph_has_triples(&dense->graph, &plan->triples, problem->tree_nv,
-                             dense->components.is_other, 0)) {
+  const struct sap_graph *graph = &dense->graph;
+  const int is_of_list = dense->has_graph && graph->version == plan->triples.version;
+  if (!is_of_list && !(dense->has_graph && sap_graph_has_contacts(graph, problem) &&
+                       sap_graph_has_triples(graph, &plan->triples, problem->tree_nv,
+                                             dense->components.is_other, 0))) {
     dense->has_graph = build(dense, plan, problem, sizes, settings);
   }
   dense->records.n = 0;

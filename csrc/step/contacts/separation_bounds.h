@@ -48,6 +48,7 @@ struct sap_separation_bounds {
   struct sap_body_separation bodies;
   struct sap_block block;
   unsigned char *followed; /* copy of the arrays, one after the other */
+  const void *last;        /* identity of the world that compared its arrays last */
 };
 
 /* Creates empty bounds; NULL if memory runs out. */
