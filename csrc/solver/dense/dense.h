@@ -21,15 +21,15 @@
 enum { SAP_DENSE_RECORDS = SAP_DENSE_STEPS + 1 };
 
 struct sap_dense {
-  struct sap_components components;
-  int has_graph; /* 1: graph and workspace fit the last components */
-  struct sap_graph graph;
   struct sap_workspace work;
-  struct sap_dense_unknowns unknowns;
-  struct sap_condensed condensed;
   struct sap_dense_row *row; /* (rows of the components) rows of the current one */
   struct sap_records records;
   struct sap_block graph_block, block; /* memory of the graph; of the other arrays */
+  struct sap_condensed condensed;
+  struct sap_components components;
+  struct sap_dense_unknowns unknowns;
+  struct sap_graph graph;
+  int has_graph; /* 1: graph and workspace fit the last components */
 };
 
 /* Makes room for the dense components that sap_components_find() has found, with the triples of
