@@ -379,3 +379,19 @@ def test_jacobians_and_rays(rng):
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_a_geom_that_grows_between_two_calls_is_met_in_the_next():
+    model = mujoco.MjModel.from_xml_string("""
+        <mujoco><worldbody><geom name="floor" type="sphere" size=".1"/>
+        <body pos="0 0 1"><freejoint/><geom size=".1"/></body></worldbody></mujoco>""")
+    batch = Batch(model, 1, 1)
+    radius = batch.expand("geom_size")[0]
+    rbound = batch.expand("geom_rbound")[0]
+    batch.step(nstep=5)
+    radius[0, 0] = rbound[0] = 0.89
+    start = batch.state.copy()
+    batch.step(nstep=STEPS)
+    own = copy.copy(model)
+    own.geom_size[0, 0] = own.geom_rbound[0] = 0.89
+    assert_worlds_are_of_their_models(batch, [own], start)

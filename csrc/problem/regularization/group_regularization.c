@@ -1,5 +1,6 @@
 /* This file computes R, v_hat and bounds of a group from physical parameters and the inverse mass
  * of its rows, by the kinds of constraints/kinds/kinds.h. */
+#include <float.h>
 #include <math.h>
 
 #include "base/finite.h"
@@ -108,28 +109,35 @@ static sap_status refuse_mass(const sap_problem *problem, const sap_constraints 
                                            c, w, "must give an effective mass");
 }
 
+static int is_effective(double mass) { return (mass > 0) & (mass <= DBL_MAX); }
+
 /* Finds w of every row, which is common to each batch of up to three rows of a constraint. */
 static sap_status find_masses(const sap_problem *problem, const sap_constraints *group,
                               sap_delassus delassus, const struct sap_masses *masses, double *w,
                               sap_error *error) {
   const double *J = group->J;
   for (int32_t c = 0; c < group->n; ++c) {
-    const int32_t dof = sap_dof_of(group, c), size = dof >= 0 ? 1 : sap_rows_of(group, c);
-    const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]};
+    const int32_t trees[2] = {group->tree_a[c], group->tree_b[c]}, dof = sap_dof_of(group, c);
+    if (dof >= 0) {
+      *w = entry_delassus(problem, masses, delassus, trees[0], dof, *J++);
+      if (!is_effective(*w++)) {
+        return refuse_mass(problem, group, c, w[-1], error);
+      }
+      continue;
+    }
+    const int32_t size = sap_rows_of(group, c);
     for (int32_t r = 0; r < size; r += 3) {
       const int32_t n = size - r < 3 ? size - r : 3;
-      const double mass = dof >= 0 ? entry_delassus(problem, masses, delassus, trees[0], dof, *J)
-                                   : inverse_mass(problem, masses, delassus, trees, J, size, r, n);
-      if (!(mass > 0 && isfinite(mass))) {
+      const double mass = inverse_mass(problem, masses, delassus, trees, J, size, r, n);
+      if (!is_effective(mass)) {
         return refuse_mass(problem, group, c, mass, error);
       }
       for (int32_t k = 0; k < n; ++k) {
         *w++ = mass;
       }
     }
-    J += dof >= 0 ? 1
-                  : size * ((int64_t)problem->tree_nv[trees[0]] +
-                            (trees[1] < 0 ? 0 : problem->tree_nv[trees[1]]));
+    J += size *
+         ((int64_t)problem->tree_nv[trees[0]] + (trees[1] < 0 ? 0 : problem->tree_nv[trees[1]]));
   }
   return SAP_OK;
 }
