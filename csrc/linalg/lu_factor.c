@@ -43,6 +43,15 @@ int32_t sap_lu_run(const struct sap_lu *lu, int32_t c) {
   return -1;
 }
 
+/* Are all entries of x in the columns of a supernode 0? */
+static int is_zero(const struct sap_supernode *s, const double *x) {
+  int32_t i = s->scalar;
+  while (i < s->scalar + s->n_cols && x[i] == 0) {
+    ++i;
+  }
+  return i == s->scalar + s->n_cols;
+}
+
 static void solve(const struct sap_lu *lu, int32_t c, int transposed, double *x) {
   const struct sap_junction_tree *tree = lu->factor->tree;
   const struct sap_component *component = &tree->component[c];
@@ -50,8 +59,10 @@ static void solve(const struct sap_lu *lu, int32_t c, int transposed, double *x)
   const double *lower = lu->factor->values;
   const double *first = transposed ? lu->upper : lower, *second = transposed ? lower : lu->upper;
   for (int32_t i = component->supernode_begin; i < component->supernode_end; ++i) {
-    kernels->push_solution(&tree->supernode[i], tree->segment, tree->node_scalar, first, transposed,
-                           x);
+    const struct sap_supernode *s = &tree->supernode[i];
+    if (!is_zero(s, x)) {
+      kernels->push_solution(s, tree->segment, tree->node_scalar, first, transposed, x);
+    }
   }
   for (int32_t i = component->supernode_end - 1; i >= component->supernode_begin; --i) {
     kernels->pull_solution(&tree->supernode[i], tree->segment, tree->node_scalar, second,

@@ -215,7 +215,15 @@ void SAP_OF_ISA(sap_push_lu_solution_)(const struct sap_supernode *s,
 /* Adds A^T x for m rows of A to sum (n). */
 INLINE void add_dot_products(const int n, int32_t m, const double *A, int32_t ld, const double *x,
                              simd sum[]) {
-  for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
+  int32_t i = 0;
+  for (; i + SIMD_WIDTH <= m; i += SIMD_WIDTH) {
+    const simd rows = simd_load(x + i);
+    UNROLL
+    for (int j = 0; j < n; ++j) {
+      sum[j] += simd_load(A + (int64_t)j * ld + i) * rows;
+    }
+  }
+  if (i < m) {
     const simd_mask part = simd_left(m - i);
     const simd rows = simd_load_part(x + i, part);
     UNROLL
