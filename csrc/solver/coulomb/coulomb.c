@@ -49,7 +49,8 @@ struct progress {
   double norm_before;    /* |D r| before the last step, sqrt(J) */
   enum sap_factor_kind kind; /* kind of the last factorization */
   int reuses;                /* 1: the last direction is from an earlier factorization */
-  int was_refused;           /* 1: the last step was not one of the contacts in dispute */
+  int was_refused;           /* 1: the last step with contacts in dispute was refused */
+  int searched;              /* 1: a search took its place */
 };
 
 static double error_of(const struct sap_evaluation *now) {
@@ -125,7 +126,8 @@ static struct sap_step refuse(struct sap_workspace *w, const struct sap_island *
 }
 
 /* Takes the full step, or where that is not the solution the best of the steps with contacts in
- * dispute, if |D r| falls by a tenth or more. Otherwise it searches. */
+ * dispute, if |D r| falls by a tenth or more. Otherwise it searches, unless the last step was a
+ * search: contacts that have to leap to other impulses raise |D r| first. */
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
                                const sap_settings *settings, struct progress *before,
                                struct sap_evaluation *now) {
@@ -145,7 +147,9 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
     step.trials += sap_settle_disputes(w, island, settings, before->kind, most, now);
   }
   before->was_refused = !(now->gradient <= sap_full_step_share * gradient);
-  if (before->was_refused) {
+  const int leaps = before->searched && error_of(now) < INFINITY;
+  before->searched = before->was_refused && !leaps;
+  if (before->searched) {
     const int32_t trials = step.trials;
     step = refuse(w, island, settings, now);
     step.trials += trials;

@@ -12,7 +12,9 @@
  * falls by a tenth. Otherwise the step minimises the convex cost with the bounds fixed at those of
  * the iterate, along the direction or towards the refused step, whichever has the smaller |D r|.
  * So steps far from the solution may compare costs, which are less sensitive than gradients to
- * stiff contacts that open and close. If eight iterations do not lower |D r| by a tenth, or no
+ * stiff contacts that open and close. After such a search the next refused step is taken all the
+ * same: near an iterate where one contact has no solution beside the others, those have to change
+ * too, and |D r| rises before it falls. If eight iterations do not lower |D r| by a tenth, or no
  * direction descends, one convex solve with fixed bounds follows: a step of the fixed point b = mu
  * gamma_n(b). After three such steps without success the search restarts, once, from the minimiser
  * with convex friction.

@@ -150,7 +150,8 @@ class Coulomb:
         self.predicts = False  # whether the last direction predicts the next one
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
         self.law: Sequence[Array] | None = None  # K of the direction, None with an earlier factor
-        self.was_refused = False  # whether the last step was not one with contacts in dispute
+        self.was_refused = False  # whether the last step with contacts in dispute was refused
+        self.searched = False  # whether a search took its place
         # length of the last step, and |D r| before it
         self.alpha, self.before = 0.0, 0.0
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
@@ -294,7 +295,8 @@ class Coulomb:
         """The point after a step, its length and the evaluations that it took.
 
         The full step, or the best one with contacts in dispute, if |D r| falls by a tenth or more;
-        else the better of two searches. The length is 0 if neither direction descends.
+        else the better of two searches, unless the last step was a search. The length is 0 if
+        neither direction descends.
         """
         most = DISPUTED_AFTER_REFUSAL if self.was_refused else DISPUTED
         after, trials = self.at(point.v + dv), 1
@@ -303,7 +305,9 @@ class Coulomb:
             after, more = disputes.settle(after, most, self.newton.tolerance)
             trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
-        if not self.was_refused:
+        leaps = self.searched and bool(np.isfinite(after.momentum_error))
+        self.searched = self.was_refused and not leaps
+        if not self.searched:
             return after, 1.0, trials
         towards, alpha, first = self.search(point, after.v - point.v)
         along, beta, second = self.search(point, dv)
