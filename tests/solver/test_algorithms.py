@@ -153,6 +153,17 @@ def test_bounds_are_held_where_coulombs_iterations_bring_too_little(solver):
 
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+@pytest.mark.parametrize("seed", [25, 40, 75, 136, 162])
+def test_a_refused_step_after_a_search_is_taken(solver, seed):
+    settings = dataclasses.replace(COULOMB, record_history=True)
+    solution = solver.solve(with_much_friction(seed, 4.0), settings=settings)
+    assert not fallbacks(solution)  # a convex solve may search twice
+    step = solution.history["step"]
+    searched = (step != 0.0) & (step != 1.0)
+    assert not np.any(searched[1:] & searched[:-1])
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 def test_the_search_begins_again_from_convex_friction(solver):
     solution = solver.solve(with_much_friction(113, 4.0), settings=COULOMB)
     assert {"bounds_held", "convex_restart"} <= fallbacks(solution)
