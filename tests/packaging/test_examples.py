@@ -93,6 +93,15 @@ def test_a_firm_grip_holds_a_spatula():
     assert abs(turned["field pads, 12.0 N"]) < 0.1
 
 
+def test_a_cloth_drapes_a_ball_and_a_cable_swings_in_a_ring():
+    lines = output_of("cloth_and_cable", needs=["mujoco"]).splitlines()
+    (low,), (stretch, gap), (reach,), (pull, rub) = map(numbers, lines)
+    assert -15.0 < low < 0.0  # cm, of a cloth that began 1 cm above the ball
+    assert reach > 15.0  # as far as the ring lets the cable swing
+    assert max(stretch, pull) < 2.0  # %
+    assert min(gap, rub) > -2.0  # mm, of radii of 5 and 4 mm
+
+
 def test_a_quadruped_rises_as_it_should():
     assert numbers(output_of("quadruped_torques").splitlines()[-1])[0] == pytest.approx(1.0)
 
