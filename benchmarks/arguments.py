@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -94,15 +95,27 @@ def files_of(arguments: argparse.Namespace) -> list[Path]:
     return files
 
 
+def add_folder(question: argparse.ArgumentParser, meaning: str) -> None:
+    """A folder that may be left out."""
+    question.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help=meaning)
+
+
+def add_data(question: argparse.ArgumentParser) -> None:
+    """The folder of reference data that has models."""
+    add_folder(question, "folder with models; by default the one that SAPWOOD_DATA names")
+
+
+def data_of(arguments: argparse.Namespace) -> Path:
+    """The folder of reference data; it has models."""
+    folder: Path = arguments.folder or Path(os.environ.get("SAPWOOD_DATA", ""))
+    if not (folder / "models").is_dir():
+        raise CommandError(f"{folder}: has no folder `models`")
+    return folder
+
+
 def add_models(question: argparse.ArgumentParser, steps: int) -> None:
     """The folder of models, which of them, and how long each is simulated."""
-    question.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        metavar="FOLDER",
-        help="folder of models; by default models in the one that SAPWOOD_DATA names",
-    )
+    add_folder(question, "folder of models; by default models in the one that SAPWOOD_DATA names")
     question.add_argument("--match", default="", metavar="TEXT", help="models with it in the name")
     question.add_argument("--steps", type=whole, default=steps, help="steps of a simulation")
     question.add_argument(

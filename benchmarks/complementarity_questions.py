@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.arguments import (
     SUCCESS,
+    add_folder,
     begin,
     needs,
     new_question,
@@ -27,13 +28,7 @@ def add(commands: Any) -> None:
         "Which files each method solves, how often it fails on random contacts, and times beside "
         "other solvers. Writes lcp.txt (the tables) and lcp.json (the machine).",
     )
-    question.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        metavar="FOLDER",
-        help="folder of *.dat; by default lcp in the one that SAPWOOD_DATA names",
-    )
+    add_folder(question, "folder of *.dat; by default lcp in the one that SAPWOOD_DATA names")
     question.add_argument("--count", type=whole, default=10_000, help="random problems of a class")
     question.set_defaults(command=_lcp)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 from typing import Any
 
 from benchmarks.arguments import (
     SUCCESS,
-    CommandError,
+    add_data,
     begin,
     carry_out,
+    data_of,
     draw,
     needs,
     new_question,
@@ -47,13 +46,7 @@ def add(commands: Any) -> None:
         "Legged robots of the data folder stand and squat in the stepper under task control at "
         "500 Hz, and the time of their programs beside ProxQP. Writes tasks.txt and tasks.json.",
     )
-    question.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        metavar="FOLDER",
-        help="folder with models; by default the one that SAPWOOD_DATA names",
-    )
+    add_data(question)
     question.add_argument("--seconds", type=whole, default=10, help="length of a run")
     question.set_defaults(command=_tasks)
 
@@ -88,9 +81,7 @@ def _tasks(arguments: argparse.Namespace) -> int:
     with needs("bench"):
         from benchmarks import legged_report
     seconds = 0.1 if arguments.quick else float(arguments.seconds)
-    folder = arguments.folder or Path(os.environ.get("SAPWOOD_DATA", ""))
-    if not (folder / "models").is_dir():
-        raise CommandError(f"{folder}: has no folder `models`")
+    folder = data_of(arguments)
     target, facts = begin(arguments, "tasks", {"seconds": seconds})
     print_facts(facts)
     lines = [

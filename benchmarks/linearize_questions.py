@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
-from pathlib import Path
 from typing import Any
 
 from benchmarks.arguments import (
     SUCCESS,
     CommandError,
+    add_data,
     add_models,
     begin,
     carry_out,
+    data_of,
     models_of,
     needs,
     new_question,
@@ -51,13 +51,7 @@ def add(commands: Any) -> None:
         "CPU time of runs with their derivatives beside that of runs, and of A and B of 100 "
         "hoppers. Writes gradients.txt and gradients.json.",
     )
-    question.add_argument(
-        "folder",
-        type=Path,
-        nargs="?",
-        metavar="FOLDER",
-        help="folder with models; by default the one that SAPWOOD_DATA names",
-    )
+    add_data(question)
     question.add_argument("--steps", type=whole, default=300, help="steps of a run")
     question.add_argument("--repeat", type=whole, default=10, help="samples, of which the least")
     question.set_defaults(command=_gradients)
@@ -100,9 +94,7 @@ def _linearize(arguments: argparse.Namespace) -> int:
 def _gradients(arguments: argparse.Namespace) -> int:
     with needs("mujoco"):
         from benchmarks import run_gradients
-    folder = arguments.folder or Path(os.environ.get("SAPWOOD_DATA", ""))
-    if not (folder / "models").is_dir():
-        raise CommandError(f"{folder}: has no folder `models`")
+    folder = data_of(arguments)
     n = 100
     if arguments.quick:
         arguments.steps, arguments.repeat, n = 2, 1, 2

@@ -23,6 +23,11 @@ enum { SAP_SHARED_COLUMNS = 48 };
  * have narrow products, more leave more to the loops of factor_loops.h. */
 enum { SAP_INVERSE_COLUMNS = 48 };
 
+/* Velocities of a tree from which on a problem keeps the factor of its constant block of A for
+ * solves: the cube of the size in time against its square in memory;
+ * `python -m benchmarks soft`. */
+enum { SAP_KEPT_FACTOR = 64 };
+
 /* Work of the busiest thread on branches, over its share, above which the largest branch is split:
  * even loads against a longer trunk. */
 static const double sap_most_imbalance = 1.15;

@@ -488,7 +488,6 @@ def touching_contacts(
     last: NDArray[np.intp] | None,
     /,
 ) -> tuple[NDArray[np.intp], _Float, _Float, _Float, _Float, _Float]: ...
-def rotation_vector(to: ArrayLike, from_: ArrayLike, /) -> _Float: ...
 
 @final
 class Mechanism:

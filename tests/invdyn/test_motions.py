@@ -10,6 +10,7 @@ from sapwood import _core, reference
 mujoco = pytest.importorskip("mujoco")
 
 from sapwood.invdyn.robot import Motions, mechanism_of
+from sapwood.invdyn.tasks import _rotation_error
 
 # all kinds of joints, a body without joints, and two trees
 TREES = """
@@ -130,7 +131,7 @@ def test_wrong_arguments(moving):
 
 
 def test_rotation_vectors_turn_one_matrix_to_another(rng):
-    """They agree with MuJoCo's, also for half turns and none."""
+    """Also half turns and none."""
     for angle in (0.0, 1e-9, 1e-3, 1.0, 3.0, np.pi - 1e-6, np.pi):
         for _ in range(20):
             quaternion = rng.normal(size=4)
@@ -142,11 +143,9 @@ def test_rotation_vectors_turn_one_matrix_to_another(rng):
             rotation = np.zeros(9)
             mujoco.mju_quat2Mat(rotation, turn)
             start = start.reshape(3, 3)
-            found = _core.rotation_vector(rotation.reshape(3, 3) @ start, start)
+            found = _rotation_error(rotation.reshape(3, 3) @ start, start)
             sign = np.sign(found @ axis) if angle > 3.1 else 1.0  # a half turn has two axes
             np.testing.assert_allclose(sign * found, angle * axis, atol=1e-7)
-    with pytest.raises(ValueError, match=r"from_ has shape \(3,\)"):
-        _core.rotation_vector(np.eye(3), np.zeros(3))
 
 
 def test_touching_contacts_are_those_of_the_list():

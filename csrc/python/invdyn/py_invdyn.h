@@ -1,6 +1,5 @@
 /* _core.InverseDynamics and _core.TaskSolver: solvers with the arguments of their controllers;
- * _core.Mechanism, touching_contacts() and rotation_vector(): what task control needs of a model
- * and its data. */
+ * _core.Mechanism and touching_contacts(): what task control needs of a model and its data. */
 #ifndef SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 #define SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 

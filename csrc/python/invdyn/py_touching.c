@@ -1,13 +1,9 @@
-/* _core.touching_contacts and _core.rotation_vector: arrays of an engine, as task control takes
- * them. */
-#include <math.h>
+/* _core.touching_contacts: contacts of an engine, as task control takes them. */
 #include <string.h>
 
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/invdyn/py_invdyn.h"
-
-/* ---- contacts ------------------------------------------------------------------------------- */
 
 enum { GEOM, DIST, POS, FRAME, FRICTION, DIM, N_FIELDS };
 enum { GEOMS, POSITIONS, FRAMES, MU, RADII, GAPS, N_RESULTS };
@@ -136,73 +132,10 @@ static PyObject *touching_contacts(PyObject *module, PyObject *const *args, Py_s
   return result;
 }
 
-/* ---- rotations ------------------------------------------------------------------------------ */
-
-/* Writes the rotation vector of R = to from^T, whose quaternion is (w, x), by its largest part. */
-static void find_rotation_vector(const double *to, const double *from, double *turn) {
-  double R[3][3], trace = 0.0;
-  for (int i = 0; i < 3; i++) {
-    for (int j = 0; j < 3; j++) {
-      R[i][j] = to[3 * i] * from[3 * j] + to[3 * i + 1] * from[3 * j + 1] +
-                to[3 * i + 2] * from[3 * j + 2];
-    }
-    trace += R[i][i];
-  }
-  int big = -1;
-  for (int i = 0; i < 3; i++) {
-    big = R[i][i] > (big < 0 ? trace : R[big][big]) ? i : big;
-  }
-  double w, x[3];
-  if (big < 0) {
-    w = 1.0 + trace;
-    for (int i = 0; i < 3; i++) {
-      x[i] = R[(i + 2) % 3][(i + 1) % 3] - R[(i + 1) % 3][(i + 2) % 3];
-    }
-  } else {
-    const int j = (big + 1) % 3, k = (big + 2) % 3;
-    w = R[k][j] - R[j][k];
-    x[big] = 1.0 + 2.0 * R[big][big] - trace;
-    x[j] = R[j][big] + R[big][j];
-    x[k] = R[k][big] + R[big][k];
-  }
-  const double sine = sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
-  /* of both quaternions of a rotation that with w >= 0 turns by at most pi */
-  const double angle = 2.0 * atan2(sine, fabs(w)), factor = w < 0.0 ? -angle : angle;
-  for (int i = 0; i < 3; i++) {
-    turn[i] = sine > 0.0 ? factor * x[i] / sine : 0.0;
-  }
-}
-
-PyDoc_STRVAR(rotation_doc,
-             "rotation_vector(to, from_, /)\n--\n\n"
-             "Rotation vector (3,), rad, that turns one rotation matrix (3, 3) to "
-             "another.");
-
-static PyObject *rotation_vector(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
-  (void)module;
-  const npy_intp shape[2] = {3, 3};
-  npy_intp length = 3;
-  if (n_args != 2) {
-    PyErr_SetString(PyExc_TypeError, "rotation_vector takes 2 arguments");
-    return NULL;
-  }
-  PyArrayObject *to = sapwood_as_float64(args[0], "to", 2, shape, SAPWOOD_ANY);
-  PyArrayObject *from = to ? sapwood_as_float64(args[1], "from_", 2, shape, SAPWOOD_ANY) : NULL;
-  PyArrayObject *turn = from ? (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE) : NULL;
-  if (turn != NULL) {
-    find_rotation_vector(sapwood_doubles(to), sapwood_doubles(from), sapwood_doubles(turn));
-  }
-  Py_XDECREF(to);
-  Py_XDECREF(from);
-  return (PyObject *)turn;
-}
-
 int sapwood_add_touching(PyObject *module) {
   static PyMethodDef functions[] = {
       {"touching_contacts", (PyCFunction)(void (*)(void))touching_contacts, METH_FASTCALL,
        touching_doc},
-      {"rotation_vector", (PyCFunction)(void (*)(void))rotation_vector, METH_FASTCALL,
-       rotation_doc},
       {NULL, NULL, 0, NULL}};
   return PyModule_AddFunctions(module, functions);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <structmember.h>
 
+#include "linalg/linalg_tuning.h"
 #include "problem/problem_check.h"
 #include "python/errors.h"
 #include "python/problem/keep.h"
@@ -303,13 +304,12 @@ static int is_constant(PyObject *array) {
  * size, which is a good part of a short solve. Takes the block with them. */
 static int keep_factors(sapwood_problem *self, const struct sap_masses *masses,
                         struct sap_block *block) {
-  enum { LARGE = 64 };
   const int32_t n_trees = self->problem.n_trees;
   int32_t largest = 0;
   for (int32_t t = 0; t < n_trees; t++) {
     largest = self->problem.tree_nv[t] > largest ? self->problem.tree_nv[t] : largest;
   }
-  if (largest < LARGE || !is_constant(self->A)) {
+  if (largest < SAP_KEPT_FACTOR || !is_constant(self->A)) {
     return 0;
   }
   self->inverse_factors = PyMem_Calloc((size_t)n_trees, sizeof *self->inverse_factors);
@@ -318,7 +318,7 @@ static int keep_factors(sapwood_problem *self, const struct sap_masses *masses,
     return -1;
   }
   for (int32_t t = 0; t < n_trees; t++) {
-    if (self->problem.tree_nv[t] >= LARGE) {
+    if (self->problem.tree_nv[t] >= SAP_KEPT_FACTOR) {
       self->inverse_factors[t] = masses->S + masses->tree_A[t];
     }
   }

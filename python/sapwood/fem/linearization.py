@@ -45,8 +45,8 @@ _Fields = tuple[_Float, ...]
 #: a number of a world: ("body", name, "young"), ("plane", name, "friction")
 SoftParameter = tuple[str, str, str]
 
-# corrections of a solution with the factor of a stiffness that is not the exact one, and the part
-# of the right-hand side that may stay
+# A factor of a stiffness that is not the exact one takes corrections. They end when a solution
+# changes by less than the tolerance.
 _CORRECTIONS = 200
 _TOLERANCE = 1e-11
 
@@ -383,13 +383,29 @@ def linearize(world: World, parameters: Sequence[SoftParameter] = ()) -> SoftLin
     >>> print(gradient.velocities[0].sum().round(6), gradient.loads[0][0, 2].round(3))
     1.0 0.1
     """
+    check_world(world)
+    return SoftLinearization(world, parameters)
+
+
+def check_world(world: World) -> None:
+    """Check that the steps of a world have derivatives.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they have none; the text says why.
+    """
     if not isinstance(world, World):
         raise TypeError(f"world must be a World, not {type(world).__name__}")
     if any(rigid.mass is not None for rigid in world.rigid):
         raise ValueError("steps of rigid bodies on slides have no derivatives")
     if world.settings.friction == "lagged":
         raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
-    return SoftLinearization(world, parameters)
 
 
 def find_parameter(world: World, parameter: SoftParameter, i: int) -> tuple[str, int, str]:

@@ -189,7 +189,7 @@ class FrameTask(_Task):
             + self.damping * np.asarray(self.velocity)
             + self.acceleration
         )
-        wanted[3:] += self.stiffness * _core.rotation_vector(self.rotation, turned)
+        wanted[3:] += self.stiffness * _rotation_error(self.rotation, turned)
         return J[self._chosen], wanted[self._chosen]
 
 
@@ -309,3 +309,11 @@ def _vector(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Array
     if value is None:
         return None
     return np.array(_core.as_float64(value, name, shape, "finite"))
+
+
+def _rotation_error(wanted: Array, present: Array) -> Array:
+    """The rotation vector that turns the present orientation to the wanted one."""
+    quaternion, turn = np.empty(4), np.empty(3)
+    mujoco.mju_mat2Quat(quaternion, (wanted @ present.T).ravel())
+    mujoco.mju_quat2Vel(turn, quaternion, 1.0)
+    return turn

@@ -14,6 +14,7 @@ from sapwood.base.step_error import StepError
 from sapwood.fem.linearization import (
     SoftLinearization,
     SoftParameter,
+    check_world,
     find_parameter,
     linearize,
 )
@@ -75,7 +76,7 @@ class DifferentiableWorld:
     """
 
     def __init__(self, world: World, parameters: Sequence[SoftParameter] = ()) -> None:
-        linearize(world, parameters)  # checks
+        check_world(world)
         self._world, self._given = copy_world(world), tuple(parameters)
         self._sizes = [len(body.positions) for body in world.bodies]
         self.parameters: Mapping[str, _Float] = MappingProxyType(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -63,6 +63,20 @@ def _legend(figure: Figure, axes: Axes, columns: int) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
 
 
+def _draw_places(
+    grid: NDArray[np.object_],
+    rows: _Rows,
+    places: Sequence[tuple[str, str]],
+    largest: float = _LARGEST_ERROR,
+) -> None:
+    """Errors of the joints in axes of their own for each ground and friction."""
+    for axes, (ground, friction) in zip(grid.ravel(), places, strict=True):
+        title = GROUNDS[ground, friction]
+        chosen = select(rows, ground=ground, friction=friction)
+        _draw_errors(axes, _require(chosen, title), largest)
+        axes.set_title(title, fontsize="medium")
+
+
 def _draw_errors(axes: Axes, rows: _Rows, largest: float = _LARGEST_ERROR) -> None:
     """Errors of the joints under every controller; a cross where the robot has fallen."""
     for name in names(rows):
@@ -90,11 +104,7 @@ def joint_error_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     """
     figure, grid = _figure(2, 2, (10.0, 7.5))
     places = [place for place in GROUNDS if place[0] != "rough"]
-    for axes, (ground, friction) in zip(grid.ravel(), places, strict=True):
-        title = GROUNDS[ground, friction]
-        rows = select(files["walking"], ground=ground, friction=friction)
-        _draw_errors(axes, _require(rows, title))
-        axes.set_title(title, fontsize="medium")
+    _draw_places(grid, files["walking"], places)
     for axes in grid[:, 0]:
         axes.set_ylabel("mean error of the joints [rad]")
     _legend(figure, grid[0, 0], 5)
@@ -125,11 +135,8 @@ def two_feet_figure(files: Mapping[str, _Rows], path: _Path) -> Figure:
     rows of one of the frictions.
     """
     figure, grid = _figure(1, 2, (10.0, 4.5))
-    for axes, friction in zip(grid[0], ("high", "low"), strict=True):
-        title = GROUNDS["rigid", friction]
-        rows = select(files["walking_two_feet"], ground="rigid", friction=friction)
-        _draw_errors(axes, _require(rows, title), _SLIPPING_ERROR)
-        axes.set_title(title, fontsize="medium")
+    places = [("rigid", "high"), ("rigid", "low")]
+    _draw_places(grid, files["walking_two_feet"], places, _SLIPPING_ERROR)
     grid[0, 0].set_ylabel("mean error of the joints [rad]")
     _legend(figure, grid[0, 0], 4)
     figure.suptitle(
