@@ -18,6 +18,7 @@ from benchmarks.arguments import (
     print_facts,
     publish,
     whole,
+    write_table,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,36 @@ def add(commands: Any) -> None:
         "--slip", type=positive, default=30.0, metavar="SECONDS", help="of the slip control"
     )
     question.set_defaults(command=_surfaces)
+    recorded = new_question(
+        commands,
+        "slip",
+        "the slip control beside a recorded run of Drake",
+        "Contacts, pitch and positions of the slip control, beside a recorded run of Drake, on its "
+        "meshes and on those of the package. Writes slip.txt (the table) and slip.json (the "
+        "machine).",
+    )
+    recorded.add_argument("folder", type=Path, metavar="FOLDER", help="folder with the run")
+    recorded.add_argument("--seconds", type=positive, default=30.0, help="of the slip control")
+    recorded.set_defaults(command=_slip_recorded)
+
+
+def _slip_recorded(arguments: argparse.Namespace) -> int:
+    with needs("mujoco"):
+        from benchmarks import slip_recorded
+    seconds = 0.1 if arguments.quick else arguments.seconds
+    if not (arguments.folder / slip_recorded.RUN).exists():
+        raise CommandError(f"{arguments.folder} holds no {slip_recorded.RUN}")
+    target, facts = begin(arguments, "slip", {"seconds": seconds})
+    print_facts(facts)
+    runs: dict[str, slip_recorded.Columns] = {}
+    code = carry_out(
+        "slip",
+        2,
+        lambda progress: runs.update(slip_recorded.run(arguments.folder, seconds, progress)),
+    )
+    if code == SUCCESS:
+        write_table(slip_recorded.table(runs), target.with_suffix(".txt"))
+    return code
 
 
 def _surfaces(arguments: argparse.Namespace) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +52,18 @@ def test_drake_moves_the_spatula_as_we_do():
     seconds, roll = slip_seconds(0.2)
     assert seconds > 0
     assert abs(math.degrees(roll + TILT) - simulate(0.2)["pitch"][-1]) < 1e-3
+
+
+def test_the_spatula_moves_as_in_the_recorded_run(quick):
+    pytest.importorskip("mujoco")
+    folder = os.environ.get("SAPWOOD_DATA")
+    if folder is None:
+        pytest.skip("SAPWOOD_DATA names no folder with hydroelastic/slip_control_state.npz")
+    _out, printed = quick("slip", Path(folder) / "hydroelastic", pictures=0)
+    rows = {line[:40].strip(): line[40:].split() for line in printed.out.splitlines()}
+    assert rows["steps with as many contacts, %"][:2] == ["100.0", "100.0"]
+    assert float(rows["positions, farthest from Drake's, um"][1]) < 0.1
+    assert float(rows["pitch, farthest from Drake's, degrees"][1]) < 1e-3
 
 
 def test_drake_finds_as_many_faces():

@@ -233,7 +233,8 @@ def figure_7(quick: bool) -> Plan:
 
 def _energy_report(rows: _Rows, *, rolling: bool) -> str:
     """Band of the first four periods, and what is lost from these to the last four."""
-    seconds = 8 * np.pi / SpringCylinder().angular_frequency(rolling=rolling)
+    period = _period(rolling=rolling)
+    seconds = 4 * period
     lines = [f"{'':<34}{'band, 4 periods':>17}{'lost in the run':>17}{'by slip':>10}"]
     for scheme, n in np.unique(rows[["scheme", "n_contacts"]]).tolist():
         run = select(rows, scheme=scheme, n_contacts=n)
@@ -243,7 +244,16 @@ def _energy_report(rows: _Rows, *, rolling: bool) -> str:
         # without the sign of what rounds to zero
         band, loss = energy_band(run, seconds), round(energy_loss(run, seconds), 6) + 0.0
         lines.append(f"{name:<34}{band:>17.2%}{loss:>17.2%}{slip:>10.2%}")
+    lines.append(
+        f"by 2 pi/omega: {period / DT:.1f} steps in a period, "
+        f"{run['time'][-1] / period:.0f} periods in {run['time'][-1]:g} s"
+    )
     return "\n".join(lines)
+
+
+def _period(*, rolling: bool) -> float:
+    """Period of the continuous motion, s."""
+    return float(2 * np.pi / SpringCylinder().angular_frequency(rolling=rolling))
 
 
 def _error_report(files: Files) -> str:
@@ -257,4 +267,8 @@ def _error_report(files: Files) -> str:
             lines.append(
                 f"{scheme:<20}{run['e_q'][-1]:>12.2e} m{found[-1]:>14.2f}{found.max():>16.2f}"
             )
+    last = {row["scheme"]: row["e_q"] for row in rows}
+    if {"implicit_euler", "symplectic_euler"} <= last.keys():
+        ratio = last["implicit_euler"] / last["symplectic_euler"]
+        lines.append(f"implicit over symplectic Euler, smallest step: {ratio:.0f}")
     return "\n".join(lines)
