@@ -45,6 +45,24 @@ def test_programs_are_left_alone(long_description):
     assert long_description("```python\na[0](b)\n```\n") == "```python\na[0](b)\n```\n"
 
 
+def test_numbers_of_the_front_page_are_those_of_stored_runs():
+    pytest.importorskip("sphinx")
+    spec = importlib.util.spec_from_file_location("runs", ROOT / "docs/_ext/runs.py")
+    runs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(runs)
+    ours, theirs, small, small_theirs = (
+        float(runs.number_of(f"engines; {scene} {engine}; 1")) / 1e3
+        for scene in ("clutter-200", "clutter-40")
+        for engine in ("sapwood", "mujoco")
+    )
+    text = " ".join(README.split())
+    assert f"takes {ours:.3g} ms, {theirs:.3g} ms with MuJoCo" in text
+    assert "40 bodies take as long as there" in text
+    assert abs(small / small_theirs - 1.0) < 0.1
+    ratio = runs.number_of("models; all zero; 2")
+    assert f"is {ratio} times as fast as `mj_step` in the median" in text
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """Metadata of the wheel and of the source archive, by the build's own functions."""

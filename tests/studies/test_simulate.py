@@ -67,6 +67,27 @@ def test_a_table_drives_the_motor(model, tmp_path):
     np.testing.assert_allclose(steps["potential_energy"], 20.0 * heights, atol=1e-9)
 
 
+def test_step_scheme_stiffness_and_tolerance_are_those_asked_for(tmp_path):
+    """A ball of 1 kg at rest: its floor gives way by m g/k with k = 1e4/2 of two geoms."""
+    path, out = tmp_path / "ball.xml", tmp_path / "out"
+    path.write_text(
+        """<mujoco><option gravity="0 0 -10"/><worldbody><geom type="plane" size="1 1 .1"/>
+        <body pos="0 0 .1"><joint name="z" type="slide" axis="0 0 1"/>
+        <geom size=".1" mass="1"/></body></worldbody></mujoco>"""
+    )
+    done = command(
+        "simulate", path, "--seconds", "2", "--dt", "0.01", "--scheme", "implicit_euler",
+        "--stiffness", "1e4", "--tolerance", "1e-9", "--out", out, "--no-picture",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "200 of 200" in done.stdout
+    moved, steps = motion(out), read_steps(out / "steps.csv")
+    np.testing.assert_allclose(moved["qpos_z"][-1], -10.0 / 5e3, rtol=1e-6)
+    assert steps["momentum_error"].max() <= 1e-9
+    for option in ("--dt", "--stiffness", "--tolerance"):
+        assert option in error_line(command("simulate", path, option, "0"))
+
+
 def test_energies_are_those_of_springs_to_mocap_bodies_where_these_are():
     model = mujoco.MjModel.from_xml_string("""
     <mujoco>

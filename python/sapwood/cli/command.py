@@ -47,6 +47,15 @@ def add_line_search(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Tells the default of an argument, where that is a value."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or action.default is False:
+            return action.help
+        return super()._get_help_string(action)
+
+
 def number(kind: type[T], rule: str, holds: Callable[[T], bool]) -> Callable[[str], T]:
     """Return an argparse type: a finite number that obeys a rule."""
 

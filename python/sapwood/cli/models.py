@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapwood.cli.command import CommandError, one_line
+from sapwood.cli.command import CommandError, number, one_line, tolerance
 
 if TYPE_CHECKING:
     import mujoco
@@ -43,6 +43,25 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         choices=("convex", "coulomb", "lagged"),
         help="law of friction; by default Coulomb's",
     )
+    positive = number(float, "> 0", lambda x: x > 0)
+    parser.add_argument(
+        "--dt", type=positive, metavar="SECONDS", help="time step; by default the model's"
+    )
+    parser.add_argument(
+        "--scheme",
+        default="symplectic_euler",
+        choices=("symplectic_euler", "midpoint", "implicit_euler"),
+        help="how time is discretized",
+    )
+    parser.add_argument(
+        "--stiffness",
+        type=positive,
+        metavar="N_PER_M",
+        help="of each geom, N/m; by default contact is as rigid as the time step allows",
+    )
+    parser.add_argument(
+        "--tolerance", type=tolerance(), help="relative error at which solves end; by default 1e-6"
+    )
 
 
 def load(
@@ -62,17 +81,35 @@ def load(
 
     path: Path = arguments.model
     try:
-        stepper = Stepper(load_model(path), friction=arguments.friction, soft=soft)
+        stepper = Stepper(
+            load_model(path), friction=arguments.friction, soft=soft,
+            time_step=arguments.dt, scheme=arguments.scheme, **_chosen(arguments),
+        )  # fmt: skip
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}") from None
     except (NotSupported, ValueError) as error:
         raise CommandError(f"{path}: {one_line(error)}") from None
     data = mujoco.MjData(stepper.model)
-    number = _keyframe(stepper.model, arguments.keyframe)
-    if number is not None:
-        mujoco.mj_resetDataKeyframe(stepper.model, data, number)
+    keyframe = _keyframe(stepper.model, arguments.keyframe)
+    if keyframe is not None:
+        mujoco.mj_resetDataKeyframe(stepper.model, data, keyframe)
     mujoco.mj_forward(stepper.model, data)
     return stepper, data
+
+
+def _chosen(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Material and settings, where they are given."""
+    from sapwood import ContactMaterial, SapSettings
+    from sapwood.mujoco.reading.solver_settings import MOST_ITERATIONS
+
+    chosen: dict[str, Any] = {}
+    if arguments.stiffness is not None:
+        chosen["contact"] = ContactMaterial(stiffness=arguments.stiffness)
+    if arguments.tolerance is not None:
+        chosen["settings"] = SapSettings(
+            relative_tolerance=arguments.tolerance, max_iterations=MOST_ITERATIONS
+        )
+    return chosen
 
 
 def _keyframe(model: mujoco.MjModel, name: str | None) -> int | None:

@@ -16,6 +16,7 @@ from sapwood.cli.command import (
     FAILURE,
     SUCCESS,
     CommandError,
+    HelpFormatter,
     add_line_search,
     number,
     one_line,
@@ -30,7 +31,7 @@ def add(commands: Any) -> None:
         "solve",
         help="solve problem files and print a table",
         description="Solve problem files (.npz) and print one line for each.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILES", help="problem files (.npz)")
     parser.add_argument(

@@ -7,7 +7,16 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sapwood.cli.command import FAILURE, SUCCESS, CommandError, number, one_line, require, tell
+from sapwood.cli.command import (
+    FAILURE,
+    SUCCESS,
+    CommandError,
+    HelpFormatter,
+    number,
+    one_line,
+    require,
+    tell,
+)
 from sapwood.cli.models import Drive, add_model, control, load
 
 if TYPE_CHECKING:
@@ -24,7 +33,7 @@ def add(commands: Any) -> None:
         description="Simulate a model in the browser until Ctrl-C: play, pause, step, the time "
         "that was recorded, contact forces as arrows; Ctrl and the mouse pull at bodies. With "
         "--html, simulate for some seconds and write a page that opens without a network.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     add_model(parser)
     parser.add_argument("--paused", action="store_true", help="wait for Play")

@@ -12,6 +12,7 @@ from sapwood.cli.command import (
     INTERRUPTED,
     SUCCESS,
     CommandError,
+    HelpFormatter,
     one_line,
     require,
     tell,
@@ -28,7 +29,7 @@ def add(commands: Any) -> None:
         help="check scenes whose result is known",
         description="Simulate scenes whose result is known in closed form, and compare a figure of "
         "each with its bound. The exit code is 1 where a bound of the first engine is broken.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument(
         "--engines",

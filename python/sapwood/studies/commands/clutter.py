@@ -12,6 +12,7 @@ from sapwood.cli.command import (
     INTERRUPTED,
     SUCCESS,
     CommandError,
+    HelpFormatter,
     add_line_search,
     number,
     one_line,
@@ -31,7 +32,7 @@ def add(commands: Any) -> None:
         help="drop bodies into a box or onto open floor",
         description="Drop four columns of spheres and boxes into a box or onto open floor, "
         "measure every step and draw the results.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     positive = number(float, "> 0", lambda x: x > 0)
     parser.add_argument(

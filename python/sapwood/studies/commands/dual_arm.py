@@ -12,6 +12,7 @@ from sapwood.cli.command import (
     INTERRUPTED,
     SUCCESS,
     CommandError,
+    HelpFormatter,
     one_line,
     require,
     tell,
@@ -33,7 +34,7 @@ def add(commands: Any) -> None:
         description="Two arms with hands open a jar, pour its 16 marbles into a bowl, close it and "
         "put it back. Every step is measured, and the end is judged: marbles in the bowl, lid on, "
         "jar back and upright. The exit code is 0 where all of it is done.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.add_argument(
         "--task", choices=("jar", "lift"), default="jar", help="all of it, or up to the lifted jar"

@@ -13,6 +13,7 @@ from sapwood.cli.command import (
     INTERRUPTED,
     SUCCESS,
     CommandError,
+    HelpFormatter,
     number,
     one_line,
     require,
@@ -38,7 +39,7 @@ def add(commands: Any) -> None:
         description="Simulate a model, measure every step, and write steps.csv, motion.csv, a "
         "figure of the steps and a picture of the last one; with a soft body soft.pvd, which "
         "ParaView opens.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     add_model(parser)
     positive = number(float, "> 0", lambda x: x > 0)
