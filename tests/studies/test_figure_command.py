@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from command_line import command, error_line
@@ -75,3 +77,9 @@ def test_ctrl_c_keeps_what_was_finished(mine, monkeypatch, tmp_path, capsys):
     assert cli.main([*mine, "--out", str(tmp_path)]) == 1
     assert "1 of 4 points are finished" in capsys.readouterr().err
     assert (tmp_path / "mine.png").read_text() == "3 rows"
+
+
+def test_the_help_tells_the_time_of_every_figure():
+    printed = command("figure", "--help").stdout
+    times = re.findall(r"[\w-]+", printed.partition("in full")[2])
+    assert set(FIGURES) <= set(times)

@@ -23,9 +23,12 @@ _TIMES = """times on two cores:
   with --quick  3 to 20 s each, 12 50 s; all together some five minutes
   in full       seconds: 5, 8, 9, 10, 16, 17, id-6, id-8, id-9, id-13, id-15, id-table-1,
                 id-table-2, rigid-core, sliding, constraints, mindiff, balance, line-search
-                a minute or two: 1, 6, 7, 11, 18, analytic-gradients, slip-solvers, step-solvers
-                half an hour, in one run: id-14, id-16, id-17, id-table-3, id-table-4
+                a minute or two: 1, 6, 7, 11, 14, 15, 18, id-18, id-19, id-table-6,
+                analytic-gradients, slip-solvers, step-solvers
+                some minutes: cube-toss, identification
+                half an hour, in one run: id-14, id-16, id-17, id-table-3, id-table-4, id-table-5
                 three quarters of an hour, in one run: 19, 20, 21
+                an hour, in one run: 12, 13
 """
 
 
