@@ -153,8 +153,19 @@ static void to_active_rows(struct qp_active_set *set, const struct qp_active_row
   }
 }
 
+/* Is the violation of a row round-off, which also shifts it by the multiples `factor` (n_active) of
+ * active rows that it is the sum of? */
+static int is_round_off(const struct qp_active_set *set, const struct qp_active_rows *rows,
+                        int32_t row, const double *factor) {
+  double shifts = 1;
+  for (int32_t j = 0; j < set->n_active; ++j) {
+    shifts += fabs(factor[j]);
+  }
+  return fabs(set->slack[row]) <= rows->allowed * shifts;
+}
+
 /* Makes a violated row active, in exchange for others where it depends on them; 0 if it contradicts
- * them. */
+ * them. A contradiction by round-off is allowed from then on. */
 static int activate(struct qp_active_set *set, const struct qp_active_rows *rows, int32_t row) {
   double u = 0, outside = read_candidate(set, rows, row);
   while (set->n_active == set->n || !(outside > dependent)) {
@@ -166,7 +177,11 @@ static int activate(struct qp_active_set *set, const struct qp_active_rows *rows
     set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
     u += move(set, rows, set->target, INFINITY, &place);
     if (place < 0) {
-      return 0;
+      if (!is_round_off(set, rows, row, set->target)) {
+        return 0;
+      }
+      set->allowed = fabs(set->slack[row]);
+      return 1;
     }
     leave(set, place);
     ++set->changes;
@@ -210,7 +225,7 @@ static void evaluate_refined(struct qp_active_set *set, const struct qp_active_r
 static int32_t find_violated(struct qp_active_set *set, const struct qp_active_rows *rows) {
   evaluate_refined(set, rows);
   int32_t worst = -1;
-  double least = -rows->allowed;
+  double least = -set->allowed;
   for (int32_t i = 0; i < rows->n_rows; ++i) {
     const double slack = rows->equality[i] ? -fabs(set->slack[i]) : set->slack[i];
     if (slack < least && !set->is_active[i]) {
@@ -225,6 +240,7 @@ static int32_t find_violated(struct qp_active_set *set, const struct qp_active_r
 static void begin(struct qp_active_set *set, const struct qp_active_rows *rows,
                   const int8_t *start) {
   set->n_active = set->changes = 0;
+  set->allowed = rows->allowed;
   memset(set->is_active, 0, (size_t)rows->n_rows);
   memset(set->y, 0, (size_t)set->n * sizeof(double));
   rows->evaluate(rows->context, set->y, set->origin);

@@ -25,7 +25,9 @@ struct qp_active_rows {
   void (*evaluate)(void *context, const double *y, double *slack);
   /* Writes row i of A to a (n). */
   void (*read_row)(void *context, int32_t i, double *a);
-  double allowed; /* violation of a row that counts as none */
+  /* Violation of a row that counts as none: more where a row is the sum of active ones, by the
+   * factors of these. */
+  double allowed;
 };
 
 enum qp_active_end { QP_ACTIVE_SOLVED, QP_ACTIVE_NO_POINT, QP_ACTIVE_LIMIT };
@@ -43,6 +45,7 @@ struct qp_active_set {
   double *G;         /* (n_active, ld) column-major factor of V V^T, 1/diagonal on the diagonal */
   int8_t *is_active; /* (n_rows) */
   int32_t changes;   /* rows that entered or left, without those of the start */
+  double allowed;    /* violation that counts as none by now */
 
   /* work */
   double *w;      /* (n) L^-1 b of the active rows */

@@ -332,9 +332,15 @@ static void restart(struct qp_interior *w) {
   w->tau = w->kappa = 1;
 }
 
-static void take_best(struct qp_interior *w) {
-  memcpy(w->x, w->best_x, (size_t)w->program->n * sizeof(double));
-  memcpy(w->l, w->best_l, (size_t)w->program->n_rows * sizeof(double));
+/* Takes the best iterate. Returns 1 if its x is so large that it proves that the program is
+ * unbounded, though its residual may be round-off. */
+static int take_best(struct qp_interior *w, const qp_settings *settings) {
+  const struct qp_program *p = w->program;
+  memcpy(w->x, w->best_x, (size_t)p->n * sizeof(double));
+  memcpy(w->l, w->best_l, (size_t)p->n_rows * sizeof(double));
+  memset(w->Hx, 0, (size_t)p->n * sizeof(double));
+  qp_add_hessian(p, 1, w->x, w->Hx);
+  return proves_unbounded(w, w->best <= settings->tolerance ? strict_proof : last_proof);
 }
 
 qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
@@ -355,7 +361,9 @@ qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
   if (settings->polish && !w->polished) {
     polish_below(w, QP_POLISHING_ROUNDS, w->best);
   }
-  take_best(w);
+  if (take_best(w, settings)) {
+    return QP_UNBOUNDED;
+  }
   return w->best <= settings->tolerance ? QP_SOLVED : outcome;
 }
 
@@ -363,6 +371,5 @@ int qp_interior_resume(struct qp_interior *w, const qp_settings *settings) {
   if (!polish_below(w, QP_POLISHING_ROUNDS, digits * settings->tolerance)) {
     return 0;
   }
-  take_best(w);
-  return 1;
+  return !take_best(w, settings);
 }

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Round-off of a large x hides at most this part of the largest part of the gradient. */
+static const double most_hidden = 1e-3;
+
 /* Divides the residual of a condition beyond round-off by its terms; infinite if not finite. */
 static double quotient(double residual, double rounding, double terms) {
   if (!isfinite(residual) || !isfinite(terms)) {
@@ -43,14 +46,15 @@ double qp_optimality(const struct qp_program *p, const double *x, const double *
                      const double *Rl, const double *rows) {
   const double of_r = qp_largest(p->n_rows, p->r), of_g = qp_largest(p->n, p->g);
   const double of_x = size_of_positions(p, x);
-  const double of_gradients =
-      qp_larger(size_of_gradients(p, Hx, Rl, of_g, of_x), qp_largest(p->n_rows, l));
+  const double of_parts = size_of_gradients(p, Hx, Rl, of_g, of_x);
+  const double of_gradients = qp_larger(of_parts, qp_largest(p->n_rows, l));
   const double of_sums = qp_larger(of_x, of_gradients);
+  const double hidden = fmin(qp_round_off * of_sums, most_hidden * of_parts);
   double largest = 0, gap = 0, terms = 0;
   for (int32_t j = 0; j < p->n; ++j) {
     const double parts = fabs(Hx[j]) + fabs(Rl[j]), r = fabs(Hx[j] + p->g[j] - Rl[j]);
     const double size = size_of(p->g[j], of_g, parts);
-    largest = qp_larger(quotient(r, qp_round_off * of_sums, size), largest);
+    largest = qp_larger(quotient(r, hidden, size), largest);
     terms += fabs(x[j]) * (fabs(p->g[j]) + parts);
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {

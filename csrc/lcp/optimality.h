@@ -11,8 +11,9 @@
  *
  * Round-off scales with the largest terms. At a solution x = 0 these are next to 0, so the size of
  * x is at least the smallest |r_i| > 0. So neither a distant bound nor a nearly linear cost hides a
- * violated row. The terms of the gap are at least the product of the sizes of x and of the
- * gradient. */
+ * violated row, and a large x hides no more than a part of the gradient. The terms of the gap are
+ * at least the product of the sizes of x and of the gradient.
+ */
 #ifndef SAPWOOD_LCP_OPTIMALITY_H
 #define SAPWOOD_LCP_OPTIMALITY_H
 

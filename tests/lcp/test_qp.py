@@ -97,6 +97,11 @@ def test_definite_programs_take_no_iterations(rng, solve):
         check_optimal(p, solution, 1e-9 * (1 + np.abs(solution.x).max() + np.abs(p["g"]).max()))
 
 
+@pytest.mark.parametrize("seed", [4, 6, 9, 36])
+def test_round_off_of_a_vertex_with_more_rows_than_unknowns_is_no_contradiction(seed):
+    test_definite_programs_take_no_iterations(np.random.default_rng(seed), sapwood.qp.solve)
+
+
 @implementations
 def test_dependent_rows_of_a_definite_program(rng, solve):
     """Rows that come twice, sums of others, and more active rows than unknowns."""
@@ -200,6 +205,30 @@ def test_the_kkt_conditions_as_a_complementarity_problem(rng):
         assert by_lcp.lam.min() >= 0.0
         # it is unique in the range of H
         np.testing.assert_allclose(p["H"] @ by_lcp.x, p["H"] @ solution.x, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("seed", [60, 102, 4273354371])
+def test_a_point_so_large_that_it_hides_its_residual_proves_an_unbounded_program(seed):
+    test_the_kkt_conditions_as_a_complementarity_problem(np.random.default_rng(seed))
+
+
+@implementations
+def test_unbounded_programs_without_inequalities(rng, solve):
+    without = 0
+    for _ in range(100):
+        n = int(rng.integers(2, 9))
+        G, g = rng.normal(size=(int(rng.integers(0, n)), n)), rng.normal(size=n)
+        s = solve(G.T @ G, g)
+        assert s.status in (QpStatus.UNBOUNDED, QpStatus.INACCURATE)
+        without += s.status is QpStatus.INACCURATE
+        if s.status is QpStatus.UNBOUNDED:
+            assert g @ s.x == pytest.approx(-1)
+            np.testing.assert_allclose(G @ s.x, 0, atol=1e-3)
+    assert without <= 15
+
+
+def test_a_point_so_large_that_it_hides_the_gradient_is_no_solution():
+    test_unbounded_programs_without_inequalities(np.random.default_rng(116), sapwood.qp.solve)
 
 
 def test_the_kkt_route_says_what_has_no_solution(rng):

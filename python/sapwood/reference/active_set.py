@@ -30,8 +30,9 @@ def _outside(A: _Array, active: list[int], row: int) -> tuple[float, _Array]:
 
 
 class _Search:
-    def __init__(self, A: _Array, b: _Array, equal: _Mask) -> None:
+    def __init__(self, A: _Array, b: _Array, equal: _Mask, allowed: float) -> None:
         self.A, self.b, self.equal = A, b, equal
+        self.least_allowed = self.allowed = allowed
         self.active: list[int] = []
         self.u = np.zeros(len(b))
         self.changes = 0
@@ -63,12 +64,19 @@ class _Search:
             if not self.move(target - self.u[self.active], 1.0):
                 return
 
-    def activate(self, row: int) -> bool:
-        """Make a violated row active; whether it does not contradict the active ones."""
+    def activate(self, row: int, violation: float) -> bool:
+        """Make a violated row active; whether it does not contradict the active ones.
+
+        The violation of a row that is a sum of active ones contains their round-off, by their
+        factors: such a contradiction is allowed from then on.
+        """
         outside, r = _outside(self.A, self.active, row)
         while not outside > _DEPENDENT:
             if not self.move(-r, np.inf):
-                return False
+                if violation > self.least_allowed * (1.0 + float(np.abs(r).sum())):
+                    return False
+                self.allowed = violation
+                return True
             self.u[row] += self.step
             outside, r = _outside(self.A, self.active, row)
         self.active.append(row)
@@ -96,16 +104,16 @@ def nearest_point(
         y (n,), multipliers (m,) and the active rows; None if no point is feasible, or the search
         does not end.
     """
-    search = _Search(A, b, equal)
+    search = _Search(A, b, equal, allowed)
     while search.changes <= _MOST_CHANGES * sum(A.shape):
         search.to_active_rows()
         y = A.T @ search.u
         slack = A @ y - b
         slack = np.where(equal, -np.abs(slack), slack)
         slack[search.active] = 0.0
-        if slack.min(initial=0.0) >= -allowed:
+        if slack.min(initial=0.0) >= -search.allowed:
             return y, search.u, search.active
         worst = int(np.argmin(slack))
-        if equal[worst] or not search.activate(worst):
+        if equal[worst] or not search.activate(worst, -float(slack[worst])):
             return None
     return None

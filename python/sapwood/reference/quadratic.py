@@ -25,7 +25,7 @@ _Mask = NDArray[np.bool_]
 _Indices = NDArray[np.int_]
 
 _EPSILON, _PROOF, _EARLY, _DIGITS, _IDLE = 1e-11, 1e-9, 1e-3, 1e-2, 12
-_ROUND_OFF = 1e-14
+_ROUND_OFF, _MOST_HIDDEN = 1e-14, 1e-3
 _LEAST_PIVOT, _VIOLATION = 1e-10, 1e-12
 
 
@@ -57,10 +57,10 @@ class _Program:
         parts = np.abs(Hx) + np.abs(Ru)
         some = np.abs(self.r[self.r != 0.0])
         of_x = max(_largest(x), min(1.0, float(some.min(initial=1.0))))
-        of_gradients = max(_largest(Hx), _largest(Ru), _largest(u), _largest(self.g) or of_x)
-        dual = _quotient(
-            np.abs(Hx + self.g - Ru), _ROUND_OFF * max(of_x, of_gradients), self.g, parts
-        )
+        of_parts = max(_largest(Hx), _largest(Ru), _largest(self.g) or of_x)
+        of_gradients = max(of_parts, _largest(u))
+        hidden = min(_ROUND_OFF * max(of_x, of_gradients), _MOST_HIDDEN * of_parts)
+        dual = _quotient(np.abs(Hx + self.g - Ru), hidden, self.g, parts)
         terms = np.abs(self.R) @ np.abs(x)
         primal = _quotient(self.violations(x), _ROUND_OFF * of_x, self.r, terms)
         gap = float(np.abs(u * (self.r - self.R @ x)).sum())
@@ -78,6 +78,12 @@ class _Program:
         largest = float(excludes_0.max(initial=0.0))
         sizes = np.where(self.r != 0.0, np.abs(self.r), largest)
         return largest > 0.0 and bool((self.violations(x) > tolerance * sizes).any())
+
+    def falls_without_end(self, x: _Array) -> bool:
+        """Whether R x >= 0, H x = 0 and g^T x < 0, up to a part of the latter."""
+        by, rows = -self.g @ x, self.R @ x
+        violation = np.where(self.equal, np.abs(rows), -rows).max(initial=0.0)
+        return bool(by > 0 and max(violation, _largest(self.H @ x)) <= _PROOF * by)
 
     def solve(self, f: _Array, h: _Array, inverse_W: _Array) -> tuple[_Array, _Array]:
         """dx and du of H dx - R^T du = f, R dx + du/W = h, regularized and refined."""
@@ -156,11 +162,7 @@ class _Iterate:
             and np.abs(p.R.T @ self.u).max(initial=0.0) <= _PROOF * by
         ):
             return QpStatus.INFEASIBLE
-        by, rows = -p.g @ self.x, p.R @ self.x
-        violation = np.where(p.equal, np.abs(rows), -rows).max(initial=0.0)
-        if by > 0 and max(violation, np.abs(p.H @ self.x).max(initial=0.0)) <= _PROOF * by:
-            return QpStatus.UNBOUNDED
-        return None
+        return QpStatus.UNBOUNDED if p.falls_without_end(self.x) else None
 
 
 def _polish(p: _Program, x: _Array, u: _Array) -> tuple[_Array, _Array]:
@@ -242,6 +244,9 @@ def _solve(
         status, x, u, iterations, polished = _iterate(p, tolerance, max_iterations)
     else:
         status, x, u, iterations, polished = QpStatus.SOLVED, *solved, 0, True
+    if status in (QpStatus.SOLVED, QpStatus.INACCURATE) and p.falls_without_end(x):
+        # x is so large that its residual is round-off
+        return QpStatus.UNBOUNDED, -x / (p.g @ x), 0 * u, iterations, False
     in_doubt = status is QpStatus.SOLVED and p.hides_rows(x, tolerance)
     if in_doubt or status is QpStatus.INACCURATE:
         nearest = _Program(np.eye(len(x)), 0 * p.g, p.R, p.r, p.equal)
