@@ -48,8 +48,9 @@ def add(commands: Any) -> None:
         commands,
         "gradients",
         "what a run with its derivatives by six numbers costs",
-        "CPU time of runs with their derivatives beside that of runs, and of A and B of 100 "
-        "hoppers. Writes gradients.txt and gradients.json.",
+        "CPU time of runs with their derivatives beside that of runs, of A and B of 100 hoppers, "
+        "and of runs of pucks and their gradients within PyTorch and JAX, where these are "
+        "installed. Writes gradients.txt and gradients.json.",
     )
     add_data(question)
     question.add_argument("--steps", type=whole, default=300, help="steps of a run")
@@ -93,11 +94,11 @@ def _linearize(arguments: argparse.Namespace) -> int:
 
 def _gradients(arguments: argparse.Namespace) -> int:
     with needs("mujoco"):
-        from benchmarks import run_gradients
+        from benchmarks import bridge_runs, run_gradients
     folder = data_of(arguments)
-    n = 100
+    n, sizes = 100, bridge_runs.SIZES
     if arguments.quick:
-        arguments.steps, arguments.repeat, n = 2, 1, 2
+        arguments.steps, arguments.repeat, n, sizes = 2, 1, 2, ((2, 2),)
     settings = {"steps": arguments.steps, "repeat": arguments.repeat}
     target, facts = begin(arguments, "gradients", settings)
     print_facts(facts)
@@ -107,6 +108,7 @@ def _gradients(arguments: argparse.Namespace) -> int:
             *run_gradients.runs(folder, arguments.steps, arguments.repeat),
             "",
             run_gradients.hoppers(folder, n, arguments.repeat),
+            *bridge_runs.lines(arguments.repeat, sizes),
         ]
     write_table("\n".join(lines), target.with_suffix(".txt"))
     return SUCCESS

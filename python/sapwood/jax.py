@@ -98,7 +98,7 @@ def solve(
 
 def step(
     stepper: Stepper, *, data: mujoco.MjData | None = None, soften: float = 1.0
-) -> Callable[[Any, Any, Any], tuple[Any, Any]]:
+) -> Callable[..., tuple[Any, ...]]:
     """One step of worlds of a MuJoCo model, as a function of arrays of JAX.
 
     Within ``jax.grad`` the step is linearized as it is taken, by :func:`sapwood.mujoco.linearize`;
@@ -107,7 +107,7 @@ def step(
     Parameters
     ----------
     stepper : Stepper
-        As for :func:`sapwood.mujoco.linearize`, of a model without activations.
+        As for :func:`sapwood.mujoco.linearize`.
     data : mujoco.MjData, optional
         The rest of the state of all worlds; by default that of a model after a reset.
     soften : float
@@ -117,7 +117,8 @@ def step(
     -------
     callable
         Of float64 arrays q (..., nq), v (..., nv) and u (..., nu) it returns q and v after the
-        step. Derivatives by quaternions are orthogonal to them.
+        step. With a model that has activations, act (..., na) is its fourth argument and its third
+        result. Derivatives by quaternions are orthogonal to them.
 
     Raises
     ------
@@ -142,45 +143,50 @@ def step(
     from sapwood.mujoco.step_function import Slopes, StepFunction
 
     function = StepFunction(stepper, data, soften)
-    nq, nv, nu = function.sizes
+    sizes, n_results = function.sizes, function.n_results
+    ends = [(size,) for size in sizes.values()]
+    nv, n_u, n_act = sizes["v"], sizes["u"], sizes.get("act", 0)
+    n = 2 * nv + n_act
+    after_ends = [ends[0], ends[1], *ends[3:]]
 
     def take(*states: Any) -> Any:
-        return function.step(*_in_front(states, (1, 1, 1)))
+        return function.step(*_in_front(states, [1] * len(ends)))
 
     def take_with_slopes(*states: Any) -> Any:
-        q, v, slopes = function.step_with_slopes(*_in_front(states, (1, 1, 1)))
-        return q, v, slopes.A, slopes.B
+        after, slopes = function.step_with_slopes(*_in_front(states, [1] * len(ends)))
+        return *after, slopes.A, slopes.B
 
     def pull(*arrays: Any) -> Any:
-        q, q_next, A, B, q_bar, v_bar = _in_front(arrays, (1, 1, 2, 2, 1, 1))
-        return function.pull(Slopes(q, q_next, A, B), q_bar, v_bar)
+        q, q_next, A, B, *bars = _in_front(arrays, [1, 1, 2, 2] + [1] * n_results)
+        return function.pull(Slopes(q, q_next, A, B), *bars)
 
-    def compute(q: Any, v: Any, u: Any) -> Any:
-        return _called_back(take, _float_shapes(q, (nq,), (nv,)), q, v, u)
+    def compute(*states: Any) -> Any:
+        return _called_back(take, _float_shapes(states[0], *after_ends), *states)
 
-    def forward(q: Any, v: Any, u: Any) -> Any:
-        shapes = _float_shapes(q, (nq,), (nv,), (2 * nv, 2 * nv), (2 * nv, nu))
-        q_next, v_next, A, B = _called_back(take_with_slopes, shapes, q, v, u)
-        return (q_next, v_next), (q, q_next, A, B)
+    def forward(*states: Any) -> Any:
+        shapes = _float_shapes(states[0], *after_ends, (n, n), (n, n_u))
+        *after, A, B = _called_back(take_with_slopes, shapes, *states)
+        return tuple(after), (states[0], after[0], A, B)
 
     def backward(kept: Any, bars: Any) -> Any:
-        return _called_back(pull, _float_shapes(kept[0], (nq,), (nv,), (nu,)), *kept, *bars)
+        return _called_back(pull, _float_shapes(kept[0], *ends), *kept, *bars)
 
     call = jax.custom_vjp(compute)
     call.defvjp(forward, backward)
 
-    def take_step(q: Any, v: Any, u: Any) -> tuple[Any, Any]:
-        arrays = [jnp.asarray(x) for x in (q, v, u)]
-        for name, x, size in zip("qvu", arrays, (nq, nv, nu), strict=True):
+    def take_step(*states: Any) -> tuple[Any, ...]:
+        if len(states) != len(sizes):
+            raise TypeError(f"a step takes {', '.join(sizes)}, not {len(states)} arrays")
+        arrays = [jnp.asarray(x) for x in states]
+        for (name, size), x in zip(sizes.items(), arrays, strict=True):
             if x.dtype != jnp.float64:
                 raise TypeError(
                     f"{name} must be float64, not {x.dtype}: jax_enable_x64 makes it so"
                 )
-            if x.shape != (*arrays[0].shape[:-1], size):
-                raise ValueError(
-                    f"{name} has shape {x.shape}, expected {(*arrays[0].shape[:-1], size)}"
-                )
-        found: tuple[Any, Any] = call(*arrays)
+            expected = (*arrays[0].shape[:-1], size)
+            if x.shape != expected:
+                raise ValueError(f"{name} has shape {x.shape}, expected {expected}")
+        found: tuple[Any, ...] = call(*arrays)
         return found
 
     return take_step

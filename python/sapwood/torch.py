@@ -102,7 +102,7 @@ def solve(
 
 def step(
     stepper: Stepper, *, data: mujoco.MjData | None = None, soften: float = 1.0
-) -> Callable[[Any, Any, Any], tuple[Any, Any]]:
+) -> Callable[..., tuple[Any, ...]]:
     """One step of worlds of a MuJoCo model, as a function of tensors.
 
     Where a derivative is wanted the step is linearized as it is taken, by
@@ -111,7 +111,7 @@ def step(
     Parameters
     ----------
     stepper : Stepper
-        As for :func:`sapwood.mujoco.linearize`, of a model without activations.
+        As for :func:`sapwood.mujoco.linearize`.
     data : mujoco.MjData, optional
         The rest of the state of all worlds; by default that of a model after a reset.
     soften : float
@@ -121,7 +121,8 @@ def step(
     -------
     callable
         Of float64 tensors q (..., nq), v (..., nv) and u (..., nu) it returns q and v after the
-        step. Derivatives by quaternions are orthogonal to them.
+        step. With a model that has activations, act (..., na) is its fourth argument and its third
+        result. Derivatives by quaternions are orthogonal to them.
 
     Raises
     ------
@@ -148,19 +149,19 @@ def step(
 
     function = StepFunction(stepper, data, soften)
 
-    def take_step(q: Any, v: Any, u: Any) -> tuple[Any, Any]:
-        for name, x, size in zip("qvu", (q, v, u), function.sizes, strict=True):
+    def take_step(*states: Any) -> tuple[Any, ...]:
+        if len(states) != len(function.sizes):
+            raise TypeError(f"a step takes {', '.join(function.sizes)}, not {len(states)} tensors")
+        for (name, size), x in zip(function.sizes.items(), states, strict=True):
             if not torch.is_tensor(x) or x.dtype != torch.float64 or x.device.type != "cpu":
                 raise TypeError(f"{name} must be a float64 tensor on the CPU")
-            if x.ndim < 1 or x.shape != (*q.shape[:-1], size):
-                raise ValueError(
-                    f"{name} has shape {tuple(x.shape)}, expected {(*q.shape[:-1], size)}"
-                )
-        if torch.is_grad_enabled() and any(x.requires_grad for x in (q, v, u)):
-            found: tuple[Any, Any] = _Step.apply(function, q, v, u)
+            expected = (*states[0].shape[:-1], size)
+            if x.ndim < 1 or x.shape != expected:
+                raise ValueError(f"{name} has shape {tuple(x.shape)}, expected {expected}")
+        if torch.is_grad_enabled() and any(x.requires_grad for x in states):
+            found: tuple[Any, ...] = _Step.apply(function, *states)
             return found
-        q_next, v_next = function.step(*_arrays((q, v, u)))
-        return torch.from_numpy(q_next), torch.from_numpy(v_next)
+        return _tensors(function.step(*_arrays(states)))
 
     return take_step
 
@@ -246,14 +247,15 @@ class _Step(torch.autograd.Function):  # type: ignore[misc]
     """A step of worlds, whose derivatives are found with it."""
 
     @staticmethod
-    def forward(ctx: Any, function: StepFunction, q: Any, v: Any, u: Any) -> Any:
-        q_next, v_next, slopes = function.step_with_slopes(*_arrays((q, v, u)))
+    def forward(ctx: Any, function: StepFunction, *states: Any) -> Any:
+        after, slopes = function.step_with_slopes(*_arrays(states))
         ctx.function, ctx.slopes = function, slopes
-        return _tensors((q_next, v_next))
+        return _tensors(after)
 
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
-        return None, *_StepReverse.apply(ctx.function, ctx.slopes, *bars)
+        reverse = _StepReverse.apply if torch.is_grad_enabled() else _StepReverse.forward
+        return None, *reverse(ctx.function, ctx.slopes, *bars)
 
 
 class _StepReverse(_Once):

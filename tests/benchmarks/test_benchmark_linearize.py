@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import mujoco
+import numpy as np
+import pytest
 
-from benchmarks import linearize, run_gradients
+from benchmarks import bridge_runs, linearize, run_gradients
 from benchmarks.command import main
 from sapwood.mujoco import Stepper, sensitivities
 
@@ -61,3 +64,24 @@ def test_runs_and_their_gradients(tmp_path, capsys):
     assert len({tuple(number) for number in by}) == 6
     found = sensitivities(Stepper(model), mujoco.MjData(model), n_steps=2, parameters=by)
     assert found.X.shape == (2, 6, 6)
+
+
+def test_pucks_within_frameworks():
+    pytest.importorskip("torch", reason="needs torch: make test-bridges")
+    pytest.importorskip("jax", reason="needs jax: make test-bridges")
+    stepper = Stepper(mujoco.MjModel.from_xml_string(bridge_runs.PUCK))
+    controls = np.random.default_rng(0).standard_normal((3, 2, 1))
+    one, other = (make(stepper, controls)() for make in (bridge_runs.by_torch, bridge_runs.by_jax))
+    assert one.shape == controls.shape
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+    found = bridge_runs.lines(1, ((2, 2),))
+    assert [line.split(":")[0].split()[-1] for line in found] == ["PyTorch", "JAX"]
+
+
+def test_a_framework_that_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    found = bridge_runs.lines(1, ((2, 2),))
+    assert len(found) == 2
+    assert found[0].startswith("PyTorch: ")
+    assert found[1].startswith("JAX: ")

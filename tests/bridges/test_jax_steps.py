@@ -12,7 +12,7 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 
 import sapwood.jax
-from mujoco_steps import by_differences, final, make_stepper, starts
+from mujoco_steps import SLOW_MODEL, WORLDS, by_differences, final, make_stepper, starts
 
 
 def test_a_scan_and_its_gradient(rng):
@@ -56,6 +56,23 @@ def test_vmap_is_a_batch(rng):
     np.testing.assert_allclose(many[0], by_v, rtol=1e-12, atol=1e-15)
 
 
+def test_activations_are_states(rng):
+    stepper = make_stepper(SLOW_MODEL)
+    q, v, controls = starts(rng, stepper)
+    a, u = rng.standard_normal((WORLDS, stepper.model.na)), controls[0]
+    take_step = sapwood.jax.step(stepper)
+    after, pull = jax.vjp(take_step, *map(jnp.asarray, (q, v, u, a)))
+    for found, expected in zip(after, final(stepper, q, v, controls[:1], a), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+    bars = [rng.standard_normal(x.shape) for x in after]
+    _, _, by_u, by_act = jax.vmap(pull)(tuple(jnp.asarray(bar)[None] for bar in bars))
+    du, da, h = rng.standard_normal(u.shape), rng.standard_normal(a.shape), 1e-6
+    ends = [final(stepper, q, v, np.array([u + s * du]), a + s * da) for s in (h, -h)]
+    differences = [np.sum(b * (x - y)) / (2 * h) for b, x, y in zip(bars, *ends, strict=True)]
+    slope = np.sum(by_u[0] * du) + np.sum(by_act[0] * da)
+    assert slope == pytest.approx(sum(differences), rel=1e-5)
+
+
 def test_wrong_arguments(rng):
     stepper = make_stepper()
     q, v, controls = starts(rng, stepper)
@@ -64,5 +81,7 @@ def test_wrong_arguments(rng):
         take_step(q, v.astype(np.float32), controls[0])
     with pytest.raises(ValueError, match=r"u has shape \(2, 1\), expected \(3, 1\)"):
         take_step(q, v, controls[0][:2])
+    with pytest.raises(TypeError, match="a step takes q, v, u, not 2 arrays"):
+        take_step(q, v)
     with pytest.raises(TypeError, match="stepper must be a Stepper, not int"):
         sapwood.jax.step(1)

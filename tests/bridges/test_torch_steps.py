@@ -9,8 +9,7 @@ torch = pytest.importorskip("torch", reason="needs torch: make test-bridges")
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood.torch
-from mujoco_steps import MODEL, WORLDS, by_differences, final, make_stepper, starts
-from sapwood.mujoco import Stepper
+from mujoco_steps import SLOW_MODEL, WORLDS, by_differences, final, make_stepper, starts
 
 
 def test_a_run_and_its_gradient(rng):
@@ -51,6 +50,30 @@ def test_derivatives_by_positions(rng):
         ends.append((final(stepper, moved, v, controls[:1])[0], moved))
     slope = np.sum(grad * (ends[0][1] - ends[1][1])) / (2 * h)
     assert slope == pytest.approx(np.sum(bar * (ends[0][0] - ends[1][0])) / (2 * h), rel=1e-5)
+
+
+def test_activations_are_states(rng):
+    stepper = make_stepper(SLOW_MODEL)
+    q, v, controls = starts(rng, stepper)
+    a = rng.standard_normal((WORLDS, stepper.model.na))
+    take_step = sapwood.torch.step(stepper)
+    act, u = torch.tensor(a, requires_grad=True), torch.tensor(controls, requires_grad=True)
+    state = torch.from_numpy(q), torch.from_numpy(v), act
+    for k in range(len(controls)):
+        state = take_step(state[0], state[1], u[k], state[2])
+    bars, at = [rng.standard_normal(x.shape) for x in state], final(stepper, q, v, controls, a)
+    for found, expected in zip(state, at, strict=True):
+        np.testing.assert_allclose(found.detach(), expected, atol=1e-8)
+    sum((torch.from_numpy(bar) * x).sum() for bar, x in zip(bars, state, strict=True)).backward()
+    da, du, h = rng.standard_normal(a.shape), rng.standard_normal(controls.shape), 1e-6
+    ends = [final(stepper, q, v, controls + s * du, a + s * da) for s in (h, -h)]
+    slope = np.sum(act.grad.numpy() * da) + np.sum(u.grad.numpy() * du)
+    differences = [np.sum(b * (x - y)) / (2 * h) for b, x, y in zip(bars, *ends, strict=True)]
+    assert slope == pytest.approx(sum(differences), rel=1e-5)
+    with torch.no_grad():
+        plain = take_step(*(torch.from_numpy(x) for x in (q, v, controls[0], a)))
+    for found, expected in zip(plain, final(stepper, q, v, controls[:1], a), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_without_derivatives_it_is_a_step(rng):
@@ -98,9 +121,10 @@ def test_wrong_arguments(rng):
         sapwood.torch.step(stepper.model)
     with pytest.raises(ValueError, match="soften = 0: must be"):
         sapwood.torch.step(stepper, soften=0.0)
-    slow = MODEL.replace('<motor joint="arm"/>', '<position joint="arm" timeconst=".1"/>')
-    with pytest.raises(ValueError, match="the model has activations"):
-        sapwood.torch.step(Stepper(mujoco.MjModel.from_xml_string(slow)))
+    with pytest.raises(TypeError, match="a step takes q, v, u, not 4 tensors"):
+        take_step(q, v, u, u)
+    with pytest.raises(TypeError, match="a step takes q, v, u, act, not 3 tensors"):
+        sapwood.torch.step(make_stepper(SLOW_MODEL))(q, v, u)
     v = v.clone().requires_grad_()
     q[1, 0] = np.nan
     with pytest.raises(RuntimeError, match="qpos") as raised:

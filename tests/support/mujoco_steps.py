@@ -16,10 +16,12 @@ MODEL = """
       <geom type="capsule" fromto="0 0 0 0 0 .3" size=".03" mass=".3"/></body></body></worldbody>
   <actuator><motor joint="arm"/></actuator></mujoco>
 """
+# its motor follows the control within a tenth of a second: the model has an activation
+SLOW_MODEL = MODEL.replace("<motor", '<general dyntype="filter" dynprm=".1"')
 
 
-def make_stepper(**options):
-    model = mujoco.MjModel.from_xml_string(MODEL)
+def make_stepper(xml=MODEL, **options):
+    model = mujoco.MjModel.from_xml_string(xml)
     soft = sapwood.ContactMaterial(stiffness=1e4, dissipation_time=0.01)
     settings = sapwood.SapSettings(relative_tolerance=1e-10, max_iterations=500)
     return Stepper(model, contact=soft, settings=settings, **options)
@@ -34,16 +36,16 @@ def starts(rng, stepper):
     return q, v, rng.standard_normal((STEPS, WORLDS, model.nu))
 
 
-def final(stepper, q, v, controls):
-    """States after a run, by the stepper itself."""
+def final(stepper, q, v, controls, act=None):
+    """States after a run, by the stepper itself: q, v and act."""
     data, ends = mujoco.MjData(stepper.model), []
     for k in range(WORLDS):
         mujoco.mj_resetData(stepper.model, data)
-        data.qpos[:], data.qvel[:] = q[k], v[k]
+        data.qpos[:], data.qvel[:], data.act[:] = q[k], v[k], 0.0 if act is None else act[k]
         for u in controls[:, k]:
             data.ctrl[:] = u
             stepper.step(data)
-        ends.append((np.array(data.qpos), np.array(data.qvel)))
+        ends.append(tuple(map(np.array, (data.qpos, data.qvel, data.act))))
     return tuple(map(np.array, zip(*ends, strict=True)))
 
 

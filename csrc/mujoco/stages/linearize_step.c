@@ -389,6 +389,15 @@ static sap_step_failure find_jumps(struct run *run) {
   return failure;
 }
 
+/* Writes the positions and velocities after the step, from the state before it in the data. */
+static void write_end(const struct run *run) {
+  const struct sap_mujoco_linear *out = run->out;
+  const sap_mujoco_world *world = run->world;
+  copy(out->v, run->linear->v, run->nv);
+  copy(out->q, run->qpos, run->nq);
+  world->api->mj_integratePos(world->model, out->q, out->v, world->stepper->settings.dt);
+}
+
 static int is_near_kink(const struct run *run) {
   double least = run->out->step;
   for (int64_t i = 0; i < run->nv; ++i) {
@@ -411,6 +420,10 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   if (failure == SAP_STEP_TAKEN) {
     out->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
     world->reads_rows = world->stepper->gather.reads_rows;
+    failure = find_activations(&run, out->act);
+    restore_state(&run);
+  }
+  if (failure == SAP_STEP_TAKEN) {
     world->lean = may_be_lean;
     failure = find_columns(&run);
     if (failure == SAP_STEP_FAULT && world->lean) {
@@ -431,7 +444,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   restore_state(&run);
   world->pairs = NULL;
   if (failure == SAP_STEP_TAKEN) {
-    copy(out->v, linear->v, run.nv);
+    write_end(&run);
     out->distance = linear->distance;
     out->n_acting = linear->n_acting;
     out->is_near_kink = is_near_kink(&run);

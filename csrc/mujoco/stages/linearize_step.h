@@ -22,15 +22,15 @@ struct sap_mujoco_linear {
   const unsigned char *ctrllimited; /* (nu) as in mjModel */
   const double *ctrlrange;          /* (nu, 2) */
   double step; /* difference of positions, m or rad, > 0, unless linear_step.h has a smaller one */
-  double soften;     /* as in sap_linear_step */
-  double *work;      /* sap_mujoco_linear_work() numbers */
-  double *A, *B;     /* output (n, n) and (n, nu) with n = 2 nv + na, row-major */
-  double *C, *D;     /* output (n_sensors, n) and (n_sensors, nu), or NULL */
-  double *v;         /* output (nv): velocity at the end of the step */
-  double distance;   /* output, as in sap_linear_step */
-  int32_t n_acting;  /* output, as there */
-  int is_near_kink;  /* output: 1 if the differences may cross a boundary of the law, or a jump */
-  int loses_rebound; /* output: 1 if an impact rebounds less than by its restitution, to gain no
+  double soften;       /* as in sap_linear_step */
+  double *work;        /* sap_mujoco_linear_work() numbers */
+  double *A, *B;       /* output (n, n) and (n, nu) with n = 2 nv + na, row-major */
+  double *C, *D;       /* output (n_sensors, n) and (n_sensors, nu), or NULL */
+  double *q, *v, *act; /* output (nq), (nv), (na): the state after the step */
+  double distance;     /* output, as in sap_linear_step */
+  int32_t n_acting;    /* output, as there */
+  int is_near_kink;    /* output: 1 if the differences may cross a boundary of the law, or a jump */
+  int loses_rebound;   /* output: 1 if an impact rebounds less than by its restitution, to gain no
                         energy: the derivative is not that of the step */
 };
 

@@ -1,68 +1,160 @@
 #include "python/mujoco/py_linearize.h"
 
+#include <string.h>
+
+#include "mujoco/engine/fields.h"
+#include "mujoco/engine/world.h"
 #include "mujoco/stages/linearize_step.h"
 #include "python/errors.h"
 #include "python/mujoco/py_world.h"
 
 const char sapwood_stepper_linearize_doc[] =
-    "linearize($self, api, model, data, ctrllimited, ctrlrange, step, soften, sensors, /)\n--\n\n"
-    "Derivative of the step of `data`, scratch data whose state stays as it is. ctrllimited (nu) "
-    "and\n"
-    "ctrlrange (nu, 2) are those of the model. Returns None, or why the step cannot be taken, as\n"
-    "`run` does, then A, B, C and D of `sensors` or None, the velocity after the step, the least\n"
-    "distance of acting contacts to another region, their number, and whether the step is near a\n"
-    "kink and whether a rebound is limited by its energy.";
+    "linearize($self, api, model, data, ctrllimited, ctrlrange, states, step, soften, sensors, /)\n"
+    "--\n\n"
+    "Derivatives of the steps of states, a tuple of qpos (n, nq), qvel (n, nv), act (n, na) and\n"
+    "ctrl (n, nu). All else is that of `data`, scratch data whose state becomes the last of them.\n"
+    "ctrllimited (nu) and ctrlrange (nu, 2) are those of the model. Returns None, or why a step\n"
+    "cannot be taken, as `run` does, the number of steps taken, then for each of them A and B, C\n"
+    "and D of `sensors` or None, positions, velocities and activations after it, the least\n"
+    "distance of acting contacts to another region, their number, whether it is near a kink, and\n"
+    "whether a rebound is limited by its energy.";
+
+enum { N_STATES = 4 };
+enum { A, B, C, D, Q, V, ACT, DISTANCE, CONTACTS, NEAR, REBOUND, N_OUTPUTS };
 
 /* The arrays of a call. */
-typedef struct outputs {
-  PyArrayObject *A, *B, *C, *D, *v, *limited, *range;
+typedef struct call {
+  npy_intp n;
+  PyArrayObject *states[N_STATES], *limited, *range;
+  PyArrayObject *out[N_OUTPUTS];
   double *work;
-} outputs;
+} call;
 
-static void clear(outputs *out) {
-  Py_CLEAR(out->A);
-  Py_CLEAR(out->B);
-  Py_CLEAR(out->C);
-  Py_CLEAR(out->D);
-  Py_CLEAR(out->v);
-  Py_CLEAR(out->limited);
-  Py_CLEAR(out->range);
-  PyMem_Free(out->work);
-}
-
-/* Makes the arrays of sensors. */
-static void allocate_sensors(outputs *out, const struct sap_linear_sizes *size) {
-  npy_intp states[2] = {(npy_intp)size->n_sensors, (npy_intp)size->n};
-  npy_intp controls[2] = {(npy_intp)size->n_sensors, (npy_intp)size->nu};
-  out->C = (PyArrayObject *)PyArray_SimpleNew(2, states, NPY_DOUBLE);
-  out->D = (PyArrayObject *)PyArray_SimpleNew(2, controls, NPY_DOUBLE);
-}
-
-/* Reads the limits of the controls, and makes the arrays. Returns 0, or -1 with an exception. */
-static int allocate(outputs *out, const sap_mujoco_world *world, PyObject *limited, PyObject *range,
-                    int sensors) {
-  const struct sap_linear_sizes size = sap_mujoco_linear_sizes(world);
-  npy_intp inputs = (npy_intp)size.nu, velocities = (npy_intp)size.nv, n = (npy_intp)size.n;
-  npy_intp states[2] = {n, n}, controls[2] = {n, inputs};
-  npy_intp ends[2] = {inputs, 2};
-  out->limited = sapwood_in_place(limited, "ctrllimited", NPY_BOOL, 1, &inputs, 0);
-  out->range = out->limited == NULL ? NULL
-                                    : sapwood_in_place(range, "ctrlrange", NPY_DOUBLE, 2, ends,
-                                                       NPY_ARRAY_C_CONTIGUOUS);
-  if (out->range == NULL) {
-    return -1;
+static void end(call *c) {
+  for (int i = 0; i < N_STATES; ++i) {
+    Py_CLEAR(c->states[i]);
   }
-  out->A = (PyArrayObject *)PyArray_SimpleNew(2, states, NPY_DOUBLE);
-  out->B = (PyArrayObject *)PyArray_SimpleNew(2, controls, NPY_DOUBLE);
-  out->v = (PyArrayObject *)PyArray_SimpleNew(1, &velocities, NPY_DOUBLE);
-  out->work = PyMem_Malloc(sizeof(double) * (size_t)sap_mujoco_linear_work(world) + 1);
-  if (out->work == NULL && out->v != NULL) {
+  for (int i = 0; i < N_OUTPUTS; ++i) {
+    Py_CLEAR(c->out[i]);
+  }
+  Py_CLEAR(c->limited);
+  Py_CLEAR(c->range);
+  PyMem_Free(c->work);
+}
+
+/* Reads the states and the limits of the controls. Returns 0, or -1 with an exception. */
+static int read_inputs(call *c, const sap_mujoco_world *world, PyObject *const states[N_STATES],
+                       PyObject *limited, PyObject *range) {
+  static const char *const names[N_STATES] = {"qpos", "qvel", "act", "ctrl"};
+  c->n = PyArray_Check(states[0]) && PyArray_NDIM((PyArrayObject *)states[0]) > 0
+             ? PyArray_DIM((PyArrayObject *)states[0], 0)
+             : 0;
+  for (int i = 0; i < N_STATES; ++i) {
+    const npy_intp shape[2] = {c->n, (npy_intp)world->state_length[i]};
+    c->states[i] =
+        sapwood_in_place(states[i], names[i], NPY_DOUBLE, 2, shape, NPY_ARRAY_C_CONTIGUOUS);
+    if (c->states[i] == NULL) {
+      return -1;
+    }
+  }
+  const npy_intp ends[2] = {(npy_intp)world->state_length[3], 2};
+  c->limited = sapwood_in_place(limited, "ctrllimited", NPY_BOOL, 1, ends, 0);
+  if (c->limited != NULL) {
+    c->range = sapwood_in_place(range, "ctrlrange", NPY_DOUBLE, 2, ends, NPY_ARRAY_C_CONTIGUOUS);
+  }
+  return c->range == NULL ? -1 : 0;
+}
+
+/* Makes the arrays of the results. Returns 0, or -1 with an exception. */
+static int allocate(call *c, const sap_mujoco_world *world, int sensors) {
+  const struct sap_linear_sizes size = sap_mujoco_linear_sizes(world);
+  const npy_intp n = (npy_intp)size.n, nu = (npy_intp)size.nu, ns = (npy_intp)size.n_sensors;
+  const npy_intp shape[N_OUTPUTS][3] = {
+      [A] = {c->n, n, n},
+      [B] = {c->n, n, nu},
+      [C] = {c->n, ns, n},
+      [D] = {c->n, ns, nu},
+      [Q] = {c->n, (npy_intp)size.nq},
+      [V] = {c->n, (npy_intp)size.nv},
+      [ACT] = {c->n, (npy_intp)world->state_length[2]},
+      [DISTANCE] = {c->n},
+      [CONTACTS] = {c->n},
+      [NEAR] = {c->n},
+      [REBOUND] = {c->n},
+  };
+  for (int i = 0; i < N_OUTPUTS; ++i) {
+    const int rank = i < Q ? 3 : i < DISTANCE ? 2 : 1;
+    const int type = i < CONTACTS ? NPY_DOUBLE : i == CONTACTS ? NPY_INT32 : NPY_BOOL;
+    if (sensors || (i != C && i != D)) {
+      c->out[i] = (PyArrayObject *)PyArray_SimpleNew(rank, shape[i], type);
+    }
+  }
+  c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_mujoco_linear_work(world) + 1);
+  if (c->work == NULL) {
     PyErr_NoMemory();
   }
-  if (sensors) {
-    allocate_sensors(out, &size);
-  }
   return PyErr_Occurred() ? -1 : 0;
+}
+
+/* Copies n numbers of a state to the data, which may be its own memory. */
+static void set(double *to, const PyArrayObject *from, npy_intp i, int64_t n) {
+  if (n > 0) {
+    memmove(to, sapwood_doubles((PyArrayObject *)from) + i * n, sizeof *to * (size_t)n);
+  }
+}
+
+static void set_state(sap_mujoco_world *world, const call *c, npy_intp i) {
+  set(SAP_DATA(world, qpos), c->states[0], i, world->state_length[0]);
+  set(SAP_DATA(world, qvel), c->states[1], i, world->state_length[1]);
+  set(SAP_DATA(world, act), c->states[2], i, world->state_length[2]);
+  set(SAP_DATA(world, ctrl), c->states[3], i, world->state_length[3]);
+}
+
+/* Returns the place of state i in an array of results, or NULL without the array. */
+static double *at(const call *c, int output, npy_intp i) {
+  PyArrayObject *array = c->out[output];
+  return array == NULL ? NULL
+                       : (double *)((char *)PyArray_DATA(array) + i * PyArray_STRIDE(array, 0));
+}
+
+/* Linearizes the steps of the states. Returns the number of steps taken. */
+static npy_intp run(sapwood_stepper *self, sap_mujoco_world *world, const call *c,
+                    struct sap_mujoco_linear *linear) {
+  for (npy_intp i = 0; i < c->n; ++i) {
+    set_state(world, c, i);
+    linear->A = at(c, A, i);
+    linear->B = at(c, B, i);
+    linear->C = at(c, C, i);
+    linear->D = at(c, D, i);
+    linear->q = at(c, Q, i);
+    linear->v = at(c, V, i);
+    linear->act = at(c, ACT, i);
+    if (sap_mujoco_linearize(world, self->linear, linear) != SAP_STEP_TAKEN) {
+      return i;
+    }
+    *at(c, DISTANCE, i) = linear->distance;
+    ((int32_t *)PyArray_DATA(c->out[CONTACTS]))[i] = linear->n_acting;
+    ((npy_bool *)PyArray_DATA(c->out[NEAR]))[i] = linear->is_near_kink != 0;
+    ((npy_bool *)PyArray_DATA(c->out[REBOUND]))[i] = linear->loses_rebound != 0;
+  }
+  return c->n;
+}
+
+static PyObject *answer(const call *c, PyObject *failure, npy_intp taken) {
+  PyObject *const result = PyTuple_New(N_OUTPUTS + 2);
+  PyObject *const number = PyLong_FromSsize_t(taken);
+  if (result == NULL || number == NULL) {
+    Py_XDECREF(result);
+    Py_XDECREF(number);
+    Py_DECREF(failure);
+    return NULL;
+  }
+  PyTuple_SET_ITEM(result, 0, failure);
+  PyTuple_SET_ITEM(result, 1, number);
+  for (int i = 0; i < N_OUTPUTS; ++i) {
+    PyTuple_SET_ITEM(result, i + 2, Py_NewRef(c->out[i] ? (PyObject *)c->out[i] : Py_None));
+  }
+  return result;
 }
 
 int sapwood_stepper_make_linear(sapwood_stepper *self) {
@@ -75,41 +167,33 @@ int sapwood_stepper_make_linear(sapwood_stepper *self) {
 
 PyObject *sapwood_stepper_linearize(PyObject *object, PyObject *args) {
   sapwood_stepper *self = (sapwood_stepper *)object;
-  PyObject *api, *model, *data, *limited, *range, *answer = NULL;
+  PyObject *api, *model, *data, *limited, *range, *states[N_STATES], *found = NULL;
   struct sap_mujoco_linear linear = {0};
   sapwood_place place;
   sap_mujoco_world *world;
   sapwood_watch watch;
-  outputs out = {0};
+  call c = {0};
   int sensors;
-  if (!PyArg_ParseTuple(args, "OOOOOddp:linearize", &api, &model, &data, &limited, &range,
-                        &linear.step, &linear.soften, &sensors) ||
+  if (!PyArg_ParseTuple(args, "OOOOO(OOOO)ddp:linearize", &api, &model, &data, &limited, &range,
+                        &states[0], &states[1], &states[2], &states[3], &linear.step,
+                        &linear.soften, &sensors) ||
       sapwood_place_find(&place, self, api, model, data) < 0 ||
       sapwood_world_open(&world, &watch, &place, Py_None, 0) < 0) {
     return NULL;
   }
   if (sapwood_stepper_make_linear(self) == 0 &&
-      allocate(&out, world, limited, range, sensors) == 0) {
-    linear.ctrllimited = PyArray_DATA(out.limited);
-    linear.ctrlrange = sapwood_doubles(out.range);
-    linear.work = out.work;
-    linear.A = sapwood_doubles(out.A);
-    linear.B = sapwood_doubles(out.B);
-    linear.C = sensors ? sapwood_doubles(out.C) : NULL;
-    linear.D = sensors ? sapwood_doubles(out.D) : NULL;
-    linear.v = sapwood_doubles(out.v);
+      read_inputs(&c, world, states, limited, range) == 0 && allocate(&c, world, sensors) == 0) {
+    npy_intp taken;
+    linear.ctrllimited = PyArray_DATA(c.limited);
+    linear.ctrlrange = sapwood_doubles(c.range);
+    linear.work = c.work;
     Py_BEGIN_ALLOW_THREADS
-    sap_mujoco_linearize(world, self->linear, &linear);
+    taken = run(self, world, &c, &linear);
     Py_END_ALLOW_THREADS
     PyObject *failure = sapwood_world_failure(world);
-    if (failure != NULL) {
-      PyObject *C = sensors ? (PyObject *)out.C : Py_None,
-               *D = sensors ? (PyObject *)out.D : Py_None;
-      answer = Py_BuildValue("NOOOOOdiii", failure, out.A, out.B, C, D, out.v, linear.distance,
-                             (int)linear.n_acting, linear.is_near_kink, linear.loses_rebound);
-    }
+    found = failure == NULL ? NULL : answer(&c, failure, taken);
   }
-  clear(&out);
+  end(&c);
   sap_mujoco_close(world);
-  return answer;
+  return found;
 }

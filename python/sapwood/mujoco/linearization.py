@@ -75,6 +75,41 @@ class Linearization(NamedTuple):
     energy; the derivative is that of the full rebound, which is not the step's."""
 
 
+_States = tuple[_Float, _Float, _Float, _Float]
+
+
+class Linearizations(NamedTuple):
+    """Derivatives of n steps, each as a :class:`Linearization`."""
+
+    A: _Float
+    """(n, 2 nv + na, 2 nv + na)."""
+    B: _Float
+    """(n, 2 nv + na, nu)."""
+    C: _Float | None
+    """(n, n_sensors, 2 nv + na), if asked for."""
+    D: _Float | None
+    """(n, n_sensors, nu), if asked for."""
+    q: _Float
+    """Positions after the steps (n, nq)."""
+    v: _Float
+    """Velocities after the steps (n, nv)."""
+    act: _Float
+    """Activations after the steps (n, na)."""
+    distance: _Float
+    """(n,), m/s."""
+    contacts: NDArray[np.int32]
+    """(n,)."""
+    near_kink: NDArray[np.bool_]
+    """Steps with this status (n,)."""
+    limited_rebound: NDArray[np.bool_]
+    """Steps with this status (n,)."""
+
+    def status(self, i: int) -> Status:
+        """Return the status of step i."""
+        near: Status = "near_kink" if self.near_kink[i] else "ok"
+        return "limited_rebound" if self.limited_rebound[i] else near
+
+
 class Tangents(NamedTuple):
     """Steps with their derivatives by numbers of the model."""
 
@@ -154,52 +189,63 @@ class Linearizer:
         Linearization
             The derivative.
         """
-        return self.find(self._copy.take(data), step, soften, sensors)
+        scratch = self._copy.take(data)
+        states = (scratch.qpos[None], scratch.qvel[None], scratch.act[None], scratch.ctrl[None])
+        found = self._found(scratch, states, step, soften, sensors)
+        C, D = (x[0] if x is not None else None for x in (found.C, found.D))
+        return Linearization(
+            found.A[0], found.B[0], C, D, None, found.v[0], float(found.distance[0]),
+            int(found.contacts[0]), found.status(0),
+        )  # fmt: skip
 
-    def of_data(self, data: mujoco.MjData) -> mujoco.MjData:
-        """Scratch data in the state of other data.
+    def at_all(
+        self,
+        data: mujoco.MjData,
+        states: _States,
+        step: float,
+        soften: float,
+        note: Callable[[int], str],
+    ) -> Linearizations:
+        """Linearize the steps of many states.
 
         Parameters
         ----------
         data : mujoco.MjData
-            The state.
-
-        Returns
-        -------
-        mujoco.MjData
-            Data for :meth:`find`.
-        """
-        return self._copy.take(data)
-
-    def find(
-        self, scratch: mujoco.MjData, step: float, soften: float, sensors: bool = False
-    ) -> Linearization:
-        """Linearize the step of scratch data of this linearizer.
-
-        Parameters
-        ----------
-        scratch : mujoco.MjData
-            Data whose state stays as it is; all else changes.
+            The rest of all states; not changed.
+        states : tuple of ndarray (n, nq), (n, nv), (n, na), (n, nu)
+            Positions, velocities, activations and controls, contiguous.
         step : float
             Largest difference of a position, m or rad.
         soften : float
             Factor of R.
-        sensors : bool
-            Whether C and D are found.
+        note : callable
+            The note of the error of a step, by its number.
 
         Returns
         -------
-        Linearization
-            The derivative.
+        Linearizations
+            The derivatives.
         """
-        failure, A, B, C, D, v, distance, contacts, near_kink, limited = self._core.linearize(
-            engine(), self._model, scratch, *self._limits, step, soften, sensors
+        return self._found(self._copy.take(data), states, step, soften, note=note)
+
+    def _found(
+        self,
+        scratch: mujoco.MjData,
+        states: _States,
+        step: float,
+        soften: float,
+        sensors: bool = False,
+        note: Callable[[int], str] | None = None,
+    ) -> Linearizations:
+        failure, taken, *found = self._core.linearize(
+            engine(), self._model, scratch, *self._limits, states, step, soften, sensors
         )
         error = error_of(failure, self._model, scratch)
         if error is not None:
+            if note is not None:
+                error.add_note(note(taken))
             raise error
-        status: Status = "limited_rebound" if limited else "near_kink" if near_kink else "ok"
-        return Linearization(A, B, C, D, None, v, distance, contacts, status)
+        return Linearizations(*found)
 
     def tangents(
         self,
@@ -437,32 +483,28 @@ def linearize_batch(
     u = _core.as_float64(given, "ctrl", (len(q), model.nu), "finite")
     rest = mujoco.MjData(model) if data is None else data
     check_data(model, rest)
-    n = 2 * model.nv + model.na
-    A, B, status = np.empty((len(q), n, n)), np.empty((len(q), n, model.nu)), ["ok"] * len(q)
+    states = (q, v, np.tile(rest.act, (len(q), 1)), u)
 
-    def run(first: int) -> None:
+    def run(part: slice) -> Linearizations:
         with linearizer_of(stepper) as linearizer:
-            scratch = linearizer.of_data(rest)
-            for i in range(first, len(q), threads):
-                try:
-                    scratch.qpos[:], scratch.qvel[:], scratch.ctrl[:] = q[i], v[i], u[i]
-                    found = linearizer.find(scratch, largest, factor)
-                except Exception as error:
-                    error.add_note(f"in state {i}")
-                    raise
-                A[i], B[i], status[i] = found.A, found.B, found.status
+            q, v, act, u = (x[part] for x in states)
+            return linearizer.at_all(
+                rest, (q, v, act, u), largest, factor, lambda i: f"in state {part.start + i}"
+            )
 
-    _run_all(run, threads)
-    return A, B, status
+    found = _run_all(run, len(q), threads)
+    A, B = (np.concatenate([getattr(x, name) for x in found]) for name in "AB")
+    return A, B, [x.status(i) for x in found for i in range(len(x.v))]
 
 
-def _run_all(run: Callable[[int], None], threads: int) -> None:
-    """Call run(0), run(1) ... on as many threads; one runs in the caller's."""
+def _run_all(run: Callable[[slice], Linearizations], n: int, threads: int) -> list[Linearizations]:
+    """Call run for equal parts of n states on as many threads; it runs alone in the caller's."""
+    ends = [n * k // threads for k in range(threads + 1)]
+    parts = [slice(*ends[k : k + 2]) for k in range(threads)]
     if threads == 1:
-        run(0)
-        return
+        return [run(parts[0])]
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, range(threads)))
+        return list(pool.map(run, parts))
 
 
 def _hashable(parameter: Parameter) -> Parameter:

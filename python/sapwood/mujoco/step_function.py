@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import mujoco
@@ -13,7 +14,6 @@ from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.linearization import (
     DIFFERENCE,
     NO_DERIVATIVES,
-    Linearizer,
     check_linearizable,
     linearizer_of,
 )
@@ -31,22 +31,31 @@ class Slopes(NamedTuple):
     q_next: _Float
     """Positions after them (..., nq)."""
     A: _Float
-    """Derivatives of the next states by the states (..., 2 nv, 2 nv)."""
+    """Derivatives of the next states by the states (..., 2 nv + na, 2 nv + na)."""
     B: _Float
-    """Derivatives of the next states by the controls (..., 2 nv, nu)."""
+    """Derivatives of the next states by the controls (..., 2 nv + na, nu)."""
 
 
 class StepFunction:
     """Steps of worlds of one model: (q, v, u) to (q', v'), and their reverse mode.
 
+    With activations it takes (q, v, u, act) to (q', v', act').
+
     Parameters
     ----------
     stepper : Stepper
-        As for :func:`linearize`, of a model without activations.
+        As for :func:`linearize`.
     data : mujoco.MjData, optional
         The rest of the state of all worlds; by default that of a model after a reset.
     soften : float
         Factor of R in the derivatives, as for :func:`linearize`.
+
+    Attributes
+    ----------
+    sizes : dict
+        Names of the arguments of a step, and their lengths for one world.
+    n_results : int
+        2, or 3 with activations.
 
     Raises
     ------
@@ -59,10 +68,6 @@ class StepFunction:
     ) -> None:
         check_linearizable(stepper)
         model = stepper.model
-        if model.na:
-            raise ValueError(
-                "the model has activations: sapwood.mujoco.linearize differentiates it"
-            )
         if data is not None:
             check_data(model, data)
         self._stepper, self._model = stepper, model
@@ -71,86 +76,95 @@ class StepFunction:
         if data is not None:
             mujoco.mj_copyData(self._data, model, data)
         self._manifold = Manifold(model)
-        self.sizes = int(model.nq), int(model.nv), int(model.nu)
+        self.sizes = {"q": int(model.nq), "v": int(model.nv), "u": int(model.nu)}
+        if model.na:
+            self.sizes["act"] = int(model.na)
+        self.n_results = len(self.sizes) - 1
 
-    def step(self, q: _Float, v: _Float, u: _Float) -> tuple[_Float, _Float]:
+    def step(self, q: _Float, v: _Float, u: _Float, *act: _Float) -> tuple[_Float, ...]:
         """Take one step of each world.
 
         Parameters
         ----------
-        q, v, u : ndarray (..., nq), (..., nv), (..., nu)
-            States and controls.
+        q, v, u, act : ndarray (..., nq), (..., nv), (..., nu), (..., na)
+            States and controls, and activations where the model has them.
 
         Returns
         -------
-        ndarray (..., nq), ndarray (..., nv)
+        tuple of ndarray (..., nq), (..., nv), (..., na)
             The states after it.
         """
-        q_next, v_next = np.empty(q.shape), np.empty(v.shape)
         data = mujoco.MjData(self._model)
         mujoco.mj_copyData(data, self._model, self._data)
         time = data.time
+        given = list(
+            zip((data.qpos, data.qvel, data.ctrl, data.act), (q, v, u, *act), strict=False)
+        )
+        found = tuple(np.empty(x.shape) for x in (q, v, *act))
+        taken = list(zip(found, (data.qpos, data.qvel, data.act), strict=False))
         for at in np.ndindex(q.shape[:-1]):
-            data.qpos[:], data.qvel[:], data.ctrl[:] = q[at], v[at], u[at]
+            for own, x in given:
+                own[:] = x[at]
             data.time = time
             self._stepper.step(data)
-            q_next[at], v_next[at] = data.qpos, data.qvel
-        return q_next, v_next
+            for x, own in taken:
+                x[at] = own
+        return found
 
-    def step_with_slopes(self, q: _Float, v: _Float, u: _Float) -> tuple[_Float, _Float, Slopes]:
+    def step_with_slopes(
+        self, q: _Float, v: _Float, u: _Float, *act: _Float
+    ) -> tuple[tuple[_Float, ...], Slopes]:
         """Take one step of each world, and keep its derivatives.
 
         Parameters
         ----------
-        q, v, u : ndarray (..., nq), (..., nv), (..., nu)
-            States and controls.
+        q, v, u, act : ndarray (..., nq), (..., nv), (..., nu), (..., na)
+            As for :meth:`step`.
 
         Returns
         -------
-        ndarray (..., nq), ndarray (..., nv), Slopes
+        tuple, Slopes
             The states after it, and the derivatives.
         """
-        front, (_, nv, nu) = q.shape[:-1], self.sizes
-        q_next, v_next = np.array(q, np.float64, order="C"), np.empty((*front, nv))
-        A, B = np.empty((*front, 2 * nv, 2 * nv)), np.empty((*front, 2 * nv, nu))
-        dt = self._stepper.time_step
+        front = q.shape[:-1]
+        q, v, u, *given = (np.ascontiguousarray(x, np.float64) for x in (q, v, u, *act))
+        n = math.prod(front)
+        a = given[0] if given else np.empty((*front, 0))
+        states = tuple(x.reshape(n, x.shape[-1]) for x in (q, v, a, u))
+
+        def world(i: int) -> tuple[int, ...]:
+            return tuple(int(k) for k in np.unravel_index(i, front))
+
         with linearizer_of(self._stepper) as linearizer:
-            scratch = linearizer.of_data(self._data)
-            for at in np.ndindex(front):
-                scratch.qpos[:], scratch.qvel[:], scratch.ctrl[:] = q[at], v[at], u[at]
-                A[at], B[at], v_next[at] = self._linearized(linearizer, scratch, at)
-                mujoco.mj_integratePos(self._model, q_next[at], v_next[at], dt)
-        return q_next, v_next, Slopes(np.array(q, np.float64), q_next, A, B)
+            found = linearizer.at_all(
+                self._data, states, DIFFERENCE, self._soften, lambda i: f"in world {world(i)}"
+            )
+        if found.limited_rebound.any():
+            i = int(np.argmax(found.limited_rebound))
+            raise ValueError(f"world {world(i)}: {NO_DERIVATIVES}")
+        ends = (found.q, found.v, found.act)[: self.n_results]
+        after = tuple(x.reshape(*front, x.shape[-1]) for x in ends)
+        A, B = (x.reshape(*front, *x.shape[1:]) for x in (found.A, found.B))
+        return after, Slopes(q, after[0], A, B)
 
-    def _linearized(
-        self, linearizer: Linearizer, scratch: mujoco.MjData, at: tuple[int, ...]
-    ) -> tuple[_Float, _Float, _Float]:
-        try:
-            found = linearizer.find(scratch, DIFFERENCE, self._soften)
-        except Exception as error:
-            error.add_note(f"in world {at}")
-            raise
-        if found.status == "limited_rebound":
-            raise ValueError(f"world {at}: {NO_DERIVATIVES}")
-        return found.A, found.B, found.v
-
-    def pull(self, slopes: Slopes, q_bar: _Float, v_bar: _Float) -> tuple[_Float, _Float, _Float]:
+    def pull(self, slopes: Slopes, q_bar: _Float, *bars: _Float) -> tuple[_Float, ...]:
         """Reverse mode.
 
         Parameters
         ----------
         slopes : Slopes
             Derivatives of the steps.
-        q_bar, v_bar : ndarray (..., nq), (..., nv)
+        q_bar, *bars : ndarray (..., nq), (..., nv), (..., na)
             dL/d of the states after it.
 
         Returns
         -------
-        ndarray (..., nq), ndarray (..., nv), ndarray (..., nu)
+        tuple of ndarray (..., nq), (..., nv), (..., nu), (..., na)
             dL/d of the states before it, orthogonal to quaternions, and of the controls.
         """
-        motions = self._manifold.by_motions(slopes.q_next, q_bar)
-        after = np.concatenate([motions, v_bar], axis=-1)[..., None, :]
+        motions, nv = self._manifold.by_motions(slopes.q_next, q_bar), self.sizes["v"]
+        after = np.concatenate([motions, *bars], axis=-1)[..., None, :]
         before, by_u = (after @ slopes.A)[..., 0, :], (after @ slopes.B)[..., 0, :]
-        nv = self.sizes[1]
-        return self._manifold.by_numbers(slopes.q, before[..., :nv]), before[..., nv:], by_u
+        by_q = self._manifold.by_numbers(slopes.q, before[..., :nv])
+        by_act = (before[..., 2 * nv :],) if "act" in self.sizes else ()
+        return by_q, before[..., nv : 2 * nv], by_u, *by_act

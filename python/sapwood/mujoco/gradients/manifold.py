@@ -70,6 +70,8 @@ class Manifold:
         """
         found = np.empty((*np.broadcast_shapes(q.shape, q_bar.shape)[:-1], self._model.nv))
         found[..., self._v] = q_bar[..., self._q]
+        if not len(self._q4):
+            return found
         Q = by_body_turns(q[..., self._q4])
         turns = Q.swapaxes(-1, -2) @ q_bar[..., self._q4][..., None]
         found[..., self._v3] = 0.5 * turns[..., 0]
@@ -93,6 +95,8 @@ class Manifold:
         front = np.broadcast_shapes(q.shape[:-1], bar.shape[:-1])
         found = np.empty((*front, self._model.nq))
         found[..., self._q] = bar[..., self._v]
+        if not len(self._q4):
+            return found
         Q = by_body_turns(q[..., self._q4])
         found[..., self._q4] = 2.0 * (Q @ bar[..., self._v3][..., None])[..., 0]
         return found
