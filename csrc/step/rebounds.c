@@ -37,6 +37,7 @@ static void carve(struct sap_rebounds *r, const struct part *parts, int32_t n_tr
                   struct sap_arena *arena) {
   r->island = sap_arena_take(arena, (size_t)n_trees, sizeof(int32_t));
   r->share = sap_arena_take(arena, (size_t)n_trees, sizeof(double));
+  r->is_solved = sap_arena_take(arena, (size_t)n_trees, 1);
   r->work = sap_arena_take(arena, (size_t)n_trees, WORKS * sizeof(double));
   r->before = sap_arena_take(arena, (size_t)parts[GAMMA].n, sizeof(double));
   r->spin_before = sap_arena_take(arena, (size_t)parts[SPIN_GAMMA].n, sizeof(double));
@@ -77,7 +78,8 @@ static void join(int32_t *island, int32_t a, int32_t b) {
   }
 }
 
-static void find_islands(struct sap_rebounds *r, const struct sap_gather *gather) {
+static void find_islands(struct sap_rebounds *r, const struct sap_gather *gather,
+                         const sap_solution *solution) {
   for (int32_t t = 0; t < gather->forest->n_trees; ++t) {
     r->island[t] = t;
   }
@@ -89,6 +91,11 @@ static void find_islands(struct sap_rebounds *r, const struct sap_gather *gather
     for (int32_t c = 0; c < group->n; ++c) {
       join(r->island, group->tree_a[c], group->tree_b[c]);
     }
+  }
+  memset(r->is_solved, 1, (size_t)gather->forest->n_trees);
+  for (int32_t i = 0; i < solution->n_islands; ++i) {
+    const sap_island_report *report = &solution->islands[i];
+    r->is_solved[island_of(r->island, report->tree)] &= report->outcome <= SAP_STALLED;
   }
 }
 
@@ -154,8 +161,8 @@ static void find_work(struct sap_rebounds *r, const struct sap_gather *gather, c
   }
 }
 
-int sap_rebounds_keep(struct sap_rebounds *rebounds, const struct sap_gather *gather, double fall,
-                      int *gains) {
+int sap_rebounds_keep(struct sap_rebounds *rebounds, const struct sap_gather *gather,
+                      const sap_solution *solution, double fall, int *gains) {
   struct part parts[SAP_SOLUTION_ARRAYS];
   const int32_t n_trees = gather->forest->n_trees;
   list_parts(gather, parts);
@@ -167,16 +174,18 @@ int sap_rebounds_keep(struct sap_rebounds *rebounds, const struct sap_gather *ga
       memcpy(rebounds->kept[i], parts[i].x, sizeof(double) * (size_t)parts[i].n);
     }
   }
-  find_islands(rebounds, gather);
+  find_islands(rebounds, gather, solution);
   find_velocities(rebounds, gather, fall);
   memset(rebounds->work, 0, sizeof(double) * WORKS * (size_t)n_trees);
   find_work(rebounds, gather, gather->gamma, gather->v_c, gather->spins.gamma, gather->spins.v_c,
             WITH);
   *gains = 0;
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {
-    const double *work =
-        rebounds->work + WORKS * (int64_t)island_of(rebounds->island, gather->tree_a[c]);
-    *gains |= gather->rebound[c] > 0.0 && work[WITH] > sap_rebound_round_off * work[SCALE];
+    const int32_t first = island_of(rebounds->island, gather->tree_a[c]);
+    const double *work = rebounds->work + WORKS * (int64_t)first;
+    const int is_kept =
+        rebounds->is_solved[first] && work[WITH] <= sap_rebound_round_off * work[SCALE];
+    *gains |= gather->rebound[c] > 0.0 && !is_kept;
   }
   return 1;
 }
@@ -207,8 +216,13 @@ static void find_slopes(struct sap_rebounds *r, const struct sap_gather *gather)
   }
 }
 
-/* Returns the largest s <= 1 with W - W_g <= max(W^0 - W_g, 0). */
-static double find_share(const double *work) {
+/* Returns the largest s <= 1 with W - W_g <= max(W^0 - W_g, 0), of an island whose first tree is
+ * this one. */
+static double find_share(const struct sap_rebounds *r, int32_t tree) {
+  const double *work = r->work + WORKS * (int64_t)tree;
+  if (!r->is_solved[tree]) {
+    return 0.0;
+  }
   const double limit = fmax(work[WITHOUT], 0.0), end = work[WITH] - limit;
   if (end <= sap_rebound_round_off * work[SCALE]) {
     return 1.0;
@@ -246,7 +260,7 @@ void sap_rebounds_combine(struct sap_rebounds *rebounds, struct sap_gather *gath
   for (int32_t t = 0; t < gather->forest->n_trees; ++t) {
     /* the first tree of an island has the least number */
     const int32_t first = island_of(r->island, t), begin = gather->forest->tree_dofadr[t];
-    r->share[t] = first == t ? find_share(r->work + WORKS * (int64_t)t) : r->share[first];
+    r->share[t] = first == t ? find_share(r, t) : r->share[first];
     combine(r->share[t], gather->forest->tree_dofnum[t], gather->v + begin, r->kept[V] + begin);
   }
   for (int32_t c = 0; c < gather->problem.n_contacts; ++c) {

@@ -285,8 +285,8 @@ static int solve_impacts(sap_stepper *stepper, const double *guess, double gravi
   if (!stepper->solved || !sap_has_velocity(stepper->solution.outcome)) {
     return 0;
   }
-  if (gather->n_rebounds > 0 &&
-      !sap_rebounds_keep(&stepper->rebounds, gather, gravity * gather->dt, &gains)) {
+  if (gather->n_rebounds > 0 && !sap_rebounds_keep(&stepper->rebounds, gather, &stepper->solution,
+                                                   gravity * gather->dt, &gains)) {
     *status = SAP_OUT_OF_MEMORY;
     stepper->solved = 0;
     return 0;

@@ -99,14 +99,14 @@ FALLBACKS = ("supernodal", "bounds_held", "convex_restart", "double", "proximal"
 
 
 def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...]:
-    """The algorithms, from a sap_island_report (n, 3) of each island."""
+    """The algorithms, from a sap_island_report (n, 8), in bytes, of each island."""
     return tuple(
         IslandAlgorithm(
             _ALGORITHMS[algorithm],
             _STORAGES[storage],
             tuple(name for k, name in enumerate(FALLBACKS) if fallbacks >> k & 1),
         )
-        for algorithm, storage, fallbacks in reports.tolist()
+        for algorithm, storage, fallbacks in reports[:, :3].tolist()
     )
 
 

@@ -66,3 +66,15 @@ def test_hostile_impacts_end_finite_or_by_name(rng):
     assert taken > 500
     assert refused > 0
     assert met > 50
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_impact_whose_rebounds_have_no_solution_gains_nothing():
+    """The solver finds no velocity with the rebounds of this scene, and one without them."""
+    rng = np.random.default_rng(2281370346)
+    stepper, data = [thrown(rng) for _ in range(14)][-1]
+    before = energy(stepper.model, data)
+    result = stepper.run(data, 1)
+    assert result.converged
+    assert result.fallbacks["rebound"] == 1
+    assert energy(stepper.model, data) <= before * (1.0 + 1e-8)

@@ -107,6 +107,8 @@ typedef struct sap_island_report {
   uint8_t algorithm; /* a sap_algorithm */
   uint8_t storage;   /* a sap_storage */
   uint8_t fallbacks; /* bits of sap_fallback */
+  uint8_t outcome;   /* a sap_outcome */
+  int32_t tree;      /* a tree of the island */
 } sap_island_report;
 
 /* One Newton iterate of one island. Record 0 of an island is the start of its solve: the guess, or

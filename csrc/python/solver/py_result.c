@@ -113,7 +113,7 @@ PyDoc_STRVAR(
     set_solution_types_doc,
     "set_solution_types(solution, constraint_solution, status, island_algorithms, /)\n--\n\n"
     "Say what solutions are made of: the classes Solution, ConstraintSolution and Status, and a\n"
-    "function that makes Solution.algorithm from the reports of islands (n, 3) uint8.");
+    "function that makes Solution.algorithm from the reports of islands (n, 8) uint8.");
 
 static PyObject *set_solution_types(PyObject *module, PyObject *args) {
   sapwood_state *state = sapwood_state_of_module(module);

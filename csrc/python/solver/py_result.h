@@ -15,7 +15,7 @@ typedef struct sapwood_result {
   PyArrayObject *core_scale;  /* (n_contacts); NULL if no contact has a core */
   PyArrayObject *spin_gamma;  /* (n_spins, 3); NULL without torsional friction, as spin_v_c */
   PyArrayObject *spin_v_c;    /* (n_spins, 3) */
-  PyArrayObject *islands;     /* (n_trees, 3) uint8: a sap_island_report each */
+  PyArrayObject *islands;     /* (n_trees, 8) uint8: a sap_island_report each */
   sap_solution solution;      /* points into the arrays above */
 } sapwood_result;
 

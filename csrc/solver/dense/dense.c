@@ -257,7 +257,7 @@ void sap_dense_write(const struct sap_dense *dense, const sap_solution *solution
       sap_results_write(&dense->work, island, solution);
       if (solution->islands) {
         solution->islands[c->island[t]] =
-            (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0};
+            (sap_island_report){SAP_ALGORITHM_DELASSUS, SAP_STORAGE_DENSE, 0, SAP_CONVERGED, t};
       }
     }
   }

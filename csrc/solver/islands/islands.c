@@ -148,7 +148,7 @@ static int32_t number_of(const struct sap_graph *graph, const struct sap_job *jo
   return job->dense ? job->dense->island[graph->node_tree[graph->island[i].node_begin]] : i;
 }
 
-/* Reports the algorithm, the storage and the fallbacks of island i. */
+/* Writes the report of island i. */
 static void report(const struct share *share, int32_t i) {
   const struct sap_job *job = share->job;
   const int32_t tree = share->graph->node_tree[share->graph->island[i].node_begin];
@@ -160,7 +160,9 @@ static void report(const struct share *share, int32_t i) {
                                                        : SAP_ALGORITHM_NEWTON),
                             .storage = SAP_STORAGE_SUPERNODAL,
                             .fallbacks = (uint8_t)(share->islands->result[i].newton.fallbacks |
-                                                   (was_dense ? SAP_FALLBACK_SUPERNODAL : 0))};
+                                                   (was_dense ? SAP_FALLBACK_SUPERNODAL : 0)),
+                            .outcome = (uint8_t)share->islands->result[i].newton.outcome,
+                            .tree = tree};
   }
 }
 
