@@ -1,4 +1,4 @@
-"""An arm of two joints pushes a box over a table until it is where it should be."""
+"""A smooth arm of two joints pushes a box over a table until it is where it should be."""
 
 import mujoco
 
@@ -20,10 +20,11 @@ model = mujoco.MjModel.from_xml_string("""
       <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02"/>
       <body name="lower" pos="0.3 0 0">
         <joint name="elbow"/>
-        <geom name="arm" type="capsule" fromto="0 0 0 0.3 0 0" size="0.02"/>
+        <geom name="arm" type="capsule" fromto="0 0 0 0.3 0 0" size="0.02"
+              friction="0" priority="1"/>
       </body>
     </body>
-    <body name="box" pos="0.4 0.1 0.05">
+    <body name="box" pos="0.4 0.12 0.05">
       <freejoint/>
       <geom name="box" type="box" size="0.05 0.05 0.05" density="1000" rgba="0.8 0.4 0.1 1"/>
     </body>

@@ -111,9 +111,10 @@ def test_an_arm_pushes_until_the_box_is_there():
     y = np.array([numbers(line)[2] for line in path])
     assert np.all(np.diff(y) > 0.0)
     assert y[-2] < 0.25 < y[-1]
-    # the force of friction of a box that moves steadily, 0.001 m^3 of 1000 kg/m^3, mu = 1
+    # mu m g of 0.001 m^3 of 1000 kg/m^3 and mu = 1 is all the friction of the floor, and somewhat
+    # more than its resultant, because the box turns
     fx, fy = numbers(path[-1])[3:]
-    assert np.hypot(fx, fy) == pytest.approx(9.81, rel=0.15)
+    assert 0.85 * 9.81 < np.hypot(fx, fy) < 1.005 * 9.81
     assert numbers(steps)[0] == 20 * len(path)
 
 
