@@ -7,6 +7,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from sapwood import SapSettings
 from sapwood.mujoco import ContactMaterial, StepError, Stepper
 from sapwood.studies.conservation import energy
 
@@ -34,7 +35,10 @@ def thrown(rng):
         static_friction=mu * float(rng.choice([1.0, 1.5, 1e3, 1e9])),
     )
     law = str(rng.choice(["coulomb", "convex", "lagged"]))
-    stepper, data = Stepper(model, contact=material, friction=law), mujoco.MjData(model)
+    # energy is kept to a few times the tolerance of (20)
+    settings = SapSettings(relative_tolerance=1e-10)
+    stepper = Stepper(model, contact=material, friction=law, settings=settings)
+    data = mujoco.MjData(model)
     data.qvel[:] = rng.normal(size=model.nv) * 10.0 ** rng.uniform(-6.0, 8.0)
     data.qvel[0], data.qvel[6] = abs(data.qvel[0]), -abs(data.qvel[6])
     return stepper, data

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -50,22 +48,43 @@ def test_the_cost_falls_at_the_rate_of_lemma_3(rng, contacts):
     assert np.all(np.diff(cost) <= 1e-12 * cost[0])
 
 
+def errors_after_a_step(problem, A, direction):
+    """Starts ever nearer to the minimum, and errors after one iteration, relative in A's norm.
+
+    The cones have one region each in a neighbourhood 1000 times as large as the first start is far.
+    """
+    exact = sapwood.solve(problem, settings=sapwood.SapSettings(**ALGORITHM_1))
+    size = np.sqrt(exact.v @ A @ exact.v)
+    direction = direction * (size / np.sqrt(direction @ A @ direction))
+
+    def moved(distance, iterations):
+        settings = sapwood.SapSettings(max_iterations=iterations, **ALGORITHM_1)
+        start = exact.v + distance * direction
+        return sapwood.solve(problem, v_guess=start, settings=settings)
+
+    def error(distance):
+        left = moved(distance, 1).v - exact.v
+        return np.sqrt(left @ A @ left) / size
+
+    radius = 0.1
+    while any((moved(s * radius, 0).regions != exact.regions).any() for s in (-1.0, 1.0)):
+        radius *= 0.5
+    starts = radius / 1000.0 * 0.5 ** np.arange(5)
+    return starts, np.array([error(start) for start in starts])
+
+
 @pytest.mark.parametrize("contacts", [2, 5, 9, 14])
 def test_the_end_is_quadratic_as_theorem_3_says(rng, contacts):
-    """Errors of iterates in the norm of A: |e_m+1| <= zeta |e_m|^2 near the minimum."""
-    problem, A, _, _ = random_problem(rng, contacts)
-    guess = 10.0 * rng.normal(size=A.shape[0])
-    exact = sapwood.solve(problem, settings=sapwood.SapSettings(**ALGORITHM_1)).v
-    size = np.sqrt(exact @ A @ exact)
-    errors = []
-    for iterations in range(1, 30):
-        settings = sapwood.SapSettings(max_iterations=iterations, **ALGORITHM_1)
-        error = sapwood.solve(problem, v_guess=guess, settings=settings).v - exact
-        errors.append(np.sqrt(error @ A @ error) / size)
-        if errors[-1] < 1e-13:
-            break
-    assert errors[-1] < 1e-12
-    near = [(a, b) for a, b in itertools.pairwise(errors) if 1e-8 < a < 1e-2]
-    assert near
-    for error, following in near[1:]:
-        assert following <= 100.0 * error**2 + 1e-14
+    """Errors in the norm of A: |e_m+1| <= zeta |e_m|^2 near the minimum, with one zeta for all.
+
+    The first start gives zeta, to a fifth: none of 20,000 problems needs more.
+    """
+    curved = 0
+    for _ in range(20):
+        problem, A, _, _ = random_problem(rng, contacts)
+        starts, errors = errors_after_a_step(problem, A, rng.normal(size=A.shape[0]))
+        zeta = errors[0] / starts[0] ** 2
+        assert np.all(errors <= 1.2 * zeta * starts**2 + 2e-14)
+        curved += errors[-2] > 1e-12
+    # others have the same quadratic cost all around the minimum, which one step reaches
+    assert curved > 0
