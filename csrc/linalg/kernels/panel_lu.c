@@ -129,8 +129,8 @@ int32_t SAP_OF_ISA(sap_factor_lu_)(const struct sap_supernode *s, const int32_t 
 INLINE void push_update(const struct sap_supernode *s, const struct sap_update *u, const double *A,
                         const double *B, double *target, int lower) {
   if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH) {
-    multiply_block(1, 1, 6, s->n_cols, -1, A + u->row, s->ld, B + u->col, s->ld, target + u->target,
-                   u->target_ld, simd_left(u->n_rows));
+    multiply_block(1, 1, 6, u->n_rows, s->n_cols, -1, A + u->row, s->ld, B + u->col, s->ld,
+                   target + u->target, u->target_ld);
     return;
   }
   multiply_any(1, u->n_rows, u->n_cols, s->n_cols, -1, A + u->row, s->ld, B + u->col, s->ld,

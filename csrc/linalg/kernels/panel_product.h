@@ -24,11 +24,12 @@ enum { BLOCK = SAP_LU_BLOCK };
 /* columns of C and vectors of its rows that stay in registers */
 enum { COLUMNS = SAP_SIMD_REGISTERS == 32 ? 8 : 6, TALL = SAP_SIMD_REGISTERS == 32 ? 3 : 2 };
 
-/* Adds sign A B^T to C (rows of V vectors, the last one cut by `last`; N columns). With `padded` A
- * may be read beyond its rows. */
-INLINE void multiply_block(const int padded, const int V, const int N, int32_t k, real sign,
-                           const real *A, int32_t lda, const real *B, int32_t ldb, real *C,
-                           int32_t ldc, simd_mask last) {
+/* Adds sign A B^T to C (`rows` rows, which fill V vectors or end in the last of them; N columns).
+ * With `padded` A may be read beyond its rows. */
+INLINE void multiply_block(const int padded, const int V, const int N, int32_t rows, int32_t k,
+                           real sign, const real *A, int32_t lda, const real *B, int32_t ldb,
+                           real *C, int32_t ldc) {
+  const simd_mask last = simd_first(rows - (V - 1) * SIMD_WIDTH);
   simd sum[TALL][COLUMNS];
   UNROLL
   for (int j = 0; j < N; ++j) {
@@ -53,14 +54,18 @@ INLINE void multiply_block(const int padded, const int V, const int N, int32_t k
     }
   }
   const simd signs = simd_all(sign);
+  const int whole = rows == V * SIMD_WIDTH;
   UNROLL
   for (int j = 0; j < N; ++j) {
     real *c = C + (int64_t)j * ldc;
-    for (int v = 0; v + 1 < V; ++v) {
-      simd_store(c + v * SIMD_WIDTH, simd_load(c + v * SIMD_WIDTH) + signs * sum[v][j]);
+    for (int v = 0; v < V; ++v) {
+      real *to = c + v * SIMD_WIDTH;
+      if (v + 1 < V || whole) {
+        simd_store(to, simd_load(to) + signs * sum[v][j]);
+      } else {
+        simd_store_part(to, simd_load_part(to, last) + signs * sum[v][j], last);
+      }
     }
-    real *tail = c + (V - 1) * SIMD_WIDTH;
-    simd_store_part(tail, simd_load_part(tail, last) + signs * sum[V - 1][j], last);
   }
 }
 
@@ -71,13 +76,13 @@ INLINE void multiply_strip(const int padded, const int N, int32_t m, int32_t k, 
   for (int32_t i = 0; i < m;) {
     const int32_t vectors = simd_count(m - i);
     const int32_t V = vectors == 4 ? 2 : sap_smaller(vectors, TALL);
-    const simd_mask last = simd_left(m - i - (V - 1) * SIMD_WIDTH);
+    const int32_t rows = sap_smaller(m - i, V * SIMD_WIDTH);
     const real *a = A + i;
     real *c = C + i;
     switch (V) {
-      case 1: multiply_block(padded, 1, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
-      case 2: multiply_block(padded, 2, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
-      default: multiply_block(padded, TALL, N, k, sign, a, lda, B, ldb, c, ldc, last); break;
+      case 1: multiply_block(padded, 1, N, rows, k, sign, a, lda, B, ldb, c, ldc); break;
+      case 2: multiply_block(padded, 2, N, rows, k, sign, a, lda, B, ldb, c, ldc); break;
+      default: multiply_block(padded, TALL, N, rows, k, sign, a, lda, B, ldb, c, ldc); break;
     }
     i += V * SIMD_WIDTH;
   }

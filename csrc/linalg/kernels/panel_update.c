@@ -18,8 +18,8 @@ void SAP_OF_PANEL(sap_push_updates_)(const struct sap_supernode *s, const struct
     const struct sap_update *u = &update[i];
     /* updates of free bodies, the most frequent by far, bypass the tables of jumps */
     if (u->n_cols == 6 && u->n_rows <= SIMD_WIDTH && s->n_cols <= SAP_SLICE) {
-      multiply_block(1, 1, 6, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
-                     target + u->target, u->target_ld, simd_left(u->n_rows));
+      multiply_block(1, 1, 6, u->n_rows, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
+                     target + u->target, u->target_ld);
       continue;
     }
     multiply_any(1, u->n_rows, u->n_cols, s->n_cols, -1, P + u->row, s->ld, P + u->col, s->ld,
