@@ -133,7 +133,7 @@ def test_the_energy_of_a_small_vibration_is_kept(model):
     )  # fmt: skip
     energy = body.evaluate().energy
     moved = 0.0
-    for _ in range(300):
+    for _ in range(1000):
         assert world.step().status == "converged"
         moved = max(moved, body.kinetic_energy)
         assert body.evaluate().energy + body.kinetic_energy == pytest.approx(energy, rel=1e-3)
@@ -251,6 +251,24 @@ def test_the_superset_of_touched_vertices_changes_no_result():
             world.step()
         runs.append(body.positions)
     np.testing.assert_allclose(runs[0], runs[1], rtol=0, atol=1e-9)
+
+
+def test_the_search_begins_where_the_last_change_of_velocities_leads():
+    def iterations(remembers):
+        body = cube(height=0.001, soft=material(stiffness_damping=0.01))
+        body.velocities[:, 0] = 1.0
+        world, numbers = None, []
+        for _ in range(40):
+            if world is None or not remembers:
+                world = fem.World([body], planes=[fem.HalfSpace()], time_step=0.01)
+            solution = world.step().solution
+            numbers.append(solution.iterations if len(solution.gamma) else 0)
+        return sum(numbers), body.positions
+
+    few, x = iterations(True)
+    many, y = iterations(False)
+    assert few <= 0.7 * many
+    np.testing.assert_allclose(x, y, atol=1e-6)
 
 
 def test_systems_solve_and_reduce(rng):

@@ -49,6 +49,9 @@ class BodyStep(ABC):
         Place of each vertex in `last`, or -1.
     start : ndarray (n, 3)
         Velocities of the first iterate, m/s; fixed vertices keep theirs.
+    guess : ndarray (n, 3)
+        Velocities at which the first search for contact forces begins, m/s: the start, changed as
+        by the step before.
     weight : ndarray (n, 3)
         Loads other than elastic ones, N.
     q0 : ndarray (n, 3)
@@ -62,6 +65,7 @@ class BodyStep(ABC):
     is_quadratic: bool
     has_fixed: bool
     start: _Float
+    guess: _Float
     weight: _Float
     q0: _Float
     dt: float
@@ -78,6 +82,7 @@ class BodyStep(ABC):
         self.since_order = 0  # steps
         self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
         self._fixed = np.zeros(n, np.int8)
+        self._start_before = np.zeros((n, 3))  # of the step before, if there is an order
 
     @property
     def is_fixed(self) -> NDArray[np.bool_]:
@@ -107,22 +112,31 @@ class BodyStep(ABC):
     @property
     def memory_size(self) -> int:
         """Number of values by which steps choose the order of elimination."""
-        return 1 + len(self.place)
+        return 1 + 4 * len(self.place)
 
     def save_memory(self, row: _Float) -> None:
         """Write what later steps remember of the earlier ones; a new body has zeros."""
         row[0] = self.is_ordered * (1 + self.since_order)
-        row[1:] = 2 * (_MEMORY - np.minimum(self.age, _MEMORY)) + (self.place >= 0)
+        n = len(self.place)
+        row[1 : 1 + n] = 2 * (_MEMORY - np.minimum(self.age, _MEMORY)) + (self.place >= 0)
+        row[1 + n :] = self._start_before.ravel()
 
     def load_memory(self, row: _Float) -> None:
         """Go on as the body whose memory `row` is."""
-        codes = row[1:].astype(np.int64)
+        n = len(self.place)
+        self._start_before = row[1 + n :].reshape(n, 3).copy()
+        codes = row[1 : 1 + n].astype(np.int64)
         self.age = _MEMORY - codes // 2
         last = np.flatnonzero(codes % 2).astype(np.int32)
         was_ordered, self.is_ordered = self.is_ordered, row[0] > 0
         self.since_order = int(row[0]) - 1 if self.is_ordered else 0
         if self.is_ordered and not (was_ordered and np.array_equal(last, self.last)):
             self._choose(last)
+
+    def _extrapolate(self) -> None:
+        """Find `guess` from `start`."""
+        self.guess = 2 * self.start - self._start_before if self.is_ordered else self.start
+        self._start_before = self.start.copy()
 
     def _choose(self, last: _Index) -> None:
         """Eliminate these vertices last."""

@@ -134,7 +134,7 @@ class SoftLinearization:
                 is_exact = False
             if not is_exact:
                 self._slopes[b] = equations.by_end_velocities(b)
-        problem, _ = self._reduction.problem(self._v)
+        problem, _ = self._reduction.problem(self._v, self._v)
         self._trees = {b: body for b, body in self._reduction.bodies.items() if body.tree >= 0}
         self._masses: dict[int, _Float] = {}
         self._sensitivity: Sensitivity | None = None

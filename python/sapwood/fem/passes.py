@@ -79,11 +79,12 @@ def take_passes(
     steps = reduction.steps
     for step, v in zip(steps, iterates, strict=True):
         step.evaluate(v)
+    guesses = [step.guess for step in steps]
     best: Pass | None = None
     growths = passes = 0
     while passes < most:
         passes += 1
-        tried = reduction.solve_pass(iterates)
+        tried = reduction.solve_pass(iterates, guesses)
         _find_residual(reduction, tried)
         if best is None or tried.residual < best.residual:
             best = tried
@@ -91,6 +92,7 @@ def take_passes(
         else:
             growths += 1
             iterates = [(v + w) / 2 for v, w in zip(best.v, tried.v, strict=True)]
+        guesses = iterates
         if best.residual <= tolerance or growths > _MOST_GROWTHS or passes == most:
             break
         for step, v in zip(steps, iterates, strict=True):

@@ -262,13 +262,15 @@ class Reduction:
 
     # ---- a pass ----
 
-    def problem(self, iterates: Sequence[_Float]) -> tuple[ContactProblem, list[_Float]]:
+    def problem(
+        self, iterates: Sequence[_Float], guesses: Sequence[_Float]
+    ) -> tuple[ContactProblem, list[_Float]]:
         """Linearize at the iterates of the last evaluation.
 
         Parameters
         ----------
-        iterates : sequence of ndarray (n, 3)
-            Velocities of each soft body.
+        iterates, guesses : sequence of ndarray (n, 3)
+            Velocities of each soft body: where it is linearized, and where the search begins.
 
         Returns
         -------
@@ -284,7 +286,7 @@ class Reduction:
             guess[self.trees.of_rigid(t)] = self._rigid_guess(t)
         for b, body in self.bodies.items():
             if body.tree >= 0:
-                guess[self.trees.of_body(body)] = body.own(iterates[b][body.step.last])
+                guess[self.trees.of_body(body)] = body.own(guesses[b][body.step.last])
         options = self.options
         whole = _joined([block.reshape(-1) for block in A])
         # a solve keeps the factors of an A that cannot change
@@ -349,20 +351,20 @@ class Reduction:
             arrays = {name: np.concatenate([a, getattr(soft, name)]) for name, a in arrays.items()}
         return ContactProblem(**common, **arrays, **self._rigid_others)
 
-    def solve_pass(self, iterates: Sequence[_Float]) -> Pass:
+    def solve_pass(self, iterates: Sequence[_Float], guesses: Sequence[_Float]) -> Pass:
         """Linearize at the iterates of the last evaluation, and solve the convex problem.
 
         Parameters
         ----------
-        iterates : sequence of ndarray (n, 3)
-            Velocities of each soft body.
+        iterates, guesses : sequence of ndarray (n, 3)
+            As of `problem`.
 
         Returns
         -------
         Pass
             What was found, without its residual.
         """
-        problem, v = self.problem(iterates)
+        problem, v = self.problem(iterates, guesses)
         solution = self._solver.solve(problem)
         rigid = np.zeros(int(self._rigid_starts[-1]))
         for t in range(len(self.rigid.tree_nv)):

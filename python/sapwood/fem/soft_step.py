@@ -67,6 +67,7 @@ class SoftStep(BodyStep):
         self.start = self.v0.copy()
         if self.has_fixed:
             self.start[self.is_fixed] = body.fixed_velocities[self.is_fixed]
+        self._extrapolate()
 
     @property
     def momenta(self) -> _Float:

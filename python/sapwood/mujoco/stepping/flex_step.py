@@ -75,6 +75,7 @@ class FlexStep(BodyStep):
         self.start, change = np.zeros_like(self.q0), np.zeros_like(self.q0)
         v = data.qvel[flex.dofs]
         self.start[free] = self.to_world(v)
+        self._extrapolate()
         self._A[free] = np.swapaxes(self.axes, 1, 2) @ A @ self.axes
         change[free] = self.to_world(v_star - v)
         d, rate = self.q0[first] - self.q0[second], self.start[first] - self.start[second]

@@ -1,7 +1,7 @@
 """The state of soft steps beside that of MuJoCo, as a row of numbers.
 
 A row has 1, the time, positions and velocities of the soft bodies, and what each body and flex
-remembers of the order of its elimination, on which round-off depends. A row of zeros is the start.
+remembers of earlier steps, on which round-off depends. A row of zeros is the start.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def memory_size(soft: SoftModel) -> int:
     int
         The length.
     """
-    bodies: int = sum(1 + 7 * len(body.mesh.vertices) for body in soft.bodies)
-    flexes: int = sum(1 + flex.vertices.stop - flex.vertices.start for flex in soft.flexes)
+    bodies: int = sum(1 + 10 * len(body.mesh.vertices) for body in soft.bodies)
+    flexes: int = sum(1 + 4 * (flex.vertices.stop - flex.vertices.start) for flex in soft.flexes)
     return _HEAD + bodies + flexes
 
 

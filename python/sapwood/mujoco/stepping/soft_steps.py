@@ -104,11 +104,14 @@ class SoftSteps(PythonSteps):
         with self._lock:
             self._check_soft(scratch)
             self._stages.begin(scratch)
+            memory = self.memory.save()
             reduction = self._reduce(scratch)
             iterates = [step.start for step in self._steps]
             for step, v in zip(self._steps, iterates, strict=True):
                 step.evaluate(v)
-            return reduction.problem(iterates)[0]
+            problem, _ = reduction.problem(iterates, [step.guess for step in self._steps])
+            self.memory.load(memory)
+            return problem
 
     # ---- the step -------------------------------------------------------------------------------
 
