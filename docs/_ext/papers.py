@@ -26,26 +26,46 @@ def numbers_of(item):
     return range(int(first), int(last or first) + 1)
 
 
-def figure_name(key, item):
-    """Return the name of a figure or a table on the command line."""
-    kind, _, number = item.partition(" ")
-    if kind not in ("Figure", "Table"):
-        return None
-    prefix = {"contact": "", "invdyn": "id-"}.get(key)
-    if prefix is None:
-        return None
-    return prefix + ("table-" if kind == "Table" else "") + number
+def names_of(key, row):
+    """Names that stand for an item in paper_numbers.md: of its figure, its equations, or its own.
+
+    They are 9 for Figure 9 of the paper on contact, id-table-3 for Table 3 of that on inverse
+    dynamics, (21) to (23) for "Equations 21-23", lemma-3 for "Lemma 3".
+    """
+    prefix = {"contact": "", "invdyn": "id-"}.get(key, f"{key}-")
+    kind, _, number = row["item"].partition(" ")
+    if kind.startswith("Equation"):
+        names = {f"{prefix}({n})" for n in numbers_of(row["item"])}
+    else:
+        names = {prefix + (number if kind == "Figure" else row["item"].lower().replace(" ", "-"))}
+    return names | {row.get("command", "").removeprefix("sapwood figure ")} - {""}
 
 
-def compared():
-    """Count the rows of paper_numbers.md by the names in their first column."""
-    text = (REFERENCE / "paper_numbers.md").read_text(encoding="utf-8")
-    found = Counter()
-    for row in re.findall(r"^\| ([^|]+) \| .*\|$", text, re.MULTILINE):
-        for name in row.split(","):
-            table = re.fullmatch(r"Table (\d+)", name.strip())
-            found[f"id-table-{table[1]}" if table else name.strip()] += 1
-    return found
+def compared(text):
+    """Rows of the tables of compared numbers in the text of a page, by the names of columns."""
+    header = None
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("|"):
+            header = None
+        elif header is None:
+            header = cells
+        elif set(line) - set("|- "):
+            yield dict(zip(header, cells, strict=True))
+
+
+def counts_of_numbers():
+    """Pairs of the names in the first column of a row and the number of its published numbers."""
+    page = (REFERENCE / "paper_numbers.md").read_text(encoding="utf-8")
+    return [
+        (set(row["N"].split(", ")), sum(bool(row[name]) for name in row if "paper" in name))
+        for row in compared(page)
+    ]
+
+
+def numbers_among(names, counts):
+    """How many published numbers have one of the names."""
+    return sum(count for row, count in counts if row & names)
 
 
 def place(path):
@@ -57,28 +77,30 @@ def place(path):
     return f"`{folder}/` `{name}`"
 
 
-def inventory():
+def inventory(counts):
     """The table of counts: a row per document."""
     lines = [
-        "| document | figures | tables | results | numbered equations | "
+        "| document | figures | tables | results | numbered equations | numbers compared | "
         + " | ".join(STATES)
         + " |",
-        "| --- " * (5 + len(STATES)) + "|",
+        "| --- " * (6 + len(STATES)) + "|",
     ]
     for document in documents():
         states = Counter(row["state"] for row in document["rows"])
-        counts = [document["figures"], document["tables"], len(document["results"])]
-        counts += [document["equations"], *(states[state] for state in STATES)]
-        lines.append(f"| {document['title']} | " + " | ".join(map(str, counts)) + " |")
+        names = set().union(*(names_of(document["key"], row) for row in document["rows"]))
+        totals = [document["figures"], document["tables"], len(document["results"])]
+        totals += [document["equations"], numbers_among(names, counts)]
+        totals += [states[state] for state in STATES]
+        lines.append(f"| {document['title']} | " + " | ".join(map(str, totals)) + " |")
     return "\n".join(lines)
 
 
-def table(document, numbers):
+def table(document, counts):
     """The items of one document."""
     lines = ["| item | shows | here | where | command | numbers compared | remark |",
              "| --- " * 7 + "|"]  # fmt: skip
     for row in document["rows"]:
-        count = numbers[figure_name(document["key"], row["item"])]
+        count = numbers_among(names_of(document["key"], row), counts)
         command = f"`{row['command']}`" if "command" in row else ""
         link = f"[{count}](/reference/paper_numbers.md)" if count else ""
         lines.append(
@@ -95,11 +117,12 @@ class Papers(SphinxDirective):
         """What stands on the page."""
         self.env.note_dependency(str(REFERENCE / "papers.toml"))
         self.env.note_dependency(str(REFERENCE / "paper_numbers.md"))
-        made, numbers = self.parse_text_to_nodes(inventory()), compared()
+        counts = counts_of_numbers()
+        made = self.parse_text_to_nodes(inventory(counts))
         for document in documents():
             section = nodes.section(ids=[f"paper-{document['key']}"])
             section += nodes.title("", f"{document['authors']}: {document['title']}")
-            section += self.parse_text_to_nodes(table(document, numbers))
+            section += self.parse_text_to_nodes(table(document, counts))
             made.append(section)
         return made
 
