@@ -199,7 +199,20 @@ def test_energy_figure_shows_the_runs(figures, tmp_path):
     empty = tmp_path / "empty.csv"
     empty.write_text("scheme,n_contacts,time,energy\n")
     with pytest.raises(ValueError, match="nothing to draw"):
-        energy_figure(empty, tmp_path / "a.png")
+        energy_figure(empty, tmp_path / "a.png", 0.5)
+
+
+def test_swings_are_a_band_beneath_the_lines(figures):
+    """The long run of symplectic Euler: from the least energy of a period to the most."""
+    _, right, *_ = figures[6][0].figure.axes
+    (band,) = right.collections
+    swinging = select(figures[6][1], scheme="symplectic_euler", n_contacts=1)["energy"]
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert heights.min() == pytest.approx(swinging.min())
+    assert heights.max() == pytest.approx(swinging.max())
+    lines = {line.get_label(): line for line in right.get_lines()}
+    assert "symplectic Euler" not in lines
+    assert band.get_zorder() < lines["midpoint rule"].get_zorder()
 
 
 def test_error_figure_has_the_slopes_of_the_paper(figures, tmp_path):

@@ -191,7 +191,7 @@ def figure_5(quick: bool) -> Plan:
     ]
     return Plan(
         sweeps=(Sweep("figure5", motion, points, MOTION),),
-        draw=lambda files, path: energy_figure(files["figure5"], path),
+        draw=lambda files, path: energy_figure(files["figure5"], path, _period(rolling=False)),
         report=lambda files: _energy_report(read_steps(files["figure5"]), rolling=False),
     )
 
@@ -208,7 +208,7 @@ def figure_6(quick: bool) -> Plan:
     ]
     return Plan(
         sweeps=(Sweep("figure6", motion, points, MOTION),),
-        draw=lambda files, path: energy_figure(files["figure6"], path),
+        draw=lambda files, path: energy_figure(files["figure6"], path, _period(rolling=True)),
         report=lambda files: _energy_report(read_steps(files["figure6"]), rolling=True),
     )
 

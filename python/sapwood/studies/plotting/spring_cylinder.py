@@ -25,12 +25,20 @@ _SCHEMES: dict[str, tuple[str, str, str]] = {
 _ONE_POINT: dict[str, Any] = {"linewidth": 2.6, "alpha": 0.45}
 _MORE_POINTS: dict[str, Any] = {"linewidth": 1.1, "linestyle": "--", "zorder": 3}
 _MARKERS = 7  # on a line, at equal distances in time
+_SWING = 0.01  # of the energy at first: runs that swing more have a band in the long term
 
 
 def energy_figure(
-    file: str | PathLike[str], path: str | PathLike[str], *, early: float = 3.0
+    file: str | PathLike[str],
+    path: str | PathLike[str],
+    period: float,
+    *,
+    early: float = 3.0,
 ) -> Figure:
     """Draw total mechanical energy against time, first periods and whole run, as Figs. 5 and 6.
+
+    In the whole run, energy that swings within a period is a band from the least to the most of
+    each period, beneath the lines of the other runs.
 
     Parameters
     ----------
@@ -38,6 +46,8 @@ def energy_figure(
         CSV file with the columns ``scheme``, ``n_contacts``, ``time`` (s) and ``energy`` (J).
     path
         As of all figures.
+    period
+        Period of the motion, s.
     early
         Time on the left, s.
     """
@@ -56,7 +66,11 @@ def energy_figure(
             label = name if n == 1 else f"{name}, {n} contact points"
             first = run[run["time"] <= early]
             _draw_energy(left, first["time"], first["energy"], colour, style, label)
-            _draw_energy(right, run["time"], run["energy"], colour, style, label)
+            time, least, most = _bands(run["time"], run["energy"], period)
+            if np.median(most - least) > _SWING * run["energy"][0]:
+                _draw_band(right, time, least, most, colour, n == 1)
+            else:
+                _draw_energy(right, run["time"], run["energy"], colour, style, label)
             if scheme == "midpoint":
                 change = 100.0 * (first["energy"] / first["energy"][0] - 1.0)
                 _draw_energy(inset, first["time"], change, colour, style, label)
@@ -68,10 +82,37 @@ def energy_figure(
         axes.set_xlabel("time [s]")
         axes.margins(x=0.0)
         draw_grid(axes)
-    lines = right.get_lines()
-    figure.legend(handles=lines, loc="outside upper center", ncols=3, frameon=False)
+    right.set_title("bands: least and most of each period", fontsize="small")
+    figure.legend(handles=left.get_lines(), loc="outside upper center", ncols=3, frameon=False)
     save_figure(figure, path)
     return figure
+
+
+def _bands(
+    time: NDArray[np.float64], energy: NDArray[np.float64], period: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Middle, least and most energy of each period that a run has."""
+    in_period = np.floor(time / period).astype(np.intp)
+    starts = np.flatnonzero(np.diff(in_period, prepend=-1))
+    least = np.minimum.reduceat(energy, starts)
+    most = np.maximum.reduceat(energy, starts)
+    return (np.arange(len(starts)) + 0.5) * period, least, most
+
+
+def _draw_band(
+    axes: Axes,
+    time: NDArray[np.float64],
+    least: NDArray[np.float64],
+    most: NDArray[np.float64],
+    colour: str,
+    filled: bool,
+) -> None:
+    """Draw a band beneath all lines: filled, or by its dashed edges."""
+    if filled:
+        axes.fill_between(time, least, most, color=colour, alpha=0.3, linewidth=0.0, zorder=0)
+        return
+    for edge in (least, most):
+        axes.plot(time, edge, color=colour, linewidth=1.1, linestyle="--", zorder=1)
 
 
 def _draw_energy(
