@@ -16,7 +16,7 @@ from sapwood.studies.experiments.equal_accuracy import (
 )
 from sapwood.studies.experiments.solver_comparison import ROWS, compare, record
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
-from sapwood.studies.plotting import read_steps
+from sapwood.studies.plotting import read_steps, speedup_figure
 
 pytestmark = pytest.mark.slow
 
@@ -111,3 +111,23 @@ def test_the_others_end_near_our_solution(rows):
                 & (solved["step"] == step)
             ]
             assert own["e_m"].min() <= limits.get(name, 1e-3), (name, walls, bodies, step)
+
+
+# ---- what is drawn -----------------------------------------------------------------------------
+
+
+def test_speed_ups_are_over_the_quickest_conic_solver_of_each_problem(tmp_path):
+    """Two problems on which another conic solver is the quickest, at made-up times."""
+    pytest.importorskip("matplotlib")
+    seconds = {
+        "sapwood": (1.0, 1.0), "clarabel": (8.0, 64.0), "qoco": (16.0, 32.0), "geodesic": (2.0, 4.0),
+    }  # fmt: skip
+    lines = ["walls,bodies,step,solver,e_m,seconds"]
+    for step in (0, 1):
+        lines += [f"1,8,{step},{name},1e-6,{times[step]}" for name, times in seconds.items()]
+    table = tmp_path / "solvers.csv"
+    table.write_text("\n".join(lines) + "\n")
+    panel = speedup_figure(table, tmp_path / "a.png").axes[0]
+    drawn = {line.get_label(): line.get_ydata() for line in panel.get_lines()}
+    assert drawn["sapwood"] == pytest.approx([16.0])
+    assert drawn["geodesic IPM, SciPy"] == pytest.approx([np.sqrt(4.0 * 8.0)])
