@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import importlib
+import importlib.util
 import inspect
 import sys
 from pathlib import Path
@@ -82,12 +83,15 @@ def test_every_name_is_documented(public):
     assert wrong == []
 
 
-def test_docstrings_of_main_classes_are_short():
+def test_docstrings_of_main_names_are_short():
     """A reader of help() finds the parameters on two screens, and an example below them."""
     pytest.importorskip("mujoco")
-    for name in ("ContactProblem", "Solution", "SapSettings", "SapSolver", "mujoco.Stepper",
-                 "mujoco.Batch", "mujoco.DifferentiableModel", "trajectory.FreeBodies",
-                 "invdyn.InverseDynamics"):  # fmt: skip
+    viewer = ["viewer.Viewer"] if importlib.util.find_spec("viser") else []
+    for name in (*viewer, "ContactProblem", "Solution", "SapSettings", "SapSolver",
+                 "mujoco.Stepper", "mujoco.Batch", "mujoco.DifferentiableModel", "mujoco.RunResult",
+                 "mujoco.StepContacts", "mujoco.patch", "trajectory.FreeBodies",
+                 "trajectory.Trajectory", "trajectory.simulate", "geometry.ContactSurface",
+                 "invdyn.InverseDynamics", "invdyn.InverseDynamicsResult"):  # fmt: skip
         module, _, short = f"sapwood.{name}".rpartition(".")
         text = inspect.getdoc(getattr(importlib.import_module(module), short))
         assert len(text.split()) <= 400, name

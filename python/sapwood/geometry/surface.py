@@ -64,6 +64,19 @@ class ContactSurface:
     force, torque : ndarray (3,)
         Force and torque on A: the sum of loads along the normals of all faces, and its torque about
         the world's origin, N and N m.
+
+    Examples
+    --------
+    A soft ball is pressed 5 mm deep into the rigid floor; it becomes contacts of a problem:
+
+    >>> from sapwood.geometry import PressureField
+    >>> ball = PressureField(1e6, resolution=0.02).sphere(0.05)
+    >>> raised = np.eye(4)
+    >>> raised[2, 3] = 0.045
+    >>> surface = contact_surface(ball, raised, PressureField(np.inf).half_space(), None)
+    >>> k, phi0 = surface.k[surface.kept], surface.phi0[surface.kept]
+    >>> bool(np.isclose(-k @ phi0, surface.force[2]))
+    True
     """
 
     face_starts: _Int

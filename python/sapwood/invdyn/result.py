@@ -133,6 +133,18 @@ class InverseDynamicsResult:
         Time step, s.
     actuated : ndarray (n_q,)
         Velocities with a motor.
+
+    Examples
+    --------
+    A base of 10 kg stands on a leg of 1 kg, which a motor holds:
+
+    >>> from sapwood.invdyn import InverseDynamics
+    >>> leg = InverseDynamics("qp_coulomb", actuated=[1], dt=1e-3)
+    >>> M, bias = [[11.0, 1.0], [1.0, 1.0]], [107.91, 9.81]
+    >>> J_n, J_t = [[1.0, 1.0]], np.zeros((1, 2, 2))
+    >>> result = leg.solve(M, bias, [0.0, 0.0], [0.0], J_n, J_t, [0.5])
+    >>> result.success, result.tau.round(2), result.forces[:, 2].round(2)
+    (True, array([-98.1]), array([107.91]))
     """
 
     status: InvdynStatus

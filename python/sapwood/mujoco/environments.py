@@ -243,5 +243,14 @@ def patch(env: Any, *, on_error: Literal["raise", "keep"] = "raise", **options: 
         If it is patched already, or ``on_error`` is another one.
     NotSupported
         The same as for :class:`Stepper`.
+
+    Examples
+    --------
+    >>> import gymnasium, sapwood.mujoco  # doctest: +SKIP
+    >>> env = gymnasium.make("Ant-v5")  # doctest: +SKIP
+    >>> with sapwood.mujoco.patch(env, friction="coulomb") as patched:  # doctest: +SKIP
+    ...     env.reset(seed=0)
+    ...     env.step(env.action_space.sample())
+    ...     print(patched.stepper.contacts)
     """
     return Patch(env, options, on_error)

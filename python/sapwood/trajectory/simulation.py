@@ -85,6 +85,19 @@ class Trajectory:
         Inputs of each step.
     in_contact : ndarray (n_steps,) of bool
         Whether a contact acted.
+
+    Examples
+    --------
+    A ball falls onto the floor and stays there:
+
+    >>> from sapwood.trajectory import FreeBodies, Sphere, simulate
+    >>> scene = FreeBodies([Sphere(0.1)], mass=1.0, inertia=[4e-3] * 3, dt=0.01, k=1e5, tau_d=0.01,
+    ...                    mu=0.5)
+    >>> run = simulate(scene, [0, 0, 0.2, 1, 0, 0, 0], [0] * 6, n_steps=100)
+    >>> run.q.shape, bool(run.in_contact[0]), bool(run.in_contact[-1])
+    ((101, 1, 7), False, True)
+    >>> run.q[-1, 0, 2].round(3)
+    np.float64(0.1)
     """
 
     system: System
@@ -325,6 +338,17 @@ def simulate(
         For a wrong argument; the message names it.
     TrajectoryError
         If a step cannot be taken.
+
+    Examples
+    --------
+    A ball that cannot turn slides along the floor until friction stops it, after v^2/(2 mu g):
+
+    >>> from sapwood.trajectory import FreeBodies, Sphere, simulate
+    >>> scene = FreeBodies([Sphere(0.1)], mass=1.0, inertia=[1e9] * 3, dt=1e-3, k=1e5, tau_d=1e-3,
+    ...                    mu=0.5)
+    >>> run = simulate(scene, [0, 0, 0.1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0], n_steps=300)
+    >>> run.q[-1, 0, 0].round(2), round(1 / (2 * 0.5 * 9.81), 2)
+    (np.float64(0.1), 0.1)
     """
     shape = system.inputs_shape
     if inputs is None:

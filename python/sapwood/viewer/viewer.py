@@ -61,6 +61,17 @@ class Viewer:
         For a rate that is not positive.
     OSError
         If the address cannot be served at.
+
+    Examples
+    --------
+    >>> import mujoco, sapwood.mujoco, sapwood.viewer  # doctest: +SKIP
+    >>> model = mujoco.MjModel.from_xml_path("robot.xml")  # doctest: +SKIP
+    >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)  # doctest: +SKIP
+    >>> with sapwood.viewer.Viewer(stepper, data) as viewer:  # doctest: +SKIP
+    ...     print(viewer.url)
+    ...     while viewer.is_running():
+    ...         stepper.step(data)
+    ...         viewer.sync()
     """
 
     def __init__(

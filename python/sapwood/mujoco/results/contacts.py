@@ -38,6 +38,23 @@ class StepContacts:
         The numbers of each contact, without names and derived columns; also for ``numpy.save``.
     geom_names : GeomNames
         Names of the geoms of the model and of their bodies.
+
+    Examples
+    --------
+    A ball of 2 kg rests on the floor:
+
+    >>> import mujoco, sapwood.mujoco
+    >>> model = mujoco.MjModel.from_xml_string('''<mujoco><worldbody>
+    ...   <geom name="floor" type="plane" size="1 1 1"/>
+    ...   <body pos="0 0 .1"><freejoint/><geom name="ball" size=".1" mass="2"/></body>
+    ... </worldbody></mujoco>''')
+    >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
+    >>> result = stepper.run(data, 200)
+    >>> contacts = stepper.contacts
+    >>> contacts.names
+    (('floor', 'ball'),)
+    >>> contacts.force[0, 2].round(2)
+    np.float64(19.62)
     """
 
     records: NDArray[np.void]

@@ -99,6 +99,22 @@ class RunResult:
         length whose tolerance was ``unmet``, ``smallest_step`` in s, the largest estimated
         ``error`` of a part that was taken, and the ``level`` of the part that would follow, which
         is the time step over 2^level.
+
+    Examples
+    --------
+    A ball rests on the floor:
+
+    >>> import mujoco, sapwood.mujoco
+    >>> model = mujoco.MjModel.from_xml_string('''<mujoco><worldbody>
+    ...   <geom name="floor" type="plane" size="1 1 1"/>
+    ...   <body pos="0 0 .1"><freejoint/><geom name="ball" size=".1" mass="2"/></body>
+    ... </worldbody></mujoco>''')
+    >>> stepper, data = sapwood.mujoco.Stepper(model), mujoco.MjData(model)
+    >>> result = stepper.run(data, 200, record=("qpos",))
+    >>> result.steps, result.qpos.shape, int(result.contacts.max())
+    (200, (200, 7), 1)
+    >>> bool(result.momentum_error.max() < 1e-6)
+    True
     """
 
     records: NDArray[np.void]
