@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
         "The same scenes from the same start in several engines: time per step and quality. "
         "Engines that are not installed are left out. Writes engines.csv, engines.txt (the table), "
         "engines.png and engines.json (the machine); where results go to benchmarks/results, the "
-        "table of docs/reference/speed.md.",
+        "table of docs/development/measured_speed.md.",
     )
     question.add_argument("--scenes", default=SCENES, metavar="A,B", help="by name")
     question.add_argument("--engines", metavar="A,B", help="by name; all by default")
@@ -93,5 +93,5 @@ def _engines(arguments: argparse.Namespace) -> int:
         write_table(rows.aligned(table), target.with_suffix(".txt"))
         draw(report.figure, measured, target.with_suffix(".png"))
         if arguments.out.resolve() == RESULTS.resolve():
-            pages.renew(pages.DOCS / "reference/speed.md", "engines", pages.markdown(table))
+            pages.renew(pages.DOCS / "development/measured_speed.md", "engines", pages.markdown(table))
     return code

@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
         "The same random actions in environments as they are and patched. Those whose package is "
         "not installed, or does not go with this MuJoCo, are named and keep their old rows. Writes "
         "environments.csv, environments.txt (the table) and environments.json (the machine); and "
-        "where results go to benchmarks/results, the table of docs/reference/environments.md.",
+        "where results go to benchmarks/results, the table of docs/development/environments.md.",
     )
     question.add_argument("--match", default="", metavar="TEXT", help="those with it in the name")
     question.add_argument("--steps", type=whole, default=1000, help="actions")
@@ -71,5 +71,5 @@ def _environments(arguments: argparse.Namespace) -> int:
     text = environments.table(kept)
     write_table(rows.aligned(text), target.with_suffix(".txt"))
     if arguments.out.resolve() == RESULTS.resolve():
-        pages.renew(pages.DOCS / "reference/environments.md", "environments", pages.markdown(text))
+        pages.renew(pages.DOCS / "development/environments.md", "environments", pages.markdown(text))
     return code

@@ -23,7 +23,7 @@ from benchmarks.arguments import (
     write_table,
 )
 
-PAGE = pages.DOCS / "reference/models.md"
+PAGE = pages.DOCS / "development/models.md"
 
 
 def add(commands: Any) -> None:
@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
         "Models of a folder, by our stepper and by mj_step from the same start. Writes models.csv "
         "(with --speed models_speed.csv), models.txt (the tables), models.png and a .json (the "
         "machine); and where results go to benchmarks/results, the tables of "
-        "docs/reference/models.md. With --speed and --against REV or --builds: "
+        "docs/development/models.md. With --speed and --against REV or --builds: "
         "models_against.csv, .txt and .json.",
     )
     add_models(question, steps=500)

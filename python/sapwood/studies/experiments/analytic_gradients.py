@@ -215,7 +215,7 @@ def figure(quick: bool = False) -> Plan:
 
 
 def _report(files: Files) -> str:
-    """The table of docs/reference/gradients.md."""
+    """The table of docs/development/measured_gradients.md."""
     rows, lines = read_steps(files["analytic_gradients"]), []
     for task in TASKS:
         for dt in dict.fromkeys(rows["dt"].tolist()):
