@@ -93,5 +93,7 @@ def _engines(arguments: argparse.Namespace) -> int:
         write_table(rows.aligned(table), target.with_suffix(".txt"))
         draw(report.figure, measured, target.with_suffix(".png"))
         if arguments.out.resolve() == RESULTS.resolve():
-            pages.renew(pages.DOCS / "development/measured_speed.md", "engines", pages.markdown(table))
+            pages.renew(
+                pages.DOCS / "development/measured_speed.md", "engines", pages.markdown(table)
+            )
     return code

@@ -71,5 +71,7 @@ def _environments(arguments: argparse.Namespace) -> int:
     text = environments.table(kept)
     write_table(rows.aligned(text), target.with_suffix(".txt"))
     if arguments.out.resolve() == RESULTS.resolve():
-        pages.renew(pages.DOCS / "development/environments.md", "environments", pages.markdown(text))
+        pages.renew(
+            pages.DOCS / "development/environments.md", "environments", pages.markdown(text)
+        )
     return code
