@@ -76,6 +76,14 @@ executed_pages = [
     "tutorials/standing_robot",
     "how-to/batch",
     "how-to/batches",
+    "how-to/clutter",
+    "how-to/complementarity",
+    "how-to/constraints",
+    "how-to/derivatives",
+    "how-to/environments",
+    "how-to/identification",
+    "how-to/install",
+    "how-to/inverse_dynamics",
     "how-to/materials",
     "how-to/pressure_fields",
     "how-to/simulation/accuracy",
@@ -84,10 +92,13 @@ executed_pages = [
     "how-to/simulation/migrate",
     "how-to/simulation/parameters",
     "how-to/simulation/randomize",
+    "how-to/simulation/soft_bodies",
     "how-to/simulation/symptoms",
     "how-to/simulation/videos",
     "how-to/stepper",
     "how-to/stepping",
+    "how-to/task_control",
+    "how-to/troubleshooting",
 ]
 
 # ---- notebooks, which are run --------------------------------------------------------------------
