@@ -120,7 +120,8 @@ def test_speed_ups_are_over_the_quickest_conic_solver_of_each_problem(tmp_path):
     """Two problems on which another conic solver is the quickest, at made-up times."""
     pytest.importorskip("matplotlib")
     seconds = {
-        "sapwood": (1.0, 1.0), "clarabel": (8.0, 64.0), "qoco": (16.0, 32.0), "geodesic": (2.0, 4.0),
+        "sapwood": (1.0, 1.0), "clarabel": (8.0, 64.0), "qoco": (16.0, 32.0),
+        "geodesic": (2.0, 4.0),
     }  # fmt: skip
     lines = ["walls,bodies,step,solver,e_m,seconds"]
     for step in (0, 1):
