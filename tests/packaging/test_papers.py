@@ -27,6 +27,7 @@ ROWS = [(key, row) for key, document in DOCUMENTS.items() for row in document["r
 OWN = {
     "constraints", "rigid-core", "sliding", "analytic-gradients", "cube-toss", "mindiff",
     "identification", "slip-solvers", "line-search", "step-solvers", "balance",
+    "theory",
 }  # fmt: skip
 
 

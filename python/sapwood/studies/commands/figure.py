@@ -22,7 +22,8 @@ from sapwood.cli.command import (
 _TIMES = """times on two cores:
   with --quick  3 to 20 s each, 12 50 s; all together some five minutes
   in full       seconds: 5, 8, 9, 10, 16, 17, id-6, id-8, id-9, id-13, id-15, id-table-1,
-                id-table-2, rigid-core, sliding, constraints, mindiff, balance, line-search
+                id-table-2, rigid-core, sliding, constraints, mindiff, balance, line-search,
+                theory
                 a minute or two: 1, 6, 7, 11, 14, 15, 18, id-18, id-19, id-table-6,
                 analytic-gradients, slip-solvers, step-solvers
                 some minutes: cube-toss, identification

@@ -180,6 +180,11 @@ FIGURES: dict[str, Entry] = {
         "clutter: iterations and time of Algorithm 1 with either line search",
         _MUJOCO,
     ),
+    "theory": Entry(
+        "sapwood.studies.experiments.theory:figure",
+        "Lemma 3's bound beside the cost of Algorithm 1, values of the dual programs (3) and (5)",
+        (*_PEERS, ("clarabel", "peers")),
+    ),
     "constraints": Entry(
         "sapwood.studies.experiments.constraints:figure",
         "a closed loop, a joint limit, a stiff servo, dry friction of a joint",
