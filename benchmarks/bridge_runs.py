@@ -1,8 +1,9 @@
-"""Runs of pucks and their gradients within PyTorch and JAX, by steps as differentiable functions.
+"""Gradients within PyTorch and JAX: of runs of worlds by their controls, and of a batch of solves.
 
 Pucks slide over a floor, pushed by controls. A gradient is that of the mean squared distance of the
-ends from a target, by all controls. Times are the least of the samples, on the CPU clock of the
-process: JAX calls back from threads of its own.
+ends from a target, by all controls. A batch of solves has as many masses in contact; its gradient
+is that of the sum of their velocities by the velocities before, and by the friction. Times are the
+least of the samples, on the CPU clock of the process: JAX calls back from threads of its own.
 """
 
 from __future__ import annotations
@@ -24,8 +25,11 @@ PUCK = """
   <actuator><motor joint="x"/></actuator></mujoco>
 """
 TARGET = 0.2
-# worlds, and steps of a run
-SIZES = ((16, 50), (256, 1))
+WORLDS, STEPS, BATCH = 16, 50, 256
+SOLVE = {
+    "tree_nv": [3], "A": np.eye(3).ravel(), "tree_a": [0], "tree_b": [-1], "J": np.eye(3).ravel(),
+    "dt": 0.01, "phi0": [0.0], "k": [1e5], "tau_d": [0.0],
+}  # fmt: skip
 
 
 def seconds(repeat: int, call: Callable[[], object]) -> float:
@@ -59,6 +63,23 @@ def by_torch(stepper: Stepper, controls: Any) -> Callable[[], Any]:
     return gradient
 
 
+def solves_by_torch(v_star: Any) -> Callable[[], Any]:
+    """The gradient (batch, 3) of a batch of solves by PyTorch."""
+    import torch
+
+    import sapwood.torch
+
+    torch.set_num_threads(1)
+
+    def gradient() -> Any:
+        v = torch.tensor(v_star, requires_grad=True)
+        mu = torch.tensor([0.5], dtype=torch.float64, requires_grad=True)
+        sapwood.torch.solve(v_star=v, mu=mu, **SOLVE).v.sum().backward()
+        return v.grad.numpy()
+
+    return gradient
+
+
 def by_jax(stepper: Stepper, controls: Any) -> Callable[[], Any]:
     """The gradient (steps, worlds, 1) by JAX, compiled."""
     import jax
@@ -79,21 +100,43 @@ def by_jax(stepper: Stepper, controls: Any) -> Callable[[], Any]:
     return lambda: np.asarray(gradient(jnp.asarray(controls)))
 
 
-def lines(repeat: int, sizes: tuple[tuple[int, int], ...] = SIZES) -> list[str]:
-    """A line for each framework and size; one says so where a framework is not installed."""
-    stepper, rng, found = (
-        Stepper(mujoco.MjModel.from_xml_string(PUCK)),
-        np.random.default_rng(0),
-        [],
-    )
-    for name, make in (("PyTorch", by_torch), ("JAX", by_jax)):
-        for worlds, steps in sizes:
-            controls = 3.0 * rng.standard_normal((steps, worlds, 1))
-            try:
-                gradient = make(stepper, controls)
-            except ImportError as error:
-                found.append(f"{name}: {error}")
-                break
-            taken = f"{1e3 * seconds(repeat, gradient):.1f} ms"
-            found.append(f"{worlds} pucks x {steps} steps and their gradient in {name}: {taken}")
+def solves_by_jax(v_star: Any) -> Callable[[], Any]:
+    """The gradient (batch, 3) of a batch of solves by JAX, compiled."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+
+    import sapwood.jax
+
+    def speeds(v: Any, mu: Any) -> Any:
+        return jnp.sum(sapwood.jax.solve(v_star=v, mu=mu, **SOLVE).v)
+
+    def loss(v: Any, mu: Any) -> Any:
+        return jnp.sum(jax.vmap(speeds, in_axes=(0, None))(v, mu))
+
+    gradient = jax.jit(jax.grad(loss, argnums=(0, 1)))
+    return lambda: np.asarray(gradient(jnp.asarray(v_star), jnp.array([0.5]))[0])
+
+
+def lines(repeat: int, worlds: int = WORLDS, steps: int = STEPS, batch: int = BATCH) -> list[str]:
+    """Lines of each framework; one says so where a framework is not installed."""
+    stepper, rng = Stepper(mujoco.MjModel.from_xml_string(PUCK)), np.random.default_rng(0)
+    controls = 3.0 * rng.standard_normal((steps, worlds, 1))
+    v_star = [1.0, 0.0, -1.0] + 0.1 * rng.standard_normal((batch, 3))
+    found = []
+    for name, runs, solves in (
+        ("PyTorch", by_torch, solves_by_torch),
+        ("JAX", by_jax, solves_by_jax),
+    ):
+        try:
+            run, solve = runs(stepper, controls), solves(v_star)
+        except ImportError as error:
+            found.append(f"{name}: {error}")
+            continue
+        runs_take, solves_take = (1e3 * seconds(repeat, call) for call in (run, solve))
+        found += [
+            f"{worlds} worlds x {steps} steps with gradient in {name}: {runs_take:.1f} ms",
+            f"{batch} solves with gradient in {name}: {solves_take:.1f} ms",
+        ]
     return found

@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
         "gradients",
         "what a run with its derivatives by six numbers costs",
         "CPU time of runs with their derivatives beside that of runs, of A and B of 100 hoppers, "
-        "and of runs of pucks and their gradients within PyTorch and JAX, where these are "
+        "and of gradients of worlds and of solves within PyTorch and JAX, where these are "
         "installed. Writes gradients.txt and gradients.json.",
     )
     add_data(question)
@@ -96,9 +96,9 @@ def _gradients(arguments: argparse.Namespace) -> int:
     with needs("mujoco"):
         from benchmarks import bridge_runs, run_gradients
     folder = data_of(arguments)
-    n, sizes = 100, bridge_runs.SIZES
+    n, sizes = 100, (bridge_runs.WORLDS, bridge_runs.STEPS, bridge_runs.BATCH)
     if arguments.quick:
-        arguments.steps, arguments.repeat, n, sizes = 2, 1, 2, ((2, 2),)
+        arguments.steps, arguments.repeat, n, sizes = 2, 1, 2, (2, 2, 2)
     settings = {"steps": arguments.steps, "repeat": arguments.repeat}
     target, facts = begin(arguments, "gradients", settings)
     print_facts(facts)
@@ -108,7 +108,7 @@ def _gradients(arguments: argparse.Namespace) -> int:
             *run_gradients.runs(folder, arguments.steps, arguments.repeat),
             "",
             run_gradients.hoppers(folder, n, arguments.repeat),
-            *bridge_runs.lines(arguments.repeat, sizes),
+            *bridge_runs.lines(arguments.repeat, *sizes),
         ]
     write_table("\n".join(lines), target.with_suffix(".txt"))
     return SUCCESS

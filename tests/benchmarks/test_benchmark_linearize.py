@@ -74,14 +74,18 @@ def test_pucks_within_frameworks():
     one, other = (make(stepper, controls)() for make in (bridge_runs.by_torch, bridge_runs.by_jax))
     assert one.shape == controls.shape
     np.testing.assert_allclose(one, other, rtol=1e-12)
-    found = bridge_runs.lines(1, ((2, 2),))
-    assert [line.split(":")[0].split()[-1] for line in found] == ["PyTorch", "JAX"]
+    v_star = np.array([[1.0, 0.0, -1.0], [0.0, 1.0, -2.0]])
+    one, other = (f(v_star)() for f in (bridge_runs.solves_by_torch, bridge_runs.solves_by_jax))
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+    found = bridge_runs.lines(1, 2, 2, 2)
+    names = [line.split(":")[0].split()[-1] for line in found]
+    assert names == ["PyTorch", "PyTorch", "JAX", "JAX"]
 
 
 def test_a_framework_that_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "jax", None)
-    found = bridge_runs.lines(1, ((2, 2),))
+    found = bridge_runs.lines(1, 2, 2, 2)
     assert len(found) == 2
     assert found[0].startswith("PyTorch: ")
     assert found[1].startswith("JAX: ")
