@@ -1,7 +1,7 @@
 """What the paper on contact proves or estimates, evaluated: Lemma 3, Theorem 1, Eqs. (21) and (23).
 
 - Lemma 3: each iteration of Algorithm 1 takes away at least the share mu/(sigma^2 L) of what the
-  cost lies above its minimum. In velocities that make A = I, which changes no iterate, the convexity
+  cost lies above its minimum. With velocities that make A = I, which change no iterate, convexity
   is mu = 1, and the largest eigenvalue of I + J^T R^-1 J bounds L and the condition sigma.
 - Theorem 1: the program (5) in the impulses has the value of the primal; (3) has that of its own.
 - Section IX: depth at rest of a point mass by (21), and its slip by (23) where it is pushed as hard
