@@ -81,15 +81,20 @@ def table_2(quick: bool) -> Plan:
 
 
 def _report(files: Files) -> str:
-    """Sums of each form with the contacts of the tables."""
+    """Sums of each form with the contacts of the tables, and what the simplification saves."""
     rows = select(read_steps(files["operations"]), contacts=CONTACTS)
     lines = [f"form          motors   by formula    counted  published, {CONTACTS} contacts"]
+    counted = {}
     for motors in MOTORS:
         for form in FORMS:
             run = select(rows, motors=motors, form=form)
             published = PUBLISHED.get((form, motors))
+            counted[form, motors] = run["counted"].sum()
             lines.append(
-                f"{form:12}{motors:8}{run['formula'].sum():13.0f}{run['counted'].sum():11.0f}"
+                f"{form:12}{motors:8}{run['formula'].sum():13.0f}{counted[form, motors]:11.0f}"
                 + (f"{published:11}" if published else "")
             )
+    for motors in MOTORS:
+        saved = 1.0 - counted["simplified", motors] / counted["printed", motors]
+        lines.append(f"simplification saves, {motors} motors: {100.0 * saved:.1f} %")
     return "\n".join(lines)
