@@ -49,26 +49,17 @@ static void find_quadratic(const struct fem_constants *c, const double *R0, stru
   }
 }
 
-/* K_ab/V = mu (b_a.b_b I + c_b c_a^T) + lam c_a c_b^T,   c = R0 b */
-static void find_quadratic_blocks(const struct fem_constants *k, const double *R0,
-                                  const double gradients[9], double blocks[3][3][9]) {
-  double turned[9]; /* rows c_a */
-  memcpy(turned, gradients, sizeof turned);
-  if (R0) {
-    fem_multiply_transposed(gradients, R0, turned);
-  }
-  for (int a = 0; a < 3; ++a) {
-    for (int b = a; b < 3; ++b) {
-      const double *ba = gradients + 3 * a, *bb = gradients + 3 * b;
-      const double *ca = turned + 3 * a, *cb = turned + 3 * b;
-      const double dot = k->mu * (ba[0] * bb[0] + ba[1] * bb[1] + ba[2] * bb[2]);
-      for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) {
-          blocks[a][b][3 * i + j] =
-              k->mu * cb[i] * ca[j] + k->lam * ca[i] * cb[j] + (i == j ? dot : 0);
-        }
-      }
+/* K_ab/V = mu (c_a.c_b I + c_b c_a^T) + lam c_a c_b^T,   c = R0 b */
+static void add_quadratic_block(const struct fem_constants *k, double V, const double ca[3],
+                                const double cb[3], double K_ab[9]) {
+  const double mu = V * k->mu, lam = V * k->lam;
+  const double dot = mu * (ca[0] * cb[0] + ca[1] * cb[1] + ca[2] * cb[2]);
+  for (int i = 0; i < 3; ++i) {
+    const double b_i = mu * cb[i], a_i = lam * ca[i];
+    for (int j = 0; j < 3; ++j) {
+      K_ab[3 * i + j] += b_i * ca[j] + a_i * cb[j];
     }
+    K_ab[4 * i] += dot;
   }
 }
 
@@ -173,30 +164,21 @@ static void find_isotropic(const struct fem_constants *c, int stiffness, fem_sti
   }
 }
 
-/* Writes U B U^T of a block in the frame of U. */
-static void turn_block(const double U[9], const double block[9], double turned[9]) {
-  double half[9];
-  fem_multiply(U, block, half);
-  fem_multiply_transposed(half, U, turned);
-}
-
-static void find_isotropic_blocks(const double gradients[9], const struct fem_state *s,
-                                  double blocks[3][3][9]) {
-  double turned[9]; /* rows V^T b_a */
-  fem_multiply(gradients, s->svd.V, turned);
-  for (int a = 0; a < 3; ++a) {
-    for (int b = a; b < 3; ++b) {
-      const double *ba = turned + 3 * a, *bb = turned + 3 * b;
-      double block[9];
-      for (int i = 0; i < 3; ++i) {
-        const int j = (i + 1) % 3, k = (i + 2) % 3;
-        block[4 * i] = s->scaling[4 * i] * ba[i] * bb[i] + s->mean[k] * ba[j] * bb[j] +
-                       s->mean[j] * ba[k] * bb[k];
-        block[3 * i + j] = s->scaling[3 * i + j] * ba[i] * bb[j] + s->half[k] * ba[j] * bb[i];
-        block[3 * i + k] = s->scaling[3 * i + k] * ba[i] * bb[k] + s->half[j] * ba[k] * bb[i];
-      }
-      turn_block(s->svd.U, block, blocks[a][b]);
-    }
+/* K_ab/V = U B U^T, with B in the frame of the singular vectors, c = V^T b */
+static void add_isotropic_block(const struct fem_state *s, double V, const double ca[3],
+                                const double cb[3], double K_ab[9]) {
+  double block[9], half[9], turned[9];
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    block[4 * i] =
+        s->scaling[4 * i] * ca[i] * cb[i] + s->mean[k] * ca[j] * cb[j] + s->mean[j] * ca[k] * cb[k];
+    block[3 * i + j] = s->scaling[3 * i + j] * ca[i] * cb[j] + s->half[k] * ca[j] * cb[i];
+    block[3 * i + k] = s->scaling[3 * i + k] * ca[i] * cb[k] + s->half[j] * ca[k] * cb[i];
+  }
+  fem_multiply(s->svd.U, block, half);
+  fem_multiply_transposed(half, s->svd.U, turned);
+  for (int i = 0; i < 9; ++i) {
+    K_ab[i] += V * turned[i];
   }
 }
 
@@ -212,12 +194,28 @@ void fem_find_stress(const struct fem_constants *constants, const double *R0, in
   }
 }
 
-void fem_stiffness_blocks(const struct fem_constants *constants, const double *R0,
-                          const double gradients[9], const struct fem_state *state,
-                          double blocks[3][3][9]) {
-  if (constants->model <= FEM_LINEAR_COROTATED) {
-    find_quadratic_blocks(constants, R0, gradients, blocks);
+void fem_turn_gradients(const struct fem_constants *constants, const double *R0,
+                        const double gradients[9], const struct fem_state *state,
+                        double turned[4][3]) {
+  double c[9];
+  if (constants->model > FEM_LINEAR_COROTATED) {
+    fem_multiply(gradients, state->svd.V, c);
+  } else if (R0) {
+    fem_multiply_transposed(gradients, R0, c);
   } else {
-    find_isotropic_blocks(gradients, state, blocks);
+    memcpy(c, gradients, sizeof c);
+  }
+  memcpy(turned + 1, c, sizeof c);
+  for (int i = 0; i < 3; ++i) {
+    turned[0][i] = -(c[i] + c[3 + i] + c[6 + i]);
+  }
+}
+
+void fem_add_stiffness(const struct fem_constants *constants, const struct fem_state *state,
+                       double V, const double ca[3], const double cb[3], double K_ab[9]) {
+  if (constants->model <= FEM_LINEAR_COROTATED) {
+    add_quadratic_block(constants, V, ca, cb, K_ab);
+  } else {
+    add_isotropic_block(state, V, ca, cb, K_ab);
   }
 }

@@ -31,13 +31,18 @@ struct fem_state {
 void fem_deform(const double *const x[4], const double gradients[9], double F[9]);
 
 /* Finds J, the energy density and P of state->F. R0 is read by the corotated linear model only.
- * With `stiffness` also what fem_stiffness_blocks() needs. */
+ * With `stiffness` also what the stiffness needs. */
 void fem_find_stress(const struct fem_constants *constants, const double *R0, int stiffness,
                      fem_stiffness kind, struct fem_state *state);
 
-/* Writes the blocks V^-1 K_ab of corners a, b = 1, 2, 3 to blocks[a - 1][b - 1], for a <= b. */
-void fem_stiffness_blocks(const struct fem_constants *constants, const double *R0,
-                          const double gradients[9], const struct fem_state *state,
-                          double blocks[3][3][9]);
+/* Turns the gradients of the four corners into the frame in which fem_add_stiffness() needs them.
+ */
+void fem_turn_gradients(const struct fem_constants *constants, const double *R0,
+                        const double gradients[9], const struct fem_state *state,
+                        double turned[4][3]);
+
+/* Adds the stiffness of volume V between corners a and b of turned gradients ca, cb. */
+void fem_add_stiffness(const struct fem_constants *constants, const struct fem_state *state,
+                       double V, const double ca[3], const double cb[3], double K_ab[9]);
 
 #endif

@@ -47,41 +47,23 @@ static void add_forces(const fem_arrays *a, int32_t i, const double P[9], double
   }
 }
 
-/* to += V block, or its transpose */
-static void add_block(double V, const double block[9], int transposed, double *to) {
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) {
-      to[3 * i + j] += V * block[transposed ? 3 * j + i : 3 * i + j];
-    }
-  }
-}
-
-/* Adds the stiffness of tetrahedron i; the blocks of corner 0 follow, since rows add up to 0. */
-static void add_stiffness(const fem_arrays *a, int32_t i, double blocks[3][3][9],
-                          fem_result *result) {
-  static const int pair_of[3][3] = {{-1, 3, 4}, {-1, -1, 5}, {-1, -1, -1}};
+/* Adds the stiffness of tetrahedron i. */
+static void add_stiffness(const fem_arrays *a, int32_t i, const struct fem_constants *constants,
+                          const double *R0, const struct fem_state *state, fem_result *result) {
+  static const int ends[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
   const int32_t *corner = a->tetrahedra + 4 * (int64_t)i;
   const int32_t *pair = a->tetra_pairs + 6 * (int64_t)i;
   const double V = a->volume[i];
-  double first[9] = {0}; /* K_00 */
-  for (int p = 0; p < 3; ++p) {
-    double column[9]; /* K_0p, minus the sum of K_ap */
-    for (int k = 0; k < 9; ++k) {
-      double sum = blocks[p][p][k];
-      for (int q = 0; q < 3; ++q) {
-        sum += q < p ? blocks[q][p][k] : q > p ? blocks[p][q][k % 3 * 3 + k / 3] : 0;
-      }
-      column[k] = -sum;
-      first[k] += sum;
-    }
-    add_block(V, blocks[p][p], 0, result->K + 9 * (int64_t)corner[p + 1]);
-    add_block(V, column, corner[0] > corner[p + 1], result->K_pairs + 9 * (int64_t)pair[p]);
-    for (int q = p + 1; q < 3; ++q) {
-      add_block(V, blocks[p][q], corner[p + 1] > corner[q + 1],
-                result->K_pairs + 9 * (int64_t)pair[pair_of[p][q]]);
-    }
+  double c[4][3];
+  fem_turn_gradients(constants, R0, a->gradients + 9 * (int64_t)i, state, c);
+  for (int p = 0; p < 4; ++p) {
+    fem_add_stiffness(constants, state, V, c[p], c[p], result->K + 9 * (int64_t)corner[p]);
   }
-  add_block(V, first, 0, result->K + 9 * (int64_t)corner[0]);
+  for (int e = 0; e < 6; ++e) {
+    const int p = ends[e][0], q = ends[e][1], swaps = corner[p] > corner[q];
+    fem_add_stiffness(constants, state, V, c[swaps ? q : p], c[swaps ? p : q],
+                      result->K_pairs + 9 * (int64_t)pair[e]);
+  }
 }
 
 static void write_state(const struct fem_state *state, double V, int32_t i, fem_result *result) {
@@ -156,9 +138,7 @@ sap_status fem_evaluate(const fem_mesh *mesh, const fem_material *material, cons
       add_forces(a, i, state.P, result->force);
     }
     if (result->K) {
-      double blocks[3][3][9];
-      fem_stiffness_blocks(&constants, R0, gradients, &state, blocks);
-      add_stiffness(a, i, blocks, result);
+      add_stiffness(a, i, &constants, R0, &state, result);
     }
   }
   return SAP_OK;

@@ -191,8 +191,18 @@ static int remove_entry(double H[9], double Q[9], int p, int q) {
   return 1;
 }
 
+/* Are the leading minors of the symmetric H positive, beyond round-off? */
+static int is_positive_definite(const double H[9]) {
+  const double square = H[1] * H[1], product = H[0] * H[4];
+  return H[0] > 0 && product - square > 1e-12 * product &&
+         fem_determinant(H) > 1e-12 * product * H[8];
+}
+
 void fem_clamp_eigenvalues(double H[9]) {
   double D[9], Q[9], clamped[9];
+  if (is_positive_definite(H)) {
+    return;
+  }
   memcpy(D, H, sizeof D);
   memcpy(Q, identity, sizeof identity);
   int removed = 1;
