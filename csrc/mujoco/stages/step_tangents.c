@@ -17,6 +17,10 @@
  * and the part of them in a difference of the state alone, whose curvature is its error */
 static const double LARGEST[3] = {1e-6, 1e-5, 1e-5}, STATE_PART = 0.1;
 
+/* largest change of a position, m or rad, that a difference with a narrow change of a number needs
+ * at least, above round-off */
+static const double LEAST_TOGETHER = 3e-10;
+
 /* The lengths of a state, and pieces of the workspace. */
 struct room {
   int64_t nq, nv, na, nu, ns;
@@ -239,21 +243,35 @@ static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room
   return SAP_STEP_TAKEN;
 }
 
+/* Returns 1 if the change of a number in a model may be taken together with that of the state. */
+static int fits(const struct sap_step_tangents *t, int model, double reach) {
+  return t->changed[model] && fabs(t->width[model]) * reach <= 1.0;
+}
+
+/* Returns the model of tangent k whose change fits: the narrow one where the other does not, and
+ * where it is above round-off. */
+static int find_model(const struct sap_step_tangents *t, const struct room *room, int32_t k,
+                      const double *x, double reach) {
+  const int wide = SAP_CHANGED_MODELS * k + t->is_odd, narrow = wide + 2;
+  const double change = fabs(t->width[narrow]) * largest(x, room->nv);
+  return !fits(t, wide, reach) && fits(t, narrow, reach) && change >= LEAST_TOGETHER ? narrow
+                                                                                     : wide;
+}
+
 /* Finds the changes of tangent k in the step: dv, of the next activations, and of the sensors. */
 static sap_step_failure find_changes(struct sap_step_tangents *t, const struct room *room,
                                      int32_t k, const double *x, const double *sensors,
                                      double *dy) {
-  const double reach = find_reach(t, room, x), width = t->width[2 * k + t->is_odd];
-  sap_mujoco_world *changed = t->changed[2 * k + t->is_odd];
-  const int at_once = changed && fabs(width) * reach <= 1.0;
+  const double reach = find_reach(t, room, x);
+  const int at = find_model(t, room, k, x, reach), at_once = fits(t, at, reach);
   sap_step_failure failure = SAP_STEP_TAKEN;
   memset(room->dv, 0, sizeof(double) * (size_t)room->nv);
   memset(room->act, 0, sizeof(double) * (size_t)room->na);
   if (sensors) {
     memset(dy, 0, sizeof(double) * (size_t)room->ns);
   }
-  if (changed) {
-    const struct part part = {changed, width, at_once ? x : NULL};
+  if (t->changed[at]) {
+    const struct part part = {t->changed[at], t->width[at], at_once ? x : NULL};
     failure = add_part(t, room, &part, sensors, dy);
   }
   if (reach > 0.0 && !at_once && failure == SAP_STEP_TAKEN) {
@@ -321,7 +339,7 @@ static sap_step_failure take_step(struct sap_step_tangents *t, const struct room
 /* Lets all worlds of a run keep the pairs of the centre, or none. */
 static void keep_pairs(const struct sap_step_tangents *t, struct sap_kept_pairs *pairs) {
   t->centre->pairs = t->aside->pairs = pairs;
-  for (int32_t i = 0; i < 2 * t->n; ++i) {
+  for (int32_t i = 0; i < SAP_CHANGED_MODELS * t->n; ++i) {
     if (t->changed[i]) {
       t->changed[i]->pairs = pairs;
     }

@@ -7,10 +7,10 @@
  *     -H dv' = [F(state + h x, model with the number h larger) - F(state, model)]/h
  *
  * so that a step of a tangent costs the stages of a step, and no solve. h is the change of the
- * number in the model. Where h x would leave the region of the contact law, the state and the
- * number have a difference each. Differences are one-sided, to the other side in each second step:
- * the product of the two changes, which adds up in a run of one sign, then cancels. A number at the
- * end of its range, such as a damping of 0, only grows.
+ * number in the model. Where h x would leave the region of the contact law, a narrow h is tried,
+ * and then the state and the number have a difference each. Differences are one-sided, to the other
+ * side in each second step: the product of the two changes, which adds up in a run of one sign,
+ * then cancels. A number at the end of its range, such as a damping of 0, only grows.
  *
  * Where contacts may jump, a tangent takes differences to both sides of the state besides.
  *
@@ -21,15 +21,18 @@
 #include "step/derivatives/linear_step.h"
 #include "sapwood/mujoco.h"
 
+/* Models with a changed number: for even and odd steps, then the same with a narrow change. */
+enum { SAP_CHANGED_MODELS = 4 };
+
 struct sap_step_tangents {
   sap_mujoco_world *centre;       /* the state, and its step */
   struct sap_linear_step *linear; /* belongs to the stepper of the centre */
   sap_mujoco_world *aside;        /* the same model and stepper, with data for changed states */
   int32_t n;
-  sap_mujoco_world *const *changed; /* (n, 2) worlds of the changed models for even and odd steps,
-                                       each with its stepper, and the data of `aside`; NULL: not of
-                                       a number */
-  const double *width;              /* (n, 2) changes of the numbers */
+  sap_mujoco_world *const *changed; /* (n, SAP_CHANGED_MODELS) worlds of the changed models, each
+                                       with its stepper, and the data of `aside`; NULL: not of a
+                                       number */
+  const double *width;              /* (n, SAP_CHANGED_MODELS) changes of the numbers */
   double soften;                    /* as in sap_linear_step */
   double *work;                     /* sap_tangents_work() numbers */
 

@@ -9,8 +9,9 @@
 const char sapwood_stepper_tangents_doc[] =
     "tangents($self, api, model, data, aside, changed, x, steps, ctrl, sensors, soften, /)\n--\n\n"
     "Take steps of `data`, with their derivatives. aside: data of the same model, for changed\n"
-    "states; changed: tuple of (stepper, model, width) or None, two for each of the tangents x\n"
-    "(n, 2 nv + na), for even and odd steps; ctrl: controls (steps, nu) or None. Returns None, or\n"
+    "states; changed: tuple of (stepper, model, width) or None, four for each of the tangents x\n"
+    "(n, 2 nv + na), for even and odd steps, then the same with narrow changes; ctrl: controls "
+    "(steps, nu) or None. Returns None, or\n"
     "why a step cannot be taken, as `run` does, the number of steps taken, then for each step\n"
     "positions, velocities, tangents, and with `sensors` sensors and their tangents or None,\n"
     "whether it was near a kink, and whether a rebound was limited by its energy.";
@@ -23,7 +24,7 @@ typedef struct call {
   PyObject *api;
   PyArrayObject *x, *ctrl;
   PyArrayObject *out[N_OUTPUTS];
-  Py_ssize_t n, n_changed; /* n_changed = 2 n */
+  Py_ssize_t n, n_changed; /* n_changed = SAP_CHANGED_MODELS n */
   sap_mujoco_world *centre, *aside, **changed;
   sapwood_watch *watches; /* (n_changed + 2) */
   double *width, *work;
@@ -158,7 +159,7 @@ PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
     return NULL;
   }
   c.n_changed = PyTuple_GET_SIZE(changed);
-  c.n = c.n_changed / 2;
+  c.n = c.n_changed / SAP_CHANGED_MODELS;
   c.steps = steps;
   c.changed = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(sap_mujoco_world *));
   c.watches = PyMem_Calloc((size_t)c.n_changed + 2, sizeof(sapwood_watch));

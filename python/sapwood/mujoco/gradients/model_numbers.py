@@ -17,6 +17,8 @@ _Float = NDArray[np.float64]
 
 RELATIVE_WIDTH = 1e-6
 """Change of a number, relative to it, in the one-sided difference that gives its derivative."""
+NARROW = 1.0 / 16.0
+"""Part of that change where the state changes too much with it."""
 
 # fields of each kind of element, and how many numbers of each joint, geom ... a field has
 _OF_DOF = ("damping", "armature", "frictionloss")
@@ -223,7 +225,7 @@ class ChangedModels:
         The numbers.
     rows : tuple
         Argument of ``ModelStepper.tangents``: stepper, model and width of each number, for even and
-        odd steps.
+        odd steps, then those of narrow changes.
     """
 
     def __init__(self, parameters: StepParameters, given: Sequence[Parameter]) -> None:
@@ -231,7 +233,8 @@ class ChangedModels:
         check_constants(parameters, self.numbers)
         changed: list[_Row] = []
         for number in self.numbers:
-            larger = _row(parameters, number, number.width)
-            at_end = number.value == 0.0
-            changed += [larger, larger if at_end else _row(parameters, number, -number.width)]
+            for width in (number.width, NARROW * number.width):
+                larger = _row(parameters, number, width)
+                at_end = number.value == 0.0
+                changed += [larger, larger if at_end else _row(parameters, number, -width)]
         self.rows = tuple(changed)
