@@ -271,6 +271,19 @@ def test_the_search_begins_where_the_last_change_of_velocities_leads():
     np.testing.assert_allclose(x, y, atol=1e-6)
 
 
+def test_a_set_state_has_no_last_change_of_velocities():
+    bodies = [cube(height=0.001, soft=material(stiffness_damping=0.01)) for _ in range(2)]
+    worlds = [fem.World([body], planes=[fem.HalfSpace()], time_step=0.01) for body in bodies]
+    worlds[0].step(10)
+    for world in worlds:
+        world.state = worlds[0].state
+    iterations = [world.step().solution.iterations for world in worlds]
+    assert iterations[0] == iterations[1]
+    np.testing.assert_allclose(bodies[0].positions, bodies[1].positions, rtol=0, atol=1e-14)
+    changes = [np.abs(world._steps[0].guess - world._steps[0].start).max() for world in worlds]
+    assert changes == [0, 0]
+
+
 def test_systems_solve_and_reduce(rng):
     """Solutions and Schur complements against dense algebra, for any set of last vertices."""
     mesh = fem.box([0.1, 0.2, 0.1], [3, 5, 3])

@@ -133,9 +133,10 @@ class BodyStep(ABC):
         if self.is_ordered and not (was_ordered and np.array_equal(last, self.last)):
             self._choose(last)
 
-    def _extrapolate(self) -> None:
-        """Find `guess` from `start`."""
-        self.guess = 2 * self.start - self._start_before if self.is_ordered else self.start
+    def _extrapolate(self, goes_on: bool = True) -> None:
+        """Find `guess` from `start`, by the step before if this one goes on from it."""
+        follows = goes_on and self.is_ordered
+        self.guess = 2 * self.start - self._start_before if follows else self.start
         self._start_before = self.start.copy()
 
     def _choose(self, last: _Index) -> None:

@@ -49,6 +49,12 @@ class SoftStep(BodyStep):
         row_mass = body.vertex_mass.copy()
         np.add.at(row_mass, mesh.pairs, body.pair_mass[:, None])
         self._row_mass: _Float = row_mass[:, None]
+        self._reached: _Float | None = None  # velocities that the last step left
+
+    def load_memory(self, row: _Float) -> None:
+        """Go on as the body whose memory `row` is, from its present velocities."""
+        super().load_memory(row)
+        self._reached = self.body.velocities
 
     def begin(self, dt: float, scheme: Scheme, gravity: _Float) -> None:
         """Take over the state of the body at the start of a step."""
@@ -67,7 +73,7 @@ class SoftStep(BodyStep):
         self.start = self.v0.copy()
         if self.has_fixed:
             self.start[self.is_fixed] = body.fixed_velocities[self.is_fixed]
-        self._extrapolate()
+        self._extrapolate(self.v0 is self._reached)
 
     @property
     def momenta(self) -> _Float:
@@ -136,7 +142,7 @@ class SoftStep(BodyStep):
         """Move the body to the end of the step."""
         theta, body = self.scheme, self.body
         body.positions = self.q0 + self.dt * ((1 - theta.vq) * self.v0 + theta.vq * v)
-        body.velocities = v
+        body.velocities = self._reached = v
 
     def _weighted(
         self, c_K: float, c_M: float
