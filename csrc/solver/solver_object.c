@@ -61,6 +61,10 @@ sap_status sap_solver_reset(sap_solver *solver, const sap_settings *settings, sa
   return status;
 }
 
+void sap_solver_leave_bounds_out(sap_solver *solver, int leaves_out) {
+  solver->plan.leaves_bounds_out = leaves_out;
+}
+
 void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt) {
   solver->interruption.interrupt = interrupt ? *interrupt : (sap_interrupt){0};
 }

@@ -384,6 +384,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   sap_status status;
   stepper->solve_seconds = 0.0;
   stepper->fallbacks = 0;
+  sap_solver_leave_bounds_out(stepper->solver, arrays->leaves_bounds_out);
   gather->may_be_inactive = stepper->may_be_inactive;
   gather->elements.open.may_be_inactive = 1;
   enum attempt made =

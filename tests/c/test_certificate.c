@@ -232,8 +232,36 @@ static void bounds_hold_for_rough_solutions(void) {
   }
 }
 
+/* Results without bounds have the same bits. */
+static void bounds_are_left_out_where_nobody_reads_them(void) {
+  for (int islands = 0; islands < 2; ++islands) {
+    make_scene(4);
+    sap_settings settings = sap_settings_default();
+    settings.friction = SAP_FRICTION_COULOMB;
+    settings.islands = islands;
+    sap_solver *solver = NULL;
+    double v[2][NV], gamma[2][3 * CONTACTS];
+    sap_solution found[2];
+    REQUIRE(sap_solver_create(&solver, &settings, NULL, NULL) == SAP_OK);
+    for (int k = 0; k < 2; ++k) {
+      found[k] = (sap_solution){.v = v[k], .gamma = gamma[k]};
+      sap_solver_leave_bounds_out(solver, k);
+      REQUIRE(sap_solver_solve(solver, &scene.problem, NULL, &found[k], NULL) == SAP_OK);
+    }
+    sap_solver_destroy(solver);
+    CHECK(found[0].velocity_error_bound < 1e-3 && found[0].cost_gap_bound < 1e-3);
+    CHECK(isfinite(found[0].complementarity_error));
+    CHECK(isinf(found[1].velocity_error_bound) && isinf(found[1].cost_gap_bound));
+    CHECK(isinf(found[1].complementarity_error));
+    CHECK(found[0].momentum_error == found[1].momentum_error && found[0].cost == found[1].cost);
+    CHECK(memcmp(v[0], v[1], sizeof v[0]) == 0);
+    CHECK(memcmp(gamma[0], gamma[1], sizeof gamma[0]) == 0);
+  }
+}
+
 static const check_test tests[] = {
     CHECK_TEST(bound_is_its_formula),
+    CHECK_TEST(bounds_are_left_out_where_nobody_reads_them),
     CHECK_TEST(bounds_hold_for_rough_solutions),
 };
 CHECK_FILE(test_certificate, tests);

@@ -190,6 +190,10 @@ typedef struct sap_interrupt {
 /* Sets the interrupt; with NULL, the default, solves are not interrupted. */
 SAP_API void sap_solver_set_interrupt(sap_solver *solver, const sap_interrupt *interrupt);
 
+/* Solves without their certificate if leaves_out is 1: complementarity_error and both bounds are
+ * infinite then, and all else is as with it. */
+SAP_API void sap_solver_leave_bounds_out(sap_solver *solver, int leaves_out);
+
 /* Checks the inputs that it reads, then solves the problem: blocks of A of trees that no constraint
  * touches are not read, except by proximal solves.
  *

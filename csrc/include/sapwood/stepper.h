@@ -71,6 +71,7 @@ typedef struct sap_step_arrays {
   double *efc_force;          /* (contacts.n_rows) */
   /* used by lagged friction; NULL: each step finds the bounds of friction again */
   sap_friction_memory *memory;
+  int leaves_bounds_out; /* as in sap_solver_leave_bounds_out() */
 } sap_step_arrays;
 
 typedef struct sap_stepper sap_stepper;

@@ -321,6 +321,7 @@ int64_t sap_mujoco_run_in_parts(sap_mujoco_world *world, const sap_accuracy *acc
   struct parts p;
   int64_t taken = 0, missed = 0;
   int goes_on = open_parts(&p, world, accuracy) && steps > 0;
+  world->is_unread = 0;
   while (goes_on && take_or_restore(&p)) {
     world->record = p.sum;
     missed += sap_step_is_notable(&world->record);

@@ -257,6 +257,7 @@ static enum outcome take_steps(struct visit *visit) {
     if (atomic_load_explicit(&batch->stop, memory_order_relaxed)) {
       return STOPPED;
     }
+    world->is_unread = !call->step_records && !(call->last_records && is_last);
     if ((call->control.base && !call_engine(visit, set_control)) ||
         !take_step(visit, lean && !(needs_last && is_last))) {
       return FAILED;

@@ -92,5 +92,6 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
       .qacc = SAP_DATA(world, qacc),
       .qfrc_constraint = SAP_DATA(world, qfrc_constraint),
       .efc_force = SAP_DATA(world, efc_force),
-      .memory = world->memory};
+      .memory = world->memory,
+      .leaves_bounds_out = world->lean && world->is_unread};
 }

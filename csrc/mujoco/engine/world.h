@@ -24,6 +24,7 @@ struct sap_mujoco_world {
   int options_known;
   struct sap_recording *recording; /* recording of a run; NULL: there is none */
   int lean;                        /* 1: the step is lean, see lean_step.h */
+  int is_unread;                   /* 1: nobody reads the record of the step, if it is lean */
   int goes_on;                     /* 1: the step before was a lean one of the same run */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int n_removed;                   /* number of open contacts that left the list in this step */

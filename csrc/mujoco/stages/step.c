@@ -452,6 +452,7 @@ int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_record *
   const int lean = steps > 1 && sap_mujoco_begin_lean(world);
   int64_t taken = 0, missed = 0;
   int stopped = 0, ended = steps <= 0;
+  world->is_unread = records == NULL;
   while (!ended &&
          sap_mujoco_take(world, lean && !stopped && taken + 1 < steps) == SAP_STEP_TAKEN) {
     missed += sap_step_is_notable(&world->record);

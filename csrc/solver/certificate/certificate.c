@@ -68,6 +68,9 @@ static void add_node(const struct sap_workspace *w, int32_t node, struct sap_nor
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island) {
   const int32_t *scalar = w->graph->tree.node_scalar, end = island->node_end;
   struct sap_norms norms = w->norms; /* complete if all blocks are diagonal */
+  if (w->plan->leaves_bounds_out) {
+    return INFINITY;
+  }
   if (skip_diagonal(w, island->node_begin, end) < end) {
     norms = (struct sap_norms){0, 0};
     for (int32_t i = island->node_begin; i < end;) {
@@ -86,6 +89,9 @@ double sap_certificate(struct sap_workspace *w, const struct sap_island *island)
 
 double sap_complementarity(const struct sap_workspace *w, const struct sap_island *island) {
   double sum = 0;
+  if (w->plan->leaves_bounds_out) {
+    return INFINITY;
+  }
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     const int32_t *range = &island->law_begin[law];
     sum += sap_laws[law]->complementarity(&w->pool, range[0], range[1]);

@@ -38,7 +38,8 @@
 double sap_bound_error(struct sap_workspace *w, const struct sap_island *island);
 
 /* Returns the square of the bound on |v - v_min|_A of one island, J, at the last evaluated v. Adds
- * the part of A off its diagonal to `error`. */
+ * the part of A off its diagonal to `error`. Infinite if the plan leaves bounds out, like the next
+ * one. */
 double sap_certificate(struct sap_workspace *w, const struct sap_island *island);
 
 /* Returns the numerator of (25): the sum over contacts of |g_i . gamma_i|, g = v_c - v_hat + R

@@ -209,13 +209,15 @@ static int solve_island(struct sap_dense *dense, const struct sap_island *island
     return 0;
   }
   const struct sap_evaluation *last = &result.newton.last;
-  sap_bound_error(w, island);
-  result.bound = sap_certificate(w, island);
-  result.complementarity = sap_complementarity(w, island);
   result.newton.coulomb_gradient = last->gradient;
-  if (!isfinite(last->scale + last->cost + result.bound)) {
+  if (!isfinite(last->scale + last->cost)) {
     return 0;
   }
+  if (!w->plan->leaves_bounds_out) {
+    sap_bound_error(w, island);
+  }
+  result.bound = sap_certificate(w, island);
+  result.complementarity = sap_complementarity(w, island);
   sap_sums_add_island(sums, &result);
   sums->n_scalars += d.n;
   return 1;

@@ -35,6 +35,7 @@ struct sap_plan {
 
   /* the structure of the problem, in the order of the factorization */
   sap_friction friction;
+  int leaves_bounds_out; /* 1: results have no certificate */
   struct sap_triples triples;
   struct sap_reduction reduction;
   int has_graph; /* 1: the graph and all that depends only on it are valid */
