@@ -37,7 +37,8 @@ struct room {
 struct part {
   sap_mujoco_world *world;
   double width;
-  const double *x; /* tangent of the state, or NULL */
+  const double *x;                     /* tangent of the state, or NULL */
+  const struct sap_model_patch *patch; /* of the model, or NULL */
 };
 
 int64_t sap_tangents_work(const sap_mujoco_world *world) {
@@ -157,9 +158,20 @@ static sap_step_failure find_residual_change(struct sap_step_tangents *t, const 
   return fail(t, world, failure);
 }
 
-/* Adds the difference of a part to dv (nv), to that of the next activations and to dy. */
-static sap_step_failure add_part(struct sap_step_tangents *t, const struct room *room,
-                                 const struct part *part, const double *sensors, double *dy) {
+/* Exchanges the numbers of a patch with those of the model. */
+static void exchange(const struct sap_model_patch *patch) {
+  for (int64_t i = 0; patch && i < patch->n; ++i) {
+    const double value = *patch->place[i];
+    *patch->place[i] = patch->value[i];
+    patch->value[i] = value;
+  }
+}
+
+/* Adds the difference of a part, whose model is changed, to dv (nv), to that of the next activations
+ * and to dy. */
+static sap_step_failure add_changed_part(struct sap_step_tangents *t, const struct room *room,
+                                         const struct part *part, const double *sensors,
+                                         double *dy) {
   sap_mujoco_world *world = part->world;
   const int64_t nv = room->nv;
   sap_step_failure failure = find_residual_change(t, room, part, !sensors && t->lean);
@@ -190,6 +202,14 @@ static sap_step_failure add_part(struct sap_step_tangents *t, const struct room 
     }
   }
   return fail(t, world, failure);
+}
+
+static sap_step_failure add_part(struct sap_step_tangents *t, const struct room *room,
+                                 const struct part *part, const double *sensors, double *dy) {
+  exchange(part->patch);
+  const sap_step_failure failure = add_changed_part(t, room, part, sensors, dy);
+  exchange(part->patch);
+  return failure;
 }
 
 /* Returns 1 if the engine finds contacts of two geoms by an iteration or by cases: their points may
@@ -223,7 +243,7 @@ static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room
   for (int wide = 0; wide < 2; ++wide) {
     memset(room->sum, 0, sizeof(double) * (size_t)room->nv);
     for (int side = -1; side < 2; side += 2) {
-      const struct part part = {t->aside, side * (wide ? 4.0 : 1.0) * width, x};
+      const struct part part = {t->aside, side * (wide ? 4.0 : 1.0) * width, x, NULL};
       const sap_step_failure failure = find_residual_change(t, room, &part, t->lean);
       if (failure != SAP_STEP_TAKEN) {
         return failure;
@@ -271,11 +291,11 @@ static sap_step_failure find_changes(struct sap_step_tangents *t, const struct r
     memset(dy, 0, sizeof(double) * (size_t)room->ns);
   }
   if (t->changed[at]) {
-    const struct part part = {t->changed[at], t->width[at], at_once ? x : NULL};
+    const struct part part = {t->changed[at], t->width[at], at_once ? x : NULL, t->patch + at};
     failure = add_part(t, room, &part, sensors, dy);
   }
   if (reach > 0.0 && !at_once && failure == SAP_STEP_TAKEN) {
-    const struct part part = {t->aside, find_width(t, room, x, reach), x};
+    const struct part part = {t->aside, find_width(t, room, x, reach), x, NULL};
     failure = add_part(t, room, &part, sensors, dy);
   }
   return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, reach) : failure;

@@ -24,17 +24,27 @@
 /* Models with a changed number: for even and odd steps, then the same with a narrow change. */
 enum { SAP_CHANGED_MODELS = 4 };
 
+/* Numbers of a model that are exchanged while it is changed. One model with patches stays in the
+ * caches, where as many models would not. */
+struct sap_model_patch {
+  int64_t n;
+  double *const *place; /* (n) in the model */
+  double *value;        /* (n) of the changed model; those of the model while it is changed */
+};
+
 struct sap_step_tangents {
   sap_mujoco_world *centre;       /* the state, and its step */
   struct sap_linear_step *linear; /* belongs to the stepper of the centre */
   sap_mujoco_world *aside;        /* the same model and stepper, with data for changed states */
   int32_t n;
-  sap_mujoco_world *const *changed; /* (n, SAP_CHANGED_MODELS) worlds of the changed models, each
+  sap_mujoco_world *const *changed;    /* (n, SAP_CHANGED_MODELS) worlds of the changed models, each
                                        with its stepper, and the data of `aside`; NULL: not of a
                                        number */
-  const double *width;              /* (n, SAP_CHANGED_MODELS) changes of the numbers */
-  double soften;                    /* as in sap_linear_step */
-  double *work;                     /* sap_tangents_work() numbers */
+  const struct sap_model_patch *patch; /* (n, SAP_CHANGED_MODELS) from the model of these worlds to
+                                          the changed one */
+  const double *width;                 /* (n, SAP_CHANGED_MODELS) changes of the numbers */
+  double soften;                       /* as in sap_linear_step */
+  double *work;                        /* sap_tangents_work() numbers */
 
   int is_odd;               /* 1 in each second step */
   int lean;                 /* 1 if changed steps may be lean, as in lean_step.h */

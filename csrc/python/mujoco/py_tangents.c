@@ -9,8 +9,10 @@
 const char sapwood_stepper_tangents_doc[] =
     "tangents($self, api, model, data, aside, changed, x, steps, ctrl, sensors, soften, /)\n--\n\n"
     "Take steps of `data`, with their derivatives. aside: data of the same model, for changed\n"
-    "states; changed: tuple of (stepper, model, width) or None, four for each of the tangents x\n"
-    "(n, 2 nv + na), for even and odd steps, then the same with narrow changes; ctrl: controls "
+    "states; changed: tuple of (stepper, model, places, values, width) or None, four for each of\n"
+    "the tangents x (n, 2 nv + na): the numbers at some addresses in the model are exchanged with\n"
+    "the values while its steps are taken; for even and odd steps, then the same with narrow "
+    "changes; ctrl: controls "
     "(steps, nu) or None. Returns None, or\n"
     "why a step cannot be taken, as `run` does, the number of steps taken, then for each step\n"
     "positions, velocities, tangents, and with `sensors` sensors and their tangents or None,\n"
@@ -26,7 +28,8 @@ typedef struct call {
   PyArrayObject *out[N_OUTPUTS];
   Py_ssize_t n, n_changed; /* n_changed = SAP_CHANGED_MODELS n */
   sap_mujoco_world *centre, *aside, **changed;
-  sapwood_watch *watches; /* (n_changed + 2) */
+  sapwood_watch *watches;        /* (n_changed + 2) */
+  struct sap_model_patch *patch; /* (n_changed) */
   double *width, *work;
   int64_t steps;
   int sensors;
@@ -45,6 +48,7 @@ static void end(call *c) {
   sap_mujoco_close(c->aside);
   sap_mujoco_close(c->centre);
   PyMem_Free(c->changed);
+  PyMem_Free(c->patch);
   PyMem_Free(c->watches);
   PyMem_Free(c->width);
   PyMem_Free(c->work);
@@ -60,16 +64,33 @@ static int open_world(const call *c, sapwood_stepper *stepper, PyObject *model, 
              : 0;
 }
 
+/* Reads the patch of a changed model, whose arrays the caller keeps. Returns 0, or -1 with an
+ * exception. */
+static int read_patch(struct sap_model_patch *patch, PyObject *places, PyObject *values) {
+  npy_intp n = PyArray_Check(places) ? PyArray_SIZE((PyArrayObject *)places) : 0;
+  PyArrayObject *place =
+      sapwood_in_place(places, "places", NPY_UINTP, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+  PyArrayObject *value = sapwood_in_place(values, "values", NPY_DOUBLE, 1, &n,
+                                          NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE);
+  if (place != NULL && value != NULL) {
+    *patch = (struct sap_model_patch){(int64_t)n, PyArray_DATA(place), sapwood_doubles(value)};
+  }
+  Py_XDECREF(place);
+  Py_XDECREF(value);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
 /* Opens the worlds of the changed models. Returns 0, or -1 with an exception. */
 static int open_changed(call *c, PyObject *aside, PyObject *changed) {
   for (Py_ssize_t k = 0; k < c->n_changed; ++k) {
-    PyObject *item = PyTuple_GET_ITEM(changed, k), *stepper, *model;
+    PyObject *item = PyTuple_GET_ITEM(changed, k), *stepper, *model, *places, *values;
     c->width[k] = 1.0;
     if (item == Py_None) {
       continue;
     }
-    if (!PyArg_ParseTuple(item, "O!Od:changed", Py_TYPE((PyObject *)c->self), &stepper, &model,
-                          &c->width[k]) ||
+    if (!PyArg_ParseTuple(item, "O!OOOd:changed", Py_TYPE((PyObject *)c->self), &stepper, &model,
+                          &places, &values, &c->width[k]) ||
+        read_patch(&c->patch[k], places, values) < 0 ||
         open_world(c, (sapwood_stepper *)stepper, model, aside, &c->changed[k],
                    &c->watches[2 + k]) < 0) {
       return -1;
@@ -124,6 +145,7 @@ static PyObject *run(call *c) {
                                        .aside = c->aside,
                                        .n = (int32_t)c->n,
                                        .changed = c->changed,
+                                       .patch = c->patch,
                                        .width = c->width,
                                        .soften = c->soften,
                                        .work = c->work};
@@ -164,7 +186,8 @@ PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
   c.changed = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(sap_mujoco_world *));
   c.watches = PyMem_Calloc((size_t)c.n_changed + 2, sizeof(sapwood_watch));
   c.width = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(double));
-  if (c.changed == NULL || c.watches == NULL || c.width == NULL) {
+  c.patch = PyMem_Calloc((size_t)c.n_changed + 1, sizeof *c.patch);
+  if (c.changed == NULL || c.patch == NULL || c.watches == NULL || c.width == NULL) {
     PyErr_NoMemory();
   } else if (open_world(&c, c.self, model, data, &c.centre, &c.watches[0]) == 0 &&
              open_world(&c, c.self, model, aside, &c.aside, &c.watches[1]) == 0 &&

@@ -201,16 +201,27 @@ def check_constants(parameters: StepParameters, numbers: Sequence[ModelNumber]) 
             )
 
 
-_Row = tuple[_core.ModelStepper, mujoco.MjModel, float]
+_Row = tuple[_core.ModelStepper, mujoco.MjModel, NDArray[np.uintp], _Float, float]
 
 
-def _row(parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
-    own = with_change(parameters, number, width)
-    return own.make_core(), own.model, width
+def _differences(model: mujoco.MjModel, other: mujoco.MjModel) -> tuple[NDArray[np.uintp], _Float]:
+    """Addresses of the numbers of a model that differ from those of another, and the latter."""
+    places, values = [np.zeros(0, np.uintp)], [np.zeros(0)]
+    for name in dir(model):
+        array = getattr(model, name)
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+            continue
+        changed = getattr(other, name).ravel()
+        differ = np.flatnonzero(array.ravel() != changed)
+        places.append(array.ctypes.data + array.itemsize * differ.astype(np.uintp))
+        values.append(changed[differ])
+    return np.concatenate(places), np.concatenate(values)
 
 
 class ChangedModels:
-    """Steppers in C of models of which one number is larger or smaller.
+    """Steppers in C of a model of which one number is larger or smaller.
+
+    All share one copy of the model, in which the numbers are changed while a step needs them.
 
     Parameters
     ----------
@@ -224,17 +235,22 @@ class ChangedModels:
     numbers : list of ModelNumber
         The numbers.
     rows : tuple
-        Argument of ``ModelStepper.tangents``: stepper, model and width of each number, for even and
-        odd steps, then those of narrow changes.
+        Argument of ``ModelStepper.tangents``: stepper, model, changes of the model and width of
+        each number, for even and odd steps, then those of narrow changes.
     """
 
     def __init__(self, parameters: StepParameters, given: Sequence[Parameter]) -> None:
         self.numbers = [model_number(parameters, one, i) for i, one in enumerate(given)]
         check_constants(parameters, self.numbers)
+        self._model = copy.copy(parameters.model)
         changed: list[_Row] = []
         for number in self.numbers:
             for width in (number.width, NARROW * number.width):
-                larger = _row(parameters, number, width)
+                larger = self._row(parameters, number, width)
                 at_end = number.value == 0.0
-                changed += [larger, larger if at_end else _row(parameters, number, -width)]
+                changed += [larger, larger if at_end else self._row(parameters, number, -width)]
         self.rows = tuple(changed)
+
+    def _row(self, parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
+        own = with_change(parameters, number, width)
+        return own.make_core(), self._model, *_differences(self._model, own.model), width
