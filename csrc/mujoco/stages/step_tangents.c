@@ -167,8 +167,8 @@ static void exchange(const struct sap_model_patch *patch) {
   }
 }
 
-/* Adds the difference of a part, whose model is changed, to dv (nv), to that of the next activations
- * and to dy. */
+/* Adds the difference of a part, whose model is changed, to dv (nv), to that of the next
+ * activations and to dy. */
 static sap_step_failure add_changed_part(struct sap_step_tangents *t, const struct room *room,
                                          const struct part *part, const double *sensors,
                                          double *dy) {
