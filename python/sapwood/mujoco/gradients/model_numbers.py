@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -34,6 +34,8 @@ _TYPES = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _FIE
 # MuJoCo derives other numbers from these
 _INERTIAL = ("body_mass", "body_inertia", "dof_armature", "tendon_armature")
 _DERIVED = ("body_invweight0", "dof_invweight0", "tendon_invweight0", "body_subtreemass")
+# constants of a stepper that it reads in each step; it may keep what follows from others
+_OF_EACH_STEP = {"geom_inverse_mass", "friction", "static_friction"}
 
 Parameter = Sequence[str | int]
 """Kind, name, field and, where the field has more numbers, index: ("geom", "floor", "friction",
@@ -204,24 +206,34 @@ def check_constants(parameters: StepParameters, numbers: Sequence[ModelNumber]) 
 _Row = tuple[_core.ModelStepper, mujoco.MjModel, NDArray[np.uintp], _Float, float]
 
 
-def _differences(model: mujoco.MjModel, other: mujoco.MjModel) -> tuple[NDArray[np.uintp], _Float]:
-    """Addresses of the numbers of a model that differ from those of another, and the latter."""
+def _differences(
+    arrays: Mapping[str, NDArray[Any]], others: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.uintp], _Float]:
+    """Addresses of the numbers that differ from those of other arrays, and the latter."""
     places, values = [np.zeros(0, np.uintp)], [np.zeros(0)]
-    for name in dir(model):
-        array = getattr(model, name)
-        if not isinstance(array, np.ndarray) or array.dtype != np.float64:
-            continue
-        changed = getattr(other, name).ravel()
+    for name, array in arrays.items():
+        changed = others[name].ravel()
         differ = np.flatnonzero(array.ravel() != changed)
         places.append(array.ctypes.data + array.itemsize * differ.astype(np.uintp))
         values.append(changed[differ])
     return np.concatenate(places), np.concatenate(values)
 
 
+def _doubles(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
+    """All arrays of doubles of a model."""
+    arrays = ((name, getattr(model, name)) for name in dir(model))
+    return {
+        name: array
+        for name, array in arrays
+        if isinstance(array, np.ndarray) and array.dtype == np.float64
+    }
+
+
 class ChangedModels:
     """Steppers in C of a model of which one number is larger or smaller.
 
-    All share one copy of the model, in which the numbers are changed while a step needs them.
+    All share one copy of the model, in which the numbers are changed while a step needs them, and
+    most share one stepper. These stay in the caches, where as many models and steppers would not.
 
     Parameters
     ----------
@@ -242,7 +254,7 @@ class ChangedModels:
     def __init__(self, parameters: StepParameters, given: Sequence[Parameter]) -> None:
         self.numbers = [model_number(parameters, one, i) for i, one in enumerate(given)]
         check_constants(parameters, self.numbers)
-        self._model = copy.copy(parameters.model)
+        self._model, self._core = copy.copy(parameters.model), parameters.make_core()
         changed: list[_Row] = []
         for number in self.numbers:
             for width in (number.width, NARROW * number.width):
@@ -253,4 +265,18 @@ class ChangedModels:
 
     def _row(self, parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
         own = with_change(parameters, number, width)
-        return own.make_core(), self._model, *_differences(self._model, own.model), width
+        before, constants = ({**x.forest, **(x.elements or {})} for x in (parameters, own))
+        changed = {
+            name
+            for name in before.keys() | constants.keys()
+            if not np.array_equal(before.get(name), constants.get(name))
+        }
+        core, known = self._core, self._core.constants()
+        if not changed <= _OF_EACH_STEP:
+            core, changed = own.make_core(), set()
+        places, values = zip(
+            _differences(_doubles(self._model), _doubles(own.model)),
+            _differences({name: known[name] for name in sorted(changed)}, constants),
+            strict=True,
+        )
+        return core, self._model, np.concatenate(places), np.concatenate(values), width
