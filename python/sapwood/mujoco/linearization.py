@@ -237,15 +237,16 @@ class Linearizer:
         sensors: bool = False,
         note: Callable[[int], str] | None = None,
     ) -> Linearizations:
-        failure, taken, *found = self._core.linearize(
+        found = self._core.linearize(
             engine(), self._model, scratch, *self._limits, states, step, soften, sensors
         )
+        failure, taken = found[:2]
         error = error_of(failure, self._model, scratch)
         if error is not None:
             if note is not None:
                 error.add_note(note(taken))
             raise error
-        return Linearizations(*found)
+        return Linearizations(*found[2:])
 
     def tangents(
         self,

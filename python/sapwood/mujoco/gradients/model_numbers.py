@@ -266,10 +266,11 @@ class ChangedModels:
     def _row(self, parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
         own = with_change(parameters, number, width)
         before, constants = ({**x.forest, **(x.elements or {})} for x in (parameters, own))
-        changed = {
+        changed = before.keys() ^ constants.keys()
+        changed |= {
             name
-            for name in before.keys() | constants.keys()
-            if not np.array_equal(before.get(name), constants.get(name))
+            for name in before.keys() & constants.keys()
+            if not np.array_equal(before[name], constants[name])
         }
         core, known = self._core, self._core.constants()
         if not changed <= _OF_EACH_STEP:

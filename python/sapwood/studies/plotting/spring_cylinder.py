@@ -96,7 +96,7 @@ def _bands(
     starts = np.flatnonzero(np.diff(in_period, prepend=-1))
     least = np.minimum.reduceat(energy, starts)
     most = np.maximum.reduceat(energy, starts)
-    return (np.arange(len(starts)) + 0.5) * period, least, most
+    return (np.arange(len(starts), dtype=np.float64) + 0.5) * period, least, most
 
 
 def _draw_band(
