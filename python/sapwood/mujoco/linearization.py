@@ -240,11 +240,10 @@ class Linearizer:
         found = self._core.linearize(
             engine(), self._model, scratch, *self._limits, states, step, soften, sensors
         )
-        failure, taken = found[:2]
-        error = error_of(failure, self._model, scratch)
+        error = error_of(found[0], self._model, scratch)
         if error is not None:
             if note is not None:
-                error.add_note(note(taken))
+                error.add_note(note(found[1]))
             raise error
         return Linearizations(*found[2:])
 

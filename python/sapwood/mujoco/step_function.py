@@ -130,18 +130,16 @@ class StepFunction:
         q, v, u, *given = (np.ascontiguousarray(x, np.float64) for x in (q, v, u, *act))
         n = math.prod(front)
         a = given[0] if given else np.empty((*front, 0))
-
-        def rows(x: _Float) -> _Float:
-            return x.reshape(n, x.shape[-1])
+        flat = [x.reshape(n, x.shape[-1]) for x in (q, v, a, u)]
+        states = flat[0], flat[1], flat[2], flat[3]
 
         def world(i: int) -> tuple[int, ...]:
             return tuple(int(k) for k in np.unravel_index(i, front))
 
         with linearizer_of(self._stepper) as linearizer:
             found = linearizer.at_all(
-                self._data, (rows(q), rows(v), rows(a), rows(u)), DIFFERENCE, self._soften,
-                lambda i: f"in world {world(i)}",
-            )  # fmt: skip
+                self._data, states, DIFFERENCE, self._soften, lambda i: f"in world {world(i)}"
+            )
         if found.limited_rebound.any():
             i = int(np.argmax(found.limited_rebound))
             raise ValueError(f"world {world(i)}: {NO_DERIVATIVES}")

@@ -267,11 +267,9 @@ class ChangedModels:
         own = with_change(parameters, number, width)
         before, constants = ({**x.forest, **(x.elements or {})} for x in (parameters, own))
         changed = before.keys() ^ constants.keys()
-        changed |= {
-            name
-            for name in before.keys() & constants.keys()
-            if not np.array_equal(before[name], constants[name])
-        }
+        for name in before.keys() & constants.keys():
+            if not np.array_equal(before[name], constants[name]):
+                changed.add(name)
         core, known = self._core, self._core.constants()
         if not changed <= _OF_EACH_STEP:
             core, changed = own.make_core(), set()
