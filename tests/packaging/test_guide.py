@@ -40,7 +40,7 @@ def test_a_part_shows_nine_entries_at_most(part):
     assert 0 < len(entries(DOCS / part / "index.md")) <= 9
 
 
-@pytest.mark.parametrize("part", ["tutorials", "how-to", "explanation", "reference"])
+@pytest.mark.parametrize("part", ["tutorials", "how-to", "explanation", "reference", "development"])
 def test_the_page_of_a_part_names_all_of_its_pages(part):
     """A newcomer finds each page by what it answers, not in the sidebar alone."""
     index = DOCS / part / "index.md"
