@@ -20,7 +20,7 @@ from benchmarks.arguments import (
     write_table,
 )
 
-PAGE = pages.DOCS / "explanation/comparison.md"
+PAGE = pages.DOCS / "development/measured_checks.md"
 
 
 def add(commands: Any) -> None:
@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
         "Piles, creep, very rigid contact, energy and impacts in one run, each figure beside its "
         "bound. Exit status 1 where a bound is missed. Writes truth.csv, truth.txt (the tables) "
         "and truth.json (the machine); where results go to benchmarks/results, the table of "
-        "docs/explanation/comparison.md.",
+        "docs/development/measured_checks.md.",
     )
     revisions.add_arguments(question, "by default the working tree is measured alone")
     question.set_defaults(command=_truth)

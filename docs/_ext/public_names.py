@@ -44,6 +44,10 @@ MAIN = {
     "sapwood.trajectory": ["simulate", "Trajectory", "TrajectoryGradient", "FreeBodies"],
     "sapwood.stepping": ["ThetaStepper", "Scheme", "FreeModel"],
     "sapwood.geometry": ["PressureField", "contact_surface", "ContactSurface"],
+    "sapwood.fem": ["World", "SoftBody", "Material", "Mesh", "box", "linearize"],
+    "sapwood.lcp": ["solve"],
+    "sapwood.qp": ["solve", "solve_batch"],
+    "sapwood.laws": ["project", "ContactMaterial"],
 }  # fmt: skip
 
 

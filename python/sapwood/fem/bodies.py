@@ -135,6 +135,18 @@ class SoftBody:
     ------
     TypeError, ValueError
         For a value out of range, or a boundary on which an edge or a vertex joins two parts.
+
+    Examples
+    --------
+    A cube held at its lower side and stretched by a tenth:
+
+    >>> from sapwood import fem
+    >>> rubber = fem.Material(young=1e5, poisson=0.3, density=1000.0, model="linear")
+    >>> cube = fem.SoftBody(fem.box([0.1, 0.1, 0.1], cells=2), rubber)
+    >>> cube.fixed[cube.positions[:, 2] < -0.049] = 1
+    >>> cube.positions[:, 2] *= 1.1
+    >>> print(f"{cube.evaluate().energy:.3f} J")
+    0.673 J
     """
 
     def __init__(

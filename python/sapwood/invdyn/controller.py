@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 class InverseDynamics:
     """Torques that realise desired accelerations of a system in contact, and the contact forces.
 
-    Contact forces and the motion of unactuated bodies (a floating base, an object in a hand) need
-    not be known: both are found. One object serves one system through time: if contacts have names
+    Contact forces and the motion of unactuated bodies (a floating base, an object in a hand) are
+    found. One object serves one system through time: if contacts have names
     (``ids``), a call starts from the contacts that pushed, stuck or slid in the last one.
 
     Parameters

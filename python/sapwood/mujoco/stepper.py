@@ -53,7 +53,7 @@ class Stepper(FollowedSteps):
     time_step : float, optional
         s; None is ``model.opt.timestep``.
     contact : ContactMaterial, optional
-        Material of geoms without one of their own. None is the model's own default, or else a rigid
+        Material of geoms without one of their own. None is the model's default, or else a rigid
         material with the time step as dissipation time.
     materials : mapping, optional
         Materials by geom name (str) or group (int).
