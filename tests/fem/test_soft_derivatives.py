@@ -111,7 +111,7 @@ def check_against_differences(world, rng, tolerance=1e-6):
     assert error(push, expected) < tolerance
     # reverse mode is the transpose
     bars = [rng.standard_normal((2, k, 3)) for k in n]
-    gradient = found.vjp([bar[0] for bar in bars], [bar[1] for bar in bars])
+    gradient: fem.SoftGradient = found.vjp([bar[0] for bar in bars], [bar[1] for bar in bars])
     forward = sum(
         np.vdot(bar, np.stack(each))
         for bar, each in zip(bars, zip(*push, strict=True), strict=True)
