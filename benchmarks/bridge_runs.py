@@ -8,13 +8,13 @@ least of the samples, on the CPU clock of the process: JAX calls back from threa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from benchmarks.batch import least
 from sapwood.mujoco import Stepper
 
 PUCK = """
@@ -30,17 +30,6 @@ SOLVE = {
     "tree_nv": [3], "A": np.eye(3).ravel(), "tree_a": [0], "tree_b": [-1], "J": np.eye(3).ravel(),
     "dt": 0.01, "phi0": [0.0], "k": [1e5], "tau_d": [0.0],
 }  # fmt: skip
-
-
-def seconds(repeat: int, call: Callable[[], object]) -> float:
-    """The least CPU time of a call."""
-    call()
-    taken = []
-    for _ in range(repeat):
-        begin = time.process_time()
-        call()
-        taken.append(time.process_time() - begin)
-    return min(taken)
 
 
 def by_torch(stepper: Stepper, controls: Any) -> Callable[[], Any]:
@@ -134,7 +123,8 @@ def lines(repeat: int, worlds: int = WORLDS, steps: int = STEPS, batch: int = BA
         except ImportError as error:
             found.append(f"{name}: {error}")
             continue
-        runs_take, solves_take = (1e3 * seconds(repeat, call) for call in (run, solve))
+        run(), solve()  # the first calls compile
+        runs_take, solves_take = (1e3 * least(call, repeat) for call in (run, solve))
         found += [
             f"{worlds} worlds x {steps} steps with gradient in {name}: {runs_take:.1f} ms",
             f"{batch} solves with gradient in {name}: {solves_take:.1f} ms",

@@ -175,17 +175,13 @@ def step(
     call.defvjp(forward, backward)
 
     def take_step(*states: Any) -> tuple[Any, ...]:
-        if len(states) != len(sizes):
-            raise TypeError(f"a step takes {', '.join(sizes)}, not {len(states)} arrays")
         arrays = [jnp.asarray(x) for x in states]
-        for (name, size), x in zip(sizes.items(), arrays, strict=True):
+        for name, x in zip(sizes, arrays, strict=False):
             if x.dtype != jnp.float64:
                 raise TypeError(
                     f"{name} must be float64, not {x.dtype}: jax_enable_x64 makes it so"
                 )
-            expected = (*arrays[0].shape[:-1], size)
-            if x.shape != expected:
-                raise ValueError(f"{name} has shape {x.shape}, expected {expected}")
+        function.check([x.shape for x in arrays], "arrays")
         found: tuple[Any, ...] = call(*arrays)
         return found
 

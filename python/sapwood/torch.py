@@ -150,14 +150,10 @@ def step(
     function = StepFunction(stepper, data, soften)
 
     def take_step(*states: Any) -> tuple[Any, ...]:
-        if len(states) != len(function.sizes):
-            raise TypeError(f"a step takes {', '.join(function.sizes)}, not {len(states)} tensors")
-        for (name, size), x in zip(function.sizes.items(), states, strict=True):
+        for name, x in zip(function.sizes, states, strict=False):
             if not torch.is_tensor(x) or x.dtype != torch.float64 or x.device.type != "cpu":
                 raise TypeError(f"{name} must be a float64 tensor on the CPU")
-            expected = (*states[0].shape[:-1], size)
-            if x.ndim < 1 or x.shape != expected:
-                raise ValueError(f"{name} has shape {tuple(x.shape)}, expected {expected}")
+        function.check([tuple(x.shape) for x in states], "tensors")
         if torch.is_grad_enabled() and any(x.requires_grad for x in states):
             found: tuple[Any, ...] = _Step.apply(function, *states)
             return found

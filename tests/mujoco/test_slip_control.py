@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("mujoco")
 
-from sapwood.geometry import FieldShape
+from benchmarks.slip_recorded import recorded
 from sapwood.studies.slip_control.run import simulate
 from sapwood.studies.slip_control.scene import FIELDS, HANDLE, PAD, grip_force
 from slip_arrays import DT, Spatula
@@ -58,14 +58,9 @@ def drake():
     folder = os.environ.get("SAPWOOD_DATA")
     if folder is None:
         pytest.skip("SAPWOOD_DATA names no folder with hydroelastic/slip_control_state.npz")
-    data = Path(folder) / "hydroelastic"
-    state, case = np.load(data / "slip_control_state.npz"), np.load(data / "slip_pad_handle_t4.npz")
-    names = ("q_left_m", "q_right_m", "x_m", "y_m", "z_m", "pitch_deg")
-    moved = np.column_stack([state[name][1:] for name in names])
-    contacts = np.column_stack([state["n_left"][1:], state["n_right"][1:]])
-    pad = FieldShape.tetrahedra(case["A_v"], case["A_tet"], case["A_p"])
-    handle = FieldShape.tetrahedra(case["B_v"], case["B_tet"], case["B_p"])
-    return moved, contacts, pad, handle
+    run, fields = recorded(Path(folder) / "hydroelastic")
+    contacts = np.column_stack([run["left_contacts"], run["right_contacts"]])
+    return columns(run), contacts, fields["left pad"], fields["handle"]
 
 
 def agree(found, counts, drake, most_pitch, most_position, most_counts):

@@ -1,6 +1,5 @@
 """Metadata for a package index: README without links to files that do not lie beside it."""
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -9,6 +8,8 @@ from email import message_from_string
 from pathlib import Path
 
 import pytest
+
+from loading import load
 
 pytestmark = pytest.mark.slow
 
@@ -21,11 +22,7 @@ BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="module")
 def long_description():
     """The function that the build calls."""
-    path = ROOT / "packaging/long_description.py"
-    spec = importlib.util.spec_from_file_location("long_description", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.long_description
+    return load("packaging/long_description.py").long_description
 
 
 def test_links_become_names_of_files(long_description):
@@ -47,9 +44,7 @@ def test_programs_are_left_alone(long_description):
 
 def test_numbers_of_the_front_page_are_those_of_stored_runs():
     pytest.importorskip("sphinx")
-    spec = importlib.util.spec_from_file_location("runs", ROOT / "docs/_ext/runs.py")
-    runs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(runs)
+    runs = load("docs/_ext/runs.py")
     ours, theirs, small, small_theirs = (
         float(runs.number_of(f"engines; {scene} {engine}; 1")) / 1e3
         for scene in ("clutter-200", "clutter-40")

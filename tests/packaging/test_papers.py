@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
 
+from loading import load
+
 ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("sphinx")
 
-
-def extension(name):
-    """An extension of the site."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/_ext/{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-papers, runs = extension("papers"), extension("runs")
+papers, runs = load("docs/_ext/papers.py"), load("docs/_ext/runs.py")
 DOCUMENTS = {document["key"]: document for document in papers.documents()}
 ROWS = [(key, row) for key, document in DOCUMENTS.items() for row in document["rows"]]
 # figures of the library that no paper has

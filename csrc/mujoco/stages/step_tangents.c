@@ -38,7 +38,7 @@ struct part {
   sap_mujoco_world *world;
   double width;
   const double *x;                     /* tangent of the state, or NULL */
-  const struct sap_model_patch *patch; /* of the model, or NULL */
+  const struct sap_model_patch *patch; /* changes of the model, or NULL without any */
 };
 
 int64_t sap_tangents_work(const sap_mujoco_world *world) {

@@ -11,9 +11,8 @@ const char sapwood_stepper_tangents_doc[] =
     "Take steps of `data`, with their derivatives. aside: data of the same model, for changed\n"
     "states; changed: tuple of (stepper, model, places, values, width) or None, four for each of\n"
     "the tangents x (n, 2 nv + na): the numbers at some addresses in the model are exchanged with\n"
-    "the values while its steps are taken; for even and odd steps, then the same with narrow "
-    "changes; ctrl: controls "
-    "(steps, nu) or None. Returns None, or\n"
+    "the values while its steps are taken; for even and odd steps, then the same with narrow\n"
+    "changes; ctrl: controls (steps, nu) or None. Returns None, or\n"
     "why a step cannot be taken, as `run` does, the number of steps taken, then for each step\n"
     "positions, velocities, tangents, and with `sensors` sensors and their tangents or None,\n"
     "whether it was near a kink, and whether a rebound was limited by its energy.";

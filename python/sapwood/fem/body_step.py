@@ -21,6 +21,11 @@ _MEMORY = 20
 _WASTE = 1 / 16
 
 
+def memory_of_vertices(n: int) -> int:
+    """Length of the row in which a body of n vertices keeps what later steps remember."""
+    return 1 + 4 * n
+
+
 class BodyStep(ABC):
     """The equations m(v) = J^T gamma of a body in one step, of the present linearization.
 
@@ -82,7 +87,9 @@ class BodyStep(ABC):
         self.since_order = 0  # steps
         self.age = np.full(n, _MEMORY)  # steps since each vertex was touched
         self._fixed = np.zeros(n, np.int8)
-        self._start_before = np.zeros((n, 3))  # of the step before, if there is an order
+        self._start_before = np.zeros(
+            (n, 3)
+        )  # the step before began there; it counts if there is an order
 
     @property
     def is_fixed(self) -> NDArray[np.bool_]:
@@ -111,8 +118,8 @@ class BodyStep(ABC):
 
     @property
     def memory_size(self) -> int:
-        """Number of values by which steps choose the order of elimination."""
-        return 1 + 4 * len(self.place)
+        """Length of the row of `save_memory`."""
+        return memory_of_vertices(len(self.place))
 
     def save_memory(self, row: _Float) -> None:
         """Write what later steps remember of the earlier ones; a new body has zeros."""

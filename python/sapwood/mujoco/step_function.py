@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -80,6 +81,28 @@ class StepFunction:
         if model.na:
             self.sizes["act"] = int(model.na)
         self.n_results = len(self.sizes) - 1
+
+    def check(self, shapes: Sequence[tuple[int, ...]], what: str) -> None:
+        """Check the arguments of a step.
+
+        Parameters
+        ----------
+        shapes : sequence of tuple
+            Their shapes.
+        what : str
+            What they are, for messages.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For another number of arguments, and for a shape that does not go with the first one's.
+        """
+        if len(shapes) != len(self.sizes):
+            raise TypeError(f"a step takes {', '.join(self.sizes)}, not {len(shapes)} {what}")
+        for (name, size), shape in zip(self.sizes.items(), shapes, strict=True):
+            expected = (*shapes[0][:-1], size)
+            if shape != expected:
+                raise ValueError(f"{name} has shape {shape}, expected {expected}")
 
     def step(self, q: _Float, v: _Float, u: _Float, *act: _Float) -> tuple[_Float, ...]:
         """Take one step of each world.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.fem.body_step import BodyStep
+from sapwood.fem.body_step import BodyStep, memory_of_vertices
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.reading.soft_bodies import SoftModel
 
@@ -34,9 +34,10 @@ def memory_size(soft: SoftModel) -> int:
     int
         The length.
     """
-    bodies: int = sum(1 + 10 * len(body.mesh.vertices) for body in soft.bodies)
-    flexes: int = sum(1 + 4 * (flex.vertices.stop - flex.vertices.start) for flex in soft.flexes)
-    return _HEAD + bodies + flexes
+    bodies = [len(body.mesh.vertices) for body in soft.bodies]
+    flexes = [flex.vertices.stop - flex.vertices.start for flex in soft.flexes]
+    # positions and velocities of bodies, then what they and the flexes remember
+    return _HEAD + 6 * sum(bodies) + sum(map(memory_of_vertices, bodies + flexes))
 
 
 def state_in_row(soft: SoftModel, row: _Float) -> SoftState | None:

@@ -13,6 +13,15 @@ from sapwood.studies.peers.base import Answer, Peer, powers_of_ten
 from sapwood.studies.peers.conic_form import ConicForm
 
 
+def quiet_settings(tolerance: float) -> Any:
+    """Settings of one thread that print nothing, with a tolerance on gap and feasibility."""
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    return settings
+
+
 class ClarabelConic(Peer):
     """Tolerances on gap and feasibility are set alike; one thread; warm renews all numbers."""
 
@@ -42,12 +51,9 @@ class ClarabelConic(Peer):
 
     def solve(self, form: ConicForm, tolerance: float, mode: str) -> Callable[[], Any]:
         """See Peer."""
-        settings = clarabel.DefaultSettings()
-        settings.verbose = False
-        settings.max_threads = 1
+        settings = quiet_settings(tolerance)
         settings.time_limit = self.patience
         settings.equilibrate_enable = self.equilibrate
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
         # numbers can be renewed only in a problem that was not made smaller
         settings.presolve_enable = mode == "cold"
         cones = [clarabel.NonnegativeConeT(form.n_lines)] * (form.n_lines > 0)

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.studies.peers.clarabel_conic import quiet_settings
 from sapwood.studies.peers.conic_form import compressed
 
 Array = NDArray[np.float64]
@@ -75,11 +76,7 @@ def _cones(mu: ArrayLike, rows: int, *, dual: bool) -> Array:
 
 def _solve(P: Array, q: Array, C: Array, offset: Array, tolerance: float) -> Array:
     """Minimise 1/2 x^T P x + q^T x with C x - offset in second-order cones of three rows."""
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     cones = [clarabel.SecondOrderConeT(3)] * (len(C) // 3)
     upper, rows = compressed(sparse.csc_array(np.triu(P))), compressed(sparse.csc_array(-C))
-    solver = clarabel.DefaultSolver(upper, q, rows, -offset, cones, settings)
+    solver = clarabel.DefaultSolver(upper, q, rows, -offset, cones, quiet_settings(tolerance))
     return np.array(solver.solve().x, dtype=float)

@@ -25,7 +25,7 @@ _SCHEMES: dict[str, tuple[str, str, str]] = {
 _ONE_POINT: dict[str, Any] = {"linewidth": 2.6, "alpha": 0.45}
 _MORE_POINTS: dict[str, Any] = {"linewidth": 1.1, "linestyle": "--", "zorder": 3}
 _MARKERS = 7  # on a line, at equal distances in time
-_SWING = 0.01  # of the energy at first: runs that swing more have a band in the long term
+_SWING = 0.01  # runs that swing by more than this part of their energy are bands in the long term
 
 
 def energy_figure(
