@@ -179,12 +179,16 @@ def test_faces_promise_no_more_than_their_depth(rng, tau_d):
             contact=sapwood.ContactMaterial(dissipation_time=tau_d),
             release_speed=speed,
         )
+        # a face has the weighted mean of equal times, which round-off changes
+        problem = stepper.problem(copy.copy(data))
+        times = problem.tau_d
+        np.testing.assert_allclose(times[problem.phi0 <= 0.0], tau_d, rtol=1e-15)
         stepper.step(copy.copy(data))
         records = stepper.contacts.records
         for patch in stepper.patches:
             surface, dt = patch.surface, model.opt.timestep
-            k, phi0 = limit_depth(surface, tau_d, dt, speed)
             here = np.isin(records["face"], patch.contacts.records["face"])
+            k, phi0 = limit_depth(surface, times[here], dt, speed)
             np.testing.assert_array_equal(records["distance"][here], phi0)
             np.testing.assert_allclose(-k * phi0, surface.loads[surface.kept], rtol=1e-13)
             changed = phi0 != surface.phi0[surface.kept]
