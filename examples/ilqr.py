@@ -1,11 +1,18 @@
-"""Plan through contact: iLQR lets a pusher bring a box to a target, and stop it there."""
+"""Plan through contact: iLQR lets a pusher bring a box to a target, and a hopper hop and land.
+
+Each plan is found with three kinds of derivatives: those of steps by `linearize_batch`, central
+differences of the same steps, and MuJoCo's own of MuJoCo's steps.
+"""
+
+import time
+from functools import partial
 
 import mujoco
 import numpy as np
 
 import sapwood.mujoco
 
-model = mujoco.MjModel.from_xml_string("""
+BOX = """
 <mujoco>
   <option timestep="0.02"/>
   <worldbody>
@@ -14,92 +21,154 @@ model = mujoco.MjModel.from_xml_string("""
       <joint name="pusher" type="slide" axis="1 0 0" damping="1"/>
       <geom type="sphere" size=".05" mass="1"/>
     </body>
-    <body name="box" pos=".2 0 .1">
-      <freejoint/>
+    <body pos=".2 0 .1">
+      <joint type="slide" axis="1 0 0"/>
+      <joint type="slide" axis="0 0 1"/>
       <geom type="box" size=".1 .1 .1" mass="1" friction="0.3"/>
     </body>
   </worldbody>
-  <actuator><motor joint="pusher" gear="10"/></actuator>
+  <actuator><motor joint="pusher" gear="10" ctrlrange="-3 3"/></actuator>
 </mujoco>
-""")
-stepper = sapwood.mujoco.Stepper(model)
-data = mujoco.MjData(model)
-steps, target, nv = 60, 0.7, model.nv
-control_cost, end_cost = 1e-2, 100.0
-x_box, v_box = 1, nv + 1  # in the tangent space: the first of the box's own, after the pusher's
+"""
+HOPPER = """
+<mujoco>
+  <option timestep="0.01"/>
+  <worldbody>
+    <geom type="plane" size="3 3 .1"/>
+    <body pos="0 0 .5">
+      <joint type="slide" axis="1 0 0"/>
+      <joint type="slide" axis="0 0 1"/>
+      <joint type="hinge" axis="0 1 0"/>
+      <geom type="box" size=".1 .05 .05" mass="3"/>
+      <body>
+        <joint name="hip" type="hinge" axis="0 1 0" damping=".1" armature=".02"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -.2" size=".03" mass=".5"/>
+        <body pos="0 0 -.2">
+          <joint name="leg" type="slide" axis="0 0 1" range="-.2 .1" stiffness="400" damping="4"/>
+          <geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02" mass=".2"/>
+          <geom type="sphere" pos="0 0 -.25" size=".05" mass=".3"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <motor joint="hip" gear="20" ctrlrange="-1 1"/>
+    <motor joint="leg" gear="200" ctrlrange="-1 1"/>
+  </actuator>
+</mujoco>
+"""
 
 
-def roll(controls, start):
-    """States (steps + 1, nq + nv) under controls, or under a policy u(i, q, v)."""
-    mujoco.mj_resetData(model, data)
-    data.qpos[:], data.qvel[:] = start
-    states, used = [(data.qpos.copy(), data.qvel.copy())], []
-    for i in range(steps):
-        data.ctrl[:] = controls(i, data.qpos, data.qvel) if callable(controls) else controls[i]
-        used.append(data.ctrl.copy())
-        stepper.step(data)
-        states.append((data.qpos.copy(), data.qvel.copy()))
-    return states, np.array(used)
+class Task:
+    """A model, a first plan, and weights (2 nv) of the squares of x - target at its end."""
+
+    def __init__(self, xml, first, target, weights, control_cost):
+        self.model = mujoco.MjModel.from_xml_string(xml)
+        self.data = mujoco.MjData(self.model)
+        self.stepper = sapwood.mujoco.Stepper(self.model)
+        self.first = first
+        self.target, self.weights = np.array(target), np.array(weights)
+        self.control_cost = control_cost
+
+    def roll(self, policy, step):
+        """States x = (q, v) of a plan (steps + 1, 2 nv), and its controls u(i, x)."""
+        mujoco.mj_resetData(self.model, self.data)
+        x, u = [np.concatenate([self.data.qpos, self.data.qvel])], []
+        for i in range(len(self.first)):
+            u.append(np.clip(policy(i, x[-1]), *self.model.actuator_ctrlrange.T))
+            self.data.ctrl[:] = u[-1]
+            step()
+            x.append(np.concatenate([self.data.qpos, self.data.qvel]))
+        return np.array(x), np.array(u)
+
+    def cost(self, x, u):
+        """What a plan costs."""
+        return self.weights @ (x[-1] - self.target) ** 2 + self.control_cost * np.sum(u**2)
+
+    def gains(self, x, u, A, B, damping):
+        """Feed-forward k and feedback K of each step, from the end to the start (Riccati)."""
+        s, S = 2.0 * self.weights * (x[-1] - self.target), np.diag(2.0 * self.weights)
+        k, K = np.empty_like(u), np.empty((len(u), u.shape[1], len(s)))
+        for i in reversed(range(len(u))):
+            Q_u = 2.0 * self.control_cost * u[i] + B[i].T @ s
+            Q_uu = (2.0 * self.control_cost + damping) * np.eye(u.shape[1]) + B[i].T @ S @ B[i]
+            Q_ux = B[i].T @ S @ A[i]
+            k[i], K[i] = -np.linalg.solve(Q_uu, Q_u), -np.linalg.solve(Q_uu, Q_ux)
+            s = A[i].T @ s + Q_ux.T @ k[i]
+            S = A[i].T @ S @ A[i] + Q_ux.T @ K[i]
+        return k, K
+
+    def plan(self, step, derivatives):
+        """The best plan, its cost, and the number of iterations."""
+        x, u = self.roll(lambda i, _: self.first[i], step)
+        best, before, damping, iterations = self.cost(x, u), np.inf, 1e-3, 0
+        while before - best > 1e-3 * best and iterations < 100:
+            A, B = derivatives(x, u)
+            before, iterations = best, iterations + 1
+            while best == before and damping < 1e4:
+                k, K = self.gains(x, u, A, B, damping)
+                for part in (1.0, 0.5, 0.25, 0.1, 0.03):
+                    found = self.roll(
+                        lambda i, now, x=x, u=u, k=k, K=K, part=part: (
+                            u[i] + part * k[i] + K[i] @ (now - x[i])
+                        ),
+                        step,
+                    )
+                    if self.cost(*found) < best:
+                        x, u = found
+                        best, damping = self.cost(x, u), max(damping / 10.0, 1e-6)
+                        break
+                else:
+                    damping *= 10.0
+        return x, best, iterations
+
+    def linearized(self, x, u):
+        """A and B of all steps; softer contact in them leads through impacts."""
+        nq = self.model.nq
+        return sapwood.mujoco.linearize_batch(
+            self.stepper, x[:-1, :nq], x[:-1, nq:], u, soften=10.0
+        )[:2]
+
+    def differences(self, x, u, mujoco_step=False):
+        """A and B of all steps by central differences of whole steps."""
+        nx, nu = x.shape[1], u.shape[1]
+        A, B = np.empty((len(u), nx, nx)), np.empty((len(u), nx, nu))
+        for i in range(len(u)):
+            self.data.qpos[:], self.data.qvel[:] = np.split(x[i], 2)
+            self.data.ctrl[:] = u[i]
+            if mujoco_step:
+                mujoco.mjd_transitionFD(self.model, self.data, 1e-6, True, A[i], B[i], None, None)
+            else:
+                found = sapwood.mujoco.linearize(self.stepper, self.data, mode="difference")
+                A[i], B[i] = found.A, found.B
+        return A, B
 
 
-def cost(states, used):
-    """What the plan costs."""
-    q, v = states[-1]
-    return end_cost * ((q[1] - target) ** 2 + 0.1 * v[1] ** 2) + control_cost * np.sum(used**2)
-
-
-def derivatives(states, used):
-    """A and B of every step."""
-    q, v = (np.array(part) for part in zip(*states[:-1], strict=True))
-    A, B, _ = sapwood.mujoco.linearize_batch(stepper, q, v, used, soften=10.0)
-    return A, B
-
-
-def gains(states, used, damping):
-    """Feed-forward k and feedback K of each step, from the end to the start (Riccati)."""
-    A, B = derivatives(states, used)
-    q, v = states[-1]
-    s, S = np.zeros(2 * nv), np.zeros((2 * nv, 2 * nv))
-    s[x_box], s[v_box] = 2.0 * end_cost * (q[1] - target), 0.2 * end_cost * v[1]
-    S[x_box, x_box], S[v_box, v_box] = 2.0 * end_cost, 0.2 * end_cost
-    k, K = [], []
-    for i in reversed(range(steps)):
-        Q_u = 2.0 * control_cost * used[i] + B[i].T @ s
-        Q_uu = (2.0 * control_cost + damping) * np.eye(model.nu) + B[i].T @ S @ B[i]
-        Q_ux = B[i].T @ S @ A[i]
-        k.insert(0, -np.linalg.solve(Q_uu, Q_u))
-        K.insert(0, -np.linalg.solve(Q_uu, Q_ux))
-        s = A[i].T @ s + Q_ux.T @ k[0]
-        S = A[i].T @ S @ A[i] + Q_ux.T @ K[0]
-        S = 0.5 * (S + S.T)
-    return k, K
-
-
-start = data.qpos.copy(), data.qvel.copy()
-states, used = roll(np.full((steps, model.nu), 0.3), start)
-best, damping, iterations = cost(states, used), 1e-3, 0
-print(f"start: cost {best:.2f}, the box comes to {states[-1][0][1]:.3f} m")
-for _ in range(60):
-    iterations += 1
-    k, K = gains(states, used, damping)
-
-    def policy(i, q, v, part=1.0, states=states, used=used, k=k, K=K):
-        """The new control of a step: the old one, a part of the change, and feedback."""
-        apart = np.zeros(nv)
-        mujoco.mj_differentiatePos(model, apart, 1.0, states[i][0], q)
-        return used[i] + part * k[i] + K[i] @ np.concatenate([apart, v - states[i][1]])
-
-    before = best
-    for part in (1.0, 0.5, 0.25, 0.1, 0.03):
-        found = roll(lambda i, q, v, part=part: policy(i, q, v, part), start)
-        if cost(*found) < best:
-            states, used = found
-            best, damping = cost(states, used), max(damping / 3.0, 1e-6)
-            break
-    else:
-        damping *= 10.0
-    if damping > 1e3 or (best < before and before - best < 1e-4 * best):
-        break
-q, v = states[-1]
-print(f"iteration {iterations}: cost {best:.3f}")
-print(f"box at {q[1]:.3f} m of {target} m, with {v[1]:.3f} m/s")
+TASKS = {
+    "push a box by 0.5 m": Task(
+        BOX, np.full((60, 1), 0.3), [0, 0.5, 0, 0, 0, 0], [0, 100, 0, 0, 10, 0], control_cost=1e-2
+    ),
+    "hop by 0.3 m": Task(
+        HOPPER, np.outer(np.arange(100) < 15, [0.0, -0.5]), [0.3] + 9 * [0.0],
+        [100, 100, 100, 10, 10] + 5 * [1], control_cost=1e-3,
+    ),
+}  # fmt: skip
+print("task                 derivatives  iterations    cost  CPU time  comes to  highest")
+for name, task in TASKS.items():
+    mark, height = (1, 2) if task.model.nq == 3 else (0, 1)  # of what moves to the target, in q
+    step, mujoco_step = (
+        lambda task=task: task.stepper.step(task.data),
+        lambda task=task: mujoco.mj_step(task.model, task.data),
+    )
+    for way, how, derivatives in (
+        ("linearize", step, task.linearized),
+        ("differences", step, task.differences),
+        ("MuJoCo's", mujoco_step, partial(task.differences, mujoco_step=True)),
+    ):
+        start = time.process_time()
+        x, cost, iterations = task.plan(how, derivatives)
+        taken = time.process_time() - start
+        print(
+            f"{name:20s} {way:12s} {iterations:10d} {cost:7.4f} {taken:7.2f} s "
+            f"{x[-1, mark]:7.3f} m {x[:, height].max():6.3f} m"
+        )

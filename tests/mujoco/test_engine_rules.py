@@ -154,4 +154,6 @@ def test_enumerators_have_the_values_of_the_installed_mujoco():
     assert len(pairs) == len(re.findall(r"\bSAP_MJ", text))
     for name, number, shift in pairs:
         value = int(number) << int(shift) if shift else float(number)
+        if name == "ENBL_SPECULATIVE" and mujoco.mj_version() < 4_000_000:
+            continue
         assert value == known["mj" + name], name

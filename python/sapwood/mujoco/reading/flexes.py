@@ -116,7 +116,8 @@ def _obstacle(model: mujoco.MjModel, flex: int, moved: NDArray[np.bool_]) -> str
         return "has nodes"
     if model.flex_edgeequality[flex]:
         return "has equality constraints"
-    if model.flex_plasticadr[flex] >= 0:
+    plastic = getattr(model, "flex_plasticadr", None)  # from MuJoCo 4.0 on
+    if plastic is not None and plastic[flex] >= 0:
         return "is plastic"
     bending = _bending(model, flex)
     if np.any(np.abs(bending[:, 16:]) > _FLAT * np.abs(bending).max(initial=0.0)):
