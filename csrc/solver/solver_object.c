@@ -57,6 +57,7 @@ sap_status sap_solver_reset(sap_solver *solver, const sap_settings *settings, sa
     solver->islands.records.n = 0;
     solver->history = &solver->islands.records;
     sap_solver_set_interrupt(solver, NULL);
+    sap_solver_leave_bounds_out(solver, 0);
   }
   return status;
 }

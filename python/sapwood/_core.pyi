@@ -378,6 +378,42 @@ class Solver:
         self, problem: Problem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike, /
     ) -> dict[str, Any]: ...
 
+def solve_varied(
+    problem: Problem,
+    numbers: dict[str, Any],
+    n: int,
+    settings: SapSettings | None,
+    threads: int,
+    /,
+) -> tuple[_Float, _Float, _Float, _Float, NDArray[np.int8]]: ...
+def vjp_varied(
+    problem: Problem,
+    numbers: dict[str, Any],
+    n: int,
+    settings: SapSettings | None,
+    threads: int,
+    v: ArrayLike,
+    m: int,
+    v_bar: ArrayLike | None,
+    gamma_bar: ArrayLike | None,
+    group_gamma_bar: ArrayLike | None,
+    spin_gamma_bar: ArrayLike | None,
+    frozen: bool,
+    matrices: bool,
+    /,
+) -> tuple[dict[str, Any], NDArray[np.int32], _Float]: ...
+def jvp_varied(
+    problem: Problem,
+    numbers: dict[str, Any],
+    n: int,
+    settings: SapSettings | None,
+    threads: int,
+    v: ArrayLike,
+    m: int,
+    change: dict[str, Any],
+    frozen: bool,
+    /,
+) -> tuple[_Float, _Float, _Float, _Float, NDArray[np.int32], _Float]: ...
 def linearize_batch(calls: list[Any], threads: int, /) -> list[Any]: ...
 def vjp_batch(calls: list[Any], threads: int, /) -> list[tuple[dict[str, Any], float]]: ...
 def jvp_batch(

@@ -2,35 +2,35 @@
 
 :mod:`sapwood.torch` and :mod:`sapwood.jax` stand on it. Which arguments of a problem are constants
 is a :class:`Form`; the others come with every call, as arrays with any dimensions of a batch in
-front, and so do the derivatives. A solve keeps nothing between forward and reverse mode but
-arrays: the problem is made and linearized again where its solution is.
+front, and so do the derivatives. One call of the core takes a whole batch each way. A solve keeps
+nothing between forward and reverse mode but arrays: problems are linearized again where their
+solutions are.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.base.blocks import offsets
-from sapwood.batch import solve_batch
+from sapwood.base.processors import usable_processors
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
-from sapwood.derivatives.differential import NUMBERS, Differential, GroupDifferential, rank_of
-from sapwood.derivatives.sensitivity import LinearPoint, Sensitivity
+from sapwood.derivatives.differential import NUMBERS, rank_of
+from sapwood.derivatives.sensitivity import check_factor, check_residual
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.sensitivity_batch import jvp_batch, linearize_batch, vjp_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 
 _Array = NDArray[Any]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 Groups = Sequence[tuple[type[ConstraintGroup], Mapping[str, Any]]]
 
-# problems of a batch whose factors are kept at a time
-_AT_ONCE = 256
 # parameters of groups beside their physical ones
 _ROWS = ("J", "R", "v_hat", "lower", "upper")
 
@@ -126,6 +126,7 @@ class Form:
     names: tuple[Name, ...]
     settings: SapSettings | None
     frozen_regularization: bool
+    _first: list[_core.Problem] = dataclasses.field(default_factory=list, init=False, repr=False)
 
     # ---- sizes -------------------------------------------------------------------------------
 
@@ -157,20 +158,13 @@ class Form:
         tuple of array (..., as in shapes)
             v, gamma, impulses of the rows of all groups, spin_gamma, and status as int8.
         """
-        arrays, batch = self._aligned(numbers)
-        solutions = solve_batch(
-            (self._problem([x[at] for x in arrays]) for at in np.ndindex(batch)),
-            settings=self.settings,
-        )
-        out = [np.zeros((*batch, *shape)) for shape in self.shapes]
-        v, gamma, rows, spin, status = out
-        for at, solution in zip(np.ndindex(batch), solutions, strict=True):
-            v[at], gamma[at], status[at] = solution.v, solution.gamma, solution.status
-            if solution.constraints:
-                rows[at] = np.concatenate([group.gamma for group in solution.constraints])
-            if solution.spin_gamma is not None:
-                spin[at] = solution.spin_gamma
-        return v, gamma, rows, spin, status.astype(np.int8)
+        *arrays, batch = self._aligned(numbers)
+        n = math.prod(batch)
+        if n == 0:
+            types = [float] * 4 + [np.int8]
+            return tuple(np.zeros((*batch, *x), t) for x, t in zip(self.shapes, types, strict=True))
+        found = _core.solve_varied(*self._varied(arrays, batch), self.settings, usable_processors())
+        return tuple(x.reshape((*batch, *end)) for x, end in zip(found, self.shapes, strict=True))
 
     def vjp(self, *arguments: Any) -> tuple[_Array, ...]:
         """Reverse mode: gradients of a loss by the open numbers.
@@ -188,30 +182,32 @@ class Form:
             dL/d of each number, for the whole batch.
         """
         n = len(self.names)
-        numbers, batch = self._aligned(arguments[:n])
+        *arrays, batch = self._aligned(arguments[:n])
         *bars, losses = _batched(arguments[n + 2 :], (1, 2, 1, 2))
-        whole = np.broadcast_shapes(batch, losses)
-        bars = [np.broadcast_to(bar, (*whole, *bar.shape[len(whole) :])) for bar in bars]
-        out = [np.zeros((*whole, *x.shape[len(whole) :])) for x in numbers]
-        ends = np.cumsum(self.rows[:-1])
-        matrices = any(name.field in ("A", "J") for name in self.names)
-        for places, sensitivities in self._linearized(numbers, batch, arguments[n : n + 2]):
-            v, gamma, rows, spin = ([bar[at] for at in places] for bar in bars)
-            gradients = vjp_batch(
-                sensitivities,
-                v,
-                gamma,
-                constraint_gamma_bars=(
-                    [np.split(row, ends, axis=-1) for row in rows] if self.groups else None
-                ),
-                spin_gamma_bars=[x if x.size else None for x in spin],
-                frozen_regularization=self.frozen_regularization,
-                matrices=matrices,
-            )
-            for at, gradient in zip(places, gradients, strict=True):
-                for found, name in zip(out, self.names, strict=True):
-                    found[at] = _number_of(gradient, name)
-        return tuple(out)
+        layout = _Layout(batch, np.broadcast_shapes(batch, losses))
+        ends = [x.shape[len(batch) :] for x in arrays]
+        if math.prod(layout.whole) == 0:
+            return tuple(np.zeros((*layout.whole, *end)) for end in ends)
+        numbers, *checks = _core.vjp_varied(
+            *self._varied(arrays, batch),
+            self.settings,
+            usable_processors(),
+            _flat(arguments[n], batch, 1),
+            layout.m,
+            *(layout.flat(bar, rank) for bar, rank in zip(bars, (1, 2, 1, 2), strict=True)),
+            self.frozen_regularization,
+            any(name.field in ("A", "J") for name in self.names),
+        )
+        _check(*checks)
+        # a number that the problem does not use, as phi0 beside a given R, has derivative 0
+        found = [
+            (numbers if name.group < 0 else numbers["constraints"][name.group]).get(name.field)
+            for name in self.names
+        ]
+        return tuple(
+            np.zeros((*layout.whole, *end)) if x is None else layout.shaped(x, end)
+            for x, end in zip(found, ends, strict=True)
+        )
 
     def jvp(self, *arguments: Any) -> tuple[_Array, ...]:
         """Forward mode: the change of the solution for a change of the open numbers.
@@ -228,77 +224,99 @@ class Form:
             Changes of v, gamma, rows and spin_gamma, for the whole batch.
         """
         n = len(self.names)
-        numbers, batch = self._aligned(arguments[:n])
-        *dots, changes = _batched(arguments[n + 2 :], [name.rank for name in self.names])
-        whole = np.broadcast_shapes(batch, changes)
-        dots = [np.broadcast_to(dot, (*whole, *dot.shape[len(whole) :])) for dot in dots]
-        v, gamma, rows, spin = out = [np.zeros((*whole, *shape)) for shape in self.shapes[:4]]
-        for places, sensitivities in self._linearized(numbers, batch, arguments[n : n + 2]):
-            changes = jvp_batch(
-                sensitivities,
-                [self._change([dot[at] for dot in dots]) for at in places],
-                frozen_regularization=self.frozen_regularization,
-            )
-            for at, found in zip(places, changes, strict=True):
-                v[at], gamma[at] = found.v, found.gamma
-                if self.groups:
-                    rows[at] = np.concatenate(found.constraints, axis=-1)
-                if found.spin_gamma is not None:
-                    spin[at] = found.spin_gamma
-        return tuple(out)
+        *arrays, batch = self._aligned(arguments[:n])
+        *dots, changes = self._aligned(arguments[n + 2 :])
+        layout = _Layout(batch, np.broadcast_shapes(batch, changes))
+        if math.prod(layout.whole) == 0:
+            return tuple(np.zeros((*layout.whole, *end)) for end in self.shapes[:4])
+        *found, trees, residuals = _core.jvp_varied(
+            *self._varied(arrays, batch),
+            self.settings,
+            usable_processors(),
+            _flat(arguments[n], batch, 1),
+            layout.m,
+            self._named(
+                [layout.flat(dot, name.rank) for name, dot in zip(self.names, dots, strict=True)]
+            ),
+            self.frozen_regularization,
+        )
+        _check(trees, residuals)
+        return tuple(layout.shaped(x, end) for x, end in zip(found, self.shapes[:4], strict=True))
 
     # ---- parts -------------------------------------------------------------------------------
 
-    def _aligned(self, numbers: Sequence[Any]) -> tuple[list[_Array], tuple[int, ...]]:
-        """Numbers with the dimensions of their batch broadcast, and these."""
-        *arrays, batch = _batched(numbers, [name.rank for name in self.names])
-        return [np.broadcast_to(x, (*batch, *x.shape[len(batch) :])) for x in arrays], batch
+    def _aligned(self, numbers: Sequence[Any]) -> list[Any]:
+        """The numbers as arrays of NumPy, and last the dimensions of their batch."""
+        return _batched(numbers, [name.rank for name in self.names])
+
+    def _named(self, numbers: Sequence[_Array]) -> dict[str, Any]:
+        """Numbers by name, those of groups in a tuple of dicts."""
+        own: dict[str, Any] = {}
+        groups: tuple[dict[str, Any], ...] = tuple({} for _ in self.groups)
+        for name, x in zip(self.names, numbers, strict=True):
+            (own if name.group < 0 else groups[name.group])[name.field] = x
+        return {**own, "constraints": groups}
+
+    def _varied(
+        self, numbers: Sequence[_Array], batch: tuple[int, ...]
+    ) -> tuple[_core.Problem, dict[str, Any], int]:
+        """A problem of the batch, the numbers by which all differ from it, and how many they are.
+
+        The problem is the first that was ever asked for: all of its numbers that are not open are
+        constants.
+        """
+        flat = [_flat(x, batch, name.rank) for name, x in zip(self.names, numbers, strict=True)]
+        named = self._named(flat)
+        if "A" in named:
+            named["A"] = _symmetric(named["A"], self.constants["tree_nv"])
+        if "dt" in named:
+            for (kind, own), given in zip(self.groups, named["constraints"], strict=True):
+                # the dissipation time of a group that has none is the time step
+                if "tau_d" in kind._rules and "tau_d" not in given and own.get("tau_d") is None:
+                    given["tau_d"] = np.repeat(named["dt"], _rows_of(own), axis=1)
+        if not self._first:
+            first = [x[(0,) * (x.ndim - name.rank)] for name, x in zip(self.names, numbers,
+                                                                       strict=True)]  # fmt: skip
+            self._first.append(self._problem(first)._core)
+        return self._first[0], named, math.prod(batch)
 
     def _problem(self, numbers: Sequence[_Array]) -> ContactProblem:
-        arguments = dict(self.constants)
-        groups = [dict(own) for _, own in self.groups]
-        for name, x in zip(self.names, numbers, strict=True):
-            if name.group >= 0:
-                groups[name.group][name.field] = x
-            elif name.field == "A":
-                arguments["A"] = _symmetric(x, self.constants["tree_nv"])
-            else:
-                arguments[name.field] = x
-        made = [kind(**own) for (kind, _), own in zip(self.groups, groups, strict=True)]
-        return ContactProblem(**arguments, constraints=made)
+        named = self._named(numbers)
+        if "A" in named:
+            (named["A"],) = _symmetric(named["A"][None], self.constants["tree_nv"])
+        given = named.pop("constraints")
+        made = [kind(**own, **x) for (kind, own), x in zip(self.groups, given, strict=True)]
+        return ContactProblem(**self.constants, **named, constraints=made)
 
-    def _linearized(
-        self, numbers: Sequence[_Array], batch: tuple[int, ...], point: Sequence[Any]
-    ) -> Iterator[tuple[list[tuple[slice, ...]], list[Sensitivity]]]:
-        """Problems factored at their solutions, some at a time, and where each is in the batch."""
-        v, status = (np.broadcast_to(x, (*batch, *np.shape(x)[len(batch) :])) for x in point)
-        every = list(np.ndindex(batch))
-        for begin in range(0, len(every), _AT_ONCE):
-            some = every[begin : begin + _AT_ONCE]
-            sensitivities = linearize_batch(
-                [self._problem([x[at] for x in numbers]) for at in some],
-                [LinearPoint(np.array(v[at]), int(status[at])) for at in some],
-                self.settings,
-            )
-            spans = [zip(at, batch, strict=True) for at in some]
-            places = [
-                tuple(slice(None) if n == 1 else slice(i, i + 1) for i, n in span) for span in spans
-            ]
-            yield places, sensitivities
 
-    def _change(self, dots: Sequence[_Array]) -> Differential:
-        own: dict[str, Any] = {}
-        groups: list[dict[str, Any]] = [{} for _ in self.groups]
-        for name, dot in zip(self.names, dots, strict=True):
-            (own if name.group < 0 else groups[name.group])[name.field] = dot
-        made = tuple(
-            GroupDifferential(
-                **{field: fields.pop(field) for field in _ROWS if field in fields},
-                parameters=fields,
-            )
-            for fields in groups
-        )
-        return Differential(**own, constraints=made)
+class _Layout:
+    """Where losses or changes of a batch of problems stand.
+
+    Parameters
+    ----------
+    batch : tuple of int
+        The dimensions of the problems; one problem has all losses along a dimension of 1.
+    whole : tuple of int
+        The dimensions of the losses.
+    """
+
+    def __init__(self, batch: tuple[int, ...], whole: tuple[int, ...]) -> None:
+        self.whole = whole
+        own = (1,) * (len(whole) - len(batch)) + batch
+        self._order = sorted(range(len(whole)), key=lambda i: own[i] == 1)
+        self.m = math.prod(n for n, problems in zip(whole, own, strict=True) if problems == 1)
+
+    def flat(self, x: _Array, rank: int) -> _Array:
+        """The rows (n m, ...) of arrays (..., as one loss has it), those of a problem together."""
+        end = x.shape[x.ndim - rank :]
+        x = np.broadcast_to(x, (*self.whole, *end))
+        x = x.transpose(*self._order, *range(len(self.whole), x.ndim))
+        return np.ascontiguousarray(x).reshape(math.prod(self.whole), math.prod(end))
+
+    def shaped(self, rows: _Array, end: tuple[int, ...]) -> _Array:
+        """The array of the whole batch from its rows."""
+        x = rows.reshape((*(self.whole[i] for i in self._order), *end))
+        return x.transpose(*np.argsort(self._order), *range(len(self.whole), x.ndim))
 
 
 def form_of(
@@ -376,23 +394,33 @@ def _batched(arrays: Iterable[Any], ranks: Iterable[int]) -> list[Any]:
     return [*found, np.broadcast_shapes(*fronts)]
 
 
-def _number_of(gradient: Differential, name: Name) -> Any:
-    if name.group < 0:
-        found = getattr(gradient, name.field)
-    else:
-        group = gradient.constraints[name.group]
-        found = group.parameters.get(name.field, getattr(group, name.field, None))
-    # a number that the problem does not use, as phi0 beside a given R, has derivative 0
-    return 0.0 if found is None else found
+def _flat(x: Any, batch: tuple[int, ...], rank: int) -> _Array:
+    """Rows (n, ...) of the arrays of the problems of a batch."""
+    x = np.asarray(x)
+    end = x.shape[x.ndim - rank :]
+    rows = np.broadcast_to(x, (*batch, *end)).reshape(math.prod(batch), math.prod(end))
+    return np.ascontiguousarray(rows)
+
+
+def _check(trees: _Array, residuals: _Array) -> None:
+    """Refuse derivatives of a system that is singular to round-off, and name the problem."""
+    for i in (trees.argmax(), residuals.argmax()):
+        try:
+            check_factor(int(trees[i]))
+            check_residual(float(residuals[i]))
+        except np.linalg.LinAlgError as error:
+            error.add_note(f"in problems[{i}]")
+            raise
 
 
 def _symmetric(A: _Array, tree_nv: Any) -> _Array:
-    """The symmetric parts of the blocks: derivatives by A are for symmetric blocks."""
+    """The symmetric parts (n, ...) of the blocks: derivatives by A are for symmetric blocks."""
     sizes = np.asarray(tree_nv)
-    A = np.array(A)
     ends = offsets(sizes.astype(np.int64) ** 2)
-    if len(A) == ends[-1]:  # else the problem refuses it by name
-        for n, begin, end in zip(sizes, ends[:-1], ends[1:], strict=True):
-            block = A[begin:end].reshape(n, n)
-            A[begin:end] = (0.5 * (block + block.T)).ravel()
+    if A.shape[1] != ends[-1]:
+        return A  # the problem refuses it by name
+    A = np.array(A)
+    for n, begin, end in zip(sizes, ends[:-1], ends[1:], strict=True):
+        block = A[:, begin:end].reshape(-1, n, n)
+        A[:, begin:end] = (0.5 * (block + block.swapaxes(1, 2))).reshape(-1, n * n)
     return A

@@ -30,7 +30,7 @@ def linearize_batch(
     ----------
     problems : sequence of ContactProblem
         The solved problem.
-    solutions : sequence of Solution or LinearPoint
+    solutions : sequence of Solution
         Their solutions.
     settings : SapSettings, optional
         The settings of the solves.

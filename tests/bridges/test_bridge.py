@@ -10,8 +10,9 @@ import pytest
 
 import sapwood
 from bridged import SMALL, SMALL_NUMBERS, number_of, opened
-from differentials import CASES, settings_of
-from sapwood.bridge import form_of
+from differentials import CASES, ROWS, settings_of
+from sapwood import Differential, GroupDifferential
+from sapwood.bridge import _check, form_of
 
 
 class Open(np.ndarray):
@@ -59,6 +60,153 @@ def test_both_modes_are_those_of_a_solution(name, rng):
     right = [a * b for a, b in zip(found, dots, strict=True)]
     sizes = sum(np.abs(x).sum() for x in (*left, *right))
     assert abs(sum(x.sum() for x in left) - sum(x.sum() for x in right)) <= 1e-9 * sizes
+
+
+def alone(form, numbers, i):
+    """The solution of one problem of a batch, with its derivatives."""
+    problem = form._problem([x[i] for x in numbers])
+    return sapwood.solve(problem, settings=form.settings, sensitivity=True)
+
+
+def parts_of(form, v, gamma, rows, spin):
+    """Arguments of a solution's vjp from numbers in its shape."""
+    ends = np.cumsum(form.rows[:-1])
+    return {
+        "v_bar": v,
+        "gamma_bar": gamma,
+        "constraint_gamma_bars": np.split(rows, ends, axis=-1) if form.rows else None,
+        "spin_gamma_bar": spin if spin.size else None,
+    }
+
+
+def assert_solution(form, expected, v, gamma, rows, spin):
+    np.testing.assert_array_equal(v, expected.v)
+    np.testing.assert_array_equal(gamma, expected.gamma)
+    if form.rows:
+        impulses = [getattr(group, "gamma", group) for group in expected.constraints]
+        np.testing.assert_array_equal(rows, np.concatenate(impulses))
+    if spin.size:
+        np.testing.assert_array_equal(spin, expected.spin_gamma)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_batch_has_the_bits_of_single_calls(name, threads, rng, monkeypatch):
+    monkeypatch.setattr("sapwood.bridge.usable_processors", lambda: threads)
+    _, form, numbers = bridged(rng, name)
+    n = 5
+    numbers = [np.stack([(1.0 + 0.03 * i) * x[0] for i in range(n)]) for x in numbers]
+    v, *impulses, status = form.solve(*numbers)
+    bars = [rng.standard_normal(x.shape) for x in (v, *impulses)]
+    dots = [rng.standard_normal(x.shape) for x in numbers]
+    pulled = form.vjp(*numbers, v, status, *bars)
+    pushed = form.jvp(*numbers, v, status, *dots)
+    for i in range(n):
+        expected = alone(form, numbers, i)
+        assert status[i] == expected.status
+        assert_solution(form, expected, v[i], *(x[i] for x in impulses))
+        gradient = expected.vjp(**parts_of(form, *(bar[i] for bar in bars)))
+        for ours, field in zip(pulled, form.names, strict=True):
+            theirs = number_of(gradient, *field)
+            np.testing.assert_array_equal(ours[i], 0.0 if theirs is None else theirs)
+        change = expected.jvp(change_of(form, [dot[i] for dot in dots], gradient))
+        assert_solution(form, change, *(x[i] for x in pushed))
+
+
+def change_of(form, dots, gradient):
+    """A change of those numbers that the problem uses, which have a gradient."""
+    own, groups = {}, [{} for _ in form.groups]
+    for name, dot in zip(form.names, dots, strict=True):
+        if number_of(gradient, *name) is not None:
+            (own if name.group < 0 else groups[name.group])[name.field] = dot
+    made = [
+        GroupDifferential(**{field: x.pop(field) for field in ROWS if field in x}, parameters=x)
+        for x in groups
+    ]
+    return Differential(**own, constraints=tuple(made))
+
+
+def small_batch(n, *names):
+    """The form of the small problem with these numbers open, and a batch of n of them."""
+    arguments = {**SMALL, **SMALL_NUMBERS}
+    for name in names:
+        arguments[name] = np.asarray(arguments[name], float).view(Open)
+    form, numbers = form_of(arguments, (), lambda x: isinstance(x, Open), None, None, False)
+    return form, {
+        field: np.stack([x] * n) for (_, field), x in zip(form.names, numbers, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        ("mu", (2, 1), -0.25, r"mu\[1\] = -0\.25: must be >= 0"),
+        ("v_star", (3, 0), np.nan, r"v_star\[0\]: must be finite"),
+        ("A", (1, 4), -1.0, "A"),
+        ("k", (2, 2), 0.0, r"k\[2\] = 0: must be > 0"),
+        ("dt", (3,), 0.0, "dt = 0: must be finite and > 0"),
+    ],
+)
+def test_wrong_numbers_of_a_batch_are_named(name, place, value, message):
+    form, numbers = small_batch(4, "A", "v_star", "mu", "k", "dt")
+    v, *_, status = form.solve(*numbers.values())
+    numbers[name][place] = value
+    bars = [np.zeros((4, *shape)) for shape in form.shapes[:4]]
+    for call in (
+        lambda: form.solve(*numbers.values()),
+        lambda: form.vjp(*numbers.values(), v, status, *bars),
+    ):
+        with pytest.raises(ValueError, match=message) as caught:
+            call()
+        assert caught.value.__notes__ == [f"in problems[{place[0]}]"]
+
+
+def test_wrong_shapes_and_losses_of_a_batch_are_named():
+    form, numbers = small_batch(2, "v_star")
+    v, *_, status = form.solve(*numbers.values())
+    with pytest.raises(ValueError, match=r"v_star has shape \(2, 5\), expected \(2, 6\)"):
+        form.solve(numbers["v_star"][:, :5])
+    bars = [np.zeros((2, *shape)) for shape in form.shapes[:4]]
+    bars[0][1, 2] = np.nan
+    with pytest.raises(ValueError, match=r"v\[1, 2\] = nan: must be finite"):
+        form.vjp(*numbers.values(), v, status, *bars)
+
+
+def test_a_batch_of_no_problems():
+    form, numbers = small_batch(1, "v_star", "mu")
+    numbers = [x[:0] for x in numbers.values()]
+    v, gamma, rows, spin, status = form.solve(*numbers)
+    assert (v.shape, gamma.shape, status.shape) == ((0, 6), (0, 3, 3), (0,))
+    assert [x.shape for x in form.vjp(*numbers, v, status, v, gamma, rows, spin)] == [
+        (0, 6),
+        (0, 3),
+    ]
+    assert form.jvp(*numbers, v, status, *numbers)[0].shape == (0, 6)
+
+
+def test_a_singular_system_is_named():
+    with pytest.raises(np.linalg.LinAlgError, match="at tree 4") as caught:
+        _check(np.array([-1, -1, 4]), np.zeros(3))
+    assert caught.value.__notes__ == ["in problems[2]"]
+    with pytest.raises(np.linalg.LinAlgError, match="Coulomb") as caught:
+        _check(np.full(2, -1), np.array([0.0, 0.5]))
+    assert caught.value.__notes__ == ["in problems[1]"]
+
+
+def test_a_time_step_that_varies_is_the_dissipation_time_of_groups_without_one():
+    limit = (
+        sapwood.JointLimits,
+        {"tree_a": [0], "J": np.eye(1, 3)[0], "phi0": [-0.1], "k": [10.0]},
+    )
+    own = {"tree_nv": [3], "A": np.eye(3).ravel(), "v_star": np.zeros(3)}
+    own["dt"] = np.array(0.01).view(Open)
+    form, _ = form_of(own, [limit], lambda x: isinstance(x, Open), None, None, False)
+    dt = np.array([0.01, 0.02, 0.05])
+    v, *_ = form.solve(dt)
+    for i in range(3):
+        expected = alone(form, [dt], i).v
+        np.testing.assert_array_equal(v[i], expected)
+        assert expected[0] > 0.0
 
 
 def test_what_a_batch_shares_is_broadcast(rng):

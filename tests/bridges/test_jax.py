@@ -10,10 +10,16 @@ jax = pytest.importorskip("jax", reason="needs jax: make test-bridges")
 import jax.numpy as jnp
 from jax.test_util import check_grads
 
-from bridged import SMALL, SMALL_NUMBERS, number_of, opened, small_solve
+from bridged import (
+    SMALL,
+    SMALL_NUMBERS,
+    linearizations_counted,
+    number_of,
+    opened,
+    small_solve,
+)
 from differentials import CASES, settings_of
 from sapwood.jax import solve
-from sapwood.sensitivity_batch import linearize_batch
 
 SETTINGS = settings_of()
 
@@ -126,15 +132,9 @@ def test_the_gradient_of_what_a_batch_shares_is_a_sum(rng):
 
 
 def test_one_solution_with_many_losses_is_linearized_once(monkeypatch):
-    made = []
-
-    def counted(problems, *arguments):
-        made.extend(problems)
-        return linearize_batch(problems, *arguments)
-
-    monkeypatch.setattr("sapwood.bridge.linearize_batch", counted)
+    calls = linearizations_counted(monkeypatch)
     jax.block_until_ready(jax.jacrev(velocities)(*values("v_star", "mu")))
-    assert len(made) == 1
+    assert calls == [1]
 
 
 def test_wrong_arrays_are_named():

@@ -10,9 +10,8 @@ torch = pytest.importorskip("torch", reason="needs torch: make test-bridges")
 from torch import func
 
 import sapwood
-from bridged import SMALL, SMALL_NUMBERS, number_of, opened, small_solve
+from bridged import SMALL, SMALL_NUMBERS, linearizations_counted, number_of, opened, small_solve
 from differentials import CASES, settings_of
-from sapwood.sensitivity_batch import linearize_batch
 from sapwood.torch import solve
 
 SETTINGS = settings_of()
@@ -135,15 +134,9 @@ def test_the_gradient_of_what_a_batch_shares_is_a_sum(rng):
 
 
 def test_one_solution_with_many_losses_is_linearized_once(monkeypatch):
-    made = []
-
-    def counted(problems, *arguments):
-        made.extend(problems)
-        return linearize_batch(problems, *arguments)
-
-    monkeypatch.setattr("sapwood.bridge.linearize_batch", counted)
+    calls = linearizations_counted(monkeypatch)
     func.jacrev(velocities)(*values("v_star", "mu"))
-    assert len(made) == 1
+    assert calls == [1]
 
 
 def test_there_are_no_second_derivatives():

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 import sapwood
+from sapwood import _core
 from sapwood.invdyn import InverseDynamics
 
 N = 3
@@ -83,6 +84,9 @@ def calls_of_derivatives() -> dict[str, Callable[[], object]]:
     """Linearizations, and both directions, one by one and in batches."""
     problem = make_problem()
     solution = sapwood.solve(problem, sensitivity=True)
+    two = np.full((2, N), 0.5)
+    varied = problem._core, {"mu": two, "constraints": ({},)}, 2, None, 2
+    at, bars = (np.stack([solution.v] * 2), 1), (np.ones((2, 3 * N)), None, None, None)
     bar, dot = np.ones(3 * N), sapwood.Differential(mu=np.ones(N), v_star=np.ones(3 * N))
 
     def linearized() -> list[object]:
@@ -107,6 +111,9 @@ def calls_of_derivatives() -> dict[str, Callable[[], object]]:
         "jvp": lambda: solution.jvp(dot).v.tolist(),
         "vjp_batch": pulled_together,
         "jvp_batch": pushed_together,
+        "solve_varied": lambda: [x.tolist() for x in _core.solve_varied(*varied)],
+        "vjp_varied": lambda: _core.vjp_varied(*varied, *at, *bars, False, False)[0]["mu"].tolist(),
+        "jvp_varied": lambda: _core.jvp_varied(*varied, *at, {"mu": two}, False)[0].tolist(),
     }
 
 

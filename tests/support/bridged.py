@@ -6,6 +6,7 @@ import numpy as np
 
 import differentials
 from differentials import NAMES
+from sapwood import _core
 
 
 def opened(case, convert):
@@ -57,6 +58,18 @@ SMALL_NUMBERS = {
     "k": np.array([1e4, 1e3, 1e2]),
     "tau_d": np.array([0.01, 0.02, 0.005]),
 }  # fmt: skip
+
+
+def linearizations_counted(monkeypatch):
+    """A list that gets the number of linearized problems of each reverse pass."""
+    calls, pull = [], _core.vjp_varied
+
+    def counted(problem, numbers, n, *arguments):
+        calls.append(n)
+        return pull(problem, numbers, n, *arguments)
+
+    monkeypatch.setattr(_core, "vjp_varied", counted)
+    return calls
 
 
 def small_solve(solve, settings, *numbers):

@@ -24,23 +24,18 @@ PyObject *sapwood_call_one(const sapwood_call_kind *kind, PyObject *self, PyObje
   return result;
 }
 
-/* ---- many ------------------------------------------------------------------------------------ */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
-typedef struct calls {
-  const sapwood_call_kind *kind;
+typedef struct run_state {
   sapwood_state *state;
-  char *call; /* (n) calls of kind->size bytes each */
-  Py_ssize_t n, at_once;
-  double looked;   /* time of the caller's last look for signals, s */
-  atomic_int stop; /* a signal came: the remaining calls are cancelled */
-} calls;
-
-static void *call_at(const calls *all, Py_ssize_t i) {
-  return all->call + (size_t)i * all->kind->size;
-}
+  const sapwood_tasks *tasks;
+  Py_ssize_t at_once; /* tasks that a thread takes at a time */
+  double looked;      /* time of the caller's last look for signals, s */
+  atomic_int stop;    /* the remaining tasks are cancelled */
+} run_state;
 
 /* Looks for signals from time to time, in the calling thread alone. */
-static void look_for_signals(calls *all) {
+static void look_for_signals(run_state *all) {
   const double now = sap_seconds();
   if (now - all->looked > SAPWOOD_SIGNAL_INTERVAL) {
     all->looked = now;
@@ -50,17 +45,65 @@ static void look_for_signals(calls *all) {
   }
 }
 
-static void run_some(void *context, int32_t task, int32_t thread) {
-  calls *all = context;
-  const Py_ssize_t begin = task * all->at_once, end = begin + all->at_once;
-  for (Py_ssize_t i = begin; i < end && i < all->n; i++) {
-    if (!atomic_load_explicit(&all->stop, memory_order_relaxed)) {
-      all->kind->run(call_at(all, i));
+static void run_some(void *context, int32_t part, int32_t thread) {
+  run_state *all = context;
+  const sapwood_tasks *tasks = all->tasks;
+  const Py_ssize_t begin = part * all->at_once, end = begin + all->at_once;
+  for (Py_ssize_t i = begin; i < end && i < tasks->n; i++) {
+    if (atomic_load_explicit(&all->stop, memory_order_relaxed)) {
+      return;
     }
-    if (thread == 0) {
+    if (tasks->run(tasks->context, i, thread)) {
+      atomic_store_explicit(&all->stop, 1, memory_order_relaxed);
+    } else if (thread == 0) {
       look_for_signals(all);
     }
   }
+}
+
+int sapwood_tasks_threads(Py_ssize_t n, int wanted) {
+  const int n_threads = wanted < SAP_MOST_THREADS ? wanted : SAP_MOST_THREADS;
+  return n_threads < n ? n_threads : n > 0 ? (int)n : 1;
+}
+
+int sapwood_tasks_run(sapwood_state *state, const sapwood_tasks *tasks, int n_threads) {
+  const Py_ssize_t at_once = tasks->n / (64 * (Py_ssize_t)n_threads) + 1;
+  run_state all = {.state = state, .tasks = tasks, .at_once = at_once < 8 ? at_once : 8};
+  const struct sap_loop loop = {run_some, &all,
+                                (int32_t)((tasks->n + all.at_once - 1) / all.at_once)};
+  struct sap_threads *threads = NULL;
+  if (n_threads > 1 && (threads = sapwood_worker_pool_take(state, n_threads)) == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  all.looked = sap_seconds();
+  if (threads != NULL) {
+    sap_threads_wake(threads);
+  }
+  sap_threads_run(threads, &loop);
+  Py_END_ALLOW_THREADS
+  sapwood_worker_pool_leave(state, threads, n_threads);
+  return atomic_load(&all.stop) ? -1 : 0;
+}
+
+/* ---- many calls ------------------------------------------------------------------------------ */
+
+typedef struct calls {
+  const sapwood_call_kind *kind;
+  char *call; /* (n) calls of kind->size bytes each */
+  Py_ssize_t n;
+} calls;
+
+static void *call_at(const calls *all, Py_ssize_t i) {
+  return all->call + (size_t)i * all->kind->size;
+}
+
+static int run_call(void *context, Py_ssize_t i, int32_t thread) {
+  const calls *all = context;
+  (void)thread;
+  all->kind->run(call_at(all, i));
+  return 0;
 }
 
 /* Prepares one call. Returns 0, or -1 with an exception. */
@@ -108,26 +151,6 @@ static PyObject *finish_all(const calls *all, const char *name) {
   return results;
 }
 
-/* Runs all calls. Returns 0, or -1 with an exception. */
-static int run_all(calls *all, int n_threads) {
-  const struct sap_loop loop = {run_some, all,
-                                (int32_t)((all->n + all->at_once - 1) / all->at_once)};
-  struct sap_threads *threads = NULL;
-  if (n_threads > 1 && (threads = sapwood_worker_pool_take(all->state, n_threads)) == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  Py_BEGIN_ALLOW_THREADS
-  all->looked = sap_seconds();
-  if (threads != NULL) {
-    sap_threads_wake(threads);
-  }
-  sap_threads_run(threads, &loop);
-  Py_END_ALLOW_THREADS
-  sapwood_worker_pool_leave(all->state, threads, n_threads);
-  return atomic_load(&all->stop) ? -1 : 0;
-}
-
 PyObject *sapwood_call_many(sapwood_state *state, const sapwood_call_kind *kind, PyTypeObject *type,
                             const char *name, PyObject *list, int n_threads) {
   /* another thread may change the list meanwhile */
@@ -140,17 +163,12 @@ PyObject *sapwood_call_many(sapwood_state *state, const sapwood_call_kind *kind,
     Py_XDECREF(mine);
     return NULL;
   }
-  n_threads = n_threads < SAP_MOST_THREADS ? n_threads : SAP_MOST_THREADS;
-  n_threads = n_threads < n ? n_threads : n > 0 ? (int)n : 1;
-  calls all = {.kind = kind,
-               .state = state,
-               .call = PyMem_Calloc((size_t)n + 1, kind->size),
-               .n = n,
-               .at_once = n / (64 * (Py_ssize_t)n_threads) + 1};
-  all.at_once = all.at_once < 8 ? all.at_once : 8;
+  calls all = {kind, PyMem_Calloc((size_t)n + 1, kind->size), n};
+  const sapwood_tasks tasks = {run_call, &all, n};
   if (all.call == NULL) {
     PyErr_NoMemory();
-  } else if (prepare_all(&all, type, mine, name) == 0 && run_all(&all, n_threads) == 0) {
+  } else if (prepare_all(&all, type, mine, name) == 0 &&
+             sapwood_tasks_run(state, &tasks, sapwood_tasks_threads(n, n_threads)) == 0) {
     results = finish_all(&all, name);
   }
   for (Py_ssize_t i = 0; all.call != NULL && i < n; i++) {

@@ -17,6 +17,20 @@ typedef struct sapwood_call_kind {
   void (*clear)(void *call);
 } sapwood_call_kind;
 
+/* Independent tasks 0 to n - 1. `run` has no GIL; any value except 0 ends the tasks. */
+typedef struct sapwood_tasks {
+  int (*run)(void *context, Py_ssize_t task, int32_t thread);
+  void *context;
+  Py_ssize_t n; /* less than 2^31 */
+} sapwood_tasks;
+
+/* Returns the number of threads for n tasks, at most as many as are wanted. */
+int sapwood_tasks_threads(Py_ssize_t n, int wanted);
+
+/* Runs the tasks on threads of the pool, in ascending order on each. Returns 0, or -1 if they were
+ * ended: by `run`, or by a signal or lack of memory with an exception. */
+int sapwood_tasks_run(sapwood_state *state, const sapwood_tasks *tasks, int n_threads);
+
 /* Returns the result of one call, or NULL with an exception. */
 PyObject *sapwood_call_one(const sapwood_call_kind *kind, PyObject *self, PyObject *args);
 

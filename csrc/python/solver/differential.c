@@ -134,9 +134,9 @@ PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_probl
   return dict;
 }
 
-/* Reads the arrays of a dict; any other name in it is an error. */
+/* Reads the arrays of a dict; with `strict` any other name in it is an error. */
 static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields, int n,
-                       PyObject *dict) {
+                       PyObject *dict, sapwood_rule rule, int strict) {
   Py_ssize_t found = 0;
   PyObject *object;
   for (int k = 0; k < n; k++) {
@@ -147,7 +147,7 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
       continue;
     }
     const npy_intp shape[2] = {m, fields[k].n};
-    PyArrayObject *array = sapwood_as_float64(object, fields[k].name, 2, shape, SAPWOOD_FINITE);
+    PyArrayObject *array = sapwood_as_float64(object, fields[k].name, 2, shape, rule);
     if (array == NULL) {
       return -1;
     }
@@ -158,7 +158,7 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
     return -1;
   }
   found += object != NULL;
-  if (found < PyDict_GET_SIZE(dict)) {
+  if (strict && found < PyDict_GET_SIZE(dict)) {
     PyErr_SetString(PyExc_ValueError, "a change must be of numbers that the problem has");
     return -1;
   }
@@ -166,10 +166,11 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
 }
 
 int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *of, npy_intp m,
-                              PyObject *dict) {
+                              PyObject *dict, sapwood_rule rule, int strict) {
   field fields[N_FIELDS], rows[N_GROUP_FIELDS];
   PyObject *groups;
-  if (reserve(d, of) < 0 || read_arrays(d, m, fields, list_fields(d, of, 1, fields), dict) < 0 ||
+  if (reserve(d, of) < 0 ||
+      read_arrays(d, m, fields, list_fields(d, of, 1, fields), dict, rule, strict) < 0 ||
       sapwood_item(dict, "constraints", &groups) < 0) {
     return -1;
   }
@@ -184,7 +185,7 @@ int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *of
   for (int32_t g = 0; g < of->problem.n_groups; g++) {
     PyObject *group = PyTuple_GET_ITEM(groups, g);
     if (!PyDict_Check(group) ||
-        read_arrays(d, m, rows, list_group_fields(d, of, g, rows), group) < 0) {
+        read_arrays(d, m, rows, list_group_fields(d, of, g, rows), group, rule, strict) < 0) {
       if (!PyErr_Occurred()) {
         PyErr_SetString(PyExc_TypeError, "constraints must be dicts");
       }

@@ -25,10 +25,10 @@ typedef struct sapwood_differential {
 PyObject *sapwood_differential_make(sapwood_differential *d, const sapwood_problem *problem,
                                     npy_intp m, int matrices);
 
-/* Reads the arrays of a dict. Returns 0, or -1 with an exception. The caller clears `d` in both
- * cases. */
+/* Reads the arrays of a dict, whose entries keep the rule. Returns 0, or -1 with an exception. The
+ * caller clears `d` in both cases. With `strict`, numbers that the problem lacks are an error. */
 int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *problem, npy_intp m,
-                              PyObject *dict);
+                              PyObject *dict, sapwood_rule rule, int strict);
 
 /* Points d->at at number i of the m; needs no GIL. */
 void sapwood_differential_point(sapwood_differential *d, npy_intp i);

@@ -1,8 +1,7 @@
 /* _core.Sensitivity: a sap_sensitivity linearized at a solution, its problem, and the lock that
  * serialises its calls. */
-#include "python/solver/differential.h"
+#include "python/solver/response.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <structmember.h>
 
@@ -11,7 +10,6 @@
 #include "python/solver/calls.h"
 #include "python/solver/py_settings.h"
 #include "python/solver/py_solver.h"
-#include "sapwood/sensitivity.h"
 
 typedef struct sensitivity {
   PyObject_HEAD
@@ -146,37 +144,6 @@ static void sensitivity_dealloc(PyObject *object) {
 /* Keeps the linearization: calls change only its workspace. */
 static int renew(void *Py_UNUSED(owner)) { return 0; }
 
-/* ---- m numbers in the shape of a solution --------------------------------------------------- */
-
-enum { N_RESPONSES = 4 };
-static const char *const response_names[N_RESPONSES] = {"v", "gamma", "group_gamma", "spin_gamma"};
-
-typedef struct response {
-  PyArrayObject *array[N_RESPONSES]; /* (m, n) or NULL */
-  npy_intp n[N_RESPONSES];
-} response;
-
-static void measure(const sensitivity *self, response *r) {
-  const sap_problem *p = &self->problem->problem;
-  *r = (response){.n = {(npy_intp)self->problem->sizes.nv, 3 * (npy_intp)p->n_contacts,
-                        (npy_intp)self->problem->sizes.n_rows,
-                        p->spin == NULL ? 0 : 3 * (npy_intp)p->spin->n}};
-}
-
-static sap_response point_at(const response *r, npy_intp i) {
-  double *at[N_RESPONSES];
-  for (int k = 0; k < N_RESPONSES; k++) {
-    at[k] = r->array[k] == NULL ? NULL : sapwood_doubles(r->array[k]) + i * r->n[k];
-  }
-  return (sap_response){at[0], at[1], at[2], at[3]};
-}
-
-static void clear_response(response *r) {
-  for (int k = 0; k < N_RESPONSES; k++) {
-    Py_CLEAR(r->array[k]);
-  }
-}
-
 /* ---- both directions ------------------------------------------------------------------------ */
 
 /* The common fields of both directions. */
@@ -185,7 +152,7 @@ typedef struct derivative {
   Py_ssize_t m;
   int frozen;
   PyObject *dict; /* dict of the gradient */
-  response response;
+  sapwood_response response;
   sapwood_differential differential;
   sap_status status;
   sap_error error;
@@ -196,7 +163,7 @@ static void clear_derivative(void *call) {
   derivative *d = call;
   Py_CLEAR(d->of);
   Py_CLEAR(d->dict);
-  clear_response(&d->response);
+  sapwood_response_clear(&d->response);
   sapwood_differential_clear(&d->differential);
 }
 
@@ -204,26 +171,18 @@ static void clear_derivative(void *call) {
  * exception. */
 static int begin(derivative *d, PyObject *self) {
   d->of = (sensitivity *)Py_NewRef(self);
-  measure(d->of, &d->response);
   return sapwood_lock_be_ready(&d->of->lock, renew, d->of);
 }
 
 static int prepare_vjp(void *call, PyObject *self, PyObject *args) {
   derivative *d = call;
-  PyObject *object[N_RESPONSES];
+  PyObject *object[SAPWOOD_RESPONSES];
   int matrices;
-  if (begin(d, self) < 0 || !PyArg_ParseTuple(args, "nOOOOpp:vjp", &d->m, &object[0], &object[1],
-                                              &object[2], &object[3], &d->frozen, &matrices)) {
+  if (begin(d, self) < 0 ||
+      !PyArg_ParseTuple(args, "nOOOOpp:vjp", &d->m, &object[0], &object[1], &object[2], &object[3],
+                        &d->frozen, &matrices) ||
+      sapwood_response_read(&d->response, d->of->problem, d->m, object) < 0) {
     return -1;
-  }
-  response *bar = &d->response;
-  for (int k = 0; k < N_RESPONSES; k++) {
-    const npy_intp shape[2] = {d->m, bar->n[k]};
-    if (object[k] != Py_None &&
-        (bar->array[k] =
-             sapwood_as_float64(object[k], response_names[k], 2, shape, SAPWOOD_FINITE)) == NULL) {
-      return -1;
-    }
   }
   d->dict = sapwood_differential_make(&d->differential, d->of->problem, d->m, matrices);
   return d->dict == NULL ? -1 : 0;
@@ -231,17 +190,10 @@ static int prepare_vjp(void *call, PyObject *self, PyObject *args) {
 
 static void run_vjp(void *call) {
   derivative *d = call;
-  sapwood_differential *gradient = &d->differential;
   sapwood_lock_take(&d->of->lock);
   for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
-    const sap_response one = point_at(&d->response, i);
-    sap_coupling coupling = {0};
-    sapwood_differential_point(gradient, i);
-    d->status =
-        sap_sensitivity_vjp(d->of->held, &one, d->frozen, &gradient->at, &coupling, &d->error);
-    *gradient->dt = gradient->at.dt;
-    *gradient->sigma = gradient->at.sigma;
-    d->residual = fmax(d->residual, coupling.residual);
+    d->status = sapwood_pull(d->of->held, &d->response, i, d->frozen, &d->differential,
+                             &d->residual, &d->error);
   }
   sapwood_lock_leave(&d->of->lock);
 }
@@ -268,35 +220,21 @@ static PyObject *sensitivity_vjp(PyObject *self, PyObject *args) {
 static int prepare_jvp(void *call, PyObject *self, PyObject *args) {
   derivative *d = call;
   PyObject *dict;
-  if (begin(d, self) < 0 ||
-      !PyArg_ParseTuple(args, "nO!p:jvp", &d->m, &PyDict_Type, &dict, &d->frozen) ||
-      sapwood_differential_read(&d->differential, d->of->problem, d->m, dict) < 0) {
-    return -1;
-  }
-  response *to = &d->response;
-  for (int k = 0; k < N_RESPONSES; k++) {
-    npy_intp shape[2] = {d->m, to->n[k]};
-    to->array[k] = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-    if (to->array[k] == NULL) {
-      return -1;
-    }
-  }
-  return 0;
+  return begin(d, self) < 0 ||
+                 !PyArg_ParseTuple(args, "nO!p:jvp", &d->m, &PyDict_Type, &dict, &d->frozen) ||
+                 sapwood_differential_read(&d->differential, d->of->problem, d->m, dict,
+                                           SAPWOOD_FINITE, 1) < 0 ||
+                 sapwood_response_make(&d->response, d->of->problem, d->m) < 0
+             ? -1
+             : 0;
 }
 
 static void run_jvp(void *call) {
   derivative *d = call;
-  sapwood_differential *change = &d->differential;
   sapwood_lock_take(&d->of->lock);
   for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
-    const sap_response one = point_at(&d->response, i);
-    sap_coupling coupling = {0};
-    sapwood_differential_point(change, i);
-    change->at.dt = change->dt == NULL ? 0 : *change->dt;
-    change->at.sigma = change->sigma == NULL ? 0 : *change->sigma;
-    d->status =
-        sap_sensitivity_jvp(d->of->held, &change->at, d->frozen, &one, &coupling, &d->error);
-    d->residual = fmax(d->residual, coupling.residual);
+    d->status = sapwood_push(d->of->held, &d->differential, i, d->frozen, &d->response,
+                             &d->residual, &d->error);
   }
   sapwood_lock_leave(&d->of->lock);
 }

@@ -1,4 +1,5 @@
-/* The callers of the solver in the module: Solver, solve_dense, solve_batch and Sensitivity. */
+/* The callers of the solver in the module: Solver, solve_dense, solve_batch, Sensitivity and
+ * solve_varied. */
 #ifndef SAPWOOD_PYTHON_SOLVER_PY_SOLVER_H
 #define SAPWOOD_PYTHON_SOLVER_PY_SOLVER_H
 
@@ -9,5 +10,6 @@ int sapwood_add_solver(PyObject *module);
 int sapwood_add_dense(PyObject *module);
 int sapwood_add_batch(PyObject *module);
 int sapwood_add_sensitivity(PyObject *module);
+int sapwood_add_varied(PyObject *module);
 
 #endif

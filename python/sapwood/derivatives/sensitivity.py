@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,14 +52,6 @@ class Solved(Protocol):
         """Scale of the delta of each core; None: as a solve of the problem finds it."""
 
 
-class LinearPoint(NamedTuple):
-    """A velocity to linearize at, in place of a solution."""
-
-    v: _Float
-    status: int
-    core_scale: _Float | None = None
-
-
 class Sensitivity(_core.Sensitivity):
     """A problem linearized and factored at its solution: made by ``solve(..., sensitivity=True)``.
 
@@ -71,7 +63,7 @@ class Sensitivity(_core.Sensitivity):
     ----------
     problem : ContactProblem
         The solved problem.
-    solution : Solution or LinearPoint
+    solution : Solution
         The solution of the problem.
     settings : SapSettings, optional
         The settings of the solve.
@@ -198,7 +190,7 @@ class Sensitivity(_core.Sensitivity):
             ]
             bars[2] = np.concatenate(filled, axis=-1)
         m = math.prod(batch)
-        self._check_factor()
+        check_factor(self.tree)
         flat = (_flat(bar, batch, m, rank) for bar, rank in zip(bars, ranks, strict=False))
         return (m, *flat, frozen, matrices), batch
 
@@ -210,7 +202,7 @@ class Sensitivity(_core.Sensitivity):
     ) -> Gradient:
         """The gradient, from the arguments for the core and its results."""
         numbers, residual = found
-        _check_residual(residual)
+        check_residual(residual)
         groups = tuple(_group_of(group, batch) for group in numbers.pop("constraints"))
         arrays: dict[str, Any] = {name: _shaped(name, x, batch) for name, x in numbers.items()}
         m, *bars, frozen, matrices = arguments
@@ -261,7 +253,7 @@ class Sensitivity(_core.Sensitivity):
             change["constraints"] = tuple(
                 {name: _flat(x, batch, m, 1) for name, x in group.items()} for group in groups
             )
-        self._check_factor()
+        check_factor(self.tree)
         return (m, change, frozen), batch
 
     def _response(
@@ -270,7 +262,7 @@ class Sensitivity(_core.Sensitivity):
         """The change of the solution, from the results of the core."""
         problem = self.problem
         v, gamma, rows, spin, residual = found
-        _check_residual(residual)
+        check_residual(residual)
         counts = [group.n_rows for group in problem.constraints]
         return SolutionDifferential(
             v.reshape(*batch, problem.nv),
@@ -279,12 +271,6 @@ class Sensitivity(_core.Sensitivity):
             None if problem.spin_contact is None else spin.reshape(*batch, problem.n_spins, 3),
             residual,
         )
-
-    def _check_factor(self) -> None:
-        if self.tree >= 0:
-            raise np.linalg.LinAlgError(
-                f"H is singular to round-off at tree {self.tree}: there are no derivatives"
-            )
 
 
 def _dropped() -> None:
@@ -357,7 +343,38 @@ def _fields_of(group: GroupDifferential, k: int) -> dict[str, _Float]:
     }
 
 
-def _check_residual(residual: float) -> None:
+def check_factor(tree: int) -> None:
+    """Refuse derivatives where H has no factor.
+
+    Parameters
+    ----------
+    tree : int
+        Tree where H is singular to round-off, or -1.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If there is one.
+    """
+    if tree >= 0:
+        raise np.linalg.LinAlgError(
+            f"H is singular to round-off at tree {tree}: there are no derivatives"
+        )
+
+
+def check_residual(residual: float) -> None:
+    """Refuse derivatives from a system of Coulomb's friction that has no solution.
+
+    Parameters
+    ----------
+    residual : float
+        Its relative residual.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If it is above 1e-6.
+    """
     if not residual <= _MOST_RESIDUAL:
         raise np.linalg.LinAlgError(
             f"the system of Coulomb's friction is singular: {residual:.2g} of its right side stay"
