@@ -10,6 +10,7 @@ solutions are.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -130,12 +131,12 @@ class Form:
 
     # ---- sizes -------------------------------------------------------------------------------
 
-    @property
+    @functools.cached_property
     def rows(self) -> list[int]:
         """Rows of each group."""
         return [_rows_of(own) for _, own in self.groups]
 
-    @property
+    @functools.cached_property
     def shapes(self) -> tuple[tuple[int, ...], ...]:
         """Shapes of v, gamma, the impulses of all rows, spin_gamma and status."""
         contacts = int(np.size(self.constants.get("tree_a", ())))
@@ -309,8 +310,7 @@ class _Layout:
     def flat(self, x: _Array, rank: int) -> _Array:
         """The rows (n m, ...) of arrays (..., as one loss has it), those of a problem together."""
         end = x.shape[x.ndim - rank :]
-        x = np.broadcast_to(x, (*self.whole, *end))
-        x = x.transpose(*self._order, *range(len(self.whole), x.ndim))
+        x = _spread(x, (*self.whole, *end)).transpose(*self._order, *range(len(self.whole), x.ndim))
         return np.ascontiguousarray(x).reshape(math.prod(self.whole), math.prod(end))
 
     def shaped(self, rows: _Array, end: tuple[int, ...]) -> _Array:
@@ -394,11 +394,16 @@ def _batched(arrays: Iterable[Any], ranks: Iterable[int]) -> list[Any]:
     return [*found, np.broadcast_shapes(*fronts)]
 
 
+def _spread(x: _Array, shape: tuple[int, ...]) -> _Array:
+    # NumPy's broadcast takes longer than a small solve
+    return x if x.shape == shape else np.broadcast_to(x, shape)
+
+
 def _flat(x: Any, batch: tuple[int, ...], rank: int) -> _Array:
     """Rows (n, ...) of the arrays of the problems of a batch."""
     x = np.asarray(x)
     end = x.shape[x.ndim - rank :]
-    rows = np.broadcast_to(x, (*batch, *end)).reshape(math.prod(batch), math.prod(end))
+    rows = _spread(x, (*batch, *end)).reshape(math.prod(batch), math.prod(end))
     return np.ascontiguousarray(rows)
 
 

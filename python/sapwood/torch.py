@@ -8,6 +8,7 @@ are no second derivatives. PyTorch is imported with this module alone.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +179,12 @@ def _in_front(in_dims: Any, tensors: Any) -> list[Any]:
     ]
 
 
+def _with_signature(forward: Any) -> Any:
+    """Keep the signature, which torch would find anew in each call."""
+    forward.__signature__ = inspect.signature(forward)
+    return forward
+
+
 class _Mapped(torch.autograd.Function):  # type: ignore[misc]
     """A function of a form and of tensors that all have the same dimensions in front."""
 
@@ -204,18 +211,21 @@ class _Once(_Mapped):
 
 class _Reverse(_Once):
     @staticmethod
+    @_with_signature
     def forward(form: Form, *tensors: Any) -> Any:
         return _tensors(form.vjp(*_arrays(tensors)))
 
 
 class _Forward(_Once):
     @staticmethod
+    @_with_signature
     def forward(form: Form, *tensors: Any) -> Any:
         return _tensors(form.jvp(*_arrays(tensors)))
 
 
 class _Solve(_Mapped):
     @staticmethod
+    @_with_signature
     def forward(form: Form, *numbers: Any) -> Any:
         return _tensors(form.solve(*_arrays(numbers)))
 
