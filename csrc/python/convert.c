@@ -292,6 +292,11 @@ PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum,
 }
 
 int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, double *value) {
+  if (PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) > 0 &&
+      PyFloat_AS_DOUBLE(object) < INFINITY) { /* it keeps every rule */
+    *value = PyFloat_AS_DOUBLE(object);
+    return 0;
+  }
   /* a scalar is an array of no dimensions to NumPy, so the same checks apply */
   PyArrayObject *array = sapwood_as_float64(object, name, 0, NULL, rule);
   if (array == NULL) {
