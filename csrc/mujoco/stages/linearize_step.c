@@ -322,24 +322,18 @@ static sap_step_failure find_sensor_columns(struct run *run) {
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+/* Finds all columns. Controls and velocities come first, while the data have the stages of the
+ * centre before them. */
 static sap_step_failure find_columns(struct run *run) {
   const int64_t nv = run->nv;
-  sap_step_failure failure = differentiate(run, 0, nv, sap_mujoco_evaluate_step);
-  if (failure == SAP_STEP_TAKEN) {
-    failure = sap_mujoco_evaluate_step(run->world);
-  }
+  sap_step_failure failure =
+      is_linear_in_controls(run)
+          ? differentiate_linear_controls(run)
+          : differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces_again);
   if (failure == SAP_STEP_TAKEN) {
     failure = differentiate(run, nv, nv, sap_mujoco_evaluate_velocities);
   }
-  if (failure == SAP_STEP_TAKEN) {
-    failure = sap_mujoco_evaluate_velocities(run->world);
-  }
-  if (failure != SAP_STEP_TAKEN) {
-    return failure;
-  }
-  return is_linear_in_controls(run)
-             ? differentiate_linear_controls(run)
-             : differentiate(run, 2 * nv, run->na + run->nu, sap_mujoco_find_forces_again);
+  return failure == SAP_STEP_TAKEN ? differentiate(run, 0, nv, sap_mujoco_evaluate_step) : failure;
 }
 
 /* Returns the largest entry of A's rows of the velocity after the step. */
@@ -428,7 +422,8 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
     failure = find_columns(&run);
     if (failure == SAP_STEP_FAULT && world->lean) {
       world->lean = 0;
-      failure = find_columns(&run);
+      failure = sap_mujoco_evaluate_step(world);
+      failure = failure == SAP_STEP_TAKEN ? find_columns(&run) : failure;
     }
   }
   world->lean = 0;
