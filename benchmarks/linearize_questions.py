@@ -94,11 +94,13 @@ def _linearize(arguments: argparse.Namespace) -> int:
 
 def _gradients(arguments: argparse.Namespace) -> int:
     with needs("mujoco"):
-        from benchmarks import bridge_runs, run_gradients
+        from benchmarks import bridge_runs, dense_calls, run_gradients
     folder = data_of(arguments)
-    n, sizes = 100, (bridge_runs.WORLDS, bridge_runs.STEPS, bridge_runs.BATCH)
+    n, problems = 100, dense_calls.PROBLEMS
+    sizes = (bridge_runs.WORLDS, bridge_runs.STEPS, bridge_runs.BATCH)
     if arguments.quick:
-        arguments.steps, arguments.repeat, n, sizes = 2, 1, 2, (2, 2, 2)
+        arguments.steps, arguments.repeat, n, problems = 2, 1, 2, 1
+        sizes = (2, 2, 2)
     settings = {"steps": arguments.steps, "repeat": arguments.repeat}
     target, facts = begin(arguments, "gradients", settings)
     print_facts(facts)
@@ -109,6 +111,7 @@ def _gradients(arguments: argparse.Namespace) -> int:
             "",
             run_gradients.hoppers(folder, n, arguments.repeat),
             *bridge_runs.lines(arguments.repeat, *sizes),
+            *dense_calls.lines(arguments.repeat, problems),
         ]
     write_table("\n".join(lines), target.with_suffix(".txt"))
     return SUCCESS

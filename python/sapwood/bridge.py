@@ -185,7 +185,7 @@ class Form:
         n = len(self.names)
         *arrays, batch = self._aligned(arguments[:n])
         *bars, losses = _batched(arguments[n + 2 :], (1, 2, 1, 2))
-        layout = _Layout(batch, np.broadcast_shapes(batch, losses))
+        layout = _Layout(batch, _common(batch, losses))
         ends = [x.shape[len(batch) :] for x in arrays]
         if math.prod(layout.whole) == 0:
             return tuple(np.zeros((*layout.whole, *end)) for end in ends)
@@ -227,7 +227,7 @@ class Form:
         n = len(self.names)
         *arrays, batch = self._aligned(arguments[:n])
         *dots, changes = self._aligned(arguments[n + 2 :])
-        layout = _Layout(batch, np.broadcast_shapes(batch, changes))
+        layout = _Layout(batch, _common(batch, changes))
         if math.prod(layout.whole) == 0:
             return tuple(np.zeros((*layout.whole, *end)) for end in self.shapes[:4])
         *found, trees, residuals = _core.jvp_varied(
@@ -305,6 +305,7 @@ class _Layout:
         self.whole = whole
         own = (1,) * (len(whole) - len(batch)) + batch
         self._order = sorted(range(len(whole)), key=lambda i: own[i] == 1)
+        self._back = sorted(range(len(whole)), key=self._order.__getitem__)
         self.m = math.prod(n for n, problems in zip(whole, own, strict=True) if problems == 1)
 
     def flat(self, x: _Array, rank: int) -> _Array:
@@ -316,7 +317,7 @@ class _Layout:
     def shaped(self, rows: _Array, end: tuple[int, ...]) -> _Array:
         """The array of the whole batch from its rows."""
         x = rows.reshape((*(self.whole[i] for i in self._order), *end))
-        return x.transpose(*np.argsort(self._order), *range(len(self.whole), x.ndim))
+        return x.transpose(*self._back, *range(len(self.whole), x.ndim))
 
 
 def form_of(
@@ -391,11 +392,16 @@ def _batched(arrays: Iterable[Any], ranks: Iterable[int]) -> list[Any]:
     """Arrays of NumPy, broadcast to a common batch, and last the dimensions of the batch."""
     found = [np.asarray(x, dtype=float) for x in arrays]
     fronts = [x.shape[: x.ndim - rank] for x, rank in zip(found, ranks, strict=True)]
-    return [*found, np.broadcast_shapes(*fronts)]
+    return [*found, _common(*fronts)]
+
+
+# NumPy's own calls take longer than a small solve, where shapes are the same
+def _common(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    same = len(shapes) > 0 and all(shape == shapes[0] for shape in shapes)
+    return shapes[0] if same else np.broadcast_shapes(*shapes)
 
 
 def _spread(x: _Array, shape: tuple[int, ...]) -> _Array:
-    # NumPy's broadcast takes longer than a small solve
     return x if x.shape == shape else np.broadcast_to(x, shape)
 
 

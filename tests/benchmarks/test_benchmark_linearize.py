@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from benchmarks import bridge_runs, linearize, run_gradients
+from benchmarks import bridge_runs, dense_calls, linearize, run_gradients
 from benchmarks.command import main
 from sapwood.mujoco import Stepper, sensitivities
 
@@ -64,6 +64,15 @@ def test_runs_and_their_gradients(tmp_path, capsys):
     assert len({tuple(number) for number in by}) == 6
     found = sensitivities(Stepper(model), mujoco.MjData(model), n_steps=2, parameters=by)
     assert found.X.shape == (2, 6, 6)
+
+
+def test_calls_from_matrices():
+    found = dense_calls.lines(1, 1)
+    names = [line.split(":")[0].removeprefix("solve_dense by ") for line in found]
+    assert names == list(dense_calls.WAYS)
+    for line in found:
+        whole, inside = (float(part.split()[0]) for part in line.split(": ")[1].split(", ")[:2])
+        assert whole > inside > 0.0
 
 
 def test_pucks_within_frameworks():
