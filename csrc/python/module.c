@@ -33,13 +33,13 @@ static int exec(PyObject *module) {
                                            sapwood_add_disk_law,     sapwood_add_row_law,
                                            sapwood_add_stepper,      sapwood_add_inverse_dynamics,
                                            sapwood_add_task_solver,  sapwood_add_mechanism,
-                                           sapwood_add_touching,     sapwood_add_lcps,
-                                           sapwood_add_qps,          sapwood_add_shapes,
-                                           sapwood_add_surfaces,     sapwood_watch_forks,
-                                           sapwood_find_main_thread, sapwood_add_sensitivity,
-                                           sapwood_add_dense,        sapwood_add_fem,
-                                           sapwood_add_fem_systems,  sapwood_add_fem_contacts,
-                                           sapwood_add_fem_flexes};
+                                           sapwood_add_held,         sapwood_add_motors,
+                                           sapwood_add_lcps,         sapwood_add_qps,
+                                           sapwood_add_shapes,       sapwood_add_surfaces,
+                                           sapwood_watch_forks,      sapwood_find_main_thread,
+                                           sapwood_add_sensitivity,  sapwood_add_dense,
+                                           sapwood_add_fem,          sapwood_add_fem_systems,
+                                           sapwood_add_fem_contacts, sapwood_add_fem_flexes};
   for (size_t i = 0; i < sizeof add / sizeof *add; i++) {
     if (add[i](module) < 0) {
       return -1;

@@ -514,16 +514,32 @@ class TaskSolver:
         /,
     ) -> tuple[int, _Float, _Float, _Float, NDArray[np.int8], int, float]: ...
 
-def touching_contacts(
+def held_contacts(
     geom: NDArray[Any],
     dist: _Float,
     pos: _Float,
     frame: _Float,
     friction: _Float,
     dim: NDArray[Any],
-    last: NDArray[np.intp] | None,
+    geom_bodyid: NDArray[Any],
+    xpos: _Float,
+    xmat: _Float,
+    hysteresis: float,
+    held: bytes,
     /,
-) -> tuple[NDArray[np.intp], _Float, _Float, _Float, _Float, _Float]: ...
+) -> tuple[
+    bytes, bool, NDArray[np.int32], NDArray[np.int32], _Float, _Float, _Float, _Float, _Float
+]: ...
+def bound_torques(
+    qpos: ArrayLike,
+    qvel: ArrayLike,
+    place: ArrayLike,
+    dof: ArrayLike,
+    bias: ArrayLike,
+    by_control: ArrayLike,
+    by_force: ArrayLike,
+    /,
+) -> _Float: ...
 
 @final
 class Mechanism:
@@ -537,37 +553,17 @@ class Mechanism:
         M_colind: ArrayLike,
         /,
     ) -> Self: ...
-    def points(
+    def task_program(
         self,
-        cdof: ArrayLike,
-        cdof_dot: ArrayLike,
-        qvel: ArrayLike,
-        subtree_com: ArrayLike,
-        bodies: ArrayLike,
-        points: ArrayLike,
+        state: tuple[ArrayLike, ...],
+        M: ArrayLike,
+        h: ArrayLike,
+        contacts: tuple[ArrayLike, ...],
+        hold: tuple[float, float, bool],
+        friction: tuple[ArrayLike, ArrayLike, ArrayLike | None] | None,
+        tasks: tuple[tuple[Any, ...], ...],
         /,
-    ) -> tuple[_Float, _Float, _Float, _Float, _Float, _Float]: ...
-    def body(
-        self,
-        cdof: ArrayLike,
-        cdof_dot: ArrayLike,
-        qvel: ArrayLike,
-        subtree_com: ArrayLike,
-        body: int,
-        point: ArrayLike,
-        /,
-    ) -> tuple[_Float, _Float, _Float]: ...
-    def contacts(
-        self,
-        cdof: ArrayLike,
-        cdof_dot: ArrayLike,
-        qvel: ArrayLike,
-        subtree_com: ArrayLike,
-        bodies: ArrayLike,
-        points: ArrayLike,
-        frames: ArrayLike,
-        /,
-    ) -> tuple[_Float, _Float, _Float]: ...
+    ) -> tuple[_Float, ...]: ...
     def mass_matrix(self, M: ArrayLike, /) -> _Float: ...
 
 @final

@@ -23,8 +23,10 @@ struct tasks_mechanism {
   const int32_t *dof_parent; /* (nv) next velocity towards the root, -1 at the root */
   const double *cdof;        /* (nv, 6) rotation, then translation */
   const double *cdof_dot;    /* (nv, 6) */
-  const double *qvel;        /* (nv) */
+  const double *qpos, *qvel; /* positions, and velocities (nv) */
   const double *com;         /* (n_bodies, 3) c of each root, m */
+  const double *xpos, *xmat; /* (n_bodies, 3) and (n_bodies, 3, 3) frames of bodies */
+  const double *xipos;       /* (n_bodies, 3) centres of mass of bodies, m */
 };
 
 /* Motion of one point: J (3, nv) and J_r (3, nv), rows of nv numbers; zeros beforehand. Velocity v

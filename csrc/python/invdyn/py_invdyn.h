@@ -1,5 +1,5 @@
 /* _core.InverseDynamics and _core.TaskSolver: solvers with the arguments of their controllers;
- * _core.Mechanism and touching_contacts(): what task control needs of a model and its data. */
+ * _core.Mechanism, held_contacts() and bound_torques() make the problems of task control. */
 #ifndef SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 #define SAPWOOD_PYTHON_INVDYN_PY_INVDYN_H
 
@@ -9,6 +9,7 @@
 int sapwood_add_inverse_dynamics(PyObject *module);
 int sapwood_add_task_solver(PyObject *module);
 int sapwood_add_mechanism(PyObject *module);
-int sapwood_add_touching(PyObject *module);
+int sapwood_add_held(PyObject *module);
+int sapwood_add_motors(PyObject *module);
 
 #endif

@@ -1,8 +1,8 @@
-/* _core.Mechanism: Jacobians of bodies and contacts, and the mass matrix, from arrays of an
- * engine. */
+/* _core.Mechanism: the mass matrix of a mechanism, and the program of its tasks and contacts, from
+ * arrays of an engine. */
 #include <string.h>
 
-#include "invdyn/tasks/motions.h"
+#include "invdyn/tasks/task_rows.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/invdyn/py_invdyn.h"
@@ -23,7 +23,7 @@ static npy_intp length_of(const mechanism *self, int which) {
 /* Checks that entries are >= least and below a length. */
 static int check_range(PyArrayObject *array, const char *name, int32_t least, npy_intp end) {
   const int32_t *x = sapwood_int32s(array);
-  for (npy_intp i = 0; i < PyArray_DIM(array, 0); i++) {
+  for (npy_intp i = 0; i < PyArray_SIZE(array); i++) {
     if (x[i] < least || x[i] >= end) {
       return sapwood_value_error(name, i, x[i], "is out of range");
     }
@@ -95,190 +95,209 @@ static void mechanism_dealloc(PyObject *object) {
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* The state, bodies and points of a call, and what it makes. */
-enum { CDOF, CDOF_DOT, QVEL, COM, BODIES, POINTS, FRAMES, N_ARGUMENTS };
-enum { N_RESULTS = 6 };
+enum { STATE, MASS, BIAS, CONTACTS, HOLD, FRICTION, TASKS, N_ARGUMENTS };
+enum { OUT_M, OUT_H, OUT_T, OUT_TARGET, OUT_W, OUT_J, OUT_MU, OUT_SLIDE, N_RESULTS };
+
+/* One call: its arguments in the core's form, and the arrays that they stand in. */
 typedef struct call {
-  PyArrayObject *in[N_ARGUMENTS], *out[N_RESULTS];
+  PyObject *kept; /* list */
   struct tasks_mechanism m;
-  npy_intp n;
+  struct tasks_contacts contacts;
+  const double *h, *loss, *velocity, *normal; /* loss NULL: there is no friction */
+  npy_intp nq, n_tasks, n_rows;
+  struct tasks_task *tasks;
+  double *weights, *scratch;
+  PyArrayObject *out[N_RESULTS];
 } call;
 
-static void release(call *c) {
-  for (int i = 0; i < N_ARGUMENTS; i++) {
-    Py_XDECREF(c->in[i]);
-  }
-  for (int i = 0; i < N_RESULTS; i++) {
-    Py_XDECREF(c->out[i]);
-  }
+/* Keeps an array until the end of the call. Returns 0, or -1 with an exception. */
+static int keep(call *c, PyArrayObject *array) {
+  const int failed = array == NULL ? -1 : PyList_Append(c->kept, (PyObject *)array);
+  Py_XDECREF(array);
+  return failed;
 }
 
-static int read_state(const mechanism *self, PyObject *const *args, call *c) {
+static int read_doubles(call *c, PyObject *given, const char *name, int ndim, const npy_intp *shape,
+                        const double **x) {
+  PyArrayObject *array = sapwood_as_float64(given, name, ndim, shape, SAPWOOD_ANY);
+  *x = array == NULL ? NULL : sapwood_doubles(array);
+  return keep(c, array);
+}
+
+/* Reads integers from `least` to `end` - 1, n of them or any number for -1. */
+static int read_integers(call *c, PyObject *given, const char *name, int32_t least, npy_intp end,
+                         npy_intp *n, const int32_t **x) {
+  PyArrayObject *array = sapwood_as_int32(given, name, *n);
+  if (array != NULL && check_range(array, name, least, end) < 0) {
+    Py_CLEAR(array);
+  }
+  if (array != NULL) {
+    *n = PyArray_DIM(array, 0);
+    *x = sapwood_int32s(array);
+  }
+  return keep(c, array);
+}
+
+/* Reads numbers (n), or one that stands for all. */
+static int read_target(call *c, PyObject *given, const char *name, npy_intp n, const double **x) {
+  PyArrayObject *array = sapwood_as_float64(given, name, -1, NULL, SAPWOOD_ANY);
+  if (array != NULL && PyArray_NDIM(array) == 0) {
+    PyArrayObject *all = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+    for (npy_intp i = 0; i < n && all != NULL; i++) {
+      sapwood_doubles(all)[i] = *sapwood_doubles(array);
+    }
+    Py_SETREF(array, all);
+  } else if (array != NULL) {
+    Py_SETREF(array, sapwood_as_vector((PyObject *)array, name, n, SAPWOOD_ANY));
+  }
+  *x = array == NULL ? NULL : sapwood_doubles(array);
+  return keep(c, array);
+}
+
+static int read_state(const mechanism *self, PyObject *given, call *c) {
   const npy_intp nv = length_of(self, PARENT), n_bodies = length_of(self, LAST);
-  const npy_intp axes[2] = {nv, 6}, centres[2] = {n_bodies, 3};
-  c->in[CDOF] = sapwood_as_float64(args[CDOF], "cdof", 2, axes, SAPWOOD_ANY);
-  c->in[CDOF_DOT] = sapwood_as_float64(args[CDOF_DOT], "cdof_dot", 2, axes, SAPWOOD_ANY);
-  c->in[QVEL] = sapwood_as_vector(args[QVEL], "qvel", nv, SAPWOOD_ANY);
-  c->in[COM] = sapwood_as_float64(args[COM], "subtree_com", 2, centres, SAPWOOD_ANY);
-  if (!c->in[CDOF] || !c->in[CDOF_DOT] || !c->in[QVEL] || !c->in[COM]) {
+  const npy_intp axes[2] = {nv, 6}, points[2] = {n_bodies, 3}, frames[2] = {n_bodies, 9};
+  PyObject *cdof, *cdof_dot, *qvel, *com, *qpos, *xpos, *xmat, *xipos;
+  struct tasks_mechanism *m = &c->m;
+  if (!PyArg_ParseTuple(given, "OOOOOOOO;state has 8 arrays", &cdof, &cdof_dot, &qvel, &com, &qpos,
+                        &xpos, &xmat, &xipos) ||
+      read_doubles(c, cdof, "cdof", 2, axes, &m->cdof) < 0 ||
+      read_doubles(c, cdof_dot, "cdof_dot", 2, axes, &m->cdof_dot) < 0 ||
+      read_doubles(c, qvel, "qvel", 1, &nv, &m->qvel) < 0 ||
+      read_doubles(c, com, "subtree_com", 2, points, &m->com) < 0 ||
+      read_doubles(c, xpos, "xpos", 2, points, &m->xpos) < 0 ||
+      read_doubles(c, xmat, "xmat", 2, frames, &m->xmat) < 0 ||
+      read_doubles(c, xipos, "xipos", 2, points, &m->xipos) < 0) {
     return -1;
   }
-  c->m = (struct tasks_mechanism){.nv = (int32_t)nv,
-                                  .n_bodies = (int32_t)n_bodies,
-                                  .last_dof = sapwood_int32s(self->constant[LAST]),
-                                  .root = sapwood_int32s(self->constant[ROOT]),
-                                  .dof_parent = sapwood_int32s(self->constant[PARENT]),
-                                  .cdof = sapwood_doubles(c->in[CDOF]),
-                                  .cdof_dot = sapwood_doubles(c->in[CDOF_DOT]),
-                                  .qvel = sapwood_doubles(c->in[QVEL]),
-                                  .com = sapwood_doubles(c->in[COM])};
+  PyArrayObject *positions = sapwood_as_vector(qpos, "qpos", -1, SAPWOOD_ANY);
+  if (positions == NULL) {
+    return -1;
+  }
+  c->nq = PyArray_DIM(positions, 0);
+  m->qpos = sapwood_doubles(positions);
+  m->nv = (int32_t)nv;
+  m->n_bodies = (int32_t)n_bodies;
+  m->last_dof = sapwood_int32s(self->constant[LAST]);
+  m->root = sapwood_int32s(self->constant[ROOT]);
+  m->dof_parent = sapwood_int32s(self->constant[PARENT]);
+  return keep(c, positions);
+}
+
+static int read_contacts(PyObject *given, PyObject *hold, call *c) {
+  PyObject *pairs, *positions, *frames, *mu, *radii, *gaps;
+  struct tasks_contacts *k = &c->contacts;
+  const npy_intp pair[2] = {-1, 2};
+  if (!PyArg_ParseTuple(given, "OOOOOO;contacts has 6 arrays", &pairs, &positions, &frames, &mu,
+                        &radii, &gaps) ||
+      !PyArg_ParseTuple(hold, "ddp;hold has 3 entries", &k->weight, &k->hold_time, &k->may_slide)) {
+    return -1;
+  }
+  PyArrayObject *bodies =
+      sapwood_in_place(pairs, "bodies", NPY_INT32, 2, pair, NPY_ARRAY_C_CONTIGUOUS);
+  if (bodies == NULL || check_range(bodies, "bodies", 0, c->m.n_bodies) < 0) {
+    Py_XDECREF(bodies);
+    return -1;
+  }
+  const npy_intp n = PyArray_DIM(bodies, 0);
+  const npy_intp vectors[2] = {n, 3}, matrices[3] = {n, 3, 3};
+  k->n = (int32_t)n;
+  k->bodies = sapwood_int32s(bodies);
+  c->n_rows = 3 * n;
+  return keep(c, bodies) < 0 ||
+                 read_doubles(c, positions, "positions", 2, vectors, &k->positions) < 0 ||
+                 read_doubles(c, frames, "frames", 3, matrices, &k->frames) < 0 ||
+                 read_doubles(c, mu, "mu", 1, &n, &k->mu) < 0 ||
+                 read_doubles(c, radii, "radii", 2, vectors, &k->radii) < 0 ||
+                 read_doubles(c, gaps, "gaps", 1, &n, &k->gaps) < 0
+             ? -1
+             : 0;
+}
+
+static int read_friction(PyObject *given, call *c) {
+  PyObject *loss, *velocity, *normal;
+  const npy_intp nv = c->m.nv, n = c->contacts.n;
+  if (given == Py_None) {
+    return 0;
+  }
+  if (!PyArg_ParseTuple(given, "OOO;friction has 3 arrays", &loss, &velocity, &normal) ||
+      read_doubles(c, loss, "frictionloss", 1, &nv, &c->loss) < 0 ||
+      read_doubles(c, velocity, "velocity", 1, &nv, &c->velocity) < 0) {
+    return -1;
+  }
+  return normal == Py_None ? 0 : read_doubles(c, normal, "normal", 1, &n, &c->normal);
+}
+
+/* Reads the entry of a task that depends on its kind: positions of joints, axes of a frame, or
+ * shares of bodies. */
+static int read_kind(PyObject *given, call *c, npy_intp n, struct tasks_task *task) {
+  if (task->kind == TASKS_JOINTS) {
+    return read_integers(c, given, "place", 0, c->nq, &n, &task->place);
+  }
+  if (task->kind == TASKS_CENTRE) {
+    return read_doubles(c, given, "share", 1, &n, &task->share);
+  }
+  task->axes = (int)PyLong_AsLong(given);
+  if (task->axes < TASKS_POSITION || task->axes > (TASKS_POSITION | TASKS_ROTATION) || n != 1) {
+    return PyErr_Occurred() ? -1 : sapwood_value_error("axes", -1, task->axes, "is out of range");
+  }
   return 0;
 }
 
-/* Reads bodies, flat, with `sides` for each point, and the points. */
-static int read_points(const mechanism *self, PyObject *const *args, int sides, call *c) {
-  c->in[BODIES] = sapwood_as_int32(args[BODIES], "bodies", -1);
-  if (c->in[BODIES] == NULL || check_range(c->in[BODIES], "bodies", 0, length_of(self, LAST)) < 0) {
+static int read_task(PyObject *given, call *c, npy_intp i) {
+  PyObject *at, *by_kind, *position, *velocity, *feedforward, *rotation;
+  struct tasks_task *task = c->tasks + i;
+  const npy_intp matrix[2] = {3, 3};
+  npy_intp n = -1;
+  int kind;
+  if (!PyArg_ParseTuple(given, "idOOddOOOO;a task has 10 entries", &kind, c->weights + i, &at,
+                        &by_kind, &task->k, &task->d, &position, &velocity, &feedforward,
+                        &rotation)) {
     return -1;
   }
-  c->n = PyArray_DIM(c->in[BODIES], 0) / sides;
-  const npy_intp points[2] = {c->n, 3};
-  c->in[POINTS] = sapwood_as_float64(args[POINTS], "points", 2, points, SAPWOOD_ANY);
-  return c->in[POINTS] == NULL ? -1 : 0;
+  if (kind < 0 || kind >= TASKS_N_KINDS) {
+    return sapwood_value_error("kind", -1, kind, "is out of range");
+  }
+  task->kind = (enum tasks_kind)kind;
+  const npy_intp end = kind == TASKS_JOINTS ? c->m.nv : c->m.n_bodies;
+  if (read_integers(c, at, "at", 0, end, &n, &task->at) < 0 || read_kind(by_kind, c, n, task) < 0) {
+    return -1;
+  }
+  task->n = (int32_t)n;
+  n = kind == TASKS_JOINTS ? n : 3;
+  c->n_rows += tasks_count_rows(task);
+  if (kind == TASKS_FRAME && (task->axes & TASKS_ROTATION) &&
+      read_doubles(c, rotation, "rotation", 2, matrix, &task->rotation) < 0) {
+    return -1;
+  }
+  return read_target(c, position, "position", n, &task->position) < 0 ||
+                 read_target(c, velocity, "velocity", n, &task->velocity) < 0
+             ? -1
+             : read_target(c, feedforward, "acceleration", n, &task->feedforward);
 }
 
-static int make(call *c, int first, int n, int ndim, npy_intp *shape) {
-  for (int i = first; i < first + n; i++) {
-    c->out[i] = (PyArrayObject *)PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
-    if (c->out[i] == NULL) {
+static int read_tasks(PyObject *given, call *c) {
+  if (!PyTuple_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "tasks must be a tuple");
+    return -1;
+  }
+  c->n_tasks = PyTuple_GET_SIZE(given);
+  c->tasks = PyMem_Calloc((size_t)c->n_tasks + 1, sizeof *c->tasks);
+  c->weights = PyMem_Calloc((size_t)c->n_tasks + 1, sizeof *c->weights);
+  c->scratch = PyMem_Calloc(3 * (size_t)c->m.nv + 1, sizeof *c->scratch);
+  if (c->tasks == NULL || c->weights == NULL || c->scratch == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (npy_intp i = 0; i < c->n_tasks; i++) {
+    if (read_task(PyTuple_GET_ITEM(given, i), c, i) < 0) {
       return -1;
     }
   }
   return 0;
 }
 
-static double *row(const call *c, int out, npy_intp i, npy_intp length) {
-  return sapwood_doubles(c->out[out]) + i * length;
-}
-
-static int count_arguments(Py_ssize_t n_args, int wanted, const char *name) {
-  if (n_args != wanted) {
-    PyErr_Format(PyExc_TypeError, "%s takes %d arguments", name, wanted);
-    return -1;
-  }
-  return 0;
-}
-
-/* ---- methods -------------------------------------------------------------------------------- */
-
-PyDoc_STRVAR(points_doc,
-             "points($self, cdof, cdof_dot, qvel, subtree_com, bodies, points, /)\n--\n\n"
-             "Jacobians (n, 3, nv) of points fixed to bodies and of the turning of these bodies,\n"
-             "velocities (n, 3) and accelerations without joint accelerations (n, 3) of the "
-             "points,\nand both of the turning.");
-
-static PyObject *mechanism_points(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
-  const mechanism *self = (mechanism *)object;
-  call c = {.n = 0};
-  PyObject *result = NULL;
-  if (count_arguments(n_args, FRAMES, "points") < 0 || read_state(self, args, &c) < 0 ||
-      read_points(self, args, 1, &c) < 0) {
-    release(&c);
-    return NULL;
-  }
-  npy_intp shape[3] = {c.n, 3, c.m.nv};
-  if (make(&c, 0, 2, 3, shape) == 0 && make(&c, 2, 4, 2, shape) == 0) {
-    for (npy_intp i = 0; i < c.n; i++) {
-      struct tasks_motion motion = {.J = row(&c, 0, i, 3 * (npy_intp)c.m.nv),
-                                    .J_r = row(&c, 1, i, 3 * (npy_intp)c.m.nv)};
-      tasks_find_motion(&c.m, sapwood_int32s(c.in[BODIES])[i],
-                        sapwood_doubles(c.in[POINTS]) + 3 * i, &motion);
-      memcpy(row(&c, 2, i, 3), motion.v, sizeof motion.v);
-      memcpy(row(&c, 3, i, 3), motion.bias, sizeof motion.bias);
-      memcpy(row(&c, 4, i, 3), motion.w, sizeof motion.w);
-      memcpy(row(&c, 5, i, 3), motion.bias_r, sizeof motion.bias_r);
-    }
-    result = Py_BuildValue("(OOOOOO)", c.out[0], c.out[1], c.out[2], c.out[3], c.out[4], c.out[5]);
-  }
-  release(&c);
-  return result;
-}
-
-PyDoc_STRVAR(
-    body_doc,
-    "body($self, cdof, cdof_dot, qvel, subtree_com, body, point, /)\n--\n\n"
-    "Jacobian (6, nv) of a point fixed to a body and of the turning of the body, velocity\n"
-    "(6,), and acceleration without joint accelerations (6,).");
-
-static PyObject *mechanism_body(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
-  const mechanism *self = (mechanism *)object;
-  call c = {.n = 0};
-  PyObject *result = NULL;
-  const long body = n_args > BODIES ? PyLong_AsLong(args[BODIES]) : 0;
-  if (count_arguments(n_args, FRAMES, "body") < 0 || (body == -1 && PyErr_Occurred()) ||
-      read_state(self, args, &c) < 0) {
-    release(&c);
-    return NULL;
-  }
-  npy_intp shape[2] = {6, c.m.nv};
-  if (body < 0 || body >= c.m.n_bodies) {
-    sapwood_value_error("body", -1, (double)body, "is out of range");
-  } else if ((c.in[POINTS] = sapwood_as_vector(args[POINTS], "point", 3, SAPWOOD_ANY)) != NULL &&
-             make(&c, 0, 1, 2, shape) == 0 && make(&c, 1, 2, 1, shape) == 0) {
-    struct tasks_motion motion = {.J = row(&c, 0, 0, 0), .J_r = row(&c, 0, 3, c.m.nv)};
-    tasks_find_motion(&c.m, (int32_t)body, sapwood_doubles(c.in[POINTS]), &motion);
-    memcpy(row(&c, 1, 0, 0), motion.v, sizeof motion.v);
-    memcpy(row(&c, 1, 3, 1), motion.w, sizeof motion.w);
-    memcpy(row(&c, 2, 0, 0), motion.bias, sizeof motion.bias);
-    memcpy(row(&c, 2, 3, 1), motion.bias_r, sizeof motion.bias_r);
-    result = Py_BuildValue("(OOO)", c.out[0], c.out[1], c.out[2]);
-  }
-  release(&c);
-  return result;
-}
-
-PyDoc_STRVAR(contacts_doc,
-             "contacts($self, cdof, cdof_dot, qvel, subtree_com, bodies, points, frames, /)\n--\n\n"
-             "Jacobians (n, 3, nv), velocities (n, 3) and accelerations without joint "
-             "accelerations\n(n, 3) of the second body against the first one, along the rows of "
-             "each frame. bodies: (2 n,)\nwith both bodies of each point in turn.");
-
-static PyObject *mechanism_contacts(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
-  const mechanism *self = (mechanism *)object;
-  call c = {.n = 0};
-  PyObject *result = NULL;
-  if (count_arguments(n_args, N_ARGUMENTS, "contacts") < 0 || read_state(self, args, &c) < 0 ||
-      read_points(self, args, 2, &c) < 0) {
-    release(&c);
-    return NULL;
-  }
-  const npy_intp frames[3] = {c.n, 3, 3};
-  npy_intp shape[3] = {c.n, 3, c.m.nv};
-  c.in[FRAMES] = sapwood_as_float64(args[FRAMES], "frames", 3, frames, SAPWOOD_ANY);
-  double *scratch = PyMem_Malloc(sizeof *scratch * (3 * (size_t)c.m.nv + 1));
-  if (scratch == NULL) {
-    PyErr_NoMemory();
-  } else if (c.in[FRAMES] != NULL && make(&c, 0, 1, 3, shape) == 0 &&
-             make(&c, 1, 2, 2, shape) == 0) {
-    for (npy_intp i = 0; i < c.n; i++) {
-      tasks_find_contact(&c.m, sapwood_int32s(c.in[BODIES]) + 2 * i,
-                         sapwood_doubles(c.in[POINTS]) + 3 * i,
-                         sapwood_doubles(c.in[FRAMES]) + 9 * i, scratch,
-                         row(&c, 0, i, 3 * (npy_intp)c.m.nv), row(&c, 1, i, 3), row(&c, 2, i, 3));
-    }
-    result = Py_BuildValue("(OOO)", c.out[0], c.out[1], c.out[2]);
-  }
-  PyMem_Free(scratch);
-  release(&c);
-  return result;
-}
-
-PyDoc_STRVAR(mass_doc,
-             "mass_matrix($self, M, /)\n--\n\n"
-             "Mass matrix (nv, nv) from the engine's lower triangle in compressed rows.");
-
-static PyObject *mechanism_mass(PyObject *object, PyObject *given) {
-  const mechanism *self = (mechanism *)object;
+static PyArrayObject *make_mass(const mechanism *self, PyObject *given) {
   const npy_intp nv = length_of(self, PARENT);
   npy_intp shape[2] = {nv, nv};
   PyArrayObject *M = sapwood_as_vector(given, "M", length_of(self, COLUMN), SAPWOOD_ANY);
@@ -289,22 +308,116 @@ static PyObject *mechanism_mass(PyObject *object, PyObject *given) {
                     sapwood_doubles(full));
   }
   Py_XDECREF(M);
-  return (PyObject *)full;
+  return full;
+}
+
+/* ---- the program ---------------------------------------------------------------------------- */
+
+static int make_results(const mechanism *self, PyObject *M, call *c) {
+  const npy_intp nv = c->m.nv, n = c->contacts.n;
+  const npy_intp shape[N_RESULTS][3] = {
+      [OUT_H] = {nv},        [OUT_T] = {c->n_rows, nv}, [OUT_TARGET] = {c->n_rows},
+      [OUT_W] = {c->n_rows}, [OUT_J] = {n, 3, nv},      [OUT_MU] = {n},
+      [OUT_SLIDE] = {n, 2}};
+  static const int ndim[N_RESULTS] = {2, 1, 2, 1, 1, 3, 1, 2};
+  c->out[OUT_M] = make_mass(self, M);
+  for (int i = 0; i < N_RESULTS && c->out[OUT_M] != NULL; i++) {
+    if (i != OUT_M) {
+      c->out[i] = (PyArrayObject *)PyArray_SimpleNew(ndim[i], shape[i], NPY_DOUBLE);
+    }
+    if (c->out[i] == NULL) {
+      return -1;
+    }
+  }
+  return c->out[OUT_M] == NULL ? -1 : 0;
+}
+
+static void fill_results(const call *c) {
+  double *h = sapwood_doubles(c->out[OUT_H]), *T = sapwood_doubles(c->out[OUT_T]);
+  double *t = sapwood_doubles(c->out[OUT_TARGET]), *w = sapwood_doubles(c->out[OUT_W]);
+  const struct tasks_contact_rows rows = {.T = T,
+                                          .t = t,
+                                          .w = w,
+                                          .J = sapwood_doubles(c->out[OUT_J]),
+                                          .mu = sapwood_doubles(c->out[OUT_MU]),
+                                          .slide = sapwood_doubles(c->out[OUT_SLIDE])};
+  memcpy(h, c->h, (size_t)c->m.nv * sizeof *h);
+  if (c->loss != NULL) {
+    tasks_add_friction(&c->m, &c->contacts, c->loss, c->velocity, c->normal, h);
+  }
+  tasks_write_contacts(&c->m, &c->contacts, c->scratch, &rows);
+  int64_t first = 3 * (int64_t)c->contacts.n;
+  for (npy_intp i = 0; i < c->n_tasks; i++) {
+    const int32_t n = tasks_count_rows(c->tasks + i);
+    tasks_write_rows(&c->m, c->tasks + i, c->scratch, T + first * c->m.nv, t + first);
+    for (int32_t k = 0; k < n; k++) {
+      w[first + k] = c->weights[i];
+    }
+    first += n;
+  }
+}
+
+PyDoc_STRVAR(
+    program_doc,
+    "task_program($self, state, M, h, contacts, hold, friction, tasks, /)\n--\n\n"
+    "Arrays M, h, T, t, w, J and mu of TaskSolver.solve(), and the tangential forces of sliding\n"
+    "contacts over normal ones (n, 2). state: cdof, cdof_dot, qvel, subtree_com, qpos, xpos, "
+    "xmat,\n"
+    "xipos. M in the engine's compressed rows. contacts: bodies (n, 2), positions, frames, mu,\n"
+    "radii, gaps. hold: weight, time, and whether contacts may slide. friction: frictionloss,\n"
+    "planned velocities, and planned normal forces or None; or None. Each task: kind, weight,\n"
+    "velocities or bodies; places of positions, axes or shares of mass; stiffness, damping,\n"
+    "position, velocity, acceleration, rotation.");
+
+static PyObject *mechanism_program(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
+  const mechanism *self = (mechanism *)object;
+  if (n_args != N_ARGUMENTS) {
+    PyErr_Format(PyExc_TypeError, "task_program takes %d arguments", N_ARGUMENTS);
+    return NULL;
+  }
+  call c = {.kept = PyList_New(0)};
+  const npy_intp nv = length_of(self, PARENT);
+  PyObject *result = NULL;
+  if (c.kept != NULL && read_state(self, args[STATE], &c) == 0 &&
+      read_doubles(&c, args[BIAS], "h", 1, &nv, &c.h) == 0 &&
+      read_contacts(args[CONTACTS], args[HOLD], &c) == 0 &&
+      read_friction(args[FRICTION], &c) == 0 && read_tasks(args[TASKS], &c) == 0 &&
+      make_results(self, args[MASS], &c) == 0) {
+    fill_results(&c);
+    result = PyTuple_New(N_RESULTS);
+    for (int i = 0; i < N_RESULTS && result != NULL; i++) {
+      PyTuple_SET_ITEM(result, i, Py_NewRef(c.out[i]));
+    }
+  }
+  for (int i = 0; i < N_RESULTS; i++) {
+    Py_XDECREF(c.out[i]);
+  }
+  PyMem_Free(c.tasks);
+  PyMem_Free(c.weights);
+  PyMem_Free(c.scratch);
+  Py_XDECREF(c.kept);
+  return result;
+}
+
+PyDoc_STRVAR(mass_doc,
+             "mass_matrix($self, M, /)\n--\n\n"
+             "Mass matrix (nv, nv) from the engine's lower triangle in compressed rows.");
+
+static PyObject *mechanism_mass(PyObject *object, PyObject *given) {
+  return (PyObject *)make_mass((mechanism *)object, given);
 }
 
 /* ---- the type ------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"points", (PyCFunction)(void (*)(void))mechanism_points, METH_FASTCALL, points_doc},
-    {"body", (PyCFunction)(void (*)(void))mechanism_body, METH_FASTCALL, body_doc},
-    {"contacts", (PyCFunction)(void (*)(void))mechanism_contacts, METH_FASTCALL, contacts_doc},
+    {"task_program", (PyCFunction)(void (*)(void))mechanism_program, METH_FASTCALL, program_doc},
     {"mass_matrix", mechanism_mass, METH_O, mass_doc},
     {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(mechanism_doc,
              "Mechanism(last_dof, root, dof_parent, M_rownnz, M_rowadr, M_colind, /)\n--\n\n"
-             "Jacobians and the mass matrix of a mechanism, from arrays of an engine. See\n"
-             "sapwood.invdyn.robot.Motions.");
+             "The mass matrix and the program of task control of a mechanism, from arrays of an\n"
+             "engine. See sapwood.invdyn.robot.mechanism_of.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)mechanism_doc},
                               {Py_tp_new, (void *)mechanism_new},
@@ -317,12 +430,4 @@ static PyType_Spec spec = {.name = "sapwood._core.Mechanism",
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
                            .slots = slots};
 
-int sapwood_add_mechanism(PyObject *module) {
-  PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
-  if (type == NULL) {
-    return -1;
-  }
-  const int failed = PyModule_AddType(module, (PyTypeObject *)type);
-  Py_DECREF(type);
-  return failed;
-}
+int sapwood_add_mechanism(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

@@ -39,22 +39,20 @@ class Motors:
         affine = model.actuator_biastype[chosen] == mujoco.mjtBias.mjBIAS_AFFINE
         bias = np.where(affine, model.actuator_biasprm[chosen, :3].T, 0.0)
         # torques of the bias: a constant, and those per unit of position and velocity
-        self._constant, self._by_position, self._by_velocity = bias * self.gear ** np.array(
-            [[1], [2], [2]]
-        )
+        self._bias = bias * self.gear ** np.array([[1], [2], [2]])
+        self._dofs = actuated.astype(np.int32)
         self._model = model
         self._watch = _core.ByteWatch(model, _places(model))
         self._known = self._ranges(model)
 
-    def _bias(self, data: mujoco.MjData) -> Array:
-        """Torques (n_q,) that actuators give without a control."""
-        torques: Array = self._by_position * data.qpos.take(self.position)
-        torques += self._by_velocity * data.qvel.take(self.actuated)
-        torques += self._constant
-        return torques
+    def limits(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array, Array]:
+        """Torques that the model allows, by controls and forces of actuators and by joints.
 
-    def limits(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:
-        """Torques that the model allows: by actuators' controls and forces, and by joints."""
+        Returns
+        -------
+        tuple of ndarray (n_q,)
+            Torques without a control; the least and the largest ones.
+        """
         if model is not self._model:
             known = self._ranges(model)
         else:
@@ -62,14 +60,13 @@ class Motors:
                 self._watch.accept()
                 self._known = self._ranges(model)
             known = self._known
-        (lower, upper), (least, most) = known
-        bias = self._bias(data)
-        upper = np.minimum(upper + bias, most)
-        # controls that cannot reach a force range leave the nearest end of it
-        return np.minimum(np.maximum(lower + bias, least), upper), upper
+        bias, lower, upper = _core.bound_torques(
+            data.qpos, data.qvel, self.position, self._dofs, self._bias, *known
+        )
+        return bias, lower, upper
 
-    def _ranges(self, model: mujoco.MjModel) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Torques by the controls less their bias, and by force ranges; infinite for none."""
+    def _ranges(self, model: mujoco.MjModel) -> tuple[Array, Array]:
+        """Torques (2, n_q) by controls less their bias, and by forces; infinite for none."""
         chosen, gear = self.actuator, self.gear[:, None]
         torques = np.array([
             gear * self.gain[:, None] * model.actuator_ctrlrange[chosen],
@@ -82,16 +79,14 @@ class Motors:
         # a negative gear or gain exchanges the ends
         lower = np.where(limited, torques.min(axis=2), -np.inf)
         upper = np.where(limited, torques.max(axis=2), np.inf)
-        by_force = np.maximum(lower[1], lower[2]), np.minimum(upper[1], upper[2])
-        return (lower[0], upper[0]), by_force
+        by_force = np.array([np.maximum(lower[1], lower[2]), np.minimum(upper[1], upper[2])])
+        return np.array([lower[0], upper[0]]), by_force
 
     def write(self, model: mujoco.MjModel, data: mujoco.MjData, tau: Array) -> Array:
         """Write the controls that give these torques; returns the torques that actuators give."""
-        bias = self._bias(data)
-        control = (tau - bias) / (self.gear * self.gain)
-        data.ctrl[self.actuator] = control
-        lower, upper = self.limits(model, data)
-        given: Array = np.clip(tau, lower, upper)
+        bias, lower, upper = self.limits(model, data)
+        data.ctrl[self.actuator] = (tau - bias) / (self.gear * self.gain)
+        given: Array = np.minimum(np.maximum(tau, lower), upper)
         return given
 
 

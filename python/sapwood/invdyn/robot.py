@@ -1,8 +1,6 @@
-"""A MuJoCo model for controllers: motors, equations of motion, motions of bodies."""
+"""A MuJoCo model for controllers: its motors and its equations of motion."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -38,7 +36,7 @@ def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
     return np.asarray(model.jnt_dofadr[chosen], dtype=np.intp)
 
 
-def mechanism_of(model: mujoco.MjModel) -> _core.Mechanism:
+def mechanism_constants(model: mujoco.MjModel) -> tuple[NDArray[np.int32], ...]:
     """The constants of a model from which its Jacobians and mass matrix follow."""
     # bodies without joints move as their parent
     moving, has = np.arange(model.nbody), model.body_dofnum > 0
@@ -46,10 +44,15 @@ def mechanism_of(model: mujoco.MjModel) -> _core.Mechanism:
         if not has[body]:
             moving[body] = moving[model.body_parentid[body]]
     last = model.body_dofadr + model.body_dofnum - 1
-    return _core.Mechanism(
+    return (
         np.where(has[moving], last[moving], -1), model.body_rootid, model.dof_parentid,
         model.M_rownnz, model.M_rowadr, model.M_colind,
     )  # fmt: skip
+
+
+def mechanism_of(model: mujoco.MjModel) -> _core.Mechanism:
+    """The mechanism of a model."""
+    return _core.Mechanism(*mechanism_constants(model))
 
 
 def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
@@ -76,30 +79,3 @@ def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.
             )  # fmt: skip
         h -= applied
     return h
-
-
-class Motions:
-    """Jacobians of a model at one instant, and accelerations without joint accelerations."""
-
-    def __init__(self, mechanism: _core.Mechanism, data: mujoco.MjData) -> None:
-        self.mechanism, self.data = mechanism, data
-        self._state = data.cdof, data.cdof_dot, data.qvel, data.subtree_com
-
-    def body(self, body: int) -> tuple[Array, Array, Array]:
-        """Jacobian (6, nv), velocity and bias (6,) of the body's origin, then of its turning."""
-        return self.mechanism.body(*self._state, body, self.data.xpos[body])
-
-    def turning(self, bodies: NDArray[np.integer[Any]]) -> Array:
-        """Jacobians (n, 3, nv) of the angular velocities of bodies."""
-        return self.mechanism.points(*self._state, bodies, self.data.xpos[bodies])[1]
-
-    def points(self, bodies: NDArray[np.intp], positions: Array) -> tuple[Array, Array, Array]:
-        """Jacobians (n, 3, nv) of points fixed in bodies, their velocities and bias (n, 3)."""
-        J, _, velocities, bias, _, _ = self.mechanism.points(*self._state, bodies, positions)
-        return J, velocities, bias
-
-    def contacts(
-        self, bodies: NDArray[np.integer[Any]], positions: Array, frames: Array
-    ) -> tuple[Array, Array, Array]:
-        """Jacobians (n, 3, nv), velocities and bias (n, 3) of second bodies against first ones."""
-        return self.mechanism.contacts(*self._state, bodies.ravel(), positions, frames)

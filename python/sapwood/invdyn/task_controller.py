@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Literal
 
 import mujoco
@@ -16,20 +17,15 @@ from sapwood import _core
 from .held_contacts import Contacts, HeldContacts
 from .motors import Motors
 from .options import choice
-from .robot import Motions, actuated_dofs, bias_force, mechanism_of
-from .tasks import BaseTask, ComTask, FrameTask, JointTask
+from .robot import actuated_dofs, bias_force, mechanism_of
+from .tasks import Task
 
 Array = NDArray[np.float64]
-Task = JointTask | FrameTask | BaseTask | ComTask
 ContactMode = Literal["hold", "coulomb"]
 
 # weights beside tasks of weight 1: accelerations of held contacts, all accelerations, and forces
 # over the largest entry of the mass matrix
 _HOLD, _ACCELERATION, _FORCE = 1e4, 1e-5, 1e-2
-# velocity above which a contact slides, m/s
-_SLIDING = 1e-2
-# velocity of a joint, or of a contact that rolls, from which on dry friction is whole, rad/s or m/s
-_MOVING = 1e-3
 
 
 class TaskStatus(enum.IntEnum):
@@ -47,6 +43,9 @@ class TaskStatus(enum.IntEnum):
 
     def __str__(self) -> str:
         return self.name
+
+
+_STATUS = tuple(TaskStatus)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -179,7 +178,7 @@ class TaskController:
         n = len(self._tasks)
         self._weights = _core.as_float64(
             np.ones(n) if weights is None else weights, "weights", (n,), "non-negative"
-        )
+        ).tolist()
         self._motors = Motors(model, actuated_dofs(model))
         n_q = len(self._motors.actuated)
         self._limit: Array | None = None
@@ -199,9 +198,7 @@ class TaskController:
         self._held = HeldContacts(model, gap)
         self._mechanism = mechanism_of(model)
         self._active: NDArray[np.int8] | None = None
-        self._geoms: NDArray[np.intp] | None = None
-        self._lengths: list[int] = []
-        self._weight_of_row = np.zeros(0)
+        self._geoms: NDArray[np.int32] | None = None
         # velocities after the hold time and normal forces of the last plan
         self._planned: tuple[Array, Array] | None = None
 
@@ -226,7 +223,7 @@ class TaskController:
             Data with positions and velocities.
         """
         if self._by_model:
-            return self._motors.limits(self._model, data)
+            return self._motors.limits(self._model, data)[1:]
         n_q = len(self._motors.actuated)
         most = np.full(n_q, np.inf) if self._limit is None else self._limit
         return -most, most
@@ -251,48 +248,37 @@ class TaskController:
         TaskResult
             Never NaN, and never silent: its status says where something is amiss.
         """
-        model, motors = self._model, self._motors
-        motions = Motions(self._mechanism, data)
-        contacts = self._held.update(data)
-        J, mu, hold, rates, slide = self._of_contacts(motions, contacts)
-        rows, wanted = [hold], [rates]
-        for task in self._tasks:
-            T, t = task.rows(motions)
-            rows.append(T)
-            wanted.append(t)
+        motors, contacts = self._motors, self._held.update(data)
+        program = self._program(data, contacts)
         lower, upper = self.torque_limits(data)
-        h = bias_force(model, data, motors.actuated)
         outcome, a, tau, forces, active, changes, residual = self._core.solve(
-            self._mechanism.mass_matrix(data.M), h + self._dry_friction(motions, contacts),
-            np.concatenate(rows), np.concatenate(wanted), self._row_weights(wanted), J, mu, lower,
-            upper, self._expected(contacts),
-        )  # fmt: skip
+            *program[:-1], lower, upper, self._expected(contacts)
+        )
         self._active, self._geoms = active, contacts.geoms
         self._planned = data.qvel + self._hold_time * a, forces[:, 2].copy()
-        if slide is not None:
-            forces[:, :2] += slide * forces[:, 2:]
-        return TaskResult(TaskStatus(outcome), tau, a, forces, contacts, changes, residual, motors)
+        if self._coulomb:
+            forces[:, :2] += program[-1] * forces[:, 2:]
+        status = _STATUS[outcome]
+        return TaskResult(status, tau, a, forces, contacts, changes, residual, motors)
 
-    def _row_weights(self, wanted: list[Array]) -> Array:
-        """The weight of each row of contacts and tasks."""
-        lengths = [len(t) for t in wanted]
-        if lengths != self._lengths:
-            self._lengths = lengths
-            self._weight_of_row = np.repeat([_HOLD, *self._weights], lengths)
-        return self._weight_of_row
-
-    def _dry_friction(self, motions: Motions, contacts: Contacts) -> Array:
-        """Bias force of joints' friction, and of contacts' friction against turning."""
-        if self._planned is None:
-            return np.zeros(self._model.nv)
-        velocity, normal = self._planned
-        h: Array = self._model.dof_frictionloss * _share(velocity)
-        if self._geoms is contacts.geoms and np.count_nonzero(contacts.radii):
-            bodies = self._held.bodies
-            J = contacts.frames @ (motions.turning(bodies[:, 1]) - motions.turning(bodies[:, 0]))
-            torque = normal[:, None] * contacts.radii * _share(J @ velocity)
-            h += torque.ravel() @ J.reshape(-1, len(h))
-        return h
+    def _program(self, data: mujoco.MjData, contacts: Contacts) -> tuple[Array, ...]:
+        """Arrays of the program without limits; tangential forces over normal ones (n, 2)."""
+        friction = None
+        if self._planned is not None:
+            velocity, normal = self._planned
+            same = self._geoms is contacts.geoms
+            friction = self._model.dof_frictionloss, velocity, normal if same else None
+        state = (
+            data.cdof, data.cdof_dot, data.qvel, data.subtree_com, data.qpos, data.xpos,
+            data.xmat, data.xipos,
+        )  # fmt: skip
+        return self._mechanism.task_program(
+            state, data.M, bias_force(self._model, data, self._motors.actuated),
+            (contacts.bodies, contacts.positions, contacts.frames, contacts.mu, contacts.radii,
+             contacts.gaps),
+            (_HOLD, self._hold_time, self._coulomb), friction,
+            tuple(map(Task.describe, self._tasks, repeat(data), self._weights)),
+        )  # fmt: skip
 
     def _expected(self, contacts: Contacts) -> NDArray[np.int8] | None:
         """The limits that were active, in the order of the present contacts."""
@@ -305,44 +291,9 @@ class TaskController:
         kept = np.zeros((len(contacts.geoms), self._edges), dtype=np.int8)
         return np.concatenate([kept.ravel(), self._active[sides.size : sides.size + 2 * n_q]])
 
-    def _of_contacts(
-        self, motions: Motions, contacts: Contacts
-    ) -> tuple[Array, Array, Array, Array, Array | None]:
-        """Jacobians of forces and friction coefficients; rows and rates that hold contacts.
-
-        The last array (n, 2) holds the tangential forces over the normal one where contacts slide.
-        """
-        n, nv = len(contacts.mu), self._model.nv
-        J, u, bias = motions.contacts(self._held.bodies, contacts.positions, contacts.frames)
-        rates = u / -self._hold_time - bias
-        # gaps close with two equal time constants, twice the hold time
-        rates[:, 2] -= np.maximum(contacts.gaps, 0.0) / (4.0 * self._hold_time**2)
-        forced, mu, slide = J, contacts.mu, None
-        if not self._coulomb and np.count_nonzero(mu > 0.0) == n:
-            return J, mu, J.reshape(-1, nv), rates.ravel(), None
-        held = np.ones((n, 3), dtype=bool)
-        held[mu <= 0.0, :2] = False
-        if self._coulomb:
-            slide = np.zeros((n, 2))
-            speed = np.hypot(u[:, 0], u[:, 1])
-            sliding = (speed > _SLIDING) & (mu > 0.0)
-            held[sliding, :2] = False
-            slide[sliding] = -(mu / np.where(sliding, speed, 1.0))[sliding, None] * u[sliding, :2]
-            forced = J.copy()
-            forced[:, 2] += np.einsum("ni,nij->nj", slide, J[:, :2])
-            mu = np.where(sliding, 0.0, mu)
-        return forced, mu, J[held], rates[held], slide
-
-
-def _share(velocity: Array) -> Array:
-    """Share of dry friction that acts against a motion, -1 to 1."""
-    share: Array = velocity / _MOVING
-    return np.minimum(np.maximum(share, -1.0, out=share), 1.0, out=share)
-
 
 def _checked(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    kinds = (JointTask, FrameTask, ComTask)
     for i, task in enumerate(tasks):
-        if not isinstance(task, kinds):
+        if not isinstance(task, Task):
             raise TypeError(f"tasks[{i}] must be a task, not {type(task).__name__}")
     return tuple(tasks)

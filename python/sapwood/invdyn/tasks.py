@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import abc
+from typing import Any
+
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 
-from .robot import Motions, actuated_dofs
+from .robot import actuated_dofs
 
 Array = NDArray[np.float64]
+
+# kinds of tasks, and parts of a frame, as csrc/invdyn/tasks/task_rows.h numbers them
+_JOINTS, _FRAME, _CENTRE = range(3)
+_AXES = {"position": 1, "rotation": 2, "both": 3}
 
 
 def _gain(value: float, name: str) -> float:
     return float(_core.as_float64(value, name, (), "non-negative"))
 
 
-class _Task:
+class Task(abc.ABC):
     """Gains and targets that tasks share."""
+
+    position: Array | None
+    velocity: ArrayLike
+    acceleration: ArrayLike
+    rotation: Array | None = None
+    # kind, velocities or bodies, and what belongs to the kind
+    _fixed: tuple[int, NDArray[np.integer[Any]], Any]
 
     def __init__(self, stiffness: float, damping: float | None) -> None:
         self.stiffness = _gain(stiffness, "stiffness")
@@ -26,13 +40,42 @@ class _Task:
         critical = 2.0 * np.sqrt(self.stiffness)
         self.damping = float(critical) if damping is None else _gain(damping, "damping")
 
-    def _acceleration(self, error: Array, rate: Array, feedforward: Array) -> Array:
-        """k (x* - x) + d (v* - v) + a*."""
-        wanted: Array = self.stiffness * error + self.damping * rate + feedforward
-        return wanted
+    @abc.abstractmethod
+    def bind(self, model: mujoco.MjModel) -> None:
+        """Find the joints or bodies in a model.
+
+        Parameters
+        ----------
+        model : mujoco.MjModel
+        """
+
+    @abc.abstractmethod
+    def start(self, data: mujoco.MjData) -> None:
+        """Set targets that were left out to the present state.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+        """
+
+    def describe(self, data: mujoco.MjData, weight: float) -> tuple[Any, ...]:
+        """Its entries in ``_core.Mechanism.task_program``.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            The present instant.
+        weight : float
+        """
+        self.start(data)
+        kind, at, by_kind = self._fixed
+        return (
+            kind, weight, at, by_kind, self.stiffness, self.damping, self.position, self.velocity,
+            self.acceleration, self.rotation,
+        )  # fmt: skip
 
 
-class JointTask(_Task):
+class JointTask(Task):
     """Joints follow positions.
 
     Parameters
@@ -77,44 +120,33 @@ class JointTask(_Task):
             A joint is missing, or has several degrees of freedom.
         """
         if self.joints is None:
-            self._dofs = actuated_dofs(model)
+            dofs = actuated_dofs(model)
         else:
-            self._dofs = np.array(
+            dofs = np.array(
                 [int(model.joint(name).dofadr[0]) for name in self.joints], dtype=np.intp
             )
-        joint = model.dof_jntid[self._dofs]
+        joint = model.dof_jntid[dofs]
         single = np.isin(
             model.jnt_type[joint], (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
         )
         if not single.all():
             raise ValueError("joints: must be hinges or sliders")
-        self._places = model.jnt_qposadr[joint]
-        self._rows = np.eye(model.nv)[self._dofs]
-        if self.position is not None and self.position.shape != self._dofs.shape:
-            raise ValueError(
-                f"position has shape {self.position.shape}, expected {self._dofs.shape}"
-            )
+        self._fixed = _JOINTS, dofs.astype(np.int32), model.jnt_qposadr[joint]
+        if self.position is not None and self.position.shape != dofs.shape:
+            raise ValueError(f"position has shape {self.position.shape}, expected {dofs.shape}")
 
-    def rows(self, motions: Motions) -> tuple[Array, Array]:
-        """Rows (n, nv) and desired accelerations (n,).
+    def start(self, data: mujoco.MjData) -> None:
+        """Follow the present positions, where none are given.
 
         Parameters
         ----------
-        motions : Motions
-            The model at the present instant.
+        data : mujoco.MjData
         """
-        data = motions.data
         if self.position is None:
-            self.position = data.qpos[self._places].copy()
-        wanted = self._acceleration(
-            self.position - data.qpos[self._places],
-            self.velocity - data.qvel[self._dofs],
-            np.asarray(self.acceleration),
-        )
-        return self._rows, wanted
+            self.position = data.qpos[self._fixed[2]]
 
 
-class FrameTask(_Task):
+class FrameTask(Task):
     """A body follows a position and an orientation.
 
     Parameters
@@ -149,7 +181,7 @@ class FrameTask(_Task):
         damping: float | None = None,
     ) -> None:
         super().__init__(stiffness, damping)
-        if axes not in ("position", "rotation", "both"):
+        if axes not in _AXES:
             raise ValueError(f"axes = {axes!r}: must be 'position', 'rotation' or 'both'")
         self.body = body
         self.axes = axes
@@ -157,7 +189,9 @@ class FrameTask(_Task):
         self.rotation = _vector(rotation, "rotation", (3, 3))
         self.velocity: ArrayLike = np.zeros(3)
         self.acceleration: ArrayLike = np.zeros(3)
-        self._chosen = {"position": slice(0, 3), "rotation": slice(3, 6), "both": slice(0, 6)}[axes]
+
+    def _follow(self, body: int) -> None:
+        self._fixed = _FRAME, np.array([body], dtype=np.int32), _AXES[self.axes]
 
     def bind(self, model: mujoco.MjModel) -> None:
         """Find the body in a model.
@@ -166,31 +200,19 @@ class FrameTask(_Task):
         ----------
         model : mujoco.MjModel
         """
-        self._id = int(model.body(self.body).id)
+        self._follow(int(model.body(self.body).id))
 
-    def rows(self, motions: Motions) -> tuple[Array, Array]:
-        """Rows (6, nv), or 3 of them, and desired accelerations less their bias.
+    def start(self, data: mujoco.MjData) -> None:
+        """Follow the present frame, where none is given.
 
         Parameters
         ----------
-        motions : Motions
-            The model at the present instant.
+        data : mujoco.MjData
         """
-        data = motions.data
-        J, velocity, bias = motions.body(self._id)
-        turned = data.xmat[self._id].reshape(3, 3)
         if self.position is None:
-            self.position = data.xpos[self._id].copy()
+            self.position = data.xpos[self._fixed[1]][0]
         if self.rotation is None:
-            self.rotation = turned.copy()
-        wanted = -bias - self.damping * velocity
-        wanted[:3] += (
-            self.stiffness * (self.position - data.xpos[self._id])
-            + self.damping * np.asarray(self.velocity)
-            + self.acceleration
-        )
-        wanted[3:] += self.stiffness * _rotation_error(self.rotation, turned)
-        return J[self._chosen], wanted[self._chosen]
+            self.rotation = data.xmat[self._fixed[1]].reshape(3, 3)
 
 
 class BaseTask(FrameTask):
@@ -225,10 +247,10 @@ class BaseTask(FrameTask):
         ValueError
             The model has no free joint.
         """
-        self._id = base_body(model)
+        self._follow(base_body(model))
 
 
-class ComTask(_Task):
+class ComTask(Task):
     """The centre of mass of a body and all that it carries follows a position.
 
     Parameters
@@ -267,34 +289,24 @@ class ComTask(_Task):
         ----------
         model : mujoco.MjModel
         """
-        self._id = base_body(model) if self.body is None else int(model.body(self.body).id)
+        chosen = base_body(model) if self.body is None else int(model.body(self.body).id)
         root = np.arange(model.nbody)
         for body in range(1, model.nbody):
-            if body != self._id:
+            if body != chosen:
                 root[body] = root[model.body_parentid[body]]
-        self._bodies = np.flatnonzero((root == self._id) & (model.body_mass > 0.0))
-        mass = model.body_mass[self._bodies]
-        self._parts = mass / mass.sum()
+        bodies = np.flatnonzero((root == chosen) & (model.body_mass > 0.0))
+        mass = model.body_mass[bodies]
+        self._fixed = _CENTRE, bodies.astype(np.int32), mass / mass.sum()
 
-    def rows(self, motions: Motions) -> tuple[Array, Array]:
-        """Rows (3, nv) and desired accelerations less their bias (3,).
+    def start(self, data: mujoco.MjData) -> None:
+        """Follow the present centre of mass, where none is given.
 
         Parameters
         ----------
-        motions : Motions
-            The model at the present instant.
+        data : mujoco.MjData
         """
-        data = motions.data
-        J, velocities, bias = motions.points(self._bodies, data.xipos[self._bodies])
-        present = self._parts @ data.xipos[self._bodies]
         if self.position is None:
-            self.position = present
-        wanted = self._acceleration(
-            self.position - present,
-            self.velocity - self._parts @ velocities,
-            np.asarray(self.acceleration),
-        )
-        return np.einsum("b,bij->ij", self._parts, J), wanted - self._parts @ bias
+            self.position = self._fixed[2] @ data.xipos[self._fixed[1]]
 
 
 def base_body(model: mujoco.MjModel) -> int:
@@ -309,11 +321,3 @@ def _vector(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Array
     if value is None:
         return None
     return np.array(_core.as_float64(value, name, shape, "finite"))
-
-
-def _rotation_error(wanted: Array, present: Array) -> Array:
-    """The rotation vector that turns the present orientation to the wanted one."""
-    quaternion, turn = np.empty(4), np.empty(3)
-    mujoco.mju_mat2Quat(quaternion, (wanted @ present.T).ravel())
-    mujoco.mju_quat2Vel(turn, quaternion, 1.0)
-    return turn

@@ -35,6 +35,9 @@ not to be fast.
     elements        elastic tetrahedra
     face_contacts   contacts of the boundary of soft bodies
     quadratic       interior point method of quadratic programs, polishing
+    task_control    torques within limits that come nearest to tasks
+    task_rows       rows of tasks and of held contacts, limits of torques
+    held_contacts   contacts that stay in a plan while their geoms are near
 """
 
 from sapwood.settings import SapSettings
@@ -51,6 +54,7 @@ from .disk_pool import DiskPool
 from .elements import evaluate_elements
 from .face_contacts import contact_axes, contact_rows, plane_contacts
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
+from .held_contacts import held_contacts
 from .motions import point_motion
 from .objective import Line, Objective, Part, Point
 from .parts import Parts, take_in_parts
@@ -69,6 +73,7 @@ from .rigid_core import contact_cost, project
 from .sensitivity import solution_gradient
 from .solver import SapSolver, solve
 from .task_control import solve_tasks
+from .task_rows import bound_torques, rotation_vector, task_program
 from .torsional import lift_impulse, lift_matrix, radial, radial_step
 from .torsional_pool import WidePool
 
@@ -95,6 +100,7 @@ __all__ = [
     "Solution",
     "Status",
     "WidePool",
+    "bound_torques",
     "clamp",
     "clamp_cost_difference",
     "constraint_inverse_mass",
@@ -110,6 +116,7 @@ __all__ = [
     "effective_inverse_mass",
     "evaluate_elements",
     "gradient_round_off",
+    "held_contacts",
     "islands",
     "junction_tree",
     "lift_impulse",
@@ -124,6 +131,7 @@ __all__ = [
     "radial_step",
     "regularize",
     "regularize_group",
+    "rotation_vector",
     "sigma_of_slip",
     "solution_gradient",
     "solve",
@@ -131,6 +139,7 @@ __all__ = [
     "solve_qp",
     "solve_tasks",
     "take_in_parts",
+    "task_program",
     "touching",
     "velocity_error_bound",
 ]

@@ -1,0 +1,75 @@
+/* _core.bound_torques: limits of motors at a state. */
+#include "invdyn/tasks/motors.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/invdyn/py_invdyn.h"
+
+enum { QPOS, QVEL, PLACE, DOF, BIAS, BY_CONTROL, BY_FORCE, N_ARGUMENTS };
+
+static int check_index(PyArrayObject *array, const char *name, PyArrayObject *state) {
+  for (npy_intp i = 0; i < PyArray_DIM(array, 0); i++) {
+    const int32_t at = sapwood_int32s(array)[i];
+    if (at < 0 || at >= PyArray_DIM(state, 0)) {
+      return sapwood_value_error(name, i, at, "is out of range");
+    }
+  }
+  return 0;
+}
+
+static int read_arguments(PyObject *const *args, PyArrayObject **in) {
+  if ((in[QPOS] = sapwood_as_vector(args[QPOS], "qpos", -1, SAPWOOD_ANY)) == NULL ||
+      (in[QVEL] = sapwood_as_vector(args[QVEL], "qvel", -1, SAPWOOD_ANY)) == NULL ||
+      (in[PLACE] = sapwood_as_int32(args[PLACE], "place", -1)) == NULL) {
+    return -1;
+  }
+  const npy_intp n = PyArray_DIM(in[PLACE], 0), bias[2] = {3, n}, ends[2] = {2, n};
+  in[DOF] = sapwood_as_int32(args[DOF], "dof", n);
+  in[BIAS] = sapwood_as_float64(args[BIAS], "bias", 2, bias, SAPWOOD_ANY);
+  in[BY_CONTROL] = sapwood_as_float64(args[BY_CONTROL], "by_control", 2, ends, SAPWOOD_ANY);
+  in[BY_FORCE] = sapwood_as_float64(args[BY_FORCE], "by_force", 2, ends, SAPWOOD_ANY);
+  if (!in[DOF] || !in[BIAS] || !in[BY_CONTROL] || !in[BY_FORCE]) {
+    return -1;
+  }
+  return check_index(in[PLACE], "place", in[QPOS]) < 0 ? -1 : check_index(in[DOF], "dof", in[QVEL]);
+}
+
+PyDoc_STRVAR(bound_doc,
+             "bound_torques(qpos, qvel, place, dof, bias, by_control, by_force, /)\n--\n\n"
+             "Torques (3, n) of motors: those without a control, the least, and the largest ones.\n"
+             "bias (3, n): constant, by position, by velocity. by_control, by_force (2, n): least\n"
+             "and largest torques by controls, less the bias, and by ranges of forces.");
+
+static PyObject *bound_torques(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
+  (void)module;
+  if (n_args != N_ARGUMENTS) {
+    PyErr_Format(PyExc_TypeError, "bound_torques takes %d arguments", N_ARGUMENTS);
+    return NULL;
+  }
+  PyArrayObject *in[N_ARGUMENTS] = {NULL}, *out = NULL;
+  if (read_arguments(args, in) == 0) {
+    const npy_intp shape[2] = {3, PyArray_DIM(in[PLACE], 0)};
+    out = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  }
+  if (out != NULL) {
+    const struct tasks_motors motors = {.n = (int32_t)PyArray_DIM(out, 1),
+                                        .place = sapwood_int32s(in[PLACE]),
+                                        .dof = sapwood_int32s(in[DOF]),
+                                        .bias = sapwood_doubles(in[BIAS]),
+                                        .by_control = sapwood_doubles(in[BY_CONTROL]),
+                                        .by_force = sapwood_doubles(in[BY_FORCE])};
+    double *b = sapwood_doubles(out);
+    tasks_bound_torques(&motors, sapwood_doubles(in[QPOS]), sapwood_doubles(in[QVEL]), b,
+                        b + motors.n, b + 2 * (npy_intp)motors.n);
+  }
+  for (int i = 0; i < N_ARGUMENTS; i++) {
+    Py_XDECREF(in[i]);
+  }
+  return (PyObject *)out;
+}
+
+int sapwood_add_motors(PyObject *module) {
+  static PyMethodDef functions[] = {
+      {"bound_torques", (PyCFunction)(void (*)(void))bound_torques, METH_FASTCALL, bound_doc},
+      {NULL, NULL, 0, NULL}};
+  return PyModule_AddFunctions(module, functions);
+}
