@@ -539,7 +539,7 @@ def bound_torques(
     by_control: ArrayLike,
     by_force: ArrayLike,
     /,
-) -> _Float: ...
+) -> tuple[_Float, _Float, _Float]: ...
 
 @final
 class Mechanism:
@@ -557,13 +557,16 @@ class Mechanism:
         self,
         state: tuple[ArrayLike, ...],
         M: ArrayLike,
-        h: ArrayLike,
+        loads: tuple[ArrayLike, ...],
         contacts: tuple[ArrayLike, ...],
         hold: tuple[float, float, bool],
-        friction: tuple[ArrayLike, ArrayLike, ArrayLike | None] | None,
+        plan: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None] | None,
         tasks: tuple[tuple[Any, ...], ...],
         /,
     ) -> tuple[_Float, ...]: ...
+    def bias_force(
+        self, state: tuple[ArrayLike, ...], loads: tuple[ArrayLike, ...], /
+    ) -> _Float: ...
     def mass_matrix(self, M: ArrayLike, /) -> _Float: ...
 
 @final

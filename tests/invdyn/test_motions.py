@@ -9,7 +9,7 @@ from sapwood import _core, reference
 
 mujoco = pytest.importorskip("mujoco")
 
-from sapwood.invdyn.robot import mechanism_constants
+from sapwood.invdyn.robot import bias_force, loads_of, mechanism_constants
 
 # all kinds of joints, a body without joints, and two trees
 TREES = """
@@ -40,6 +40,8 @@ NO_CONTACTS = (
     np.zeros((0, 3)), np.zeros(0),
 )  # fmt: skip
 JOINTS, FRAME, CENTRE = range(3)
+# velocities with a motor, some of them
+MOTORS = np.array([9, 11], dtype=np.int32)
 
 
 def core(constants, *arguments):
@@ -52,14 +54,15 @@ implementations = pytest.mark.parametrize(
 
 
 def program(
-    make, model, data, *, contacts=NO_CONTACTS, hold=(1.0, 1.0, False), friction=None, tasks=(),
+    make, model, data, *, contacts=NO_CONTACTS, hold=(1.0, 1.0, False), plan=None, tasks=(),
     **state,
 ):  # fmt: skip
     names = ("cdof", "cdof_dot", "qvel", "subtree_com", "qpos", "xpos", "xmat", "xipos")
     arrays = tuple(state.get(name, getattr(data, name)) for name in names)
     return make(
-        mechanism_constants(model), arrays, data.M, data.qfrc_bias, contacts, hold, friction, tasks
-    )
+        mechanism_constants(model), arrays, data.M, loads_of(data, MOTORS), contacts, hold, plan,
+        tasks,
+    )  # fmt: skip
 
 
 def frame(body, axes=3, k=0.0, d=0.0, position=0.0, rotation=None):
@@ -177,20 +180,40 @@ def test_sliding_contacts_and_dry_friction(moving, rng, make):
     np.testing.assert_array_equal(T, still[2])
     np.testing.assert_array_equal(w.reshape(-1, 3)[slides], [[0.0, 0.0, 1.0]] * slides.sum())
 
-    loss, velocity, normal = rng.random((2, model.nv)).tolist() + [rng.random(len(mu))]
-    loss, velocity = np.array(loss), 2e-3 * (np.array(velocity) - 0.5)
-    alone = program(make, model, data, contacts=contacts, friction=(loss, velocity, None))
+    hold, loss, v, a = (1.0, 0.1, False), *rng.normal(size=(3, model.nv))
+    a = (2e-3 * rng.normal(size=model.nv) - v) / 0.1
+    velocity, forces = v + 0.1 * a, rng.random((len(mu), 3))
+    none = program(make, model, data, contacts=contacts, hold=hold)[1]
+    alone = program(make, model, data, contacts=contacts, hold=hold, plan=(loss, v, a, None))
     share = np.clip(velocity / 1e-3, -1, 1)
-    np.testing.assert_allclose(alone[1], data.qfrc_bias + loss * share, atol=1e-13)
-    both = program(make, model, data, contacts=contacts, friction=(loss, velocity, normal))
+    np.testing.assert_allclose(alone[1], none + loss * share, atol=1e-12)
+    both = program(make, model, data, contacts=contacts, hold=hold, plan=(loss, v, a, forces))
     expected = np.zeros(model.nv)
     turn = np.zeros((2, 3, model.nv))
     for i, pair in enumerate(bodies):
         for side, body in enumerate(pair):
             mujoco.mj_jac(model, data, None, turn[side], points[i], body)
         rows = frames[i] @ (turn[1] - turn[0])
-        expected += normal[i] * (radii[i] * np.clip(rows @ velocity / 1e-3, -1, 1)) @ rows
+        expected += forces[i, 2] * (radii[i] * np.clip(rows @ velocity / 1e-3, -1, 1)) @ rows
     np.testing.assert_allclose(both[1] - alone[1], expected, atol=1e-12)
+
+
+@implementations
+def test_the_bias_force_is_without_applied_forces_on_motors(moving, rng, make):
+    """Springs and dampers, generalized forces, and wrenches at centres of mass, by mj_applyFT."""
+    model, data = moving
+    model.dof_damping[:] = rng.random(model.nv)
+    data.qfrc_applied[:] = rng.normal(size=model.nv)
+    data.xfrc_applied[2:5] = rng.normal(size=(3, 6))
+    mujoco.mj_forward(model, data)
+    applied = data.qfrc_applied.copy()
+    applied[MOTORS] = 0.0
+    for body in range(model.nbody):
+        force, torque = np.split(data.xfrc_applied[body], 2)
+        mujoco.mj_applyFT(model, data, force, torque, data.xipos[body], body, applied)
+    expected = data.qfrc_bias - data.qfrc_passive - applied
+    np.testing.assert_allclose(program(make, model, data)[1], expected, atol=1e-12)
+    np.testing.assert_allclose(bias_force(model, data, MOTORS), expected, atol=1e-12)
 
 
 @implementations
@@ -228,8 +251,11 @@ CENTRE_TASK = (CENTRE, 1.0, np.array([1], dtype=np.int32), np.ones(1), 1, 1, 0.0
         ({"tasks": (frame(1, rotation=np.eye(2)),)}, r"rotation has shape \(2, 2\)"),
         ({"tasks": (frame(1, position=np.zeros(2)),)}, r"position has shape \(2,\), expected"),
         ({"xpos": np.zeros((5, 3))}, r"xpos has shape \(5, 3\), expected \(6, 3\)"),
-        ({"friction": (np.zeros(8), np.zeros(12), None)}, r"frictionloss has shape \(8,\)"),
-        ({"friction": (np.zeros(12), np.zeros(12), np.zeros(1))}, r"normal has shape \(1,\)"),
+        (
+            {"plan": (np.zeros(8), np.zeros(12), np.zeros(12), None)},
+            r"frictionloss has shape \(8,\)",
+        ),
+        ({"plan": (*np.zeros((3, 12)), np.zeros(3))}, r"forces has shape \(3,\)"),
         (
             {"contacts": (np.array([[0, 6]], dtype=np.int32), *NO_CONTACTS[1:])},
             r"bodies\[1\] = 6: is out of range",

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/arithmetic.h"
+
 /* Adds a x b to c. */
 static void add_cross(const double *a, const double *b, double *c) {
   c[0] += a[1] * b[2] - a[2] * b[1];
@@ -66,6 +68,35 @@ void tasks_find_contact(const struct tasks_mechanism *m, const int32_t bodies[2]
     add_turned(frame, sign, scratch, m->nv, J);
     add_turned(frame, sign, motion.v, 1, u);
     add_turned(frame, sign, motion.bias, 1, bias);
+  }
+}
+
+/* Subtracts J^T of a wrench on the centre of mass of a body from h. */
+static void subtract_wrench(const struct tasks_mechanism *m, int32_t body, const double *wrench,
+                            double *h) {
+  const double *com = m->com + 3 * (int64_t)m->root[body], *x = m->xipos + 3 * (int64_t)body;
+  const double arm[3] = {x[0] - com[0], x[1] - com[1], x[2] - com[2]};
+  double torque[3] = {wrench[3], wrench[4], wrench[5]};
+  add_cross(arm, wrench, torque);
+  for (int32_t i = m->last_dof[body]; i >= 0; i = m->dof_parent[i]) {
+    const double *axis = m->cdof + 6 * (int64_t)i;
+    h[i] -= sap_vector_dot(3, axis, torque) + sap_vector_dot(3, axis + 3, wrench);
+  }
+}
+
+void tasks_find_bias(const struct tasks_mechanism *m, const struct tasks_loads *loads, double *h) {
+  for (int32_t i = 0; i < m->nv; ++i) {
+    h[i] = loads->bias[i] - loads->passive[i] - loads->applied[i];
+  }
+  for (int32_t k = 0; k < loads->n_q; ++k) {
+    const int32_t i = loads->actuated[k];
+    h[i] = loads->bias[i] - loads->passive[i];
+  }
+  for (int32_t body = 0; body < m->n_bodies; ++body) {
+    const double *wrench = loads->wrenches + 6 * (int64_t)body;
+    if (!(sap_vector_dot(6, wrench, wrench) <= 0.0)) {
+      subtract_wrench(m, body, wrench, h);
+    }
   }
 }
 

@@ -46,6 +46,17 @@ void tasks_find_contact(const struct tasks_mechanism *m, const int32_t bodies[2]
                         const double *point, const double *frame, double *scratch, double *J,
                         double *u, double *bias);
 
+/* Forces that act on a mechanism. */
+struct tasks_loads {
+  const double *bias, *passive, *applied; /* (nv) Coriolis forces and gravity; springs; others */
+  const double *wrenches;                 /* (n_bodies, 6) force and torque at xipos */
+  int32_t n_q;
+  const int32_t *actuated; /* (n_q) velocities whose applied forces are part of tau */
+};
+
+/* Sets h (nv) in M a + h = S^T tau + J^T f. */
+void tasks_find_bias(const struct tasks_mechanism *m, const struct tasks_loads *loads, double *h);
+
 /* Writes the mass matrix (nv, nv) from its lower triangle in compressed rows. */
 void tasks_fill_mass(int32_t nv, const double *M, const int32_t *rownnz, const int32_t *rowadr,
                      const int32_t *colind, double *full);

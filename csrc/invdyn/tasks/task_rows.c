@@ -179,16 +179,16 @@ static void add_turning(const struct tasks_mechanism *m, const int32_t bodies[2]
 }
 
 void tasks_add_friction(const struct tasks_mechanism *m, const struct tasks_contacts *contacts,
-                        const double *loss, const double *velocity, const double *normal,
-                        double *h) {
+                        const struct tasks_plan *plan, double *velocity, double *h) {
   for (int32_t i = 0; i < m->nv; ++i) {
-    h[i] += loss[i] * share_of_friction(velocity[i]);
+    velocity[i] = plan->v[i] + contacts->hold_time * plan->a[i];
+    h[i] += plan->loss[i] * share_of_friction(velocity[i]);
   }
-  for (int32_t i = 0; normal && i < contacts->n; ++i) {
+  for (int32_t i = 0; plan->forces && i < contacts->n; ++i) {
     const double *radii = contacts->radii + 3 * (int64_t)i;
     if (radii[0] != 0.0 || radii[1] != 0.0 || radii[2] != 0.0) {
       add_turning(m, contacts->bodies + 2 * (int64_t)i, contacts->frames + 9 * (int64_t)i, radii,
-                  velocity, normal[i], h);
+                  velocity, plan->forces[3 * (int64_t)i + 2], h);
     }
   }
 }

@@ -71,10 +71,16 @@ struct tasks_contact_rows {
 void tasks_write_contacts(const struct tasks_mechanism *m, const struct tasks_contacts *contacts,
                           double *scratch, const struct tasks_contact_rows *rows);
 
-/* Adds to the bias force h (nv) the dry friction of joints, `loss` (nv) N m, and of contacts
- * against turning, with their normal forces (n) or NULL for none, against a velocity (nv). */
+/* The last plan, whose motion dry friction is against. */
+struct tasks_plan {
+  const double *loss;   /* (nv) dry friction of joints, N m */
+  const double *v, *a;  /* (nv) velocities at the plan, and planned accelerations */
+  const double *forces; /* (n, 3) planned forces of the same contacts, normal last; or NULL */
+};
+
+/* Adds to the bias force h (nv) the dry friction of joints, and of contacts against turning,
+ * against the velocity that the plan reaches in the hold time. velocity: (nv) numbers. */
 void tasks_add_friction(const struct tasks_mechanism *m, const struct tasks_contacts *contacts,
-                        const double *loss, const double *velocity, const double *normal,
-                        double *h);
+                        const struct tasks_plan *plan, double *velocity, double *h);
 
 #endif

@@ -95,7 +95,7 @@ static void mechanism_dealloc(PyObject *object) {
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-enum { STATE, MASS, BIAS, CONTACTS, HOLD, FRICTION, TASKS, N_ARGUMENTS };
+enum { STATE, MASS, LOADS, CONTACTS, HOLD, PLAN, TASKS, N_ARGUMENTS };
 enum { OUT_M, OUT_H, OUT_T, OUT_TARGET, OUT_W, OUT_J, OUT_MU, OUT_SLIDE, N_RESULTS };
 
 /* One call: its arguments in the core's form, and the arrays that they stand in. */
@@ -103,7 +103,8 @@ typedef struct call {
   PyObject *kept; /* list */
   struct tasks_mechanism m;
   struct tasks_contacts contacts;
-  const double *h, *loss, *velocity, *normal; /* loss NULL: there is no friction */
+  struct tasks_loads loads;
+  struct tasks_plan plan; /* v NULL: there is none */
   npy_intp nq, n_tasks, n_rows;
   struct tasks_task *tasks;
   double *weights, *scratch;
@@ -214,18 +215,37 @@ static int read_contacts(PyObject *given, PyObject *hold, call *c) {
              : 0;
 }
 
-static int read_friction(PyObject *given, call *c) {
-  PyObject *loss, *velocity, *normal;
-  const npy_intp nv = c->m.nv, n = c->contacts.n;
+static int read_loads(PyObject *given, call *c) {
+  PyObject *bias, *passive, *applied, *wrenches, *actuated;
+  const npy_intp nv = c->m.nv, of_bodies[2] = {c->m.n_bodies, 6};
+  struct tasks_loads *loads = &c->loads;
+  npy_intp n_q = -1;
+  if (!PyArg_ParseTuple(given, "OOOOO;loads has 5 arrays", &bias, &passive, &applied, &wrenches,
+                        &actuated) ||
+      read_doubles(c, bias, "qfrc_bias", 1, &nv, &loads->bias) < 0 ||
+      read_doubles(c, passive, "qfrc_passive", 1, &nv, &loads->passive) < 0 ||
+      read_doubles(c, applied, "qfrc_applied", 1, &nv, &loads->applied) < 0 ||
+      read_doubles(c, wrenches, "xfrc_applied", 2, of_bodies, &loads->wrenches) < 0 ||
+      read_integers(c, actuated, "actuated", 0, nv, &n_q, &loads->actuated) < 0) {
+    return -1;
+  }
+  loads->n_q = (int32_t)n_q;
+  return 0;
+}
+
+static int read_plan(PyObject *given, call *c) {
+  PyObject *loss, *v, *a, *forces;
+  const npy_intp nv = c->m.nv, vectors[2] = {c->contacts.n, 3};
   if (given == Py_None) {
     return 0;
   }
-  if (!PyArg_ParseTuple(given, "OOO;friction has 3 arrays", &loss, &velocity, &normal) ||
-      read_doubles(c, loss, "frictionloss", 1, &nv, &c->loss) < 0 ||
-      read_doubles(c, velocity, "velocity", 1, &nv, &c->velocity) < 0) {
+  if (!PyArg_ParseTuple(given, "OOOO;plan has 4 arrays", &loss, &v, &a, &forces) ||
+      read_doubles(c, loss, "frictionloss", 1, &nv, &c->plan.loss) < 0 ||
+      read_doubles(c, v, "v", 1, &nv, &c->plan.v) < 0 ||
+      read_doubles(c, a, "a", 1, &nv, &c->plan.a) < 0) {
     return -1;
   }
-  return normal == Py_None ? 0 : read_doubles(c, normal, "normal", 1, &n, &c->normal);
+  return forces == Py_None ? 0 : read_doubles(c, forces, "forces", 2, vectors, &c->plan.forces);
 }
 
 /* Reads the entry of a task that depends on its kind: positions of joints, axes of a frame, or
@@ -341,9 +361,9 @@ static void fill_results(const call *c) {
                                           .J = sapwood_doubles(c->out[OUT_J]),
                                           .mu = sapwood_doubles(c->out[OUT_MU]),
                                           .slide = sapwood_doubles(c->out[OUT_SLIDE])};
-  memcpy(h, c->h, (size_t)c->m.nv * sizeof *h);
-  if (c->loss != NULL) {
-    tasks_add_friction(&c->m, &c->contacts, c->loss, c->velocity, c->normal, h);
+  tasks_find_bias(&c->m, &c->loads, h);
+  if (c->plan.v != NULL) {
+    tasks_add_friction(&c->m, &c->contacts, &c->plan, c->scratch, h);
   }
   tasks_write_contacts(&c->m, &c->contacts, c->scratch, &rows);
   int64_t first = 3 * (int64_t)c->contacts.n;
@@ -359,15 +379,15 @@ static void fill_results(const call *c) {
 
 PyDoc_STRVAR(
     program_doc,
-    "task_program($self, state, M, h, contacts, hold, friction, tasks, /)\n--\n\n"
+    "task_program($self, state, M, loads, contacts, hold, plan, tasks, /)\n--\n\n"
     "Arrays M, h, T, t, w, J and mu of TaskSolver.solve(), and the tangential forces of sliding\n"
-    "contacts over normal ones (n, 2). state: cdof, cdof_dot, qvel, subtree_com, qpos, xpos, "
-    "xmat,\n"
-    "xipos. M in the engine's compressed rows. contacts: bodies (n, 2), positions, frames, mu,\n"
-    "radii, gaps. hold: weight, time, and whether contacts may slide. friction: frictionloss,\n"
-    "planned velocities, and planned normal forces or None; or None. Each task: kind, weight,\n"
-    "velocities or bodies; places of positions, axes or shares of mass; stiffness, damping,\n"
-    "position, velocity, acceleration, rotation.");
+    "contacts over normal ones (n, 2). state: cdof, cdof_dot, qvel, subtree_com, qpos, xpos,\n"
+    "xmat, xipos. M in the engine's compressed rows. loads: qfrc_bias, qfrc_passive,\n"
+    "qfrc_applied, xfrc_applied, velocities with a motor. contacts: bodies (n, 2), positions,\n"
+    "frames, mu, radii, gaps. hold: weight, time, and whether contacts may slide. plan, or None:\n"
+    "frictionloss, velocities at the last plan, its accelerations, and its forces if contacts are\n"
+    "the same, or None. Each task: kind, weight, velocities or bodies; places of positions, axes\n"
+    "or shares of mass; stiffness, damping, position, velocity, acceleration, rotation.");
 
 static PyObject *mechanism_program(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
   const mechanism *self = (mechanism *)object;
@@ -376,12 +396,10 @@ static PyObject *mechanism_program(PyObject *object, PyObject *const *args, Py_s
     return NULL;
   }
   call c = {.kept = PyList_New(0)};
-  const npy_intp nv = length_of(self, PARENT);
   PyObject *result = NULL;
   if (c.kept != NULL && read_state(self, args[STATE], &c) == 0 &&
-      read_doubles(&c, args[BIAS], "h", 1, &nv, &c.h) == 0 &&
-      read_contacts(args[CONTACTS], args[HOLD], &c) == 0 &&
-      read_friction(args[FRICTION], &c) == 0 && read_tasks(args[TASKS], &c) == 0 &&
+      read_loads(args[LOADS], &c) == 0 && read_contacts(args[CONTACTS], args[HOLD], &c) == 0 &&
+      read_plan(args[PLAN], &c) == 0 && read_tasks(args[TASKS], &c) == 0 &&
       make_results(self, args[MASS], &c) == 0) {
     fill_results(&c);
     result = PyTuple_New(N_RESULTS);
@@ -399,6 +417,29 @@ static PyObject *mechanism_program(PyObject *object, PyObject *const *args, Py_s
   return result;
 }
 
+PyDoc_STRVAR(bias_doc,
+             "bias_force($self, state, loads, /)\n--\n\n"
+             "Bias force h (nv), of the same arguments as task_program().");
+
+static PyObject *mechanism_bias(PyObject *object, PyObject *args) {
+  PyObject *state, *loads;
+  if (!PyArg_ParseTuple(args, "OO:bias_force", &state, &loads)) {
+    return NULL;
+  }
+  call c = {.kept = PyList_New(0)};
+  PyArrayObject *h = NULL;
+  if (c.kept != NULL && read_state((mechanism *)object, state, &c) == 0 &&
+      read_loads(loads, &c) == 0) {
+    const npy_intp nv = c.m.nv;
+    h = (PyArrayObject *)PyArray_SimpleNew(1, &nv, NPY_DOUBLE);
+    if (h != NULL) {
+      tasks_find_bias(&c.m, &c.loads, sapwood_doubles(h));
+    }
+  }
+  Py_XDECREF(c.kept);
+  return (PyObject *)h;
+}
+
 PyDoc_STRVAR(mass_doc,
              "mass_matrix($self, M, /)\n--\n\n"
              "Mass matrix (nv, nv) from the engine's lower triangle in compressed rows.");
@@ -411,6 +452,7 @@ static PyObject *mechanism_mass(PyObject *object, PyObject *given) {
 
 static PyMethodDef methods[] = {
     {"task_program", (PyCFunction)(void (*)(void))mechanism_program, METH_FASTCALL, program_doc},
+    {"bias_force", mechanism_bias, METH_VARARGS, bias_doc},
     {"mass_matrix", mechanism_mass, METH_O, mass_doc},
     {NULL, NULL, 0, NULL}};
 

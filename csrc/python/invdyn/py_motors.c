@@ -5,6 +5,7 @@
 #include "python/invdyn/py_invdyn.h"
 
 enum { QPOS, QVEL, PLACE, DOF, BIAS, BY_CONTROL, BY_FORCE, N_ARGUMENTS };
+enum { FREE, LOWER, UPPER, N_RESULTS };
 
 static int check_index(PyArrayObject *array, const char *name, PyArrayObject *state) {
   for (npy_intp i = 0; i < PyArray_DIM(array, 0); i++) {
@@ -35,7 +36,7 @@ static int read_arguments(PyObject *const *args, PyArrayObject **in) {
 
 PyDoc_STRVAR(bound_doc,
              "bound_torques(qpos, qvel, place, dof, bias, by_control, by_force, /)\n--\n\n"
-             "Torques (3, n) of motors: those without a control, the least, and the largest ones.\n"
+             "Torques (n) of motors: those without a control, the least, and the largest ones.\n"
              "bias (3, n): constant, by position, by velocity. by_control, by_force (2, n): least\n"
              "and largest torques by controls, less the bias, and by ranges of forces.");
 
@@ -45,26 +46,32 @@ static PyObject *bound_torques(PyObject *module, PyObject *const *args, Py_ssize
     PyErr_Format(PyExc_TypeError, "bound_torques takes %d arguments", N_ARGUMENTS);
     return NULL;
   }
-  PyArrayObject *in[N_ARGUMENTS] = {NULL}, *out = NULL;
-  if (read_arguments(args, in) == 0) {
-    const npy_intp shape[2] = {3, PyArray_DIM(in[PLACE], 0)};
-    out = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  PyArrayObject *in[N_ARGUMENTS] = {NULL}, *out[N_RESULTS] = {NULL};
+  PyObject *result = NULL;
+  int failed = read_arguments(args, in);
+  for (int i = 0; i < N_RESULTS && !failed; i++) {
+    out[i] = (PyArrayObject *)PyArray_SimpleNew(1, PyArray_DIMS(in[PLACE]), NPY_DOUBLE);
+    failed = out[i] == NULL;
   }
-  if (out != NULL) {
-    const struct tasks_motors motors = {.n = (int32_t)PyArray_DIM(out, 1),
+  if (!failed) {
+    const struct tasks_motors motors = {.n = (int32_t)PyArray_DIM(in[PLACE], 0),
                                         .place = sapwood_int32s(in[PLACE]),
                                         .dof = sapwood_int32s(in[DOF]),
                                         .bias = sapwood_doubles(in[BIAS]),
                                         .by_control = sapwood_doubles(in[BY_CONTROL]),
                                         .by_force = sapwood_doubles(in[BY_FORCE])};
-    double *b = sapwood_doubles(out);
-    tasks_bound_torques(&motors, sapwood_doubles(in[QPOS]), sapwood_doubles(in[QVEL]), b,
-                        b + motors.n, b + 2 * (npy_intp)motors.n);
+    tasks_bound_torques(&motors, sapwood_doubles(in[QPOS]), sapwood_doubles(in[QVEL]),
+                        sapwood_doubles(out[FREE]), sapwood_doubles(out[LOWER]),
+                        sapwood_doubles(out[UPPER]));
+    result = PyTuple_Pack(N_RESULTS, out[FREE], out[LOWER], out[UPPER]);
   }
   for (int i = 0; i < N_ARGUMENTS; i++) {
     Py_XDECREF(in[i]);
   }
-  return (PyObject *)out;
+  for (int i = 0; i < N_RESULTS; i++) {
+    Py_XDECREF(out[i]);
+  }
+  return result;
 }
 
 int sapwood_add_motors(PyObject *module) {

@@ -40,7 +40,7 @@ class Motors:
         bias = np.where(affine, model.actuator_biasprm[chosen, :3].T, 0.0)
         # torques of the bias: a constant, and those per unit of position and velocity
         self._bias = bias * self.gear ** np.array([[1], [2], [2]])
-        self._dofs = actuated.astype(np.int32)
+        self.dofs = actuated.astype(np.int32)
         self._model = model
         self._watch = _core.ByteWatch(model, _places(model))
         self._known = self._ranges(model)
@@ -60,10 +60,9 @@ class Motors:
                 self._watch.accept()
                 self._known = self._ranges(model)
             known = self._known
-        bias, lower, upper = _core.bound_torques(
-            data.qpos, data.qvel, self.position, self._dofs, self._bias, *known
+        return _core.bound_torques(
+            data.qpos, data.qvel, self.position, self.dofs, self._bias, *known
         )
-        return bias, lower, upper
 
     def _ranges(self, model: mujoco.MjModel) -> tuple[Array, Array]:
         """Torques (2, n_q) by controls less their bias, and by forces; infinite for none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +41,12 @@ def actuated_dofs(model: mujoco.MjModel) -> NDArray[np.intp]:
 def mechanism_constants(model: mujoco.MjModel) -> tuple[NDArray[np.int32], ...]:
     """The constants of a model from which its Jacobians and mass matrix follow."""
     # bodies without joints move as their parent
-    moving, has = np.arange(model.nbody), model.body_dofnum > 0
-    for body in range(1, model.nbody):
-        if not has[body]:
-            moving[body] = moving[model.body_parentid[body]]
-    last = model.body_dofadr + model.body_dofnum - 1
+    last = np.where(model.body_dofnum > 0, model.body_dofadr + model.body_dofnum - 1, -1)
+    for body in np.flatnonzero(model.body_dofnum[1:] == 0) + 1:
+        last[body] = last[model.body_parentid[body]]
     return (
-        np.where(has[moving], last[moving], -1), model.body_rootid, model.dof_parentid,
-        model.M_rownnz, model.M_rowadr, model.M_colind,
+        last, model.body_rootid, model.dof_parentid, model.M_rownnz, model.M_rowadr,
+        model.M_colind,
     )  # fmt: skip
 
 
@@ -60,22 +60,25 @@ def mass_matrix(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
     return mechanism_of(model).mass_matrix(data.M)
 
 
-def bias_force(model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.intp]) -> Array:
+def state_of(data: mujoco.MjData) -> tuple[Array, ...]:
+    """Positions, velocities and motions, as ``_core.Mechanism`` takes them."""
+    return (
+        data.cdof, data.cdof_dot, data.qvel, data.subtree_com, data.qpos, data.xpos, data.xmat,
+        data.xipos,
+    )  # fmt: skip
+
+
+def loads_of(data: mujoco.MjData, actuated: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], ...]:
+    """Forces on a model, as ``_core.Mechanism`` takes them."""
+    return data.qfrc_bias, data.qfrc_passive, data.qfrc_applied, data.xfrc_applied, actuated
+
+
+def bias_force(
+    model: mujoco.MjModel, data: mujoco.MjData, actuated: NDArray[np.integer[Any]]
+) -> Array:
     """Force h (nv) in M a + h = S^T tau + J^T f.
 
     It holds Coriolis forces and gravity, less springs, dampers, ``xfrc_applied``, and
     ``qfrc_applied`` of velocities without a motor; on actuated ones it is part of tau.
     """
-    h: Array = data.qfrc_bias - data.qfrc_passive
-    wrenches, applied = data.xfrc_applied, data.qfrc_applied
-    pushed = np.count_nonzero(wrenches)
-    if pushed or np.count_nonzero(applied):
-        applied = applied.copy()
-        applied[actuated] = 0.0
-        for body in np.flatnonzero(wrenches.any(axis=1)) if pushed else ():
-            mujoco.mj_applyFT(
-                model, data, wrenches[body, :3], wrenches[body, 3:],
-                data.xipos[body], int(body), applied,
-            )  # fmt: skip
-        h -= applied
-    return h
+    return mechanism_of(model).bias_force(state_of(data), loads_of(data, actuated))

@@ -17,7 +17,7 @@ from sapwood import _core
 from .held_contacts import Contacts, HeldContacts
 from .motors import Motors
 from .options import choice
-from .robot import actuated_dofs, bias_force, mechanism_of
+from .robot import actuated_dofs, loads_of, mechanism_of, state_of
 from .tasks import Task
 
 Array = NDArray[np.float64]
@@ -199,8 +199,8 @@ class TaskController:
         self._mechanism = mechanism_of(model)
         self._active: NDArray[np.int8] | None = None
         self._geoms: NDArray[np.int32] | None = None
-        # velocities after the hold time and normal forces of the last plan
-        self._planned: tuple[Array, Array] | None = None
+        # velocities at the last plan, its accelerations and forces
+        self._planned: tuple[Array, Array, Array] | None = None
 
     @property
     def actuated(self) -> NDArray[np.intp]:
@@ -255,7 +255,7 @@ class TaskController:
             *program[:-1], lower, upper, self._expected(contacts)
         )
         self._active, self._geoms = active, contacts.geoms
-        self._planned = data.qvel + self._hold_time * a, forces[:, 2].copy()
+        self._planned = data.qvel.copy(), a.copy(), forces.copy()
         if self._coulomb:
             forces[:, :2] += program[-1] * forces[:, 2:]
         status = _STATUS[outcome]
@@ -263,20 +263,17 @@ class TaskController:
 
     def _program(self, data: mujoco.MjData, contacts: Contacts) -> tuple[Array, ...]:
         """Arrays of the program without limits; tangential forces over normal ones (n, 2)."""
-        friction = None
+        plan = None
         if self._planned is not None:
-            velocity, normal = self._planned
+            velocity, acceleration, forces = self._planned
             same = self._geoms is contacts.geoms
-            friction = self._model.dof_frictionloss, velocity, normal if same else None
-        state = (
-            data.cdof, data.cdof_dot, data.qvel, data.subtree_com, data.qpos, data.xpos,
-            data.xmat, data.xipos,
-        )  # fmt: skip
+            loss = self._model.dof_frictionloss
+            plan = loss, velocity, acceleration, forces if same else None
         return self._mechanism.task_program(
-            state, data.M, bias_force(self._model, data, self._motors.actuated),
+            state_of(data), data.M, loads_of(data, self._motors.dofs),
             (contacts.bodies, contacts.positions, contacts.frames, contacts.mu, contacts.radii,
              contacts.gaps),
-            (_HOLD, self._hold_time, self._coulomb), friction,
+            (_HOLD, self._hold_time, self._coulomb), plan,
             tuple(map(Task.describe, self._tasks, repeat(data), self._weights)),
         )  # fmt: skip
 

@@ -34,6 +34,16 @@ class _Robot:
         arm = point - self.com[self.root[body]]
         return point_motion(chain, self.cdof, self.cdof_dot, self.v, arm)
 
+    def bias_force(self, loads: tuple[Any, ...]) -> _Array:
+        """Coriolis forces and gravity less other forces, applied ones on motors left out."""
+        bias, passive, applied, wrenches, actuated = loads
+        h = np.array(bias - passive - applied)
+        h[actuated] = (bias - passive)[actuated]
+        for body, wrench in enumerate(wrenches):
+            J, J_r, *_ = self.motion(body, self.xipos[body])
+            h -= wrench[:3] @ J + wrench[3:] @ J_r
+        return h
+
     def task(self, task: tuple[Any, ...]) -> tuple[_Array, _Array]:
         """Rows and targets of a task."""
         kind, _, at, by_kind, k, d, position, velocity, feedforward, rotation = task
@@ -95,10 +105,10 @@ def task_program(
     constants: tuple[Any, ...],
     state: tuple[Any, ...],
     M: ArrayLike,
-    h: ArrayLike,
+    loads: tuple[Any, ...],
     contacts: tuple[Any, ...],
     hold: tuple[float, float, bool],
-    friction: tuple[Any, Any, Any] | None,
+    plan: tuple[Any, Any, Any, Any] | None,
     tasks: tuple[tuple[Any, ...], ...],
 ) -> tuple[_Array, ...]:
     """Arrays of ``solve_tasks`` from tasks and contacts.
@@ -107,7 +117,7 @@ def task_program(
     ----------
     constants : tuple of array_like
         Those of ``_core.Mechanism``.
-    state, M, h, contacts, hold, friction, tasks
+    state, M, loads, contacts, hold, plan, tasks
         Those of ``_core.Mechanism.task_program``.
 
     Returns
@@ -122,14 +132,16 @@ def task_program(
         row = slice(begin, begin + count)
         columns = np.asarray(constants[5])[row]
         full[i, columns] = full[columns, i] = np.asarray(M)[row]
-    bias_force = np.array(h, dtype=float)
+    h = robot.bias_force(loads)
     weight, time, may_slide = hold
     pairs, points, frames, mu, radii, gaps = contacts
     T, t, w = np.zeros((3 * len(mu), nv)), np.zeros(3 * len(mu)), np.zeros(3 * len(mu))
     J, slide, coefficient = np.zeros((len(mu), 3, nv)), np.zeros((len(mu), 2)), np.array(mu)
-    if friction is not None:
-        loss, velocity, normal = friction
-        bias_force += loss * np.clip(velocity / _MOVING, -1.0, 1.0)
+    forces = None
+    if plan is not None:
+        loss, v, a, forces = plan
+        velocity = v + time * a
+        h += loss * np.clip(velocity / _MOVING, -1.0, 1.0)
     for i, (pair, point, frame) in enumerate(zip(pairs, points, frames, strict=True)):
         J[i], J_r, u, bias = robot.contact(pair, point, frame)
         rows = slice(3 * i, 3 * i + 3)
@@ -143,14 +155,14 @@ def task_program(
             slide[i] = -mu[i] / speed * u[:2]
             J[i, 2] += slide[i] @ J[i, :2]
             coefficient[i] = 0.0
-        if friction is not None and normal is not None:
+        if forces is not None:
             share = np.clip(J_r @ velocity / _MOVING, -1.0, 1.0)
-            bias_force += normal[i] * (radii[i] * share) @ J_r
+            h += forces[i, 2] * (radii[i] * share) @ J_r
     for task in tasks:
         more, wanted = robot.task(task)
         T, t = np.vstack([T, more]), np.append(t, wanted)
         w = np.append(w, np.full(len(wanted), task[1]))
-    return full, bias_force, T, t, w, J, coefficient, slide
+    return full, h, T, t, w, J, coefficient, slide
 
 
 def bound_torques(
@@ -161,8 +173,8 @@ def bound_torques(
     bias: ArrayLike,
     by_control: ArrayLike,
     by_force: ArrayLike,
-) -> _Array:
-    """Torques (3, n) of motors: those without a control, the least, and the largest ones.
+) -> tuple[_Array, _Array, _Array]:
+    """Torques (n) of motors: those without a control, the least, and the largest ones.
 
     Parameters
     ----------
@@ -171,7 +183,7 @@ def bound_torques(
 
     Returns
     -------
-    ndarray (3, n)
+    tuple of ndarray (n,)
         Torques, N m.
     """
     constant, by_position, by_velocity = np.asarray(bias, dtype=float)
@@ -179,4 +191,4 @@ def bound_torques(
     b = by_position * q + by_velocity * v + constant
     (low, high), (least, most) = np.asarray(by_control), np.asarray(by_force)
     upper = np.minimum(high + b, most)
-    return np.array([b, np.minimum(np.maximum(low + b, least), upper), upper])
+    return b, np.minimum(np.maximum(low + b, least), upper), upper
