@@ -182,6 +182,14 @@ def fem_plane_contacts(
     stiffness: float,
     /,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], _Float, _Float, _Float, _Float]: ...
+def fem_far_pairs(
+    mesh: object,
+    order: NDArray[np.int32],
+    centre: ArrayLike,
+    reach: ArrayLike,
+    x: ArrayLike,
+    /,
+) -> NDArray[np.int32]: ...
 def fem_contact_rows(
     columns: NDArray[np.int32], weights: ArrayLike, normals: ArrayLike, n_last: int, /
 ) -> tuple[_Float, _Float]: ...

@@ -212,7 +212,32 @@ static sap_status order_and_destroy(const sap_allocator *allocator, struct count
   return status;
 }
 
+/* Two tetrahedra that share a face: they may touch only if their balls are small. */
+static sap_status find_pairs(const sap_allocator *allocator, struct counter *counter) {
+  static const int32_t order[] = {1, 0};
+  static const double centre[] = {0.25, 0.25, 0.25, 0.5, 0.5, 0.5};
+  double reach[] = {0.2, 0.2};
+  const fem_balls balls = {.order = order, .centre = centre, .reach = reach};
+  int32_t pairs[] = {-1, -1};
+  int64_t n = -1;
+  fem_mesh *mesh;
+  (void)counter;
+  CHECK_EQUAL(fem_mesh_create(&mesh, 5, corners, 2, cells, NULL, NULL), SAP_OK);
+  const sap_status status = fem_find_far_pairs(mesh, &balls, corners, 1, pairs, &n, allocator);
+  if (status == SAP_OK) {
+    CHECK_EQUAL(n, 1);
+    CHECK_EQUAL(pairs[0], 0);
+    CHECK_EQUAL(pairs[1], 1);
+    reach[0] = 0.25; /* sqrt(3)/4 apart */
+    CHECK_EQUAL(fem_find_far_pairs(mesh, &balls, corners, 0, NULL, &n, NULL), SAP_OK);
+    CHECK_EQUAL(n, 0);
+  }
+  fem_mesh_destroy(mesh);
+  return status;
+}
+
 static void memory(void) {
+  CHECK_EQUAL(fail_allocations(find_pairs), 1);
   CHECK_EQUAL(fail_allocations(make_and_destroy), 3);
   CHECK_EQUAL(fail_allocations(order_and_destroy), 9);
 }

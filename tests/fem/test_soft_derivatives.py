@@ -286,6 +286,10 @@ def test_worlds_without_derivatives_are_refused(rng):
     world = scene(rng)
     with pytest.raises(ValueError, match="on slides have no derivatives"):
         fem.linearize(fem.World(world.bodies, planes=world.planes, rigid=[slide]))
+    world.bodies[0].self_contact = True
+    with pytest.raises(ValueError, match="with self_contact have no derivatives"):
+        fem.linearize(world)
+    world.bodies[0].self_contact = False
     world.bodies[0].velocities[4, 1] = np.nan
     with pytest.raises(StepError, match=r"cube.velocities\[4\]: must be finite"):
         fem.linearize(world)

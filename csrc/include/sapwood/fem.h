@@ -273,6 +273,20 @@ typedef struct fem_contacts {
 SAP_API void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const double *x,
                                      const fem_half_space *plane, fem_contacts *found);
 
+/* Tetrahedra that may touch others of their mesh, each in a ball at rest. */
+typedef struct fem_balls {
+  const int32_t *order; /* (n_tetrahedra) all of them, neighbours close to each other */
+  const double *centre; /* (n_tetrahedra, 3) m */
+  const double *reach;  /* (n_tetrahedra) m, radii */
+} fem_balls;
+
+/* Finds the pairs of tetrahedra whose boxes meet at the positions x (n_vertices, 3), and whose
+ * balls are apart at rest. Sets *n_pairs, and writes as many of the pairs (room, 2), the lower
+ * number first, as there is room for. Allocates scratch. */
+SAP_API sap_status fem_find_far_pairs(const fem_mesh *mesh, const fem_balls *balls, const double *x,
+                                      int64_t room, int32_t *pairs, int64_t *n_pairs,
+                                      const sap_allocator *allocator);
+
 /* Writes rows t1, t2, n of a right-handed frame for a normal of unit length. */
 SAP_API void fem_contact_axes(const double normal[3], double axes[9]);
 

@@ -1,4 +1,5 @@
-/* Contacts of boundary faces with half spaces, and the rows of contacts: fem.h. */
+/* Contacts of boundary faces with half spaces, overlaps of a body with itself, and the rows of
+ * contacts: fem.h. */
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 
@@ -91,6 +92,74 @@ static PyObject *find_plane_contacts(PyObject *Py_UNUSED(module), PyObject *args
   return made;
 }
 
+/* ---- one body with itself ---- */
+
+PyDoc_STRVAR(fem_far_pairs_doc,
+             "fem_far_pairs(mesh, order, centre, reach, x, /)\n--\n\n"
+             "Pairs (n, 2) of tetrahedra that are apart at rest, and whose boxes meet.");
+
+static PyObject *list_pairs(const fem_mesh *mesh, const fem_balls *balls, const double *x) {
+  int64_t n = fem_mesh_arrays(mesh)->n_tetrahedra, room;
+  PyObject *pairs = NULL;
+  do { /* the second time for more pairs than tetrahedra */
+    Py_XDECREF(pairs);
+    room = n;
+    const npy_intp shape[2] = {(npy_intp)room, 2};
+    pairs = PyArray_SimpleNew(2, shape, NPY_INT32);
+    if (pairs == NULL) {
+      return NULL;
+    }
+    sap_status status;
+    int32_t *to = sapwood_int32s((PyArrayObject *)pairs);
+    Py_BEGIN_ALLOW_THREADS
+    status = fem_find_far_pairs(mesh, balls, x, room, to, &n, NULL);
+    Py_END_ALLOW_THREADS
+    if (sapwood_raise(status, NULL) != 0) {
+      Py_DECREF(pairs);
+      return NULL;
+    }
+  } while (n > room);
+  PyObject *found = PySequence_GetSlice(pairs, 0, (Py_ssize_t)n);
+  Py_DECREF(pairs);
+  return found;
+}
+
+static PyObject *find_far_pairs(PyObject *Py_UNUSED(module), PyObject *args) {
+  PyObject *capsule, *given[4], *pairs = NULL;
+  PyArrayObject *order = NULL, *centre = NULL, *reach = NULL, *x = NULL;
+  if (!PyArg_ParseTuple(args, "OOOOO:fem_far_pairs", &capsule, &given[0], &given[1], &given[2],
+                        &given[3])) {
+    return NULL;
+  }
+  const fem_mesh *mesh = sapwood_fem_mesh(capsule);
+  if (mesh == NULL) {
+    return NULL;
+  }
+  const fem_arrays *a = fem_mesh_arrays(mesh);
+  const npy_intp centres[2] = {a->n_tetrahedra, 3}, positions[2] = {a->n_vertices, 3};
+  order = read_numbers(given[0], "order", a->n_tetrahedra, 0, a->n_tetrahedra);
+  if (order) {
+    centre = sapwood_as_float64(given[1], "centre", 2, centres, SAPWOOD_FINITE);
+  }
+  if (centre) {
+    reach = sapwood_as_vector(given[2], "reach", a->n_tetrahedra, SAPWOOD_FINITE);
+  }
+  if (reach) {
+    x = sapwood_as_float64(given[3], "x", 2, positions, SAPWOOD_FINITE);
+  }
+  if (x) {
+    const fem_balls balls = {.order = sapwood_int32s(order),
+                             .centre = sapwood_doubles(centre),
+                             .reach = sapwood_doubles(reach)};
+    pairs = list_pairs(mesh, &balls, sapwood_doubles(x));
+  }
+  Py_XDECREF(order);
+  Py_XDECREF(centre);
+  Py_XDECREF(reach);
+  Py_XDECREF(x);
+  return pairs;
+}
+
 /* ---- rows ---- */
 
 PyDoc_STRVAR(fem_contact_rows_doc,
@@ -133,6 +202,7 @@ static PyObject *find_contact_rows(PyObject *Py_UNUSED(module), PyObject *args) 
 
 static PyMethodDef methods[] = {
     {"fem_plane_contacts", find_plane_contacts, METH_VARARGS, fem_plane_contacts_doc},
+    {"fem_far_pairs", find_far_pairs, METH_VARARGS, fem_far_pairs_doc},
     {"fem_contact_rows", find_contact_rows, METH_VARARGS, fem_contact_rows_doc},
     {NULL, NULL, 0, NULL}};
 

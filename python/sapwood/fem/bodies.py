@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import real
+from sapwood.base.checks import boolean, real
 from sapwood.geometry import FieldShape, ShapeKind
 from sapwood.geometry.plot import plot_faces
 
@@ -107,6 +107,9 @@ class SoftBody:
     contact : {"faces", "vertices", "none"}, optional
         What makes contacts with rigid bodies: boundary faces, or boundary vertices, which takes
         less time, works ahead of an overlap, and does not feel what fits between vertices.
+    self_contact : bool, optional
+        Whether parts of the body touch each other that are farther apart at rest than twice the
+        edge of the tetrahedra.
     mass : {"lumped", "consistent", "one_point"}, optional
         Mass matrix, see :func:`mass_matrix`.
     pose : array_like (4, 4), optional
@@ -158,6 +161,7 @@ class SoftBody:
         dissipation_time: float = 0.1,
         contact_stiffness: float = 1e8,
         contact: ContactKind = "faces",
+        self_contact: bool = False,
         mass: MassKind = "lumped",
         pose: ArrayLike | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
@@ -169,6 +173,9 @@ class SoftBody:
             raise TypeError(f"material must be a Material, not {type(material).__name__}")
         if contact not in get_args(ContactKind):
             raise ValueError(f"contact = {contact!r}: must be faces, vertices or none")
+        self.self_contact = boolean(self_contact, "self_contact")
+        if self.self_contact and contact == "none":
+            raise ValueError("self_contact: a body with contact = 'none' touches nothing")
         self.mesh, self.material, self.contact, self.mass, self.name = (
             mesh, material, contact, mass, name,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Contacts of two soft bodies."""
+"""Contacts of two soft bodies, and of a soft body with itself."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.geometry import FieldShape, contact_surface
 
 from .bodies import SoftBody
 from .contacts import SoftContacts, no_contacts
 
 _Float = NDArray[np.float64]
+_Index = NDArray[np.int32]
 
 # smaller polygons make no contact, m^2
 _LEAST_AREA = 1e-14
@@ -43,23 +45,51 @@ def contacts_between(body: SoftBody, other: SoftBody) -> SoftContacts:
     if np.any(low > high):
         return no_contacts(4)
     cells = [_cells_within(each, low, high) for each in (body, other)]
+    return _contacts((body, other), cells, None)
+
+
+def contacts_within(body: SoftBody) -> SoftContacts:
+    """Find the contacts of a soft body with itself.
+
+    They are as those of two bodies, between tetrahedra that are farther apart at rest than twice
+    the mean of their edges, see ``Mesh.balls``: nearer ones meet where the body is only bent.
+
+    Parameters
+    ----------
+    body : SoftBody
+        The body.
+
+    Returns
+    -------
+    SoftContacts
+        The contacts, between the tetrahedra of `vertices` and of `other_vertices`.
+    """
+    mesh = body.mesh
+    pairs = _core.fem_far_pairs(mesh._mesh, *mesh.balls, body.positions)
+    cells = [_upright(body, np.unique(side).astype(np.int64)) for side in pairs.T]
+    return _contacts((body, body), cells, pairs)
+
+
+def _contacts(
+    bodies: tuple[SoftBody, SoftBody], cells: list[NDArray[np.int64]], pairs: _Index | None
+) -> SoftContacts:
+    """Contacts of tetrahedra of one body with tetrahedra of the other, or of these pairs alone."""
     if not all(each.size for each in cells):
         return no_contacts(4)
-    shapes = [_shape(each, listed) for each, listed in zip((body, other), cells, strict=True)]
+    shapes = [_shape(each, listed) for each, listed in zip(bodies, cells, strict=True)]
     found = contact_surface(shapes[0], None, shapes[1], None)
+    met = [listed[of] for listed, of in zip(cells, (found.cells_a, found.cells_b), strict=True)]
     kept = found.kept & (found.areas >= _LEAST_AREA) & (found.pressures > 0)
+    if pairs is not None:
+        n = len(bodies[0].mesh.tetrahedra)
+        kept &= np.isin(met[0] * n + met[1], pairs.astype(np.int64) @ [n, 1])
     points = found.centroids[kept]
-    corners = [
-        each.mesh.tetrahedra[listed[of[kept]]]
-        for each, listed, of in zip(
-            (body, other), cells, (found.cells_a, found.cells_b), strict=True
-        )
-    ]
+    corners = [each.mesh.tetrahedra[listed[kept]] for each, listed in zip(bodies, met, strict=True)]
     weights = [
         _barycentric(each.positions[corner], points)
-        for each, corner in zip((body, other), corners, strict=True)
+        for each, corner in zip(bodies, corners, strict=True)
     ]
-    a, b = body.contact_stiffness, other.contact_stiffness
+    a, b = (each.contact_stiffness for each in bodies)
     return SoftContacts(
         np.full(len(points), -1, np.int32),
         corners[0],
@@ -74,7 +104,7 @@ def contacts_between(body: SoftBody, other: SoftBody) -> SoftContacts:
 
 
 def check_depths(bodies: Sequence[SoftBody], name: str) -> None:
-    """Refuse meshes without a vertex inside of the boundary beside other soft bodies.
+    """Refuse meshes without a vertex inside of the boundary that soft bodies may touch.
 
     Parameters
     ----------
@@ -86,15 +116,17 @@ def check_depths(bodies: Sequence[SoftBody], name: str) -> None:
     Raises
     ------
     ValueError
-        If such a body has no depth that another could feel.
+        If such a body has no depth that another, or itself, could feel.
     """
     touching = [i for i, body in enumerate(bodies) if body.contact != "none"]
-    for i in touching if len(touching) > 1 else []:
-        mesh = bodies[i].mesh
-        if len(mesh.boundary_vertices) == len(mesh.vertices):
+    for i in touching:
+        mesh, meets_others = bodies[i].mesh, len(touching) > 1
+        is_hollow = len(mesh.boundary_vertices) == len(mesh.vertices)
+        if is_hollow and (meets_others or bodies[i].self_contact):
+            toucher = "no other soft body" if meets_others else "not even itself"
             raise ValueError(
-                f"{name}[{i}]: its mesh has no vertex inside of the boundary, so that no other "
-                "soft body could touch it; use a finer mesh"
+                f"{name}[{i}]: its mesh has no vertex inside of the boundary, so that {toucher} "
+                "could touch it; use a finer mesh"
             )
 
 
@@ -102,8 +134,12 @@ def _cells_within(body: SoftBody, low: _Float, high: _Float) -> NDArray[np.int64
     """Tetrahedra whose boxes meet a box, without those that are flat or turned over."""
     corners = body.positions[body.mesh.tetrahedra]
     meets = np.all((corners.min(axis=1) <= high) & (corners.max(axis=1) >= low), axis=1)
-    listed = np.flatnonzero(meets)
-    corners = corners[listed]
+    return _upright(body, np.flatnonzero(meets))
+
+
+def _upright(body: SoftBody, listed: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of the listed tetrahedra that are neither flat nor turned over."""
+    corners = body.positions[body.mesh.tetrahedra[listed]]
     edges = corners[:, [0, 0, 0, 1, 1, 2]] - corners[:, [1, 2, 3, 2, 3, 3]]
     longest = np.sqrt(np.max(np.sum(edges * edges, axis=2), axis=1))
     volumes = np.linalg.det(corners[:, 1:] - corners[:, :1]) / 6

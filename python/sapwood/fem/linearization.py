@@ -404,6 +404,8 @@ def check_world(world: World) -> None:
         raise TypeError(f"world must be a World, not {type(world).__name__}")
     if any(rigid.mass is not None for rigid in world.rigid):
         raise ValueError("steps of rigid bodies on slides have no derivatives")
+    if any(body.self_contact for body in world.bodies):
+        raise ValueError("steps of bodies with self_contact have no derivatives")
     if world.settings.friction == "lagged":
         raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
 

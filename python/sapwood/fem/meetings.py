@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bodies import HalfSpace, RigidBody, SoftBody
-from .body_contacts import contacts_between
+from .body_contacts import contacts_between, contacts_within
 from .contacts import SoftContacts, pair_friction
 
 _Float = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Meeting:
     J : ndarray (n, 3, tree_nv) or None
         Velocities of the points of the other body by those of its tree, in the world.
     other_body : int
-        Number of the other body if it is soft, or -1.
+        Number of the other body if it is soft, the same one too, or -1.
     """
 
     body: int
@@ -107,7 +107,7 @@ def pair_numbers(body: SoftBody, other: SoftBody | HalfSpace | RigidBody) -> tup
 
 
 def meetings_between(bodies: Sequence[SoftBody]) -> list[Meeting]:
-    """Find the contacts of soft bodies with each other.
+    """Find the contacts of soft bodies with each other, and with themselves.
 
     Parameters
     ----------
@@ -117,13 +117,16 @@ def meetings_between(bodies: Sequence[SoftBody]) -> list[Meeting]:
     Returns
     -------
     list of Meeting
-        One for each pair that touches.
+        One for each pair that touches, and for each body that touches itself.
     """
-    found = []
     touching = [b for b, body in enumerate(bodies) if body.contact != "none"]
-    for a, b in itertools.combinations(touching, 2):
-        contacts = contacts_between(bodies[a], bodies[b])
+    pairs = list(itertools.combinations(touching, 2))
+    pairs += [(b, b) for b in touching if bodies[b].self_contact]
+    found = []
+    for a, b in pairs:
+        one, other = bodies[a], bodies[b]
+        contacts = contacts_within(one) if a == b else contacts_between(one, other)
         if len(contacts.k):
-            numbers = pair_numbers(bodies[a], bodies[b])
-            found.append(Meeting(a, bodies[b].name, contacts, *numbers, other_body=b))
+            numbers = pair_numbers(one, other)
+            found.append(Meeting(a, other.name, contacts, *numbers, other_body=b))
     return found

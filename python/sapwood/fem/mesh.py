@@ -133,6 +133,24 @@ class Mesh:
         return depths
 
     @functools.cached_property
+    def balls(self) -> tuple[_Index, _Float, _Float]:
+        """Order (m,) of the tetrahedra in space, and the centres (m, 3) and radii (m,) of balls, m.
+
+        The ball of a tetrahedron is about its centroid, by its mean edge larger than the one that
+        has its corners. Two of them are apart at rest if the distance between their tetrahedra is
+        more than twice the mean of their edges.
+        """
+        corners = self.vertices[self.tetrahedra]
+        centres = corners.mean(axis=1)
+        radii = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
+        edges = corners[:, [0, 0, 0, 1, 1, 2]] - corners[:, [1, 2, 3, 2, 3, 3]]
+        radii += np.linalg.norm(edges, axis=2).mean(axis=1)
+        found = _halved(centres, np.arange(len(centres), dtype=np.int32)), centres, radii
+        for array in found:
+            array.setflags(write=False)
+        return found
+
+    @functools.cached_property
     def spread(self) -> _Index:
         """Sets of vertices that are so far apart that no vertex has two of one set around it.
 
@@ -186,6 +204,16 @@ def _oriented(x: _Float, cells: _Index) -> tuple[_Index, int]:
         negative = np.linalg.det(corner[:, 1:] - corner[:, :1]) < 0
     swapped = np.where(negative[:, None], cells[:, [0, 1, 3, 2]], cells)
     return swapped, int(np.sum(negative))
+
+
+def _halved(x: _Float, listed: _Index) -> _Index:
+    """Order listed points by halves along the longest axis of each part."""
+    half = len(listed) // 2
+    if half < 2:
+        return listed
+    axis = np.argmax(np.ptp(x[listed], axis=0))
+    parts = listed[np.argpartition(x[listed, axis], half)]
+    return np.concatenate([_halved(x, parts[:half]), _halved(x, parts[half:])])
 
 
 def _boundary(tetrahedra: _Index) -> tuple[_Index, _Index]:

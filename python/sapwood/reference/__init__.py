@@ -34,6 +34,7 @@ not to be fast.
     parts           time steps in parts that meet a tolerance
     elements        elastic tetrahedra
     face_contacts   contacts of the boundary of soft bodies
+    far_pairs       tetrahedra of a soft body that may touch each other
     quadratic       interior point method of quadratic programs, polishing
     task_control    torques within limits that come nearest to tasks
     task_rows       rows of tasks and of held contacts, limits of torques
@@ -53,6 +54,7 @@ from .disk import disk_cost, disk_cost_difference, project_disk
 from .disk_pool import DiskPool
 from .elements import evaluate_elements
 from .face_contacts import contact_axes, contact_rows, plane_contacts
+from .far_pairs import far_pairs
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
 from .held_contacts import held_contacts
 from .motions import point_motion
@@ -115,6 +117,7 @@ __all__ = [
     "disk_cost_difference",
     "effective_inverse_mass",
     "evaluate_elements",
+    "far_pairs",
     "gradient_round_off",
     "held_contacts",
     "islands",
