@@ -13,8 +13,8 @@ static const double epsilon = 1e-10;
 /* Residuals, over the proved quantity, that a proof of no solution may leave: while the search
  * makes progress, and at its end. */
 static const double strict_proof = 1e-9, last_proof = 1e-6;
-/* steps of refinement */
-enum { REFINEMENTS = 5 };
+/* largest number of steps of refinement; mostly one or two suffice */
+enum { REFINEMENTS = 20 };
 /* accuracy of directions towards a solution, and towards a proof that there is none */
 static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
 static const double shortest_step = 1e-9;
@@ -163,19 +163,23 @@ static double step_length(const struct qp_interior *w, double shorten) {
   return shorten < most ? shorten / most : 1;
 }
 
-/* Finds the predictor and corrector (Mehrotra 1992); returns the step that they allow. */
+/* Finds the predictor and corrector (Mehrotra 1992); returns the step that they allow. The
+ * corrector is meant for a whole step. Where the predictor allows less it may lead away from the
+ * central path again and again: with w->cautious it counts for that part (Colombo and Gondzio
+ * 2008). */
 static double find_direction(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   for (int32_t i = 0; i < p->n_rows; ++i) {
     w->target[i] = w->s[i] * w->l[i];
   }
   solve_direction(w, 1, w->tau * w->kappa);
-  const double short_of = 1 - step_length(w, 1);
+  const double reach = step_length(w, 1), short_of = 1 - reach;
+  const double part = w->cautious ? reach : 1;
   const double sigma = short_of * short_of * short_of;
   for (int32_t i = 0; i < p->n_rows; ++i) {
-    w->target[i] += w->ds[i] * w->dl[i] - sigma * w->mu;
+    w->target[i] += part * w->ds[i] * w->dl[i] - sigma * w->mu;
   }
-  solve_direction(w, 1 - sigma, w->tau * w->kappa + w->dtau * w->dkappa - sigma * w->mu);
+  solve_direction(w, 1 - sigma, w->tau * w->kappa + part * w->dtau * w->dkappa - sigma * w->mu);
   return step_length(w, qp_to_boundary);
 }
 
@@ -322,7 +326,7 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
   return proved == QP_SOLVED ? QP_INACCURATE : proved;
 }
 
-/* Restarts at x = 0, s = l = 1, after round-off has ended the search. */
+/* Restarts at x = 0, s = l = 1, cautiously, after a search has ended without progress. */
 static void restart(struct qp_interior *w) {
   const struct qp_program *p = w->program;
   memset(w->x, 0, (size_t)p->n * sizeof(double));
@@ -330,6 +334,7 @@ static void restart(struct qp_interior *w) {
     w->s[i] = w->l[i] = p->equality[i] ? 0 : 1;
   }
   w->tau = w->kappa = 1;
+  w->cautious = 1;
 }
 
 /* Takes the best iterate. Returns 1 if its x is so large that it proves that the program is
@@ -346,7 +351,7 @@ static int take_best(struct qp_interior *w, const qp_settings *settings) {
 qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
                              int32_t *iterations) {
   w->best = INFINITY;
-  w->polished = 0;
+  w->polished = w->cautious = 0;
   if (!begin(w)) {
     return QP_NOT_CONVEX;
   }

@@ -32,6 +32,7 @@ struct qp_interior {
   double *x_2, *x_1, *dx;         /* (n) */
   double *l_2, *l_1, *dl, *ds;    /* (n_rows) */
   double dtau, dkappa, curvature; /* curvature of the third equation along l_2 */
+  int cautious;                   /* 1: the corrector is scaled by the step of the predictor */
   double *f, *h, *target;         /* (n), (n_rows), (n_rows) right-hand sides, see interior.c */
 
   /* iterate of the smallest residual, over tau, which polishing improves */

@@ -3,6 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Refinement goes on while a step leaves at most half of the residual. Degenerate rows, whose W
+ * differ by 1e10 and more, leave more of it: a residual above the part `coarse` of the right-hand
+ * side, which would end the search, goes on while a step leaves at most the part `slowest`. */
+static const double coarse = 1e-8, slowest = 0.9;
+
 void qp_condensed_carve(struct qp_condensed *c, struct sap_arena *arena,
                         const struct qp_sizes *most) {
   const size_t n = (size_t)most->n, ld = (n + 7) / 8 * 8;
@@ -102,7 +107,8 @@ void qp_condensed_solve(struct qp_condensed *c, const struct qp_program *p, cons
   double before = INFINITY;
   for (int k = 0; k < refinements; ++k) {
     const double now = residual(c, p, f, h, dx, dl);
-    if (!(now > c->accuracy * size) || !(now < before / 2)) {
+    const double most = now > coarse * size ? slowest : 0.5;
+    if (!(now > c->accuracy * size) || !(now < most * before)) {
       return;
     }
     before = now;

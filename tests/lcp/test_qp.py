@@ -64,6 +64,10 @@ def test_optimality(rng, solve):
         check_optimal(program, solution, 1e-6 * size)
 
 
+def test_directions_with_few_digits_do_not_end_the_search():
+    test_optimality(np.random.default_rng(110), sapwood.qp.solve)
+
+
 def by_clarabel(p):
     """The objective at the minimiser of another interior point solver."""
     n, bounded = len(p["g"]), np.isfinite(p["lower"])
@@ -205,6 +209,11 @@ def test_the_kkt_conditions_as_a_complementarity_problem(rng):
         assert by_lcp.lam.min() >= 0.0
         # it is unique in the range of H
         np.testing.assert_allclose(p["H"] @ by_lcp.x, p["H"] @ solution.x, atol=1e-4 * size)
+
+
+@pytest.mark.parametrize("seed", [483, 562])
+def test_steps_that_leave_the_central_path_again_and_again_do_not_end_the_search(seed):
+    test_the_kkt_conditions_as_a_complementarity_problem(np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("seed", [60, 102, 4273354371])
