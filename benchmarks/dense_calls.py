@@ -41,9 +41,10 @@ def measure(way: dict[str, Any], seed: int, repeat: int) -> tuple[float, float, 
     def calls() -> list[sapwood.Solution]:
         return [sapwood.solve_dense(**arguments) for _ in range(CALLS)]
 
-    solutions = calls()
+    call = least(calls, repeat) / CALLS
+    solutions = [solution for _ in range(repeat) for solution in calls()]
     inside = min(solution.timing["seconds"] for solution in solutions)
-    return least(calls, repeat) / CALLS, inside, solutions[0].iterations
+    return call, inside, solutions[0].iterations
 
 
 def lines(repeat: int, problems: int = PROBLEMS) -> list[str]:
