@@ -11,7 +11,7 @@ import pytest
 import sapwood
 from bridged import SMALL, SMALL_NUMBERS, number_of, opened
 from differentials import CASES, ROWS, settings_of
-from sapwood import Differential, GroupDifferential
+from sapwood import Differential, GroupDifferential, _core
 from sapwood.bridge import _check, form_of
 
 
@@ -170,6 +170,21 @@ def test_wrong_shapes_and_losses_of_a_batch_are_named():
     bars[0][1, 2] = np.nan
     with pytest.raises(ValueError, match=r"v\[1, 2\] = nan: must be finite"):
         form.vjp(*numbers.values(), v, status, *bars)
+
+
+@pytest.mark.parametrize(("n", "threads"), [(-1, 1), (2, 0), (2**31, 1)])
+def test_the_core_refuses_wrong_numbers_of_problems_and_threads(n, threads):
+    problem = sapwood.ContactProblem(**SMALL, **SMALL_NUMBERS)._core
+    with pytest.raises(ValueError, match="at least one thread"):
+        _core.solve_varied(problem, {}, n, None, threads)
+
+
+def test_a_core_beside_given_numbers_needs_its_energy():
+    numbers = {**SMALL_NUMBERS, "R_t": np.full(3, 1e-3), "R_n": np.full(3, 1e-3)}
+    numbers |= {"v_hat_n": np.zeros(3), "delta": np.full(3, 0.1)}
+    problem = sapwood.ContactProblem(**SMALL, **numbers, core="log")._core
+    with pytest.raises(TypeError, match="needs kappa"):
+        _core.solve_varied(problem, {"delta": np.full((2, 3), 0.1)}, 2, None, 1)
 
 
 def test_a_batch_of_no_problems():

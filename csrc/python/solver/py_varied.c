@@ -48,7 +48,7 @@ static int begin(batch *all, PyObject *module, PyObject *problem, PyObject *sett
   if (all->problem == NULL || sapwood_load_settings(all->state, &settings, &all->settings) < 0) {
     return -1;
   }
-  if (all->n < 0 || all->m < 0 || all->n > INT32_MAX || all->n_threads < 1) {
+  if (all->n < 0 || all->n > INT32_MAX || all->m < 0 || all->m > INT32_MAX || all->n_threads < 1) {
     PyErr_SetString(PyExc_ValueError, "at least one thread, and not too many problems");
     return -1;
   }
