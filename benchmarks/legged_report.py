@@ -34,14 +34,19 @@ def courses(folder: Path, seconds: float) -> list[str]:
 def times(folder: Path, seconds: float) -> list[str]:
     """Lines: processor time of a program, from Python, beside ProxQP with warm starts."""
     has_peer = "proxqp" in program_peers.installed()
-    lines = [f"{'us':10} motors contacts   median     99 %   ProxQP: median     99 %  difference"]
+    head = (
+        f"{'us':10} motors contacts   median     99 %  over no limits   ProxQP: median     99 %  "
+        "difference"
+    )
+    lines = [head]
     for name in legged.ROBOTS:
         loop = legged.Loop(*legged.load(folder, name), legged.DEPTH)
         recorder = legged_peers.record(loop, seconds)
         ours = 1e6 * np.array(recorder.seconds)
         line = (
             f"{name:10} {len(loop.control.actuated):6} {len(recorder.problems[-1][6]):8} "
-            f"{np.median(ours):8.1f} {np.quantile(ours, 0.99):8.1f}"
+            f"{np.median(ours):8.1f} {np.quantile(ours, 0.99):8.1f} "
+            f"{np.median(ours) / np.median(1e6 * np.array(recorder.free_seconds)):15.2f}"
         )
         if has_peer:
             programs = [legged_peers.program(p, loop.control.actuated) for p in recorder.problems]

@@ -2,7 +2,9 @@
 #include <math.h>
 
 #include "check.h"
-#include "invdyn/tasks/motions.h"
+#include "invdyn/tasks/held_contacts.h"
+#include "invdyn/tasks/motors.h"
+#include "invdyn/tasks/task_rows.h"
 #include "sapwood/tasks.h"
 
 /* A weight of 2 kg on a motor, whose task is an acceleration of 3 m/s^2. */
@@ -130,6 +132,56 @@ static void a_point_on_a_hinge_turns(void) {
   CHECK(J[1] == -2.0 && u[1] == -2.0 * w && bias[0] == 2.0 * w * w);
 }
 
+/* A slider at x = 2 m with 3 m/s that is to be at 5 m: k (5 - 2) + d (0 - 3) + 1. */
+static void a_joint_is_drawn_to_its_target(void) {
+  const double qpos[] = {9, 2}, qvel[] = {0, 3}, position = 5, velocity = 0, feedforward = 1;
+  const int32_t at = 1;
+  const struct tasks_mechanism mechanism = {.nv = 2, .qpos = qpos, .qvel = qvel};
+  const struct tasks_task task = {.kind = TASKS_JOINTS,
+                                  .n = 1,
+                                  .at = &at,
+                                  .place = &at,
+                                  .k = 10,
+                                  .d = 2,
+                                  .position = &position,
+                                  .velocity = &velocity,
+                                  .feedforward = &feedforward};
+  double row[2] = {7, 7}, t;
+  CHECK_EQUAL(tasks_count_rows(&task), 1);
+  tasks_write_rows(&mechanism, &task, NULL, row, &t);
+  CHECK(row[0] == 0.0 && row[1] == 1.0);
+  CHECK_CLOSE(t, 25, 1e-12);
+}
+
+/* Of two held contacts of a pair the one nearest to the listed one gives way to it; the other stays
+ * while its gap is small. The listed contact of another pair is new. */
+static void listed_contacts_replace_the_nearest_held_ones(void) {
+  struct tasks_contact contacts[] = {{.geoms = {0, 1}, .position = {0, 0, 0}},
+                                     {.geoms = {0, 1}, .position = {1, 0, 0}},
+                                     {.geoms = {0, 2}, .position = {5, 0, 0}},
+                                     {.geoms = {0, 1}, .position = {0.9, 0, 0}}};
+  int8_t dropped[4];
+  int32_t chosen[4];
+  CHECK_EQUAL(tasks_merge_contacts(contacts, 2, 4, 1e-3, dropped, chosen), 3);
+  CHECK(chosen[0] == 0 && chosen[1] == 3 && chosen[2] == 2);
+  contacts[0].gap = 2e-3;
+  CHECK_EQUAL(tasks_merge_contacts(contacts, 2, 4, 1e-3, dropped, chosen), 2);
+  CHECK(chosen[0] == 3 && chosen[1] == 2);
+}
+
+/* A servo with b = -3 q at q = 2 and |c u| <= 10 gives -16 to 4 N m, of which -5 to 5 are allowed;
+ * one whose range of forces no control reaches keeps the nearest end. */
+static void a_servo_gives_what_its_range_allows(void) {
+  const int32_t at[] = {0, 0};
+  const double bias[] = {0, 0, -3, -3, 0, 0}, by_control[] = {-10, -1, 10, 1};
+  const double by_force[] = {-5, 2, 5, 3}, q = 2, v = 7;
+  const struct tasks_motors motors = {2, at, at, bias, by_control, by_force};
+  double b[2], lower[2], upper[2];
+  tasks_bound_torques(&motors, &q, &v, b, lower, upper);
+  CHECK(b[0] == -6.0 && lower[0] == -5.0 && upper[0] == 4.0);
+  CHECK(lower[1] == -5.0 && upper[1] == -5.0);
+}
+
 static void a_mass_matrix_is_filled_from_its_lower_triangle(void) {
   const double lower[] = {1, 2, 3}, expected[] = {1, 2, 2, 3};
   const int32_t count[] = {1, 2}, begin[] = {0, 1}, column[] = {0, 0, 1};
@@ -145,5 +197,8 @@ static const check_test tests[] = {CHECK_TEST(a_motor_lifts_what_its_limit_allow
                                    CHECK_TEST(wrong_problems_are_told),
                                    CHECK_TEST(outcomes_have_texts),
                                    CHECK_TEST(a_point_on_a_hinge_turns),
+                                   CHECK_TEST(a_joint_is_drawn_to_its_target),
+                                   CHECK_TEST(listed_contacts_replace_the_nearest_held_ones),
+                                   CHECK_TEST(a_servo_gives_what_its_range_allows),
                                    CHECK_TEST(a_mass_matrix_is_filled_from_its_lower_triangle)};
 CHECK_FILE(test_tasks, tests);

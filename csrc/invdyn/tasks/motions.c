@@ -40,32 +40,27 @@ void tasks_find_motion(const struct tasks_mechanism *m, int32_t body, const doub
   add_cross(w, v, bias);
 }
 
-/* Adds sign times the rows of a frame times x (3, n) to y (3, n). */
+/* Adds sign times the rows of a frame times x (3) to y (3); entries are n numbers apart. */
 static void add_turned(const double *frame, double sign, const double *x, int32_t n, double *y) {
   for (int r = 0; r < 3; ++r, y += n) {
     const double a = sign * frame[3 * r], b = sign * frame[3 * r + 1], c = sign * frame[3 * r + 2];
-    for (int32_t i = 0; i < n; ++i) {
-      y[i] += a * x[i] + b * x[n + i] + c * x[2 * (int64_t)n + i];
-    }
+    *y += a * x[0] + b * x[n] + c * x[2 * (int64_t)n];
   }
 }
 
 void tasks_find_contact(const struct tasks_mechanism *m, const int32_t bodies[2],
                         const double *point, const double *frame, double *scratch, double *J,
                         double *u, double *bias) {
-  const size_t bytes = sizeof(double) * 3 * (size_t)m->nv;
-  memset(J, 0, bytes);
+  memset(J, 0, 3 * (size_t)m->nv * sizeof *J);
   memset(u, 0, 3 * sizeof *u);
   memset(bias, 0, 3 * sizeof *bias);
   for (int side = 0; side < 2; ++side) {
     const double sign = side ? 1.0 : -1.0;
     struct tasks_motion motion = {.J = scratch};
-    if (m->last_dof[bodies[side]] < 0) {
-      continue;
-    }
-    memset(scratch, 0, bytes);
     tasks_find_motion(m, bodies[side], point, &motion);
-    add_turned(frame, sign, scratch, m->nv, J);
+    for (int32_t i = m->last_dof[bodies[side]]; i >= 0; i = m->dof_parent[i]) {
+      add_turned(frame, sign, scratch + i, m->nv, J + i);
+    }
     add_turned(frame, sign, motion.v, 1, u);
     add_turned(frame, sign, motion.bias, 1, bias);
   }
