@@ -248,6 +248,7 @@ CENTRE_TASK = (CENTRE, 1.0, np.array([1], dtype=np.int32), np.ones(1), 1, 1, 0.0
         ({"tasks": (with_entry(CENTRE_TASK, 3, [0.5, 0.5]),)}, r"share has shape \(2,\)"),
         ({"tasks": (frame(6),)}, r"at\[0\] = 6: is out of range"),
         ({"tasks": (frame(1, axes=4),)}, "axes = 4: is out of range"),
+        ({"tasks": (with_entry(frame(1), 2, [1, 2]),)}, "at.* must be one body of a frame"),
         ({"tasks": (frame(1, rotation=np.eye(2)),)}, r"rotation has shape \(2, 2\)"),
         ({"tasks": (frame(1, position=np.zeros(2)),)}, r"position has shape \(2,\), expected"),
         ({"xpos": np.zeros((5, 3))}, r"xpos has shape \(5, 3\), expected \(6, 3\)"),
@@ -275,8 +276,14 @@ def test_wrong_kinds_of_arguments(moving):
     model, data = moving
     constants = mechanism_constants(model)
     mechanism = _core.Mechanism(*constants)
-    with pytest.raises(TypeError, match="tasks must be a tuple"):
+    with pytest.raises(TypeError, match="tasks must be a tuple, not list"):
         program(core, model, data, tasks=[])
+    with pytest.raises(TypeError, match="a task must be a tuple, not int"):
+        program(core, model, data, tasks=(1,))
+    with pytest.raises(TypeError, match="plan must be a tuple, not int"):
+        program(core, model, data, plan=1)
+    with pytest.raises(TypeError, match="state must be a tuple, not int"):
+        mechanism.bias_force(1, ())
     with pytest.raises(TypeError, match="a task has 10 entries"):
         program(core, model, data, tasks=((0,),))
     with pytest.raises(TypeError, match="task_program takes 7 arguments"):

@@ -118,6 +118,14 @@ static int keep(call *c, PyArrayObject *array) {
   return failed;
 }
 
+static int check_tuple(PyObject *object, const char *name) {
+  if (!PyTuple_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "%s must be a tuple, not %s", name, Py_TYPE(object)->tp_name);
+    return -1;
+  }
+  return 0;
+}
+
 static int read_doubles(call *c, PyObject *given, const char *name, int ndim, const npy_intp *shape,
                         const double **x) {
   PyArrayObject *array = sapwood_as_float64(given, name, ndim, shape, SAPWOOD_ANY);
@@ -160,7 +168,8 @@ static int read_state(const mechanism *self, PyObject *given, call *c) {
   const npy_intp axes[2] = {nv, 6}, points[2] = {n_bodies, 3}, frames[2] = {n_bodies, 9};
   PyObject *cdof, *cdof_dot, *qvel, *com, *qpos, *xpos, *xmat, *xipos;
   struct tasks_mechanism *m = &c->m;
-  if (!PyArg_ParseTuple(given, "OOOOOOOO;state has 8 arrays", &cdof, &cdof_dot, &qvel, &com, &qpos,
+  if (check_tuple(given, "state") < 0 ||
+      !PyArg_ParseTuple(given, "OOOOOOOO;state has 8 arrays", &cdof, &cdof_dot, &qvel, &com, &qpos,
                         &xpos, &xmat, &xipos) ||
       read_doubles(c, cdof, "cdof", 2, axes, &m->cdof) < 0 ||
       read_doubles(c, cdof_dot, "cdof_dot", 2, axes, &m->cdof_dot) < 0 ||
@@ -189,7 +198,8 @@ static int read_contacts(PyObject *given, PyObject *hold, call *c) {
   PyObject *pairs, *positions, *frames, *mu, *radii, *gaps;
   struct tasks_contacts *k = &c->contacts;
   const npy_intp pair[2] = {-1, 2};
-  if (!PyArg_ParseTuple(given, "OOOOOO;contacts has 6 arrays", &pairs, &positions, &frames, &mu,
+  if (check_tuple(given, "contacts") < 0 || check_tuple(hold, "hold") < 0 ||
+      !PyArg_ParseTuple(given, "OOOOOO;contacts has 6 arrays", &pairs, &positions, &frames, &mu,
                         &radii, &gaps) ||
       !PyArg_ParseTuple(hold, "ddp;hold has 3 entries", &k->weight, &k->hold_time, &k->may_slide)) {
     return -1;
@@ -220,7 +230,8 @@ static int read_loads(PyObject *given, call *c) {
   const npy_intp nv = c->m.nv, of_bodies[2] = {c->m.n_bodies, 6};
   struct tasks_loads *loads = &c->loads;
   npy_intp n_q = -1;
-  if (!PyArg_ParseTuple(given, "OOOOO;loads has 5 arrays", &bias, &passive, &applied, &wrenches,
+  if (check_tuple(given, "loads") < 0 ||
+      !PyArg_ParseTuple(given, "OOOOO;loads has 5 arrays", &bias, &passive, &applied, &wrenches,
                         &actuated) ||
       read_doubles(c, bias, "qfrc_bias", 1, &nv, &loads->bias) < 0 ||
       read_doubles(c, passive, "qfrc_passive", 1, &nv, &loads->passive) < 0 ||
@@ -239,7 +250,8 @@ static int read_plan(PyObject *given, call *c) {
   if (given == Py_None) {
     return 0;
   }
-  if (!PyArg_ParseTuple(given, "OOOO;plan has 4 arrays", &loss, &v, &a, &forces) ||
+  if (check_tuple(given, "plan") < 0 ||
+      !PyArg_ParseTuple(given, "OOOO;plan has 4 arrays", &loss, &v, &a, &forces) ||
       read_doubles(c, loss, "frictionloss", 1, &nv, &c->plan.loss) < 0 ||
       read_doubles(c, v, "v", 1, &nv, &c->plan.v) < 0 ||
       read_doubles(c, a, "a", 1, &nv, &c->plan.a) < 0) {
@@ -257,8 +269,11 @@ static int read_kind(PyObject *given, call *c, npy_intp n, struct tasks_task *ta
   if (task->kind == TASKS_CENTRE) {
     return read_doubles(c, given, "share", 1, &n, &task->share);
   }
+  if (n != 1) {
+    return sapwood_value_error("at", -1, Py_NAN, "must be one body of a frame");
+  }
   task->axes = (int)PyLong_AsLong(given);
-  if (task->axes < TASKS_POSITION || task->axes > (TASKS_POSITION | TASKS_ROTATION) || n != 1) {
+  if (task->axes < TASKS_POSITION || task->axes > (TASKS_POSITION | TASKS_ROTATION)) {
     return PyErr_Occurred() ? -1 : sapwood_value_error("axes", -1, task->axes, "is out of range");
   }
   return 0;
@@ -270,7 +285,8 @@ static int read_task(PyObject *given, call *c, npy_intp i) {
   const npy_intp matrix[2] = {3, 3};
   npy_intp n = -1;
   int kind;
-  if (!PyArg_ParseTuple(given, "idOOddOOOO;a task has 10 entries", &kind, c->weights + i, &at,
+  if (check_tuple(given, "a task") < 0 ||
+      !PyArg_ParseTuple(given, "idOOddOOOO;a task has 10 entries", &kind, c->weights + i, &at,
                         &by_kind, &task->k, &task->d, &position, &velocity, &feedforward,
                         &rotation)) {
     return -1;
@@ -297,8 +313,7 @@ static int read_task(PyObject *given, call *c, npy_intp i) {
 }
 
 static int read_tasks(PyObject *given, call *c) {
-  if (!PyTuple_Check(given)) {
-    PyErr_SetString(PyExc_TypeError, "tasks must be a tuple");
+  if (check_tuple(given, "tasks") < 0) {
     return -1;
   }
   c->n_tasks = PyTuple_GET_SIZE(given);

@@ -40,7 +40,7 @@ class Motors:
         bias = np.where(affine, model.actuator_biasprm[chosen, :3].T, 0.0)
         # torques of the bias: a constant, and those per unit of position and velocity
         self._bias = bias * self.gear ** np.array([[1], [2], [2]])
-        self.dofs = actuated.astype(np.int32)
+        self.dofs = actuated.astype(np.int32)  # as the core reads them in place
         self._model = model
         self._watch = _core.ByteWatch(model, _places(model))
         self._known = self._ranges(model)

@@ -143,6 +143,7 @@ class TaskController:
     --------
     A slider holds a weight of 2 kg at rest:
 
+    >>> from sapwood.invdyn import JointTask
     >>> model = mujoco.MjModel.from_xml_string('''<mujoco><worldbody><body>
     ...   <joint name="lift" type="slide" axis="0 0 1"/><geom size=".1" mass="2"/>
     ...   </body></worldbody><actuator><motor joint="lift" gear="10"/></actuator></mujoco>''')

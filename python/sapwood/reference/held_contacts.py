@@ -28,14 +28,14 @@ def held_contacts(
     Parameters
     ----------
     geom, dist, pos, frame, friction, dim, geom_bodyid, xpos, xmat, hysteresis
-        Those of ``_core.held_contacts``.
+        The arguments of ``_core.held_contacts``.
     held
         The first result of the last call; empty in the first one.
 
     Returns
     -------
     tuple
-        Those of ``_core.held_contacts``.
+        The results of ``_core.held_contacts``.
     """
     geoms, gaps, numbers = np.asarray(geom), np.asarray(dist), np.asarray(friction)
     kinds, bodies = np.asarray(dim), np.asarray(geom_bodyid)[np.maximum(geoms, 0)]

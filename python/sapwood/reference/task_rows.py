@@ -116,9 +116,9 @@ def task_program(
     Parameters
     ----------
     constants : tuple of array_like
-        Those of ``_core.Mechanism``.
+        The arguments of ``_core.Mechanism``.
     state, M, loads, contacts, hold, plan, tasks
-        Those of ``_core.Mechanism.task_program``.
+        The arguments of ``_core.Mechanism.task_program``.
 
     Returns
     -------
@@ -179,7 +179,7 @@ def bound_torques(
     Parameters
     ----------
     qpos, qvel, place, dof, bias, by_control, by_force
-        Those of ``_core.bound_torques``.
+        The arguments of ``_core.bound_torques``.
 
     Returns
     -------
