@@ -21,9 +21,8 @@ _MEMORY = 20
 _WASTE = 1 / 16
 
 
-def memory_of_vertices(n: int) -> int:
-    """Length of the row in which a body of n vertices keeps what later steps remember."""
-    return 1 + 4 * n
+#: A as c_K, K, K_pairs, c_M, masses of vertices, masses of pairs
+Blocks = tuple[float, _Float, _Float, float, _Float, _Float]
 
 
 class BodyStep(ABC):
@@ -113,25 +112,30 @@ class BodyStep(ABC):
         """m(v) after `evaluate`; 0 where fixed."""
 
     @abstractmethod
-    def blocks(self) -> tuple[float, _Float, _Float, float, _Float, _Float]:
+    def blocks(self) -> Blocks:
         """A as c_K, K, K_pairs, c_M, masses of vertices, masses of pairs, after `evaluate`."""
+
+    @staticmethod
+    def memory_of_vertices(n: int) -> int:
+        """Length of the row in which a body of n vertices keeps what later steps remember."""
+        return 1 + 4 * n
 
     @property
     def memory_size(self) -> int:
         """Length of the row of `save_memory`."""
-        return memory_of_vertices(len(self.place))
+        return self.memory_of_vertices(len(self.place))
 
     def save_memory(self, row: _Float) -> None:
         """Write what later steps remember of the earlier ones; a new body has zeros."""
         row[0] = self.is_ordered * (1 + self.since_order)
         n = len(self.place)
         row[1 : 1 + n] = 2 * (_MEMORY - np.minimum(self.age, _MEMORY)) + (self.place >= 0)
-        row[1 + n :] = self._start_before.ravel()
+        row[1 + n : 1 + 4 * n] = self._start_before.ravel()
 
     def load_memory(self, row: _Float) -> None:
         """Go on as the body whose memory `row` is."""
         n = len(self.place)
-        self._start_before = row[1 + n :].reshape(n, 3).copy()
+        self._start_before = row[1 + n : 1 + 4 * n].reshape(n, 3).copy()
         codes = row[1 : 1 + n].astype(np.int64)
         self.age = _MEMORY - codes // 2
         last = np.flatnonzero(codes % 2).astype(np.int32)
@@ -173,8 +177,17 @@ class BodyStep(ABC):
         """Factor A, and return w - A^-1 m(w), after `evaluate`."""
         blocks, m = self.blocks(), self.momentum_residual(w)
         self._linearization = blocks, w, m
-        found: _Float = w - _core.fem_factor(self._system, blocks, self._fixed, m)
+        found: _Float = w - self._factor(blocks, m)
         return found
+
+    def _factor(self, blocks: Blocks, m: _Float) -> _Float:
+        """Factor A, and return A^-1 m."""
+        return _core.fem_factor(self._system, blocks, self._fixed, m)
+
+    def drop_factor(self, v: _Float) -> bool:
+        """Whether the factor is too inexact for a pass that ended at v; it is not used again."""
+        del v
+        return False
 
     def final_residual(self, v: _Float) -> _Float:
         """m(v) after a pass; it is m(w) + A (v - w) where one pass is exact."""
@@ -205,7 +218,5 @@ class BodyStep(ABC):
         S.setflags(write=False)
         return S
 
-    def _multiply(
-        self, blocks: tuple[float, _Float, _Float, float, _Float, _Float], x: _Float
-    ) -> _Float:
+    def _multiply(self, blocks: Blocks, x: _Float) -> _Float:
         return _core.fem_multiply(self._graph, blocks, x)

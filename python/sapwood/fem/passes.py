@@ -84,8 +84,9 @@ def take_passes(
     growths = passes = 0
     while passes < most:
         passes += 1
-        tried = reduction.solve_pass(iterates, guesses)
-        _find_residual(reduction, tried)
+        tried = _try_pass(reduction, iterates, guesses)
+        while any(step.drop_factor(v) for step, v in zip(steps, tried.v, strict=True)):
+            tried = _try_pass(reduction, iterates, tried.v)
         if best is None or tried.residual < best.residual:
             best = tried
             iterates = tried.v
@@ -131,6 +132,12 @@ def step_result(reduction: Reduction, best: Pass, passes: int, tolerance: float)
         best.turned_over,
         best.solution,
     )
+
+
+def _try_pass(reduction: Reduction, iterates: Sequence[_Float], guesses: Sequence[_Float]) -> Pass:
+    tried = reduction.solve_pass(iterates, guesses)
+    _find_residual(reduction, tried)
+    return tried
 
 
 def _find_residual(reduction: Reduction, tried: Pass) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 from sapwood import _core
 
 from .bodies import SoftBody
-from .body_step import BodyStep
+from .body_step import Blocks, BodyStep
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
+
+# part of the loads of a step that the factor of an earlier one may leave as a residual, and of that
+# the part that it may be expected to leave; `python -m benchmarks soft --scale`
+_KEPT_RESIDUAL, _EXPECTED = 1e-7, 0.1
 
 # the models whose energy is quadratic within a step: one pass is exact
 QUADRATIC = ("linear", "linear_corotated")
@@ -38,8 +43,22 @@ class Scheme:
                 raise ValueError(f"scheme.{name} = {value}: must be > 0 and <= 1")
 
 
+class _KeptFactor:
+    """The A that is factored: positions q whose rotations it has, and its blocks.
+
+    They are None after a change of the memory, until they are needed again.
+    """
+
+    def __init__(self, q: _Float, fixed: NDArray[np.int8], blocks: Blocks | None) -> None:
+        self.q, self.fixed, self.blocks = q.copy(), fixed.copy(), blocks
+        self.S: _Float | None = None
+
+
 class SoftStep(BodyStep):
-    """The equations of a soft body."""
+    """The equations of a soft body.
+
+    Where A changes next to nothing, as of bodies that rest or slide, steps go on with its factor.
+    """
 
     def __init__(self, body: SoftBody, threads: int = 1) -> None:
         mesh = body.mesh
@@ -50,17 +69,38 @@ class SoftStep(BodyStep):
         np.add.at(row_mass, mesh.pairs, body.pair_mass[:, None])
         self._row_mass: _Float = row_mass[:, None]
         self._reached: _Float | None = None  # velocities that the last step left
+        self._kept: _KeptFactor | None = None
+        self._spare = np.zeros_like(self.K), np.zeros_like(self.K_pairs)
+
+    @staticmethod
+    def memory_of_vertices(n: int) -> int:
+        """Length of the row of `save_memory`."""
+        return BodyStep.memory_of_vertices(n) + 3 * n
+
+    def save_memory(self, row: _Float) -> None:
+        """Write what later steps remember of the earlier ones; a new body has zeros."""
+        super().save_memory(row)
+        row[-3 * len(self.place) :] = 0.0 if self._kept is None else self._kept.q.ravel()
 
     def load_memory(self, row: _Float) -> None:
         """Go on as the body whose memory `row` is, from its present velocities."""
         super().load_memory(row)
         self._reached = self.body.velocities
+        n = len(self.place)
+        q = row[-3 * n :].reshape(n, 3)
+        if self._kept is None or not np.array_equal(self._kept.q, q):
+            self._kept = _KeptFactor(q, self.body.fixed, None) if q.any() else None
 
     def begin(self, dt: float, scheme: Scheme, gravity: _Float) -> None:
         """Take over the state of the body at the start of a step."""
         body = self.body
         self.dt, self.scheme = dt, scheme
         self.q0, self.v0 = body.positions, body.velocities
+        goes_on = self.v0 is self._reached
+        if not goes_on:
+            self._kept = None
+        elif self._kept is not None and self._kept.blocks and self._kept.blocks[1] is self.K:
+            self.K, self.K_pairs, self._spare = *self._spare, (self.K, self.K_pairs)
         self.rotations = (
             _core.fem_rotations(body.mesh._mesh, self.q0)
             if body.material.model == "linear_corotated"
@@ -73,7 +113,7 @@ class SoftStep(BodyStep):
         self.start = self.v0.copy()
         if self.has_fixed:
             self.start[self.is_fixed] = body.fixed_velocities[self.is_fixed]
-        self._extrapolate(self.v0 is self._reached)
+        self._extrapolate(goes_on)
 
     @property
     def momenta(self) -> _Float:
@@ -122,7 +162,7 @@ class SoftStep(BodyStep):
             m[self.is_fixed] = 0
         return m
 
-    def blocks(self) -> tuple[float, _Float, _Float, float, _Float, _Float]:
+    def blocks(self) -> Blocks:
         """A = M + dt^2 tq tvq K + dt tv D, see :class:`BodyStep`."""
         material, theta, dt = self.body.material, self.scheme, self.dt
         c_K = dt * dt * theta.q * theta.vq + dt * theta.v * material.stiffness_damping
@@ -144,7 +184,84 @@ class SoftStep(BodyStep):
         body.positions = self.q0 + self.dt * ((1 - theta.vq) * self.v0 + theta.vq * v)
         body.velocities = self._reached = v
 
-    def _weighted(
-        self, c_K: float, c_M: float
-    ) -> tuple[float, _Float, _Float, float, _Float, _Float]:
+    # ---- kept factors ----
+
+    def _choose(self, last: NDArray[np.int32]) -> None:
+        """Eliminate these vertices last."""
+        super()._choose(last)
+        self._kept = None
+
+    def _factor(self, blocks: Blocks, m: _Float) -> _Float:
+        """A^-1 m, by the kept factor if its residual will be small where the search begins."""
+        _, w, _ = self._linearization
+        if self._keeps(blocks, self.guess - w):
+            return self.solve(m)
+        self._kept = None
+        found = super()._factor(blocks, m)
+        if self.is_quadratic:
+            self._kept = _KeptFactor(self.q0, self._fixed, blocks)
+        return found
+
+    def _keeps(self, blocks: Blocks, change: _Float) -> bool:
+        """Whether there is a kept factor that is good for such a change of velocities."""
+        kept = self._kept
+        if kept is None or not np.array_equal(kept.fixed, self._fixed):
+            return False
+        is_factored = kept.blocks is not None
+        if not is_factored:
+            kept.blocks = self._blocks_of(kept.q)
+        if self._kept_residual(blocks, change) > _EXPECTED * _KEPT_RESIDUAL:
+            return False
+        if not is_factored:
+            _core.fem_factor(self._system, kept.blocks, kept.fixed, np.zeros_like(self.v0))
+        return True
+
+    def _kept_residual(self, blocks: Blocks, change: _Float) -> float:
+        """Size of (A - A_kept) times a change of velocities, over that of the loads."""
+        assert self._kept is not None
+        assert self._kept.blocks is not None
+        left = self._multiply(blocks, change) - self._multiply(self._kept.blocks, change)
+        if self.has_fixed:
+            left[self.is_fixed] = 0
+        size, loads = np.linalg.norm(left), self.dt * np.linalg.norm(self.weight)
+        return float(size / loads) if loads > 0 else math.inf if size > 0 else 0.0
+
+    def _blocks_of(self, q: _Float) -> Blocks:
+        """The blocks of A at the start of a step from q."""
+        c_K, _, _, c_M, mass, mass_pairs = self.blocks()
+        K, K_pairs = np.zeros_like(self.K), np.zeros_like(self.K_pairs)
+        material, mesh = self.body.material, self.body.mesh._mesh
+        _core.fem_evaluate(
+            mesh,
+            material.model,
+            material.young,
+            material.poisson,
+            q,
+            _core.fem_rotations(mesh, q),
+            False,
+            (None, K, K_pairs, None, None, None),
+        )
+        return c_K, K, K_pairs, c_M, mass, mass_pairs
+
+    def drop_factor(self, v: _Float) -> bool:
+        """Whether the factor is too inexact for a pass that ended at v; it is not used again."""
+        blocks, w, _ = self._linearization
+        if self._kept is None or self._kept.blocks is blocks:
+            return False
+        if self._kept_residual(blocks, v - w) <= _KEPT_RESIDUAL:
+            return False
+        self._kept = None
+        return True
+
+    def schur(self) -> _Float:
+        """S over the vertices that are eliminated last; read-only."""
+        if self._kept is None:
+            return super().schur()
+        if self._kept.S is None:
+            self._kept.S = super().schur()
+        return self._kept.S
+
+    # ---- weights ----
+
+    def _weighted(self, c_K: float, c_M: float) -> Blocks:
         return c_K, self.K, self.K_pairs, c_M, self.body.vertex_mass, self.body.pair_mass

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.fem.body_step import BodyStep, memory_of_vertices
+from sapwood.fem.body_step import BodyStep
+from sapwood.fem.soft_step import SoftStep
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.reading.soft_bodies import SoftModel
 
@@ -37,7 +38,9 @@ def memory_size(soft: SoftModel) -> int:
     bodies = [len(body.mesh.vertices) for body in soft.bodies]
     flexes = [flex.vertices.stop - flex.vertices.start for flex in soft.flexes]
     # positions and velocities of bodies, then what they and the flexes remember
-    return _HEAD + 6 * sum(bodies) + sum(map(memory_of_vertices, bodies + flexes))
+    remembered = sum(map(SoftStep.memory_of_vertices, bodies))
+    remembered += sum(map(BodyStep.memory_of_vertices, flexes))
+    return _HEAD + 6 * sum(bodies) + remembered
 
 
 def state_in_row(soft: SoftModel, row: _Float) -> SoftState | None:
