@@ -154,10 +154,10 @@ void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const
 /* ---- rows ---- */
 
 void fem_contact_axes(const double normal[3], double axes[9]) {
-  const double size[3] = {fabs(normal[0]), fabs(normal[1]), fabs(normal[2])};
-  const int least = size[0] <= size[1] && size[0] <= size[2] ? 0 : size[1] <= size[2] ? 1 : 2;
+  /* The frame jumps where |n_x| = 0.7, far from normals along the axes, where derivatives of it
+   * are taken. */
   double axis[3] = {0, 0, 0};
-  axis[least] = 1;
+  axis[fabs(normal[0]) < 0.7 ? 0 : 1] = 1;
   cross(axis, normal, axes);
   const double length = sqrt(dot(axes, axes));
   for (int i = 0; i < 3; ++i) {

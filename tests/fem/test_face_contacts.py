@@ -82,6 +82,17 @@ def test_rows(rng):
     np.testing.assert_allclose(J @ v.ravel(), np.einsum("cij,cj->ci", axes, point), atol=1e-14)
 
 
+def test_frames_of_normals_near_an_axis_are_smooth(rng):
+    """A normal along an axis that tilts a little tilts its frame a little."""
+    one = np.zeros((1, 1), np.int32), np.ones((1, 1))
+    for normal in [*np.eye(3), *-np.eye(3)]:
+        tilted = normal + 1e-7 * rng.standard_normal(3)
+        frames = [
+            _core.fem_contact_rows(*one, [n / np.linalg.norm(n)], 1)[0] for n in (normal, tilted)
+        ]
+        np.testing.assert_allclose(*frames, rtol=0, atol=1e-6)
+
+
 def test_wrong_numbers_are_errors():
     one = np.zeros((1, 1), np.int32)
     with pytest.raises(ValueError, match=r"columns\[0\] = 0: must be >= 0 and < 0"):

@@ -12,7 +12,7 @@ import pytest
 import sapwood
 from sapwood import SapSettings, fem
 from sapwood.geometry import PressureField
-from sapwood.mujoco import NotSupported, StepError, Stepper, body_pose, linearize
+from sapwood.mujoco import NotSupported, StepError, Stepper, body_pose, linearize_batch
 
 G = 9.81
 TIGHT = SapSettings(relative_tolerance=1e-9)
@@ -416,7 +416,7 @@ def test_what_goes_with_no_soft_body():
     with pytest.raises(NotSupported, match="accuracy: soft bodies and elastic flexes take"):
         stepper.run(data, 2, accuracy=1e-3)
     for call in (
-        lambda: linearize(stepper, data),
+        lambda: linearize_batch(stepper, np.zeros((1, model.nq)), np.zeros((1, model.nv))),
         lambda: sapwood.mujoco.DifferentiableModel(stepper),
     ):
         with pytest.raises(NotSupported, match="soft bodies"):

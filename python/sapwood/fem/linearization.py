@@ -1,19 +1,13 @@
 """The derivative of a step of a World, by implicit differentiation of its equations.
 
-At the end of a step m(v) = J^T gamma(J v) holds. For a change of the state or of a number
-
-    H dv = (J^T gamma)' - m',    H = dm/dv + J^T G J
-
-where the primes are changes at fixed v. The factor of A = M + dt^2 K + dt D reduces H to the
-touched vertices, whose convex problem is differentiated by :class:`sapwood.Sensitivity`. m' and the
-changes of contacts are sparse central differences.
+:class:`sapwood.fem.linear_step.LinearStep` solves with the linearized equations. Their changes with
+the start of the step are sparse central differences.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -22,21 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.step_error import StepError
-from sapwood.derivatives.differential import Differential
-from sapwood.derivatives.sensitivity import Sensitivity
-from sapwood.solver import SapSolver
 
 from .bodies import HalfSpace, SoftBody
+from .linear_step import LinearStep
 from .passes import step_result
 from .results import SoftStepResult
-from .soft_equations import (
-    BODY_NUMBERS,
-    CONTACT_ARRAYS,
-    PLANE_NUMBERS,
-    Equations,
-    Slopes,
-    copy_world,
-)
+from .soft_equations import BODY_NUMBERS, PLANE_NUMBERS, WorldEquations, copy_world
 from .world import World
 
 _Float = NDArray[np.float64]
@@ -44,11 +29,6 @@ _Fields = tuple[_Float, ...]
 
 #: a number of a world: ("body", name, "young"), ("plane", name, "friction")
 SoftParameter = tuple[str, str, str]
-
-# A factor of a stiffness that is not the exact one takes corrections. They end when a solution
-# changes by less than the tolerance.
-_CORRECTIONS = 200
-_TOLERANCE = 1e-11
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,50 +81,21 @@ class SoftLinearization:
         self.result: SoftStepResult = step_result(
             reduction, best, passes, world.nonlinear_tolerance
         )
-        self._dt, self._scheme, self._v = world.time_step, world.scheme, best.v
-        self._reduction, self._steps = reduction, made._steps
-        equations = Equations(copy_world(world), reduction, best.v)
-        self._n = [body.positions.size for body in world.bodies]
-        self._factor(world, equations)
-        self._by_positions = [equations.by_positions(b) for b in range(len(self._n))]
-        self._by_velocities = [equations.by_velocities(b) for b in range(len(self._n))]
+        self._dt, self._scheme = world.time_step, world.scheme
+        linear = self._linear = LinearStep(made._steps, reduction, best, world.settings)
+        equations = WorldEquations(copy_world(world), reduction, best.v, linear.problem)
+        for b in linear.inexact:
+            linear.slopes[b] = equations.by_end_velocities(b)
+        bodies = range(len(world.bodies))
+        self._by_positions = [equations.by_positions(b) for b in bodies]
+        self._by_velocities = [equations.by_velocities(b) for b in bodies]
         self._by_numbers = [equations.by_number(*each) for each in numbers]
         self._n_contact_numbers = equations.n_contact_numbers
-        self.is_near_kink = equations.jumps
-        acts = np.any(self.result.solution.gamma != 0, axis=1)
-        distance = self._sensitivity.distance[acts] if self._sensitivity else np.zeros(0)
-        self.distance = float(distance.min(initial=math.inf))
+        self.is_near_kink, self.distance = equations.jumps, linear.distance
         for step, v in zip(made._steps, best.v, strict=True):
             step.finish(v)
         self.positions = tuple(body.positions for body in made.bodies)
         self.velocities = tuple(best.v)
-
-    def _factor(self, world: World, equations: Equations) -> None:
-        """Factor A, and linearize the convex problem, both at the end of the step."""
-        # dm/dv of bodies for which it is not A
-        self._slopes: list[Slopes | None] = [None] * len(self._n)
-        for b, (step, body) in enumerate(zip(self._steps, world.bodies, strict=True)):
-            # damping takes the projected stiffness
-            is_exact = step.is_quadratic or body.material.stiffness_damping == 0
-            step.evaluate(self._v[b], exact=is_exact)
-            try:
-                step.free_velocity(self._v[b])
-            except ValueError:  # the exact stiffness is not positive definite
-                step.evaluate(self._v[b])
-                is_exact = False
-            if not is_exact:
-                self._slopes[b] = equations.by_end_velocities(b)
-        problem, _ = self._reduction.problem(self._v, self._v)
-        self._trees = {b: body for b, body in self._reduction.bodies.items() if body.tree >= 0}
-        self._masses: dict[int, _Float] = {}
-        self._sensitivity: Sensitivity | None = None
-        if self._trees:
-            for b, tree in self._trees.items():
-                S = tree.step.schur()
-                self._masses[b] = S if tree.moves is None else S[np.ix_(tree.moves, tree.moves)]
-            # sticking contacts have other impulses at v with the weights of the present A
-            solution = SapSolver(world.settings).solve(problem)
-            self._sensitivity = Sensitivity(problem, solution, world.settings)
 
     # ---- reverse mode ----
 
@@ -175,8 +126,8 @@ class SoftLinearization:
         q_bar, v_bar = self._read(positions, "positions"), self._read(velocities, "velocities")
         dt, vq = self._dt, self._scheme.vq
         total = [v + dt * vq * q for q, v in zip(q_bar, v_bar, strict=True)]
-        solved, contacts = self._solve_transposed(tuple(total))
-        lambdas = [each.ravel() for each in solved]
+        solved = self._linear.solve_transposed(tuple(total), np.zeros(0))
+        lambdas, contacts = [each.ravel() for each in solved.soft], solved.contacts
         by_q, by_v = [], []
         for b, bar in enumerate(lambdas):
             pulled = self._by_positions[b].pull(np.concatenate([-bar, contacts]))
@@ -188,26 +139,6 @@ class SoftLinearization:
         }
         loads = [dt * bar for bar in lambdas]
         return SoftGradient(_shaped(by_q), _shaped(by_v), _shaped(loads), by_number)
-
-    def _solve_transposed(self, v_bar: _Fields) -> tuple[_Fields, _Float]:
-        """H^-T v_bar of each body, and dL/d of the numbers of the contacts."""
-
-        def solve(bar: _Fields) -> tuple[_Fields, _Float]:
-            z = [step.solve(x) for step, x in zip(self._steps, bar, strict=True)]
-            if self._sensitivity is None:
-                return tuple(z), np.zeros(0)
-            cotangent = np.zeros(self._sensitivity.problem.nv)
-            for b, body in self._trees.items():
-                cotangent[self._place(b)] = self._masses[b] @ body.own(z[b][body.step.last])
-            gradient = self._sensitivity.vjp(cotangent, frozen_regularization=True)
-            momentum = np.asarray(gradient.v_star)
-            for b, body in self._trees.items():
-                own = np.linalg.solve(self._masses[b], momentum[self._place(b)])
-                z[b] = z[b] + self._extended(b, own - body.own(z[b][body.step.last]))
-            contacts = [np.ravel(getattr(gradient, name)) for name in CONTACT_ARRAYS]
-            return tuple(z), np.concatenate(contacts)
-
-        return self._corrected(v_bar, solve, -1, Slopes.pull)
 
     # ---- forward mode ----
 
@@ -254,78 +185,12 @@ class SoftLinearization:
             m_by, contacts_by = self._by_numbers[self.parameters.index(label)]
             m = [total + float(by) * each for total, each in zip(m, m_by, strict=True)]
             contacts = contacts + float(by) * contacts_by
-        found, _ = self._solve_forward(_shaped(m), contacts)
+        found = self._linear.solve_forward(_shaped(m), contacts)
         moved = [
             x + dt * ((1 - vq) * before + vq * after)
             for x, before, after in zip(q, v, found, strict=True)
         ]
         return tuple(moved), found
-
-    def _solve_forward(self, m: _Fields, contacts: _Float) -> tuple[_Fields, _Float]:
-        """The change of v with changes of m and of the numbers of the contacts."""
-
-        def solve(of_m: _Fields) -> tuple[_Fields, _Float]:
-            y = [-step.solve(x) for step, x in zip(self._steps, of_m, strict=True)]
-            if self._sensitivity is None:
-                return tuple(y), contacts
-            v_star = np.zeros(self._sensitivity.problem.nv)
-            for b, body in self._trees.items():
-                v_star[self._place(b)] = body.own(y[b][body.step.last])
-            change = dataclasses.replace(self._contact_change(contacts), v_star=v_star)
-            found = self._sensitivity.jvp(change, frozen_regularization=True)
-            for b in self._trees:
-                y[b] = y[b] + self._extended(b, (found.v - v_star)[self._place(b)])
-            return tuple(y), contacts
-
-        return self._corrected(m, solve, 1, Slopes.push)
-
-    def _contact_change(self, contacts: _Float) -> Differential:
-        """The change of the convex problem with one of the numbers of the contacts."""
-        assert self._sensitivity is not None
-        arrays: dict[str, Any] = {}
-        begin = 0
-        for name in CONTACT_ARRAYS:
-            given = getattr(self._sensitivity.problem, name)
-            arrays[name] = contacts[begin : begin + given.size].reshape(given.shape)
-            begin += given.size
-        return Differential(**arrays)
-
-    # ---- both ----
-
-    def _corrected(
-        self,
-        right: _Fields,
-        solve: Callable[[_Fields], tuple[_Fields, _Float]],
-        sign: int,
-        multiply: Callable[[Slopes, _Float], _Float],
-    ) -> tuple[_Fields, _Float]:
-        """Solve with dm/dv in place of A: (dm/dv - A) x goes to the right-hand side."""
-        found = solve(right)
-        if not any(self._slopes):
-            return found
-        for _ in range(_CORRECTIONS):
-            x, sides = found[0], []
-            for bar, each, slopes, step in zip(right, x, self._slopes, self._steps, strict=True):
-                if slopes is not None:
-                    product = multiply(slopes, each.ravel()).reshape(-1, 3)
-                    bar = bar + sign * (product - step.multiply(each))
-                sides.append(bar)
-            found = solve(tuple(sides))
-            change = [new - old for new, old in zip(found[0], x, strict=True)]
-            if _norm(change) <= _TOLERANCE * _norm(found[0]):
-                return found
-        raise np.linalg.LinAlgError("dm/dv + J^T G J is singular, or far from its factor")
-
-    def _place(self, b: int) -> slice:
-        """Velocities of a body in the convex problem."""
-        return self._reduction.trees.of_body(self._trees[b])
-
-    def _extended(self, b: int, change: _Float) -> _Float:
-        """How body b follows a change of its velocities in the convex problem."""
-        body = self._trees[b]
-        given = np.zeros(3 * len(body.step.last))
-        given[slice(None) if body.moves is None else body.moves] = change
-        return body.step.extend(given.reshape(-1, 3))
 
     def _read(self, given: Sequence[ArrayLike] | None, name: str) -> _Fields:
         """Arrays of each body, or zeros."""
@@ -451,7 +316,3 @@ def find_parameter(world: World, parameter: SoftParameter, i: int) -> tuple[str,
 
 def _shaped(flat: Sequence[_Float]) -> _Fields:
     return tuple(each.reshape(-1, 3) for each in flat)
-
-
-def _norm(arrays: Sequence[_Float]) -> float:
-    return math.sqrt(sum(float(np.vdot(x, x)) for x in arrays))

@@ -87,6 +87,11 @@ class ReducedBody:
 
     def velocities(self, v: _Float) -> _Float:
         """Velocities of the last vertices (n_last, 3) from those of the tree."""
+        found = self.changes(v)
+        return found if self.c is None else found + self.c
+
+    def changes(self, v: _Float) -> _Float:
+        """Changes of the velocities of the last vertices (n_last, 3) with those of the tree."""
         if self.T is not None:
             found = self.T @ v
         elif self.moves is None:
@@ -94,8 +99,7 @@ class ReducedBody:
         else:
             found = np.zeros(len(self.moves))
             found[self.moves] = v
-        found = found.reshape(-1, 3)
-        return found if self.c is None else found + self.c
+        return found.reshape(-1, 3)
 
 
 class ReducedTrees:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sapwood.problem.contact_problem import ContactProblem
 
 from .bodies import SoftBody
 from .elements import mass_matrix
 from .meetings import Meeting
 from .reduction import Reduction
-from .soft_step import SoftStep
+from .soft_step import Scheme, SoftStep
 from .world import World
 
 _Float = NDArray[np.float64]
@@ -28,7 +30,10 @@ BODY_NUMBERS = (
 PLANE_NUMBERS = ("friction", "dissipation_time")
 
 # arrays of the contacts of a problem, and their numbers for each contact; J has any number
-CONTACT_ARRAYS = {"mu": 1, "phi0": 1, "k": 1, "tau_d": 1, "v_hat_t": 2, "J": 0}
+CONTACT_ARRAYS = {"mu": 1, "R_t": 1, "R_n": 1, "v_hat_n": 1, "v_hat_t": 2, "J": 0}
+
+# smallest sigma of a contact that slips slowly, as of the solver
+LEAST_SIGMA = 1e-6
 
 # half of a difference of a position over the mean edge, and of another number over its size
 _WIDTH = 1e-6
@@ -84,8 +89,21 @@ class Slopes(NamedTuple):
         return found.astype(np.float64, copy=False)
 
 
-def _difference(above: _Float, centre: _Float, below: _Float, change: _Float) -> _Float:
-    """A central difference; one-sided where a side is not a number, 0 where both are."""
+def central_difference(above: _Float, centre: _Float, below: _Float, change: _Float) -> _Float:
+    """Differentiate numbers; NaN stands for what is not known on a side.
+
+    Parameters
+    ----------
+    above, centre, below : ndarray (n,)
+        The numbers on both sides of the difference, and in its middle.
+    change : ndarray
+        Width of the difference.
+
+    Returns
+    -------
+    ndarray (n,)
+        The central difference; a one-sided one where a side is not known, 0 where both are not.
+    """
     slope: _Float = (above - below) / change
     for one_sided in (above - centre, centre - below, np.zeros_like(slope)):
         slope = np.where(np.isnan(slope), 2 * one_sided / change, slope)
@@ -134,7 +152,7 @@ def find_slopes(
                 below = find()
             finally:
                 x[chosen, axis] = centre
-            slope = _difference(
+            slope = central_difference(
                 above[listed], middle[listed], below[listed], change[of_row[listed]]
             )
             kept = np.flatnonzero(slope)
@@ -165,94 +183,199 @@ def copy_world(world: World) -> World:
     return made
 
 
+class Start(Protocol):
+    """The state at the start of a step, from which its equations follow; a copy of a World."""
+
+    bodies: tuple[SoftBody, ...]
+    time_step: float
+    scheme: Scheme
+    gravity: _Float
+    _steps: list[SoftStep]
+
+    def _find_contacts(self) -> list[Meeting]:
+        """Contacts of the bodies."""
+
+    def _reduction_of(self, meetings: Sequence[Meeting]) -> Reduction:
+        """The convex problem with these contacts."""
+
+
 class Equations:
     """The equations of motion m of each body, and the numbers of the contacts, at velocities v.
 
+    The weights w in R_t = sigma w and in near-rigid R_n are those of the solved problem.
+
     Parameters
     ----------
-    world : World
-        A world at the start of a step, see :func:`copy_world`; its bodies may be changed.
+    start : Start
+        The start of the step; its bodies may be changed.
     solved : Reduction
         The convex problem of the step.
     v : sequence of ndarray (n, 3)
         Velocities of each body.
+    problem : ContactProblem
+        The problem at these velocities.
 
     Attributes
     ----------
     n_contact_numbers : int
         Numbers of all contacts.
+    slips : bool
+        Whether numbers of contacts follow from velocities too.
     jumps : bool
         Whether contacts came or went in a difference.
     """
 
-    def __init__(self, world: World, solved: Reduction, v: Sequence[_Float]) -> None:
-        self.world, self.v = world, v
+    def __init__(
+        self, start: Start, solved: Reduction, v: Sequence[_Float], problem: ContactProblem
+    ) -> None:
+        self.start, self.v = start, v
         self.jumps = False
         self._solved, self._key = solved, _key(solved.meetings)
-        for step, other in zip(world._steps, solved.steps, strict=True):
+        for step, other in zip(start._steps, solved.steps, strict=True):
             step.last, step.place = other.last, other.place
-            step.begin(world.time_step, world.scheme, world.gravity)
-        self._sizes = [len(array) for array in self._flat(solved)]
+            step.begin(start.time_step, start.scheme, start.gravity)
+        self._sizes = [0]
+        self.slips = bool(solved.meetings) and "slip_ratio" in solved._soft
+        if solved.meetings:
+            self._R_t, self._R_n = problem.R_t[solved.n_rigid :], problem.R_n[solved.n_rigid :]
+            self._share, self._R = self._sigma(solved), self._compliant(solved)
+            self._sizes = [len(array) for array in self._flat(solved)]
         self.n_contact_numbers = sum(self._sizes)
 
     # ---- the numbers ----
 
     def momentum(self, b: int, v: _Float | None = None) -> _Float:
         """m of body b (3 n,)."""
-        step, world = self.world._steps[b], self.world
-        step.begin(world.time_step, world.scheme, world.gravity)
+        step, start = self.start._steps[b], self.start
+        step.begin(start.time_step, start.scheme, start.gravity)
         velocities = self.v[b] if v is None else v
         step.evaluate(velocities, stiffness=step.body.material.stiffness_damping > 0)
         return step.momentum_residual(velocities).ravel()
 
     def contacts(self) -> _Float:
         """The numbers of all contacts, array by array; NaN if contacts came or went."""
-        if not self._sizes:
-            return np.zeros(0)
-        meetings = self.world._find_contacts()
+        meetings = self.start._find_contacts()
         if _key(meetings) == self._key:
-            found = self._flat(self.world._reduction_of(meetings))
+            found = self._flat(self.start._reduction_of(meetings)) if meetings else [np.zeros(0)]
             if [len(array) for array in found] == self._sizes:
                 return np.concatenate(found)
         self.jumps = True
         return np.full(self.n_contact_numbers, np.nan)
 
+    def _flat(self, reduction: Reduction) -> list[_Float]:
+        soft = reduction._soft
+        # another count is found by its length
+        n = min(len(soft["k"]), len(self._R))
+        is_near_rigid = self._R_n[:n] > (1 + 1e-9) * self._R[:n]
+        numbers = {
+            "R_t": self._R_t[:n] * (self._sigma(reduction)[:n] / self._share[:n]),
+            "R_n": np.where(is_near_rigid, self._R_n[:n], self._compliant(reduction)[:n]),
+            "v_hat_n": -soft["phi0"] / (reduction.options.dt + soft["tau_d"]),
+        }
+        return [np.ravel((numbers if name in numbers else soft)[name]) for name in CONTACT_ARRAYS]
+
     @staticmethod
-    def _flat(reduction: Reduction) -> list[_Float]:
-        if not reduction.meetings:
-            return []
-        return [np.ravel(reduction._soft[name]) for name in CONTACT_ARRAYS]
+    def _sigma(reduction: Reduction) -> _Float:
+        """Sigma of each contact, by its slip."""
+        sigma, n = reduction.options.sigma, len(reduction._soft["k"])
+        share = np.minimum(reduction._soft.get("slip_ratio", np.ones(n)), 1.0)
+        found: _Float = np.maximum(min(LEAST_SIGMA, sigma), sigma * share)
+        return found
+
+    @staticmethod
+    def _compliant(reduction: Reduction) -> _Float:
+        """R_n of each contact by its stiffness."""
+        soft, dt = reduction._soft, reduction.options.dt
+        found: _Float = 1.0 / (dt * soft["k"] * (dt + soft["tau_d"]))
+        return found
 
     # ---- derivatives ----
 
+    def width(self, b: int) -> float:
+        """Half of a difference of positions of body b, m: areas of contact curve quickly."""
+        return _WIDTH * _mean_edge(self.start.bodies[b])
+
     def by_positions(self, b: int) -> Slopes:
         """Derivatives of m of body b and of all contacts by its positions."""
-        body = self.world.bodies[b]
-        vertices = np.repeat(np.arange(len(body.positions)), 3)
-        near = np.concatenate([vertices, self._vertices(b)]).astype(np.int32)
+        body = self.start.bodies[b]
+        vertices = np.repeat(np.arange(len(body.positions), dtype=np.int32), 3)
+        near = np.concatenate([vertices, self._vertices(b)])
         return find_slopes(
             lambda: np.concatenate([self.momentum(b), self.contacts()]),
             body.positions,
             body.mesh.spread,
             near,
-            _WIDTH * _mean_edge(body),
+            self.width(b),
         )
 
     def by_velocities(self, b: int) -> Slopes:
-        """Derivatives of m of body b by its velocities at the start."""
-        body = self.world.bodies[b]
-        return self._of_velocities(b, body.velocities, lambda: self.momentum(b))
+        """Derivatives of m of body b, and of contacts that slip, by its velocities at the start."""
+        v = self.start.bodies[b].velocities
+        if not self.slips:
+            return self._of_velocities(b, v, lambda: self.momentum(b))
+        return self._of_velocities(
+            b, v, lambda: np.concatenate([self.momentum(b), self.contacts()]), self._vertices(b)
+        )
 
     def by_end_velocities(self, b: int) -> Slopes:
         """Derivatives of m of body b by its velocities at the end."""
         v = self.v[b].copy()
         return self._of_velocities(b, v, lambda: self.momentum(b, v))
 
-    def _of_velocities(self, b: int, v: _Float, find: Callable[[], _Float]) -> Slopes:
-        body = self.world.bodies[b]
+    def _of_velocities(
+        self, b: int, v: _Float, find: Callable[[], _Float], more: _Index | None = None
+    ) -> Slopes:
+        body = self.start.bodies[b]
         near = np.repeat(np.arange(len(v), dtype=np.int32), 3)
-        width = _WIDTH * _mean_edge(body) / self.world.time_step
+        if more is not None:
+            near = np.concatenate([near, more])
+        width = self.width(b) / self.start.time_step
         return find_slopes(find, v, body.mesh.spread, near, width)
+
+    # ---- the structure ----
+
+    def _vertices(self, b: int) -> _Index:
+        """For each number of a contact, a vertex of body b that it has; -1 for none."""
+        if not self._key:
+            return np.zeros(0, np.int32)
+        by_contact = []
+        for meeting in self._solved.meetings:
+            own = np.full(len(meeting.contacts.k), -1, np.int32)
+            for _, body, vertices, _ in meeting.sides():
+                if body == b:
+                    own = vertices[:, 0]
+            by_contact.append(own)
+        acting = np.concatenate(by_contact)[self._solved.is_acting]
+        widths = self._widths()
+        return np.concatenate(
+            [np.repeat(acting, count if count else widths) for count in CONTACT_ARRAYS.values()]
+        )
+
+    def _widths(self) -> NDArray[np.int64]:
+        """Entries of J of each contact."""
+        nv, soft = self._solved.trees.tree_nv.astype(np.int64), self._solved._soft
+        widths = np.zeros(len(soft["mu"]), np.int64)
+        for side in (soft["tree_a"], soft["tree_b"]):
+            widths += np.where(side >= 0, 3 * nv[side], 0)
+        return widths
+
+
+class WorldEquations(Equations):
+    """The equations of a step of a World, which also depend on its numbers.
+
+    Parameters
+    ----------
+    world : World
+        A world at the start of a step, see :func:`copy_world`; it may be changed.
+    solved, v, problem
+        As of :class:`Equations`.
+    """
+
+    def __init__(
+        self, world: World, solved: Reduction, v: Sequence[_Float], problem: ContactProblem
+    ) -> None:
+        super().__init__(world, solved, v, problem)
+        self.world = world
 
     def by_number(self, kind: str, i: int, name: str) -> tuple[list[_Float], _Float]:
         """Derivatives of m of each body, and of the contacts, by a number of a body or a plane."""
@@ -290,33 +413,6 @@ class Equations:
         step = self.world._steps[i] = SoftStep(body)
         step.last, step.place = former.last, former.place
         step.begin(self.world.time_step, self.world.scheme, self.world.gravity)
-
-    # ---- the structure ----
-
-    def _vertices(self, b: int) -> NDArray[np.int64]:
-        """For each number of a contact, a vertex of body b that it has; -1 for none."""
-        if not self._sizes:
-            return np.zeros(0, np.int64)
-        by_contact = []
-        for meeting in self._solved.meetings:
-            own = np.full(len(meeting.contacts.k), -1)
-            for _, body, vertices, _ in meeting.sides():
-                if body == b:
-                    own = vertices[:, 0].astype(np.int64)
-            by_contact.append(own)
-        acting = np.concatenate(by_contact)[self._solved.is_acting]
-        widths = self._widths()
-        return np.concatenate(
-            [np.repeat(acting, count if count else widths) for count in CONTACT_ARRAYS.values()]
-        )
-
-    def _widths(self) -> NDArray[np.int64]:
-        """Entries of J of each contact."""
-        nv, soft = self._solved.trees.tree_nv.astype(np.int64), self._solved._soft
-        widths = np.zeros(len(soft["mu"]), np.int64)
-        for side in (soft["tree_a"], soft["tree_b"]):
-            widths += np.where(side >= 0, 3 * nv[side], 0)
-        return widths
 
 
 def value_of(world: World, kind: str, i: int, name: str) -> float:

@@ -42,6 +42,7 @@ from sapwood.mujoco.results.results import (
     StepError,
 )
 from sapwood.mujoco.rollout import Rollout, rollout
+from sapwood.mujoco.soft_linearization import SoftStepLinearization
 from sapwood.mujoco.stepper import Stepper
 from sapwood.mujoco.torques import inverse_dynamics
 
@@ -59,6 +60,7 @@ __all__ = [
     "RunResult",
     "Sensitivities",
     "SimulationError",
+    "SoftStepLinearization",
     "StepConstraints",
     "StepContacts",
     "StepError",

@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.model_numbers import Parameter, model_number
+from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.linearization import (
     NO_DERIVATIVES,
     Linearization,
-    check_linearizable,
-    difference_of,
     linearizer_of,
 )
 from sapwood.mujoco.reading.arrays import check_data

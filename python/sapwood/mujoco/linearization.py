@@ -18,20 +18,17 @@ from sapwood.base.checks import integer
 from sapwood.mujoco.gradients.model_numbers import ChangedModels, Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StepDifferences
+from sapwood.mujoco.linearizable import check_linearizable, difference_of, positive
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.soft_linearization import SoftStepLinearization
 from sapwood.mujoco.stepper import Stepper
-from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 _Float = NDArray[np.float64]
-
-DIFFERENCE = 1e-6
-"""Largest difference of a position of ``step="auto"``, m or rad."""
-
 
 Status = Literal["ok", "near_kink", "limited_rebound"]
 
@@ -353,7 +350,8 @@ def linearize(
     ----------
     stepper : Stepper
         A stepper with the default scheme, without pressure fields and rigid cores, whose friction
-        is not lagged.
+        is not lagged. With soft bodies A and B are those of :class:`SoftStepLinearization`, whose
+        reverse mode does not form them; `step` and `data` alone may be given then.
     data : mujoco.MjData
         The state and the controls; not changed. A control callback is not called.
     mode : {"solve", "difference"}
@@ -411,8 +409,16 @@ def linearize(
         raise ValueError(f"mode = {mode!r}: must be 'solve' or 'difference'")
     if outputs not in ("AB", "ABCD"):
         raise ValueError(f"outputs = {outputs!r}: must be 'AB' or 'ABCD'")
-    largest, factor = difference_of(step), _positive(soften, "soften")
+    largest, factor = difference_of(step), positive(soften, "soften")
     sensors, numbers = outputs == "ABCD", tuple(map(_hashable, parameters))
+    given: object = stepper
+    if isinstance(given, Stepper) and given.parameters.soft is not None:
+        if mode != "solve" or sensors or numbers or factor != 1.0:
+            raise NotSupported(
+                "mode, soften, outputs and parameters have their defaults for a stepper with soft "
+                "bodies"
+            )
+        return _linearize_soft(SoftStepLinearization(stepper, data, step=largest))
     with linearizer_of(stepper) as linearizer:
         check_data(stepper.model, data)
         found = linearizer.at(data, largest, factor, sensors)
@@ -425,6 +431,13 @@ def linearize(
             tangents = linearizer.tangents(data, numbers, 1, soften=factor)
             found = found._replace(P=np.ascontiguousarray(tangents.x[0].T))
         return found
+
+
+def _linearize_soft(found: SoftStepLinearization) -> Linearization:
+    A, B = found.matrices()
+    return Linearization(
+        A, B, None, None, None, found.v, found.distance, found.contacts, found.status
+    )
 
 
 def linearize_batch(
@@ -472,7 +485,7 @@ def linearize_batch(
     TypeError, ValueError
         For a wrong argument; the message names it.
     """
-    largest, factor = difference_of(step), _positive(soften, "soften")
+    largest, factor = difference_of(step), positive(soften, "soften")
     threads = integer(nthread, "nthread", 1)
     if not isinstance(stepper, Stepper):
         raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
@@ -509,63 +522,6 @@ def _run_all(run: Callable[[slice], Linearizations], n: int, threads: int) -> li
 
 def _hashable(parameter: Parameter) -> Parameter:
     return parameter if isinstance(parameter, str) else tuple(parameter)
-
-
-def difference_of(step: float | Literal["auto"]) -> float:
-    """Read the largest difference of a position.
-
-    Parameters
-    ----------
-    step : float or "auto"
-        The argument of :func:`linearize`.
-
-    Returns
-    -------
-    float
-        m or rad.
-    """
-    if isinstance(step, str):
-        if step != "auto":
-            raise ValueError(f"step = {step!r}: must be 'auto' or a number > 0")
-        return DIFFERENCE
-    return _positive(step, "step")
-
-
-def _positive(value: float, name: str) -> float:
-    return float(_core.as_float64(value, name, (), "positive"))
-
-
-def check_linearizable(stepper: Stepper) -> None:
-    """Refuse a stepper whose steps have no derivative.
-
-    Parameters
-    ----------
-    stepper : Stepper
-        The stepper.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The message says what excludes derivatives.
-    """
-    if not isinstance(stepper, Stepper):
-        raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
-    if stepper.scheme != SYMPLECTIC_EULER:
-        raise ValueError(f"stepper.scheme = {stepper.scheme.name!r}: must be the default one")
-    if stepper.settings.friction == "lagged":
-        raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
-    if stepper.parameters.soft is not None:
-        raise NotSupported(
-            "steps of a model with soft bodies or elastic flexes have no derivatives; "
-            "sapwood.fem.linearize has those of a World"
-        )
-    if stepper.parameters.fields is not None:
-        raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
-    if stepper.parameters.forest["core"].any():
-        raise ValueError("stepper.contact: steps of contacts with a rigid core have no derivatives")
-    model = stepper.model
-    if model.npluginstate or getattr(model, "nhistory", 0):
-        raise ValueError("the model has plugins or delays with a state of their own")
 
 
 @contextlib.contextmanager

@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.mujoco.gradients.manifold import Manifold
-from sapwood.mujoco.linearization import (
-    DIFFERENCE,
-    NO_DERIVATIVES,
-    check_linearizable,
-    linearizer_of,
-)
+from sapwood.mujoco.linearizable import DIFFERENCE, check_linearizable
+from sapwood.mujoco.linearization import NO_DERIVATIVES, linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.stepper import Stepper
 

@@ -96,7 +96,7 @@ def contact_axes(normals: _Float) -> _Float:
         Rows t1, t2, n of each frame.
     """
     axis = np.zeros_like(normals)
-    axis[np.arange(len(normals)), np.argmin(np.abs(normals), axis=1)] = 1
+    axis[np.arange(len(normals)), np.where(np.abs(normals[:, 0]) < 0.7, 0, 1)] = 1
     first = np.cross(axis, normals)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
     return np.stack([first, np.cross(normals, first), normals], axis=1)

@@ -1,4 +1,4 @@
-"""The derivative of a step by central differences of whole steps."""
+"""States close to a given one, and the derivative of a step by differences of whole steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,64 @@ _Float = NDArray[np.float64]
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
-class StepDifferences:
+class StateChanges:
+    """States close to that of some data, by the columns of A and B of a linearization.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    data : mujoco.MjData
+        The state and the controls; they are changed.
+    """
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        self._model, self._data = model, data
+        self._state = np.empty(mujoco.mj_stateSize(model, _STATE))
+        mujoco.mj_getState(model, data, self._state, _STATE)
+
+    def restore(self) -> None:
+        """Set the data to the given state."""
+        mujoco.mj_setState(self._model, self._data, self._state, _STATE)
+
+    def change(self, i: int, by: float) -> float:
+        """Set the data to the given state with one number changed.
+
+        Parameters
+        ----------
+        i : int
+            Number of the column.
+        by : float
+            The change; a control stays in its range.
+
+        Returns
+        -------
+        float
+            The change that was made.
+        """
+        model, data = self._model, self._data
+        nv, na = model.nv, model.na
+        self.restore()
+        if i < nv:
+            mujoco.mj_integratePos(model, data.qpos, np.eye(1, nv, i)[0], by)
+        elif i < 2 * nv:
+            data.qvel[i - nv] += by
+        elif i < 2 * nv + na:
+            data.act[i - 2 * nv] += by
+        else:
+            by = self._change_control(i - 2 * nv - na, by)
+        return by
+
+    def _change_control(self, i: int, by: float) -> float:
+        model, ctrl = self._model, self._data.ctrl
+        u = float(ctrl[i])
+        clamps = not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
+        limited = clamps and model.actuator_ctrllimited[i]
+        ctrl[i] = np.clip(u + by, *model.actuator_ctrlrange[i]) if limited else u + by
+        return float(ctrl[i]) - u
+
+
+class StepDifferences(StateChanges):
     """Central differences of a step of one model, a check of its linearization.
 
     Parameters
@@ -31,9 +88,8 @@ class StepDifferences:
         data: mujoco.MjData,
         take_step: Callable[[mujoco.MjData], None],
     ) -> None:
-        self._model, self._data, self._take_step = model, data, take_step
-        self._state = np.empty(mujoco.mj_stateSize(model, _STATE))
-        mujoco.mj_getState(model, data, self._state, _STATE)
+        super().__init__(model, data)
+        self._take_step = take_step
 
     def columns(self, h: float) -> tuple[_Float, _Float, _Float, _Float]:
         """Find A, B, C and D over differences of h, in the order of ``mujoco.mjd_transitionFD``.
@@ -54,7 +110,7 @@ class StepDifferences:
         model = self._model
         n = 2 * model.nv + model.na
         found = np.array([self._column(i, h) for i in range(n + model.nu)]).T
-        mujoco.mj_setState(model, self._data, self._state, _STATE)
+        self.restore()
         A, B, C, D = found[:n, :n], found[:n, n:], found[n:, :n], found[n:, n:]
         return tuple(np.ascontiguousarray(part) for part in (A, B, C, D))  # type: ignore[return-value]
 
@@ -69,24 +125,6 @@ class StepDifferences:
 
     def _end(self, i: int, by: float) -> tuple[float, _Float, _Float]:
         """The change that was made, positions after the step, and all else that it leaves."""
-        model, data = self._model, self._data
-        nv, na = model.nv, model.na
-        mujoco.mj_setState(model, data, self._state, _STATE)
-        if i < nv:
-            mujoco.mj_integratePos(model, data.qpos, np.eye(1, nv, i)[0], by)
-        elif i < 2 * nv:
-            data.qvel[i - nv] += by
-        elif i < 2 * nv + na:
-            data.act[i - 2 * nv] += by
-        else:
-            by = self._change_control(i - 2 * nv - na, by)
+        data, by = self._data, self.change(i, by)
         self._take_step(data)
         return by, np.array(data.qpos), np.concatenate([data.qvel, data.act, data.sensordata])
-
-    def _change_control(self, i: int, by: float) -> float:
-        model, ctrl = self._model, self._data.ctrl
-        u = float(ctrl[i])
-        clamps = not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL
-        limited = clamps and model.actuator_ctrllimited[i]
-        ctrl[i] = np.clip(u + by, *model.actuator_ctrlrange[i]) if limited else u + by
-        return float(ctrl[i]) - u

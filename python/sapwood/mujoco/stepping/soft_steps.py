@@ -48,7 +48,8 @@ from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
 
-_IMPLICIT_EULER = Scheme(1.0, 1.0, 1.0)
+IMPLICIT_EULER = Scheme(1.0, 1.0, 1.0)
+"""The scheme of soft bodies."""
 
 # residual of the equations of motion, as the default of a World
 _TOLERANCE = 1e-2
@@ -156,6 +157,14 @@ class SoftSteps(PythonSteps):
         """Solve a step whose first half is done, and write accelerations and forces."""
         self._stages.find_forces(data)
         reduction = self._reduce(data)
+        best, result = self._take_passes(data, reduction)
+        self._write_loads(data, best, reduction.rigid, result)
+        return best, result
+
+    def _take_passes(
+        self, data: mujoco.MjData, reduction: Reduction
+    ) -> tuple[Pass, SoftStepResult]:
+        """Solve the contact problem of a step; nothing is written."""
         iterates = [step.start for step in self._steps]
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -163,9 +172,7 @@ class SoftSteps(PythonSteps):
         except ValueError as error:
             raise StepError(str(error), float(data.time)) from error
         self._check(best.solution, data)
-        result = step_result(reduction, best, passes, _TOLERANCE)
-        self._write_loads(data, best, reduction.rigid, result)
-        return best, result
+        return best, step_result(reduction, best, passes, _TOLERANCE)
 
     def _write_loads(
         self, data: mujoco.MjData, best: Pass, problem: ContactProblem, result: SoftStepResult
@@ -217,22 +224,35 @@ class SoftSteps(PythonSteps):
 
     def _reduce(self, data: mujoco.MjData) -> Reduction:
         """The contact problem of data whose forces were found."""
+        rigid = self._gather(data)
+        for step in self._soft_steps:
+            step.begin(self._parameters.time_step, IMPLICIT_EULER, self._gravity())
+        holds = self._find_holds(data)
+        meetings = self._find_meetings(data)
+        exact = self._parameters.delassus == "diagonal"
+        order_steps(self._steps, meetings, holds, exact=exact)
+        return self._reduction_of(rigid, meetings, holds)
+
+    def _gather(self, data: mujoco.MjData) -> ContactProblem:
+        """The contact problem of the model without flexes, whose steps begin."""
         parameters, model = self._parameters, self._model
         self._stages.gather(data)
         trees, core = self._trees if self._flex_steps else None, self._stages.core
-        rigid = gathered_problem(parameters, core, float(data.time), trees)
-        off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
-        gravity = np.zeros(3) if off else model.opt.gravity.copy()
-        for step in self._soft_steps:
-            step.begin(parameters.time_step, _IMPLICIT_EULER, gravity)
         if self._flex_steps:
             vertices = self._trees.of_vertices(problem_arrays(core))
             for flex_step, numbers in zip(self._flex_steps, vertices, strict=True):
                 flex_step.begin(model, data, *numbers, parameters.time_step)
-        holds = self._find_holds(data)
-        meetings = self._find_meetings(data)
-        exact = parameters.delassus == "diagonal"
-        order_steps(self._steps, meetings, holds, exact=exact)
+        return gathered_problem(parameters, core, float(data.time), trees)
+
+    def _gravity(self) -> _Float:
+        option = self._model.opt
+        off = option.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        return np.zeros(3) if off else option.gravity.copy()
+
+    def _reduction_of(
+        self, rigid: ContactProblem, meetings: list[Meeting], holds: list[Hold]
+    ) -> Reduction:
+        parameters = self._parameters
         options = PassOptions(
             parameters.time_step,
             parameters.sigma,

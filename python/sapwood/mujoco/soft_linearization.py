@@ -1,0 +1,283 @@
+"""The derivative of a step of a MuJoCo model with soft bodies."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.fem.linear_step import LinearStep
+from sapwood.fem.reduction import Pass, Reduction
+from sapwood.fem.soft_equations import Equations, copied
+from sapwood.mujoco.gradients.state_copy import StateCopy
+from sapwood.mujoco.gradients.step_differences import StateChanges
+from sapwood.mujoco.linearizable import check_linearizable, difference_of
+from sapwood.mujoco.reading.arrays import check_data
+from sapwood.mujoco.reading.engine import engine
+from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.soft_start import SoftStart, model_slopes
+from sapwood.mujoco.stepper import Stepper
+from sapwood.mujoco.stepping.soft_steps import SoftSteps
+
+_Float = NDArray[np.float64]
+_Fields = tuple[_Float, ...]
+
+Status = Literal["ok", "near_kink"]
+
+# differences of positions are at most this part of the way to a kink, and at least so long, m
+_LARGEST_PART, _LEAST = 0.1, 1e-9
+
+
+class SoftStepLinearization:
+    """The derivative of one step of a stepper with soft bodies, which stays as it is.
+
+    With x = (dq, v, act, positions, velocities), where dq (nv,) are small motions of qpos in the
+    coordinates of the velocities and the last two are those of all vertices of the soft bodies,
+    body after body, the step has dx' = A dx + B dctrl. The first three are in the order of
+    ``mujoco.mjd_transitionFD``.
+
+    The equations of the step are differentiated implicitly, as :func:`linearize` and
+    :func:`sapwood.fem.linearize` do it: with the exact stiffness and contact geometry, as if they
+    were solved exactly. The weights w of the regularization of the contacts of soft bodies are
+    held.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        As for :func:`linearize`, with soft bodies and without elastic flexes.
+    data : mujoco.MjData
+        The state of the model and the controls, at the time of the state of the soft bodies; not
+        changed. A control callback is not called.
+    step : float or "auto"
+        As for :func:`linearize`.
+
+    Attributes
+    ----------
+    v : ndarray (nv,)
+        Velocity of the model after the step.
+    positions, velocities : tuple of ndarray (n, 3)
+        State of each soft body after the step, m and m/s.
+    result : SoftStepResult
+        The outcome of the step.
+    distance : float
+        Least change of velocity, m/s, by which an acting contact comes to another region of its
+        law; infinite where none acts.
+    contacts : int
+        Number of contacts with an impulse.
+    status : {"ok", "near_kink"}
+        ``near_kink``: contacts came or went within the differences, or a contact is so close to
+        another region of its law that they may cross its boundary. Then the derivative may be that
+        of neither side.
+
+    Raises
+    ------
+    StepError
+        If the step cannot be taken.
+    TypeError, ValueError
+        For a wrong argument, and a stepper whose steps have no derivative.
+
+    Examples
+    --------
+    A block falls beside a slide with a motor:
+
+    >>> import mujoco, sapwood
+    >>> from sapwood import fem
+    >>> model = mujoco.MjModel.from_xml_string('''
+    ... <mujoco><worldbody><body><joint name="x" type="slide" axis="1 0 0"/>
+    ... <geom size=".1" mass="2"/></body></worldbody>
+    ... <actuator><motor joint="x"/></actuator></mujoco>''')
+    >>> foam = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    >>> pose = np.eye(4)
+    >>> pose[2, 3] = 1.0
+    >>> block = fem.SoftBody(fem.box([0.1] * 3, 1), foam, pose=pose)
+    >>> stepper = sapwood.mujoco.Stepper(model, soft=[block], time_step=0.1)
+    >>> found = SoftStepLinearization(stepper, mujoco.MjData(model))
+    >>> bar = np.zeros(found.size)
+    >>> bar[0] = 1.0
+    >>> before, ctrl = found.vjp(bar)
+    >>> print(before[:2].round(6), ctrl.round(6))
+    [1.  0.1] [0.005]
+    """
+
+    def __init__(
+        self, stepper: Stepper, data: mujoco.MjData, *, step: float | Literal["auto"] = "auto"
+    ) -> None:
+        largest = difference_of(step)
+        check_linearizable(stepper, soft=True)
+        stepper.follow()
+        check_data(stepper.model, data)
+        if stepper.parameters.soft is None:
+            raise ValueError("stepper has no soft bodies: use linearize")
+        self._model, self._dt = stepper.model, stepper.parameters.time_step
+        scratch = StateCopy(self._model).take(data)
+        end = _own_steps(stepper.parameters)
+        end._check_soft(scratch)
+        end._stages.evaluate(scratch)
+        reduction = end._reduce(scratch)
+        best, self.result = end._take_passes(scratch, reduction)
+        self._linear = LinearStep(end._soft_steps, reduction, best, stepper.settings)
+        self.distance = self._linear.distance
+        self.contacts = int(np.count_nonzero(self._linear.acts))
+        self._differentiate(stepper.parameters, scratch, reduction, best, largest)
+        for each, v in zip(end._soft_steps, best.v, strict=True):
+            each.finish(v)
+        self.v: _Float = end._velocities(best)
+        self.positions: _Fields = tuple(body.positions for body in end.soft.bodies)
+        self.velocities: _Fields = tuple(best.v)
+        self._by_motion, self._by_velocity = _integration_slopes(self._model, self.v, self._dt)
+
+    def _differentiate(
+        self,
+        parameters: StepParameters,
+        data: mujoco.MjData,
+        reduction: Reduction,
+        best: Pass,
+        largest: float,
+    ) -> None:
+        """Differentiate the equations of the solved step by its start."""
+        linear, steps = self._linear, reduction.steps
+        start = SoftStart(_own_steps(parameters), data)
+        equations = Equations(start, reduction, best.v, linear.problem)
+        loads = [
+            steps[hold.body].momentum_residual(best.v[hold.body])[hold.vertices]
+            for hold in reduction.holds
+        ]
+        way = _LARGEST_PART * linear.rigid_way()
+        bodies = range(len(steps))
+        length = max(min(largest, way, *map(equations.width, bodies)), _LEAST)
+        changes = StateChanges(self._model, data)
+        self._by_model = model_slopes(start, equations, changes, best.rigid, loads, length)
+        for b in linear.inexact:
+            linear.slopes[b] = equations.by_end_velocities(b)
+        self._by_positions = [equations.by_positions(b) for b in bodies]
+        self._by_velocities = [equations.by_velocities(b) for b in bodies]
+        self._held = [(hold.body, hold.vertices) for hold in reduction.holds]
+        self._attached = [
+            np.concatenate([np.zeros(0, np.int32), *(each.vertices for each in body.attachments)])
+            for body in start.bodies
+        ]
+        is_near = way < _LEAST or equations.jumps or self._by_model.jumps
+        self.status: Status = "near_kink" if is_near else "ok"
+
+    @property
+    def size(self) -> int:
+        """Length of x."""
+        return self._n_model + 2 * sum(x.size for x in self.velocities)
+
+    @property
+    def _n_model(self) -> int:
+        return int(2 * self._model.nv + self._model.na)
+
+    # ---- reverse mode ----
+
+    def vjp(self, after: ArrayLike) -> tuple[_Float, _Float]:
+        """Reverse mode: from dL/dx after the step, dL/d of its start.
+
+        Parameters
+        ----------
+        after : array_like (size,)
+            dL/dx after the step.
+
+        Returns
+        -------
+        before : ndarray (size,)
+            dL/dx before it.
+        ctrl : ndarray (nu,)
+            dL/d of the controls.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an array of wrong type or shape, or that is not finite.
+        numpy.linalg.LinAlgError
+            If the linearized equations are singular.
+        """
+        bar = _core.as_float64(after, "after", (self.size,), "finite")
+        nv, n_model = self._model.nv, self._n_model
+        q, v, act = np.split(bar[:n_model], [nv, 2 * nv])
+        x, u = self._fields(bar)
+        soft = [velocity + self._dt * position for position, velocity in zip(x, u, strict=True)]
+        rigid = v + q @ self._by_velocity
+        by_model, by_x, by_u = self._pull(tuple(soft), rigid)
+        by_model += act @ self._by_model.activations
+        by_model[:nv] += q @ self._by_motion
+        fields = [p + more for p, more in zip(x, by_x, strict=True)] + by_u
+        before = np.concatenate([by_model[:n_model], *map(np.ravel, fields)])
+        return before, by_model[n_model:]
+
+    def _pull(self, soft: _Fields, rigid: _Float) -> tuple[_Float, list[_Float], list[_Float]]:
+        """From dL/d of velocities after the step, dL/d of (dq, v, act, ctrl) and soft states."""
+        found, slopes = self._linear.solve_transposed(soft, rigid), self._by_model
+        by_x, by_u = [], []
+        for b, (bar, told) in enumerate(zip(found.soft, found.told, strict=True)):
+            numbers = np.concatenate([-bar.ravel(), found.contacts])
+            position = self._by_positions[b].pull(numbers).reshape(-1, 3)
+            # attached vertices come to their places in the step
+            position[self._attached[b]] -= told[self._attached[b]] / self._dt
+            by_x.append(position)
+            velocity = self._by_velocities[b]
+            by_u.append(velocity.pull(numbers[: velocity.shape[0]]).reshape(-1, 3))
+        held = np.concatenate([np.zeros(0), *(found.told[b][v].ravel() for b, v in self._held)])
+        by_model = found.contacts @ slopes.contacts + held @ slopes.held
+        return by_model - found.rigid @ slopes.momenta, by_x, by_u
+
+    def matrices(self) -> tuple[_Float, _Float]:
+        """Form A and B, row by row.
+
+        Returns
+        -------
+        A : ndarray (size, size)
+            Derivative of x after the step by x before it.
+        B : ndarray (size, nu)
+            Derivative of x after the step by the controls.
+        """
+        nv, n = self._model.nv, self._n_model
+        n_soft = (self.size - n) // 2
+        A, B = np.zeros((self.size, self.size)), np.zeros((self.size, self._model.nu))
+        for i in [*range(nv, n), *range(n + n_soft, self.size)]:
+            A[i], B[i] = self.vjp(np.eye(1, self.size, i)[0])
+        # positions follow from velocities
+        for rows, velocities, by in (
+            (slice(nv), slice(nv, 2 * nv), self._by_velocity),
+            (slice(n, n + n_soft), slice(n + n_soft, self.size), self._dt * np.eye(n_soft)),
+        ):
+            A[rows], B[rows] = by @ A[velocities], by @ B[velocities]
+        A[:nv, :nv] += self._by_motion
+        A[n : n + n_soft, n : n + n_soft] += np.eye(n_soft)
+        return A, B
+
+    def _fields(self, bar: _Float) -> tuple[list[_Float], list[_Float]]:
+        """Numbers of positions and of velocities of the soft bodies."""
+        sizes = [x.size for x in self.velocities]
+        parts = np.split(bar[self._n_model :], np.cumsum(sizes + sizes)[:-1])
+        shaped = [part.reshape(-1, 3) for part in parts]
+        return shaped[: len(sizes)], shaped[len(sizes) :]
+
+
+def _own_steps(parameters: StepParameters) -> SoftSteps:
+    """Steps of the same model with soft bodies of their own, in the same state."""
+    own = parameters.for_thread(parameters.model)
+    assert own.soft is not None
+    assert parameters.soft is not None
+    own.soft.bodies = tuple(map(copied, parameters.soft.bodies))
+    own.soft.time = parameters.soft.time
+    return SoftSteps(own, engine())
+
+
+def _integration_slopes(model: mujoco.MjModel, v: _Float, dt: float) -> tuple[_Float, _Float]:
+    """Derivatives of motions after a time at the velocity v by those before it, and by v."""
+    by_motion, by_velocity = np.eye(model.nv), dt * np.eye(model.nv)
+    free, ball = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+    for kind, adr in zip(model.jnt_type.tolist(), model.jnt_dofadr.tolist(), strict=True):
+        if kind not in (free, ball):
+            continue
+        first = adr + (3 if kind == free else 0)
+        turn = slice(first, first + 3)
+        of_turn, of_speed, of_time = np.zeros(9), np.zeros(9), np.zeros(3)
+        mujoco.mjd_quatIntegrate(v[turn], dt, of_turn, of_speed, of_time)
+        by_motion[turn, turn] = of_turn.reshape(3, 3)
+        by_velocity[turn, turn] = dt * of_speed.reshape(3, 3)
+    return by_motion, by_velocity

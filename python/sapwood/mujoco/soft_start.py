@@ -1,0 +1,179 @@
+"""The start of a step with soft bodies, and derivatives of its equations by that of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from sapwood.fem.bodies import SoftBody
+from sapwood.fem.meetings import Hold, Meeting
+from sapwood.fem.reduction import Reduction
+from sapwood.fem.soft_equations import Equations, central_difference
+from sapwood.fem.soft_step import SoftStep
+from sapwood.mujoco.gradients.step_differences import StateChanges
+from sapwood.mujoco.stepping.soft_steps import IMPLICIT_EULER, SoftSteps
+from sapwood.solver import SapSolver
+
+_Float = NDArray[np.float64]
+
+# differences of velocities, and of activations and controls
+_VELOCITY, _INPUT = 1e-5, 1e-6
+# the sides of a difference of a position differ by this part of the largest slope only at a jump
+_JUMP = 1e-2
+
+
+class SoftStart:
+    """The start of a step, as :class:`sapwood.fem.soft_equations.Start` has it.
+
+    Parameters
+    ----------
+    steps : SoftSteps
+        Steps of their own; no step of them is taken.
+    data : mujoco.MjData
+        The state of the model, which may be changed.
+
+    Attributes
+    ----------
+    model : mujoco.MjModel
+        The model.
+    """
+
+    def __init__(self, steps: SoftSteps, data: mujoco.MjData) -> None:
+        self._soft, self._data, self.model = steps, data, steps._model
+        self._steps: list[SoftStep] = steps._soft_steps
+        self.bodies: tuple[SoftBody, ...] = steps.soft.bodies
+        self.time_step, self.scheme = steps._parameters.time_step, IMPLICIT_EULER
+        self.gravity = steps._gravity()
+        self._solver = SapSolver(steps._parameters.settings)
+        self._holds: list[Hold] = []
+
+    def follow(self) -> None:
+        """Take over the state of the data: its smooth forces, and the problem without soft bodies.
+
+        Raises
+        ------
+        StepError
+            If the state or the forces are not finite.
+        """
+        self._soft._stages.evaluate(self._data)
+        self._rigid = self._soft._gather(self._data)
+
+    def residual(self, v: _Float, loads: Sequence[_Float]) -> _Float:
+        """Residual of the momenta of the model at given velocities, without contact of soft bodies.
+
+        Parameters
+        ----------
+        v : ndarray (nv,)
+            Velocities of the model at the end of the step.
+        loads : sequence of ndarray (n, 3)
+            Impulses that move the vertices of each attachment to a moving body.
+
+        Returns
+        -------
+        ndarray (nv,)
+            A (v - v*) - J^T gamma(J v) + J^T loads.
+        """
+        found = np.array(self._solver.evaluate(self._rigid, v).gradient)
+        for hold, load in zip(self._holds, loads, strict=True):
+            found[self._dofs(hold)] += np.einsum("nij,ni->j", hold.J, load)
+        return found
+
+    def held_velocities(self, v: _Float) -> _Float:
+        """Velocities of the vertices of all attachments to moving bodies, hold by hold, flat."""
+        parts = [hold.J @ v[self._dofs(hold)] + hold.c for hold in self._holds]
+        return np.concatenate([np.zeros(0), *map(np.ravel, parts)])
+
+    def _dofs(self, hold: Hold) -> slice:
+        return self._soft._tree_dofs[hold.tree]
+
+    def _find_contacts(self) -> list[Meeting]:
+        for step in self._steps:
+            step.begin(self.time_step, self.scheme, self.gravity)
+        self._holds = self._soft._find_holds(self._data)
+        return self._soft._find_meetings(self._data)
+
+    def _reduction_of(self, meetings: Sequence[Meeting]) -> Reduction:
+        return self._soft._reduction_of(self._rigid, list(meetings), self._holds)
+
+    def activations(self) -> _Float:
+        """Activations after the step; positions and velocities of the data are changed."""
+        if self._data.act.size:
+            mujoco.mj_Euler(self.model, self._data)
+        return np.array(self._data.act)
+
+
+class ModelSlopes(NamedTuple):
+    """Derivatives by (dq, v, act, ctrl) of the model."""
+
+    momenta: _Float
+    """Of :meth:`SoftStart.residual` (nv, n)."""
+    contacts: _Float
+    """Of the numbers of contacts of soft bodies."""
+    held: _Float
+    """Of :meth:`SoftStart.held_velocities`."""
+    activations: _Float
+    """Of the activations after the step (na, n)."""
+    jumps: bool
+    """Whether contact points of the model jump within a difference."""
+
+
+def model_slopes(
+    start: SoftStart,
+    equations: Equations,
+    changes: StateChanges,
+    v: _Float,
+    loads: Sequence[_Float],
+    length: float,
+) -> ModelSlopes:
+    """Differentiate the equations of a step by the state of the model and its controls.
+
+    Parameters
+    ----------
+    start : SoftStart
+        The start of the step; in the end it follows the state before the differences.
+    equations : Equations
+        The equations of the soft bodies.
+    changes : StateChanges
+        Changes the data of the start.
+    v, loads
+        As of :meth:`SoftStart.residual`.
+    length : float
+        Half of a difference of a position, m or rad.
+
+    Returns
+    -------
+    ModelSlopes
+        The derivatives.
+    """
+
+    def find() -> list[_Float]:
+        start.follow()
+        contacts = equations.contacts()  # finds the attachments too
+        numbers = start.residual(v, loads), contacts, start.held_velocities(v)
+        return [*numbers, start.activations()]
+
+    centre, columns, bends = find(), [], [0.0]
+    model = start.model
+    for i in range(2 * model.nv + model.na + model.nu):
+        h = length if i < model.nv else _VELOCITY if i < 2 * model.nv else _INPUT
+        low = changes.change(i, -h), find()
+        high = changes.change(i, h), find()
+        width = np.array(high[0] - low[0] or np.inf)
+        sides = zip(high[1], centre, low[1], strict=True)
+        columns.append([central_difference(a, c, b, width) for a, c, b in sides])
+        if i < model.nv:
+            bends.append(np.max(np.abs(high[1][0] + low[1][0] - 2 * centre[0])) / h)
+    changes.restore()
+    find()
+    changes.restore()
+    momenta, contacts, held, activations = (
+        np.array([column[k] for column in columns]).reshape(len(columns), part.size).T
+        for k, part in enumerate(centre)
+    )
+    largest = np.max(np.abs(momenta[:, : model.nv]), initial=0.0)
+    jumps = bool(max(bends) > _JUMP * largest)
+    return ModelSlopes(momenta, contacts, held, activations, jumps)

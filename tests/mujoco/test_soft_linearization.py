@@ -1,0 +1,356 @@
+"""Derivatives of steps with soft bodies: against differences of whole steps, and rules."""
+
+from __future__ import annotations
+
+import copy
+
+import mujoco
+import numpy as np
+import pytest
+
+from sapwood import SapSettings, fem
+from sapwood.mujoco import NotSupported, SoftStepLinearization, StepError, Stepper, linearize
+from sapwood.mujoco.stepping import soft_steps
+
+# tight solves stall at round-off
+pytestmark = pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")
+
+TIGHT = SapSettings(relative_tolerance=1e-13, max_iterations=200)
+
+GRIPPER = """
+<mujoco><option timestep='.005'/><worldbody>
+<geom name='floor' type='plane' size='1 1 1'/>
+<body name='palm' pos='0 0 .03'><joint name='lift' type='slide' axis='0 0 1'/>
+<joint name='turn' type='ball'/><geom size='.01' mass='.3' contype='0' conaffinity='0'/>
+<body name='left' pos='-.045 0 0'><joint name='left' type='slide' axis='1 0 0' damping='2'/>
+<geom size='.005' mass='.1' contype='0' conaffinity='0'/></body>
+<body name='right' pos='.045 0 0'><joint name='right' type='slide' axis='-1 0 0' damping='2'/>
+<geom size='.005' mass='.1' contype='0' conaffinity='0'/></body></body>
+<body name='thing' pos='.001 .002 .0295'><freejoint/>
+<geom name='thing' type='TYPE' size='.03 .025 .03' mass='.2' euler='3 4 5' friction='.5'/></body>
+</worldbody><actuator><motor joint='lift' ctrlrange='-9 9' ctrllimited='true'/>
+<position joint='left' kp='300'/><general joint='right' dyntype='filter' dynprm='.03' gainprm='30'/>
+</actuator></mujoco>"""
+
+
+def pad(name, x, model):
+    pose = np.eye(4)
+    pose[:3, 3] = x, 0.0, 0.03
+    soft = fem.Material(
+        young=2e5, poisson=0.3, density=1000.0, model=model, stiffness_damping=0.002
+    )
+    return fem.SoftBody(
+        fem.box([0.02, 0.03, 0.03], 2), soft, pose=pose, friction=0.6, name=name,
+        dissipation_time=0.01, contact_stiffness=1e7,
+    )  # fmt: skip
+
+
+def gripper(rng, material="linear_corotated", kind="sphere"):
+    """Pads on two fingers of a hand press a free thing that stands on the floor."""
+    model = mujoco.MjModel.from_xml_string(GRIPPER.replace("TYPE", kind))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    bodies = []
+    for name, x, side in (("left", -0.0385, -1), ("right", 0.0405, 1)):
+        body = pad(name, x, material)
+        outer = np.flatnonzero(side * (body.positions[:, 0] - x) > 0.009)
+        pose = np.eye(4)
+        pose[:3, 3] = data.body(name).xpos
+        body.attach(outer, name, pose)
+        body.positions = body.positions + 3e-4 * rng.standard_normal(body.positions.shape)
+        body.velocities = body.velocities + 0.03 * rng.standard_normal(body.positions.shape)
+        bodies.append(body)
+    data.qvel[:] = 0.1 * rng.standard_normal(model.nv)
+    data.act[:] = 0.2
+    data.ctrl[:] = 0.3, 0.05, 0.4
+    mujoco.mj_integratePos(model, data.qpos, 1e-3 * rng.standard_normal(model.nv), 1.0)
+    return model, data, bodies
+
+
+def stepper_of(model, bodies, **options):
+    options = {"sigma": 1e-6, "settings": TIGHT} | options
+    return Stepper(model, soft=bodies, **options)
+
+
+def after(stepper, data, change, h):
+    """The state at the end of a step from a changed start."""
+    model, bodies = stepper.model, stepper.soft
+    before, scratch = copy.copy(stepper.soft_state), mujoco.MjData(model)
+    mujoco.mj_copyData(scratch, model, data)
+    nv, na = model.nv, model.na
+    q, v, act, x, u, ctrl = np.split(
+        h * change, np.cumsum([nv, nv, na, *[sum(b.positions.size for b in bodies)] * 2])
+    )
+    mujoco.mj_integratePos(model, scratch.qpos, q, 1.0)
+    scratch.qvel += v
+    scratch.act += act
+    scratch.ctrl += ctrl
+    begin = 0
+    for body in bodies:
+        part = slice(begin, begin + body.positions.size)
+        body.positions = body.positions + x[part].reshape(-1, 3)
+        body.velocities = body.velocities + u[part].reshape(-1, 3)
+        begin = part.stop
+    stepper.step(scratch)
+    rest = [scratch.qvel, scratch.act]
+    rest += [b.positions.ravel() for b in bodies] + [b.velocities.ravel() for b in bodies]
+    found = scratch.qpos.copy(), np.concatenate(rest)
+    stepper.soft_state = before
+    return found
+
+
+def difference(stepper, data, change, h):
+    high, low = (after(stepper, data, change, side) for side in (h, -h))
+    motion = np.zeros(stepper.model.nv)
+    mujoco.mj_differentiatePos(stepper.model, motion, 2 * h, low[0], high[0])
+    return np.concatenate([motion, (high[1] - low[1]) / (2 * h)])
+
+
+def way(rng, stepper):
+    """A random change of the state and the controls, in sizes that fit."""
+    model, n = stepper.model, sum(body.positions.size for body in stepper.soft)
+    sizes = [model.nv, model.nv, model.na, n, n, model.nu]
+    scales = [1e-2, 1.0, 1.0, 1e-3, 0.1, 1.0]
+    parts = [s * rng.standard_normal(k) for k, s in zip(sizes, scales, strict=True)]
+    return np.concatenate(parts)
+
+
+def check(stepper, data, found, rng):
+    """A and B against the best of central differences of whole steps, part by part of the state."""
+    A, B = found.matrices()
+    change = way(rng, stepper)
+    push = np.concatenate([A, B], axis=1) @ change
+    nv, na = stepper.model.nv, stepper.model.na
+    n_soft = (found.size - 2 * nv - na) // 2
+    ends = np.cumsum([nv, nv, na, n_soft])
+    parts = [part for part in np.split(np.arange(found.size), ends) if part.size]
+    errors = []
+    for h in (1e-4, 1e-5, 1e-6):
+        expected = difference(stepper, data, change, h)
+        errors.append(
+            [np.max(np.abs(push - expected)[p]) / np.max(np.abs(expected[p])) for p in parts]
+        )
+    assert np.min(np.max(errors, axis=1)) < 1e-6
+    # reverse mode is the transpose
+    bar = rng.standard_normal(found.size)
+    before, ctrl = found.vjp(bar)
+    np.testing.assert_allclose(before, bar @ A, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
+    np.testing.assert_allclose(ctrl, bar @ B, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
+
+
+def first_smooth(make, rng, others):
+    """The first of some scenes away from kinks, where soft bodies touch all of these."""
+    for _ in range(20):
+        stepper, data = make(rng)
+        found = SoftStepLinearization(stepper, data)
+        met = {touch.other for touch in found.result.touches if np.any(touch.forces)}
+        if found.status == "ok" and found.distance > 1e-8 and others <= met:
+            return stepper, data, found
+    raise AssertionError("no such scene")
+
+
+@pytest.fixture
+def exact(monkeypatch):
+    """Steps of several passes are taken to the end."""
+    monkeypatch.setattr(soft_steps, "_TOLERANCE", 1e-12)
+    monkeypatch.setattr(soft_steps, "default_passes", lambda _: 40)
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("kind", ["sphere", "box"])
+@pytest.mark.parametrize("material", ["linear_corotated", "corotated"])
+def test_pads_on_fingers_grip_a_free_thing(material, kind, rng):
+    def make(rng):
+        model, data, bodies = gripper(rng, material, kind)
+        return stepper_of(model, bodies), data
+
+    check(*first_smooth(make, rng, {"thing"}), rng)
+
+
+PRESS = """
+<mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>
+<body name='press' pos='0 0 .137'><joint name='x' type='slide' axis='1 0 0' stiffness='20'/>
+<joint name='z' type='slide' axis='0 0 1' limited='true' range='-.02 -.0001' solreflimit='.01 1'/>
+<joint name='tip' type='hinge' axis='0 1 0' frictionloss='.01'/>
+<geom name='press' type='capsule' size='.04 .03' euler='90 0 0' mass='.4' friction='.7'/></body>
+<body name='block' pos='.3 0 .0199'><freejoint/>
+<geom type='box' size='.02 .02 .02' mass='.1' contype='2' conaffinity='2'/>
+<geom type='sphere' size='.02' mass='.1'/></body>
+</worldbody></mujoco>"""
+
+
+def pressed(rng, material, contact, *, fixed):
+    """A cube on the floor under a capsule on joints with a limit and dry friction; a ball rests."""
+    model = mujoco.MjModel.from_xml_string(PRESS)
+    data = mujoco.MjData(model)
+    soft = fem.Material(
+        young=1e5, poisson=0.3, density=1000.0, model=material, stiffness_damping=0.003
+    )
+    pose = np.eye(4)
+    pose[:3, 3] = 0.0, 0.0, 0.0485
+    turn, _ = np.linalg.qr(np.eye(3) + 0.03 * rng.standard_normal((3, 3)))
+    pose[:3, :3] = turn * np.sign(np.diag(turn))
+    body = fem.SoftBody(
+        fem.box([0.1] * 3, 2), soft, pose=pose, friction=0.4, dissipation_time=0.02, name="cube",
+        contact=contact, contact_stiffness=1e7,
+    )  # fmt: skip
+    if fixed:
+        body.fix([3])
+        body.attach([6], "world", np.eye(4))
+    noise = rng.standard_normal((2, *body.positions.shape))
+    body.positions = body.positions + 1e-3 * noise[0]
+    body.velocities = [0.3, 0.1, -0.3] + 0.05 * noise[1]
+    data.qvel[:3] = -0.2, -0.3, 1.0
+    data.qvel[3:] = 0.02 * rng.standard_normal(6)
+    return stepper_of(model, [body]), data
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("contact", ["faces", "vertices"])
+@pytest.mark.parametrize("material", ["linear_corotated", "corotated"])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_soft_body_that_is_free_or_held_by_the_world(material, contact, fixed, rng):
+    def make(rng):
+        return pressed(rng, material, contact, fixed=fixed)
+
+    # what the world holds does not meet the floor
+    check(*first_smooth(make, rng, {"press"} if fixed else {"press", "floor"}), rng)
+
+
+def test_a_model_that_has_a_floor_alone_has_the_derivatives_of_a_world(rng):
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'"
+        " friction='.5'/></worldbody></mujoco>"
+    )
+    body = fem.SoftBody(
+        fem.box([0.1] * 3, 2), fem.Material(young=1e5, poisson=0.3, density=1000.0),
+        dissipation_time=0.02, name="cube",
+    )  # fmt: skip
+    body.positions = body.positions + [0, 0, 0.049] + 1e-3 * rng.standard_normal((27, 3))
+    body.velocities = [0.5, 0.2, -0.3] + 0.05 * rng.standard_normal((27, 3))
+    stepper, data = stepper_of(model, [body]), mujoco.MjData(model)
+    found = SoftStepLinearization(stepper, data)
+    (touch,) = found.result.touches
+    plane = fem.HalfSpace([0, 0, 1.0], friction=0.5, name="floor")
+    plane.dissipation_time = 0.0
+    world = fem.World(
+        [body], planes=[plane], gravity=[0, 0, -9.81], time_step=0.005, sigma=1e-6, beta=0.1,
+        settings=stepper.settings,
+    )  # fmt: skip
+    expected = fem.linearize(world)
+    np.testing.assert_allclose(expected.result.touches[0].forces, touch.forces, rtol=1e-9)
+    bar = rng.standard_normal(found.size)
+    before, ctrl = found.vjp(bar)
+    gradient = expected.vjp([bar[:81].reshape(-1, 3)], [bar[81:].reshape(-1, 3)])
+    both = np.concatenate([gradient.positions[0].ravel(), gradient.velocities[0].ravel()])
+    np.testing.assert_allclose(before, both, rtol=0, atol=1e-9 * np.max(np.abs(both)))
+    assert ctrl.shape == (0,)
+
+
+def test_held_weights_of_friction_cost_little(rng):
+    """With the default sigma and stiff surfaces derivatives leave out how the weights w change."""
+
+    def make(rng):
+        model, data, bodies = gripper(rng)
+        for body in bodies:
+            body.contact_stiffness = 1e8
+        return stepper_of(model, bodies, sigma=None), data
+
+    stepper, data, found = first_smooth(make, rng, {"thing"})
+    A, B = found.matrices()
+    change = way(rng, stepper)
+    expected = difference(stepper, data, change, 1e-5)
+    error = np.max(np.abs(np.concatenate([A, B], axis=1) @ change - expected))
+    assert error < 1e-2 * np.max(np.abs(expected))
+
+
+def test_linearize_has_the_matrices_and_the_step(rng):
+    model, data, bodies = gripper(rng)
+    stepper = stepper_of(model, bodies)
+    before, state = data.qpos.copy(), stepper.soft_state
+    found = linearize(stepper, data)
+    linear = SoftStepLinearization(stepper, data)
+    A, B = linear.matrices()
+    np.testing.assert_array_equal(found.A, A)
+    np.testing.assert_array_equal(found.B, B)
+    assert (found.status, found.distance) == (linear.status, linear.distance)
+    assert found.contacts == linear.contacts > 0
+    assert A.shape == (linear.size,) * 2
+    assert linear.size == 2 * model.nv + model.na + 12 * len(bodies[0].positions)
+    # state and data stay
+    np.testing.assert_array_equal(data.qpos, before)
+    for body, positions in zip(stepper.soft, state.positions, strict=True):
+        np.testing.assert_array_equal(body.positions, positions)
+    stepper.step(data)
+    np.testing.assert_allclose(found.v, data.qvel, rtol=0, atol=1e-10)
+    for body, x, v in zip(stepper.soft, linear.positions, linear.velocities, strict=True):
+        np.testing.assert_allclose(x, body.positions, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(v, body.velocities, rtol=0, atol=1e-10)
+    assert linear.result.passes == stepper.soft_result.passes
+
+
+BALL = """
+<mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>
+<body pos='.3 0 .05'><freejoint/><geom size='.02' mass='.1'/></body></worldbody></mujoco>"""
+
+
+def still_cube(height):
+    """A cube over a plane, both at right angles, that does not move, and a ball that hangs."""
+    pose = np.eye(4)
+    pose[2, 3] = 0.05 + height
+    soft = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    body = fem.SoftBody(fem.box([0.1] * 3, 2), soft, pose=pose)
+    model = mujoco.MjModel.from_xml_string(BALL)
+    return Stepper(model, soft=[body]), mujoco.MjData(model)
+
+
+def test_contacts_that_come_within_the_differences_are_near_a_kink():
+    for height, status in ((1e-3, "ok"), (0.0, "near_kink"), (1e-12, "near_kink")):
+        assert SoftStepLinearization(*still_cube(height)).status == status
+
+
+def test_a_rigid_contact_near_its_boundary_is_near_a_kink():
+    """The ball comes so near to the floor in the step that it just touches it, or not."""
+    stepper, data = still_cube(0.1)
+    data.qvel[2] = -0.1
+    data.qpos[2] = 0.0205
+    (target,) = stepper.problem(data).v_hat_n
+    fall = (0.1 + 9.81 * 0.005) * 0.0005 / -target
+    for gap, status in ((fall, "near_kink"), (fall - 1e-4, "ok"), (fall + 1e-4, "ok")):
+        data.qpos[2] = 0.02 + gap
+        assert SoftStepLinearization(stepper, data).status == status
+
+
+def test_wrong_arguments_are_named():
+    stepper, data = still_cube(0.1)
+    found = SoftStepLinearization(stepper, data)
+    with pytest.raises(ValueError, match=r"after has shape"):
+        found.vjp(np.zeros(found.size - 1))
+    with pytest.raises(ValueError, match=r"after\[2\]"):
+        found.vjp(np.where(np.arange(found.size) == 2, np.nan, 0.0))
+    with pytest.raises(ValueError, match="step = 'fine': must be 'auto' or a number > 0"):
+        SoftStepLinearization(stepper, data, step="fine")
+    with pytest.raises(TypeError, match="stepper must be a Stepper, not MjModel"):
+        SoftStepLinearization(stepper.model, data)
+    with pytest.raises(ValueError, match="stepper has no soft bodies: use linearize"):
+        SoftStepLinearization(Stepper(stepper.model), data)
+    with pytest.raises(TypeError, match=r"data must be a mujoco\.MjData"):
+        SoftStepLinearization(stepper, stepper.model)
+    for options in ({"mode": "difference"}, {"soften": 2.0}, {"outputs": "ABCD"}):
+        with pytest.raises(NotSupported, match="have their defaults for a stepper with soft"):
+            linearize(stepper, data, **options)
+    stepper.soft[0].velocities[4, 1] = np.nan
+    with pytest.raises(StepError, match=r"velocities\[4\]: must be finite"):
+        SoftStepLinearization(stepper, data)
+    stepper.soft[0].velocities[4, 1] = 0.0
+    stepper.step(data)
+    data.time = 0.0
+    with pytest.raises(StepError, match="the soft bodies are at"):
+        SoftStepLinearization(stepper, data)
+
+
+def test_a_step_that_fails_has_no_derivative():
+    stepper, data = still_cube(0.1)
+    stepper.soft[0].velocities[3, 1] = 1e200
+    with pytest.raises(StepError):
+        SoftStepLinearization(stepper, data)
