@@ -164,7 +164,9 @@ class Form:
         if n == 0:
             types = [float] * 4 + [np.int8]
             return tuple(np.zeros((*batch, *x), t) for x, t in zip(self.shapes, types, strict=True))
-        found = _core.solve_varied(*self._varied(arrays, batch), self.settings, usable_processors())
+        found: tuple[_Array, ...] = _core.solve_varied(
+            *self._varied(arrays, batch), self.settings, usable_processors()
+        )
         return tuple(x.reshape((*batch, *end)) for x, end in zip(found, self.shapes, strict=True))
 
     def vjp(self, *arguments: Any) -> tuple[_Array, ...]:
@@ -189,17 +191,23 @@ class Form:
         ends = [x.shape[len(batch) :] for x in arrays]
         if math.prod(layout.whole) == 0:
             return tuple(np.zeros((*layout.whole, *end)) for end in ends)
-        numbers, *checks = _core.vjp_varied(
+        v_bar, gamma_bar, rows_bar, spin_bar = (
+            layout.flat(bar, rank) for bar, rank in zip(bars, (1, 2, 1, 2), strict=True)
+        )
+        numbers, trees, residuals = _core.vjp_varied(
             *self._varied(arrays, batch),
             self.settings,
             usable_processors(),
             _flat(arguments[n], batch, 1),
             layout.m,
-            *(layout.flat(bar, rank) for bar, rank in zip(bars, (1, 2, 1, 2), strict=True)),
+            v_bar,
+            gamma_bar,
+            rows_bar,
+            spin_bar,
             self.frozen_regularization,
             any(name.field in ("A", "J") for name in self.names),
         )
-        _check(*checks)
+        _check(trees, residuals)
         # a number that the problem does not use, as phi0 beside a given R, has derivative 0
         found = [
             (numbers if name.group < 0 else numbers["constraints"][name.group]).get(name.field)

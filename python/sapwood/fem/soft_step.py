@@ -207,12 +207,11 @@ class SoftStep(BodyStep):
         kept = self._kept
         if kept is None or not np.array_equal(kept.fixed, self._fixed):
             return False
-        is_factored = kept.blocks is not None
-        if not is_factored:
-            kept.blocks = self._blocks_of(kept.q)
+        before = kept.blocks
+        kept.blocks = before or self._blocks_of(kept.q)
         if self._kept_residual(blocks, change) > _EXPECTED * _KEPT_RESIDUAL:
             return False
-        if not is_factored:
+        if before is None:
             _core.fem_factor(self._system, kept.blocks, kept.fixed, np.zeros_like(self.v0))
         return True
 

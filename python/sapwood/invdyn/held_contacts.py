@@ -69,10 +69,12 @@ class HeldContacts:
     def update(self, data: mujoco.MjData) -> Contacts:
         """The contacts at the positions in `data`."""
         listed = data.contact
-        self._held, same, geoms, *arrays = _core.held_contacts(
+        (
+            self._held, same, geoms, bodies, positions, frames, mu, radii, gaps,
+        ) = _core.held_contacts(
             listed.geom, listed.dist, listed.pos, listed.frame, listed.friction, listed.dim,
             self._geom_bodies, data.xpos, data.xmat, self._hysteresis, self._held,
         )  # fmt: skip
         if not same:
             self._geoms = geoms
-        return Contacts(self._geoms, *arrays)
+        return Contacts(self._geoms, bodies, positions, frames, mu, radii, gaps)

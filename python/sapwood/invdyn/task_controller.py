@@ -250,15 +250,15 @@ class TaskController:
             Never NaN, and never silent: its status says where something is amiss.
         """
         motors, contacts = self._motors, self._held.update(data)
-        program = self._program(data, contacts)
+        M, h, T, t, w, J, mu, slide = self._program(data, contacts)
         lower, upper = self.torque_limits(data)
         outcome, a, tau, forces, active, changes, residual = self._core.solve(
-            *program[:-1], lower, upper, self._expected(contacts)
+            M, h, T, t, w, J, mu, lower, upper, self._expected(contacts)
         )
         self._active, self._geoms = active, contacts.geoms
         self._planned = data.qvel.copy(), a.copy(), forces.copy()
         if self._coulomb:
-            forces[:, :2] += program[-1] * forces[:, 2:]
+            forces[:, :2] += slide * forces[:, 2:]
         status = _STATUS[outcome]
         return TaskResult(status, tau, a, forces, contacts, changes, residual, motors)
 
