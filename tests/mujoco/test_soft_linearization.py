@@ -339,6 +339,10 @@ def test_wrong_arguments_are_named():
     for options in ({"mode": "difference"}, {"soften": 2.0}, {"outputs": "ABCD"}):
         with pytest.raises(NotSupported, match="have their defaults for a stepper with soft"):
             linearize(stepper, data, **options)
+    stepper.soft[0].self_contact = True
+    with pytest.raises(NotSupported, match="with self_contact have no derivatives"):
+        linearize(stepper, data)
+    stepper.soft[0].self_contact = False
     stepper.soft[0].velocities[4, 1] = np.nan
     with pytest.raises(StepError, match=r"velocities\[4\]: must be finite"):
         SoftStepLinearization(stepper, data)

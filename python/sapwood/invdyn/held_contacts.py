@@ -69,9 +69,7 @@ class HeldContacts:
     def update(self, data: mujoco.MjData) -> Contacts:
         """The contacts at the positions in `data`."""
         listed = data.contact
-        (
-            self._held, same, geoms, bodies, positions, frames, mu, radii, gaps,
-        ) = _core.held_contacts(
+        self._held, same, geoms, bodies, positions, frames, mu, radii, gaps = _core.held_contacts(
             listed.geom, listed.dist, listed.pos, listed.frame, listed.friction, listed.dim,
             self._geom_bodies, data.xpos, data.xmat, self._hysteresis, self._held,
         )  # fmt: skip

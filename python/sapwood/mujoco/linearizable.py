@@ -41,6 +41,8 @@ def check_linearizable(stepper: Stepper, *, soft: bool = False) -> None:
         raise NotSupported(
             "derivatives of steps with soft bodies are those of linearize and SoftStepLinearization"
         )
+    if found is not None and any(body.self_contact for body in found.bodies):
+        raise NotSupported("steps of soft bodies with self_contact have no derivatives")
     if stepper.parameters.fields is not None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
     if stepper.parameters.forest["core"].any():

@@ -187,7 +187,8 @@ def bound_torques(
         Torques, N m.
     """
     constant, by_position, by_velocity = np.asarray(bias, dtype=float)
-    q, v = np.asarray(qpos, dtype=float)[place], np.asarray(qvel, dtype=float)[dof]
+    q = np.asarray(qpos, dtype=float)[np.asarray(place, dtype=int)]
+    v = np.asarray(qvel, dtype=float)[np.asarray(dof, dtype=int)]
     b = by_position * q + by_velocity * v + constant
     (low, high), (least, most) = np.asarray(by_control), np.asarray(by_force)
     upper = np.minimum(high + b, most)
