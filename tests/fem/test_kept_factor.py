@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 import pytest
 
 from sapwood import SapSettings, _core, fem
-from sapwood.mujoco import Batch, Stepper
 
 TIGHT = SapSettings(friction="coulomb", relative_tolerance=1e-12)
 FOAM = fem.Material(young=2e4, poisson=0.3, density=1000.0, stiffness_damping=0.02)
@@ -109,6 +107,9 @@ def test_a_factor_that_does_not_fit_is_not_kept(change, factored):
 
 def test_a_kept_factor_is_a_part_of_the_state(factored):
     """Bit for bit: in a world after another one, in a new batch, and after other steps."""
+    mujoco = pytest.importorskip("mujoco")
+    from sapwood.mujoco import Batch, Stepper
+
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='1 1 1'/>"
         "</worldbody></mujoco>"
