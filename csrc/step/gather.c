@@ -229,35 +229,35 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   sap_element_gather_parameters(&gather->elements, parameters);
 }
 
-/* Gathers constraints other than contacts; with the contacts they must account for all rows of the
- * engine. */
+/* Gathers the free motion, and constraints other than contacts; with the contacts they must account
+ * for all rows of the engine. */
 static sap_status gather_elements(struct sap_gather *gather, const struct sap_model_state *motion,
                                   const struct sap_contact_list *list,
                                   const struct sap_element_state *state, int64_t n_contact_rows) {
+  struct sap_element_gather *elements = &gather->elements;
   enum sap_fault fault;
   int64_t index;
-  struct sap_open_limits *open = &gather->elements.open;
-  gather->elements.left_out = list->left_out;
-  open->dt = gather->dt;
-  open->v_0 = motion->qvel;
-  open->a_star = motion->qacc_smooth;
-  const sap_status status =
-      sap_element_gather_run(&gather->elements, state, gather->touched, &fault, &index);
-  if (fault != SAP_FAULT_NONE) {
-    set_fault(gather, fault, index);
-  } else if (gather->elements.n_engine_rows + n_contact_rows != gather->n_rows) {
-    set_fault(gather, SAP_FAULT_ROWS, -1);
+  elements->left_out = list->left_out;
+  elements->open.dt = gather->dt;
+  elements->open.v_0 = motion->qvel;
+  elements->open.v_star = gather->free_motion.v_star;
+  const sap_status status = sap_element_gather_begin(elements, state, &fault, &index);
+  if (status != SAP_OK) {
+    return status;
   }
-  return status;
-}
-
-static void gather_free_motion(struct sap_gather *gather, const struct sap_model_state *state) {
-  int64_t index;
-  const enum sap_fault fault =
-      sap_free_motion_find(&gather->free_motion, gather->dt, state, &gather->elements, &index);
+  if (fault == SAP_FAULT_NONE && elements->n_engine_rows + n_contact_rows != gather->n_rows) {
+    fault = SAP_FAULT_ROWS;
+  }
+  if (fault == SAP_FAULT_NONE) {
+    fault = sap_free_motion_find(&gather->free_motion, gather->dt, motion, elements, &index);
+  }
+  if (fault == SAP_FAULT_NONE && !sap_element_gather_run(elements, state, gather->touched)) {
+    fault = SAP_FAULT_ROWS;
+  }
   if (fault != SAP_FAULT_NONE) {
     set_fault(gather, fault, index);
   }
+  return SAP_OK;
 }
 
 sap_status sap_gather_run(struct sap_gather *gather, const struct sap_model_state *state,
@@ -327,9 +327,6 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   sap_status status = SAP_OK;
   if (gather->fault == SAP_FAULT_NONE) {
     status = gather_elements(gather, state, list, elements, n_contact_rows);
-  }
-  if (status == SAP_OK && gather->fault == SAP_FAULT_NONE) {
-    gather_free_motion(gather, state);
   }
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;

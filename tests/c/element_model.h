@@ -4,6 +4,7 @@
 #define SAPWOOD_TESTS_ELEMENT_MODEL_H
 
 #include "check.h"
+#include "step/joints/constraints.h"
 #include "step/joints/element_rows.h"
 
 enum { MOST_DOFS = 5, MOST_TREES = 3, ROWS = 12, OUTPUTS = 3 };
@@ -104,6 +105,17 @@ static inline void add_row(struct model *m, int32_t type, int32_t id, double pos
   }
   m->J_nnz[i] = nv;
   m->J_adr[i] = i * nv;
+}
+
+/* Gathers the rows of a step whose limits all act. */
+static inline sap_status gather_rows(struct sap_element_gather *g,
+                                     const struct sap_element_state *state, uint8_t *touched,
+                                     enum sap_fault *fault, int64_t *index) {
+  const sap_status status = sap_element_gather_begin(g, state, fault, index);
+  if (status == SAP_OK && *fault == SAP_FAULT_NONE && !sap_element_gather_run(g, state, touched)) {
+    *fault = SAP_FAULT_ROWS;
+  }
+  return status;
 }
 
 #endif

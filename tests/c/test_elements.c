@@ -89,7 +89,7 @@ static void rows_of_every_kind(void) {
     }
     REQUIRE(sap_elements_check(&m.elements, &m.forest, NULL) == SAP_OK);
     REQUIRE(sap_element_gather_create(&g, &m.elements, &m.forest, NULL) == SAP_OK);
-    REQUIRE(sap_element_gather_run(&g, &m.state, touched, &fault, &index) == SAP_OK);
+    REQUIRE(gather_rows(&g, &m.state, touched, &fault, &index) == SAP_OK);
     REQUIRE(fault == SAP_FAULT_NONE);
     CHECK(touched[0] && touched[1]);
     CHECK_EQUAL(g.n_engine_rows, 11);
@@ -160,15 +160,15 @@ static void totals_and_groups_that_are_off(void) {
   REQUIRE(sap_element_gather_create(&g, &m.elements, &m.forest, NULL) == SAP_OK);
   /* another actuator takes more than the total: it gets the total, and the controller nothing */
   m.qfrc_actuator[1] = 23;
-  REQUIRE(sap_element_gather_run(&g, &m.state, touched, &fault, &index) == SAP_OK);
+  REQUIRE(gather_rows(&g, &m.state, touched, &fault, &index) == SAP_OK);
   CHECK_ALL_CLOSE(g.range, ((const double[]){-8, 0}), 2, 1e-15);
   CHECK_CLOSE(g.smooth[1], 2 - 3 - 14, 1e-14);
   m.state.disabled = 1 << 3;
-  REQUIRE(sap_element_gather_run(&g, &m.state, touched, &fault, &index) == SAP_OK);
+  REQUIRE(gather_rows(&g, &m.state, touched, &fault, &index) == SAP_OK);
   CHECK_EQUAL(g.n_acting, 1);
   CHECK_EQUAL(g.controller[0], 1);
   m.state.disabled = -1;
-  REQUIRE(sap_element_gather_run(&g, &m.state, touched, &fault, &index) == SAP_OK);
+  REQUIRE(gather_rows(&g, &m.state, touched, &fault, &index) == SAP_OK);
   CHECK_EQUAL(g.n_acting, 0);
   CHECK_EQUAL(g.n_groups, 3);
   sap_element_gather_release(&g);
@@ -183,7 +183,7 @@ static void impulses_become_forces(void) {
   double A[4 + 9] = {2, 0, 0, 4, 1, 0, 0, 0, 1, 0, 0, 0, 1}, force[NV] = {0}, rows[ROWS] = {0};
   make_model(&m);
   REQUIRE(sap_element_gather_create(&g, &m.elements, &m.forest, NULL) == SAP_OK);
-  REQUIRE(sap_element_gather_run(&g, &m.state, touched, &fault, &index) == SAP_OK);
+  REQUIRE(gather_rows(&g, &m.state, touched, &fault, &index) == SAP_OK);
   const sap_problem problem = {.n_trees = TREES,
                                .tree_nv = m.tree_dofnum,
                                .A = A,
@@ -228,7 +228,7 @@ static enum sap_fault fault_of(struct model *m, int64_t *index) {
   enum sap_fault fault = SAP_FAULTS;
   uint8_t touched[TREES];
   if (CHECK(sap_element_gather_create(&g, &m->elements, &m->forest, NULL) == SAP_OK)) {
-    CHECK(sap_element_gather_run(&g, &m->state, touched, &fault, index) == SAP_OK);
+    CHECK(gather_rows(&g, &m->state, touched, &fault, index) == SAP_OK);
   }
   sap_element_gather_release(&g);
   return fault;
@@ -299,11 +299,11 @@ static sap_status gather(const sap_allocator *allocator, struct counter *counter
   make_model(&m);
   sap_status first = sap_element_gather_create(&g, &m.elements, &m.forest, allocator);
   if (first == SAP_OK) {
-    first = sap_element_gather_run(&g, &m.state, touched, &fault, &index);
+    first = gather_rows(&g, &m.state, touched, &fault, &index);
     /* a call that failed works when it is made again, and from then on nothing is allocated */
-    CHECK_EQUAL(sap_element_gather_run(&g, &m.state, touched, &fault, &index), SAP_OK);
+    CHECK_EQUAL(gather_rows(&g, &m.state, touched, &fault, &index), SAP_OK);
     const long before = counter->allocations;
-    CHECK_EQUAL(sap_element_gather_run(&g, &m.state, touched, &fault, &index), SAP_OK);
+    CHECK_EQUAL(gather_rows(&g, &m.state, touched, &fault, &index), SAP_OK);
     CHECK_EQUAL(counter->allocations, before);
   }
   sap_element_gather_release(&g);

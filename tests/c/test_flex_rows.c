@@ -4,7 +4,6 @@
 
 #include "element_model.h"
 #include "step/contacts/flex_rows.h"
-#include "step/joints/constraints.h"
 
 enum { NV = 5, TREES = 3 };
 
@@ -124,7 +123,7 @@ static void rows_of_an_equality_are_constraints_of_their_own(void) {
     int64_t index;
     uint8_t touched[TREES] = {0};
     REQUIRE(sap_elements_check(&s.m.elements, &s.m.forest, NULL) == SAP_OK);
-    REQUIRE(sap_element_gather_run(&s.g, &s.m.state, touched, &fault, &index) == SAP_OK);
+    REQUIRE(gather_rows(&s.g, &s.m.state, touched, &fault, &index) == SAP_OK);
     REQUIRE(fault == SAP_FAULT_NONE && s.g.n_groups == 1 && s.g.groups[0].n == 2);
     CHECK(touched[0] && touched[1] && touched[2]);
     CHECK(s.g.groups[0].tree_b[0] == 1 && s.g.groups[0].tree_a[1] == 2);
@@ -135,7 +134,7 @@ static void rows_of_an_equality_are_constraints_of_their_own(void) {
     CHECK(s.g.label[1].part == 2 && s.g.label[1].row == 2);
     /* a row of three trees */
     s.m.J[3] = 1;
-    CHECK(sap_element_gather_run(&s.g, &s.m.state, touched, &fault, &index) == SAP_OK);
+    CHECK(gather_rows(&s.g, &s.m.state, touched, &fault, &index) == SAP_OK);
     CHECK_EQUAL(fault, SAP_FAULT_ROWS);
     sap_element_gather_release(&s.g);
   }

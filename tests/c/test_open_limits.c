@@ -7,7 +7,7 @@
 enum { DOFS = 3, LIMITS = 3 };
 
 static struct sap_limit_side limits[2 * LIMITS];
-static double velocity[2 * LIMITS], v_0[DOFS], a_star[DOFS];
+static double velocity[2 * LIMITS], v_0[DOFS], v_star[DOFS];
 static uint8_t must_act[2 * LIMITS];
 
 static struct sap_open_limits make(void) {
@@ -15,7 +15,7 @@ static struct sap_open_limits make(void) {
   return (struct sap_open_limits){.may_be_inactive = 1,
                                   .dt = 0.1,
                                   .v_0 = v_0,
-                                  .a_star = a_star,
+                                  .v_star = v_star,
                                   .limits = limits,
                                   .velocity = velocity,
                                   .must_act = must_act};
@@ -29,7 +29,7 @@ static int take(struct sap_open_limits *open, const struct sap_limit_side *side)
   const double rate = sap_engine_product(&side->row, v_0);
   struct sap_limit_side *taken =
       sap_open_limits_take(open, side->side, side->sign, side->phi0, side->h, rate,
-                           rate + open->dt * sap_engine_product(&side->row, a_star));
+                           sap_engine_product(&side->row, v_star));
   if (taken) {
     taken->dof = side->dof;
     taken->row = side->row;
@@ -62,14 +62,14 @@ static void those_that_are_far_from_closing_wait(void) {
   };
   for (size_t c = 0; c < CHECK_COUNT(cases); ++c) {
     v_0[1] = cases[c].v;
-    a_star[1] = cases[c].a;
+    v_star[1] = cases[c].v + open.dt * cases[c].a;
     const struct sap_limit_side side = side_of(1, cases[c].sign, cases[c].phi0);
     open.n = 0;
     CHECK_EQUAL(take(&open, &side), cases[c].may_be_inactive);
     CHECK_EQUAL(open.n, cases[c].may_be_inactive);
   }
   open.may_be_inactive = 0;
-  v_0[1] = a_star[1] = 0;
+  v_0[1] = v_star[1] = 0;
   const struct sap_limit_side far = side_of(1, 1, 1);
   CHECK_EQUAL(take(&open, &far), 0);
 }
@@ -77,7 +77,7 @@ static void those_that_are_far_from_closing_wait(void) {
 static void those_that_close_at_the_velocity_found_must_act(void) {
   struct sap_open_limits open = make();
   memset(v_0, 0, sizeof v_0);
-  memset(a_star, 0, sizeof a_star);
+  memset(v_star, 0, sizeof v_star);
   for (int32_t dof = 0; dof < DOFS; ++dof) {
     for (int side = 0; side < 2; ++side) {
       const struct sap_limit_side limit = side_of(dof, side ? -1 : 1, 0.1);
@@ -106,7 +106,7 @@ static void limits_of_tendons_wait_by_their_rows(void) {
   struct sap_limit_side side = {
       .side = 1, .dof = -1, .row = {2, column, value}, .sign = -1, .h = 0.2};
   memcpy(v_0, (const double[]){1, 5, 0.5}, sizeof v_0);
-  memcpy(a_star, (const double[]){2, 9, -1}, sizeof a_star);
+  memcpy(v_star, (const double[]){1.2, 5.9, 0.4}, sizeof v_star);
   side.phi0 = 0.79; /* 0.4 s at -1.5 - 0.1 (5) m/s */
   CHECK_EQUAL(take(&open, &side), 0);
   side.phi0 = 0.81;

@@ -58,6 +58,18 @@ DEEP = """
 </worldbody></mujoco>"""
 
 
+# a robot whose a* follows from A alone: damped joints, one with a servo
+DAMPED = """
+<mujoco><option timestep=".004"/><worldbody><geom type="plane" size="1 1 .1"/>
+  <body name="trunk" pos="0 0 .4"><freejoint/><geom type="box" size=".1 .2 .05"/>
+    <body pos="0 .3 0"><joint name="a" axis="1 0 0" damping=".05" range="-30 30" limited="true"/>
+      <geom type="capsule" fromto="0 0 0 0 .2 0" size=".03"/></body>
+    <body pos="0 -.3 0"><joint name="b" axis="0 1 0" damping=".02"/>
+      <geom type="capsule" fromto="0 0 0 .2 0 0" size=".03"/></body>
+  </body></worldbody><actuator><position joint="b" kp="3" forcerange="-1 1"/></actuator>
+</mujoco>"""
+
+
 def everything(model, data):
     """All that a user sees of data, by name."""
     left_out = COUNTED | UNTOUCHED | (set() if mujoco.mj_isSparse(model) else _SPARSE)
@@ -105,6 +117,7 @@ MODELS = {
     "belt": of(BELT),
     "deep": of(DEEP),
     "bent": of(BENT),
+    "damped": of(DAMPED),
 }
 if hasattr(mujoco.mjtEnableBit, "mjENBL_DIAGEXACT"):
     MODELS["elements_exact"] = lambda: with_flags(elements(), mujoco.mjtEnableBit.mjENBL_DIAGEXACT)
@@ -136,6 +149,21 @@ def test_a_run_leaves_what_its_steps_leave(name, friction):
         for _ in range(steps):
             other.step(one_by_one)
         assert differences(model, at_once, one_by_one) == []
+
+
+@pytest.mark.parametrize("push", [0.0, 2.0])
+@pytest.mark.parametrize("spin", [0.1, 20.0])
+def test_damped_robots_that_spin_or_are_pushed_leave_what_their_steps_leave(spin, push):
+    stepper = quiet_stepper(MODELS["damped"]())
+    at_once, one_by_one = twins(stepper.model)
+    for data in (at_once, one_by_one):
+        data.qvel[3:6] = spin
+        data.xfrc_applied[2] = push
+        data.qfrc_applied[-1] = 0.1
+    stepper.run(at_once, 60)
+    for _ in range(60):
+        stepper.step(one_by_one)
+    assert differences(stepper.model, at_once, one_by_one) == []
 
 
 def test_steps_that_are_taken_again_are_counted():

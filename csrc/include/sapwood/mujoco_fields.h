@@ -208,6 +208,7 @@
   X(pbase,             WORD,     (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(parena,            WORD,     (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(ncon,              INT,      (),            ALL, BOTH, EACH_STEP, NOTHING) \
+  X(ne,                INT,      (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(nefc,              INT,      (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(flg_energypos,     BOOL,     (),            ALL, CORE, EACH_STEP, NOTHING) \
   X(flg_energyvel,     BOOL,     (),            ALL, CORE, EACH_STEP, NOTHING) \
@@ -225,6 +226,9 @@
   X(ximat,             NUMS,     (nbody, 9),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(geom_xpos,         NUMS,     (ngeom, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(geom_xmat,         NUMS,     (ngeom, 9),    ALL, BOTH, EACH_STEP, NOTHING) \
+  X(xfrc_applied,      NUMS,     (nbody, 6),    ALL, CORE, EACH_STEP, NOTHING) \
+  X(qfrc_applied,      NUMS,     (nv),          ALL, CORE, EACH_STEP, NOTHING) \
+  X(qfrc_passive,      NUMS,     (nv),          ALL, CORE, EACH_STEP, NOTHING) \
   X(qfrc_bias,         NUMS,     (nv),          ALL, CORE, EACH_STEP, NOTHING) \
   X(qfrc_smooth,       NUMS,     (nv),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(qacc_smooth,       NUMS,     (nv),          ALL, BOTH, EACH_STEP, NOTHING) \

@@ -26,6 +26,8 @@ struct sap_mujoco_world {
   int lean;                        /* 1: the step is lean, see lean_step.h */
   int is_unread;                   /* 1: nobody reads the record of the step, if it is lean */
   int goes_on;                     /* 1: the step before was a lean one of the same run */
+  int skips_acceleration;          /* 1: the step finds no qacc_smooth */
+  int skips_factor;                /* 1: nor the factor of M */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int n_removed;                   /* number of open contacts that left the list in this step */
   int reads_rows;                  /* the step before read rows that a lean step leaves out */

@@ -1,11 +1,15 @@
 #include "mujoco/stages/lean_step.h"
 
+#include <string.h>
+
 #include "step/stepper_object.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
 #include "mujoco/stages/recording.h"
+#include "step/dynamics/free_rotation.h"
+#include "step/dynamics/tree_rotation.h"
 
 static int disables(const sap_mujoco_world *world, int flag) {
   return (SAP_MODEL(world, disableflags) & flag) != 0;
@@ -91,6 +95,36 @@ int sap_mujoco_is_watched(const sap_mujoco_world *world) {
   SAP_MUJOCO_CALLBACKS(LOOK_AT)
 #undef LOOK_AT
   return any;
+}
+
+/* ---- smooth forces -------------------------------------------------------------------------- */
+
+/* Returns 1 if forces are applied to bodies, which the engine projects: if not all their bytes are
+ * 0, as the first one is. */
+static int are_pushed(const sap_mujoco_world *world) {
+  const char *bytes = (const char *)SAP_DATA(world, xfrc_applied);
+  return bytes[0] != 0 ||
+         memcmp(bytes, bytes + 1, 6 * sizeof(double) * (size_t)SAP_MODEL(world, nbody) - 1) != 0;
+}
+
+void sap_mujoco_choose_products(sap_mujoco_world *world) {
+  const sap_stepper *stepper = world->stepper;
+  const struct sap_gather *gather = &stepper->gather;
+  world->skips_acceleration = world->lean &&
+                              sap_free_motion_solves_all(&gather->free_motion, &gather->elements) &&
+                              !sap_free_rotation_acts(&stepper->forest) && !are_pushed(world);
+  world->skips_factor =
+      world->skips_acceleration &&
+      !sap_tree_rotation_acts(&stepper->forest, stepper->settings.dt, SAP_DATA(world, qvel));
+}
+
+void sap_mujoco_add_smooth_forces(const sap_mujoco_world *world) {
+  const double *passive = SAP_DATA(world, qfrc_passive), *bias = SAP_DATA(world, qfrc_bias);
+  const double *applied = SAP_DATA(world, qfrc_applied), *actuator = SAP_DATA(world, qfrc_actuator);
+  double *smooth = SAP_DATA(world, qfrc_smooth);
+  for (int64_t i = 0; i < SAP_MODEL(world, nv); ++i) {
+    smooth[i] = passive[i] - bias[i] + applied[i] + actuator[i];
+  }
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */

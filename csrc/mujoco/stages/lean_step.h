@@ -20,6 +20,14 @@ int sap_mujoco_begin_lean(sap_mujoco_world *world);
 /* Returns 1 if a callback is registered, which may read anything. */
 int sap_mujoco_is_watched(const sap_mujoco_world *world);
 
+/* Chooses whether a lean step from this state finds qacc_smooth, which trees with damping or
+ * controllers do not read, since their a* follows from A; and the factor of M, which trees that
+ * turn fast read as well. Other steps find both. */
+void sap_mujoco_choose_products(sap_mujoco_world *world);
+
+/* Finds qfrc_smooth of a step without qacc_smooth. */
+void sap_mujoco_add_smooth_forces(const sap_mujoco_world *world);
+
 /* Makes the rows that a lean step reads, and returns 1. It runs after the collision stage, which
  * empties the list of rows. Returns 0, with nothing done, if all rows might not fit into memory. */
 int sap_mujoco_make_few_rows(const sap_mujoco_world *world);

@@ -64,11 +64,8 @@ static int32_t turn_trees(sap_mujoco_world *world) {
 
 int sap_mujoco_takes_rotation(const sap_mujoco_world *world) {
   const sap_forest *f = &world->stepper->forest;
-  int any = sap_tree_rotation_acts(f, world->stepper->settings.dt, SAP_DATA(world, qvel));
-  for (int32_t i = 0; f->dof_quaternion && i < f->nv; ++i) {
-    any |= f->dof_quaternion[i] >= 0;
-  }
-  return any;
+  return sap_free_rotation_acts(f) ||
+         sap_tree_rotation_acts(f, world->stepper->settings.dt, SAP_DATA(world, qvel));
 }
 
 void sap_mujoco_take_rotation(sap_mujoco_world *world) {

@@ -140,9 +140,24 @@ static void find_positions(sap_mujoco_world *world) {
   SAP_SET_DATA(world, flg_energypos, 0);
   find_kinematics(world);
   a->mj_makeM(m, d);
-  a->mj_factorM(m, d);
+  if (!world->skips_factor) {
+    a->mj_factorM(m, d);
+  }
   find_contacts(world);
   a->mj_transmission(m, d);
+}
+
+/* Does mj_fwdVelocity. A lean step has no use for the reference accelerations of the rows, which
+ * the engine finds for the rows that it counts. */
+static void find_velocities(sap_mujoco_world *world) {
+  const int ne = SAP_DATA(world, ne), nefc = SAP_DATA(world, nefc);
+  if (world->lean) {
+    SAP_SET_DATA(world, ne, 0);
+    SAP_SET_DATA(world, nefc, 0);
+  }
+  world->api->mj_fwdVelocity(world->model, world->data);
+  SAP_SET_DATA(world, ne, ne);
+  SAP_SET_DATA(world, nefc, nefc);
 }
 
 /* Does mj_step1 of a checked state. */
@@ -154,7 +169,7 @@ static void start_stages(sap_mujoco_world *world) {
   if (!world->lean) {
     find_position_values(world);
   }
-  a->mj_fwdVelocity(m, d);
+  find_velocities(world);
   if (!world->lean) {
     find_velocity_values(world);
   }
@@ -181,7 +196,11 @@ static int start_step(sap_mujoco_world *world) {
 static void find_forces(const sap_mujoco_world *world) {
   const sap_mujoco *a = world->api;
   a->mj_fwdActuation(world->model, world->data);
-  a->mj_fwdAcceleration(world->model, world->data);
+  if (world->skips_acceleration) {
+    sap_mujoco_add_smooth_forces(world);
+  } else {
+    a->mj_fwdAcceleration(world->model, world->data);
+  }
   if (world->stepper->forest.nD > 0) {
     a->mjd_smooth_vel(world->model, world->data, 0);
   }
@@ -193,7 +212,9 @@ static void find_forces(const sap_mujoco_world *world) {
 /* Finds the forces of a step: those of the engine, with rotation at the middle of the step. */
 static void find_step_forces(sap_mujoco_world *world) {
   find_forces(world);
-  sap_mujoco_take_rotation(world);
+  if (!world->skips_factor) {
+    sap_mujoco_take_rotation(world);
+  }
 }
 
 /* Runs all stages before contact. */
@@ -300,7 +321,7 @@ static void evaluate(void *context) {
   sap_mujoco_world *world = context;
   const struct shortage before = shortage_of(world);
   find_positions(world);
-  world->api->mj_fwdVelocity(world->model, world->data);
+  find_velocities(world);
   find_forces(world);
   if (is_short(world, &before)) {
     sap_mujoco_fail(world, SAP_STEP_MEMORY, 0, -1);
@@ -324,9 +345,8 @@ sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world) {
 }
 
 static void evaluate_from_velocities(void *context) {
-  sap_mujoco_world *world = context;
-  world->api->mj_fwdVelocity(world->model, world->data);
-  find_step_forces(world);
+  find_velocities(context);
+  find_step_forces(context);
 }
 
 sap_step_failure sap_mujoco_evaluate_velocities(sap_mujoco_world *world) {
@@ -423,7 +443,9 @@ sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int lean) {
   const struct shortage before = shortage_of(world);
   world->fallbacks = 0;
   world->lean = lean && !sap_mujoco_is_watched(world);
+  sap_mujoco_choose_products(world);
   guarded(world, take_step);
+  world->skips_acceleration = world->skips_factor = 0;
   const enum next next = find_next(world);
   if (next != DONE) {
     set_shortage(world, &before);

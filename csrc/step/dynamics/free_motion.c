@@ -178,6 +178,10 @@ static int take_slopes(struct sap_free_motion *motion, int32_t tree, double dt, 
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+static int has_controllers(const struct sap_element_gather *elements) {
+  return elements->elements != NULL && elements->elements->n_controllers > 0;
+}
+
 /* Begins a step: A and S of the last one are those before. */
 static void turn_over(struct sap_free_motion *motion) {
   double *before = motion->A;
@@ -189,6 +193,21 @@ static void turn_over(struct sap_free_motion *motion) {
   }
 }
 
+/* Is a* of a tree found by A? */
+static int is_solved(const struct sap_free_motion *motion,
+                     const struct sap_element_gather *elements, int32_t tree) {
+  return motion->damped[tree] || (has_controllers(elements) && elements->controlled[tree]);
+}
+
+int sap_free_motion_solves_all(const struct sap_free_motion *motion,
+                               const struct sap_element_gather *elements) {
+  int32_t t = 0;
+  while (t < motion->forest->n_trees && is_solved(motion, elements, t)) {
+    ++t;
+  }
+  return t == motion->forest->n_trees;
+}
+
 enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
                                     const struct sap_element_gather *elements, int64_t *index) {
@@ -196,8 +215,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   const size_t bytes = sizeof(double) * (size_t)f->nv;
   memcpy(motion->v_0, state->qvel, bytes);
   memcpy(motion->a_star, state->qacc_smooth, bytes);
-  const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
-  const double *force = controllers ? elements->smooth : state->qfrc_smooth;
+  const double *force = has_controllers(elements) ? elements->smooth : state->qfrc_smooth;
   if (f->nD > 0) {
     sap_slopes_find(&motion->slopes, state->qDeriv, elements);
   }
@@ -214,8 +232,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
     if (motion->damped[t]) {
       add_damping(f, t, dt, state->qvel, A);
     }
-    const int solved = motion->damped[t] || (controllers && elements->controlled[t]);
-    if (solved && !solve(motion, t, A, force + first, a_star)) {
+    if (is_solved(motion, elements, t) && !solve(motion, t, A, force + first, a_star)) {
       *index = t;
       return SAP_FAULT_MASS;
     }
@@ -244,8 +261,7 @@ void sap_free_motion_find_change(struct sap_free_motion *motion, double dt,
                                  const struct sap_element_gather *elements) {
   const struct sap_forest *f = motion->forest;
   memset(motion->change, 0, sizeof(double) * (size_t)f->nv);
-  const int controllers = elements->elements != NULL && elements->elements->n_controllers > 0;
-  for (int32_t t = 0; t < f->n_trees && controllers; ++t) {
+  for (int32_t t = 0; t < f->n_trees && has_controllers(elements); ++t) {
     if (elements->controlled[t]) {
       add_controllers(motion, t, dt, elements->change);
     }

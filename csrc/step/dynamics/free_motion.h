@@ -55,8 +55,12 @@ void sap_free_motion_carve(struct sap_free_motion *motion, struct sap_arena *are
 /* Fills the parts that follow from the forest, once the arrays lie in zeroed memory. */
 void sap_free_motion_prepare(struct sap_free_motion *motion);
 
-/* Finds A, v_0, a* and v* of a step, after the elements were gathered. Faults set *index:
- * SAP_FAULT_MASS to the tree, SAP_FAULT_FORCE to the dof. */
+/* Returns 1 if a* of all trees is found by A, so that the one of the engine is not read. */
+int sap_free_motion_solves_all(const struct sap_free_motion *motion,
+                               const struct sap_element_gather *elements);
+
+/* Finds A, v_0, a* and v* of a step, after the forces of controllers were removed. Faults set
+ * *index: SAP_FAULT_MASS to the tree, SAP_FAULT_FORCE to the dof. */
 enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
                                     const struct sap_model_state *state,
                                     const struct sap_element_gather *elements, int64_t *index);

@@ -266,6 +266,14 @@ static int take_tree(const sap_forest *f, int32_t first, double dt,
   return 1;
 }
 
+int sap_free_rotation_acts(const sap_forest *forest) {
+  int any = 0;
+  for (int32_t i = 0; forest->dof_quaternion && i < forest->nv; ++i) {
+    any |= forest->dof_quaternion[i] >= 0;
+  }
+  return any;
+}
+
 int32_t sap_free_rotation_find(const sap_forest *forest, double dt,
                                const struct sap_free_rotation *state) {
   int32_t missed = 0;

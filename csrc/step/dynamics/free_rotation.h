@@ -41,6 +41,9 @@ struct sap_free_rotation {
   double *qacc_smooth; /* (nv) */
 };
 
+/* Returns 1 if any tree of the forest has a quaternion. */
+int sap_free_rotation_acts(const sap_forest *forest);
+
 /* Replaces the free acceleration of every tree with a quaternion in the forest. Returns the number
  * of trees that keep the explicit torque because Newton's method does not converge. */
 int32_t sap_free_rotation_find(const sap_forest *forest, double dt,

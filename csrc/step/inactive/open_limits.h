@@ -1,6 +1,6 @@
 /* The inactive set of limits of joints and tendons, as inactive.h has it for contacts. At most one
  * of the two sides of a limit acts, and mostly none. sap_is_far_open selects the sides that the
- * problem leaves out, from their rates at v_0 and at v_0 + dt a*.
+ * problem leaves out, from their rates at v_0 and at v*.
  *
  * After the solve, sap_open_limits_check tests whether that was right: gamma = 0 where phi0 + h v
  * >= 0, whatever else acts and by any law of friction. Otherwise the side must act, and the step is
@@ -39,7 +39,7 @@ struct sap_limit_side {
 struct sap_open_limits {
   double dt;                  /* time step, s */
   int may_be_inactive;        /* 0: all limits act, and the fields below are not read */
-  const double *v_0, *a_star; /* (nv) velocity and free acceleration at the start of the step */
+  const double *v_0, *v_star; /* (nv) velocity at the start of the step, and of the free motion */
   const double *end;          /* (nv) velocity after the step where it is known, else NULL */
 
   int32_t n;

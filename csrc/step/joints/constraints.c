@@ -469,9 +469,9 @@ static int gather_group(struct sap_element_cursor *at, const struct sap_element_
   }
 }
 
-sap_status sap_element_gather_run(struct sap_element_gather *gather,
-                                  const struct sap_element_state *state, uint8_t *touched,
-                                  enum sap_fault *fault, int64_t *index) {
+sap_status sap_element_gather_begin(struct sap_element_gather *gather,
+                                    const struct sap_element_state *state, enum sap_fault *fault,
+                                    int64_t *index) {
   *fault = SAP_FAULT_NONE;
   *index = -1;
   gather->n_groups = gather->n_rows = gather->n_constraints = gather->n_acting = 0;
@@ -487,17 +487,22 @@ sap_status sap_element_gather_run(struct sap_element_gather *gather,
   if (!reserve(gather, n, nJ)) {
     return SAP_OUT_OF_MEMORY;
   }
-  int known = gather->elements->n_controllers == 0 || sap_remove_controllers(gather, state);
+  if (gather->elements->n_controllers > 0 && !sap_remove_controllers(gather, state)) {
+    set_fault(SAP_FAULT_ROWS, -1, fault, index);
+  }
+  return SAP_OK;
+}
+
+int sap_element_gather_run(struct sap_element_gather *gather, const struct sap_element_state *state,
+                           uint8_t *touched) {
   struct sap_element_cursor at = {gather, touched, gather->J, 0};
-  for (int group = 0; group < SAP_ELEMENT_GROUPS && known; ++group) {
+  int known = 1;
+  for (int group = 0; gather->elements && group < SAP_ELEMENT_GROUPS && known; ++group) {
     const double *J = at.J;
     known = gather_group(&at, state, group);
     end_group(&at, group, J);
   }
-  if (!known) {
-    set_fault(SAP_FAULT_ROWS, -1, fault, index);
-  }
-  return SAP_OK;
+  return known;
 }
 
 void sap_element_gather_parameters(struct sap_element_gather *gather,

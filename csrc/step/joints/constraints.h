@@ -28,11 +28,17 @@ sap_status sap_element_gather_create(struct sap_element_gather *gather,
                                      const sap_allocator *allocator);
 void sap_element_gather_release(struct sap_element_gather *gather);
 
-/* Lists the rows of this step without R, v_hat and bounds, and finds the smooth forces without
- * controllers. Marks the trees that the rows move in `touched`. A fault comes with its index. */
-sap_status sap_element_gather_run(struct sap_element_gather *gather,
-                                  const struct sap_element_state *state, uint8_t *touched,
-                                  enum sap_fault *fault, int64_t *index);
+/* Checks the rows of the engine, makes room for those of this step, and finds the smooth forces
+ * without controllers. A fault comes with its index. */
+sap_status sap_element_gather_begin(struct sap_element_gather *gather,
+                                    const struct sap_element_state *state, enum sap_fault *fault,
+                                    int64_t *index);
+
+/* Lists the rows of this step without R, v_hat and bounds, and marks the trees that they move in
+ * `touched`. Inactive limits follow from gather->open. Returns 0 if the rows of the engine are not
+ * those of the elements. */
+int sap_element_gather_run(struct sap_element_gather *gather, const struct sap_element_state *state,
+                           uint8_t *touched);
 
 /* Fills `regularization` of all groups, from which R, v_hat and the bounds follow, and the bounds
  * of controllers, which may differ between the two signs. */

@@ -21,7 +21,9 @@ int sap_remove_controllers(struct sap_element_gather *g, const struct sap_elemen
       return 0;
     }
     sap_add_row(row, -state->actuator_force[output], g->change);
-    row->n = moved ? row->n : 0;
+    if (moved && row->n > 0 && !is_off(e->controller_group[c], state->disabled)) {
+      g->controller[g->n_acting++] = c;
+    }
   }
   /* remainder of the actuator forces of dofs with a bounded total */
   for (int32_t c = 0; c < e->n_controllers; ++c) {
@@ -60,11 +62,9 @@ static void find_range(const struct sap_element_gather *g, const struct sap_elem
 void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state) {
   struct sap_element_gather *g = at->gather;
   const struct sap_elements *e = g->elements;
-  for (int32_t c = 0; c < e->n_controllers; ++c) {
+  for (int32_t k = 0; k < g->n_acting; ++k) {
+    const int32_t c = g->controller[k];
     const struct sap_engine_jacobian *row = g->moment + c;
-    if (is_off(e->controller_group[c], state->disabled) || row->n == 0) {
-      continue;
-    }
     const int32_t output = e->controller_output[c], *tree = e->controller_tree + 2 * (int64_t)c;
     const double Kp = e->controller_gains[2 * (int64_t)c];
     const double Kd = e->controller_gains[2 * (int64_t)c + 1];
@@ -80,8 +80,7 @@ void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_elem
     g->value[4][at_row] = Kp > 0.0 ? 0.0 : set / Kd;
     g->value[5][at_row] = 0.0;
     g->value[6][at_row] = INFINITY;
-    find_range(g, state, c, g->range + 2 * (int64_t)g->n_acting);
-    g->controller[g->n_acting++] = c;
+    find_range(g, state, c, g->range + 2 * (int64_t)k);
     if (row->n == 1) {
       sap_append_joint(at, row->column[0], row->value[0]);
     } else {

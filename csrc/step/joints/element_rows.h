@@ -133,10 +133,11 @@ static inline void sap_append_joint(struct sap_element_cursor *at, int32_t dof, 
 /* Gathers the limits; returns 0 if the engine's rows are not those of the elements. */
 int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);
 
-/* Finds the smooth forces without controllers, and the moments of these; returns 0 as above. */
+/* Finds the smooth forces without controllers, the moments of these, and those that act; returns 0
+ * as above. */
 int sap_remove_controllers(struct sap_element_gather *gather,
                            const struct sap_element_state *state);
-/* Gathers the constraints of controllers, after sap_remove_controllers. */
+/* Gathers the constraints of the acting controllers. */
 void sap_gather_controllers(struct sap_element_cursor *at, const struct sap_element_state *state);
 
 #endif

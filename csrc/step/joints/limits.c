@@ -65,8 +65,7 @@ static struct rates rates_of(const struct sap_open_limits *open, int32_t dof,
   if (open->end) {
     return (struct rates){before, before};
   }
-  const double a = row ? sap_engine_product(row, open->a_star) : open->a_star[dof];
-  return (struct rates){before, before + open->dt * a};
+  return (struct rates){before, row ? sap_engine_product(row, open->v_star) : open->v_star[dof]};
 }
 
 /* Gathers both sides of a hinge or a slide. */

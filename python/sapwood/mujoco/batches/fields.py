@@ -43,7 +43,7 @@ COUNTS = tuple(
 #: Fields that lean steps leave as full ones do; a batch that binds no others is lean.
 KEPT_FIELDS = frozenset(STATE_FIELDS) | {
     "act_dot", "actuator_force", "actuator_length", "actuator_velocity", "cdof", "cinert",
-    "geom_xmat", "geom_xpos", "ncon", "qacc", "qacc_smooth", "qfrc_actuator", "qfrc_bias",
+    "geom_xmat", "geom_xpos", "ncon", "qacc", "qfrc_actuator", "qfrc_bias",
     "qfrc_constraint", "qfrc_passive", "qfrc_smooth", "site_xmat", "site_xpos", "subtree_com",
     "ten_length", "ten_velocity", "xanchor", "xaxis", "ximat", "xipos", "xmat", "xpos", "xquat",
 }  # fmt: skip
