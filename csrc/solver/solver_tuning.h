@@ -69,8 +69,11 @@ enum {
    * against the size of the small problem */
   SAP_DISPUTED = 4,
   SAP_DISPUTED_AFTER_REFUSAL = 8,
-  /* rounds of a step. Two or three make 1.1 to 2 times the iterations. */
-  SAP_DISPUTE_ROUNDS = 4,
+  /* rounds after an accepted step, and after the stick start or a refused step. A step that would
+   * be refused takes as many as there is room for: without that, hard steps take 1.2 times the
+   * iterations. One round less makes 1.1 times the iterations, one more 1.1 times the time. */
+  SAP_DISPUTE_ROUNDS = 3,
+  SAP_MORE_DISPUTE_ROUNDS = 4,
   /* cycles of the small problem; sweeps in the first cycle and in later ones; Newton's steps in a
    * cycle, and halvings of each */
   SAP_SMALL_CYCLES = 4,

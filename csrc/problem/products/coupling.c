@@ -2,21 +2,59 @@
  * symmetric part is assembled (lu_factor.h).
  *
  * U of a contact has one column, for its normal row, so that its part is a product of two vectors:
- * a = J_t^T u of the tangential rows, and b, the normal row of J. This file is compiled once per
- * instruction set. */
-#include "problem/products/packed_rows.h"
+ * a = J_t^T u of the tangential rows, and b, the normal row of J. The contacts of a patch share
+ * their blocks, which are loaded and stored once for a group of them. This file is compiled once
+ * per instruction set. */
+#include "problem/products/panel_entries.h"
 
-/* Adds a b^T to a block (m, n). */
-INLINE void add_product(double *values, struct sap_place place, int32_t m, int32_t n,
-                        const double *a, const double *b) {
-  for (int32_t j = 0; j < n; ++j) {
-    if (b[j] == 0) {
-      continue;
+/* largest number of contacts of a group; velocities of a free body, whose blocks are held in
+ * registers */
+enum { GROUP = 8, BODY = 6 };
+
+/* One side of a group: n vectors a, `stride` apart, and b of m entries each. */
+struct factors {
+  int32_t n, m, stride;
+  double *a;
+  const double *b[GROUP];
+};
+
+/* Adds the sum of x y^T over a group to N columns of a block of m rows, from column j on: x = a and
+ * y = b, or the other way round if `transposed`. */
+INLINE void add_columns(const int N, const int32_t m, const int transposed, double *values,
+                        struct sap_place place, int32_t j, const struct factors *rows,
+                        const struct factors *columns) {
+  const struct factors *with_a = transposed ? columns : rows;
+  for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
+    const int32_t left = sap_smaller(m - i, SIMD_WIDTH);
+    simd sum[BODY];
+    UNROLL
+    for (int l = 0; l < N; ++l) {
+      sum[l] = load_entries(0, values, entry(place, i, j + l), left);
     }
-    double *column = values + place.offset + (size_t)j * (size_t)place.ld;
-    for (int32_t i = 0; i < m; ++i) {
-      column[i] += a[i] * b[j];
+    for (int32_t k = 0; k < rows->n; ++k) {
+      const double *a = with_a->a + k * with_a->stride;
+      const double *x = transposed ? rows->b[k] : a, *y = transposed ? a : columns->b[k];
+      const simd part = simd_load(x + i);
+      UNROLL
+      for (int l = 0; l < N; ++l) {
+        sum[l] += part * simd_all(y[j + l]);
+      }
     }
+    UNROLL
+    for (int l = 0; l < N; ++l) {
+      store_entries(0, values, entry(place, i, j + l), sum[l], left);
+    }
+  }
+}
+
+INLINE void add_group(const int transposed, double *values, struct sap_place place,
+                      const struct factors *rows, const struct factors *columns) {
+  if (rows->m == BODY && columns->m == BODY) {
+    add_columns(BODY, BODY, transposed, values, place, 0, rows, columns);
+    return;
+  }
+  for (int32_t j = 0; j < columns->m; ++j) {
+    add_columns(1, rows->m, transposed, values, place, j, rows, columns);
   }
 }
 
@@ -24,47 +62,59 @@ INLINE void add_product(double *values, struct sap_place place, int32_t m, int32
 INLINE void combine(const struct sap_jacobian *J, const struct sap_patch *patch, int high,
                     int32_t i, double *const u[3], double *a) {
   const struct sap_packed_row first = sap_packed_row(J, patch, high, i, 0);
-  const int32_t n = first.n, stride = sap_stride(n);
-  for (int32_t k = 0; k < n; ++k) {
-    a[k] = u[0][i] * first.J[k] + u[1][i] * first.J[stride + k];
-  }
-  for (int r = 0; patch->pairs && r < 3; ++r) {
-    const double *row = first.J + (3 + r) * (int64_t)stride;
-    for (int32_t k = 0; k < n; ++k) {
-      a[k] += u[r][i + 1] * row[k];
+  const int32_t stride = sap_stride(first.n);
+  for (int32_t k = 0; k < stride; k += SIMD_WIDTH) {
+    simd sum = simd_all(u[0][i]) * simd_load(first.J + k) +
+               simd_all(u[1][i]) * simd_load(first.J + stride + k);
+    for (int r = 0; patch->pairs && r < 3; ++r) {
+      sum += simd_all(u[r][i + 1]) * simd_load(first.J + (3 + r) * (int64_t)stride + k);
     }
+    simd_store(a + k, sum);
+  }
+}
+
+/* Adds the parts of a group to the blocks of the patch. */
+static void add_blocks(const struct sap_patch *patch, int n_sides, const struct factors side[2],
+                       const struct sap_lu *lu) {
+  const struct sap_factor *factor = lu->factor;
+  const int32_t node[2] = {patch->low, patch->high};
+  for (int s = 0; s < n_sides; ++s) {
+    const struct sap_place place = factor->diagonal[node[s]];
+    add_group(0, factor->values, place, &side[s], &side[s]);
+    if (side[s].m > SAP_LU_BLOCK) {
+      /* the pieces above the diagonal ones belong to the upper panel */
+      add_group(1, lu->upper, place, &side[s], &side[s]);
+    }
+  }
+  if (n_sides == 2) {
+    const struct sap_place place = factor->edge[patch->edge];
+    add_group(0, factor->values, place, &side[1], &side[0]);
+    add_group(1, lu->upper, place, &side[1], &side[0]);
   }
 }
 
 INLINE void add_patch(const struct sap_jacobian *J, const struct sap_patch *patch,
                       double *const u[3], const struct sap_lu *lu, double *scratch) {
-  const struct sap_factor *factor = lu->factor;
   const int n_sides = patch->high < 0 ? 1 : 2, step = patch->pairs ? 2 : 1;
-  const int32_t node[2] = {patch->low, patch->high};
+  const int32_t most = sap_smaller((patch->end - patch->begin) / step, GROUP);
+  struct factors side[2];
+  for (int s = 0; s < n_sides; ++s) {
+    const int32_t m = sap_packed_row(J, patch, s, patch->begin, 0).n;
+    side[s] = (struct factors){.m = m, .stride = sap_stride(m), .a = scratch};
+    scratch += most * sap_stride(m);
+  }
   for (int32_t i = patch->begin; i < patch->end; i += step) {
-    double spin = 0;
+    double size = fabs(u[0][i]) + fabs(u[1][i]);
     for (int r = 0; patch->pairs && r < 3; ++r) {
-      spin += fabs(u[r][i + 1]);
+      size += fabs(u[r][i + 1]);
     }
-    if (fabs(u[0][i]) + fabs(u[1][i]) + spin == 0) {
-      continue;
+    for (int s = 0; s < n_sides && size != 0; ++s) {
+      side[s].b[side[s].n] = sap_packed_row(J, patch, s, i, 2).J;
+      combine(J, patch, s, i, u, side[s].a + side[s].n++ * side[s].stride);
     }
-    struct sap_packed_row b[2];
-    double *a[2] = {scratch, scratch};
-    for (int s = 0; s < n_sides; ++s) {
-      b[s] = sap_packed_row(J, patch, s, i, 2);
-      a[s] = scratch + (s > 0 ? b[0].n : 0);
-      combine(J, patch, s, i, u, a[s]);
-      add_product(factor->values, factor->diagonal[node[s]], b[s].n, b[s].n, a[s], b[s].J);
-      if (b[s].n > SAP_LU_BLOCK) {
-        /* the pieces above the diagonal ones belong to the upper panel */
-        add_product(lu->upper, factor->diagonal[node[s]], b[s].n, b[s].n, b[s].J, a[s]);
-      }
-    }
-    if (n_sides == 2) {
-      const struct sap_place place = factor->edge[patch->edge];
-      add_product(factor->values, place, b[1].n, b[0].n, a[1], b[0].J);
-      add_product(lu->upper, place, b[1].n, b[0].n, b[1].J, a[0]);
+    if (side[0].n == most || (side[0].n > 0 && i + step >= patch->end)) {
+      add_blocks(patch, n_sides, side, lu);
+      side[0].n = side[n_sides - 1].n = 0;
     }
   }
 }

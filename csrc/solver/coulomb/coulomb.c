@@ -132,7 +132,10 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
                                const sap_settings *settings, struct progress *before,
                                struct sap_evaluation *now) {
   const double gradient = now->gradient;
-  const int32_t most = before->was_refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED;
+  const int refused = before->was_refused;
+  const struct sap_dispute_effort effort = {refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED,
+                                            refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
+                                            sap_full_step_share * gradient};
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_copy(w->coulomb.direction, w->dv, island);
@@ -144,7 +147,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   *now = evaluate(w, island);
   struct sap_step step = {1, 1};
   if (!before->reuses) {
-    step.trials += sap_settle_disputes(w, island, settings, before->kind, most, now);
+    step.trials += sap_settle_disputes(w, island, settings, before->kind, &effort, now);
   }
   before->was_refused = !(now->gradient <= sap_full_step_share * gradient);
   const int leaps = before->searched && error_of(now) < INFINITY;
@@ -178,8 +181,9 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   sap_keep_law(w, island, 0);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
+  const struct sap_dispute_effort effort = {SAP_DISPUTED, SAP_MORE_DISPUTE_ROUNDS, INFINITY};
   const int32_t trials =
-      1 + sap_settle_disputes(w, island, settings, before->kind, SAP_DISPUTED, &result->last);
+      1 + sap_settle_disputes(w, island, settings, before->kind, &effort, &result->last);
   before->step = (struct sap_step){1, trials};
   return 1;
 }

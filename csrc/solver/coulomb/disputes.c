@@ -131,10 +131,19 @@ static int32_t patch_of(const struct sap_graph *graph, const struct sap_island *
 
 /* ---- the equations of the contacts in dispute ----------------------------------------------- */
 
+/* contacts of a set of columns */
+enum { PER_SET = SAP_PATH_COLUMNS / 3 };
+
+/* Is there room for a round of `share` contacts? */
+static int has_room(const struct sap_workspace *w, int32_t share) {
+  const int32_t sets = (share + PER_SET - 1) / PER_SET;
+  return w->coulomb.disputes.n + share <= SAP_SMALL_MOST &&
+         w->coulomb.path.n_sets + sets <= SAP_PATH_SETS;
+}
+
 /* Adds contacts to those in dispute, and solves for their columns. */
 static void add_contacts(struct sap_workspace *w, const struct sap_island *island,
                          const struct candidate *list, int32_t n) {
-  enum { PER_SET = SAP_PATH_COLUMNS / 3 };
   struct sap_disputes *d = &w->coulomb.disputes;
   struct sap_path_columns *path = &w->coulomb.path;
   const int32_t *scalar = w->graph->tree.node_scalar;
@@ -300,8 +309,8 @@ static int take_round(struct sap_workspace *w, const struct sap_island *island,
 }
 
 int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *island,
-                            const sap_settings *settings, enum sap_factor_kind kind, int32_t share,
-                            struct sap_evaluation *now) {
+                            const sap_settings *settings, enum sap_factor_kind kind,
+                            const struct sap_dispute_effort *effort, struct sap_evaluation *now) {
   struct sap_disputes *d = &w->coulomb.disputes;
   struct sap_evaluation best = *now;
   double gamma[SAP_SMALL_UNKNOWNS];
@@ -309,12 +318,14 @@ int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *is
   int32_t trials = 0;
   d->n = 0;
   sap_path_begin(&w->coulomb.path, island->index, kind == SAP_FACTOR_CHOLESKY);
-  for (int round = 0; round < SAP_DISPUTE_ROUNDS && now->gradient > sap_tolerance(w, settings, now);
+  for (int round = 0;
+       has_room(w, effort->share) && now->gradient > sap_tolerance(w, settings, now) &&
+       (round < effort->rounds || best.gradient > effort->enough);
        ++round) {
     if (is_best) {
       sap_iterate_save(w, island, &w->coulomb.best);
     }
-    if (!take_round(w, island, kind, share, gamma, now)) {
+    if (!take_round(w, island, kind, effort->share, gamma, now)) {
       break;
     }
     ++trials;

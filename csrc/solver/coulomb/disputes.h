@@ -32,11 +32,18 @@ void sap_iterate_save(const struct sap_workspace *w, const struct sap_island *is
 void sap_iterate_restore(struct sap_workspace *w, const struct sap_island *island,
                          const struct sap_iterate *from);
 
-/* Continues from the full step, which `now` evaluates, by rounds that add at most `share` contacts
- * each, until (20) holds. Leaves the u of the least |D r|, with its evaluation in *now. Returns the
- * number of evaluations. */
+/* Extent of the rounds of a step. */
+struct sap_dispute_effort {
+  int32_t share;  /* contacts that a round adds at most */
+  int32_t rounds; /* rounds in any case */
+  double enough;  /* |D r| above which more follow, sqrt(J) */
+};
+
+/* Continues from the full step, which `now` evaluates, by rounds that end where (20) holds or the
+ * workspace has no room for more contacts. Leaves the u of the least |D r|, with its evaluation in
+ * *now. Returns the number of evaluations. */
 int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *island,
-                            const sap_settings *settings, enum sap_factor_kind kind, int32_t share,
-                            struct sap_evaluation *now);
+                            const sap_settings *settings, enum sap_factor_kind kind,
+                            const struct sap_dispute_effort *effort, struct sap_evaluation *now);
 
 #endif

@@ -38,7 +38,14 @@ from sapwood.solution import Status
 from .cholesky import NotPositiveDefinite
 from .direction import blend, predict, sticking_system
 from .disk_pool import DiskPool
-from .disputes import DISPUTED, DISPUTED_AFTER_REFUSAL, Disputes, unsymmetric_matrix
+from .disputes import (
+    DISPUTED,
+    DISPUTED_AFTER_REFUSAL,
+    MORE_ROUNDS,
+    ROUNDS,
+    Disputes,
+    unsymmetric_matrix,
+)
 from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
@@ -248,7 +255,7 @@ class Coulomb:
         objective.let_act("coulomb")
         disputes = Disputes(objective, point, G, gamma, self.solve_again)
         after, trials = disputes.settle(
-            objective.point(point.v + dv), DISPUTED, self.newton.tolerance
+            objective.point(point.v + dv), DISPUTED, MORE_ROUNDS, np.inf, self.newton.tolerance
         )
         self.predicts = True
         return after, 1 + trials
@@ -298,11 +305,14 @@ class Coulomb:
         else the better of two searches, unless the last step was a search. The length is 0 if
         neither direction descends.
         """
-        most = DISPUTED_AFTER_REFUSAL if self.was_refused else DISPUTED
+        most, rounds = (
+            (DISPUTED_AFTER_REFUSAL, MORE_ROUNDS) if self.was_refused else (DISPUTED, ROUNDS)
+        )
         after, trials = self.at(point.v + dv), 1
         if self.law is not None:
             disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
-            after, more = disputes.settle(after, most, self.newton.tolerance)
+            enough = DESCENT * point.gradient_norm
+            after, more = disputes.settle(after, most, rounds, enough, self.newton.tolerance)
             trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
         leaps = self.searched and bool(np.isfinite(after.momentum_error))

@@ -6,9 +6,10 @@ itself replaces that, and all others keep their linear law:
 
     u_c' = u_c + W (gamma - gamma^0),   W = (1 - S K)^-1 S,   S = J_D H^-1 J_D^T
 
-with gamma^0 the impulses for which u solves the equations. `small_problem` finds gamma. Up to four
-rounds add the contacts whose impulse by the law differs most from that of the equations, and the u
-of the least |D r| is the step. See csrc/solver/coulomb/disputes.h.
+with gamma^0 the impulses for which u solves the equations. `small_problem` finds gamma. Three or
+four rounds, and more while |D r| is too large, add the contacts whose impulse by the law differs
+most from that of the equations, and the u of the least |D r| is the step. See
+csrc/solver/coulomb/disputes.h.
 """
 
 from __future__ import annotations
@@ -24,8 +25,14 @@ from .small_problem import solve_small
 
 Array = NDArray[np.float64]
 
-DISPUTED, DISPUTED_AFTER_REFUSAL, ROUNDS = 4, 8, 4
-"""Contacts that a round adds, after an accepted and after a refused step; rounds at most."""
+DISPUTED, DISPUTED_AFTER_REFUSAL = 4, 8
+"""Contacts that a round adds, after an accepted and after a refused step."""
+
+ROUNDS, MORE_ROUNDS = 3, 4
+"""Rounds after an accepted step, and after the stick start or a refused step."""
+
+MOST, PER_SET, SETS = 32, 5, 8
+"""Contacts of a step at most; those whose columns are found at once, and how often at most."""
 
 LEAST = 1e-3
 """Smallest difference of an added contact, relative to the largest one."""
@@ -77,6 +84,7 @@ class Disputes:
         v_c = point.parts[0].v_c
         self.origin = gamma[0] + np.einsum("ijk,ik->ij", self.K, v_c)
         self.members: list[int] = []
+        self.sets = 0
         self.rows = np.zeros((0, objective.nv))
         self.columns = np.zeros((objective.nv, 0))
 
@@ -120,6 +128,7 @@ class Disputes:
         self.rows = np.vstack([self.rows, rows])
         self.columns = np.column_stack([self.columns, *(self.solve(row) for row in rows)])
         self.members += added
+        self.sets += -(-len(added) // PER_SET)
         law = u.parts[0].state.gamma[added].ravel()
         guess = np.concatenate([gamma, law])
         gamma = np.concatenate([gamma, self.linear(u)[added].ravel()])
@@ -138,14 +147,28 @@ class Disputes:
         force = found - gamma + K @ (W @ (found - gamma))
         return self.objective.point(u.v + self.solve(self.rows.T @ force)), found
 
-    def settle(self, u: Point, most: int, tolerance: Callable[[Point], float]) -> tuple[Point, int]:
-        """The u of the least |D r| of all rounds, and the number of evaluations."""
+    def settle(
+        self,
+        u: Point,
+        most: int,
+        rounds: int,
+        enough: float,
+        tolerance: Callable[[Point], float],
+    ) -> tuple[Point, int]:
+        """The u of the least |D r| of all rounds, and the number of evaluations.
+
+        More than `rounds` follow while |D r| is above `enough`, and none without room for `most`
+        contacts.
+        """
         best, trials, gamma = u, 0, np.zeros(0)
         if self.pool is None:
             return u, 0
-        for _ in range(ROUNDS):
-            if not u.gradient_norm > tolerance(u):
-                break
+        while (
+            len(self.members) + most <= MOST
+            and self.sets - (-most // PER_SET) <= SETS
+            and u.gradient_norm > tolerance(u)
+            and (trials < rounds or best.gradient_norm > enough)
+        ):
             after = self.round(u, most, gamma)
             if after is None:
                 break
