@@ -118,8 +118,8 @@ struct sap_jacobian_loops {
                    const struct sap_factor *factor);
 
   /* adds J^T U J to the places of both panels, where U has one column u per contact, for its normal
-   * row: u (n_triples) by row of a triple and by place, 0 for rows of other laws. scratch has room
-   * for the scalars of two trees */
+   * row: u (n_triples) by row of a triple and by place, 0 for rows of other laws. scratch is GJ of
+   * sap_scratch, of which it takes a row of both sides per contact of a patch at most */
   void (*add_coupling)(const struct sap_jacobian *J, const struct sap_island *island,
                        double *const u[3], double *scratch, const struct sap_lu *lu);
 };
