@@ -96,10 +96,7 @@ static void list_contact(struct sap_gather *gather, const double *cdof,
 static enum sap_fault list_flex_contact(struct sap_gather *gather, const struct sap_flex_rows *rows,
                                         const struct sap_listed_contact *contact) {
   int32_t tree[2];
-  if (rows->list->left_out) {
-    return SAP_FAULT_LEFT_OUT;
-  }
-  if (!sap_flex_trees(rows, contact, tree)) {
+  if (rows->list->left_out || !sap_flex_trees(rows, contact, tree)) {
     return SAP_FAULT_ROWS;
   }
   for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
@@ -295,10 +292,10 @@ static struct sap_release release_of(struct sap_gather *gather, const struct sap
                               .A = gather->free_motion.A,
                               .change = gather->free_motion.change,
                               .motion = gather->row_motion,
-                              .KBIP = list->KBIP,
+                              .rate_of = list->rate,
+                              .engine = list->engine,
                               .D = elements ? elements->efc_D : NULL,
-                              .left_out = list->left_out,
-                              .reads_rows = &gather->reads_rows};
+                              .KBIP = elements ? elements->efc_KBIP : NULL};
 }
 
 /* Does the change of the free motion matter: to the release of rows, and to loads of contacts? */
@@ -331,7 +328,6 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE) {
     return status;
   }
-  gather->reads_rows = 0;
   if (needs_change(gather)) {
     sap_free_motion_find_change(&gather->free_motion, gather->dt, &gather->elements);
   }
@@ -345,10 +341,6 @@ sap_status sap_gather_again(struct sap_gather *gather, const struct sap_model_st
   }
   if (fault != SAP_FAULT_NONE) {
     set_fault(gather, fault, index);
-    return SAP_OK;
-  }
-  if (list->left_out && gather->reads_rows) {
-    set_fault(gather, SAP_FAULT_LEFT_OUT, -1);
     return SAP_OK;
   }
   set_problem(gather, parameters);

@@ -36,7 +36,6 @@ struct sap_gather {
   sap_problem problem;       /* input of the solver, without R_t, R_n and v_hat_n */
   sap_parameters parameters; /* input of the regularization that finds these */
   int32_t n_rows;            /* number of rows of the engine */
-  int reads_rows;            /* 1: values of contact or limit rows are read, not only places */
   int64_t nJ;                /* length of J */
   double dt;
   double open_tau_d; /* upper limit of tau_d of an open contact, s; INFINITY: none */

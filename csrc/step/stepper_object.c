@@ -543,9 +543,8 @@ int sap_step_is_notable(const sap_step_record *record) {
 }
 
 const char *sap_fault_name(sap_fault fault) {
-  static const char *const names[] = {"none",         "overflow", "dimension", "geom",
-                                      "rows",         "force",    "mass",      "contact",
-                                      "acceleration", "patch",    "left_out"};
+  static const char *const names[] = {"none",  "overflow", "dimension", "geom",         "rows",
+                                      "force", "mass",     "contact",   "acceleration", "patch"};
   _Static_assert(sizeof names / sizeof *names == SAP_FAULTS, "one name per fault");
   return (unsigned)fault < SAP_FAULTS ? names[fault] : "unknown";
 }

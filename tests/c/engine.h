@@ -333,6 +333,8 @@ static inline sap_mujoco table(void) {
   api.contact.pos = (ptrdiff_t)offsetof(struct engine_contact, pos);
   api.contact.frame = (ptrdiff_t)offsetof(struct engine_contact, frame);
   api.contact.friction = (ptrdiff_t)offsetof(struct engine_contact, friction);
+  api.contact.solref = (ptrdiff_t)offsetof(struct engine_contact, solref);
+  api.contact.solimp = (ptrdiff_t)offsetof(struct engine_contact, solimp);
   api.contact.surfacevel = -1;
   api.contact.dim = (ptrdiff_t)offsetof(struct engine_contact, dim);
   api.contact.geom = (ptrdiff_t)offsetof(struct engine_contact, geom);
@@ -363,6 +365,8 @@ struct setting {
       actuator_outnum[1], actuator_group[1];
   int jnt_type[1], jnt_dofadr[1], jnt_qposadr[1], dof_treeid[NV];
   int D_rownnz[NV], D_rowadr[NV], D_colind[NV], ten_J_rownnz[1], ten_J_rowadr[1], ten_J_colind[1];
+  double jnt_solref[2], jnt_solimp[5], eq_solref[2], eq_solimp[5], tendon_solref_lim[2],
+      tendon_solimp_lim[5];
   unsigned char jnt_limited[1], actuator_forcelimited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];

@@ -41,6 +41,7 @@ static inline void give_slopes(struct model *m) {
 
 /* This is one entry of the engine's list, with fields in an order of their own. */
 struct engine_contact {
+  double solref[2], solimp[5];
   int32_t exclude, row;
   double frame[9], pos[3], unused, dist, friction[5], surface_velocity[3];
   int32_t dim, geom[2];

@@ -15,6 +15,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from mujoco_models import mixed
+from sapwood import JointLimits
 from sapwood.mujoco import NotSupported, Stepper
 
 PARAMETERS = ("friction", "solref", "solreffriction", "solimp", "dim")
@@ -157,3 +158,23 @@ def test_enumerators_have_the_values_of_the_installed_mujoco():
         if name == "ENBL_SPECULATIVE" and mujoco.mj_version() < 4_000_000:
             continue
         assert value == known["mj" + name], name
+
+
+@pytest.mark.parametrize("flags", [0, int(mujoco.mjtDisableBit.mjDSBL_REFSAFE)])
+def test_limits_are_released_at_the_rate_of_mujocos_rows(rng, flags):
+    """With references that are direct, mixed or shorter than two time steps."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><body><joint range="-20 20" limited="true" ref="60" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".03"/></body></worldbody></mujoco>"""
+    )
+    model.opt.disableflags |= flags
+    for _ in range(30):
+        model.jnt_solref[:] = rng.choice([[0.003, 1.0], [0.02, 0.7], [-200.0, -30.0], [0.1, -5.0]])
+        model.jnt_solimp[0, :2] = rng.uniform(0.0, 1.1, 2)
+        stepper, data = Stepper(model, release_speed=1e-6), mujoco.MjData(model)
+        stepper.step1(data)
+        K, B = data.efc_KBIP[0, :2]
+        (limits,) = (g for g in stepper.problem(data).constraints if isinstance(g, JointLimits))
+        # all of the overlap at most, in a time step and the dissipation time, which is another
+        rate = min(K / (B + np.sqrt(K)), 0.5 / model.opt.timestep)
+        assert limits.v_hat.max() == pytest.approx(-rate * data.efc_pos[0], rel=1e-14)

@@ -166,14 +166,6 @@ def test_damped_robots_that_spin_or_are_pushed_leave_what_their_steps_leave(spin
     assert differences(stepper.model, at_once, one_by_one) == []
 
 
-def test_steps_that_are_taken_again_are_counted():
-    stepper = quiet_stepper(MODELS["deep"]())
-    at_once, one_by_one = twins(stepper.model)
-    assert stepper.run(at_once, 30).fallbacks["full_step"] > 0
-    # a single step leaves all from the first
-    assert not any(stepper.run(one_by_one, 1).fallbacks["full_step"] for _ in range(30))
-
-
 @pytest.mark.parametrize("name", ["mixed", "elements"])
 def test_what_is_recorded_is_that_of_each_step(name):
     stepper = quiet_stepper(MODELS[name]())

@@ -78,7 +78,7 @@ def test_runs_count_what_solved_their_steps(scheme):
     taken = {name for island in algorithm for name in island.fallbacks}
     assert all(result.fallbacks[name] > 0 for name in taken)
     of_islands = {"supernodal", "bounds_held", "convex_restart", "double", "proximal", "symmetric"}
-    of_steps = {"inactive_set", "full_step", "model_contacts", "options"}
+    of_steps = {"inactive_set", "model_contacts", "options"}
     of_steps |= {"explicit_rotation", "rebound"}
     assert set(result.fallbacks) == of_islands | of_steps
 

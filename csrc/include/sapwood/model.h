@@ -230,6 +230,21 @@ typedef struct sap_field {
   ptrdiff_t stride;
 } sap_field;
 
+/* Types of the engine's rows, those of contacts last. */
+typedef enum sap_engine_row {
+  SAP_ROW_EQUALITY = 0,
+  SAP_ROW_DOF_FRICTION,
+  SAP_ROW_TENDON_FRICTION,
+  SAP_ROW_JOINT_LIMIT,
+  SAP_ROW_TENDON_LIMIT,
+  SAP_ROW_CONTACT /* and above */
+} sap_engine_row;
+
+/* Returns the rate, 1/s, at which the engine itself would correct a violation: that of an equality
+ * constraint, of the limit of a joint or a tendon, or of a contact of its list, each by its number
+ * in the engine. `engine` is that of the list. */
+typedef double sap_correction_rate(const void *engine, sap_engine_row kind, int32_t index);
+
 /* List of the contacts that the engine detected. */
 typedef struct sap_contact_list {
   int32_t count;
@@ -249,12 +264,10 @@ typedef struct sap_contact_list {
   sap_field exclude; /* int32: the contact acts iff 0 */
   sap_field row;     /* int32: first constraint row, -1 for none */
   /* 1: the engine's rows of contacts and limits are left out, and rows of dry friction of dofs may
-   * be. Forces are then written only to the other rows, and a step that has to read a missing row
-   * returns SAP_FAULT_LEFT_OUT */
+   * be. Forces are then written only to the other rows. Contacts of flexes need theirs */
   int32_t left_out;
-  /* (n_rows, 4) stiffness, 1/s^2, and damping, 1/s, by which the engine itself would correct the
-   * violation of a row, its impedance, and a number that is not read; NULL: not known */
-  const double *KBIP;
+  sap_correction_rate *rate; /* NULL: not known */
+  const void *engine;
 } sap_contact_list;
 
 /* Layout of the engine's rows of a contact with friction. */
@@ -262,16 +275,6 @@ typedef enum sap_cone {
   SAP_CONE_ELLIPTIC = 0, /* n, t1, t2, and torques about n, t1, t2 */
   SAP_CONE_PYRAMIDAL     /* the edges n +- mu_k k, two for each component k except n */
 } sap_cone;
-
-/* Types of the engine's rows, those of contacts last. */
-typedef enum sap_engine_row {
-  SAP_ROW_EQUALITY = 0,
-  SAP_ROW_DOF_FRICTION,
-  SAP_ROW_TENDON_FRICTION,
-  SAP_ROW_JOINT_LIMIT,
-  SAP_ROW_TENDON_LIMIT,
-  SAP_ROW_CONTACT /* and above */
-} sap_engine_row;
 
 /* State of the elements at the start of the step, in arrays of the engine. */
 typedef struct sap_element_state {
@@ -283,6 +286,7 @@ typedef struct sap_element_state {
   const double *efc_pos;
   const double *efc_frictionloss; /* read for tendons */
   const double *efc_D;            /* mass by which the engine weighs the violation of a row */
+  const double *efc_KBIP;         /* (n_rows, 4) impedance of a row, the third; NULL: not known */
   const double *efc_J;            /* (n_rows, nv), or sparse rows */
   const int32_t *efc_J_rownnz;    /* NULL for dense rows, here and below */
   const int32_t *efc_J_rowadr;
@@ -325,7 +329,6 @@ typedef enum sap_fault {
   SAP_FAULT_CONTACT,      /* position, frame or friction of a contact is not finite */
   SAP_FAULT_ACCELERATION, /* the new acceleration is not finite or larger than the engine allows */
   SAP_FAULT_PATCH,        /* a pose or a surface of geoms with fields is not finite */
-  SAP_FAULT_LEFT_OUT, /* a row that was left out is needed: the step must be repeated with all */
   SAP_FAULTS
 } sap_fault;
 

@@ -90,6 +90,8 @@
   X(jnt_stiffness,         NUMS,   (njnt),               ALL, BOTH, READ, NOTHING)               \
   X(jnt_stiffnesspoly,     NUMS,   (njnt, mjNPOLY),      ALL, BOTH, READ, NOTHING)               \
   X(jnt_range,             NUMS,   (njnt, 2),            ALL, PYTHON, READ, JOINT_LIMITS)        \
+  X(jnt_solref,            NUMS,   (njnt, mjNREF),       ALL, CORE, EACH_STEP, NOTHING)          \
+  X(jnt_solimp,            NUMS,   (njnt, mjNIMP),       ALL, CORE, EACH_STEP, NOTHING)          \
   X(jnt_actfrcrange,       NUMS,   (njnt, 2),            ALL, PYTHON, READ, GAINS)               \
   X(dof_jntid,             INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
   X(dof_parentid,          INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
@@ -145,6 +147,8 @@
   X(eq_obj2id,             INTS,   (neq),                ALL, PYTHON, FIXED, NOTHING)            \
   X(eq_objtype,            INTS,   (neq),                ALL, PYTHON, FIXED, NOTHING)            \
   X(eq_data,               NUMS,   (neq, mjNEQDATA),     ALL, PYTHON, READ, ITSELF)              \
+  X(eq_solref,             NUMS,   (neq, mjNREF),        ALL, CORE, EACH_STEP, NOTHING)          \
+  X(eq_solimp,             NUMS,   (neq, mjNIMP),        ALL, CORE, EACH_STEP, NOTHING)          \
   X(tendon_actuatorid,     INTS,   (ntendon),            ALL, PYTHON, FIXED, NOTHING)            \
   X(tendon_treenum,        INTS,   (ntendon),            ALL, PYTHON, FIXED, NOTHING)            \
   X(tendon_treeid,         INTS,   (ntendon, 2),         ALL, PYTHON, FIXED, NOTHING)            \
@@ -154,6 +158,8 @@
   X(tendon_limited,        BOOLS,  (ntendon),            ALL, PYTHON, READ, TENDON_LIMITS)       \
   X(tendon_actfrclimited,  BOOLS,  (ntendon),            ALL, PYTHON, READ, GAINS)               \
   X(tendon_range,          NUMS,   (ntendon, 2),         ALL, PYTHON, READ, TENDON_LIMITS)       \
+  X(tendon_solref_lim,     NUMS,   (ntendon, mjNREF),    ALL, CORE, EACH_STEP, NOTHING)          \
+  X(tendon_solimp_lim,     NUMS,   (ntendon, mjNIMP),    ALL, CORE, EACH_STEP, NOTHING)          \
   X(tendon_actfrcrange,    NUMS,   (ntendon, 2),         ALL, PYTHON, READ, GAINS)               \
   X(tendon_stiffness,       NUMS,   (ntendon),             ALL, CORE, EACH_STEP, NOTHING)        \
   X(tendon_stiffnesspoly,   NUMS,   (ntendon, mjNPOLY),    ALL, CORE, EACH_STEP, NOTHING)        \
@@ -265,6 +271,8 @@
   X(pos,         NUM_ROW, (3), ALL,     BOTH, EACH_STEP, NOTHING) \
   X(frame,       NUM_ROW, (9), ALL,     BOTH, EACH_STEP, NOTHING) \
   X(friction,    NUM_ROW, (5), ALL,     BOTH, EACH_STEP, NOTHING) \
+  X(solref,      NUM_ROW, (2), ALL,     CORE, EACH_STEP, NOTHING) \
+  X(solimp,      NUM_ROW, (5), ALL,     CORE, EACH_STEP, NOTHING) \
   X(surfacevel,  NUM_ROW, (3), SINCE_4, BOTH, EACH_STEP, NOTHING) \
   X(dim,         INT,     (),  ALL,     BOTH, EACH_STEP, NOTHING) \
   X(geom,        INT_ROW, (2), ALL,     BOTH, EACH_STEP, NOTHING) \

@@ -157,11 +157,10 @@ SAP_API sap_patch_list sap_stepper_patches(const sap_stepper *stepper);
  * sap_step_record.fallbacks. */
 enum sap_step_fallback {
   SAP_FALLBACK_INACTIVE_SET = 1 << 8, /* inactive constraints had to act: solved again with them */
-  SAP_FALLBACK_FULL_STEP = 1 << 9,    /* a lean step failed and was taken again in full */
-  SAP_FALLBACK_MODEL_CONTACTS = 1 << 10,    /* mjData had no room for speculative contacts */
-  SAP_FALLBACK_OPTIONS = 1 << 11,           /* changed options of the model were checked first */
-  SAP_FALLBACK_EXPLICIT_ROTATION = 1 << 12, /* no midpoint of the gyroscopic torque was found */
-  SAP_FALLBACK_REBOUND = 1 << 13 /* impacts rebound less, so that their island gains no energy */
+  SAP_FALLBACK_MODEL_CONTACTS = 1 << 9,     /* mjData had no room for speculative contacts */
+  SAP_FALLBACK_OPTIONS = 1 << 10,           /* changed options of the model were checked first */
+  SAP_FALLBACK_EXPLICIT_ROTATION = 1 << 11, /* no midpoint of the gyroscopic torque was found */
+  SAP_FALLBACK_REBOUND = 1 << 12 /* impacts rebound less, so that their island gains no energy */
 };
 
 typedef struct sap_step_record {

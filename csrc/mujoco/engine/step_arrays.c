@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mujoco/engine/correction.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/springs.h"
@@ -26,6 +27,7 @@ static sap_element_state elements_of(const sap_mujoco_world *world) {
                              POINTER(efc_pos),
                              POINTER(efc_frictionloss),
                              POINTER(efc_D),
+                             POINTER(efc_KBIP),
                              POINTER(efc_J),
                              SPARSE(efc_J_rownnz),
                              SPARSE(efc_J_rowadr),
@@ -87,7 +89,8 @@ sap_step_arrays sap_mujoco_arrays(const sap_mujoco_world *world) {
                    .flex = field_at(contacts, a->contact.flex, size),
                    .exclude = field_at(contacts, a->contact.exclude, size),
                    .row = field_at(contacts, a->contact.efc_address, size),
-                   .KBIP = SAP_DATA(world, efc_KBIP)},
+                   .rate = sap_mujoco_correction_rate,
+                   .engine = world},
       .elements = elements_of(world),
       .qacc = SAP_DATA(world, qacc),
       .qfrc_constraint = SAP_DATA(world, qfrc_constraint),

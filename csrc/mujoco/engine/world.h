@@ -30,7 +30,6 @@ struct sap_mujoco_world {
   int skips_factor;                /* 1: nor the factor of M */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int n_removed;                   /* number of open contacts that left the list in this step */
-  int reads_rows;                  /* the step before read rows that a lean step leaves out */
   int32_t fallbacks;               /* bits of sap_step_fallback that the present step took */
   double started;                  /* end of the step before, by a steady clock, s */
   sap_step_record record;

@@ -33,7 +33,6 @@ int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
     explain(world);
   } else {
     world->record = sap_stepper_record(world->stepper);
-    world->reads_rows = world->stepper->gather.reads_rows;
     world->stepper->end_time = SAP_DATA(world, time) + world->stepper->settings.dt;
     world->n_removed =
         sap_mujoco_is_speculative(world) ? sap_mujoco_remove_open_contacts(world, 1) : 0;

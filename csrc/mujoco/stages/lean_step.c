@@ -67,14 +67,6 @@ static int adheres(const sap_mujoco_world *world) {
   return any;
 }
 
-/* Reads whether the last step read rows. Limits violated at the end of a run are mostly violated
- * when the next one starts. */
-static void look_back(sap_mujoco_world *world) {
-  sap_mujoco_lock(world);
-  world->reads_rows = world->stepper->gather.reads_rows;
-  sap_mujoco_unlock(world);
-}
-
 int sap_mujoco_begin_lean(sap_mujoco_world *world) {
   const int known =
       SAP_MJENBL_OVERRIDE | SAP_MJENBL_ENERGY | SAP_MJENBL_FWDINV | SAP_MJENBL_INVDISCRETE;
@@ -82,7 +74,6 @@ int sap_mujoco_begin_lean(sap_mujoco_world *world) {
   const int records = world->recording && world->recording->arrays[SAP_RECORDED_sensordata];
   const int64_t goes_on =
       SAP_MODEL(world, nplugin) | SAP_MODEL(world, nhistory) | SAP_MODEL(world, nflex);
-  look_back(world);
   world->goes_on = 0;
   return !records && goes_on == 0 && (enabled & ~known) == 0 && knows_rows(world) &&
          !adheres(world);

@@ -4,9 +4,7 @@
  * sensors, energies, poses of cameras and lights. A lean step computes only what the next state
  * needs, and that state has the same bits. It makes the rows of equality constraints and of dry
  * friction of tendons, because step/joints/constraints.h gathers from them. Rows of contacts,
- * limits and dofs with friction merely receive forces. Contact and limit rows also give the speed
- * at which a deep violation is released (step/joints/release.h). If the step before read them for
- * that, all rows are made; if a step needs them unexpectedly, it is taken again. */
+ * limits and dofs with friction merely receive forces. */
 #ifndef SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 #define SAPWOOD_MUJOCO_STAGES_LEAN_STEP_H
 

@@ -413,18 +413,12 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   sap_step_failure failure = sap_linear_find_centre(world, linear, INT32_MAX);
   if (failure == SAP_STEP_TAKEN) {
     out->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
-    world->reads_rows = world->stepper->gather.reads_rows;
     failure = find_activations(&run, out->act);
     restore_state(&run);
   }
   if (failure == SAP_STEP_TAKEN) {
     world->lean = may_be_lean;
     failure = find_columns(&run);
-    if (failure == SAP_STEP_FAULT && world->lean) {
-      world->lean = 0;
-      failure = sap_mujoco_evaluate_step(world);
-      failure = failure == SAP_STEP_TAKEN ? find_columns(&run) : failure;
-    }
   }
   world->lean = 0;
   for (int64_t column = 0; failure == SAP_STEP_TAKEN && column < columns_of(&run); ++column) {

@@ -55,7 +55,7 @@ static int is_short(const sap_mujoco_world *world, const struct shortage *before
 }
 
 static void make_rows(sap_mujoco_world *world) {
-  world->rows_left_out = world->lean && !world->reads_rows && sap_mujoco_make_few_rows(world);
+  world->rows_left_out = world->lean && sap_mujoco_make_few_rows(world);
   if (!world->rows_left_out) {
     world->api->mj_makeConstraint(world->model, world->data);
   }
@@ -426,7 +426,7 @@ sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_st
 /* The possible actions after an attempt at a step. */
 enum next {
   DONE,
-  TAKE_FULL_STEP, /* a lean step failed: take it in full, or fail with the results of a full one */
+  TAKE_FULL_STEP, /* a lean step failed: fail with the results of a full one */
   LEAVE_FORCES    /* a lean step was interrupted: find its smooth forces, and do not solve */
 };
 
@@ -452,7 +452,7 @@ sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int lean) {
     world->lean = 0;
   }
   if (next == TAKE_FULL_STEP) {
-    world->fallbacks = SAP_FALLBACK_FULL_STEP;
+    world->fallbacks = 0;
     guarded(world, take_step);
   } else if (next == LEAVE_FORCES) {
     guarded(world, find_smooth_forces);

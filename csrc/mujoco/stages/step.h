@@ -49,9 +49,8 @@ sap_step_failure sap_mujoco_forward(sap_mujoco_world *world, enum sap_forward_st
 
 /* ---- a whole step --------------------------------------------------------------------------- */
 
-/* Takes a step as sap_mujoco_step() does, `lean` if so asked (lean_step.h). A lean step that fails,
- * or needs a left-out value, is taken again as a full one; world->lean says which of the two was
- * taken. */
+/* Takes a step as sap_mujoco_step() does, `lean` if so asked (lean_step.h). A lean step that fails
+ * is taken again as a full one, which leaves more; world->lean says which of the two was taken. */
 sap_step_failure sap_mujoco_take(sap_mujoco_world *world, int lean);
 
 #endif

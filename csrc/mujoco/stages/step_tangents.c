@@ -149,7 +149,6 @@ static sap_step_failure find_residual_change(struct sap_step_tangents *t, const 
   sap_mujoco_world *world = part->world;
   set_state(t, room, part);
   world->lean = lean;
-  world->reads_rows = t->centre->stepper->gather.reads_rows;
   sap_step_failure failure = sap_mujoco_evaluate_step(world);
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_linear_find_residual(world, t->linear, 0, room->F);
@@ -304,11 +303,7 @@ static sap_step_failure find_changes(struct sap_step_tangents *t, const struct r
 /* Replaces tangent k by that at the end of the step. */
 static sap_step_failure push(struct sap_step_tangents *t, const struct room *room, int32_t k,
                              double *x, const double *sensors, double *dy) {
-  sap_step_failure failure = find_changes(t, room, k, x, sensors, dy);
-  if (failure == SAP_STEP_FAULT && t->lean) {
-    t->lean = 0;
-    failure = find_changes(t, room, k, x, sensors, dy);
-  }
+  const sap_step_failure failure = find_changes(t, room, k, x, sensors, dy);
   sap_linear_move(t->centre, t->linear->v, x, room->dv, room->next);
   copy(x, room->next, room->nv);
   copy(x + room->nv, room->dv, room->nv);

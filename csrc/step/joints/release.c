@@ -12,26 +12,10 @@ static const double own = 2.0;
 
 static double free_speed(int driven, double speed) { return driven ? SAP_DRIVEN * speed : speed; }
 
-static int is_free(const struct sap_violation *row, double speed) {
-  const double u = row->driven ? fabs(row->growth) : row->growth;
-  return row->full <= fmax(free_speed(row->driven, speed), own * u);
-}
-
 double sap_release_of(const struct sap_violation *row, double speed) {
-  if (is_free(row, speed)) {
-    return INFINITY;
-  }
-  const double *K = row->KBIP;
-  const double rate = K && K[0] > 0.0 ? K[0] / (K[1] + sqrt(K[0])) : 0.0;
-  return fmax(free_speed(row->driven, speed) / own, rate * row->depth);
-}
-
-/* Records whether the constants of a row are read, and returns 1 if the row was left out. */
-static int misses(const struct sap_release *release, const struct sap_violation *row,
-                  double speed) {
-  const int reads = !is_free(row, speed);
-  *release->reads_rows |= reads;
-  return reads && release->left_out;
+  const double u = row->driven ? fabs(row->growth) : row->growth;
+  const double V = free_speed(row->driven, speed);
+  return row->full <= fmax(V, own * u) ? INFINITY : fmax(V / own, row->rate * row->depth);
 }
 
 double sap_driven_force(double dt, double speed, double D, double I) {
@@ -140,9 +124,9 @@ static double most_impulse(const struct motion *m, double w_1, double sign, doub
   return fmax(sap_four_pi_squared * fmin(full, SAP_HELD * speed) / w_1, 2.0 * holding);
 }
 
-/* Returns the engine's constants of its row, or NULL. */
-static const double *constants_of(const struct sap_release *release, int32_t row) {
-  return release->KBIP && row >= 0 ? release->KBIP + 4 * (int64_t)row : NULL;
+/* Returns the rate at which the engine corrects a violation, 0 if it is not known. */
+static double rate_of(const struct sap_release *release, sap_engine_row kind, int32_t index) {
+  return release->rate_of && index >= 0 ? release->rate_of(release->engine, kind, index) : 0.0;
 }
 
 double sap_release_contact(const struct sap_release *release,
@@ -156,11 +140,15 @@ double sap_release_contact(const struct sap_release *release,
   row.growth = -sap_row_velocity(f, trees, 3, 2, J, release->v);
   row.driven =
       f->geom_driven && (f->geom_driven[contact->geom[0]] || f->geom_driven[contact->geom[1]]);
-  if (misses(release, &row, release->speed)) {
-    return INFINITY;
-  }
-  row.KBIP = constants_of(release, contact->row);
+  row.rate = rate_of(release, SAP_ROW_CONTACT, contact->index);
   return sap_release_of(&row, release->speed);
+}
+
+/* Returns the kind of the engine's rows of an element. */
+static sap_engine_row kind_of(int32_t element) {
+  return element == SAP_ELEMENT_EQUALITY ? SAP_ROW_EQUALITY
+         : element == SAP_ELEMENT_JOINT  ? SAP_ROW_JOINT_LIMIT
+                                         : SAP_ROW_TENDON_LIMIT;
 }
 
 static int is_driven(const struct sap_element_gather *g, int64_t at) {
@@ -172,10 +160,10 @@ static int is_driven(const struct sap_element_gather *g, int64_t at) {
  * known. */
 static double bound_pull(const struct sap_release *release, const struct sap_element_gather *g,
                          int64_t at, double speed) {
-  const double *KBIP = constants_of(release, g->label[at].row);
-  if (KBIP && release->D) {
-    const double D = release->D[g->label[at].row] / (g->scale[at] * g->scale[at]);
-    g->value[4][at] = sap_driven_force(release->dt, speed, D, KBIP[2]);
+  const int64_t row = g->label[at].row;
+  if (release->KBIP && release->D) {
+    const double D = release->D[row] / (g->scale[at] * g->scale[at]);
+    g->value[4][at] = sap_driven_force(release->dt, speed, D, release->KBIP[4 * row + 2]);
     g->value[3][at] = -g->value[4][at];
     return g->value[4][at];
   }
@@ -206,10 +194,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
       const double rate = dof >= 0 ? J[0] * release->v[f->tree_dofadr[trees[0]] + dof]
                                    : sap_row_velocity(f, trees, size, r, J, release->v);
       row.growth = g_0 < 0.0 ? -rate : rate;
-      if (group->kind == SAP_LIMIT && misses(release, &row, speed)) {
-        continue;
-      }
-      row.KBIP = constants_of(release, g->label[at].row);
+      row.rate = rate_of(release, kind_of(g->label[at].element), g->label[at].index);
       g->release[at] = sap_release_of(&row, speed);
       if (!isinf(g->release[at])) {
         w_1 = w_1 < 0.0 ? undamped_mass(release, trees, dof, size, J, motion) : w_1;

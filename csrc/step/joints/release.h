@@ -57,25 +57,24 @@
 struct sap_release {
   const struct sap_forest *forest;
   double dt;
-  double speed, rate;   /* V, m/s and rad/s; INFINITY: all rows are free */
-  const double *v;      /* (nv) velocity before the step */
-  const double *M;      /* as in sap_model_state */
-  const double *A;      /* as in sap_free_motion */
-  const double *change; /* (nv) velocity change dv */
-  double *motion;       /* (nv) workspace for y = diag(M)^-1 J^T of a row */
-  const double *KBIP;   /* as in sap_contact_list */
-  const double *D;      /* efc_D of sap_element_state, or NULL */
-  int left_out;         /* as in sap_contact_list */
-  int *reads_rows;      /* set to 1 if a KBIP of a contact or limit is read, or would be */
+  double speed, rate;           /* V, m/s and rad/s; INFINITY: all rows are free */
+  const double *v;              /* (nv) velocity before the step */
+  const double *M;              /* as in sap_model_state */
+  const double *A;              /* as in sap_free_motion */
+  const double *change;         /* (nv) velocity change dv */
+  double *motion;               /* (nv) workspace for y = diag(M)^-1 J^T of a row */
+  sap_correction_rate *rate_of; /* `rate` of sap_contact_list */
+  const void *engine;           /* as there */
+  const double *D, *KBIP;       /* efc_D and efc_KBIP of sap_element_state, or NULL */
 };
 
 /* A violated row at the start of a step. */
 struct sap_violation {
-  double depth;       /* violation, m or rad, >= 0 */
-  double full;        /* speed of its full correction, depth/(dt + tau_d) */
-  double growth;      /* rate of the violation at the start of the step, m/s or rad/s */
-  int driven;         /* 1 for a row of a body that moves as prescribed */
-  const double *KBIP; /* (4) KBIP of its row, or NULL */
+  double depth;  /* violation, m or rad, >= 0 */
+  double full;   /* speed of its full correction, depth/(dt + tau_d) */
+  double growth; /* rate of the violation at the start of the step, m/s or rad/s */
+  double rate;   /* 1/T, 1/s; 0 if it is not known */
+  int driven;    /* 1 for a row of a body that moves as prescribed */
 };
 
 /* Returns the upper limit of v_hat of a row; INFINITY if it is free. */

@@ -28,11 +28,10 @@ DEEP_OVERLAP = _core.DEEP_OVERLAP
 # bits of a record's `fallbacks`: those of the islands, then those of enum sap_step_fallback
 STEP_FALLBACKS = {name: 1 << k for k, name in enumerate(FALLBACKS)} | {
     "inactive_set": 1 << 8,
-    "full_step": 1 << 9,
-    "model_contacts": 1 << 10,
-    "options": 1 << 11,
-    "explicit_rotation": 1 << 12,
-    "rebound": 1 << 13,
+    "model_contacts": 1 << 9,
+    "options": 1 << 10,
+    "explicit_rotation": 1 << 11,
+    "rebound": 1 << 12,
 }
 
 Counts = tuple[int, int, int, int]
@@ -176,11 +175,10 @@ class RunResult:
         """Steps that took each fallback: those of `IslandAlgorithm`, and of the step itself.
 
         ``inactive_set``: constraints that were left out had to act, and the step was solved again.
-        ``full_step``: a step that left out what nobody reads was taken again. ``model_contacts``:
-        there was no room to list contacts ahead of time. ``options``: changed options of the model
-        were checked before the step. ``explicit_rotation``: a body turned so fast that its
-        gyroscopic torque was taken at the start of the step. ``rebound``: impacts with friction
-        would have gained energy, and rebounded less.
+        ``model_contacts``: there was no room to list contacts ahead of time. ``options``: changed
+        options of the model were checked before the step. ``explicit_rotation``: a body turned so
+        fast that its gyroscopic torque was taken at the start of the step. ``rebound``: impacts
+        with friction would have gained energy, and rebounded less.
         """
         bits = self.records["fallbacks"]
         return {name: int(np.count_nonzero(bits & bit)) for name, bit in STEP_FALLBACKS.items()}
