@@ -5,7 +5,6 @@ differences of the same steps, and MuJoCo's own of MuJoCo's steps.
 """
 
 import time
-from functools import partial
 
 import mujoco
 import numpy as np
@@ -70,6 +69,14 @@ class Task:
         self.target, self.weights = np.array(target), np.array(weights)
         self.control_cost = control_cost
 
+    def step(self):
+        """Take a step."""
+        self.stepper.step(self.data)
+
+    def mujoco_step(self):
+        """Take one of MuJoCo's own."""
+        mujoco.mj_step(self.model, self.data)
+
     def roll(self, policy, step):
         """States x = (q, v) of a plan (steps + 1, 2 nv), and its controls u(i, x)."""
         mujoco.mj_resetData(self.model, self.data)
@@ -129,19 +136,28 @@ class Task:
             self.stepper, x[:-1, :nq], x[:-1, nq:], u, soften=10.0
         )[:2]
 
-    def differences(self, x, u, mujoco_step=False):
+    def differences(self, x, u):
         """A and B of all steps by central differences of whole steps."""
+        found = [
+            sapwood.mujoco.linearize(self.stepper, data, mode="difference")
+            for data in self.starts(x, u)
+        ]
+        return [one.A for one in found], [one.B for one in found]
+
+    def mujoco_differences(self, x, u):
+        """A and B of MuJoCo's steps, by its own central differences."""
         nx, nu = x.shape[1], u.shape[1]
         A, B = np.empty((len(u), nx, nx)), np.empty((len(u), nx, nu))
-        for i in range(len(u)):
-            self.data.qpos[:], self.data.qvel[:] = np.split(x[i], 2)
-            self.data.ctrl[:] = u[i]
-            if mujoco_step:
-                mujoco.mjd_transitionFD(self.model, self.data, 1e-6, True, A[i], B[i], None, None)
-            else:
-                found = sapwood.mujoco.linearize(self.stepper, self.data, mode="difference")
-                A[i], B[i] = found.A, found.B
+        for i, data in enumerate(self.starts(x, u)):
+            mujoco.mjd_transitionFD(self.model, data, 1e-6, True, A[i], B[i], None, None)
         return A, B
+
+    def starts(self, x, u):
+        """The data at the start of each step of a plan."""
+        for state, control in zip(x[:-1], u, strict=True):
+            self.data.qpos[:], self.data.qvel[:] = np.split(state, 2)
+            self.data.ctrl[:] = control
+            yield self.data
 
 
 TASKS = {
@@ -155,20 +171,16 @@ TASKS = {
 }  # fmt: skip
 print("task                 derivatives  iterations    cost  CPU time  comes to  highest")
 for name, task in TASKS.items():
-    mark, height = (1, 2) if task.model.nq == 3 else (0, 1)  # of what moves to the target, in q
-    step, mujoco_step = (
-        lambda task=task: task.stepper.step(task.data),
-        lambda task=task: mujoco.mj_step(task.model, task.data),
-    )
-    for way, how, derivatives in (
-        ("linearize", step, task.linearized),
-        ("differences", step, task.differences),
-        ("MuJoCo's", mujoco_step, partial(task.differences, mujoco_step=True)),
+    moved = int(np.argmax(task.target))  # place in q of x, which has a target; z follows
+    for way, step, derivatives in (
+        ("linearize", task.step, task.linearized),
+        ("differences", task.step, task.differences),
+        ("MuJoCo's", task.mujoco_step, task.mujoco_differences),
     ):
         start = time.process_time()
-        x, cost, iterations = task.plan(how, derivatives)
+        x, cost, iterations = task.plan(step, derivatives)
         taken = time.process_time() - start
         print(
             f"{name:20s} {way:12s} {iterations:10d} {cost:7.4f} {taken:7.2f} s "
-            f"{x[-1, mark]:7.3f} m {x[:, height].max():6.3f} m"
+            f"{x[-1, moved]:7.3f} m {x[:, moved + 1].max():6.3f} m"
         )

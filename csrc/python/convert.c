@@ -291,6 +291,16 @@ PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum,
   return (PyArrayObject *)Py_NewRef(object);
 }
 
+int sapwood_check_range(PyArrayObject *array, const char *name, int32_t least, npy_intp end) {
+  const int32_t *x = sapwood_int32s(array);
+  for (npy_intp i = 0; i < PyArray_SIZE(array); i++) {
+    if (x[i] < least || x[i] >= end) {
+      return sapwood_value_error(name, i, x[i], "is out of range");
+    }
+  }
+  return 0;
+}
+
 int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, double *value) {
   if (PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) > 0 &&
       PyFloat_AS_DOUBLE(object) < INFINITY) { /* it keeps every rule */

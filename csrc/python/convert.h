@@ -56,6 +56,10 @@ PyArrayObject *sapwood_as_vector(PyObject *object, const char *name, npy_intp le
  * not fit is an error with its index. */
 PyArrayObject *sapwood_as_int32(PyObject *object, const char *name, npy_intp length);
 
+/* Checks that the entries of an int32 array are >= least and below a length. Returns 0, or -1 with
+ * an exception. */
+int sapwood_check_range(PyArrayObject *array, const char *name, int32_t least, npy_intp end);
+
 /* Returns an array that must be used in place, for memory shared with another owner. It is an
  * ndarray of exactly the NumPy type `typenum`, aligned, in native byte order, with the given shape
  * (as above). `flags` is 0 for any strides or NPY_ARRAY_C_CONTIGUOUS, or'ed with

@@ -213,7 +213,7 @@ def test_a_soft_body_that_is_free_or_held_by_the_world(material, contact, fixed,
     def make(rng):
         return pressed(rng, material, contact, fixed=fixed)
 
-    # what the world holds does not meet the floor
+    # a body that the world holds does not meet the floor
     check(*first_smooth(make, rng, {"press"} if fixed else {"press", "floor"}), rng)
 
 

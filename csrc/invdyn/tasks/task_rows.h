@@ -32,7 +32,7 @@ struct tasks_task {
   const int32_t *at;         /* (n) velocities of the joints, or bodies */
   const int32_t *place;      /* (n) positions of the joints */
   const double *share;       /* (n) shares of the bodies in the mass */
-  int axes;                  /* of a frame: TASKS_POSITION, TASKS_ROTATION or both */
+  int axes;                  /* TASKS_POSITION, TASKS_ROTATION or both; read for a frame */
   double k, d;               /* 1/s^2, 1/s */
   const double *position;    /* x*: (n) of joints, or (3) */
   const double *velocity;    /* v*, likewise */
@@ -56,7 +56,7 @@ struct tasks_contacts {
   const double *radii;     /* (n, 3) rolling about both tangents, then torsional friction, m */
   const double *gaps;      /* (n) m */
   double hold_time;        /* T_h, s */
-  double weight;           /* of rows that hold */
+  double weight;           /* rows that hold have it, the others 0 */
   int may_slide;           /* 0: all contacts hold */
 };
 

@@ -20,24 +20,13 @@ static npy_intp length_of(const mechanism *self, int which) {
   return PyArray_DIM(self->constant[which], 0);
 }
 
-/* Checks that entries are >= least and below a length. */
-static int check_range(PyArrayObject *array, const char *name, int32_t least, npy_intp end) {
-  const int32_t *x = sapwood_int32s(array);
-  for (npy_intp i = 0; i < PyArray_SIZE(array); i++) {
-    if (x[i] < least || x[i] >= end) {
-      return sapwood_value_error(name, i, x[i], "is out of range");
-    }
-  }
-  return 0;
-}
-
 /* Checks that parents come before, and that rows of M lie within it. */
 static int check(const mechanism *self) {
   const npy_intp nv = length_of(self, PARENT), nM = length_of(self, COLUMN);
   const npy_intp n_bodies = length_of(self, LAST);
-  if (check_range(self->constant[LAST], "last_dof", -1, nv) < 0 ||
-      check_range(self->constant[ROOT], "root", 0, n_bodies) < 0 ||
-      check_range(self->constant[COLUMN], "M_colind", 0, nv) < 0) {
+  if (sapwood_check_range(self->constant[LAST], "last_dof", -1, nv) < 0 ||
+      sapwood_check_range(self->constant[ROOT], "root", 0, n_bodies) < 0 ||
+      sapwood_check_range(self->constant[COLUMN], "M_colind", 0, nv) < 0) {
     return -1;
   }
   const int32_t *parent = sapwood_int32s(self->constant[PARENT]);
@@ -137,7 +126,7 @@ static int read_doubles(call *c, PyObject *given, const char *name, int ndim, co
 static int read_integers(call *c, PyObject *given, const char *name, int32_t least, npy_intp end,
                          npy_intp *n, const int32_t **x) {
   PyArrayObject *array = sapwood_as_int32(given, name, *n);
-  if (array != NULL && check_range(array, name, least, end) < 0) {
+  if (array != NULL && sapwood_check_range(array, name, least, end) < 0) {
     Py_CLEAR(array);
   }
   if (array != NULL) {
@@ -206,7 +195,7 @@ static int read_contacts(PyObject *given, PyObject *hold, call *c) {
   }
   PyArrayObject *bodies =
       sapwood_in_place(pairs, "bodies", NPY_INT32, 2, pair, NPY_ARRAY_C_CONTIGUOUS);
-  if (bodies == NULL || check_range(bodies, "bodies", 0, c->m.n_bodies) < 0) {
+  if (bodies == NULL || sapwood_check_range(bodies, "bodies", 0, c->m.n_bodies) < 0) {
     Py_XDECREF(bodies);
     return -1;
   }

@@ -7,16 +7,6 @@
 enum { QPOS, QVEL, PLACE, DOF, BIAS, BY_CONTROL, BY_FORCE, N_ARGUMENTS };
 enum { FREE, LOWER, UPPER, N_RESULTS };
 
-static int check_index(PyArrayObject *array, const char *name, PyArrayObject *state) {
-  for (npy_intp i = 0; i < PyArray_DIM(array, 0); i++) {
-    const int32_t at = sapwood_int32s(array)[i];
-    if (at < 0 || at >= PyArray_DIM(state, 0)) {
-      return sapwood_value_error(name, i, at, "is out of range");
-    }
-  }
-  return 0;
-}
-
 static int read_arguments(PyObject *const *args, PyArrayObject **in) {
   if ((in[QPOS] = sapwood_as_vector(args[QPOS], "qpos", -1, SAPWOOD_ANY)) == NULL ||
       (in[QVEL] = sapwood_as_vector(args[QVEL], "qvel", -1, SAPWOOD_ANY)) == NULL ||
@@ -31,7 +21,9 @@ static int read_arguments(PyObject *const *args, PyArrayObject **in) {
   if (!in[DOF] || !in[BIAS] || !in[BY_CONTROL] || !in[BY_FORCE]) {
     return -1;
   }
-  return check_index(in[PLACE], "place", in[QPOS]) < 0 ? -1 : check_index(in[DOF], "dof", in[QVEL]);
+  return sapwood_check_range(in[PLACE], "place", 0, PyArray_DIM(in[QPOS], 0)) < 0
+             ? -1
+             : sapwood_check_range(in[DOF], "dof", 0, PyArray_DIM(in[QVEL], 0));
 }
 
 PyDoc_STRVAR(bound_doc,

@@ -192,7 +192,7 @@ static void run_vjp(void *call) {
   derivative *d = call;
   sapwood_lock_take(&d->of->lock);
   for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
-    d->status = sapwood_pull(d->of->held, &d->response, i, d->frozen, &d->differential,
+    d->status = sapwood_pull(d->of->held, &d->differential, &d->response, i, d->frozen,
                              &d->residual, &d->error);
   }
   sapwood_lock_leave(&d->of->lock);
@@ -233,7 +233,7 @@ static void run_jvp(void *call) {
   derivative *d = call;
   sapwood_lock_take(&d->of->lock);
   for (Py_ssize_t i = 0; i < d->m && d->status == SAP_OK; i++) {
-    d->status = sapwood_push(d->of->held, &d->differential, i, d->frozen, &d->response,
+    d->status = sapwood_push(d->of->held, &d->differential, &d->response, i, d->frozen,
                              &d->residual, &d->error);
   }
   sapwood_lock_leave(&d->of->lock);

@@ -15,8 +15,8 @@
 /* The tools of one thread, and the first problem for which it failed. */
 typedef struct worker {
   sapwood_varied varied;
-  sap_solver *solver;                /* of solves */
-  sap_sensitivity *sensitivity;      /* of derivatives */
+  sap_solver *solver;                /* NULL for derivatives */
+  sap_sensitivity *sensitivity;      /* NULL for solves */
   sapwood_differential differential; /* gradients or changes (n m) */
   sap_status status;
   sap_error error;
@@ -29,6 +29,7 @@ typedef struct batch {
   PyObject *numbers;              /* dict, borrowed */
   sap_settings settings;
   int n_threads, frozen;
+  sapwood_mode *mode;            /* direction of derivatives */
   Py_ssize_t n, m;               /* problems, and losses or changes of each */
   PyArrayObject *v, *guess;      /* (n, nv) of derivatives; (nv) of solves, or NULL */
   const double *v_guess;         /* data of the guess or NULL */
@@ -230,24 +231,13 @@ static int linearize(batch *all, worker *w, Py_ssize_t i) {
   return status == SAP_OK && point.tree < 0;
 }
 
-static int pull_one(void *context, Py_ssize_t i, int32_t thread) {
+static int differentiate_one(void *context, Py_ssize_t i, int32_t thread) {
   batch *all = context;
   worker *w = &all->workers[thread];
   const Py_ssize_t end = linearize(all, w, i) ? all->m : 0;
   for (Py_ssize_t k = 0; k < end && w->status == SAP_OK; k++) {
-    w->status = sapwood_pull(w->sensitivity, &all->response, i * all->m + k, all->frozen,
-                             &w->differential, sapwood_doubles(all->residuals) + i, &w->error);
-  }
-  return 0;
-}
-
-static int push_one(void *context, Py_ssize_t i, int32_t thread) {
-  batch *all = context;
-  worker *w = &all->workers[thread];
-  const Py_ssize_t end = linearize(all, w, i) ? all->m : 0;
-  for (Py_ssize_t k = 0; k < end && w->status == SAP_OK; k++) {
-    w->status = sapwood_push(w->sensitivity, &w->differential, i * all->m + k, all->frozen,
-                             &all->response, sapwood_doubles(all->residuals) + i, &w->error);
+    w->status = all->mode(w->sensitivity, &w->differential, &all->response, i * all->m + k,
+                          all->frozen, sapwood_doubles(all->residuals) + i, &w->error);
   }
   return 0;
 }
@@ -264,7 +254,7 @@ static PyObject *vjp_varied(PyObject *module, PyObject *args) {
   PyObject *problem, *settings, *v, *bars[SAPWOOD_RESPONSES], *result = NULL;
   sapwood_differential made = {.n_slots = 0};
   int matrices;
-  batch all = {0};
+  batch all = {.mode = sapwood_pull};
   if (!PyArg_ParseTuple(args, "OO!nOiOnOOOOpp:vjp_varied", &problem, &PyDict_Type, &all.numbers,
                         &all.n, &settings, &all.n_threads, &v, &all.m, &bars[0], &bars[1], &bars[2],
                         &bars[3], &all.frozen, &matrices)) {
@@ -273,7 +263,7 @@ static PyObject *vjp_varied(PyObject *module, PyObject *args) {
   if (begin(&all, module, problem, settings) == 0 && open_workers(&all) == 0 &&
       sapwood_response_read(&all.response, all.problem, all.n * all.m, bars) == 0 &&
       (all.dict = sapwood_differential_make(&made, all.problem, all.n * all.m, matrices)) != NULL &&
-      open_sensitivities(&all, v, SAPWOOD_ANY) == 0 && run(&all, pull_one) == 0) {
+      open_sensitivities(&all, v, SAPWOOD_ANY) == 0 && run(&all, differentiate_one) == 0) {
     result = Py_BuildValue("(OOO)", all.dict, all.trees, all.residuals);
   }
   sapwood_differential_clear(&made);
@@ -289,7 +279,7 @@ PyDoc_STRVAR(jvp_varied_doc,
 
 static PyObject *jvp_varied(PyObject *module, PyObject *args) {
   PyObject *problem, *settings, *v, *change, *result = NULL;
-  batch all = {0};
+  batch all = {.mode = sapwood_push};
   if (!PyArg_ParseTuple(args, "OO!nOiOnO!p:jvp_varied", &problem, &PyDict_Type, &all.numbers,
                         &all.n, &settings, &all.n_threads, &v, &all.m, &PyDict_Type, &change,
                         &all.frozen)) {
@@ -298,7 +288,7 @@ static PyObject *jvp_varied(PyObject *module, PyObject *args) {
   all.dict = Py_NewRef(change);
   if (begin(&all, module, problem, settings) == 0 && open_workers(&all) == 0 &&
       sapwood_response_make(&all.response, all.problem, all.n * all.m) == 0 &&
-      open_sensitivities(&all, v, SAPWOOD_FINITE) == 0 && run(&all, push_one) == 0) {
+      open_sensitivities(&all, v, SAPWOOD_FINITE) == 0 && run(&all, differentiate_one) == 0) {
     PyArrayObject *const *found = all.response.array;
     result =
         Py_BuildValue("(OOOOOO)", found[0], found[1], found[2], found[3], all.trees, all.residuals);

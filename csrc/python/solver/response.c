@@ -50,8 +50,8 @@ sap_response sapwood_response_at(const sapwood_response *r, npy_intp i) {
   return (sap_response){at[0], at[1], at[2], at[3]};
 }
 
-sap_status sapwood_pull(sap_sensitivity *sensitivity, const sapwood_response *bar, npy_intp i,
-                        int frozen, sapwood_differential *gradient, double *residual,
+sap_status sapwood_pull(sap_sensitivity *sensitivity, sapwood_differential *gradient,
+                        const sapwood_response *bar, npy_intp i, int frozen, double *residual,
                         sap_error *error) {
   const sap_response one = sapwood_response_at(bar, i);
   sap_coupling coupling = {0};
@@ -64,8 +64,8 @@ sap_status sapwood_pull(sap_sensitivity *sensitivity, const sapwood_response *ba
   return status;
 }
 
-sap_status sapwood_push(sap_sensitivity *sensitivity, sapwood_differential *change, npy_intp i,
-                        int frozen, const sapwood_response *to, double *residual,
+sap_status sapwood_push(sap_sensitivity *sensitivity, sapwood_differential *change,
+                        const sapwood_response *to, npy_intp i, int frozen, double *residual,
                         sap_error *error) {
   const sap_response one = sapwood_response_at(to, i);
   sap_coupling coupling = {0};

@@ -27,10 +27,9 @@ sap_response sapwood_response_at(const sapwood_response *r, npy_intp i);
 
 /* Compute number i of the gradients by sap_sensitivity_vjp(), or of the changes by
  * sap_sensitivity_jvp(), and raise *residual to that of the coupling. They need no GIL. */
-sap_status sapwood_pull(sap_sensitivity *sensitivity, const sapwood_response *bar, npy_intp i,
-                        int frozen, sapwood_differential *gradient, double *residual,
-                        sap_error *error);
-sap_status sapwood_push(sap_sensitivity *sensitivity, sapwood_differential *change, npy_intp i,
-                        int frozen, const sapwood_response *to, double *residual, sap_error *error);
+typedef sap_status sapwood_mode(sap_sensitivity *sensitivity, sapwood_differential *differential,
+                                const sapwood_response *response, npy_intp i, int frozen,
+                                double *residual, sap_error *error);
+sapwood_mode sapwood_pull, sapwood_push;
 
 #endif
