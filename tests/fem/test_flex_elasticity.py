@@ -57,7 +57,7 @@ def case(corners, rng, springs=3.0):
         "rest": lengths(tables["edges"], vertices),
         "edge_stiffness": springs,
     }
-    x = 1.3 * vertices + 0.01 * rng.standard_normal(vertices.shape)
+    x = 1.3 * vertices + 0.008 * rng.uniform(-1.0, 1.0, vertices.shape)
     x_last = x + 0.01 * rng.standard_normal(x.shape)
     last = x_last, lengths(tables["edges"], x_last), 0.4, 0.7
     return vertices, elements, tables, numbers, last, x

@@ -15,6 +15,9 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood.mujoco import DifferentiableModel, Stepper
 
+# tight solves stall at round-off
+pytestmark = pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")
+
 STATE = ("q", "v", "inputs")
 MATERIAL = {"stiffness": 1e4, "dissipation_time": 0.01}
 PARAMETERS = (
@@ -26,7 +29,7 @@ LABELS = ["/".join(map(str, one)) for one in PARAMETERS]
 
 BOX_AND_ARM = """
 <mujoco><option timestep="0.005"/><worldbody>
-  <geom name="floor" type="plane" size="3 3 .1" condim="{condim}"/>
+  <geom name="floor" type="plane" size="3 3 .1" condim="{condim}" friction=".3"/>
   <body name="moving" pos="0 0 .15"><freejoint/>
     <geom name="moving" type="box" size=".1 .1 .1" mass="1" condim="{condim}" friction=".6"/></body>
   <body pos="0 1 .1">
@@ -88,7 +91,8 @@ class Case:
         return trajectory.simulate(system, *(values[name] for name in STATE), **options)
 
     def change(self, rng, names):
-        return {name: rng.uniform(-1, 1, np.shape(self.values[name])) for name in names}
+        sizes = {name: np.maximum(1.0, np.abs(self.values[name])) for name in names}
+        return {name: size * rng.uniform(-1, 1, size.shape) for name, size in sizes.items()}
 
 
 def check_gradient(rng, make, names):
@@ -101,15 +105,15 @@ def check_gradient(rng, make, names):
             expected = quotient(case, change, bars)
         except trajectory.TrajectoryError:
             continue  # Coulomb's law is not solved everywhere
-        if expected is None or not run.in_contact.any():
-            continue
+        if not expected or not run.in_contact.any():
+            continue  # at a kink, and where the number does not count
         gradient = run.vjp(*bars)
         of = {"q": gradient.q0, "v": gradient.v0, "inputs": gradient.inputs, **gradient.parameters}
         terms = [np.sum(of[name] * dot) for name, dot in change.items()]
         size = max(sum(map(abs, terms)), abs(expected))
         assert abs(sum(terms) - expected) <= 1e-5 * size
         return
-    pytest.fail("differences converge in no case")
+    pytest.fail("differences converge, and are not 0, in no case")
 
 
 @pytest.mark.parametrize("name", [*STATE, *LABELS])
