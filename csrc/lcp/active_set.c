@@ -7,8 +7,12 @@
 #include "lcp/program.h"
 
 /* A row depends on active ones if the square of its part outside their span is below this part of
- * the square of its length; the larger limit holds for rows that are only expected to be active. */
-static const double dependent = 1e-13, nearly_dependent = 1e-8;
+ * the square of its length: the Gram matrix has no more digits. */
+static const double dependent = 1e-15;
+/* Residual at which active rows hold, over the violation that counts as none. A row that depends on
+ * them repeats their residuals times its factors: larger ones would make it enter and leave in a
+ * cycle. */
+static const double held = 1e-3;
 /* Below this the difference of two squares has too few digits for the same. */
 static const double cancelled = 1e-4;
 
@@ -17,13 +21,13 @@ void qp_active_set_carve(struct qp_active_set *set, int32_t n_max, int32_t n_row
   const size_t n = (size_t)n_max, ld = (n + 7) / 8 * 8, rows = (size_t)n_rows;
   set->V = sap_arena_take(arena, (n + 1) * ld, sizeof *set->V);
   set->G = sap_arena_take(arena, n * ld, sizeof *set->G);
-  double **const by_unknown[] = {&set->y, &set->u, &set->w, &set->target, &set->column};
+  double **const by_unknown[] = {&set->y,      &set->u,      &set->outside,
+                                 &set->target, &set->column, &set->correction};
   for (size_t i = 0; i < sizeof by_unknown / sizeof *by_unknown; ++i) {
     *by_unknown[i] = sap_arena_take(arena, n, sizeof(double));
   }
   set->row = sap_arena_take(arena, n, sizeof *set->row);
   set->is_active = sap_arena_take(arena, rows, sizeof *set->is_active);
-  set->origin = sap_arena_take(arena, rows, sizeof *set->origin);
   set->slack = sap_arena_take(arena, rows, sizeof *set->slack);
 }
 
@@ -35,15 +39,34 @@ void qp_active_set_solve_gram(const struct qp_active_set *set, double *x) {
   set->kernels->solve_backward(k, k, set->G, set->ld, x, NULL);
 }
 
-/* Returns the square of the part of row a outside the span of active rows, as a - V^T r with
- * L^T r = column. */
-static double measure_outside(struct qp_active_set *set, const double *a) {
+/* Sets z (n_active) = L^-1 V x. */
+static void project(const struct qp_active_set *set, const double *x, double *z) {
+  for (int32_t j = 0; j < set->n_active; ++j) {
+    z[j] = qp_dot(set->n, set->V + (int64_t)j * set->ld, x);
+  }
+  set->kernels->solve_forward(set->n_active, set->n_active, set->G, set->ld, z, NULL);
+}
+
+/* Subtracts V^T L^-T z, the vector in the span of active rows with the projection z. */
+static void subtract_span(struct qp_active_set *set, const double *z, double *x) {
   const int32_t k = set->n_active;
-  memcpy(set->target, set->column, (size_t)k * sizeof(double));
+  memcpy(set->target, z, (size_t)k * sizeof(double));
   set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
-  memcpy(set->y, a, (size_t)set->n * sizeof(double));
-  set->kernels->multiply(set->n, 1, k, -1, set->V, set->ld, set->target, 1, set->y, set->ld, 0);
-  return qp_dot(set->n, set->y, set->y);
+  set->kernels->multiply(set->n, 1, k, -1, set->V, set->ld, set->target, 1, x, set->ld, 0);
+}
+
+/* Finds the part of row a outside the span of active rows, whose projection is `column`; returns
+ * its square. A second projection moves the round-off in the span to `column`: without it the
+ * factor loses its digits with nearly dependent rows, and keeps the error when these leave. */
+static double measure_outside(struct qp_active_set *set, const double *a) {
+  memcpy(set->outside, a, (size_t)set->n * sizeof(double));
+  subtract_span(set, set->column, set->outside);
+  project(set, set->outside, set->correction);
+  subtract_span(set, set->correction, set->outside);
+  for (int32_t j = 0; j < set->n_active; ++j) {
+    set->column[j] += set->correction[j];
+  }
+  return qp_dot(set->n, set->outside, set->outside);
 }
 
 /* Reads a row behind the active ones; returns the square of its part outside their span over the
@@ -53,10 +76,7 @@ static double read_candidate(struct qp_active_set *set, const struct qp_active_r
   const int32_t k = set->n_active;
   double *a = set->V + (int64_t)k * set->ld;
   rows->read_row(rows->context, row, a);
-  for (int32_t j = 0; j < k; ++j) {
-    set->column[j] = qp_dot(set->n, set->V + (int64_t)j * set->ld, a);
-  }
-  set->kernels->solve_forward(k, k, set->G, set->ld, set->column, NULL);
+  project(set, a, set->column);
   const double square = qp_dot(set->n, a, a);
   const double outside = square > 0 ? 1 - qp_dot(k, set->column, set->column) / square : 0;
   return outside > cancelled || square <= 0 ? outside : measure_outside(set, a) / square;
@@ -71,7 +91,6 @@ static void enter(struct qp_active_set *set, int32_t row, double outside, double
     set->G[(int64_t)j * set->ld + k] = set->column[j];
   }
   set->G[(int64_t)k * (set->ld + 1)] = 1 / diagonal;
-  set->w[k] = (-set->origin[row] - qp_dot(k, set->column, set->w)) / diagonal;
   set->row[k] = row;
   set->u[k] = u;
   set->is_active[row] = 1;
@@ -108,60 +127,61 @@ static void leave(struct qp_active_set *set, int32_t place) {
     memmove(column, column + 1, bytes);
   }
   update_factor(set, place, l);
-  for (int32_t j = 0; j < k; ++j) {
-    set->w[j] = -set->origin[set->row[j]];
-  }
-  set->kernels->solve_forward(k, k, set->G, ld, set->w, NULL);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Moves u along `direction` (n_active) until the multiplier of an inequality is 0, or by `most`.
- * Returns the length of the step, and the place of that inequality or -1. */
-static double move(struct qp_active_set *set, const struct qp_active_rows *rows,
-                   const double *direction, double most, int32_t *place) {
+/* Moves u along target (n_active) until the multiplier of an inequality is 0, or by `most`. Returns
+ * the length of the step, and the place of that inequality or -1. */
+static double move(struct qp_active_set *set, const struct qp_active_rows *rows, double most,
+                   int32_t *place) {
   double step = most;
   *place = -1;
   for (int32_t j = 0; j < set->n_active; ++j) {
-    if (!rows->equality[set->row[j]] && set->u[j] + step * direction[j] < 0) {
-      step = set->u[j] / -direction[j];
+    if (!rows->equality[set->row[j]] && set->target[j] < 0 &&
+        set->u[j] + step * set->target[j] < 0) {
+      step = set->u[j] / -set->target[j];
       *place = j;
     }
   }
   if (step < INFINITY) {
     for (int32_t j = 0; j < set->n_active; ++j) {
-      set->u[j] += step * direction[j];
+      set->u[j] += step * set->target[j];
     }
   }
   return step;
 }
 
-/* Moves u to the optimum of the active rows, without those whose multipliers would be negative. */
+/* Moves to the optimum of the active rows, without those whose multipliers would be negative. */
 static void to_active_rows(struct qp_active_set *set, const struct qp_active_rows *rows) {
   for (int32_t place = 0; place >= 0;) {
-    const int32_t k = set->n_active;
-    memcpy(set->target, set->w, (size_t)k * sizeof(double));
-    set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
-    for (int32_t j = 0; j < k; ++j) {
-      set->target[j] -= set->u[j];
+    for (int32_t j = 0; j < set->n_active; ++j) {
+      set->target[j] = -set->slack[set->row[j]];
     }
-    move(set, rows, set->target, 1, &place);
+    qp_active_set_solve_gram(set, set->target);
+    const double step = move(set, rows, 1, &place);
+    set->kernels->multiply(set->n, 1, set->n_active, step, set->V, set->ld, set->target, 1, set->y,
+                           set->ld, 0);
     if (place >= 0) {
       leave(set, place);
       ++set->changes;
+      for (int32_t j = 0; j < set->n_active; ++j) {
+        set->slack[set->row[j]] *= 1 - step;
+      }
     }
   }
 }
 
-/* Is the violation of a row round-off, which also shifts it by the multiples `factor` (n_active) of
- * active rows that it is the sum of? */
+/* Is the violation of a row round-off? A row that is the sum of active ones also contains their
+ * residuals, times the factors `target` (n_active). */
 static int is_round_off(const struct qp_active_set *set, const struct qp_active_rows *rows,
-                        int32_t row, const double *factor) {
-  double shifts = 1;
+                        int32_t row) {
+  double most = rows->allowed;
   for (int32_t j = 0; j < set->n_active; ++j) {
-    shifts += fabs(factor[j]);
+    const double residual = qp_larger(fabs(set->slack[set->row[j]]), held * rows->allowed);
+    most += fabs(set->target[j]) * residual;
   }
-  return fabs(set->slack[row]) <= rows->allowed * shifts;
+  return fabs(set->slack[row]) <= most;
 }
 
 /* Makes a violated row active, in exchange for others where it depends on them; 0 if it contradicts
@@ -175,13 +195,17 @@ static int activate(struct qp_active_set *set, const struct qp_active_rows *rows
       set->target[j] = -set->column[j];
     }
     set->kernels->solve_backward(k, k, set->G, set->ld, set->target, NULL);
-    u += move(set, rows, set->target, INFINITY, &place);
+    const double step = move(set, rows, INFINITY, &place);
     if (place < 0) {
-      if (!is_round_off(set, rows, row, set->target)) {
+      if (!is_round_off(set, rows, row)) {
         return 0;
       }
       set->allowed = fabs(set->slack[row]);
       return 1;
+    }
+    u += step;
+    for (int32_t j = 0; j < set->n; ++j) {
+      set->y[j] += step * set->outside[j];
     }
     leave(set, place);
     ++set->changes;
@@ -192,11 +216,8 @@ static int activate(struct qp_active_set *set, const struct qp_active_rows *rows
   return 1;
 }
 
-/* Sets y and slack; returns the largest residual of an active row. */
+/* Sets slack from y; returns the largest residual of an active row. */
 static double evaluate(struct qp_active_set *set, const struct qp_active_rows *rows) {
-  memset(set->y, 0, (size_t)set->n * sizeof(double));
-  set->kernels->multiply(set->n, 1, set->n_active, 1, set->V, set->ld, set->u, 1, set->y, set->ld,
-                         0);
   rows->evaluate(rows->context, set->y, set->slack);
   double largest = 0;
   for (int32_t k = 0; k < set->n_active; ++k) {
@@ -205,25 +226,20 @@ static double evaluate(struct qp_active_set *set, const struct qp_active_rows *r
   return largest;
 }
 
-/* Corrects the multipliers so that active rows hold, where they miss by more than is allowed. */
-static void evaluate_refined(struct qp_active_set *set, const struct qp_active_rows *rows) {
-  double before = INFINITY, residual = evaluate(set, rows);
-  while (residual > rows->allowed && residual < before / 2) {
-    for (int32_t k = 0; k < set->n_active; ++k) {
-      set->target[k] = -set->slack[set->row[k]];
-    }
-    qp_active_set_solve_gram(set, set->target);
-    for (int32_t k = 0; k < set->n_active; ++k) {
-      set->u[k] += set->target[k];
-    }
+/* Moves to the optimum of the active rows, and again from there as long as that removes round-off.
+ * Returns whether they hold. */
+static int hold_active_rows(struct qp_active_set *set, const struct qp_active_rows *rows) {
+  double before, residual = INFINITY;
+  do {
+    to_active_rows(set, rows);
     before = residual;
     residual = evaluate(set, rows);
-  }
+  } while (residual > held * rows->allowed && residual < before / 2);
+  return residual <= rows->allowed;
 }
 
-/* Sets y and slack; returns the row that is violated most, -1 if all hold. */
-static int32_t find_violated(struct qp_active_set *set, const struct qp_active_rows *rows) {
-  evaluate_refined(set, rows);
+/* Returns the row that is violated most, -1 if all hold. */
+static int32_t find_violated(const struct qp_active_set *set, const struct qp_active_rows *rows) {
   int32_t worst = -1;
   double least = -set->allowed;
   for (int32_t i = 0; i < rows->n_rows; ++i) {
@@ -243,13 +259,12 @@ static void begin(struct qp_active_set *set, const struct qp_active_rows *rows,
   set->allowed = rows->allowed;
   memset(set->is_active, 0, (size_t)rows->n_rows);
   memset(set->y, 0, (size_t)set->n * sizeof(double));
-  rows->evaluate(rows->context, set->y, set->origin);
+  rows->evaluate(rows->context, set->y, set->slack);
   for (int equalities = 1; equalities >= 0; --equalities) {
-    const double limit = equalities ? dependent : nearly_dependent;
     for (int32_t i = 0; i < rows->n_rows && set->n_active < set->n; ++i) {
       if (equalities ? rows->equality[i] : !rows->equality[i] && start && start[i]) {
         const double outside = read_candidate(set, rows, i);
-        if (outside > limit) {
+        if (outside > dependent) {
           enter(set, i, outside, 0);
         }
       }
@@ -264,10 +279,10 @@ enum qp_active_end qp_active_set_solve(struct qp_active_set *set, int32_t n,
   set->ld = (n + 7) / 8 * 8;
   begin(set, rows, start);
   while (set->changes <= limit) {
-    to_active_rows(set, rows);
+    const int holds = hold_active_rows(set, rows);
     const int32_t row = find_violated(set, rows);
     if (row < 0) {
-      return QP_ACTIVE_SOLVED;
+      return holds ? QP_ACTIVE_SOLVED : QP_ACTIVE_LIMIT;
     }
     /* an equality that depends on active ones and does not hold contradicts them */
     if (rows->equality[row] || !activate(set, rows, row)) {

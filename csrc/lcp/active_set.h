@@ -8,8 +8,9 @@
  * by one when they become active, so that a program with structure need not be stored.
  *
  * The multipliers stay feasible and the dual cost falls from step to step. A row that depends on
- * active ones enters in exchange for one of them; where there is none, no point is feasible. The
- * caller carves the memory. Nothing here refines: the caller judges the result. */
+ * active ones enters in exchange for one of them; where there is none, no point is feasible. Each
+ * step starts from the residuals of the active rows at y, which corrects the round-off of the steps
+ * before. The caller carves the memory, and judges the result. */
 #ifndef SAPWOOD_LCP_ACTIVE_SET_H
 #define SAPWOOD_LCP_ACTIVE_SET_H
 
@@ -30,6 +31,7 @@ struct qp_active_rows {
   double allowed;
 };
 
+/* The last one: too many changes, or active rows that round-off keeps from holding. */
 enum qp_active_end { QP_ACTIVE_SOLVED, QP_ACTIVE_NO_POINT, QP_ACTIVE_LIMIT };
 
 struct qp_active_set {
@@ -37,7 +39,7 @@ struct qp_active_set {
   int32_t n;  /* unknowns, also the largest number of active rows */
   int32_t ld; /* n rounded up to whole vectors */
 
-  double *y;         /* (n) */
+  double *y;         /* (n) V^T u */
   int32_t n_active;  /* number of active rows */
   int32_t *row;      /* (n) active rows */
   double *u;         /* (n) their multipliers */
@@ -48,11 +50,11 @@ struct qp_active_set {
   double allowed;    /* violation that counts as none by now */
 
   /* work */
-  double *w;      /* (n) L^-1 b of the active rows */
-  double *target; /* (n) */
-  double *column; /* (n) */
-  double *origin; /* (n_rows) slack at y = 0 */
-  double *slack;  /* (n_rows) */
+  double *outside;    /* (n) part of a row outside the span of the active ones */
+  double *target;     /* (n) direction of u */
+  double *column;     /* (n) L^-1 V a of a row a */
+  double *correction; /* (n) of column */
+  double *slack;      /* (n_rows) A y - b */
 };
 
 void qp_active_set_carve(struct qp_active_set *set, int32_t n, int32_t n_rows,

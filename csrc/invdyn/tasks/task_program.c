@@ -230,19 +230,6 @@ static double force_scale(const struct task_program *p) {
   return sap_larger(largest, 1);
 }
 
-/* Corrects y so that active rows hold to round-off. */
-static void refine(struct task_program *p) {
-  struct qp_active_set *set = &p->set;
-  evaluate(p, set->y, set->slack);
-  for (int32_t k = 0; k < set->n_active; ++k) {
-    set->target[k] = -set->slack[set->row[k]];
-  }
-  qp_active_set_solve_gram(set, set->target);
-  p->kernels->multiply(set->n, 1, set->n_active, 1, set->V, set->ld, set->target, 1, set->y,
-                       set->ld, 0);
-  read_point(p, set->y);
-}
-
 /* Returns the length of the array of active rows. */
 static size_t active_length(const struct task_program *p) {
   return (size_t)p->problem->n * (size_t)p->settings->edges + 2 * (size_t)p->problem->n_q;
@@ -318,18 +305,12 @@ void task_program_solve(struct task_program *p, const tasks_settings *settings,
                                       .read_row = read_row,
                                       .allowed = violation * scale};
   const int32_t n = p->at[problem->n];
-  enum qp_active_end end = qp_active_set_solve(&p->set, n, &rows, p->start);
+  const enum qp_active_end end = qp_active_set_solve(&p->set, n, &rows, p->start);
   solution->changes = p->set.changes;
-  if (end != QP_ACTIVE_SOLVED && solution->active) {
-    /* rows of cones depend on each other at their tips, which may mislead a search from them */
-    end = qp_active_set_solve(&p->set, n, &rows, NULL);
-    solution->changes += p->set.changes;
-  }
   if (end != QP_ACTIVE_SOLVED) {
     write_nothing(p, TASKS_ITERATION_LIMIT, solution);
     return;
   }
-  refine(p);
   if (!isfinite(qp_largest(problem->m, p->g))) {
     write_nothing(p, TASKS_NON_FINITE, solution);
     return;

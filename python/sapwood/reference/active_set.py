@@ -3,7 +3,7 @@
     minimise 1/2 |y|^2  subject to  A y >= b, with equality in some rows
 
 Its multipliers u, with y = A^T u, stay feasible; see ``csrc/lcp/active_set.h``. Unlike the core
-this forms the Gram matrix of the active rows anew in each step.
+this factors the active rows themselves, by QR and anew in each step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 _Array = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 
-_DEPENDENT, _MOST_CHANGES = 1e-13, 10
+_DEPENDENT, _HELD, _MOST_CHANGES = 1e-15, 1e-3, 10
 
 
 def _outside(A: _Array, active: list[int], row: int) -> tuple[float, _Array]:
@@ -22,62 +22,78 @@ def _outside(A: _Array, active: list[int], row: int) -> tuple[float, _Array]:
 
     A_active^T r is nearest to the row.
     """
-    a, V = A[row], A[active]
-    r = np.linalg.solve(V @ V.T, V @ a) if active else np.zeros(0)
-    square = float(a @ a)
-    off = a - V.T @ r
-    return float(off @ off) / square if square > 0.0 else 0.0, r
+    a = A[row]
+    Q, R = np.linalg.qr(A[active].T)
+    off, square = a - Q @ (Q.T @ a), float(a @ a)
+    return float(off @ off) / square if square > 0.0 else 0.0, np.linalg.solve(R, Q.T @ a)
 
 
 class _Search:
     def __init__(self, A: _Array, b: _Array, equal: _Mask, allowed: float) -> None:
         self.A, self.b, self.equal = A, b, equal
         self.least_allowed = self.allowed = allowed
+        self.residual = np.inf
         self.active: list[int] = []
-        self.u = np.zeros(len(b))
+        self.u, self.y, self.slack = np.zeros(len(b)), np.zeros(A.shape[1]), -b
         self.changes = 0
         for row in np.flatnonzero(equal).tolist():
             if _outside(A, self.active, row)[0] > _DEPENDENT:
                 self.active.append(row)
 
-    def move(self, direction: _Array, most: float) -> bool:
+    def move(self, rows: list[int], direction: _Array, most: float) -> bool:
         """Step by at most `most`, until a multiplier is 0 and its row leaves; whether one left."""
-        u = self.u[self.active]
-        falls = (direction < 0.0) & ~self.equal[self.active]
+        u = self.u[rows]
+        falls = (direction < 0.0) & ~self.equal[rows]
         steps = np.where(falls, u / np.where(falls, -direction, 1.0), np.inf)
         step = min(most, float(steps.min(initial=np.inf)))
         if not np.isfinite(step):
             return False
-        self.step = step
-        self.u[self.active] += step * direction
+        self.u[rows] += step * direction
+        self.y += step * direction @ self.A[rows]
+        self.slack[self.active] *= 1.0 - step / most
         if step < most:
-            row = self.active.pop(int(np.argmin(steps)))
+            row = rows[int(np.argmin(steps))]
+            self.active.remove(row)
             self.u[row] = 0.0
             self.changes += 1
         return step < most
 
     def to_active_rows(self) -> None:
-        """Move to the optimum of the active rows, without those that would pull."""
-        while True:
-            V = self.A[self.active]
-            target = np.linalg.solve(V @ V.T, self.b[self.active])
-            if not self.move(target - self.u[self.active], 1.0):
-                return
+        """Move to the optimum of the active rows, without those that would pull.
 
-    def activate(self, row: int, violation: float) -> bool:
+        This is done again from there as long as it removes round-off from their residuals.
+        """
+        self.residual = before = np.inf
+        while self.residual > _HELD * self.least_allowed and self.residual <= before / 2.0:
+            one_left = True
+            while one_left:
+                R = np.linalg.qr(self.A[self.active].T, mode="r")
+                direction = np.linalg.solve(R, np.linalg.solve(R.T, -self.slack[self.active]))
+                one_left = self.move(self.active, direction, 1.0)
+            self.slack = self.A @ self.y - self.b
+            before = self.residual
+            self.residual = float(np.abs(self.slack[self.active]).max(initial=0.0))
+
+    def is_round_off(self, row: int, r: _Array) -> bool:
+        """Whether the violation of a row is round-off.
+
+        A row that is the sum A_active^T r of active ones contains their round-off, too.
+        """
+        residual = np.maximum(np.abs(self.slack[self.active]), _HELD * self.least_allowed)
+        return bool(abs(self.slack[row]) <= self.least_allowed + np.abs(r) @ residual)
+
+    def activate(self, row: int) -> bool:
         """Make a violated row active; whether it does not contradict the active ones.
 
-        The violation of a row that is a sum of active ones contains their round-off, by their
-        factors: such a contradiction is allowed from then on.
+        A contradiction by round-off is allowed from then on.
         """
         outside, r = _outside(self.A, self.active, row)
         while not outside > _DEPENDENT:
-            if not self.move(-r, np.inf):
-                if violation > self.least_allowed * (1.0 + float(np.abs(r).sum())):
+            if not self.move([*self.active, row], np.append(-r, 1.0), np.inf):
+                if not self.is_round_off(row, r):
                     return False
-                self.allowed = violation
+                self.allowed = abs(float(self.slack[row]))
                 return True
-            self.u[row] += self.step
             outside, r = _outside(self.A, self.active, row)
         self.active.append(row)
         self.changes += 1
@@ -107,13 +123,12 @@ def nearest_point(
     search = _Search(A, b, equal, allowed)
     while search.changes <= _MOST_CHANGES * sum(A.shape):
         search.to_active_rows()
-        y = A.T @ search.u
-        slack = A @ y - b
-        slack = np.where(equal, -np.abs(slack), slack)
+        slack = np.where(equal, -np.abs(search.slack), search.slack)
         slack[search.active] = 0.0
         if slack.min(initial=0.0) >= -search.allowed:
-            return y, search.u, search.active
+            holds = search.residual <= allowed
+            return (search.y, search.u, search.active) if holds else None
         worst = int(np.argmin(slack))
-        if equal[worst] or not search.activate(worst, -float(slack[worst])):
+        if equal[worst] or not search.activate(worst):
             return None
     return None
