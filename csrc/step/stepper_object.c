@@ -350,18 +350,27 @@ static enum attempt attempt(sap_stepper *stepper, const sap_step_arrays *arrays,
   return misses_constraints(stepper) ? MISSES_CONSTRAINTS : COMPLETE;
 }
 
-/* Makes another attempt with the constraints that have to act, from the velocity found without
- * them. The work of both counts. */
+/* Makes another attempt from the velocity found. The work of both counts. */
 static enum attempt attempt_again(sap_stepper *stepper, const sap_step_arrays *arrays,
                                   sap_status *status, sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
   const sap_solution before = stepper->solution;
   memcpy(gather->guess, gather->v, (size_t)stepper->forest.nv * sizeof *gather->guess);
-  stepper->fallbacks |= SAP_FALLBACK_INACTIVE_SET | fallbacks_of(&before);
+  stepper->fallbacks |= fallbacks_of(&before);
   const enum attempt made =
       attempt(stepper, arrays, sap_gather_again, gather->guess, status, error);
   if (made != NO_PROBLEM) {
     add_work(stepper, &before);
+  }
+  return made;
+}
+
+/* Makes attempts until no constraint that is left out has to act. */
+static enum attempt complete(sap_stepper *stepper, const sap_step_arrays *arrays, enum attempt made,
+                             sap_status *status, sap_error *error) {
+  while (made == MISSES_CONSTRAINTS) {
+    stepper->fallbacks |= SAP_FALLBACK_INACTIVE_SET;
+    made = attempt_again(stepper, arrays, status, error);
   }
   return made;
 }
@@ -389,8 +398,11 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   gather->elements.open.may_be_inactive = 1;
   enum attempt made =
       attempt(stepper, arrays, sap_gather_run, gather->free_motion.v_0, &status, error);
-  while (made == MISSES_CONSTRAINTS) {
+  made = complete(stepper, arrays, made, &status, error);
+  if (made == COMPLETE && arrays->correct) {
+    arrays->correct(arrays->context, gather->v);
     made = attempt_again(stepper, arrays, &status, error);
+    made = complete(stepper, arrays, made, &status, error);
   }
   if (made == COMPLETE) {
     finish(stepper, arrays);

@@ -11,7 +11,7 @@ import sapwood
 from sapwood.mujoco import Stepper
 from sapwood.stepping import Contacts, Dynamics, State, ThetaStepper, free_motion
 from sapwood.stepping.free_motion import corrected_velocity
-from sapwood.studies.conservation import four_bar_energy_error
+from sapwood.studies.conservation import floating_loop_change, four_bar_energy_error
 
 TOP = """<mujoco><option timestep="{dt}"/><worldbody><body name="top" euler="30 0 0"><freejoint/>
   <inertial pos="0 0 .05" mass=".5" diaginertia="5e-4 5e-4 8e-4"/></body></worldbody>
@@ -47,6 +47,12 @@ def test_a_top_on_a_connect_precesses_to_second_order():
 def test_the_energy_error_of_a_four_bar_falls_by_four_per_halved_step():
     errors = [four_bar_energy_error(dt) for dt in (4e-3, 2e-3, 1e-3)]
     assert min(np.array(errors[:-1]) / errors[1:]) > 3.5
+
+
+@pytest.mark.parametrize("loop", ["bars", "welded", "four-bar"])
+def test_floating_loops_change_their_energy_to_second_order(loop):
+    errors = [floating_loop_change(loop, dt, scheme="midpoint") for dt in (2e-3, 1e-3)]
+    assert errors[0] / errors[1] > 3.5
 
 
 class Charged:

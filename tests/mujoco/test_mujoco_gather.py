@@ -69,7 +69,7 @@ def with_midpoint(stepper, oracle, M):
         if free_quaternions(model)[first] >= 0:
             R = oracle.xmat[model.dof_bodyid[first]].reshape(3, 3)
             found[of] = free_rotation(M[of, of], R, stepper.time_step, oracle.qvel[of], found[of])
-        elif turns[of].any():
+        elif (turns[of] == 2).any():
             bias = bias_of(model, oracle, of)
             found[of] += tree_rotation(
                 bias, M[of, of], turns[of], stepper.time_step, oracle.qvel[of]

@@ -31,9 +31,11 @@ enum { SAP_DAMPING_TERMS = 3 };
 
 /* Rotations of a tree that takes its bias forces at the middle of the step. */
 typedef enum sap_turning {
-  SAP_NOT_TURNING = 0, /* another tree, or a translation */
-  SAP_JOINT_TURNS,     /* rotation of a joint below the root */
-  SAP_ROOT_TURNS       /* rotation of the root */
+  SAP_NOT_TURNING = 0,  /* another tree, or a translation */
+  SAP_JOINT_TURNS,      /* rotation of a joint below the root */
+  SAP_ROOT_TURNS,       /* rotation of the root */
+  SAP_HELD_JOINT_TURNS, /* the same two in a tree that a connect or weld may hold */
+  SAP_HELD_ROOT_TURNS
 } sap_turning;
 
 /* Forest of kinematic trees, pattern of the mass matrix and contact material of the geoms. A

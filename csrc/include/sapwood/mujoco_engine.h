@@ -42,6 +42,7 @@ extern "C" {
   X(mj_comVel)                   \
   X(mj_rne)                      \
   X(mj_solveM)                   \
+  X(mj_mulM)                     \
   X(mj_isSparse)                 \
   X(mj_markStack)                \
   X(mj_freeStack)                \
@@ -96,6 +97,7 @@ typedef struct sap_mujoco {
                               const double *qpos2);
   void (*mj_rne)(const void *model, void *data, int with_acceleration, double *bias);
   void (*mj_solveM)(const void *model, void *data, double *x, const double *y, int n);
+  void (*mj_mulM)(const void *model, const void *data, double *y, const double *x);
   void (*mju_error)(const char *format, ...);
   sap_mujoco_log *(*_mjPRIVATE_setTlsLogHandler)(sap_mujoco_log *handler);
   sap_mujoco_log *(*_mjPRIVATE_getGlobalLogHandler)(void);

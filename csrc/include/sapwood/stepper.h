@@ -72,6 +72,10 @@ typedef struct sap_step_arrays {
   /* used by lagged friction; NULL: each step finds the bounds of friction again */
   sap_friction_memory *memory;
   int leaves_bounds_out; /* as in sap_solver_leave_bounds_out() */
+  /* changes qfrc_smooth and qacc_smooth by the velocity v (nv) that was found; the step is then
+   * solved once more. NULL: one solve */
+  void (*correct)(void *context, const double *v);
+  void *context;
 } sap_step_arrays;
 
 typedef struct sap_stepper sap_stepper;

@@ -7,6 +7,7 @@
 #include "mujoco/stages/memory_state.h"
 #include "mujoco/stages/open_contacts.h"
 #include "mujoco/stages/recording.h"
+#include "mujoco/stages/rotation.h"
 
 /* Records why the stepper took no step. */
 static void explain(sap_mujoco_world *world) {
@@ -23,8 +24,16 @@ static void explain(sap_mujoco_world *world) {
 
 /* ---- calls of the stepper -------------------------------------------------------------------- */
 
+/* Returns the arrays of a step, with a correction where trees in equality constraints turn. */
+static sap_step_arrays arrays_of_step(sap_mujoco_world *world) {
+  sap_step_arrays arrays = sap_mujoco_arrays(world);
+  arrays.correct = sap_mujoco_turns_held_trees(world) ? sap_mujoco_correct_rotation : NULL;
+  arrays.context = world;
+  return arrays;
+}
+
 int sap_mujoco_take_contact_part(sap_mujoco_world *world) {
-  const sap_step_arrays arrays = sap_mujoco_arrays(world);
+  const sap_step_arrays arrays = arrays_of_step(world);
   sap_mujoco_lock(world);
   sap_mujoco_check_memory(world);
   world->end.error = (sap_error){0};
@@ -65,7 +74,7 @@ typedef sap_status stepper_call(sap_stepper *stepper, const sap_step_arrays *arr
 
 static sap_step_failure call_stepper(sap_mujoco_world *world, const double *qvel,
                                      stepper_call *call) {
-  sap_step_arrays arrays = sap_mujoco_arrays(world);
+  sap_step_arrays arrays = arrays_of_step(world);
   arrays.state.qvel = qvel ? qvel : arrays.state.qvel;
   sap_mujoco_lock(world);
   world->end.error = (sap_error){0};

@@ -8,8 +8,8 @@
 #include "mujoco/engine/world.h"
 #include "mujoco/speculative/model_copy.h"
 #include "mujoco/stages/recording.h"
+#include "mujoco/stages/rotation.h"
 #include "step/dynamics/free_rotation.h"
-#include "step/dynamics/tree_rotation.h"
 
 static int disables(const sap_mujoco_world *world, int flag) {
   return (SAP_MODEL(world, disableflags) & flag) != 0;
@@ -104,9 +104,7 @@ void sap_mujoco_choose_products(sap_mujoco_world *world) {
   world->skips_acceleration = world->lean &&
                               sap_free_motion_solves_all(&gather->free_motion, &gather->elements) &&
                               !sap_free_rotation_acts(&stepper->forest) && !are_pushed(world);
-  world->skips_factor =
-      world->skips_acceleration &&
-      !sap_tree_rotation_acts(&stepper->forest, stepper->settings.dt, SAP_DATA(world, qvel));
+  world->skips_factor = world->skips_acceleration && !sap_mujoco_takes_rotation(world);
 }
 
 void sap_mujoco_add_smooth_forces(const sap_mujoco_world *world) {

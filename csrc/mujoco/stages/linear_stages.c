@@ -8,6 +8,7 @@
 #include "mujoco/engine/step_arrays.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/contact_part.h"
+#include "mujoco/stages/rotation.h"
 #include "mujoco/stages/stages_tuning.h"
 #include "mujoco/stages/state_check.h"
 #include "mujoco/stages/step.h"
@@ -34,12 +35,13 @@ static sap_step_failure end_call(sap_mujoco_world *world, sap_status status) {
   return world->end.failure;
 }
 
-/* Finds the forces of the start of the step again, where the solve replaced those of actuators. */
+/* Finds the forces of the start of the step again, where the solve replaced those of actuators or
+ * of rotation. */
 static sap_step_failure restore_forces(sap_mujoco_world *world) {
   const sap_stepper *stepper = world->stepper;
-  return stepper->constrained && stepper->elements.n_controllers > 0
-             ? sap_mujoco_find_forces_again(world)
-             : SAP_STEP_TAKEN;
+  const int has_controllers = stepper->constrained && stepper->elements.n_controllers > 0;
+  return has_controllers || sap_mujoco_turns_held_trees(world) ? sap_mujoco_find_forces_again(world)
+                                                               : SAP_STEP_TAKEN;
 }
 
 sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear,

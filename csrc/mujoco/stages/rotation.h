@@ -10,7 +10,14 @@
  * bodies, which sensors read, are left as they are in full steps; lean steps leave those at v_m. */
 void sap_mujoco_take_rotation(sap_mujoco_world *world);
 
-/* Returns 1 if sap_mujoco_take_rotation() may change forces at the velocities of the data. */
+/* Returns 1 if one of the two functions may change forces at the velocities of the data. */
 int sap_mujoco_takes_rotation(const sap_mujoco_world *world);
+
+/* Returns 1 if trees in equality constraints turn so fast that the step is corrected. */
+int sap_mujoco_turns_held_trees(const sap_mujoco_world *world);
+
+/* Changes the same forces of these trees by the velocity v (nv) that the step has ended with; a
+ * correction of sap_step_arrays. It takes none if MuJoCo's stack is full. */
+void sap_mujoco_correct_rotation(void *world, const double *v);
 
 #endif

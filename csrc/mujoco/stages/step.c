@@ -7,6 +7,7 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/springs.h"
+#include "mujoco/engine/stack.h"
 #include "mujoco/speculative/contact_place.h"
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/contact_part.h"
@@ -19,21 +20,6 @@
 #include "mujoco/engine/world.h"
 
 /* ---- a step --------------------------------------------------------------------------------- */
-
-/* The pointers of MuJoCo's stack, as its functions should leave them. */
-struct stack {
-  size_t pstack, pbase;
-};
-
-static struct stack stack_of(const sap_mujoco_world *world) {
-  return (struct stack){SAP_DATA(world, pstack), SAP_DATA(world, pbase)};
-}
-
-/* Frees the stack memory of functions that an error left. */
-static void restore_stack(const sap_mujoco_world *world, const struct stack *stack) {
-  SAP_SET_DATA(world, pstack, stack->pstack);
-  SAP_SET_DATA(world, pbase, stack->pbase);
-}
 
 /* Counts of how often MuJoCo had no room for contacts and for rows. */
 struct shortage {
@@ -79,9 +65,9 @@ static void find_contacts(sap_mujoco_world *world) {
     return;
   }
   const struct shortage before = shortage_of(world);
-  const struct stack stack = stack_of(world);
+  const struct sap_stack_pointers stack = sap_stack_read(world);
   if (sap_mujoco_try(a, find_speculative, world) < 0 || is_short(world, &before)) {
-    restore_stack(world, &stack);
+    sap_stack_restore(world, &stack);
     set_shortage(world, &before);
     a->mj_collision(world->model, d);
     sap_mujoco_place_contacts(world);
@@ -275,11 +261,11 @@ static void take_step(void *context) {
 /* Calls body(world), which records a failure in the world; an error of MuJoCo is also recorded. */
 static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
   const sap_mujoco *a = world->api;
-  const struct stack stack = stack_of(world);
+  const struct sap_stack_pointers stack = sap_stack_read(world);
   world->end.failure = SAP_STEP_TAKEN;
   if (sap_mujoco_call(a, body, world, world->end.message) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
-    restore_stack(world, &stack);
+    sap_stack_restore(world, &stack);
   }
 }
 

@@ -110,7 +110,7 @@ static sap_status check_quaternions(const struct sap_forest *f, sap_error *error
 /* Checks the kinds of rotations. */
 static sap_status check_turning(const struct sap_forest *f, sap_error *error) {
   for (int32_t i = 0; f->dof_turns && i < f->nv; ++i) {
-    if (f->dof_turns[i] < SAP_NOT_TURNING || f->dof_turns[i] > SAP_ROOT_TURNS) {
+    if (f->dof_turns[i] < SAP_NOT_TURNING || f->dof_turns[i] > SAP_HELD_ROOT_TURNS) {
       return sap_invalid(error, "dof_turns", i, f->dof_turns[i], "must be a sap_turning");
     }
   }

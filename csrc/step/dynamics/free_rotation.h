@@ -21,7 +21,7 @@
  * so M a = qfrc_smooth and the sum of bias and smooth forces hold as before.
  *
  * The rule does not act on trees in an equality constraint, which turns the body after its midpoint
- * was taken, nor on trees of other joints. The explicit torque stays there, and also in a tree
+ * was taken, nor on trees of other joints (tree_rotation.h). The explicit torque stays in a tree
  * that turns by less than SAP_LEAST_TURN in the step. */
 #ifndef SAPWOOD_STEP_DYNAMICS_FREE_ROTATION_H
 #define SAPWOOD_STEP_DYNAMICS_FREE_ROTATION_H

@@ -9,7 +9,8 @@ body, and the torque t of the other smooth forces::
 
 which keeps w.Iw and |Iw| of a body without torque. The centre of mass of a free body moves by the
 free acceleration of the engine, and the origin follows at the end of the step. Trees with joints
-below a free or ball joint take their bias forces at a velocity in the middle of the step.
+below a free or ball joint, and those in equality constraints, take their bias forces at a velocity
+in the middle of the step.
 """
 
 from __future__ import annotations
@@ -132,11 +133,17 @@ def free_rotation(M: Array, R_0: Array, dt: float, v_0: Array, a: Array) -> Arra
 
 
 def tree_rotation(
-    bias: Callable[[Array], Array], M: Array, turns: NDArray[np.int8], dt: float, v_0: Array
+    bias: Callable[[Array], Array],
+    M: Array,
+    turns: NDArray[np.int8],
+    dt: float,
+    v_0: Array,
+    v_1: Array | None = None,
 ) -> Array:
     """The change of the free acceleration of a tree by bias forces at the middle of the step.
 
-    One pass of the fixed point of ``v_1 = v_0 - dt M^-1 c(q_0, (v_0 + v_1)/2)``.
+    One pass of the fixed point of ``v_1 = v_0 - dt M^-1 c(q_0, (v_0 + v_1)/2)``, or of that of the
+    whole step.
 
     Parameters
     ----------
@@ -145,25 +152,29 @@ def tree_rotation(
     M : ndarray (n, n)
         Mass matrix of the tree.
     turns : ndarray of int (n,)
-        2 for rotations of the root, 1 for those of other joints, 0 for translations.
+        2 for rotations of the root, 1 for those of other joints, 0 for translations; 4, 3 and 0
+        in equality constraints.
     dt : float
         Time step, s.
     v_0 : ndarray (n,)
         Velocity at the start of the step.
+    v_1 : ndarray (n,), optional
+        Velocity at the end of a step with ``c(q_0, v_0)``, for a tree in equality constraints.
 
     Returns
     -------
     ndarray (n,)
         To add to ``M^-1 (f - c(q_0, v_0))``: 0 for slow trees, and where the pass may not converge.
     """
-    root, every = np.linalg.norm(v_0[turns == 2]), np.linalg.norm(v_0[turns > 0])
+    of_root = turns == (2 if v_1 is None else 4)
+    root, every = np.linalg.norm(v_0[of_root]), np.linalg.norm(v_0[turns > 0])
     part = (dt * np.sqrt(root * every) - SLOW_TURN) / (FAST_TURN - SLOW_TURN)
     s = min(max(part, 0.0), 1.0)
     c = bias(v_0)
-    x = np.linalg.solve(M, c)
+    x = np.linalg.solve(M, c) if v_1 is None else (v_0 - v_1) / dt
     dc = bias(v_0 - 0.5 * dt * x) - c
     da = np.linalg.solve(M, dc)
-    if da @ dc > MOST_RATE**2 * (x @ c):
+    if da @ dc > MOST_RATE**2 * (x @ M @ x):
         return np.zeros_like(v_0)
     change: Array = -(s**2) * (3.0 - 2.0 * s) * da
     return change

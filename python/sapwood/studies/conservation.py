@@ -215,7 +215,7 @@ def impacts(rng: np.random.Generator, friction: float, restitution: float) -> Im
     return Impacts(gain, hits, limited)
 
 
-# ---- midpoint rule -----------------------------------------------------------------------------
+# ---- closed loops ------------------------------------------------------------------------------
 
 _ROD = '<geom type="capsule" fromto="0 0 0 {0}" size=".01" contype="0" conaffinity="0"/>'
 _FOUR_BAR = f"""<mujoco><option timestep="{{dt}}"><flag energy="enable"/></option><worldbody>
@@ -237,3 +237,66 @@ def four_bar_energy_error(dt: float) -> float:
         energies.append(data.energy.sum())
         stepper.step(data)
     return float(np.abs(np.array(energies) - energies[0]).max())
+
+
+_BAR = '<freejoint/><geom type="box" size=".2 .05 .02" contype="0" conaffinity="0"/>'
+_FLOATING = {
+    "bars": f"""<body name="a" pos="-.2 0 0">{_BAR}</body><body name="b" pos=".2 0 0">{_BAR}</body>
+    </worldbody><equality><connect body1="a" body2="b" anchor=".2 0 0"/></equality>""",
+    "welded": f"""<body name="a" pos="-.2 0 0">{_BAR}</body><body name="b" pos=".2 0 0">{_BAR}
+    </body></worldbody><equality><weld body1="a" body2="b"/></equality>""",
+    "four-bar": """<body name="a"><freejoint/><geom type="box" size=".2 .03 .02" pos=".2 0 0"/>
+    <body pos=".4 0 0"><joint axis="0 0 1"/><geom type="box" size=".03 .2 .02" pos="0 .2 0"/>
+    <body pos="0 .4 0"><joint axis="0 0 1"/><geom type="box" size=".2 .03 .02" pos="-.2 0 0"/>
+    <body name="d" pos="-.4 0 0"><joint axis="0 0 1"/>
+    <geom type="box" size=".03 .2 .02" pos="0 -.2 0"/></body></body></body></body></worldbody>
+    <equality><connect body1="a" body2="d" anchor="0 0 0"/></equality>""",
+}
+
+
+def floating_loop(name: str, dt: float) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """A closed loop of bodies that tumbles at 10 rad/s in space, where nothing puts energy in.
+
+    Parameters
+    ----------
+    name : str
+        "bars": two free bodies that a connect joins; "welded": two that a weld joins; "four-bar": a
+        free body with three hinged links, which a connect closes.
+    dt : float
+        Time step, s.
+
+    Returns
+    -------
+    MjModel, MjData
+        The scene, at velocities that keep the loop closed.
+    """
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><option gravity="0 0 0" timestep="{dt}"/>
+    <default><geom contype="0" conaffinity="0"/></default>
+    <worldbody>{_FLOATING[name]}</mujoco>""")
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_comPos(model, data)
+    w, swing = np.array([3.0, 10.0, 5.0]), np.array([5.0, 3.0, -7.0])
+    arms = data.xpos - data.subtree_com[0]
+    data.qvel[:3], data.qvel[3:6] = np.cross(w, arms[1]), w
+    if name == "four-bar":
+        data.qvel[6:] = 5.0, -5.0, 5.0
+        return model, data
+    data.qvel[6:9], data.qvel[9:] = np.cross(w, arms[2]), w
+    if name == "bars":
+        for first, sign in ((0, 1.0), (6, -1.0)):
+            data.qvel[first : first + 3] += np.cross(swing, [-0.2, 0.0, 0.0])
+            data.qvel[first + 3 : first + 6] += sign * swing
+    return model, data
+
+
+def floating_loop_change(name: str, dt: float, **options: Any) -> float:
+    """Relative change of the energy of a floating loop in 0.5 s, with options of the stepper."""
+    model, data = floating_loop(name, dt)
+    ends = []
+    for steps in (0, round(0.5 / dt)):
+        Stepper(model, **options).run(data, steps)
+        mujoco.mj_forward(model, data)
+        mujoco.mj_energyVel(model, data)
+        ends.append(data.energy[1])
+    return float(ends[1] / ends[0] - 1.0)

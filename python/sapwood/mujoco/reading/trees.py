@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -130,26 +132,31 @@ def turning_dofs(model: mujoco.MjModel) -> NDArray[np.int8]:
     -------
     ndarray of int8 (nv,)
         In trees whose root is a free or ball joint with joints below: 2 for the rotation of the
-        root, 1 for hinges and balls below, 0 for slides. 0 for other trees, for those in equality
-        constraints, and for those with a tendon that has an armature, and a bias force of its own.
+        root, 1 for hinges and balls below, 0 for slides. 4 and 3 in those that a connect or weld
+        holds, active or not, also without joints below. 0 for other trees, for those in other
+        equality constraints, and for those with a tendon that has an armature, and a bias force of
+        its own.
     """
     joint = model.dof_jntid
     kind, place = model.jnt_type[joint], np.arange(model.nv) - model.jnt_dofadr[joint]
     slides = (kind == int(_JOINT.mjJNT_SLIDE)) | ((kind == int(_JOINT.mjJNT_FREE)) & (place < 3))
     root, count = model.tree_dofadr, model.tree_dofnum
-    floats = ((kind[root] == int(_JOINT.mjJNT_FREE)) & (count > 6)) | (
-        (kind[root] == int(_JOINT.mjJNT_BALL)) & (count > 3)
+    looped = _trees_held(model, (int(_EQUALITY.mjEQ_CONNECT), int(_EQUALITY.mjEQ_WELD)))
+    floats = ((kind[root] == int(_JOINT.mjJNT_FREE)) & (looped | (count > 6))) | (
+        (kind[root] == int(_JOINT.mjJNT_BALL)) & (looped | (count > 3))
     )
-    floats &= ~_trees_held(model)
+    floats &= looped | ~_trees_held(model)
     for tendon in np.flatnonzero(model.tendon_armature):
         floats[list(trees_of_tendon(model, int(tendon)))] = False
     turns = np.where(joint == joint[root][model.dof_treeid], 2, 1)
+    turns[looped[model.dof_treeid]] += 2
     return np.where(floats[model.dof_treeid] & ~slides, turns, 0).astype(np.int8)
 
 
-def _trees_held(model: mujoco.MjModel) -> NDArray[np.bool_]:
-    """Whether each tree (ntree) is in an equality constraint, active or not."""
+def _trees_held(model: mujoco.MjModel, kinds: Sequence[int] = ()) -> NDArray[np.bool_]:
+    """Whether each tree (ntree) is in an equality constraint, active or not, of these kinds."""
     held = np.zeros(model.ntree, bool)
     for equality in range(model.neq):
-        held[list(trees_of_equality(model, equality))] = True
+        if not kinds or int(model.eq_type[equality]) in kinds:
+            held[list(trees_of_equality(model, equality))] = True
     return held
