@@ -20,6 +20,12 @@ static void the_rule_follows_depth_and_growth(void) {
       /* free: slow enough, or half of it grown since the step before */
       {{.depth = 0.01, .full = 0.1, .rate = FAST}, INFINITY},
       {{.depth = 0.01, .full = 4, .growth = 2, .rate = FAST}, INFINITY},
+      /* contacts and limits part no faster than they have come */
+      {{.depth = 0.01, .full = 2, .growth = 2, .one_sided = 1, .rate = FAST}, INFINITY},
+      {{.depth = 0.01, .full = 4, .growth = 2, .one_sided = 1, .rate = FAST}, 2},
+      {{.depth = 0.01, .full = 0.11, .growth = 0.06, .one_sided = 1, .rate = FAST}, 0.1},
+      {{.depth = 0.01, .full = 4, .growth = 1.99, .one_sided = 1, .rate = FAST}, 1.0 / 3},
+      {{.depth = 0.01, .full = 4, .growth = 2, .one_sided = 1, .driven = 1}, INFINITY},
       /* released: at V/2, or as the engine does */
       {{.depth = 0.01, .full = 0.11, .rate = SLOW}, 0.05},
       {{.depth = 0.01, .full = 4, .rate = FAST}, 1.0 / 3},
@@ -99,9 +105,12 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
     const int32_t trees[2] = {0, 1};
     const double tau_d = 0.02, time = 0.01 + tau_d;
     /* just free, and just beyond */
-    const double V = fmax(0.1, 2 * u), inside = V * (1 - 1e-9), outside = V * (1 + 1e-9);
+    const double free = fmax(0.1, u), inside = free * (1 - 1e-9);
+    const double V = fmax(0.1, 2 * u), outside = V * (1 + 1e-9);
     m.forest.geom_driven = NULL;
     CHECK(sap_release_contact(&release, &contact, trees, J, inside * time, tau_d) == INFINITY);
+    CHECK(V == free ||
+          sap_release_contact(&release, &contact, trees, J, V * 0.999 * time, tau_d) == free);
     CHECK_CLOSE(sap_release_contact(&release, &contact, trees, J, outside * time, tau_d),
                 fmax(0.05, outside * time / 0.03), 1e-12);
     /* faces are no contacts of the engine */
@@ -121,7 +130,7 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
     const int32_t one[2] = {1, -1};
     const double dense = -(J[4] * m.qvel[3] + J[5] * m.qvel[4]);
     m.forest.geom_driven = NULL;
-    const double at = fmax(0.1, 2 * dense) * time;
+    const double at = fmax(0.1, dense) * time;
     CHECK(sap_release_contact(&release, &contact, one, J, at * 0.999, tau_d) == INFINITY);
     CHECK(sap_release_contact(&release, &contact, one, J, at * 1.001, tau_d) < INFINITY);
   }

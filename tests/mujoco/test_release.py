@@ -247,7 +247,7 @@ def test_speeds_are_those_of_the_mirror(rng):
         rows = problem.constraints[0]
         upper = int(np.argmin(rows.phi0))
         full = depth / (2.0 * stepper.time_step)
-        speed = release_speed(depth, full, rate, **MUJOCOS, speed=V)
+        speed = release_speed(depth, full, rate, **MUJOCOS, speed=V, one_sided=True)
         w = 1.0 / problem.A[0]
         if depth <= 0.0 or full <= speed:
             assert rows.v_hat[upper] == pytest.approx(full, rel=1e-9, abs=1e-12)
@@ -256,6 +256,27 @@ def test_speeds_are_those_of_the_mirror(rng):
             assert rows.v_hat[upper] == pytest.approx(speed, rel=1e-9)
             expected = 0.01 * w / (4.0 * math.pi**2) * speed / full
             assert rows.R[upper] == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_is_found_late_parts_no_faster_than_it_has_come(rng):
+    """A ball inside of a floor, without gravity, gains no energy but that of its release."""
+    model = compiled(SPHERE)
+    model.opt.gravity = 0.0
+    stepper, data, late = Stepper(model), mujoco.MjData(model), 0
+    V, radius = release_speeds(model, None).speed, float(model.geom_size[1, 0])
+    for _ in range(200):
+        mujoco.mj_resetData(model, data)
+        u, depth = 10.0 ** rng.uniform(-2.0, 1.0), 10.0 ** rng.uniform(-5.0, -2.0)
+        data.qpos[2], data.qvel[2] = radius - depth, -u
+        full = depth / (2.0 * stepper.time_step)
+        stepper.step(data)
+        bound = release_speed(depth, full, u, **MUJOCOS, speed=V, one_sided=True)
+        v_hat = min(full, bound)
+        # near-rigid: R is at most w/(4 pi^2), with 1.7 times the inverse mass of the ball
+        assert v_hat - 1.7 / 39.0 * (u + v_hat) <= data.qvel[2] <= v_hat
+        late += math.isfinite(bound) and bound == u
+        assert math.isinf(bound) or bound <= max(V, u, depth / 0.05)
+    assert late > 5
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e-17, 1e-12, 5e-10])

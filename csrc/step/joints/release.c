@@ -7,15 +7,18 @@
 #include "step/joints/element_rows.h"
 #include "problem/regularization/regularization.h"
 
-/* ratio of the free correction speed to the growth of the violation */
-static const double own = 2.0;
+/* ratio of the largest correction speed of what has just happened to the growth of the violation */
+static const double recent = 2.0;
 
 static double free_speed(int driven, double speed) { return driven ? SAP_DRIVEN * speed : speed; }
 
 double sap_release_of(const struct sap_violation *row, double speed) {
   const double u = row->driven ? fabs(row->growth) : row->growth;
   const double V = free_speed(row->driven, speed);
-  return row->full <= fmax(V, own * u) ? INFINITY : fmax(V / own, row->rate * row->depth);
+  if (row->full > fmax(V, recent * u)) {
+    return fmax(V / recent, row->rate * row->depth);
+  }
+  return row->full <= fmax(V, u) || !row->one_sided || row->driven ? INFINITY : fmax(V, u);
 }
 
 double sap_driven_force(double dt, double speed, double D, double I) {
@@ -133,7 +136,8 @@ double sap_release_contact(const struct sap_release *release,
                            const struct sap_listed_contact *contact, const int32_t trees[2],
                            const double *J, double depth, double tau_d) {
   const struct sap_forest *f = release->forest;
-  struct sap_violation row = {.depth = depth, .full = depth / (release->dt + tau_d)};
+  struct sap_violation row = {
+      .depth = depth, .full = depth / (release->dt + tau_d), .one_sided = 1};
   if (!(row.full > release->speed)) {
     return INFINITY;
   }
@@ -188,6 +192,7 @@ static void release_rows(const struct sap_release *release, struct sap_element_g
     const double depth = group->kind == SAP_LIMIT ? -g_0 : fabs(g_0);
     struct sap_violation row = {.depth = depth,
                                 .full = depth / (release->dt + g->value[2][at]),
+                                .one_sided = group->kind == SAP_LIMIT,
                                 .driven = is_driven(g, at)};
     const double F = row.driven ? bound_pull(release, g, at, speed) : INFINITY;
     if (row.full > speed) {

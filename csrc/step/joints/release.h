@@ -10,6 +10,14 @@
  *     v_hat <= max(V, 2 u)              free
  *     beyond: v_hat <= max(V/2, d/T)    T = B/K + 1/sqrt(K)
  *
+ * A contact or a limit between max(V, u) and max(V, 2 u) was found late, and is corrected with
+ * max(V, u). What parts no faster than it has come gains no energy: a contact without friction adds
+ * no more than
+ *
+ *     gamma (max(V, d/T) - u)/2
+ *
+ * to the energy in a step, if it acts alone.
+ *
  * with the stiffness K and the damping B of the engine's own correction of the row. That correction
  * reaches sqrt(K) d/e from rest if it is critically damped, more than d/T. MuJoCo's default, solref
  * = (0.02, 1), gives T = 57 ms. V/2 and 2 belong together: a release with V/2 ends with V. V is a
@@ -74,6 +82,7 @@ struct sap_violation {
   double full;   /* speed of its full correction, depth/(dt + tau_d) */
   double growth; /* rate of the violation at the start of the step, m/s or rad/s */
   double rate;   /* 1/T, 1/s; 0 if it is not known */
+  int one_sided; /* 1 for a contact or a limit */
   int driven;    /* 1 for a row of a body that moves as prescribed */
 };
 

@@ -218,6 +218,7 @@ def release_speed(
     K: ArrayLike,
     B: ArrayLike,
     speed: float = 0.1,
+    one_sided: ArrayLike = False,
     driven: ArrayLike = False,
 ) -> Array:
     """Most speed at which violated rows of a simulated model are released.
@@ -234,19 +235,24 @@ def release_speed(
         Stiffness (1/s^2) and damping (1/s) of the engine's own correction.
     speed : float
         Up to which rows are free, V.
+    one_sided : array_like of bool
+        Rows of contacts and limits.
     driven : array_like of bool
         Rows that a mocap body drives.
 
     Returns
     -------
     ndarray
-        max(V/2, depth/T) with T = B/K + 1/sqrt(K), infinite where full <= max(V, 2 growth).
+        max(V/2, depth/T) with T = B/K + 1/sqrt(K), infinite where full <= max(V, 2 growth). There
+        one-sided rows that nothing drives have max(V, growth) if that is less than `full`.
     """
     depth, full, growth, K, B = (np.asarray(x, dtype=float) for x in (depth, full, growth, K, B))
     V = np.where(driven, DRIVEN * speed, speed)
     u = np.where(driven, np.abs(growth), growth)
     released = np.maximum(V / 2.0, depth / (B / K + 1.0 / np.sqrt(K)))
-    return np.where(full <= np.maximum(V, 2.0 * u), np.inf, released)
+    late = np.logical_and(one_sided, np.logical_not(driven)) & (full > np.maximum(V, u))
+    free = np.where(late, np.maximum(V, u), np.inf)
+    return np.where(full <= np.maximum(V, 2.0 * u), free, released)
 
 
 def driven_force(*, dt: float, D: ArrayLike, impedance: ArrayLike, speed: float = 0.1) -> Array:
