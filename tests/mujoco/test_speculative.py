@@ -327,6 +327,26 @@ def test_the_first_half_of_a_step_is_mj_step1():
         mujoco.set_mjcb_control(None)
 
 
+@pytest.mark.parametrize("dt", [0.01, 0.005, 0.002])
+def test_what_a_force_closes_within_a_step_overlaps_by_the_speed_it_gives(dt):
+    """A leg of 100 g, pushed from rest with 70 N, by (v_1 - v_0) dt and what the load presses."""
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><option timestep="{dt}"/><worldbody>
+      <geom type="plane" size="5 5 1"/>
+      <body pos="0 0 .13"><joint name="j" type="slide" axis="0 0 1"/><geom size=".1" mass=".1"/>
+      </body></worldbody><actuator><motor joint="j" gear="-1"/></actuator></mujoco>""")
+    stepper, data, most, deepest = Stepper(model), mujoco.MjData(model), 0.0, 0.0
+    data.ctrl[0] = 70.0
+    for _ in range(round(0.1 / dt)):
+        before, v_0 = data.qpos[0] + 0.03, data.qvel[0]
+        stepper.step(data)
+        overlap = -(data.qpos[0] + 0.03)
+        if before > 0.0 and overlap > 0.0:
+            most = max(most, (v_0 - data.qvel[0]) * dt)
+        deepest = max(deepest, overlap)
+    assert deepest <= most + 2.0 * dt**2 * 710.0 / (4.0 * np.pi**2)
+    assert deepest > 0.04 or dt < 0.01
+
+
 def test_with_a_filter_of_contacts_margins_stay():
     model = compiled(
         '<geom type="plane" size="1 1 1"/><body pos="0 0 .11"><freejoint/><geom size=".1"/></body>',
