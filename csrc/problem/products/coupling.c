@@ -3,29 +3,31 @@
  *
  * U of a contact has one column, for its normal row, so that its part is a product of two vectors:
  * a = J_t^T u of the tangential rows, and b, the normal row of J. The contacts of a patch share
- * their blocks, which are loaded and stored once for a group of them. This file is compiled once
- * per instruction set. */
+ * their blocks, which are loaded and stored once for a group of them; chunks of zeros of J are
+ * skipped. This file is compiled once per instruction set. */
 #include "problem/products/panel_entries.h"
 
 /* largest number of contacts of a group; velocities of a free body, whose blocks are held in
  * registers */
 enum { GROUP = 8, BODY = 6 };
 
-/* One side of a group: n vectors a, `stride` apart, and b of m entries each. */
+/* One side of a group: n vectors a, `stride` apart, and b of m entries each, which are zero outside
+ * of the chunks. */
 struct factors {
   int32_t n, m, stride;
+  uint64_t chunks;
   double *a;
   const double *b[GROUP];
 };
 
-/* Adds the sum of x y^T over a group to N columns of a block of m rows, from column j on: x = a and
- * y = b, or the other way round if `transposed`. */
-INLINE void add_columns(const int N, const int32_t m, const int transposed, double *values,
-                        struct sap_place place, int32_t j, const struct factors *rows,
-                        const struct factors *columns) {
+/* Adds the sum of x y^T over a group to rows [begin, end) of N columns of a block, column j first;
+ * x = a and y = b, or the other way round if `transposed`. */
+INLINE void add_columns(const int N, const int32_t begin, const int32_t end, const int transposed,
+                        double *values, struct sap_place place, int32_t j,
+                        const struct factors *rows, const struct factors *columns) {
   const struct factors *with_a = transposed ? columns : rows;
-  for (int32_t i = 0; i < m; i += SIMD_WIDTH) {
-    const int32_t left = sap_smaller(m - i, SIMD_WIDTH);
+  for (int32_t i = begin; i < end; i += SIMD_WIDTH) {
+    const int32_t left = sap_smaller(end - i, SIMD_WIDTH);
     simd sum[BODY];
     UNROLL
     for (int l = 0; l < N; ++l) {
@@ -50,11 +52,20 @@ INLINE void add_columns(const int N, const int32_t m, const int transposed, doub
 INLINE void add_group(const int transposed, double *values, struct sap_place place,
                       const struct factors *rows, const struct factors *columns) {
   if (rows->m == BODY && columns->m == BODY) {
-    add_columns(BODY, BODY, transposed, values, place, 0, rows, columns);
+    add_columns(BODY, 0, BODY, transposed, values, place, 0, rows, columns);
     return;
   }
-  for (int32_t j = 0; j < columns->m; ++j) {
-    add_columns(1, rows->m, transposed, values, place, j, rows, columns);
+  const int32_t height = sap_chunk(rows->m), width = sap_chunk(columns->m);
+  for (uint64_t across = columns->chunks; across != 0; across &= across - 1) {
+    const int32_t first = __builtin_ctzll(across) * width;
+    const int32_t last = sap_smaller(first + width, columns->m);
+    for (uint64_t down = rows->chunks; down != 0; down &= down - 1) {
+      const int32_t begin = __builtin_ctzll(down) * height;
+      const int32_t end = sap_smaller(begin + height, rows->m);
+      for (int32_t j = first; j < last; ++j) {
+        add_columns(1, begin, end, transposed, values, place, j, rows, columns);
+      }
+    }
   }
 }
 
@@ -109,12 +120,15 @@ INLINE void add_patch(const struct sap_jacobian *J, const struct sap_patch *patc
       size += fabs(u[r][i + 1]);
     }
     for (int s = 0; s < n_sides && size != 0; ++s) {
-      side[s].b[side[s].n] = sap_packed_row(J, patch, s, i, 2).J;
+      const struct sap_packed_row normal = sap_packed_row(J, patch, s, i, 2);
+      side[s].b[side[s].n] = normal.J;
+      side[s].chunks |= normal.chunks;
       combine(J, patch, s, i, u, side[s].a + side[s].n++ * side[s].stride);
     }
     if (side[0].n == most || (side[0].n > 0 && i + step >= patch->end)) {
       add_blocks(patch, n_sides, side, lu);
       side[0].n = side[n_sides - 1].n = 0;
+      side[0].chunks = side[n_sides - 1].chunks = 0;
     }
   }
 }
