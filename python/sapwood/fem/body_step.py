@@ -173,19 +173,19 @@ class BodyStep(ABC):
             self.since_order = 0
             self._choose(np.flatnonzero(chosen).astype(np.int32))
 
-    def free_velocity(self, w: _Float) -> _Float:
-        """Factor A, and return w - A^-1 m(w), after `evaluate`."""
-        blocks, m = self.blocks(), self.momentum_residual(w)
-        self._linearization = blocks, w, m
-        found: _Float = w - self._factor(blocks, m)
+    def linearize(self, w: _Float) -> None:
+        """Linearize m at w, after `evaluate`: m(w) + A (v - w)."""
+        self._linearization = self.blocks(), w, self.momentum_residual(w)
+
+    def free_velocity(self, guess: _Float) -> _Float:
+        """v* = w - A^-1 m(w) of the linearization, which may be improved from a guess."""
+        del guess
+        blocks, w, m = self._linearization
+        found: _Float = w - _core.fem_factor(self._system, blocks, self._fixed, m)
         return found
 
-    def _factor(self, blocks: Blocks, m: _Float) -> _Float:
-        """Factor A, and return A^-1 m."""
-        return _core.fem_factor(self._system, blocks, self._fixed, m)
-
-    def drop_factor(self, v: _Float) -> bool:
-        """Whether the factor is too inexact for a pass that ended at v; it is not used again."""
+    def needs_correction(self, v: _Float) -> bool:
+        """Whether v* was too inexact for a pass that ended at v, which is the next guess."""
         del v
         return False
 
@@ -194,6 +194,10 @@ class BodyStep(ABC):
         if not self.is_quadratic:
             self.evaluate(v, stiffness=False)
             return self.momentum_residual(v)
+        return self._linear_residual(v)
+
+    def _linear_residual(self, v: _Float) -> _Float:
+        """m(v) of the linearization; 0 where fixed."""
         blocks, w, m = self._linearization
         found: _Float = m + self._multiply(blocks, v - w)
         if self.has_fixed:

@@ -89,7 +89,7 @@ class LinearStep:
         self._steps, self._reduction = steps, reduction
         self.inexact = [b for b, v in enumerate(found.v) if not self._is_exact(steps[b], v)]
         self.slopes: list[Slopes | None] = [None] * len(steps)
-        self.problem, _ = reduction.problem(found.v, found.v)
+        self.problem, _ = reduction.problem(found.v)
         self._bodies = {b: body for b, body in reduction.bodies.items() if body.tree >= 0}
         starts, self._A, begin = reduction.trees.starts, [], 0
         self._places = list(map(slice, starts[:-1].tolist(), starts[1:].tolist()))
@@ -114,9 +114,12 @@ class LinearStep:
         is_exact = step.is_quadratic or step.body.material.stiffness_damping == 0
         step.evaluate(v, exact=is_exact)
         try:
+            step.drop_factor()
+            step.linearize(v)
             step.free_velocity(v)
         except ValueError:  # the exact stiffness is not positive definite
             step.evaluate(v)
+            step.linearize(v)
             return False
         return is_exact
 

@@ -79,14 +79,15 @@ def take_passes(
     steps = reduction.steps
     for step, v in zip(steps, iterates, strict=True):
         step.evaluate(v)
+        step.linearize(v)
     guesses = [step.guess for step in steps]
     best: Pass | None = None
     growths = passes = 0
     while passes < most:
         passes += 1
-        tried = _try_pass(reduction, iterates, guesses)
-        while any(step.drop_factor(v) for step, v in zip(steps, tried.v, strict=True)):
-            tried = _try_pass(reduction, iterates, tried.v)
+        tried = _try_pass(reduction, guesses)
+        while any(step.needs_correction(v) for step, v in zip(steps, tried.v, strict=True)):
+            tried = _try_pass(reduction, tried.v)
         if best is None or tried.residual < best.residual:
             best = tried
             iterates = tried.v
@@ -98,6 +99,7 @@ def take_passes(
             break
         for step, v in zip(steps, iterates, strict=True):
             step.evaluate(v, again=True)
+            step.linearize(v)
     assert best is not None
     if not math.isfinite(best.residual):
         _fail(reduction, best.v)
@@ -134,8 +136,8 @@ def step_result(reduction: Reduction, best: Pass, passes: int, tolerance: float)
     )
 
 
-def _try_pass(reduction: Reduction, iterates: Sequence[_Float], guesses: Sequence[_Float]) -> Pass:
-    tried = reduction.solve_pass(iterates, guesses)
+def _try_pass(reduction: Reduction, guesses: Sequence[_Float]) -> Pass:
+    tried = reduction.solve_pass(guesses)
     _find_residual(reduction, tried)
     return tried
 

@@ -262,15 +262,13 @@ class Reduction:
 
     # ---- a pass ----
 
-    def problem(
-        self, iterates: Sequence[_Float], guesses: Sequence[_Float]
-    ) -> tuple[ContactProblem, list[_Float]]:
-        """Linearize at the iterates of the last evaluation.
+    def problem(self, guesses: Sequence[_Float]) -> tuple[ContactProblem, list[_Float]]:
+        """Reduce the linearizations of the soft bodies.
 
         Parameters
         ----------
-        iterates, guesses : sequence of ndarray (n, 3)
-            Velocities of each soft body: where it is linearized, and where the search begins.
+        guesses : sequence of ndarray (n, 3)
+            Velocities of each soft body at which the search begins.
 
         Returns
         -------
@@ -279,7 +277,7 @@ class Reduction:
         free : list of ndarray (n, 3)
             Velocities of each soft body without contact and attachments.
         """
-        free = [step.free_velocity(w) for step, w in zip(self.steps, iterates, strict=True)]
+        free = [step.free_velocity(guess) for step, guess in zip(self.steps, guesses, strict=True)]
         A, v_star = self._masses(free)
         guess = np.zeros(int(self.trees.starts[-1]))
         for t in range(len(self.rigid.tree_nv)):
@@ -351,12 +349,12 @@ class Reduction:
             arrays = {name: np.concatenate([a, getattr(soft, name)]) for name, a in arrays.items()}
         return ContactProblem(**common, **arrays, **self._rigid_others)
 
-    def solve_pass(self, iterates: Sequence[_Float], guesses: Sequence[_Float]) -> Pass:
-        """Linearize at the iterates of the last evaluation, and solve the convex problem.
+    def solve_pass(self, guesses: Sequence[_Float]) -> Pass:
+        """Solve the convex problem of the linearizations.
 
         Parameters
         ----------
-        iterates, guesses : sequence of ndarray (n, 3)
+        guesses : sequence of ndarray (n, 3)
             As of `problem`.
 
         Returns
@@ -364,7 +362,7 @@ class Reduction:
         Pass
             What was found, without its residual.
         """
-        problem, v = self.problem(iterates, guesses)
+        problem, v = self.problem(guesses)
         solution = self._solver.solve(problem)
         rigid = np.zeros(int(self._rigid_starts[-1]))
         for t in range(len(self.rigid.tree_nv)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +15,15 @@ from .body_step import Blocks, BodyStep
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
-# part of the loads of a step that the factor of an earlier one may leave as a residual, and of that
-# the part that it may be expected to leave; `python -m benchmarks soft --scale`
-_KEPT_RESIDUAL, _EXPECTED = 1e-7, 0.1
+# part of the loads of a step that the factor of an earlier pass may leave as a residual
+_KEPT_RESIDUAL = 1e-7
+# |(A - A_kept) d| over |A d| up to which a factor is kept, for the change d of the velocities in
+# the step before: each correction leaves about this part of the residual. More keeps factors
+# longer, and takes more corrections, which each solve the problem of contact again;
+# `python -m benchmarks soft --scale`
+_KEPT_ERROR = 1e-3
+# corrections of a pass after which A is factored
+_MOST_CORRECTIONS = 3
 
 # the models whose energy is quadratic within a step: one pass is exact
 QUADRATIC = ("linear", "linear_corotated")
@@ -44,20 +49,25 @@ class Scheme:
 
 
 class _KeptFactor:
-    """The A that is factored: positions q whose rotations it has, and its blocks.
+    """The A that is factored: the positions from which its stiffness follows, and its blocks.
 
-    They are None after a change of the memory, until they are needed again.
+    The blocks are None after a change of the memory, until they are needed again.
     """
 
-    def __init__(self, q: _Float, fixed: NDArray[np.int8], blocks: Blocks | None) -> None:
-        self.q, self.fixed, self.blocks = q.copy(), fixed.copy(), blocks
+    def __init__(self, shape: _Float, fixed: NDArray[np.int8], blocks: Blocks | None) -> None:
+        self.shape, self.fixed, self.blocks = shape.copy(), fixed.copy(), blocks
         self.S: _Float | None = None
+
+    def is_of(self, blocks: Blocks) -> bool:
+        """Whether this is the factor of these blocks, without an error."""
+        return self.blocks is not None and self.blocks[1] is blocks[1]
 
 
 class SoftStep(BodyStep):
     """The equations of a soft body.
 
-    Where A changes next to nothing, as of bodies that rest or slide, steps go on with its factor.
+    Where A changes little, passes go on with its factor, and correct what that leaves: the
+    convex problem is solved again from the velocities found, with the same S.
     """
 
     def __init__(self, body: SoftBody, threads: int = 1) -> None:
@@ -80,16 +90,16 @@ class SoftStep(BodyStep):
     def save_memory(self, row: _Float) -> None:
         """Write what later steps remember of the earlier ones; a new body has zeros."""
         super().save_memory(row)
-        row[-3 * len(self.place) :] = 0.0 if self._kept is None else self._kept.q.ravel()
+        row[-3 * len(self.place) :] = 0.0 if self._kept is None else self._kept.shape.ravel()
 
     def load_memory(self, row: _Float) -> None:
         """Go on as the body whose memory `row` is, from its present velocities."""
         super().load_memory(row)
         self._reached = self.body.velocities
         n = len(self.place)
-        q = row[-3 * n :].reshape(n, 3)
-        if self._kept is None or not np.array_equal(self._kept.q, q):
-            self._kept = _KeptFactor(q, self.body.fixed, None) if q.any() else None
+        shape = row[-3 * n :].reshape(n, 3)
+        if self._kept is None or not np.array_equal(self._kept.shape, shape):
+            self._kept = _KeptFactor(shape, self.body.fixed, None) if shape.any() else None
 
     def begin(self, dt: float, scheme: Scheme, gravity: _Float) -> None:
         """Take over the state of the body at the start of a step."""
@@ -99,8 +109,6 @@ class SoftStep(BodyStep):
         goes_on = self.v0 is self._reached
         if not goes_on:
             self._kept = None
-        elif self._kept is not None and self._kept.blocks and self._kept.blocks[1] is self.K:
-            self.K, self.K_pairs, self._spare = *self._spare, (self.K, self.K_pairs)
         self.rotations = (
             _core.fem_rotations(body.mesh._mesh, self.q0)
             if body.material.model == "linear_corotated"
@@ -136,8 +144,13 @@ class SoftStep(BodyStep):
         """
         theta, body = self.scheme, self.body
         stays = not stiffness or (again and self.is_quadratic)
-        blocks = (None, None) if stays else (self.K, self.K_pairs)
         q = self.q0 + self.dt * theta.q * ((1 - theta.vq) * self.v0 + theta.vq * v)
+        if not stays:
+            # K of the quadratic models follows from the start of the step
+            self._shape = self.q0 if self.is_quadratic else q
+            if self._kept is not None and self._kept.blocks and self._kept.blocks[1] is self.K:
+                self.K, self.K_pairs, self._spare = *self._spare, (self.K, self.K_pairs)
+        blocks = (None, None) if stays else (self.K, self.K_pairs)
         material = body.material
         self.energy, self.turned_over = _core.fem_evaluate(
             body.mesh._mesh,
@@ -173,6 +186,8 @@ class SoftStep(BodyStep):
         v = self.start
         for _ in range(30):
             self.evaluate(v)
+            self.drop_factor()
+            self.linearize(v)
             before, v = v, self.free_velocity(v)
             if np.max(np.abs(v - before)) <= 1e-12 * np.max(np.abs(v)):
                 break
@@ -191,42 +206,77 @@ class SoftStep(BodyStep):
         super()._choose(last)
         self._kept = None
 
-    def _factor(self, blocks: Blocks, m: _Float) -> _Float:
-        """A^-1 m, by the kept factor if its residual will be small where the search begins."""
-        _, w, _ = self._linearization
-        if self._keeps(blocks, self.guess - w):
-            return self.solve(m)
-        self._kept = None
-        found = super()._factor(blocks, m)
-        if self.is_quadratic:
-            self._kept = _KeptFactor(self.q0, self._fixed, blocks)
-        return found
+    def linearize(self, w: _Float) -> None:
+        """Linearize m at w, after `evaluate`; see :class:`BodyStep`."""
+        super().linearize(w)
+        self._corrections = 0
+        if not self._keeps():
+            self._kept = None
 
-    def _keeps(self, blocks: Blocks, change: _Float) -> bool:
-        """Whether there is a kept factor that is good for such a change of velocities."""
-        kept = self._kept
-        if kept is None or not np.array_equal(kept.fixed, self._fixed):
+    def free_velocity(self, guess: _Float) -> _Float:
+        """v* of the linearization; see :class:`BodyStep`.
+
+        A kept factor stands for A from the guess on: the linearization moves there, which leaves
+        it the same, and makes the change small for which the factor is inexact.
+        """
+        blocks, w, m = self._linearization
+        if self._kept is None:
+            found = super().free_velocity(guess)
+            self._kept = _KeptFactor(self._shape, self._fixed, blocks)
+            return found
+        if not self._kept.is_of(blocks):
+            w = np.where(self.is_fixed[:, None], w, guess)
+            m = self._linear_residual(w)
+            self._linearization = blocks, w, m
+        return w - self.solve(m)
+
+    def needs_correction(self, v: _Float) -> bool:
+        """Whether v* was too inexact for a pass that ended at v; see :class:`BodyStep`."""
+        blocks, w, _ = self._linearization
+        assert self._kept is not None
+        if self._kept.is_of(blocks):
+            return False
+        left = self._error_times(v - w)
+        if np.linalg.norm(left) <= _KEPT_RESIDUAL * self.dt * np.linalg.norm(self.weight):
+            return False
+        self._corrections += 1
+        if self._corrections > _MOST_CORRECTIONS:
+            self._kept = None
+        return True
+
+    def drop_factor(self) -> None:
+        """Factor A in the next pass."""
+        self._kept = None
+
+    def _keeps(self) -> bool:
+        """Whether there is a kept factor that is close to A."""
+        kept, blocks = self._kept, self._linearization[0]
+        if kept is None or not self.weight.any() or not np.array_equal(kept.fixed, self._fixed):
             return False
         before = kept.blocks
-        kept.blocks = before or self._blocks_of(kept.q)
-        if self._kept_residual(blocks, change) > _EXPECTED * _KEPT_RESIDUAL:
+        kept.blocks = before or self._blocks_of(kept.shape)
+        change = self.guess - self.start
+        whole, left = self._multiply(blocks, change), self._error_times(change)
+        if self.has_fixed:
+            whole[self.is_fixed] = 0
+        if np.linalg.norm(left) > _KEPT_ERROR * np.linalg.norm(whole):
             return False
         if before is None:
             _core.fem_factor(self._system, kept.blocks, kept.fixed, np.zeros_like(self.v0))
         return True
 
-    def _kept_residual(self, blocks: Blocks, change: _Float) -> float:
-        """Size of (A - A_kept) times a change of velocities, over that of the loads."""
+    def _error_times(self, change: _Float) -> _Float:
+        """A - A_kept times a change of velocities; 0 where fixed."""
         assert self._kept is not None
         assert self._kept.blocks is not None
+        blocks = self._linearization[0]
         left = self._multiply(blocks, change) - self._multiply(self._kept.blocks, change)
         if self.has_fixed:
             left[self.is_fixed] = 0
-        size, loads = np.linalg.norm(left), self.dt * np.linalg.norm(self.weight)
-        return float(size / loads) if loads > 0 else math.inf if size > 0 else 0.0
+        return left
 
-    def _blocks_of(self, q: _Float) -> Blocks:
-        """The blocks of A at the start of a step from q."""
+    def _blocks_of(self, shape: _Float) -> Blocks:
+        """The blocks of A whose stiffness follows from these positions."""
         c_K, _, _, c_M, mass, mass_pairs = self.blocks()
         K, K_pairs = np.zeros_like(self.K), np.zeros_like(self.K_pairs)
         material, mesh = self.body.material, self.body.mesh._mesh
@@ -235,22 +285,12 @@ class SoftStep(BodyStep):
             material.model,
             material.young,
             material.poisson,
-            q,
-            _core.fem_rotations(mesh, q),
+            shape,
+            _core.fem_rotations(mesh, shape),
             False,
             (None, K, K_pairs, None, None, None),
         )
         return c_K, K, K_pairs, c_M, mass, mass_pairs
-
-    def drop_factor(self, v: _Float) -> bool:
-        """Whether the factor is too inexact for a pass that ended at v; it is not used again."""
-        blocks, w, _ = self._linearization
-        if self._kept is None or self._kept.blocks is blocks:
-            return False
-        if self._kept_residual(blocks, v - w) <= _KEPT_RESIDUAL:
-            return False
-        self._kept = None
-        return True
 
     def schur(self) -> _Float:
         """S over the vertices that are eliminated last; read-only."""

@@ -110,7 +110,8 @@ class SoftSteps(PythonSteps):
             iterates = [step.start for step in self._steps]
             for step, v in zip(self._steps, iterates, strict=True):
                 step.evaluate(v)
-            problem, _ = reduction.problem(iterates, [step.guess for step in self._steps])
+                step.linearize(v)
+            problem, _ = reduction.problem([step.guess for step in self._steps])
             self.memory.load(memory)
             return problem
 
