@@ -284,8 +284,9 @@ class Form:
                 if "tau_d" in kind._rules and "tau_d" not in given and own.get("tau_d") is None:
                     given["tau_d"] = np.repeat(named["dt"], _rows_of(own), axis=1)
         if not self._first:
-            first = [x[(0,) * (x.ndim - name.rank)] for name, x in zip(self.names, numbers,
-                                                                       strict=True)]  # fmt: skip
+            # the problem outlives the arrays, whose memory may be XLA's
+            first = [x[(0,) * (x.ndim - name.rank)].copy()
+                     for name, x in zip(self.names, numbers, strict=True)]  # fmt: skip
             self._first.append(self._problem(first)._core)
         return self._first[0], named, math.prod(batch)
 

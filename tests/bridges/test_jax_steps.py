@@ -15,7 +15,10 @@ import sapwood.jax
 from mujoco_steps import SLOW_MODEL, WORLDS, by_differences, final, make_stepper, starts
 
 
-def test_a_scan_and_its_gradient(rng):
+@pytest.mark.parametrize("platform", ["cpu", "gpu"])
+def test_a_scan_and_its_gradient(rng, monkeypatch, platform):
+    """Arrays of other platforms are copied to the CPU; the same callbacks stand in for those."""
+    monkeypatch.setattr(jax, "default_backend", lambda: platform)
     stepper = make_stepper()
     q, v, controls = starts(rng, stepper)
     take_step = sapwood.jax.step(stepper)
