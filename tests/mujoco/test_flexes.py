@@ -12,7 +12,9 @@ import pytest
 
 from sapwood import fem
 from sapwood.mujoco import NotSupported, Stepper, linearize
+from sapwood.mujoco.reading import flexes
 from sapwood.mujoco.reading.flexes import read_flexes
+from sapwood.mujoco.stepping.edge_rows import EdgeRows
 from sapwood.mujoco.stepping.flex_step import FlexStep
 
 G = 9.81
@@ -58,7 +60,9 @@ def step_of(model, data):
     step = FlexStep(flex)
     mujoco.mj_forward(model, data)
     masses = model.dof_M0[flex.dofs][:, :, None] * np.eye(3)
-    step.begin(model, data, masses, data.qvel[flex.dofs], model.opt.timestep)
+    none = np.zeros(0)
+    edges = EdgeRows(np.zeros(0, int), np.zeros((0, 2), int), np.zeros((0, 2, 3)), none, none)
+    step.begin(model, data, masses, data.qvel[flex.dofs], edges, model.opt.timestep)
     return step
 
 
@@ -238,11 +242,83 @@ def test_two_flexes_rest_on_each_other():
     assert data.flexvert_xpos[n:, 2].min() > 0.1
 
 
-def test_what_stays_outside_is_told_of_with_the_reason():
-    model = cloth("bend", inner="<edge equality='true'/>")
-    with pytest.warns(UserWarning, match="explicit: flex 'f' has equality constraints"):
+# ---- equality rows of edges ----------------------------------------------------------------------
+
+
+def sheet(n=5, more="", inner="", outer="pos='0 0 .5'"):
+    """A cloth of rigid edges without elasticity."""
+    return model_of(
+        f"{more}<body name='place' {outer}><flexcomp name='f' type='grid' count='{n} {n} 1'"
+        f" spacing='{0.3 / (n - 1)} {0.3 / (n - 1)} .1' dim='2' mass='.3' radius='.002'>"
+        f"<edge equality='true'/><contact selfcollide='none'/>{inner}</flexcomp></body>",
+        integrator="discrete",
+    )
+
+
+HEAD = "<geom name='head' size='.08' pos='.01 .02 .4'/>"
+
+
+@pytest.mark.parametrize("inner", ["", "<pin id='0 3 12'/>"])
+def test_edges_are_the_same_rows_inside_the_mass_and_beside_it(inner, rng, monkeypatch):
+    """Their impulses have no bounds: a step without contact is that of a dense tree."""
+    model = sheet(more=HEAD, inner=inner, outer="pos='0 0 .9' euler='30 20 10'")
+    data = mujoco.MjData(model)
+    data.qpos += 1e-3 * rng.standard_normal(model.nq)
+    data.qvel[:] = 0.3 * rng.standard_normal(model.nv)
+    ends = []
+    for most in (10**9, 0):
+        monkeypatch.setattr(flexes, "MOST_JOINED", most)
+        stepper, end = Stepper(model), copy.copy(data)
+        stepper.run(end, 3)
+        (edges,) = stepper.constraints
+        assert len(edges.force) > 50
+        ends.append((end.qvel, end.qfrc_constraint, end.efc_force, edges.force, edges.velocity))
+        assert (stepper.parameters.soft is None) == (most > 0)
+    for one, other in zip(*ends, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-8 * np.abs(one).max())
+
+
+def test_a_large_cloth_lies_on_a_ball():
+    """Its vertices stay apart, and the ball bears its weight."""
+    model = sheet(13, HEAD, outer="pos='.01 .02 .484'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         stepper = Stepper(model)
-    assert stepper.parameters.soft is None
+    data, dt = mujoco.MjData(model), model.opt.timestep
+    stepper.run(data, 150)
+    for _ in range(20):
+        momentum = (model.dof_M0 * data.qvel)[2::3].sum()
+        stepper.step(data)
+        gained = (model.dof_M0 * data.qvel)[2::3].sum() - momentum
+        # edges are forces within the cloth, and the ball presses from below
+        lift = -stepper.body_forces[0][2]
+        assert lift > 0
+        assert gained == pytest.approx(dt * (lift - 0.3 * G), abs=1e-6 * dt)
+        assert data.qfrc_constraint[2::3].sum() == pytest.approx(lift, abs=1e-6)
+    strain = np.ravel(data.flexedge_length) / model.flexedge_length0 - 1
+    assert np.sqrt(np.mean(strain**2)) < 2e-3
+    assert stepper.problem(data).n_trees == 1
+    assert stepper.problem(data).tree_nv[0] < 3 * 13**2 / 2
+
+
+def test_an_elastic_cloth_may_have_rigid_edges():
+    model = cloth("bend", inner="<edge equality='true'/><pin id='0 1 2 3'/>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stepper = Stepper(model)
+    data = mujoco.MjData(model)
+    stepper.run(data, 300)
+    strain = np.ravel(data.flexedge_length) / model.flexedge_length0 - 1
+    assert np.abs(strain).max() < 1e-3
+    assert stepper.soft_result.status == "converged"
+    # let go, the edges are as long as the bending allows
+    data.eq_active[:] = 0
+    stepper.run(data, 300)
+    assert stepper.constraints == ()
+    assert data.flexvert_xpos[:, 2].min() < 0.05
+
+
+def test_what_stays_outside_is_told_of_with_the_reason():
     moved = cube(inner="<pin id='0'/>")
     moved.jnt_limited[3] = 1
     moved.jnt_range[3] = -1, 1

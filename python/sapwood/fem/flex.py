@@ -89,11 +89,28 @@ class FlexMesh:
         self.pairs: _Index = np.concatenate(
             [edges, np.column_stack([across >> 32, across & 0xFFFFFFFF]).astype(np.int32)]
         )
-        order = np.argsort(_keys(self.pairs))
-        hinge_pairs = order[np.searchsorted(_keys(self.pairs)[order], keys)].astype(np.int32)
+        keys_of_pairs = _keys(self.pairs)
+        self._order = np.argsort(keys_of_pairs)
+        self._sorted_keys = keys_of_pairs[self._order]
+        hinge_pairs = self.find_pairs(between).astype(np.int32)
         self.graph = _core.fem_flex(
             vertices, len(edges), self.pairs, elements, element_edges, hinges, hinge_pairs
         )
+
+    def find_pairs(self, vertices: NDArray[np.integer]) -> NDArray[np.intp]:
+        """Find pairs by their vertices.
+
+        Parameters
+        ----------
+        vertices : ndarray of int (..., 2)
+            Vertices of pairs, in any order.
+
+        Returns
+        -------
+        ndarray of int (...)
+            The numbers of the pairs.
+        """
+        return self._order[np.searchsorted(self._sorted_keys, _keys(vertices))]
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), self._tables
@@ -129,7 +146,7 @@ class FlexMesh:
         )
 
 
-def _keys(pairs: _Index) -> NDArray[np.int64]:
+def _keys(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
     """One number for each pair (..., 2), whichever vertex comes first."""
     low, high = pairs.min(axis=-1).astype(np.int64), pairs.max(axis=-1)
     keys: NDArray[np.int64] = (low << 32) + high

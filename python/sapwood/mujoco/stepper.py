@@ -364,7 +364,7 @@ class Stepper(FollowedSteps):
         if most > 30:
             raise ValueError(f"halvings = {most} must be at most 30")
         if self._parameters.soft is not None:
-            raise NotSupported("accuracy: soft bodies and elastic flexes take whole steps")
+            raise NotSupported("accuracy: soft bodies and elastic or large flexes take whole steps")
         if self.scheme != SYMPLECTIC_EULER:
             raise NotSupported(f"accuracy: scheme {self.scheme.name} takes whole steps")
         if self.settings.friction == "lagged":

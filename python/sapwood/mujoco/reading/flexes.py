@@ -1,4 +1,4 @@
-"""Flexes of a MuJoCo model whose elasticity is part of the contact problem.
+"""Flexes of a MuJoCo model whose elasticity and edges are part of the contact problem.
 
 Such a flex has vertices on three slides each, that no other element moves, or that never move.
 Its numbers are read from the model in each step, so that a changed stiffness counts.
@@ -13,15 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.flex import FlexMesh, FlexNumbers
-from sapwood.mujoco.reading.joined_trees import joined_trees
+from sapwood.mujoco.reading.joined_trees import joined_trees, meets_more_than_planes
 from sapwood.mujoco.reading.names import name_of
 from sapwood.mujoco.reading.support import colliding_flexes
-from sapwood.mujoco.reading.trees import trees_of_flex
+from sapwood.mujoco.reading.trees import has_nodes, trees_of_flex
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 _DISABLE, _OBJECT = mujoco.mjtDisableBit, mujoco.mjtObj
 
+# vertices up to which a flex without elasticity may be one dense tree, whose steps take 0.1 ms at
+# 25 vertices and grow with their cube; those of sparse equations take 3 ms, and as long at 128
+MOST_JOINED = 128
 # numbers of a hinge: a matrix, and the factor of a curved rest shape
 _HINGE = 17
 # curvature of a rest shape that is round-off, over the largest entry of the matrix
@@ -110,12 +113,20 @@ def _has_springs(model: mujoco.MjModel, flex: int) -> bool:
     )
 
 
+def _would_be_joined(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether many vertices would be one tree of the problem, as contacts move several of them."""
+    return (
+        model.flex_vertnum[flex] > MOST_JOINED
+        and flex in colliding_flexes(model)
+        and not has_nodes(model, flex)
+        and meets_more_than_planes(model, flex)
+    )
+
+
 def _obstacle(model: mujoco.MjModel, flex: int, moved: NDArray[np.bool_]) -> str:
     """Say why the elasticity of a flex stays out of the contact problem; empty if it does not."""
     if model.flex_interp[flex]:
         return "has nodes"
-    if model.flex_edgeequality[flex]:
-        return "has equality constraints"
     plastic = getattr(model, "flex_plasticadr", None)  # from MuJoCo 4.0 on
     if plastic is not None and plastic[flex] >= 0:
         return "is plastic"
@@ -170,6 +181,9 @@ def _moved(model: mujoco.MjModel) -> NDArray[np.bool_]:
 def elastic_flexes(model: mujoco.MjModel) -> dict[int, str]:
     """Flexes with forces by their shape, and why these stay out of the contact problem.
 
+    A large flex without such forces counts where contacts would join its vertices to one tree and
+    nothing keeps it out.
+
     Parameters
     ----------
     model : mujoco.MjModel
@@ -183,7 +197,11 @@ def elastic_flexes(model: mujoco.MjModel) -> dict[int, str]:
     off = model.opt.disableflags & (_DISABLE.mjDSBL_SPRING | _DISABLE.mjDSBL_DAMPER)
     if not model.nflex or not hasattr(model, "flex_stiffnessadr"):
         return {}  # MuJoCo before 4.0 is not followed
-    found = [flex for flex in range(model.nflex) if _has_springs(model, flex)]
+    found = [
+        flex
+        for flex in range(model.nflex)
+        if _has_springs(model, flex) or _would_be_joined(model, flex)
+    ]
     moved = _moved(model)
     why = {
         flex: "has springs or dampers that an option disables"
@@ -200,11 +218,11 @@ def elastic_flexes(model: mujoco.MjModel) -> dict[int, str]:
     inside = [flex for flex in inside if not why[flex]]
     if np.setdiff1d(colliding_flexes(model), inside).size:
         why |= dict.fromkeys(inside, "is beside flexes that stay outside")
-    return why
+    return {f: text for f, text in why.items() if not text or _has_springs(model, f)}
 
 
 def inside_flexes(model: mujoco.MjModel) -> list[int]:
-    """Flexes whose elasticity and contacts are part of the contact problem."""
+    """Flexes with sparse equations of their own, which have their elasticity and edges."""
     return [flex for flex, text in elastic_flexes(model).items() if not text]
 
 

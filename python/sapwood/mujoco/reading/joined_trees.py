@@ -80,12 +80,25 @@ def _sets(model: mujoco.MjModel, elsewhere: Collection[int]) -> Iterator[set[int
         if not is_edges or has_nodes(model, int(model.eq_obj1id[i])):
             yield trees_of_equality(model, i)
     for flex in np.setdiff1d(colliding_flexes(model), list(elsewhere)).tolist():
-        if has_nodes(model, flex) or _meets_more_than_planes(model, flex):
+        if has_nodes(model, flex) or meets_more_than_planes(model, flex):
             yield trees_of_flex(model, flex)
 
 
-def _meets_more_than_planes(model: mujoco.MjModel, flex: int) -> bool:
-    """Whether contacts may be with elements of a flex; those with planes are with vertices."""
+def meets_more_than_planes(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether contacts may be with elements of a flex; those with planes are with vertices.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    flex : int
+        A flex with contacts.
+
+    Returns
+    -------
+    bool
+        Whether there may be contacts of more trees than two.
+    """
     kind, bits = model.flex_contype[flex], model.flex_conaffinity[flex]
     geoms = (model.geom_contype & bits | model.geom_conaffinity & kind) != 0
     flexes = (model.flex_contype & bits | model.flex_conaffinity & kind) != 0

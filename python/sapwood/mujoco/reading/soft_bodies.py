@@ -165,7 +165,8 @@ def _check(scheme: Scheme, settings: SapSettings) -> None:
         reasons.append(f"scheme {scheme.name}: soft bodies go with symplectic_euler")
     if settings.friction == "lagged":
         reasons.append(
-            "friction = 'lagged': soft bodies and elastic flexes go with 'coulomb' and 'convex'"
+            "friction = 'lagged': soft bodies and elastic or large flexes go with 'coulomb' and "
+            "'convex'"
         )
     if reasons:
         raise NotSupported(*(f"soft: {reason}" for reason in reasons))

@@ -49,13 +49,77 @@ def _split(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, slice, sli
 
 def _is_given(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArray[np.bool_]:
     """The stored entries of whole blocks: all, or one for a constraint of one velocity."""
-    width = tree_nv[shape["tree_a"]] + np.where(shape["tree_b"] < 0, 0, tree_nv[shape["tree_b"]])
     is_single = shape["dof"] >= 0
-    length = shape["size"] * width
+    length = shape["size"] * _width(shape, tree_nv)
     first = np.cumsum(length) - length
     given = np.repeat(~is_single, length)
     given[(first + shape["dof"])[is_single]] = True
     return given
+
+
+def rows_of(arrays: Mapping[str, NDArray[Any]], chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Rows (n_rows,) of chosen constraints.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The result of ``_core.ModelStepper.groups``.
+    chosen : ndarray of bool (n,)
+        The constraints.
+
+    Returns
+    -------
+    ndarray of bool (n_rows,)
+        Their rows.
+    """
+    return np.repeat(chosen, arrays["size"])
+
+
+def select(
+    arrays: Mapping[str, NDArray[Any]], chosen: NDArray[np.bool_]
+) -> dict[str, NDArray[Any]]:
+    """Some constraints of the groups.
+
+    Parameters
+    ----------
+    arrays : mapping
+        The result of ``_core.ModelStepper.groups``.
+    chosen : ndarray of bool (n,)
+        The constraints.
+
+    Returns
+    -------
+    dict
+        The arrays that :func:`constraint_groups` reads.
+    """
+    group = np.repeat(np.arange(len(arrays["n"])), arrays["n"])
+    length = arrays["size"].astype(np.int64)
+    whole = arrays["dof"] < 0
+    length[whole] *= _width(arrays, arrays["tree_nv"])[whole]
+    per_row = [name for name in arrays if name in _GIVEN or name.startswith("value_")]
+    rows = rows_of(arrays, chosen)
+    n, n_rows, nJ = (
+        np.bincount(group[chosen], weights[chosen], len(arrays["n"])).astype(np.int64)
+        for weights in (np.ones(len(group)), arrays["size"], length)
+    )
+    left = n > 0
+    return {
+        "tree_nv": arrays["tree_nv"],
+        "kind": arrays["kind"][left],
+        "n": n[left],
+        "n_rows": np.cumsum(n_rows[left]),
+        "nJ": nJ[left],
+        "J": arrays["J"][np.repeat(chosen, length)],
+        **{name: arrays[name][chosen] for name in _SHAPE},
+        **{name: arrays[name][rows] for name in per_row},
+    }
+
+
+def _width(shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> NDArray[Any]:
+    """Velocities of the trees of each constraint."""
+    second = np.where(shape["tree_b"] < 0, 0, tree_nv[shape["tree_b"]])
+    found: NDArray[Any] = tree_nv[shape["tree_a"]] + second
+    return found
 
 
 def _whole_rows(J: _Float, shape: Mapping[str, NDArray[Any]], tree_nv: NDArray[Any]) -> _Float:

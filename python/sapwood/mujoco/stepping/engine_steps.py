@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mujoco
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.constraints.group import ConstraintGroup
 from sapwood.fem.results import SoftStepResult
 from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.names import model_name
@@ -18,7 +19,6 @@ from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.recording import Recording
 from sapwood.mujoco.results.results import STEP_FALLBACKS, Counts
-from sapwood.mujoco.stepping.flex_trees import FlexTrees
 from sapwood.mujoco.stepping.friction_memories import FrictionMemories
 from sapwood.mujoco.stepping.stages import Stages
 from sapwood.mujoco.stepping.steps import Ended
@@ -28,31 +28,28 @@ from sapwood.solution import Solution
 
 def gathered_problem(
     parameters: StepParameters,
-    core: _core.ModelStepper,
+    arrays: dict[str, NDArray[Any]],
+    groups: Sequence[ConstraintGroup],
     time: float,
-    trees: FlexTrees | None = None,
 ) -> ContactProblem:
-    """The problem that the C core gathered last.
+    """A problem that the C core gathered.
 
     Parameters
     ----------
     parameters : StepParameters
         Parameters of the stepper.
-    core : _core.ModelStepper
-        The stepper of the C core.
+    arrays : dict
+        Arrays by the names of ContactProblem.
+    groups : sequence of ConstraintGroup
+        Constraints other than contacts.
     time : float
         Simulated time, s.
-    trees : FlexTrees, optional
-        Takes the vertices of flexes out of the problem.
 
     Returns
     -------
     ContactProblem
         The problem, with copies of the arrays.
     """
-    arrays, groups = problem_arrays(core), constraint_groups(core.groups())
-    if trees is not None:
-        arrays, groups = trees.take_out(arrays, groups)
     return ContactProblem(
         **arrays,
         constraints=groups,
@@ -173,7 +170,8 @@ class EngineSteps:
             stages.solve(scratch)
         else:
             stages.gather(scratch)
-        return gathered_problem(parameters, stages.core, float(data.time))
+        arrays, groups = problem_arrays(stages.core), constraint_groups(stages.core.groups())
+        return gathered_problem(parameters, arrays, groups, float(data.time))
 
     def counts(self) -> Counts:
         """Steps by the status of their solve."""

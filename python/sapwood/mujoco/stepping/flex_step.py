@@ -3,7 +3,9 @@
 The C core gathers A and v* of each vertex, a tree of three velocities, by all forces of MuJoCo. The
 explicit elastic force f0 is taken out of these, and that of the end of the step takes its place:
 
-    m(v) = A (v - v*) + dt f0 - dt f(q0 + dt v)
+    m(v) = A (v - v*) + dt f0 - dt f(q0 + dt v) + J^T R^-1 (J v - v_hat)
+
+The last term is that of equality rows of the edges.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from sapwood.fem.body_step import BodyStep
 from sapwood.fem.flex import FlexNumbers
 from sapwood.mujoco.reading.flexes import ElasticFlex
+from sapwood.mujoco.stepping.edge_rows import EdgeRows
 
 _Float = NDArray[np.float64]
 
@@ -35,10 +38,13 @@ class FlexStep(BodyStep):
         The flex.
     axes : ndarray (n_free, 3, 3)
         Axes of the slides of each free vertex in the world, by rows.
+    edges : EdgeRows
+        Equality rows of the edges.
     """
 
     is_quadratic = False
     axes: _Float
+    edges: EdgeRows
 
     def __init__(self, flex: ElasticFlex, threads: int = 1) -> None:
         n, n_pairs = flex.vertices.stop - flex.vertices.start, len(flex.mesh.pairs)
@@ -52,7 +58,13 @@ class FlexStep(BodyStep):
         self._tension = np.empty(len(flex.mesh.edges))
 
     def begin(
-        self, model: mujoco.MjModel, data: mujoco.MjData, A: _Float, v_star: _Float, dt: float
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        A: _Float,
+        v_star: _Float,
+        edges: EdgeRows,
+        dt: float,
     ) -> None:
         """Take over the state at the start of a step.
 
@@ -64,6 +76,8 @@ class FlexStep(BodyStep):
             A of the free vertices along their slides.
         v_star : ndarray (n_free, 3)
             Their v*.
+        edges : EdgeRows
+            Equality rows of the edges.
         dt : float
             Time step, s.
         """
@@ -87,6 +101,24 @@ class FlexStep(BodyStep):
         self._last = self.q0, lengths, dt
         self.weight = np.einsum("nij,nj->ni", self._A, change) / dt - self.force
         self.weight[self.is_fixed] = 0
+        self.edges = edges
+        if edges.numbers.size:
+            self._hold_edges()
+
+    def _hold_edges(self) -> None:
+        """Find what the equality rows of the edges add to A and to the momentum."""
+        edges, mesh = self.edges, self.flex.mesh
+        J = np.einsum("nsi,nsij->nsj", edges.J, self.axes[edges.free])
+        scaled = J / edges.R[:, None, None]
+        vertices, n = self.flex.free[edges.free].ravel(), len(self.place)
+        own = scaled.reshape(-1, 3, 1) * J.reshape(-1, 1, 3)
+        momenta = (scaled * edges.v_hat[:, None, None]).reshape(-1, 3)
+        self._held, self._held_momentum = _sums(vertices, own, n), _sums(vertices, momenta, n)
+        both = edges.free[:, 1] >= 0
+        # along an edge both vertices have the same direction, so the block is symmetric
+        pairs = mesh.find_pairs(self.flex.free[edges.free[both]])
+        between = scaled[both, 0, :, None] * J[both, 1, None]
+        self._held_pairs = _sums(pairs, between, len(mesh.pairs))
 
     def to_world(self, along: _Float) -> _Float:
         """Velocities (n_free, 3) along the slides, in the world."""
@@ -115,10 +147,25 @@ class FlexStep(BodyStep):
         """m(v), see :class:`BodyStep`."""
         m: _Float = np.einsum("nij,nj->ni", self._A, v - self.start)
         m -= self.dt * (self.force + self.weight)
+        if self.edges.numbers.size:
+            blocks = (1.0, self._held, self._held_pairs, 0.0, self._no_mass, self._no_pairs)
+            m += self._multiply(blocks, v) - self._held_momentum
         m[self.is_fixed] = 0
         return m
 
     def blocks(self) -> tuple[float, _Float, _Float, float, _Float, _Float]:
-        """A + dt^2 K, see :class:`BodyStep`."""
+        """A + J^T R^-1 J + dt^2 K, see :class:`BodyStep`."""
         square = self.dt * self.dt
-        return square, self.K + self._A / square, self.K_pairs, 0.0, self._no_mass, self._no_pairs
+        K, K_pairs = self.K + self._A / square, self.K_pairs
+        if self.edges.numbers.size:
+            K += self._held / square
+            K_pairs = K_pairs + self._held_pairs / square
+        return square, K, K_pairs, 0.0, self._no_mass, self._no_pairs
+
+
+def _sums(places: NDArray[np.intp], values: _Float, n: int) -> _Float:
+    """Sums (n, ...) of values (m, ...) at places (m,)."""
+    size = values[0].size
+    at = places[:, None] * size + np.arange(size)
+    flat = np.bincount(at.ravel(), values.ravel(), n * size)
+    return flat.reshape(n, *values.shape[1:])

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sapwood.base.blocks import offsets
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.mujoco.reading.flexes import ElasticFlex
+from sapwood.mujoco.results.groups import constraint_groups, rows_of, select
+from sapwood.mujoco.stepping.edge_rows import EdgeRows
 
 _Float = NDArray[np.float64]
 
@@ -25,7 +27,7 @@ class FlexTrees:
     joined : ndarray of int (ntree,)
         Tree of each tree of MuJoCo.
     flexes : sequence of ElasticFlex
-        Flexes whose vertices are taken out; no constraint of the core moves them.
+        Flexes whose vertices are taken out; only equality rows of the core move them.
 
     Attributes
     ----------
@@ -51,9 +53,14 @@ class FlexTrees:
         starts = offsets(nv * nv)[:-1]
         self._blocks = [starts[joined[flex.trees]][:, None] + np.arange(9) for flex in flexes]
         self._flexes = flexes
+        # flex of each tree, and its place among the free vertices
+        self._flex, self._free = np.full((2, len(nv)), -1)
+        for f, flex in enumerate(flexes):
+            trees = joined[flex.trees]
+            self._flex[trees], self._free[trees] = f, np.arange(len(trees))
 
     def take_out(
-        self, arrays: dict[str, NDArray[Any]], groups: Sequence[ConstraintGroup]
+        self, arrays: dict[str, NDArray[Any]], rows: dict[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], tuple[ConstraintGroup, ...]]:
         """Arrays and constraints of a problem without the vertices.
 
@@ -61,8 +68,8 @@ class FlexTrees:
         ----------
         arrays : dict
             Arrays by the names of ContactProblem.
-        groups : sequence of ConstraintGroup
-            Its constraints.
+        rows : dict
+            Its constraints, of ``_core.ModelStepper.groups``.
 
         Returns
         -------
@@ -77,12 +84,28 @@ class FlexTrees:
             found[name] = arrays[name][self.dofs]
         for name in ("tree_a", "tree_b"):
             found[name] = self._numbers(arrays[name])
+        stays = self._flex[rows["tree_a"]] < 0
         return found, tuple(
             group.with_fields(
                 tree_a=self._numbers(group.tree_a), tree_b=self._numbers(group.tree_b)
             )
-            for group in groups
+            for group in constraint_groups(rows if stays.all() else select(rows, stays))
         )
+
+    def edges(self, rows: dict[str, NDArray[Any]]) -> list[EdgeRows]:
+        """Rows of the vertices of each flex, of the constraints ``_core.ModelStepper.groups``."""
+        flex = self._flex[rows["tree_a"]]
+        return [self._edges(rows, flex == f) for f in range(len(self._flexes))]
+
+    def _edges(self, rows: dict[str, NDArray[Any]], chosen: NDArray[np.bool_]) -> EdgeRows:
+        own = select(rows, chosen)
+        free = np.column_stack([self._free[own["tree_a"]], self._free[own["tree_b"]]])
+        free[own["tree_b"] < 0, 1] = -1
+        J = np.zeros((len(free), 2, 3))
+        # each row is a constraint of its own
+        J[free >= 0] = own["J"].reshape(-1, 3)
+        numbers = np.flatnonzero(rows_of(rows, chosen))
+        return EdgeRows(numbers, free, J, own["R"], own["v_hat"])
 
     def of_vertices(self, arrays: dict[str, NDArray[Any]]) -> list[tuple[_Float, _Float]]:
         """A (n_free, 3, 3) and v* (n_free, 3) of the vertices of each flex."""

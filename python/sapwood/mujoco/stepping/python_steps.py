@@ -146,8 +146,8 @@ class PythonSteps:
     def contact_source(self) -> _core.ModelStepper:
         """Steps in Python have none; see :class:`Steps`."""
         raise NotSupported(
-            "contact_reader is for symplectic_euler without soft bodies and elastic flexes; other "
-            "steppers have contacts"
+            "contact_reader is for symplectic_euler without soft bodies and elastic or large "
+            "flexes; other steppers have contacts"
         )
 
     def patches(self) -> dict[str, Any]:
@@ -253,15 +253,23 @@ class PythonSteps:
         has their forces in MuJoCo's rows.
         """
         core = self._stages.core
-        contacts, groups, found = core.contacts(), core.groups(), solution.constraints
-        groups["gamma"] = np.concatenate([_NONE, *(group.gamma for group in found)])
-        groups["v_c"] = np.concatenate([_NONE, *(group.v_c for group in found)])
+        contacts, groups = core.contacts(), core.groups()
+        groups["gamma"], groups["v_c"] = self._rows(solution, v)
         spin_gamma = _NONE if solution.spin_gamma is None else solution.spin_gamma
         gamma = solution.gamma[: len(contacts)]
         self._stages.write(data, v, gamma, groups["gamma"], spin_gamma, efc_force)
         self._counts[solution.status] += 1
         self._solution, self._groups = solution, groups
         self._contacts = _with_solution(core.contacts(), problem, solution)
+
+    def _rows(self, solution: Solution, v: _Float) -> tuple[_Float, _Float]:
+        """Impulses and velocities of the rows of constraints other than contacts, at v (nv,)."""
+        del v
+        found = solution.constraints
+        return (
+            np.concatenate([_NONE, *(group.gamma for group in found)]),
+            np.concatenate([_NONE, *(group.v_c for group in found)]),
+        )
 
     def _check(self, solution: Solution, data: mujoco.MjData) -> None:
         """Raise StepError where the solver found no velocity."""

@@ -31,6 +31,7 @@ from sapwood.fem.vertex_contacts import contacts_of_vertices
 from sapwood.mujoco.reading.arrays import problem_arrays
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.soft_bodies import GeomShape, SoftModel
+from sapwood.mujoco.results.groups import constraint_groups
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepping.engine_steps import gathered_problem
 from sapwood.mujoco.stepping.flex_contacts import (
@@ -212,6 +213,20 @@ class SoftSteps(PythonSteps):
             found[step.flex.dofs] = step.to_slides(v)
         return found
 
+    def _rows(self, solution: Solution, v: _Float) -> tuple[_Float, _Float]:
+        """Impulses and velocities of the rows, see :class:`PythonSteps`; of edges too."""
+        of_problem = super()._rows(solution, v)
+        n = len(of_problem[0]) + sum(len(step.edges.numbers) for step in self._flex_steps)
+        stays, found = np.ones(n, bool), (np.empty(n), np.empty(n))
+        for step in self._flex_steps:
+            edges, along = step.edges, v[step.flex.dofs]
+            stays[edges.numbers] = False
+            found[0][edges.numbers] = edges.impulses(along)
+            found[1][edges.numbers] = edges.velocities(along)
+        for whole, part in zip(found, of_problem, strict=True):
+            whole[stays] = part
+        return found
+
     def _flex_rows(self, data: mujoco.MjData, result: SoftStepResult) -> _Float:
         """Forces of MuJoCo's rows of contacts of flexes; empty without any."""
         met = self._flexes_met
@@ -238,12 +253,15 @@ class SoftSteps(PythonSteps):
         """The contact problem of the model without flexes, whose steps begin."""
         parameters, model = self._parameters, self._model
         self._stages.gather(data)
-        trees, core = self._trees if self._flex_steps else None, self._stages.core
+        arrays, rows = problem_arrays(self._stages.core), self._stages.core.groups()
         if self._flex_steps:
-            vertices = self._trees.of_vertices(problem_arrays(core))
-            for flex_step, numbers in zip(self._flex_steps, vertices, strict=True):
-                flex_step.begin(model, data, *numbers, parameters.time_step)
-        return gathered_problem(parameters, core, float(data.time), trees)
+            vertices, edges = self._trees.of_vertices(arrays), self._trees.edges(rows)
+            for flex_step, numbers, own in zip(self._flex_steps, vertices, edges, strict=True):
+                flex_step.begin(model, data, *numbers, own, parameters.time_step)
+            arrays, groups = self._trees.take_out(arrays, rows)
+        else:
+            groups = constraint_groups(rows)
+        return gathered_problem(parameters, arrays, groups, float(data.time))
 
     def _gravity(self) -> _Float:
         option = self._model.opt
