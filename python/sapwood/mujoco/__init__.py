@@ -26,6 +26,7 @@ from sapwood.laws.materials import ContactMaterial
 from sapwood.mujoco.batch import Batch
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
+from sapwood.mujoco.differentiable_soft import DifferentiableSoftModel
 from sapwood.mujoco.environments import Patch, patch
 from sapwood.mujoco.identification import Sensitivities, sensitivities, sysid_rollout
 from sapwood.mujoco.linearization import Linearization, linearize, linearize_batch
@@ -52,6 +53,7 @@ __all__ = [
     "ContactMaterial",
     "ContactReader",
     "DifferentiableModel",
+    "DifferentiableSoftModel",
     "Linearization",
     "NotSupported",
     "Patch",

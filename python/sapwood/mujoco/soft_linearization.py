@@ -113,7 +113,7 @@ class SoftStepLinearization:
             raise ValueError("stepper has no soft bodies: use linearize")
         self._model, self._dt = stepper.model, stepper.parameters.time_step
         scratch = StateCopy(self._model).take(data)
-        end = _own_steps(stepper.parameters)
+        end = own_steps(stepper.parameters)
         end._check_soft(scratch)
         end._stages.evaluate(scratch)
         reduction = end._reduce(scratch)
@@ -139,7 +139,7 @@ class SoftStepLinearization:
     ) -> None:
         """Differentiate the equations of the solved step by its start."""
         linear, steps = self._linear, reduction.steps
-        start = SoftStart(_own_steps(parameters), data)
+        start = SoftStart(own_steps(parameters), data)
         equations = Equations(start, reduction, best.v, linear.problem)
         loads = [
             steps[hold.body].momentum_residual(best.v[hold.body])[hold.vertices]
@@ -257,8 +257,19 @@ class SoftStepLinearization:
         return shaped[: len(sizes)], shaped[len(sizes) :]
 
 
-def _own_steps(parameters: StepParameters) -> SoftSteps:
-    """Steps of the same model with soft bodies of their own, in the same state."""
+def own_steps(parameters: StepParameters) -> SoftSteps:
+    """Steps of the same model with soft bodies of their own, in the same state.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of a stepper with soft bodies.
+
+    Returns
+    -------
+    SoftSteps
+        The steps, which remember no earlier ones.
+    """
     own = parameters.for_thread(parameters.model)
     assert own.soft is not None
     assert parameters.soft is not None

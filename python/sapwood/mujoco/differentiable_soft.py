@@ -1,0 +1,276 @@
+"""MuJoCo models with soft bodies whose trajectories can be differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sapwood import _core
+from sapwood.fem.state import SoftState
+from sapwood.mujoco.gradients.manifold import Manifold
+from sapwood.mujoco.linearizable import check_linearizable, difference_of
+from sapwood.mujoco.reading.arrays import check_data
+from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.soft_linearization import SoftStepLinearization, own_steps
+from sapwood.mujoco.stepper import Stepper
+from sapwood.trajectory.system import Jacobian, Pulled, Step, TrajectoryError
+
+_Float = NDArray[np.float64]
+
+
+class _Tape(NamedTuple):
+    """The start of one step, and the positions after it."""
+
+    q: _Float
+    v: _Float
+    inputs: _Float
+    q_next: _Float
+
+
+class DifferentiableSoftModel:
+    """A model with soft bodies, stepped by a Stepper, for :func:`sapwood.trajectory.simulate`.
+
+    The positions of a state are qpos, then those of the vertices of the soft bodies (nq + 3 n,).
+    Its velocities are qvel, the activations, and those of the vertices (nv + na + 3 n,). The inputs
+    of a step are the controls. Derivatives are those of :class:`SoftStepLinearization`, one for
+    each step.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        As for :class:`SoftStepLinearization`; its state stays as it is.
+    step : float or "auto"
+        Largest difference of a position, as for :func:`linearize`.
+    data : mujoco.MjData, optional
+        The rest of the state: time, mocap bodies, applied forces, active equality constraints. A
+        copy is used; by default the data of a model after a reset.
+
+    Attributes
+    ----------
+    parameters : mapping
+        Empty: there are no derivatives by numbers of the model.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a wrong argument, and a stepper whose steps have no derivative.
+
+    Examples
+    --------
+    A block falls beside a slide with a motor:
+
+    >>> import mujoco, sapwood
+    >>> from sapwood import fem
+    >>> model = mujoco.MjModel.from_xml_string('''
+    ... <mujoco><worldbody><body><joint name="x" type="slide" axis="1 0 0"/>
+    ... <geom size=".1" mass="2"/></body></worldbody>
+    ... <actuator><motor joint="x"/></actuator></mujoco>''')
+    >>> foam = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    >>> pose = np.eye(4)
+    >>> pose[2, 3] = 1.0
+    >>> block = fem.SoftBody(fem.box([0.1] * 3, 1), foam, pose=pose)
+    >>> stepper = sapwood.mujoco.Stepper(model, soft=[block], time_step=0.1)
+    >>> system = DifferentiableSoftModel(stepper)
+    >>> run = sapwood.trajectory.simulate(system, *system.state, n_steps=10)
+    >>> last = np.zeros_like(run.q)
+    >>> last[-1, 0] = 1.0
+    >>> print(run.vjp(last).inputs[:, 0].round(3))
+    [0.05  0.045 0.04  0.035 0.03  0.025 0.02  0.015 0.01  0.005]
+    """
+
+    parameters: Mapping[str, _Float] = MappingProxyType({})
+
+    def __init__(
+        self,
+        stepper: Stepper,
+        *,
+        step: float | Literal["auto"] = "auto",
+        data: mujoco.MjData | None = None,
+    ) -> None:
+        check_linearizable(stepper, soft=True)
+        if stepper.parameters.soft is None:
+            raise ValueError("stepper has no soft bodies: use DifferentiableModel")
+        model = stepper.model
+        self.stepper, self.model = stepper, model
+        self._step = difference_of(step)
+        self._data = mujoco.MjData(model)
+        if data is not None:
+            check_data(model, data)
+            mujoco.mj_copyData(self._data, model, data)
+        self._manifold, self._n_v = Manifold(model), model.nv + model.na
+        self._shapes = [body.positions.shape for body in stepper.soft]
+        self._n_soft = sum(3 * n for n, _ in self._shapes)
+
+    @property
+    def state(self) -> tuple[_Float, _Float]:
+        """Positions and velocities of the given data, and of the stepper's soft bodies."""
+        data, soft = self._data, self.stepper.soft_state
+        q, v = ([x.ravel() for x in each] for each in (soft.positions, soft.velocities))
+        return np.concatenate([data.qpos, *q]), np.concatenate([data.qvel, data.act, *v])
+
+    @property
+    def inputs_shape(self) -> tuple[int, ...]:
+        """(nu,): controls."""
+        return (int(self.model.nu),)
+
+    def start(self, q: ArrayLike, v: ArrayLike) -> tuple[_Float, _Float]:
+        """A state, checked.
+
+        Parameters
+        ----------
+        q : array_like (nq + 3 n,)
+            qpos and positions of the vertices; quaternions are made of length 1.
+        v : array_like (nv + na + 3 n,)
+            qvel, activations and velocities of the vertices.
+
+        Returns
+        -------
+        ndarray (nq + 3 n,), ndarray (nv + na + 3 n,)
+            Copies.
+        """
+        nq, n = self.model.nq, self._n_soft
+        q_0 = np.array(_core.as_float64(q, "q0", (nq + n,), "finite"))
+        mujoco.mj_normalizeQuat(self.model, q_0[:nq])
+        return q_0, np.array(_core.as_float64(v, "v0", (self._n_v + n,), "finite"))
+
+    def tangent(self, q: _Float, q_bar: _Float) -> _Float:
+        """The part of dL/dq that counts.
+
+        Parameters
+        ----------
+        q, q_bar : ndarray (nq + 3 n,)
+            Positions, and dL/d of their numbers.
+
+        Returns
+        -------
+        ndarray (nq + 3 n,)
+            At right angles to the quaternions.
+        """
+        return self._by_numbers(q, *self._by_motions(q, q_bar))
+
+    def step(self, q: _Float, v: _Float, inputs: _Float) -> Step:
+        """Take one step.
+
+        Parameters
+        ----------
+        q, v, inputs : ndarray (nq + 3 n,), (nv + na + 3 n,), (nu,)
+            State and controls.
+
+        Returns
+        -------
+        Step
+            The state after it.
+        """
+        with self._at(q, v, inputs) as data:
+            # without a memory of steps before: the same bits for the same state
+            steps = own_steps(self.stepper.parameters)
+            steps.take(data, np.zeros(1, _core.STEP_RECORD))
+        bodies, solution = steps.soft.bodies, steps.result()
+        q_next = np.concatenate([data.qpos, *(body.positions.ravel() for body in bodies)])
+        velocities = (body.velocities.ravel() for body in bodies)
+        v_next = np.concatenate([data.qvel, data.act, *velocities])
+        acts = solution is not None and bool(np.any(solution.gamma))
+        return Step(q_next, v_next, _Tape(q, v, inputs, q_next), acts)
+
+    def jacobian(self, tape: object) -> Jacobian:
+        """The derivative of one step; for hundreds of vertices it is large.
+
+        Parameters
+        ----------
+        tape : object
+            The tape of the step.
+
+        Returns
+        -------
+        Jacobian
+            By motions of the positions, by velocities and by controls.
+        """
+        found = self._linearize(tape)
+        A, B = found.matrices()
+        nv, n_v, n = self.model.nv, self._n_v, self._n_soft
+        # motions and positions, then velocities
+        order = np.split(np.arange(len(A)), [nv, nv + n_v, nv + n_v + n])
+        place = np.concatenate([order[i] for i in (0, 2, 1, 3)])
+        return Jacobian(A[np.ix_(place, place)], B[place], np.zeros((len(A), 0)), _distance(found))
+
+    def pull(
+        self, tape: object, q_bar: _Float, v_bar: _Float, parameters_bar: dict[str, _Float]
+    ) -> Pulled:
+        """Reverse mode through one step.
+
+        Parameters
+        ----------
+        tape : object
+            The tape of the step.
+        q_bar, v_bar : ndarray (nq + 3 n,), (nv + na + 3 n,)
+            dL/d of the state after it.
+        parameters_bar : dict
+            Empty.
+
+        Returns
+        -------
+        Pulled
+            dL/d of the start of the step.
+        """
+        del parameters_bar
+        assert isinstance(tape, _Tape)
+        found = self._linearize(tape)
+        motions, positions = self._by_motions(tape.q_next, q_bar)
+        after = np.concatenate([motions, v_bar[: self._n_v], positions, v_bar[self._n_v :]])
+        try:
+            before, inputs = found.vjp(after)
+        except np.linalg.LinAlgError as error:
+            raise TrajectoryError(str(error)) from error
+        nv, n_v = self.model.nv, self._n_v
+        dq, v, x, u = np.split(before, [nv, nv + n_v, nv + n_v + self._n_soft])
+        return Pulled(
+            self._by_numbers(tape.q, dq, x), np.concatenate([v, u]), inputs, _distance(found)
+        )
+
+    def _linearize(self, tape: object) -> SoftStepLinearization:
+        assert isinstance(tape, _Tape)
+        with self._at(tape.q, tape.v, tape.inputs) as data:
+            return SoftStepLinearization(self.stepper, data, step=self._step)
+
+    def _by_motions(self, q: _Float, q_bar: _Float) -> tuple[_Float, _Float]:
+        """dL/d of motions (nv,) and of positions of vertices, from dL/d of numbers."""
+        nq = self.model.nq
+        return self._manifold.by_motions(q[:nq], q_bar[:nq]), q_bar[nq:]
+
+    def _by_numbers(self, q: _Float, motions: _Float, positions: _Float) -> _Float:
+        found = self._manifold.by_numbers(q[: self.model.nq], motions)
+        return np.concatenate([found, positions])
+
+    @contextmanager
+    def _at(self, q: _Float, v: _Float, inputs: _Float) -> Iterator[mujoco.MjData]:
+        """Data in a state, with the soft bodies of the stepper in it, which are restored then."""
+        data, stepper, (nq, nv) = self._data, self.stepper, (self.model.nq, self.model.nv)
+        stepper.follow()
+        kept, time = stepper.soft_state, data.time
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q[:nq], v[:nv], inputs
+        data.act[:] = v[nv : self._n_v]
+        ends = np.cumsum([3 * n for n, _ in self._shapes[:-1]])
+        fields = (
+            tuple(
+                part.reshape(shape)
+                for part, shape in zip(np.split(x, ends), self._shapes, strict=True)
+            )
+            for x in (q[nq:], v[self._n_v :])
+        )
+        stepper.soft_state = SoftState(time, *fields)
+        try:
+            yield data
+        except StepError as error:
+            raise TrajectoryError(str(error)) from error
+        finally:
+            stepper.soft_state, data.time = kept, time
+
+
+def _distance(found: SoftStepLinearization) -> float:
+    return 0.0 if found.status == "near_kink" else found.distance
