@@ -12,7 +12,7 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 
 import sapwood.jax
-from mujoco_steps import SLOW_MODEL, WORLDS, by_differences, final, make_stepper, starts
+from mujoco_steps import SLOW_MODEL, WORLDS, check_slope, final, make_stepper, starts
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
@@ -20,8 +20,7 @@ def test_a_scan_and_its_gradient(rng, monkeypatch, platform):
     """Arrays of other platforms are copied to the CPU; the same callbacks stand in for those."""
     monkeypatch.setattr(jax, "default_backend", lambda: platform)
     stepper = make_stepper()
-    q, v, controls = starts(rng, stepper)
-    take_step = sapwood.jax.step(stepper)
+    q, take_step = starts(rng, stepper)[0], sapwood.jax.step(stepper)
 
     def end(v, controls):
         def advance(state, u):
@@ -29,16 +28,22 @@ def test_a_scan_and_its_gradient(rng, monkeypatch, platform):
 
         return jax.lax.scan(advance, (jnp.asarray(q), v), controls)[0]
 
-    at, now = jax.jit(end)(jnp.asarray(v), jnp.asarray(controls))
-    expected = final(stepper, q, v, controls)
-    np.testing.assert_allclose(at, expected[0], atol=1e-9)
-    np.testing.assert_allclose(now, expected[1], atol=1e-8)
-    bar = rng.standard_normal(q.shape)
-    gradient = jax.jit(jax.grad(lambda v, u: jnp.sum(bar * end(v, u)[0]), argnums=(0, 1)))
-    by_v, by_u = gradient(jnp.asarray(v), jnp.asarray(controls))
-    dv, du = rng.standard_normal(v.shape), rng.standard_normal(controls.shape)
-    slope = np.sum(by_v * dv) + np.sum(by_u * du)
-    assert slope == pytest.approx(by_differences(stepper, q, v, controls, bar, dv, du), rel=1e-5)
+    run = jax.jit(end)
+    gradient = jax.jit(jax.grad(lambda bar, v, u: jnp.sum(bar * end(v, u)[0]), argnums=(1, 2)))
+
+    def case():
+        v, controls = starts(rng, stepper)[1:]
+        at, now = run(jnp.asarray(v), jnp.asarray(controls))
+        expected = final(stepper, q, v, controls)
+        np.testing.assert_allclose(at, expected[0], atol=1e-9)
+        np.testing.assert_allclose(now, expected[1], atol=1e-8)
+        bar = rng.standard_normal(q.shape)
+        by_v, by_u = gradient(*map(jnp.asarray, (bar, v, controls)))
+        dv, du = rng.standard_normal(v.shape), rng.standard_normal(controls.shape)
+        slope = np.sum(by_v * dv) + np.sum(by_u * du)
+        return slope, lambda h: np.sum(bar * final(stepper, q, v + h * dv, controls + h * du)[0])
+
+    check_slope(case)
 
 
 def test_vmap_is_a_batch(rng):
@@ -61,19 +66,25 @@ def test_vmap_is_a_batch(rng):
 
 def test_activations_are_states(rng):
     stepper = make_stepper(SLOW_MODEL)
-    q, v, controls = starts(rng, stepper)
-    a, u = rng.standard_normal((WORLDS, stepper.model.na)), controls[0]
     take_step = sapwood.jax.step(stepper)
-    after, pull = jax.vjp(take_step, *map(jnp.asarray, (q, v, u, a)))
-    for found, expected in zip(after, final(stepper, q, v, controls[:1], a), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-    bars = [rng.standard_normal(x.shape) for x in after]
-    _, _, by_u, by_act = jax.vmap(pull)(tuple(jnp.asarray(bar)[None] for bar in bars))
-    du, da, h = rng.standard_normal(u.shape), rng.standard_normal(a.shape), 1e-6
-    ends = [final(stepper, q, v, np.array([u + s * du]), a + s * da) for s in (h, -h)]
-    differences = [np.sum(b * (x - y)) / (2 * h) for b, x, y in zip(bars, *ends, strict=True)]
-    slope = np.sum(by_u[0] * du) + np.sum(by_act[0] * da)
-    assert slope == pytest.approx(sum(differences), rel=1e-5)
+
+    def case():
+        q, v, controls = starts(rng, stepper)
+        a, u = rng.standard_normal((WORLDS, stepper.model.na)), controls[0]
+        after, pull = jax.vjp(take_step, *map(jnp.asarray, (q, v, u, a)))
+        for found, expected in zip(after, final(stepper, q, v, controls[:1], a), strict=True):
+            np.testing.assert_allclose(found, expected, atol=1e-9)
+        bars = [rng.standard_normal(x.shape) for x in after]
+        _, _, by_u, by_act = jax.vmap(pull)(tuple(jnp.asarray(bar)[None] for bar in bars))
+        du, da = rng.standard_normal(u.shape), rng.standard_normal(a.shape)
+
+        def loss(h):
+            end = final(stepper, q, v, np.array([u + h * du]), a + h * da)
+            return sum(np.sum(bar * x) for bar, x in zip(bars, end, strict=True))
+
+        return np.sum(by_u[0] * du) + np.sum(by_act[0] * da), loss
+
+    check_slope(case)
 
 
 def test_wrong_arguments(rng):
