@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 
 import numpy as np
@@ -110,6 +111,61 @@ def test_a_ball_that_falls_has_closed_forms():
         assert found.X[k, 1, 1] == pytest.approx(dv_m, rel=2e-5, abs=1e-8)
     assert found.y.shape == (50, 0)
     assert found.J.shape == (50, 0, 2)
+
+
+def quadruped():
+    """A robot of four legs with two joints each, held by servos."""
+    legs = "".join(
+        f"""<body name="thigh{i}" pos="{x} {y} 0"><joint name="hip{i}"/>
+        <geom type="capsule" fromto="0 0 0 -.1 0 -.17" size=".02" mass=".5"/>
+        <body name="shank{i}" pos="-.1 0 -.17"><joint name="knee{i}"/>
+        <geom type="capsule" fromto="0 0 0 .1 0 -.17" size=".015" mass=".2"/></body></body>"""
+        for i, (x, y) in enumerate([(0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1)])
+    )
+    servos = "".join(
+        f'<position joint="{joint}{i}" kp="60" kv="1"/>'
+        for i in range(4)
+        for joint in ("hip", "knee")
+    )
+    return mujoco.MjModel.from_xml_string(f"""
+    <mujoco><option timestep="0.002"/><default><joint axis="0 1 0" armature=".005" damping=".1"/>
+    </default><worldbody><geom type="plane" size="5 5 .1"/><body name="trunk" pos="0 0 .36">
+    <freejoint/><geom type="box" size=".2 .1 .05" mass="5"/>{legs}</body></worldbody>
+    <actuator>{servos}</actuator></mujoco>""")
+
+
+@pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")
+def test_inertias_of_a_robot_at_rest():
+    """Masses and armatures act little at rest, where round-off of one-sided differences counts.
+
+    The central differences of runs are 50 times as wide, with an error of 1e-6.
+    """
+    model = quadruped()
+    data, stepper = mujoco.MjData(model), Stepper(model, settings=EXACT)
+    stepper.run(data, 1500)
+    by = [
+        ("joint", "hip0", "armature"), ("joint", "knee3", "armature"), ("body", "trunk", "mass"),
+        ("body", "shank1", "mass"), ("body", "thigh2", "inertia", 1),
+    ]  # fmt: skip
+
+    def velocities(kind, name, field, index, change):
+        other = copy.copy(model)
+        array = getattr(other, "dof_armature" if field == "armature" else f"{kind}_{field}")
+        row = other.joint(name).dofadr[0] if kind == "joint" else other.body(name).id
+        array[(row, *index)] *= 1.0 + change
+        mujoco.mj_setConst(other, mujoco.MjData(other))
+        own, found = copy.copy(data), []
+        step = Stepper(other, settings=EXACT).step
+        for _ in range(20):
+            step(own)
+            found.append(np.array(own.qvel))
+        return np.array(found), array[(row, *index)] / (1.0 + change)
+
+    found = sensitivities(stepper, data, n_steps=20, parameters=by).X[:, model.nv : 2 * model.nv]
+    for k, (kind, name, field, *index) in enumerate(by):
+        (high, value), (low, _) = (velocities(kind, name, field, index, h) for h in (5e-4, -5e-4))
+        expected = (high - low) / (1e-3 * value)
+        assert np.abs(found[:, :, k] - expected).max() <= 5e-4 * np.abs(expected).max()
 
 
 def test_stiffness_of_a_material():

@@ -36,7 +36,7 @@ SAP_API sap_status tasks_settings_check(const tasks_settings *settings, sap_erro
 
 typedef enum tasks_outcome {
   TASKS_SOLVED = 0,
-  TASKS_ITERATION_LIMIT, /* the limit of changes of active rows; all is zero */
+  TASKS_ITERATION_LIMIT, /* no feasible point, or too ill-conditioned; all is zero */
   TASKS_INACCURATE,      /* the equations of motion or a cone miss by more than round-off */
   TASKS_NON_FINITE       /* overflow; all is zero */
 } tasks_outcome;

@@ -18,8 +18,9 @@ _Float = NDArray[np.float64]
 RELATIVE_WIDTH = 1e-6
 """Change of a number, relative to it, in the one-sided difference that gives its derivative."""
 LINEAR_WIDTH = 1e-5
-"""The same where the forces of a step are linear in the number. The difference then has no error by
-its width, and round-off matters less: with 1e-6 that of a damper of a robot at rest was 8e-4."""
+"""The same where the forces and momenta of a step are linear in the number. The difference then has
+next to no error by its width, and round-off matters less: with 1e-6 that of a damper of a robot at
+rest was 8e-4, of an armature 4e-3."""
 NARROW = 1.0 / 16.0
 """Part of that change where the state changes too much with it."""
 
@@ -33,10 +34,12 @@ _FIELDS = {
     "tendon": ("stiffness", *_OF_DOF),
     "actuator": ("gear", "gainprm", "biasprm", "dynprm"),
 }
-_LINEAR = {"dof_damping", "dof_frictionloss", "actuator_gainprm", "actuator_biasprm"}
 _TYPES = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _FIELDS}
 # MuJoCo derives other numbers from these
 _INERTIAL = ("body_mass", "body_inertia", "dof_armature", "tendon_armature")
+_LINEAR = {
+    *_INERTIAL, "dof_damping", "dof_frictionloss", "actuator_gainprm", "actuator_biasprm",
+}  # fmt: skip
 _DERIVED = ("body_invweight0", "dof_invweight0", "tendon_invweight0", "body_subtreemass")
 # constants of a stepper that it reads in each step; it may keep what follows from others
 _OF_EACH_STEP = {"geom_inverse_mass", "friction", "static_friction"}
