@@ -77,6 +77,51 @@ static void a_step_is_its_parts(void) {
   }
 }
 
+struct correction {
+  struct model *m;
+  const double *v; /* velocity that the correction should be given */
+  int calls;
+};
+
+/* Doubles the smooth forces. */
+static void double_forces(void *context, const double *v) {
+  struct correction *c = context;
+  ++c->calls;
+  for (int i = 0; i < NV; ++i) {
+    CHECK_CLOSE(v[i], c->v[i], 1e-15);
+    c->m->qfrc_smooth[i] *= 2;
+    c->m->qacc_smooth[i] *= 2;
+  }
+}
+
+/* A step is corrected once, by its velocity, and then is that of the corrected forces. */
+static void a_corrected_step_is_that_of_the_last_forces(void) {
+  uint64_t seed = 5;
+  struct model m;
+  struct list l;
+  static struct outputs found, expected;
+  make(&m, &l, &seed);
+  sap_stepper *stepper = stepper_of(&m, NULL), *first = stepper_of(&m, NULL);
+  sap_step_arrays arrays = arrays_of(&m, &l, &expected);
+  REQUIRE(sap_stepper_solve(first, &arrays, NULL) == SAP_OK);
+  struct correction correction = {&m, sap_stepper_solution(first)->v, 0};
+  arrays = arrays_of(&m, &l, &found);
+  arrays.correct = double_forces;
+  arrays.context = &correction;
+  REQUIRE(sap_stepper_solve(stepper, &arrays, NULL) == SAP_OK && sap_stepper_took(stepper));
+  CHECK_EQUAL(correction.calls, 1);
+  CHECK_EQUAL(stepper->counts[SAP_CONVERGED], 1);
+  CHECK_EQUAL(sap_stepper_record(stepper).fallbacks & SAP_FALLBACK_INACTIVE_SET, 0);
+  CHECK(sap_stepper_solution(stepper)->iterations > sap_stepper_solution(first)->iterations);
+  arrays = arrays_of(&m, &l, &expected);
+  REQUIRE(sap_stepper_solve(first, &arrays, NULL) == SAP_OK);
+  for (int i = 0; i < NV; ++i) {
+    CHECK_CLOSE(found.qacc[i], expected.qacc[i], 1e-4 * (1 + fabs(expected.qacc[i])));
+  }
+  sap_stepper_destroy(first);
+  sap_stepper_destroy(stepper);
+}
+
 /* A solution that is handed over is written alike, and only one that fits. */
 static void writing_is_the_end_of_a_step(void) {
   uint64_t seed = 2;
@@ -288,8 +333,12 @@ static sap_status take_steps(const sap_allocator *allocator, struct counter *cou
 static void memory_is_given_back(void) { CHECK(fail_allocations(take_steps) > 1); }
 
 static const check_test tests[] = {
-    CHECK_TEST(a_step_is_its_parts),       CHECK_TEST(writing_is_the_end_of_a_step),
-    CHECK_TEST(contacts_are_told),         CHECK_TEST(faults_write_nothing),
-    CHECK_TEST(wrong_arguments_are_named), CHECK_TEST(memory_is_given_back),
+    CHECK_TEST(a_step_is_its_parts),
+    CHECK_TEST(a_corrected_step_is_that_of_the_last_forces),
+    CHECK_TEST(writing_is_the_end_of_a_step),
+    CHECK_TEST(contacts_are_told),
+    CHECK_TEST(faults_write_nothing),
+    CHECK_TEST(wrong_arguments_are_named),
+    CHECK_TEST(memory_is_given_back),
 };
 CHECK_FILE(test_stepper, tests);
