@@ -317,6 +317,7 @@ class Problem:
         spin_mu: ArrayLike | None = None,
         slip_ratio: ArrayLike | None = None,
         core_table: ArrayLike | None = None,
+        factors_of: Problem | None = None,
     ) -> Self: ...
     @property
     def tree_nv(self) -> NDArray[np.int32]: ...

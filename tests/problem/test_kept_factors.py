@@ -10,11 +10,11 @@ from sapwood import ContactProblem, solve
 N = 200
 
 
-def problem_of(rng, A):
+def problem_of(rng, A, **options):
     J = rng.standard_normal((4, 3, N)).ravel()
     return ContactProblem(
         [N], A, rng.standard_normal(N), [0] * 4, [-1] * 4, J, [0.5] * 4, dt=0.01,
-        phi0=[0.0] * 4, k=[1e4] * 4, tau_d=[0.01] * 4,
+        phi0=[0.0] * 4, k=[1e4] * 4, tau_d=[0.01] * 4, **options,
     )  # fmt: skip
 
 
@@ -67,6 +67,30 @@ def test_a_mass_that_may_change_is_factored_anew(read_only, rng):
     )
     np.testing.assert_array_equal(found.v, expected.v)
     assert found.velocity_error_bound == expected.velocity_error_bound
+
+
+@pytest.mark.parametrize("change", ["none", "mass", "later", "trees"])
+def test_factors_of_another_problem_change_no_bit(change, rng):
+    """Only equal blocks of the same trees take them over; of a mass that changes, no solve."""
+    A = mass(rng)
+    constant = A.copy()
+    constant.setflags(write=False)
+    other = problem_of(rng, constant)
+    if change == "mass":
+        A[-1] *= 2
+    if change == "trees":
+        other = ContactProblem([N, 1], np.append(A, 1.0), np.zeros(N + 1), dt=0.01)
+    results, state = [], rng.bit_generator.state
+    for factors_of in (None, other):
+        rng.bit_generator.state = state
+        given = A.copy()
+        given.setflags(write=change == "later")
+        problem = problem_of(rng, given, factors_of=factors_of)
+        if change == "later":
+            given *= 4
+        results.append((problem.R_t, solve(problem).v))
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_large_masses_are_inverted_by_slices(rng):

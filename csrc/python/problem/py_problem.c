@@ -18,29 +18,56 @@ typedef struct arguments {
   PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
   PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
   PyObject *core, *kappa, *core_lambda, *delta, *core_table, *v_guess, *friction_bound, *slip_ratio;
+  PyObject *factors_of;
   sapwood_spin_arguments spin;
 } arguments;
 
 static int parse(arguments *in, PyObject *args, PyObject *keywords) {
-  static char *names[] = {
-      "tree_nv",     "A",          "v_star",  "tree_a",         "tree_b",       "J",      "mu",
-      "dt",          "sigma",      "beta",    "delassus",       "phi0",         "k",      "tau_d",
-      "R_t",         "R_n",        "v_hat_n", "v_hat_t",        "groups",       "core",   "kappa",
-      "core_lambda", "delta",      "v_guess", "friction_bound", "spin_contact", "spin_J", "spin_mu",
-      "slip_ratio",  "core_table", NULL};
+  static char *names[] = {"tree_nv",
+                          "A",
+                          "v_star",
+                          "tree_a",
+                          "tree_b",
+                          "J",
+                          "mu",
+                          "dt",
+                          "sigma",
+                          "beta",
+                          "delassus",
+                          "phi0",
+                          "k",
+                          "tau_d",
+                          "R_t",
+                          "R_n",
+                          "v_hat_n",
+                          "v_hat_t",
+                          "groups",
+                          "core",
+                          "kappa",
+                          "core_lambda",
+                          "delta",
+                          "v_guess",
+                          "friction_bound",
+                          "spin_contact",
+                          "spin_J",
+                          "spin_mu",
+                          "slip_ratio",
+                          "core_table",
+                          "factors_of",
+                          NULL};
   sapwood_spin_arguments *spin = &in->spin;
   in->groups = NULL;
   in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = in->friction_bound = Py_None;
-  in->slip_ratio = in->core_table = Py_None;
+  in->slip_ratio = in->core_table = in->factors_of = Py_None;
   in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
   spin->contact = spin->J = spin->mu = Py_None;
   return PyArg_ParseTupleAndKeywords(
-             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv, &in->A,
-             &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma, &in->beta,
-             &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n, &in->v_hat_n,
-             &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda, &in->delta,
-             &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu,
-             &in->slip_ratio, &in->core_table)
+             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv,
+             &in->A, &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma,
+             &in->beta, &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n,
+             &in->v_hat_n, &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda,
+             &in->delta, &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu,
+             &in->slip_ratio, &in->core_table, &in->factors_of)
              ? 0
              : -1;
 }
@@ -274,6 +301,40 @@ static PyObject *tuple_of_groups(PyObject *list) {
   return PyList_AsTuple(list);
 }
 
+/* Takes over the factors of another problem for the trees that have the same blocks of A. */
+static int take_factors(sapwood_problem *self, PyObject *factors_of) {
+  if (factors_of == Py_None) {
+    return 0;
+  }
+  if (!PyObject_TypeCheck(factors_of, Py_TYPE(self))) {
+    PyErr_Format(PyExc_TypeError, "factors_of must be a Problem, not %s",
+                 Py_TYPE(factors_of)->tp_name);
+    return -1;
+  }
+  const sapwood_problem *other = (const sapwood_problem *)factors_of;
+  const sap_problem *p = &self->problem, *q = &other->problem;
+  const size_t n_trees = (size_t)p->n_trees;
+  if (other->inverse_factors == NULL || p->n_trees != q->n_trees ||
+      memcmp(p->tree_nv, q->tree_nv, n_trees * sizeof *p->tree_nv) != 0) {
+    return 0;
+  }
+  self->inverse_factors = PyMem_Calloc(n_trees, sizeof *self->inverse_factors);
+  if (self->inverse_factors == NULL) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  size_t offset = 0;
+  for (size_t t = 0; t < n_trees; t++) {
+    const size_t n2 = (size_t)p->tree_nv[t] * (size_t)p->tree_nv[t];
+    if (memcmp(p->A + offset, q->A + offset, n2 * sizeof *p->A) == 0) {
+      self->inverse_factors[t] = other->inverse_factors[t];
+    }
+    offset += n2;
+  }
+  self->problem.A_inverse_factor = self->inverse_factors;
+  return 0;
+}
+
 /* Finds the masses, and checks A on the way. */
 static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
                        struct sap_block *block, const sap_allocator *memory) {
@@ -309,6 +370,9 @@ static int keep_factors(sapwood_problem *self, const struct sap_masses *masses,
   for (int32_t t = 0; t < n_trees; t++) {
     largest = self->problem.tree_nv[t] > largest ? self->problem.tree_nv[t] : largest;
   }
+  PyMem_Free(self->inverse_factors);
+  self->inverse_factors = NULL;
+  self->problem.A_inverse_factor = NULL;
   if (largest < SAP_KEPT_FACTOR || !is_constant(self->A)) {
     return 0;
   }
@@ -370,7 +434,7 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
   const sap_allocator memory = sap_allocator_or_default(NULL);
   const int failed =
       read_trees(self, in, groups) < 0 || copy_trees(self) < 0 || read_dynamics(self, in) < 0 ||
-      find_masses(self, &masses, &block, &memory) < 0 ||
+      take_factors(self, in->factors_of) < 0 || find_masses(self, &masses, &block, &memory) < 0 ||
       read_slip_ratio(self, in, &parameters) < 0 ||
       read_regularization(self, in, &parameters, &masses) < 0 ||
       read_cores(self, in, &parameters) < 0 ||

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.problem.contact_problem import ContactProblem
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -64,6 +65,8 @@ class BodyStep(ABC):
         Time step, s.
     turned_over : int
         Tetrahedra that are turned over at the last evaluation.
+    problem : ContactProblem or None
+        The last reduced problem with the body.
     """
 
     is_quadratic: bool
@@ -82,6 +85,7 @@ class BodyStep(ABC):
         self.K, self.K_pairs = np.zeros((n, 3, 3)), np.zeros((n_pairs, 3, 3))
         self.last = np.empty(0, np.int32)
         self.place = np.full(n, -1, np.int32)
+        self.problem: ContactProblem | None = None
         self.is_ordered = False
         self.since_order = 0  # steps
         self.age = np.full(n, _MEMORY)  # steps since each vertex was touched

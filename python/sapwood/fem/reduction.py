@@ -287,25 +287,31 @@ class Reduction:
                 guess[self.trees.of_body(body)] = body.own(guesses[b][body.step.last])
         options = self.options
         whole = _joined([block.reshape(-1) for block in A])
-        # a solve keeps the factors of an A that cannot change
+        # problems and solves keep the factors of an A that cannot change
         whole.setflags(write=False)
+        steps = [body.step for body in self.bodies.values()]
         common: dict[str, Any] = {
             "tree_nv": self.trees.tree_nv,
             "A": whole,
             "v_star": _joined(v_star),
             "dt": options.dt,
             "v_guess": guess,
+            "factors_of": steps[0].problem if steps else None,
         }
-        if not self.meetings:
-            return self._with_rigid(common, None), free
-        soft = ContactProblem(
-            **common,
-            **self._soft,
-            sigma=options.sigma,
-            beta=options.beta,
-            delassus=options.delassus,
-        )
-        return self._with_rigid(common, soft), free
+        soft: ContactProblem | None = None
+        if self.meetings:
+            soft = ContactProblem(
+                **common,
+                **self._soft,
+                sigma=options.sigma,
+                beta=options.beta,
+                delassus=options.delassus,
+            )
+            common["factors_of"] = soft
+        problem = self._with_rigid(common, soft)
+        for step in steps:
+            step.problem = problem
+        return problem, free
 
     def _masses(self, free: list[_Float]) -> tuple[list[_Float], list[_Float]]:
         """A and v* of each tree."""

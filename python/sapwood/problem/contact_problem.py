@@ -91,22 +91,23 @@ class ContactProblem(ProblemArrays):
     delassus : {"block", "diagonal"}
         Delassus blocks with A_t^-1, or diag(A_t)^-1.
     v_guess, v_ref, gamma_ref, source : optional
-        Initial velocity; a reference solution; origin of the problem.
+        Initial velocity; reference solution; origin.
     constraints : iterable of JointLimits, Bilaterals, Controllers and DryFrictions
-        Groups of other constraints; :meth:`ConstraintGroup.physical` takes those of another
-        problem.
-    core : str, CoreKind or array_like of them (n_contacts,)
-        Rigid cores: "none", "log", "exp" or "table".
+        Groups of others; :meth:`ConstraintGroup.physical` takes those of another problem.
+    core : str, CoreKind or array_like (n_contacts,)
+        Rigid cores: "none", "log", "exp", "table".
     delta, kappa, core_lambda : array_like (n_contacts,), optional
-        Depth of the core (m), or its energy (J); exponent of "exp". All > 0.
+        Depth of the core (m), or energy (J); exponent of "exp". All > 0.
     core_table : array_like (2, n_nodes), optional
-        Of "table": see :func:`tabulate_barrier`.
+        See :func:`tabulate_barrier`.
     spin_contact : array_like of int (n_spins,), optional
         Contacts with torsional friction, ascending.
     spin_J, spin_mu : array_like, optional
         Their Jacobians, as in J, about (n, t1, t2), rad/s, and lengths (n_spins, 3) of friction, m.
     friction_bound, slip_ratio : array_like (n_contacts,), optional
         Bound of lagged friction, N s, or NaN; slip speed over V_s.
+    factors_of : ContactProblem, optional
+        Equal large blocks share its factors.
 
     Raises
     ------
@@ -159,6 +160,7 @@ class ContactProblem(ProblemArrays):
         spin_mu: ArrayLike | None = None,
         friction_bound: ArrayLike | None = None,
         slip_ratio: ArrayLike | None = None,
+        factors_of: ContactProblem | None = None,
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
@@ -176,6 +178,7 @@ class ContactProblem(ProblemArrays):
             groups=[group.for_core(dt) for group in groups], v_guess=v_guess,
             spin_contact=spin_contact, spin_J=spin_J, spin_mu=spin_mu,
             friction_bound=friction_bound, slip_ratio=slip_ratio,
+            factors_of=None if factors_of is None else factors_of._core,
             **core_arrays(core, delta, kappa, core_lambda, core_table, np.shape(mu)),
         )  # fmt: skip
         n_contacts = len(held.mu)
