@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sapwood import fem
-from sapwood.mujoco import NotSupported, Stepper, linearize
+from sapwood.mujoco import DifferentiableModel, NotSupported, Stepper
 from sapwood.mujoco.reading import flexes
 from sapwood.mujoco.reading.flexes import read_flexes
 from sapwood.mujoco.stepping.edge_rows import EdgeRows
@@ -330,7 +330,7 @@ def test_ways_that_know_no_flexes_say_so():
     model = cube()
     stepper = Stepper(model)
     for call in (
-        lambda: linearize(stepper, mujoco.MjData(model)),
+        lambda: DifferentiableModel(stepper),
         lambda: stepper.run(mujoco.MjData(model), 2, accuracy=1e-3),
         lambda: Stepper(model, friction="lagged"),
     ):

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.problem.contact_problem import ContactProblem
 
+from .flex import FlexMesh
+from .mesh import Mesh
+
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
@@ -104,11 +107,24 @@ class BodyStep(ABC):
     def momenta(self) -> _Float:
         """Momenta of the vertices at the start of the step (n, 3), N s."""
 
+    @property
     @abstractmethod
-    def evaluate(self, v: _Float, *, again: bool = False, stiffness: bool = True) -> None:
+    def mesh(self) -> Mesh | FlexMesh:
+        """Its mesh."""
+
+    @property
+    @abstractmethod
+    def has_exact_stiffness(self) -> bool:
+        """Whether A is dm/dv with the exact stiffness."""
+
+    @abstractmethod
+    def evaluate(
+        self, v: _Float, *, again: bool = False, stiffness: bool = True, exact: bool = False
+    ) -> None:
         """Evaluate forces, and stiffness if asked for, at the velocity of an iterate.
 
-        A body whose stiffness is the same for all iterates keeps it if `again` in a step.
+        A body whose stiffness is the same for all iterates keeps it if `again` in a step. `exact`
+        asks for the stiffness as it is, which may be indefinite.
         """
 
     @abstractmethod

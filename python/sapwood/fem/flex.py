@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+
+from .mesh import spread_vertices
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -60,6 +63,8 @@ class FlexMesh:
 
     Attributes
     ----------
+    vertices : ndarray (n, 3)
+        Positions at rest, m.
     edges : ndarray of int32 (n_edges, 2)
         The edges.
     pairs : ndarray of int32 (n_pairs, 2)
@@ -85,7 +90,7 @@ class FlexMesh:
         between = hinges[:, _HINGE_PAIRS]
         keys = _keys(between)
         across = np.setdiff1d(keys, _keys(edges))
-        self.edges = edges
+        self.vertices, self.edges = vertices, edges
         self.pairs: _Index = np.concatenate(
             [edges, np.column_stack([across >> 32, across & 0xFFFFFFFF]).astype(np.int32)]
         )
@@ -110,7 +115,13 @@ class FlexMesh:
         ndarray of int (...)
             The numbers of the pairs.
         """
-        return self._order[np.searchsorted(self._sorted_keys, _keys(vertices))]
+        found: NDArray[np.intp] = self._order[np.searchsorted(self._sorted_keys, _keys(vertices))]
+        return found
+
+    @functools.cached_property
+    def spread(self) -> _Index:
+        """Sets of vertices that no vertex is a neighbour of twice, as of :class:`Mesh`."""
+        return spread_vertices(len(self.vertices), self.pairs)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), self._tables

@@ -25,9 +25,9 @@ from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solver import SapSolver
 
+from .body_step import BodyStep
 from .reduction import Pass, Reduction
 from .soft_equations import CONTACT_ARRAYS, Slopes
-from .soft_step import SoftStep
 
 _Float = NDArray[np.float64]
 _Fields = tuple[_Float, ...]
@@ -56,7 +56,7 @@ class LinearStep:
 
     Parameters
     ----------
-    steps : sequence of SoftStep
+    steps : sequence of BodyStep
         The soft bodies; they are evaluated at the end of the step.
     reduction : Reduction
         The convex problem of the step.
@@ -81,7 +81,7 @@ class LinearStep:
 
     def __init__(
         self,
-        steps: Sequence[SoftStep],
+        steps: Sequence[BodyStep],
         reduction: Reduction,
         found: Pass,
         settings: SapSettings,
@@ -108,10 +108,9 @@ class LinearStep:
         self.acts = np.any(found.solution.gamma != 0, axis=1)
 
     @staticmethod
-    def _is_exact(step: SoftStep, v: _Float) -> bool:
+    def _is_exact(step: BodyStep, v: _Float) -> bool:
         """Evaluate a body at the end of the step, and tell whether dm/dv is A there."""
-        # damping takes the projected stiffness
-        is_exact = step.is_quadratic or step.body.material.stiffness_damping == 0
+        is_exact = step.has_exact_stiffness
         step.evaluate(v, exact=is_exact)
         try:
             step.drop_factor()

@@ -157,20 +157,7 @@ class Mesh:
         By set and vertex (sets, n), the one vertex of the set that is the vertex itself or shares
         a tetrahedron with it, or -1.
         """
-        n = len(self.vertices)
-        around = [[v] for v in range(n)]
-        for a, b in self.pairs.tolist():
-            around[a].append(b)
-            around[b].append(a)
-        set_of: list[int] = []
-        for v in range(n):
-            taken = {set_of[w] for u in around[v] for w in around[u] if w < v}
-            set_of.append(next(s for s in range(n) if s not in taken))
-        found = np.full((max(set_of) + 1, n), -1, np.int32)
-        for v, s in enumerate(set_of):
-            found[s, around[v]] = v
-        found.setflags(write=False)
-        return found
+        return spread_vertices(len(self.vertices), self.pairs)
 
     @property
     def volume(self) -> float:
@@ -182,6 +169,36 @@ class Mesh:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.vertices, self.tetrahedra))
+
+
+def spread_vertices(n: int, pairs: _Index) -> _Index:
+    """Find sets of vertices, as :attr:`Mesh.spread` has them.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    pairs : ndarray of int32 (n_pairs, 2)
+        Neighbours.
+
+    Returns
+    -------
+    ndarray of int32 (sets, n)
+        By set and vertex the one vertex of the set that is the vertex or a neighbour, or -1.
+    """
+    around = [[v] for v in range(n)]
+    for a, b in pairs.tolist():
+        around[a].append(b)
+        around[b].append(a)
+    set_of: list[int] = []
+    for v in range(n):
+        taken = {set_of[w] for u in around[v] for w in around[u] if w < v}
+        set_of.append(next(s for s in range(n) if s not in taken))
+    found = np.full((max(set_of) + 1, n), -1, np.int32)
+    for v, s in enumerate(set_of):
+        found[s, around[v]] = v
+    found.setflags(write=False)
+    return found
 
 
 def _pruned(x: _Float, cells: _Index) -> tuple[_Float, _Index, _Index]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sapwood.problem.contact_problem import ContactProblem
 
 from .bodies import SoftBody
+from .body_step import BodyStep
 from .elements import mass_matrix
 from .meetings import Meeting
 from .reduction import Reduction
@@ -190,7 +191,10 @@ class Start(Protocol):
     time_step: float
     scheme: Scheme
     gravity: _Float
-    _steps: list[SoftStep]
+
+    @property
+    def _steps(self) -> Sequence[BodyStep]:
+        """Steps of the bodies, then of flexes."""
 
     def _find_contacts(self) -> list[Meeting]:
         """Contacts of the bodies."""
@@ -231,9 +235,9 @@ class Equations:
         self.start, self.v = start, v
         self.jumps = False
         self._solved, self._key = solved, _key(solved.meetings)
-        for step, other in zip(start._steps, solved.steps, strict=True):
+        for b, (step, other) in enumerate(zip(start._steps, solved.steps, strict=True)):
             step.last, step.place = other.last, other.place
-            step.begin(start.time_step, start.scheme, start.gravity)
+            self._begin(b)
         self._sizes = [0]
         self.slips = bool(solved.meetings) and "slip_ratio" in solved._soft
         if solved.meetings:
@@ -244,12 +248,19 @@ class Equations:
 
     # ---- the numbers ----
 
+    def _begin(self, b: int) -> None:
+        """Take over the state of a body; flexes, which are the last, have that of their model."""
+        start, step = self.start, self.start._steps[b]
+        if isinstance(step, SoftStep):
+            step.begin(start.time_step, start.scheme, start.gravity)
+
     def momentum(self, b: int, v: _Float | None = None) -> _Float:
         """m of body b (3 n,)."""
-        step, start = self.start._steps[b], self.start
-        step.begin(start.time_step, start.scheme, start.gravity)
+        step = self.start._steps[b]
+        self._begin(b)
         velocities = self.v[b] if v is None else v
-        step.evaluate(velocities, stiffness=step.body.material.stiffness_damping > 0)
+        damps = isinstance(step, SoftStep) and step.body.material.stiffness_damping > 0
+        step.evaluate(velocities, stiffness=damps)
         return step.momentum_residual(velocities).ravel()
 
     def contacts(self) -> _Float:
@@ -293,7 +304,9 @@ class Equations:
 
     def width(self, b: int) -> float:
         """Half of a difference of positions of body b, m: areas of contact curve quickly."""
-        return _WIDTH * _mean_edge(self.start.bodies[b])
+        mesh = self.start._steps[b].mesh
+        first, second = np.swapaxes(mesh.vertices[mesh.pairs], 0, 1)
+        return _WIDTH * float(np.mean(np.linalg.norm(second - first, axis=1)))
 
     def by_positions(self, b: int) -> Slopes:
         """Derivatives of m of body b and of all contacts by its positions."""
@@ -325,12 +338,11 @@ class Equations:
     def _of_velocities(
         self, b: int, v: _Float, find: Callable[[], _Float], more: _Index | None = None
     ) -> Slopes:
-        body = self.start.bodies[b]
         near = np.repeat(np.arange(len(v), dtype=np.int32), 3)
         if more is not None:
             near = np.concatenate([near, more])
         width = self.width(b) / self.start.time_step
-        return find_slopes(find, v, body.mesh.spread, near, width)
+        return find_slopes(find, v, self.start._steps[b].mesh.spread, near, width)
 
     # ---- the structure ----
 
@@ -429,8 +441,3 @@ def _key(meetings: Sequence[Meeting]) -> list[object]:
         (m.body, m.other, m.other_body, m.contacts.faces.tolist(), m.contacts.vertices.tolist())
         for m in meetings
     ]
-
-
-def _mean_edge(body: SoftBody) -> float:
-    a, b = np.swapaxes(body.mesh.vertices[body.mesh.pairs], 0, 1)
-    return float(np.mean(np.linalg.norm(b - a, axis=1)))

@@ -11,6 +11,7 @@ from sapwood import _core
 
 from .bodies import SoftBody
 from .body_step import Blocks, BodyStep
+from .mesh import Mesh
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -100,6 +101,16 @@ class SoftStep(BodyStep):
         shape = row[-3 * n :].reshape(n, 3)
         if self._kept is None or not np.array_equal(self._kept.shape, shape):
             self._kept = _KeptFactor(shape, self.body.fixed, None) if shape.any() else None
+
+    @property
+    def mesh(self) -> Mesh:
+        """Mesh of the body."""
+        return self.body.mesh
+
+    @property
+    def has_exact_stiffness(self) -> bool:
+        """See :class:`BodyStep`; damping takes the projected stiffness."""
+        return self.is_quadratic or self.body.material.stiffness_damping == 0
 
     def begin(self, dt: float, scheme: Scheme, gravity: _Float) -> None:
         """Take over the state of the body at the start of a step."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -34,7 +35,7 @@ class _Tape(NamedTuple):
 
 
 class DifferentiableSoftModel:
-    """A model with soft bodies, stepped by a Stepper, for :func:`sapwood.trajectory.simulate`.
+    """A model with soft bodies or flexes and its Stepper, for :func:`sapwood.trajectory.simulate`.
 
     The positions of a state are qpos, then those of the vertices of the soft bodies (nq + 3 n,).
     Its velocities are qvel, the activations, and those of the vertices (nv + na + 3 n,). The inputs
@@ -44,7 +45,7 @@ class DifferentiableSoftModel:
     Parameters
     ----------
     stepper : Stepper
-        As for :class:`SoftStepLinearization`; its state stays as it is.
+        As for :class:`SoftStepLinearization`, whose soft bodies stay as they are.
     step : float or "auto"
         Largest difference of a position, as for :func:`linearize`.
     data : mujoco.MjData, optional
@@ -104,8 +105,8 @@ class DifferentiableSoftModel:
             check_data(model, data)
             mujoco.mj_copyData(self._data, model, data)
         self._manifold, self._n_v = Manifold(model), model.nv + model.na
-        self._shapes = [body.positions.shape for body in stepper.soft]
-        self._n_soft = sum(3 * n for n, _ in self._shapes)
+        self._sizes = [body.positions.size for body in stepper.soft]
+        self._n_soft = sum(self._sizes)
 
     @property
     def state(self) -> tuple[_Float, _Float]:
@@ -255,12 +256,9 @@ class DifferentiableSoftModel:
         kept, time = stepper.soft_state, data.time
         data.qpos[:], data.qvel[:], data.ctrl[:] = q[:nq], v[:nv], inputs
         data.act[:] = v[nv : self._n_v]
-        ends = np.cumsum([3 * n for n, _ in self._shapes[:-1]])
+        ends = np.cumsum([0, *self._sizes]).tolist()
         fields = (
-            tuple(
-                part.reshape(shape)
-                for part, shape in zip(np.split(x, ends), self._shapes, strict=True)
-            )
+            tuple(x[a:b].reshape(-1, 3) for a, b in pairwise(ends))
             for x in (q[nq:], v[self._n_v :])
         )
         stepper.soft_state = SoftState(time, *fields)

@@ -35,12 +35,10 @@ def check_linearizable(stepper: Stepper, *, soft: bool = False) -> None:
     if stepper.settings.friction == "lagged":
         raise ValueError("stepper.friction = 'lagged': its bounds are of the step before")
     found = stepper.parameters.soft
-    if found is not None and found.flexes:
-        raise NotSupported("steps of a model with elastic or large flexes have no derivatives")
     if found is not None and not soft:
         raise NotSupported(
-            "derivatives of steps with soft bodies are those of linearize, SoftStepLinearization "
-            "and DifferentiableSoftModel"
+            "derivatives of steps with soft bodies, or elastic or large flexes, are those of "
+            "linearize, SoftStepLinearization and DifferentiableSoftModel"
         )
     if found is not None and any(body.self_contact for body in found.bodies):
         raise NotSupported("steps of soft bodies with self_contact have no derivatives")

@@ -1,7 +1,8 @@
-"""The derivative of a step of a MuJoCo model with soft bodies."""
+"""The derivative of a step of a MuJoCo model with soft bodies or elastic flexes."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import mujoco
@@ -47,7 +48,7 @@ class SoftStepLinearization:
     Parameters
     ----------
     stepper : Stepper
-        As for :func:`linearize`, with soft bodies and without elastic flexes.
+        As for :func:`linearize`, with soft bodies or elastic flexes.
     data : mujoco.MjData
         The state of the model and the controls, at the time of the state of the soft bodies; not
         changed. A control callback is not called.
@@ -118,15 +119,16 @@ class SoftStepLinearization:
         end._stages.evaluate(scratch)
         reduction = end._reduce(scratch)
         best, self.result = end._take_passes(scratch, reduction)
-        self._linear = LinearStep(end._soft_steps, reduction, best, stepper.settings)
+        self._linear = LinearStep(end._steps, reduction, best, stepper.settings)
+        self._trees, self._flex_steps = end._trees, end._flex_steps
         self.distance = self._linear.distance
         self.contacts = int(np.count_nonzero(self._linear.acts))
         self._differentiate(stepper.parameters, scratch, reduction, best, largest)
-        for each, v in zip(end._soft_steps, best.v, strict=True):
+        for each, v in zip(end._soft_steps, best.v, strict=False):
             each.finish(v)
         self.v: _Float = end._velocities(best)
         self.positions: _Fields = tuple(body.positions for body in end.soft.bodies)
-        self.velocities: _Fields = tuple(best.v)
+        self.velocities: _Fields = tuple(best.v[: len(end._soft_steps)])
         self._by_motion, self._by_velocity = _integration_slopes(self._model, self.v, self._dt)
 
     def _differentiate(
@@ -146,8 +148,9 @@ class SoftStepLinearization:
             for hold in reduction.holds
         ]
         way = _LARGEST_PART * linear.rigid_way()
-        bodies = range(len(steps))
-        length = max(min(largest, way, *map(equations.width, bodies)), _LEAST)
+        bodies = range(len(start.bodies))
+        widths = map(equations.width, range(len(steps)))
+        length = max(min(largest, way, *widths), _LEAST)
         changes = StateChanges(self._model, data)
         self._by_model = model_slopes(start, equations, changes, best.rigid, loads, length)
         for b in linear.inexact:
@@ -201,18 +204,23 @@ class SoftStepLinearization:
         x, u = self._fields(bar)
         soft = [velocity + self._dt * position for position, velocity in zip(x, u, strict=True)]
         rigid = v + q @ self._by_velocity
-        by_model, by_x, by_u = self._pull(tuple(soft), rigid)
+        by_model, by_x, by_u = self._pull(soft, rigid)
         by_model += act @ self._by_model.activations
         by_model[:nv] += q @ self._by_motion
         fields = [p + more for p, more in zip(x, by_x, strict=True)] + by_u
         before = np.concatenate([by_model[:n_model], *map(np.ravel, fields)])
         return before, by_model[n_model:]
 
-    def _pull(self, soft: _Fields, rigid: _Float) -> tuple[_Float, list[_Float], list[_Float]]:
+    def _pull(self, soft: list[_Float], rigid: _Float) -> tuple[_Float, list[_Float], list[_Float]]:
         """From dL/d of velocities after the step, dL/d of (dq, v, act, ctrl) and soft states."""
-        found, slopes = self._linear.solve_transposed(soft, rigid), self._by_model
+        slopes, n = self._by_model, len(soft)
+        for step in self._flex_steps:
+            field = np.zeros_like(step.start)
+            field[step.flex.free] = step.to_world(rigid[step.flex.dofs])
+            soft = [*soft, field]
+        found = self._linear.solve_transposed(tuple(soft), rigid[self._trees.dofs])
         by_x, by_u = [], []
-        for b, (bar, told) in enumerate(zip(found.soft, found.told, strict=True)):
+        for b, (bar, told) in enumerate(zip(found.soft[:n], found.told, strict=False)):
             numbers = np.concatenate([-bar.ravel(), found.contacts])
             position = self._by_positions[b].pull(numbers).reshape(-1, 3)
             # attached vertices come to their places in the step
@@ -222,6 +230,8 @@ class SoftStepLinearization:
             by_u.append(velocity.pull(numbers[: velocity.shape[0]]).reshape(-1, 3))
         held = np.concatenate([np.zeros(0), *(found.told[b][v].ravel() for b, v in self._held)])
         by_model = found.contacts @ slopes.contacts + held @ slopes.held
+        of_flexes = np.concatenate([np.zeros(0), *map(np.ravel, found.soft[n:])])
+        by_model -= of_flexes @ slopes.flexes
         return by_model - found.rigid @ slopes.momenta, by_x, by_u
 
     def matrices(self) -> tuple[_Float, _Float]:
@@ -252,8 +262,8 @@ class SoftStepLinearization:
     def _fields(self, bar: _Float) -> tuple[list[_Float], list[_Float]]:
         """Numbers of positions and of velocities of the soft bodies."""
         sizes = [x.size for x in self.velocities]
-        parts = np.split(bar[self._n_model :], np.cumsum(sizes + sizes)[:-1])
-        shaped = [part.reshape(-1, 3) for part in parts]
+        ends = self._n_model + np.cumsum([0, *sizes, *sizes])
+        shaped = [bar[a:b].reshape(-1, 3) for a, b in pairwise(ends.tolist())]
         return shaped[: len(sizes)], shaped[len(sizes) :]
 
 

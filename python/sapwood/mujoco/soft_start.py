@@ -9,11 +9,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.blocks import offsets
 from sapwood.fem.bodies import SoftBody
+from sapwood.fem.body_step import BodyStep
 from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.reduction import Reduction
 from sapwood.fem.soft_equations import Equations, central_difference
-from sapwood.fem.soft_step import SoftStep
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.stepping.soft_steps import IMPLICIT_EULER, SoftSteps
 from sapwood.solver import SapSolver
@@ -44,7 +45,7 @@ class SoftStart:
 
     def __init__(self, steps: SoftSteps, data: mujoco.MjData) -> None:
         self._soft, self._data, self.model = steps, data, steps._model
-        self._steps: list[SoftStep] = steps._soft_steps
+        self._steps: list[BodyStep] = steps._steps
         self.bodies: tuple[SoftBody, ...] = steps.soft.bodies
         self.time_step, self.scheme = steps._parameters.time_step, IMPLICIT_EULER
         self.gravity = steps._gravity()
@@ -67,14 +68,14 @@ class SoftStart:
 
         Parameters
         ----------
-        v : ndarray (nv,)
-            Velocities of the model at the end of the step.
+        v : ndarray (n_rigid,)
+            Velocities of the trees of the model without flexes at the end of the step.
         loads : sequence of ndarray (n, 3)
             Impulses that move the vertices of each attachment to a moving body.
 
         Returns
         -------
-        ndarray (nv,)
+        ndarray (n_rigid,)
             A (v - v*) - J^T gamma(J v) + J^T loads.
         """
         found = np.array(self._solver.evaluate(self._rigid, v).gradient)
@@ -88,10 +89,11 @@ class SoftStart:
         return np.concatenate([np.zeros(0), *map(np.ravel, parts)])
 
     def _dofs(self, hold: Hold) -> slice:
-        return self._soft._tree_dofs[hold.tree]
+        begin, end = offsets(self._rigid.tree_nv)[hold.tree : hold.tree + 2].tolist()
+        return slice(begin, end)
 
     def _find_contacts(self) -> list[Meeting]:
-        for step in self._steps:
+        for step in self._soft._soft_steps:
             step.begin(self.time_step, self.scheme, self.gravity)
         self._holds = self._soft._find_holds(self._data)
         return self._soft._find_meetings(self._data)
@@ -110,7 +112,9 @@ class ModelSlopes(NamedTuple):
     """Derivatives by (dq, v, act, ctrl) of the model."""
 
     momenta: _Float
-    """Of :meth:`SoftStart.residual` (nv, n)."""
+    """Of :meth:`SoftStart.residual` (n_rigid, n)."""
+    flexes: _Float
+    """Of the residuals of the momenta of the flexes, one behind the other."""
     contacts: _Float
     """Of the numbers of contacts of soft bodies."""
     held: _Float
@@ -153,8 +157,14 @@ def model_slopes(
     def find() -> list[_Float]:
         start.follow()
         contacts = equations.contacts()  # finds the attachments too
-        numbers = start.residual(v, loads), contacts, start.held_velocities(v)
-        return [*numbers, start.activations()]
+        of_flexes = [equations.momentum(b) for b in range(len(start.bodies), len(start._steps))]
+        return [
+            start.residual(v, loads),
+            np.concatenate([np.zeros(0), *of_flexes]),
+            contacts,
+            start.held_velocities(v),
+            start.activations(),
+        ]
 
     centre, columns, bends = find(), [], [0.0]
     model = start.model
@@ -166,14 +176,15 @@ def model_slopes(
         sides = zip(high[1], centre, low[1], strict=True)
         columns.append([central_difference(a, c, b, width) for a, c, b in sides])
         if i < model.nv:
-            bends.append(np.max(np.abs(high[1][0] + low[1][0] - 2 * centre[0])) / h)
+            bend = np.abs(high[1][0] + low[1][0] - 2 * centre[0])
+            bends.append(np.max(bend, initial=0.0) / h)
     changes.restore()
     find()
     changes.restore()
-    momenta, contacts, held, activations = (
+    momenta, flexes, contacts, held, activations = (
         np.array([column[k] for column in columns]).reshape(len(columns), part.size).T
         for k, part in enumerate(centre)
     )
     largest = np.max(np.abs(momenta[:, : model.nv]), initial=0.0)
     jumps = bool(max(bends) > _JUMP * largest)
-    return ModelSlopes(momenta, contacts, held, activations, jumps)
+    return ModelSlopes(momenta, flexes, contacts, held, activations, jumps)

@@ -116,8 +116,8 @@ def _has_springs(model: mujoco.MjModel, flex: int) -> bool:
 def _would_be_joined(model: mujoco.MjModel, flex: int) -> bool:
     """Whether many vertices would be one tree of the problem, as contacts move several of them."""
     return (
-        model.flex_vertnum[flex] > MOST_JOINED
-        and flex in colliding_flexes(model)
+        int(model.flex_vertnum[flex]) > MOST_JOINED
+        and flex in colliding_flexes(model).tolist()
         and not has_nodes(model, flex)
         and meets_more_than_planes(model, flex)
     )

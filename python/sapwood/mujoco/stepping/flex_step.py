@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.body_step import BodyStep
-from sapwood.fem.flex import FlexNumbers
+from sapwood.fem.flex import FlexMesh, FlexNumbers
 from sapwood.mujoco.reading.flexes import ElasticFlex
 from sapwood.mujoco.stepping.edge_rows import EdgeRows
 
@@ -131,14 +131,28 @@ class FlexStep(BodyStep):
         return found
 
     @property
+    def mesh(self) -> FlexMesh:
+        """Mesh of the flex."""
+        return self.flex.mesh
+
+    @property
+    def has_exact_stiffness(self) -> bool:
+        """See :class:`BodyStep`; compressed edges add less to K than they do."""
+        of = self._numbers
+        is_rigid = of.edge_stiffness == 0.0 and of.edge_damping == 0.0
+        return is_rigid and not np.any(of.stiffness) and not np.any(of.bending)
+
+    @property
     def momenta(self) -> _Float:
         """Momenta of the vertices at the start of the step, see :class:`BodyStep`."""
         found: _Float = np.einsum("nij,nj->ni", self._A, self.start)
         return found
 
-    def evaluate(self, v: _Float, *, again: bool = False, stiffness: bool = True) -> None:
+    def evaluate(
+        self, v: _Float, *, again: bool = False, stiffness: bool = True, exact: bool = False
+    ) -> None:
         """Evaluate forces and stiffness at the velocity of an iterate, see :class:`BodyStep`."""
-        del again
+        del again, exact
         blocks = (self.K, self.K_pairs) if stiffness else (None, None)
         outputs = self._tension, self.force, *blocks
         self.flex.mesh.evaluate(self._numbers, self._last, self.q0 + self.dt * v, outputs)
@@ -167,5 +181,5 @@ def _sums(places: NDArray[np.intp], values: _Float, n: int) -> _Float:
     """Sums (n, ...) of values (m, ...) at places (m,)."""
     size = values[0].size
     at = places[:, None] * size + np.arange(size)
-    flat = np.bincount(at.ravel(), values.ravel(), n * size)
+    flat: _Float = np.bincount(at.ravel(), values.ravel(), n * size)
     return flat.reshape(n, *values.shape[1:])
