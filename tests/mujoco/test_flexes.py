@@ -14,7 +14,7 @@ from sapwood import fem
 from sapwood.mujoco import DifferentiableModel, NotSupported, Stepper
 from sapwood.mujoco.reading import flexes
 from sapwood.mujoco.reading.flexes import read_flexes
-from sapwood.mujoco.stepping.edge_rows import EdgeRows
+from sapwood.mujoco.stepping.edge_rows import NO_EDGES
 from sapwood.mujoco.stepping.flex_step import FlexStep
 
 G = 9.81
@@ -60,9 +60,7 @@ def step_of(model, data):
     step = FlexStep(flex)
     mujoco.mj_forward(model, data)
     masses = model.dof_M0[flex.dofs][:, :, None] * np.eye(3)
-    none = np.zeros(0)
-    edges = EdgeRows(np.zeros(0, int), np.zeros((0, 2), int), np.zeros((0, 2, 3)), none, none)
-    step.begin(model, data, masses, data.qvel[flex.dofs], edges, model.opt.timestep)
+    step.begin(model, data, masses, data.qvel[flex.dofs], NO_EDGES, model.opt.timestep)
     return step
 
 

@@ -48,3 +48,8 @@ class EdgeRows:
         """Impulses (n,) at velocities (n_free, 3) along the slides, N s."""
         found: _Float = (self.v_hat - self.velocities(along)) / self.R
         return found
+
+
+_NONE = np.zeros(0, np.intp)
+NO_EDGES = EdgeRows(_NONE, _NONE.reshape(0, 2), np.zeros((0, 2, 3)), np.zeros(0), np.zeros(0))
+"""No rows."""

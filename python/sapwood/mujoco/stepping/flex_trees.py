@@ -12,7 +12,7 @@ from sapwood.base.blocks import offsets
 from sapwood.constraints.group import ConstraintGroup
 from sapwood.mujoco.reading.flexes import ElasticFlex
 from sapwood.mujoco.results.groups import constraint_groups, rows_of, select
-from sapwood.mujoco.stepping.edge_rows import EdgeRows
+from sapwood.mujoco.stepping.edge_rows import NO_EDGES, EdgeRows
 
 _Float = NDArray[np.float64]
 
@@ -98,6 +98,8 @@ class FlexTrees:
         return [self._edges(rows, flex == f) for f in range(len(self._flexes))]
 
     def _edges(self, rows: dict[str, NDArray[Any]], chosen: NDArray[np.bool_]) -> EdgeRows:
+        if not chosen.any():
+            return NO_EDGES
         own = select(rows, chosen)
         free = np.column_stack([self._free[own["tree_a"]], self._free[own["tree_b"]]])
         free[own["tree_b"] < 0, 1] = -1
