@@ -204,6 +204,9 @@ class BodyStep(ABC):
         found: _Float = w - _core.fem_factor(self._system, blocks, self._fixed, m)
         return found
 
+    def drop_factor(self) -> None:  # noqa: B027
+        """Factor A in the next pass, as bodies that keep no factor do in each."""
+
     def needs_correction(self, v: _Float) -> bool:
         """Whether v* was too inexact for a pass that ended at v, which is the next guess."""
         del v
