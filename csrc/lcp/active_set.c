@@ -9,10 +9,6 @@
 /* A row depends on active ones if the square of its part outside their span is below this part of
  * the square of its length: the Gram matrix has no more digits. */
 static const double dependent = 1e-15;
-/* Residual at which active rows hold, over the violation that counts as none. A row that depends on
- * them repeats their residuals times its factors: larger ones would make it enter and leave in a
- * cycle. */
-static const double held = 1e-3;
 /* Below this the difference of two squares has too few digits for the same. */
 static const double cancelled = 1e-4;
 
@@ -178,7 +174,7 @@ static int is_round_off(const struct qp_active_set *set, const struct qp_active_
                         int32_t row) {
   double most = rows->allowed;
   for (int32_t j = 0; j < set->n_active; ++j) {
-    const double residual = qp_larger(fabs(set->slack[set->row[j]]), held * rows->allowed);
+    const double residual = qp_larger(fabs(set->slack[set->row[j]]), rows->held);
     most += fabs(set->target[j]) * residual;
   }
   return fabs(set->slack[row]) <= most;
@@ -234,7 +230,7 @@ static int hold_active_rows(struct qp_active_set *set, const struct qp_active_ro
     to_active_rows(set, rows);
     before = residual;
     residual = evaluate(set, rows);
-  } while (residual > held * rows->allowed && residual < before / 2);
+  } while (residual > rows->held && residual < before / 2);
   return residual <= rows->allowed;
 }
 

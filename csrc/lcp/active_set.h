@@ -26,9 +26,10 @@ struct qp_active_rows {
   void (*evaluate)(void *context, const double *y, double *slack);
   /* Writes row i of A to a (n). */
   void (*read_row)(void *context, int32_t i, double *a);
-  /* Violation of a row that counts as none: more where a row is the sum of active ones, by the
-   * factors of these. */
-  double allowed;
+  /* Violation of a row that counts as none, and residual at which active rows hold. A row that is
+   * the sum of active ones repeats their residuals times its factors: if these exceed what is
+   * allowed, it enters and leaves in a cycle. */
+  double allowed, held;
 };
 
 /* The last one: too many changes, or active rows that round-off keeps from holding. */

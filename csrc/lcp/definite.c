@@ -7,7 +7,7 @@
 
 /* smallest pivot of H over its largest entry, which is about 1 */
 static const double least_pivot = 1e-10;
-/* violation of a row that counts as none, over the size of x and of the right sides */
+/* violation at which a row holds, active or not, over the size of x and of the right sides */
 static const double violation = 1e-12;
 enum { REFINEMENTS = 3 };
 
@@ -107,13 +107,14 @@ int qp_definite_solve(struct qp_definite *d, double tolerance) {
   memcpy(d->shift, p->g, (size_t)p->n * sizeof *d->shift);
   p->kernels->solve_forward(p->n, p->n, d->L, p->ld, d->shift, NULL);
   memset(d->x, 0, (size_t)p->n * sizeof *d->x);
-  const struct qp_active_rows rows = {
-      .context = d,
-      .n_rows = p->n_rows,
-      .equality = p->equality,
-      .evaluate = evaluate,
-      .read_row = read_row,
-      .allowed = violation * qp_larger(1, qp_largest(p->n_rows, p->r))};
+  const double allowed = violation * qp_larger(1, qp_largest(p->n_rows, p->r));
+  const struct qp_active_rows rows = {.context = d,
+                                      .n_rows = p->n_rows,
+                                      .equality = p->equality,
+                                      .evaluate = evaluate,
+                                      .read_row = read_row,
+                                      .allowed = allowed,
+                                      .held = allowed};
   if (qp_active_set_solve(&d->set, p->n, &rows, d->start) != QP_ACTIVE_SOLVED) {
     return 0;
   }

@@ -44,7 +44,7 @@ def robot(rng, m=9, n_b=6, n=4, tasks=8, limit=20.0):
 
 
 def by_program(arrays, actuated, edges):
-    """The whole program in a, f over the largest mass, and tau."""
+    """The whole program in a, f over the largest mass, and tau; None where the peer gives up."""
     M, h, T, t, w, J, mu, lower, upper = arrays
     m, n, n_q = len(h), len(mu), len(actuated)
     mass = np.diag(M).max()
@@ -69,11 +69,13 @@ def by_program(arrays, actuated, edges):
     C = np.vstack([rows, unit[free], unit[m + 3 * n :][bounded], -unit[m + 3 * n :]])
     d = np.concatenate([np.zeros(len(rows) + len(free)), lower[bounded], -upper])
     x = by_clarabel(H, g, A, -h, C, d)
+    if x is None:
+        return None
     return x[:m], x[m + 3 * n :], mass * x[m : m + 3 * n].reshape(n, 3)
 
 
 def by_clarabel(H, g, A, b, C, d):
-    """The minimiser of another interior point solver."""
+    """The minimiser of another interior point solver, which gives up in 1 of 1,000 programs."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
@@ -82,20 +84,24 @@ def by_clarabel(H, g, A, b, C, d):
     H = scipy.sparse.csc_matrix(np.triu(H))
     solver = clarabel.DefaultSolver(H, g, rows, np.concatenate([b, -d]), cones, settings)
     solution = solver.solve()
-    assert solution.status == clarabel.SolverStatus.Solved
-    return np.array(solution.x)
+    return np.array(solution.x) if solution.status == clarabel.SolverStatus.Solved else None
 
 
 @implementations
 @pytest.mark.parametrize("edges", [4, 8])
 def test_the_optimum_is_that_of_the_whole_program(rng, solve, edges):
+    compared = 0
     for _ in range(20):
         arrays, actuated = robot(rng)
         a, tau, forces = solve(*arrays, actuated=actuated, edges=edges)
         expected = by_program(arrays, actuated, edges)
+        if expected is None:
+            continue
+        compared += 1
         np.testing.assert_allclose(a, expected[0], atol=1e-5 * (1 + np.abs(a).max()))
         np.testing.assert_allclose(tau, expected[1], atol=1e-5 * (1 + np.abs(tau).max()))
         np.testing.assert_allclose(forces, expected[2], atol=1e-5 * (1 + np.abs(forces).max()))
+    assert compared >= 15
 
 
 @implementations

@@ -7,8 +7,9 @@
 #include "invdyn/pyramid.h"
 #include "lcp/program.h"
 
-/* violation of a row that counts as none, over the largest force: gravity's or a limit */
-static const double violation = 1e-10;
+/* violation of a row that counts as none, and residual at which active rows hold, over the largest
+ * force: gravity's or a limit */
+static const double violation = 1e-10, held = 1e-13;
 /* residual of the equations of motion over the same, above which a solution is inaccurate */
 static const double inaccurate = 1e-8;
 
@@ -303,7 +304,8 @@ void task_program_solve(struct task_program *p, const tasks_settings *settings,
                                       .equality = p->equality,
                                       .evaluate = evaluate,
                                       .read_row = read_row,
-                                      .allowed = violation * scale};
+                                      .allowed = violation * scale,
+                                      .held = held * scale};
   const int32_t n = p->at[problem->n];
   const enum qp_active_end end = qp_active_set_solve(&p->set, n, &rows, p->start);
   solution->changes = p->set.changes;

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 _Array = NDArray[np.float64]
 _Mask = NDArray[np.bool_]
 
-_DEPENDENT, _HELD, _MOST_CHANGES = 1e-15, 1e-3, 10
+_DEPENDENT, _MOST_CHANGES = 1e-15, 10
 
 
 def _outside(A: _Array, active: list[int], row: int) -> tuple[float, _Array]:
@@ -29,10 +29,10 @@ def _outside(A: _Array, active: list[int], row: int) -> tuple[float, _Array]:
 
 
 class _Search:
-    def __init__(self, A: _Array, b: _Array, equal: _Mask, allowed: float) -> None:
+    def __init__(self, A: _Array, b: _Array, equal: _Mask, allowed: float, held: float) -> None:
         self.A, self.b, self.equal = A, b, equal
         self.least_allowed = self.allowed = allowed
-        self.residual = np.inf
+        self.held, self.residual = held, np.inf
         self.active: list[int] = []
         self.u, self.y, self.slack = np.zeros(len(b)), np.zeros(A.shape[1]), -b
         self.changes = 0
@@ -64,7 +64,7 @@ class _Search:
         This is done again from there as long as it removes round-off from their residuals.
         """
         self.residual = before = np.inf
-        while self.residual > _HELD * self.least_allowed and self.residual <= before / 2.0:
+        while self.residual > self.held and self.residual <= before / 2.0:
             one_left = True
             while one_left:
                 R = np.linalg.qr(self.A[self.active].T, mode="r")
@@ -79,7 +79,7 @@ class _Search:
 
         A row that is the sum A_active^T r of active ones contains their round-off, too.
         """
-        residual = np.maximum(np.abs(self.slack[self.active]), _HELD * self.least_allowed)
+        residual = np.maximum(np.abs(self.slack[self.active]), self.held)
         return bool(abs(self.slack[row]) <= self.least_allowed + np.abs(r) @ residual)
 
     def activate(self, row: int) -> bool:
@@ -101,7 +101,7 @@ class _Search:
 
 
 def nearest_point(
-    A: _Array, b: _Array, equal: _Mask, allowed: float
+    A: _Array, b: _Array, equal: _Mask, allowed: float, held: float
 ) -> tuple[_Array, _Array, list[int]] | None:
     """The point of A y >= b nearest to the origin.
 
@@ -113,6 +113,8 @@ def nearest_point(
         Rows that hold with equality.
     allowed : float
         Violation that counts as none.
+    held : float
+        Residual at which active rows hold.
 
     Returns
     -------
@@ -120,7 +122,7 @@ def nearest_point(
         y (n,), multipliers (m,) and the active rows; None if no point is feasible, or the search
         does not end.
     """
-    search = _Search(A, b, equal, allowed)
+    search = _Search(A, b, equal, allowed, held)
     while search.changes <= _MOST_CHANGES * sum(A.shape):
         search.to_active_rows()
         slack = np.where(equal, -np.abs(search.slack), search.slack)

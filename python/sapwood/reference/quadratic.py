@@ -220,8 +220,8 @@ def _by_active_rows(p: _Program, tolerance: float) -> tuple[_Array, _Array] | No
         return None
     shift = np.linalg.solve(L, p.g)
     rows = np.linalg.solve(L, p.R.T).T
-    largest = max(1.0, _largest(p.r))
-    found = nearest_point(rows, p.r + rows @ shift, p.equal, _VIOLATION * largest)
+    allowed = _VIOLATION * max(1.0, _largest(p.r))
+    found = nearest_point(rows, p.r + rows @ shift, p.equal, allowed, allowed)
     if found is None:
         return None
     x, u = np.linalg.solve(L.T, found[0] - shift), found[1]

@@ -13,7 +13,7 @@ from .active_set import nearest_point
 
 _Array = NDArray[np.float64]
 
-_VIOLATION = 1e-10
+_VIOLATION, _HELD = 1e-10, 1e-13
 
 
 def solve_tasks(
@@ -95,7 +95,8 @@ def solve_tasks(
     )  # fmt: skip
     equal = np.arange(len(A)) < len(b) + len(free)
     limits = np.abs(np.concatenate([low[has_low], high[has_high], bias, [1.0]]))
-    found = nearest_point(A, right, equal, _VIOLATION * float(limits.max()))
+    scale = float(limits.max())
+    found = nearest_point(A, right, equal, _VIOLATION * scale, _HELD * scale)
     if found is None:
         raise ArithmeticError("the search for active rows does not end")
     y = found[0]
