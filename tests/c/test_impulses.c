@@ -60,6 +60,17 @@ static double dot(int32_t n, const double *a, const double *b) {
   return sum;
 }
 
+/* u lies in the normal cone at gamma, which lies in the friction cone. */
+static void check_convex(int32_t i, int32_t *slides) {
+  const double *g = gamma_ + first[i], *rest = u + first[i];
+  const int32_t t = first[i + 1] - first[i] - 1;
+  const double size = sqrt(dot(t, g, g)), slip = sqrt(dot(t, rest, rest));
+  CHECK(size <= mu[i] * g[t] + 1e-9);
+  CHECK(rest[t] + mu[i] * slip <= 1e-9);
+  CHECK(fabs(dot(t + 1, rest, g)) <= 1e-8);
+  *slides += slip > 1e-3 && mu[i] * g[t] > 1e-3;
+}
+
 static void check_contact(int32_t i, int32_t *slides) {
   const double *g = gamma_ + first[i], *rest = u + first[i];
   const int32_t t = first[i + 1] - first[i] - 1; /* n comes behind these */
@@ -111,7 +122,7 @@ static struct sap_impulses problem(int32_t n_contacts, int32_t n_rows) {
                                .step = step};
 }
 
-static void obey_their_laws(const int32_t sizes[3]) {
+static void obey_their_laws(const int32_t sizes[3], int is_convex) {
   int32_t found = 0, tried = 0, slides = 0, bounded = 0;
   for (int32_t set = 0; set < SAP_KERNEL_SETS; ++set) {
     if (!sap_kernels_of(set)) {
@@ -124,6 +135,7 @@ static void obey_their_laws(const int32_t sizes[3]) {
       const int32_t rows = first[n_contacts], m = rows + n_rows;
       memcpy(u, u_0, sizeof u);
       struct sap_impulses p = problem(n_contacts, n_rows);
+      p.is_convex = is_convex;
       const double rest = sap_impulses_of(set)(&p);
       ++tried;
       /* u is that of gamma, whether or not it is the one that was looked for */
@@ -135,7 +147,7 @@ static void obey_their_laws(const int32_t sizes[3]) {
       }
       ++found;
       for (int32_t i = 0; i < n_contacts; ++i) {
-        check_contact(i, &slides);
+        (is_convex ? check_convex : check_contact)(i, &slides);
       }
       for (int32_t i = 0; i < n_rows; ++i) {
         check_row(i, gamma_ + rows, u + rows, &bounded);
@@ -148,11 +160,16 @@ static void obey_their_laws(const int32_t sizes[3]) {
 
 static const int32_t plain[3] = {3, 3, 3};
 
-static void impulses_obey_their_laws(void) { obey_their_laws(plain); }
+static void impulses_obey_their_laws(void) { obey_their_laws(plain, 0); }
 
 static const int32_t mixed[3] = {4, 6, 3};
 
-static void torsion_and_rolling_too(void) { obey_their_laws(mixed); }
+static void torsion_and_rolling_too(void) { obey_their_laws(mixed, 0); }
+
+static void so_do_those_of_convex_friction(void) {
+  obey_their_laws(plain, 1);
+  obey_their_laws(mixed, 1);
+}
 
 static void on_from_what_is_near(void) {
   uint64_t seed = 6;
@@ -233,8 +250,9 @@ static void equations_are_solved(void) {
 }
 
 static const check_test tests[] = {
-    CHECK_TEST(impulses_obey_their_laws), CHECK_TEST(torsion_and_rolling_too),
-    CHECK_TEST(on_from_what_is_near),     CHECK_TEST(at_rest_there_is_none),
-    CHECK_TEST(what_is_not_finite_ends),  CHECK_TEST(equations_are_solved),
+    CHECK_TEST(impulses_obey_their_laws),       CHECK_TEST(torsion_and_rolling_too),
+    CHECK_TEST(so_do_those_of_convex_friction), CHECK_TEST(on_from_what_is_near),
+    CHECK_TEST(at_rest_there_is_none),          CHECK_TEST(what_is_not_finite_ends),
+    CHECK_TEST(equations_are_solved),
 };
 CHECK_FILE(test_impulses, tests);

@@ -118,10 +118,48 @@ def test_components_have_a_storage_each():
     np.testing.assert_allclose(mirror.v, solution.v, rtol=1e-6, atol=1e-6)
 
 
+NEWTON = IslandAlgorithm("newton", "supernodal")
+
+
 @small_files
 def test_the_convex_law_is_solved_by_newtons_method(path):
-    solution = sapwood.solve(sapwood.load_problem(path))
-    assert set(solution.algorithm) == {IslandAlgorithm("newton", "supernodal")}
+    assert set(sapwood.solve(sapwood.load_problem(path)).algorithm) == {NEWTON}
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_the_convex_law_of_few_impulses_is_solved_by_them(solver, rng):
+    """Newton's method, which the other start asks for, finds the same minimiser."""
+    for slope in (0.0, 0.1, 10.0):  # all stick, and all slide
+        A, J = np.cov(rng.normal(size=(18, 40))), rng.normal(size=(12, 18))
+        v_star = -np.linalg.lstsq(J, np.tile([slope, 0.0, 1.0], 4), rcond=None)[0]
+        problem = sapwood.ContactProblem.from_dense(
+            A, v_star, J, mu=0.5, R_t=1e-3, R_n=1e-3, v_hat_n=0.0, dt=0.01
+        )
+        found = solver.solve(problem, None, SapSettings(record_history=True))
+        assert found.algorithm == (DENSE,)
+        assert found.iterations == 1
+        exact = SapSettings(start="newton", relative_tolerance=1e-12)
+        by_velocities = solver.solve(problem, None, exact)
+        assert by_velocities.algorithm == (NEWTON,)
+        error = found.v - by_velocities.v
+        assert np.sqrt(error @ A @ error) <= found.velocity_error_bound + 1e-9
+        np.testing.assert_allclose(found.v, by_velocities.v, atol=1e-9)
+        np.testing.assert_allclose(found.gamma, by_velocities.gamma, atol=1e-7)
+        change = found.history["cost"][0] - found.history["cost"][1]
+        assert found.history["decrease"][1] == pytest.approx(change, rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_convex_steps_over_velocities_serve_branches_and_more_impulses(solver, rng):
+    A, J = np.cov(rng.normal(size=(18, 40))), rng.normal(size=(15, 18))
+    branched = A.copy()
+    branched[10, 17] = branched[17, 10] = 0.0
+    for mass, contacts, algorithm in ((A, 4, DENSE), (branched, 4, NEWTON), (A, 5, NEWTON)):
+        problem = sapwood.ContactProblem.from_dense(
+            mass, rng.normal(size=18), J[: 3 * contacts], mu=0.5, R_t=1e-3, R_n=1e-3,
+            v_hat_n=0.0, dt=0.01,
+        )  # fmt: skip
+        assert solver.solve(problem, None, SapSettings()).algorithm == (algorithm,)
 
 
 # ---- fallbacks -----------------------------------------------------------------------------------

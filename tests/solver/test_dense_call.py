@@ -90,7 +90,7 @@ def test_rigid_without_contacts_and_layouts(matrices: dict[str, Any]) -> None:
 
 
 def test_settings_and_history(matrices: dict[str, Any]) -> None:
-    settings = sapwood.SapSettings(record_history=True, max_iterations=1)
+    settings = sapwood.SapSettings(record_history=True, max_iterations=1, start="newton")
     solution = sapwood.solve_dense(**matrices, R=1e-3, settings=settings)
     assert solution.history is not None
     assert len(solution.history) >= 2

@@ -137,8 +137,20 @@ INLINE void relax_friction(const struct sap_impulses *p, const struct contact *c
   }
 }
 
+/* Moves a contact to its image with s doubled, which bounds its block of W: that descends. */
+INLINE void relax_convex(const struct sap_impulses *p, int32_t i, const int32_t size) {
+  const struct contact c = contact_at(p, i, size);
+  const struct image to = map_contact(p, &c, size, 0.5);
+  double d[SAP_MOST_TANGENTIAL + 1];
+  for (int32_t k = 0; k < size; ++k) {
+    d[k] = to.share * to.z[k] - p->gamma[c.t + k];
+  }
+  d[size] = to.normal - p->gamma[c.n];
+  change(p, c.t, size + 1, d);
+}
+
 /* Relaxes the normal impulse of a contact with the others fixed, then the tangential one. */
-INLINE void relax_contact(const struct sap_impulses *p, int32_t i, const int32_t size) {
+INLINE void relax_coulomb(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
   const double normal = p->gamma[c.n] + p->u[c.n] * c.inverse_n;
   double z[SAP_MOST_TANGENTIAL];
@@ -152,10 +164,12 @@ INLINE void relax_contact(const struct sap_impulses *p, int32_t i, const int32_t
 
 static void sweep(const struct sap_impulses *p) {
   for (int32_t i = 0; i < p->n_contacts; ++i) {
-    if (tangential(p, i) == SLIP) {
-      relax_contact(p, i, SLIP);
+    if (p->is_convex) {
+      relax_convex(p, i, tangential(p, i));
+    } else if (tangential(p, i) == SLIP) {
+      relax_coulomb(p, i, SLIP);
     } else {
-      relax_contact(p, i, tangential(p, i));
+      relax_coulomb(p, i, tangential(p, i));
     }
   }
   for (int32_t i = 0; i < p->n_rows; ++i) {

@@ -1,10 +1,17 @@
-/* The Delassus problem states contacts with Coulomb's friction, and clamped rows, in their
- * impulses:
+/* The Delassus problem states contacts with Coulomb's or convex friction, and clamped rows, in
+ * their impulses:
  *
  *     u = u_0 - W gamma
  *     contacts   0 <= gamma_n perp -u_n >= 0;   |gamma_t| <= mu gamma_n, u_t = lambda gamma_t with
  *                lambda >= 0, and = 0 where |gamma_t| < mu gamma_n
  *     rows       gamma = clamp(gamma + u, lower, upper)
+ *
+ * With convex friction a sliding contact also separates. gamma minimises
+ * 1/2 gamma^T W gamma - u_0^T gamma over the cones |gamma_t| <= mu gamma_n and the bounds of the
+ * rows:
+ *
+ *     contacts   u in the normal cone at gamma: u_t = lambda gamma_t/|gamma_t|, u_n = -mu lambda
+ *                where gamma slides
  *
  * gamma_t has two components, or up to five where a contact resists torsion and rolling, in the
  * units of constraints/laws/torsional.h, which make the cone circular.
@@ -14,7 +21,9 @@
  * and s > 0 from the diagonal of W,
  *
  *     gamma_n = max(z_n, 0),   gamma_t = min(mu gamma_n/|z_t|, 1) z_t,   gamma = clamp(z, lower,
- *     upper) */
+ *     upper)
+ *
+ * where convex friction projects z onto the cone in the metric of s. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_DELASSUS_PROBLEM_H
 #define SAPWOOD_SOLVER_DELASSUS_DELASSUS_PROBLEM_H
 
@@ -33,6 +42,7 @@ struct sap_slide {
 };
 
 struct sap_impulses {
+  int is_convex;              /* 1: convex friction, 0: Coulomb's */
   int32_t n_contacts, n_rows; /* unknowns of all contacts come first, then one per row */
   int32_t *first;        /* (n_contacts + 1) first unknown of a contact: gamma_t, then gamma_n */
   int32_t ld;            /* stride of W (column-major): sap_impulses_stride(m) */

@@ -6,8 +6,8 @@
  *
  *     K = W_ss - W_sf W_ff^-1 W_fs
  *
- * in place of W. Its equations are few and not symmetric. The factor and K stay valid while the
- * active set does: the free, the sliding and the fixed unknowns. */
+ * in place of W. Its equations are few, and not symmetric with Coulomb's friction. The factor and K
+ * stay valid while the active set does: the free, the sliding and the fixed unknowns. */
 #ifndef SAPWOOD_SOLVER_DELASSUS_DELASSUS_STEP_H
 #define SAPWOOD_SOLVER_DELASSUS_DELASSUS_STEP_H
 
@@ -97,13 +97,19 @@ static int factor_free(struct sap_impulses *p, double *x) {
 
 /* ---- contacts that slide --------------------------------------------------------------------- */
 
+/* Returns w of the second equation of a sliding contact, w t^T u_t + u_n = 0. With convex friction
+ * u is normal to the edge of the cone; with Coulomb's friction it has no normal part. */
+static double weight_along(const struct sap_impulses *p, int32_t i) {
+  return p->is_convex ? p->mu[i] : 0;
+}
+
 /* Writes the rows of a sliding contact from those of the same contact that sticks, at `from`:
  * gamma_t = mu gamma_n t, t = z_t/|z_t|, times s. The contact's own entries begin at column
  * `first`. */
 INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, const double *from,
                   double *rows, int32_t ld, int32_t first) {
   const struct contact c = contact_at(p, i, size);
-  const double share = p->slide[i].share, *t = p->slide[i].t;
+  const double share = p->slide[i].share, *t = p->slide[i].t, w = weight_along(p, i);
   /* rows = share (I - t t^T) from */
   for (int32_t j = 0; j < ld; j += SIMD_WIDTH) {
     simd along = simd_zero();
@@ -114,7 +120,7 @@ INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, c
       const simd across = simd_load(from + k * ld + j) - simd_all(t[k]) * along;
       simd_store(rows + k * ld + j, simd_all(share) * across);
     }
-    simd_store(rows + size * ld + j, simd_load(from + size * ld + j));
+    simd_store(rows + size * ld + j, simd_load(from + size * ld + j) + simd_all(w) * along);
   }
   for (int32_t k = 0; k < size; ++k) {
     double *row = rows + (size_t)k * (size_t)ld + (size_t)first;
@@ -127,6 +133,19 @@ INLINE void slide(const struct sap_impulses *p, int32_t i, const int32_t size, c
   }
 }
 
+/* Adds the residual of a sliding contact to the right-hand side, column n of its rows. */
+static void add_residual(const struct sap_impulses *p, int32_t i, double *rows, int32_t ld,
+                         int32_t n) {
+  const struct contact c = contact_at(p, i, tangential(p, i));
+  const double *t = p->slide[i].t, w = weight_along(p, i), r_n = p->residual[c.n];
+  double *normal = rows + c.size * ld + n;
+  *normal += r_n;
+  for (int32_t k = 0; k < c.size; ++k) {
+    rows[k * ld + n] += p->residual[c.t + k] - w * c.s * c.inverse_n * r_n * t[k];
+    *normal += w * t[k] * p->residual[c.t + k];
+  }
+}
+
 /* With two components of friction the one along t follows from gamma_n: dgamma_t = t (mu dgamma_n +
  * e) + c dy with c across t. The unknowns dy and dgamma_n remain. Writes their two rows from those
  * of K at `from`, with the right-hand side behind n entries. */
@@ -134,18 +153,20 @@ INLINE void slide_across(const struct sap_impulses *p, int32_t i, int32_t n, int
                          const double *from, int32_t first, double *rows) {
   const struct contact c = contact_at(p, i, SLIP);
   struct sap_slide *slide = p->slide + i;
-  const double t[SLIP] = {slide->t[0], slide->t[1]}, share = slide->share;
+  const double t[SLIP] = {slide->t[0], slide->t[1]}, share = slide->share, w = weight_along(p, i);
   const double *residual = p->residual + c.t;
   for (int32_t j = 0; j < ld; j += SIMD_WIDTH) {
-    simd_store(rows + j, simd_all(share * t[0]) * simd_load(from + ld + j) -
-                             simd_all(share * t[1]) * simd_load(from + j));
-    simd_store(rows + ld + j, simd_load(from + 2 * ld + j));
+    const simd row_1 = simd_load(from + j), row_2 = simd_load(from + ld + j);
+    simd_store(rows + j, simd_all(share * t[0]) * row_2 - simd_all(share * t[1]) * row_1);
+    simd_store(rows + ld + j, simd_load(from + 2 * ld + j) + simd_all(w * t[0]) * row_1 +
+                                  simd_all(w * t[1]) * row_2);
   }
   rows[first] -= c.s * (1 - share) * t[1];
   rows[first + 1] += c.s * (1 - share) * t[0];
   rows[n] += t[0] * residual[1] - t[1] * residual[0];
-  rows[ld + n] += residual[SLIP];
-  slide->e = (t[0] * residual[0] + t[1] * residual[1]) * c.inverse_s;
+  const double along = t[0] * residual[0] + t[1] * residual[1];
+  rows[ld + n] += residual[SLIP] + w * along;
+  slide->e = along * c.inverse_s - w * residual[SLIP] * c.inverse_n;
 }
 
 /* Replaces a row's three entries of a sliding contact by two, for dy and dgamma_n. Returns the part
@@ -175,9 +196,7 @@ static int32_t reduce_sliding(const struct sap_impulses *p) {
       } else {
         slide(p, i, size, from, rows, ld, k);
       }
-      for (int32_t l = 0; l <= size; ++l) {
-        rows[(size_t)l * (size_t)ld + (size_t)n] += p->residual[p->first[i] + l];
-      }
+      add_residual(p, i, rows, ld, n);
       n_rows += size + 1;
     }
     k += size + 1;

@@ -76,36 +76,48 @@ INLINE double squares(const int32_t n, const double *x) {
   return sum;
 }
 
+/* The map of a contact. */
+struct image {
+  int8_t kind;
+  double z[SAP_MOST_TANGENTIAL], length; /* z_t and |z_t| */
+  double share, normal;                  /* map(gamma) = (share z_t, normal) */
+};
+
+/* Maps gamma of a contact, with z = gamma + part s^-1 u. `along` is the product of s z with the
+ * normal, or with the edge of the cone if friction is convex. `slipping` is the normal impulse
+ * whose friction a sliding contact has. */
+INLINE struct image map_contact(const struct sap_impulses *p, const struct contact *c,
+                                const int32_t size, const double part) {
+  struct image to;
+  const double z_n = p->gamma[c->n] + part * (p->u[c->n] * c->inverse_n);
+  for (int32_t k = 0; k < size; ++k) {
+    to.z[k] = p->gamma[c->t + k] + part * (p->u[c->t + k] * c->inverse_s);
+  }
+  to.length = sqrt(squares(size, to.z));
+  const double s_n = c->W_n, along = s_n * z_n + (p->is_convex ? c->mu * c->s * to.length : 0);
+  const double slipping = p->is_convex ? along / (s_n + c->mu * c->mu * c->s) : p->gamma[c->n];
+  const double bound = c->mu * slipping;
+  const int touches = along > 0, slides = touches && to.length > bound;
+  to.kind = !touches ? SAP_KIND_HELD : slides ? SAP_KIND_SLIDES : SAP_KIND_FREE;
+  to.share = slides ? bound / to.length : touches;
+  to.normal = !touches ? 0 : slides && p->is_convex ? slipping : z_n;
+  return to;
+}
+
 /* Finds the residual s (map(gamma) - gamma) of a contact, the kind of its unknowns and its slip. */
 INLINE void find_residual(const struct sap_impulses *p, int32_t i, const int32_t size) {
   const struct contact c = contact_at(p, i, size);
-  const int touches = p->gamma[c.n] + p->u[c.n] * c.inverse_n > 0;
-  const double bound = c.mu * p->gamma[c.n];
-  double z[SAP_MOST_TANGENTIAL];
+  const struct image to = map_contact(p, &c, size, 1);
+  struct sap_slide *slide = p->slide + i;
+  const int slides = to.kind == SAP_KIND_SLIDES, sticks = to.kind == SAP_KIND_FREE;
+  slide->share = to.share;
   for (int32_t k = 0; k < size; ++k) {
-    z[k] = p->gamma[c.t + k] + p->u[c.t + k] * c.inverse_s;
+    slide->t[k] = slides ? to.z[k] / to.length : 0;
+    p->residual[c.t + k] = sticks ? p->u[c.t + k] : c.s * (to.share * to.z[k] - p->gamma[c.t + k]);
   }
-  const double square = squares(size, z);
-  const int slides = touches && (square > bound * bound || bound < 0);
-  double share = 0;
-  if (slides) {
-    const double inverse = 1 / sqrt(square);
-    struct sap_slide *slide = p->slide + i;
-    share = slide->share = bound * inverse;
-    for (int32_t k = 0; k < size; ++k) {
-      slide->t[k] = z[k] * inverse;
-    }
-  }
-  for (int32_t k = 0; k < size; ++k) {
-    p->residual[c.t + k] =
-        touches && !slides ? p->u[c.t + k] : c.s * (share * z[k] - p->gamma[c.t + k]);
-  }
-  p->residual[c.n] = touches ? p->u[c.n] : -c.W_n * p->gamma[c.n];
-  memset(p->kind + c.t,
-         !touches ? SAP_KIND_HELD
-         : slides ? SAP_KIND_SLIDES
-                  : SAP_KIND_FREE,
-         (size_t)size + 1);
+  p->residual[c.n] =
+      sticks || (slides && !p->is_convex) ? p->u[c.n] : c.W_n * (to.normal - p->gamma[c.n]);
+  memset(p->kind + c.t, to.kind, (size_t)size + 1);
 }
 
 /* The residual at gamma: the largest entry, and that over the largest s |gamma|. */

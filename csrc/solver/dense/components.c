@@ -74,15 +74,28 @@ static void count_constraints(const struct sap_components *c, const sap_problem 
   }
 }
 
-/* Can contact_step.h solve the contacts, apart from their cores? */
-static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
-  return settings->friction == SAP_FRICTION_COULOMB && settings->soft_norm == 0 &&
-         settings->start == SAP_START_STICKING && problem->J && problem->mu;
+/* Is a tree with mass matrix A (n, n) a chain? Otherwise the last row has zeros for branches that
+ * its last joint does not move. */
+static int is_chain(int64_t n, const double *A) {
+  const double *last = A + n * (n - 1);
+  int64_t k = 0;
+  while (k < n && last[k] != 0) {
+    ++k;
+  }
+  return k == n;
 }
 
-/* Does component t get dense storage? */
+/* Can contact_step.h solve the contacts, apart from their cores? */
+static int takes_contacts(const sap_problem *problem, const sap_settings *settings) {
+  return settings->friction != SAP_FRICTION_LAGGED && settings->soft_norm == 0 &&
+         settings->start == SAP_START_STICKING && problem->A && problem->J && problem->mu;
+}
+
+/* Does component t, whose mass matrix begins at first_A, get dense storage? With convex friction a
+ * step of Newton's method over v costs less than the Delassus problem, unless the impulses are few
+ * and the tree is a chain: H has then no zeros. */
 static int is_dense(const struct sap_components *c, const sap_problem *problem, int32_t t,
-                    int takes_contacts) {
+                    int64_t first_A, sap_friction friction, int takes_contacts) {
   const int32_t n = c->size[t], m = c->impulses[t];
   const int32_t n_rows = c->n_rows[t], n_contacts = c->n_contacts[t];
   if (n > (n_contacts > 0 ? SAP_DENSE_VELOCITIES_WITH_CONTACTS : SAP_DENSE_VELOCITIES) ||
@@ -90,22 +103,31 @@ static int is_dense(const struct sap_components *c, const sap_problem *problem, 
     return 0;
   }
   const int is_plain = m == 3 * n_contacts && n_rows <= SAP_DENSE_ROWS && n <= problem->tree_nv[t];
+  if (n_contacts > 0 && friction == SAP_FRICTION_CONVEX) {
+    return is_plain && m <= SAP_DENSE_IMPULSES && 3 * m <= 2 * n &&
+           is_chain(n, problem->A + first_A);
+  }
   return m <= SAP_DENSE_IMPULSES && (is_plain || m <= SAP_DENSE_FEWER_IMPULSES || m <= n);
 }
 
-static void choose(struct sap_components *c, const sap_problem *problem, int takes_contacts) {
+static void choose(struct sap_components *c, const sap_problem *problem, sap_friction friction,
+                   int takes_contacts) {
+  int64_t first_A = 0;
   c->n_all = c->n_dense = 0;
   for (int32_t t = 0; t < c->n_trees; ++t) {
+    const int64_t n = problem->tree_nv[t];
     const int32_t first = c->first[t];
     const int is_touched = first < t || c->n_rows[t] + c->n_contacts[t] > 0;
     c->touched[t] = is_touched ? 0 : -1;
     c->is_dense[t] =
-        (int8_t)(first < t ? c->is_dense[first] : is_dense(c, problem, t, takes_contacts));
+        (int8_t)(first < t ? c->is_dense[first]
+                           : is_dense(c, problem, t, first_A, friction, takes_contacts));
     c->is_other[t] = !c->is_dense[t];
     c->is_solved[t] = 0;
     c->island[t] = first < t ? c->island[first] : c->n_all;
     c->n_all += first == t && is_touched;
     c->n_dense += first == t && c->is_dense[t];
+    first_A += n * n;
   }
 }
 
@@ -132,7 +154,7 @@ int sap_components_find(struct sap_components *components, const sap_problem *pr
   }
   find_first(components, problem, triples);
   count_constraints(components, problem, triples);
-  choose(components, problem, has_contacts);
+  choose(components, problem, settings->friction, has_contacts);
   components->version = triples->n_contacts == 0 ? triples->version : 0;
   return 1;
 }

@@ -170,9 +170,10 @@ static int iterate(const struct sap_dense_island *d, const sap_settings *setting
     const int is_first = result->iterations == 0;
     const struct sap_evaluation now = result->last = evaluate(w, island, settings);
     const struct sap_step taken = {.alpha = 1, .trials = !is_first};
-    /* a step with contacts has no decrease, since there is no cost */
-    sap_record(w, island, result->iterations, &taken,
-               is_first || d->n_contacts > 0 ? 0 : cost - now.cost, &now);
+    /* Coulomb's friction has no cost that decreases */
+    const int has_cost = d->n_contacts == 0 || settings->friction == SAP_FRICTION_CONVEX;
+    sap_record(w, island, result->iterations, &taken, is_first || !has_cost ? 0 : cost - now.cost,
+               &now);
     cost = now.cost;
     if (now.gradient <= sap_tolerance(w, settings, &now) && now.cost < INFINITY) {
       return 1;
@@ -232,6 +233,7 @@ int32_t sap_dense_solve(struct sap_dense *dense, const sap_problem *problem, con
   struct sap_records *records = &dense->work.records;
   int32_t n_solved = 0;
   *records = dense->records;
+  dense->unknowns.impulses.is_convex = settings->friction == SAP_FRICTION_CONVEX;
   for (int32_t k = 0; k < graph->n_islands; ++k) {
     const struct sap_island *island = &graph->island[k];
     const int32_t first = records->n, t = graph->node_tree[island->node_begin];

@@ -1,6 +1,6 @@
-/* Solves small components in dense storage: clamped rows, and few contacts with Coulomb's friction.
- * Most steps of an arm, of a robot in the air or on its feet, and of a hand are of this kind, with
- * limits, dry friction, controllers and loops.
+/* Solves small components in dense storage: clamped rows, and few contacts with Coulomb's friction,
+ * or with convex friction on a chain. Most steps of an arm, of a robot in the air or on its feet,
+ * and of a hand are of this kind, with limits, dry friction, controllers and loops.
  *
  * A component is an island like those of supernodal storage, with the same pool, packed J, laws,
  * objective, certificate and results. Its graph only lists it, without an order of elimination, and

@@ -24,6 +24,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.laws.rigid_core import CoreKind
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
@@ -31,6 +32,8 @@ from .impulses import Impulses, unknowns
 from .newton import Newton, Run
 from .objective import Objective, Point
 from .pools import RowPool
+from .rigid_core_pool import RigidCorePool
+from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -53,20 +56,24 @@ LEAST_REMAINDER = 1e-6
 
 
 def fits(objective: Objective, settings: SapSettings) -> bool:
-    """Whether the component is small, with contacts under Coulomb's law or none."""
+    """Whether the component is small, with contacts under Coulomb's or the convex law or none."""
     rows = unknowns(objective)
     most = MOST_SCALARS_WITH_CONTACTS if rows else MOST_SCALARS
     if not settings.islands or objective.nv > most:
         return False
     if not rows:
         return True
-    plain = settings.friction == "coulomb" and settings.start == "sticking"
-    if not plain or settings.soft_norm:
+    taken = settings.friction != "lagged" and settings.start == "sticking"
+    if not taken or settings.soft_norm or _has_core(objective):
         return False
     n_impulses = sum(len(contact) for contact in rows)
     n_rows = sum(pool.R.size for pool in objective.pools[len(objective.contacts) :])
-    few = n_impulses > 3 * len(rows) or n_rows > FEW_ROWS or len(objective.trees) > 1
-    most = max(FEWER_IMPULSES, objective.nv) if few else MOST_IMPULSES
+    plain = n_impulses == 3 * len(rows) and n_rows <= FEW_ROWS and len(objective.trees) == 1
+    if settings.friction == "convex":  # few, and a chain: branches have zeros in the last row
+        chain = all(bool(np.all(A[-1] != 0.0)) for A in objective.A.values())
+        few = n_impulses <= MOST_IMPULSES and 3 * n_impulses <= 2 * objective.nv
+        return plain and chain and few
+    most = MOST_IMPULSES if plain else max(FEWER_IMPULSES, objective.nv)
     return n_impulses <= min(most, MOST_IMPULSES)
 
 
@@ -87,7 +94,8 @@ class Component:
         self._every = np.concatenate([np.zeros(0, dtype=np.intp), *contact_rows])
         self.n_impulses = len(self._every)
         self.first = np.cumsum([0, *(len(rows) for rows in contact_rows)])
-        self.mu = np.concatenate([np.zeros(0), *(law.mu for law in objective.disks)])
+        laws = (pool.law if isinstance(pool, WidePool) else pool for pool in pools)
+        self.mu = np.concatenate([np.zeros(0), *(law.mu for law in laws)])
         columns = [objective.times_J(e) for e in np.eye(objective.nv)]
         self.J = np.column_stack([self._of_contacts(column[:n]) for column in columns])
         self.J_r = np.column_stack([_join(column[n:]) for column in columns])
@@ -124,7 +132,8 @@ class Component:
         before, cost, settles = np.inf, point.cost, False
         while True:
             step = float(run.iterations > 0)
-            decrease = cost - point.cost if self.n_impulses == 0 else 0.0
+            has_cost = self.n_impulses == 0 or not objective.disks
+            decrease = cost - point.cost if has_cost else 0.0
             run.records.append((island, run.iterations, int(step), step, point.cost, decrease,
                                 point.momentum_error))  # fmt: skip
             cost = point.cost
@@ -155,8 +164,9 @@ class Component:
         """The impulses of contacts and of these rows, from gamma."""
         R = np.concatenate([self.R, self.R_r[rows]])
         problem = Impulses(
-            W + np.diag(R), u, self.mu, self.first, gamma, self.lower[rows], self.upper[rows]
-        )
+            W + np.diag(R), u, self.mu, self.first, gamma, self.lower[rows], self.upper[rows],
+            not self.objective.disks,
+        )  # fmt: skip
         problem.find()
         return problem.gamma
 
@@ -227,6 +237,12 @@ class Component:
         others[rows] = False
         w = self.J_r[row] @ np.linalg.solve(self.hessian(others), self.J_r[row])
         return not self.R_r[row] - w > LEAST_REMAINDER * self.R_r[row]
+
+
+def _has_core(objective: Objective) -> bool:
+    """Whether a contact has a rigid core."""
+    pools = (pool for pool in objective.contacts if isinstance(pool, RigidCorePool))
+    return any(bool(np.any(pool.barrier.kind != CoreKind.none)) for pool in pools)
 
 
 def _join(arrays: Iterable[Array]) -> Array:

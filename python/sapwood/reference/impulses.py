@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,16 @@ STEPS, HALVINGS, RISES, ENOUGH = 12, 2, 5.0, 1e-11
 _NO_ROWS = np.zeros(0)
 
 
+class _Image(NamedTuple):
+    """The map of a contact: gamma_t = share z_t and gamma_n = normal."""
+
+    state: str
+    """open, sticks or slides"""
+    z: Array
+    share: float
+    normal: float
+
+
 class Impulses:
     """Contacts and clamped rows by their impulses: u = u_0 - W gamma.
 
@@ -27,6 +38,8 @@ class Impulses:
 
         contacts  gamma_n = max(z_n, 0),  gamma_t = min(mu gamma_n/|z_t|, 1) z_t
         rows      gamma = clip(z, lower, upper)
+
+    where convex friction projects z onto the cone in the metric of s.
 
     Parameters
     ----------
@@ -42,6 +55,8 @@ class Impulses:
         What is near; default: 0.
     lower, upper : (n_rows) array
         Bounds of the rows.
+    convex : bool
+        Convex friction, not Coulomb's.
     """
 
     def __init__(
@@ -53,8 +68,9 @@ class Impulses:
         gamma: Array | None = None,
         lower: Array = _NO_ROWS,
         upper: Array = _NO_ROWS,
+        convex: bool = False,
     ) -> None:
-        self.W, self.mu = W, mu
+        self.W, self.mu, self.convex = W, mu, convex
         self.rows, self.lower, self.upper = np.arange(first[-1], len(u)), lower, upper
         self.gamma = np.zeros(len(u)) if gamma is None else gamma.copy()
         self.u = u - W @ self.gamma
@@ -117,13 +133,33 @@ class Impulses:
 
     def _sweep(self) -> None:
         """Gauss-Seidel over the blocks."""
-        W, gamma, u = self.W, self.gamma, self.u
+        W = self.W
         for mu, k, t in zip(self.mu, self.normal, self.tangential, strict=True):
-            self._move(k, max(gamma[k] + u[k] / W[k, k], 0.0))
-            for j, value in enumerate(self._friction(t, mu * gamma[k]), t.start):
+            if self.convex:
+                image = self._map(mu, k, t, 0.5)
+                after = np.append(image.share * image.z, image.normal)
+                for j, value in enumerate(after.tolist(), t.start):
+                    self._move(j, value)
+                continue
+            self._move(k, max(self.gamma[k] + self.u[k] / W[k, k], 0.0))
+            for j, value in enumerate(self._friction(t, mu * self.gamma[k]), t.start):
                 self._move(j, value)
         for k, lower, upper in zip(self.rows, self.lower, self.upper, strict=True):
-            self._move(k, min(max(gamma[k] + u[k] / W[k, k], lower), upper))
+            self._move(k, min(max(self.gamma[k] + self.u[k] / W[k, k], lower), upper))
+
+    def _map(self, mu: float, k: int, t: slice, part: float = 1.0) -> _Image:
+        """The map of a contact, with z = gamma + part s^-1 u."""
+        s, s_n = np.diag(self.W)[t].sum(), self.W[k, k]
+        z = self.gamma[t] + part * self.u[t] / s
+        z_n = self.gamma[k] + part * self.u[k] / s_n
+        length = float(np.sqrt(z @ z))
+        way = s_n * z_n + (mu * s * length if self.convex else 0.0)
+        slipping = way / (s_n + mu**2 * s) if self.convex else self.gamma[k]
+        if not way > 0.0:
+            return _Image("open", z, 0.0, 0.0)
+        if length > mu * slipping:
+            return _Image("slides", z, mu * slipping / length, slipping if self.convex else z_n)
+        return _Image("sticks", z, 1.0, z_n)
 
     def _friction(self, t: slice, bound: float) -> Array:
         """That of sticking where it is small enough, else one at the bound.
@@ -154,23 +190,29 @@ class Impulses:
         system = np.column_stack((self.W, u))
 
         for mu, k, t in zip(self.mu, self.normal, self.tangential, strict=True):
-            s = diagonal[t].sum()
-            if not gamma[k] + u[k] / diagonal[k] > 0.0:
+            s, s_n = diagonal[t].sum(), diagonal[k]
+            image = self._map(mu, k, t)
+            if image.state == "open":
                 for j in range(t.start, k + 1):
-                    s_j = s if j < k else diagonal[k]
+                    s_j = s if j < k else s_n
                     system[j] = 0.0
                     system[j, j], system[j, m] = s_j, -s_j * gamma[j]
-                continue
-            z, bound = gamma[t] + u[t] / s, mu * gamma[k]
-            size = np.sqrt(z @ z)
-            if size > bound and not stick:
-                direction = z / size
-                one = np.eye(len(z))
-                across = bound / size * (one - np.outer(direction, direction))
-                system[t, :m] = across @ self.W[t]
-                system[t, t] += s * (one - across)
-                system[t, k] -= s * mu * direction
-                system[t, m] = s * (bound * direction - gamma[t])
+            elif image.state == "slides" and not stick:
+                own, n = np.arange(t.start, k + 1), len(image.z)
+                scale = np.append(np.full(n, s), s_n)
+                direction = image.z / np.sqrt(image.z @ image.z)
+                to = np.append(mu * direction, 1.0)  # the edge of the cone
+                by_z, by_gamma = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+                by_z[:n, :n] = image.share * (np.eye(n) - np.outer(direction, direction))
+                if self.convex:
+                    by_z += np.outer(to, scale * to) / (to @ (scale * to))
+                else:
+                    by_z[n, n], by_gamma[:n, n] = 1.0, mu * direction
+                by_u = scale[:, None] * by_z / scale
+                system[own, :m] = by_u @ self.W[own]
+                system[np.ix_(own, own)] += scale[:, None] * (np.eye(n + 1) - by_z - by_gamma)
+                found = np.append(image.share * image.z, image.normal)
+                system[own, m] = scale * (found - gamma[own])
         for k, lower, upper in zip(self.rows, self.lower, self.upper, strict=True):
             z = gamma[k] + u[k] / diagonal[k]
             value = min(max(z, lower), upper)
