@@ -99,6 +99,17 @@ def test_a_body_that_turns_is_factored_every_step(factored, monkeypatch):
     assert len(factored) == 20
 
 
+def test_a_factor_of_other_fixed_vertices_is_not_tried():
+    """It changes no velocity of a body at rest, and has rows for vertices that cannot move."""
+    world = world_of(cube(dissipation_time=0.01))
+    world.step(150)
+    (step,) = world._steps
+    at_rest = step.blocks(), np.zeros_like(step.v0)
+    assert step._keeps(*at_rest)
+    step._fixed[3] = 1
+    assert not step._keeps(*at_rest)
+
+
 @pytest.mark.parametrize("change", ["load", "floor", "dt", "material", "moved", "held"])
 def test_a_factor_that_does_not_fit_is_not_kept(change, factored):
     """Whatever changes after a rest, the step is that of a new world."""

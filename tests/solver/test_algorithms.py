@@ -191,6 +191,14 @@ def test_bounds_are_held_where_coulombs_iterations_bring_too_little(solver):
 
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
+def test_rounds_of_contacts_in_dispute_go_on_where_the_step_would_be_refused(solver):
+    """More evaluations than the full step, four rounds and the return to the best one take."""
+    settings = dataclasses.replace(COULOMB, record_history=True)
+    history = solver.solve(with_much_friction(317, 4.0), settings=settings).history
+    assert history["trials"][history["step"] == 1.0].max() > 6
+
+
+@pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 @pytest.mark.parametrize("seed", [25, 40, 75, 136, 162])
 def test_a_refused_step_after_a_search_is_taken(solver, seed):
     settings = dataclasses.replace(COULOMB, record_history=True)
