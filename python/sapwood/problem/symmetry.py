@@ -28,8 +28,8 @@ def must_be_symmetric(asymmetry: float) -> str:
 
     Returns
     -------
-    The text after the name of the matrix.
-        What follows the name of the matrix.
+    str
+        The text after the name of the matrix.
     """
     return (
         f"must be symmetric: entries differ by {asymmetry:.2g} of the largest, more than single "
@@ -47,8 +47,8 @@ def symmetric_part_taken(asymmetry: float) -> str:
 
     Returns
     -------
-    The text after the name of the matrix.
-        What follows the name of the matrix.
+    str
+        The text after the name of the matrix.
     """
     return (
         f"is symmetric to single precision alone, entries differ by {asymmetry:.2g} of the "
