@@ -10,7 +10,7 @@
  * bodies, which sensors read, are left as they are in full steps; lean steps leave those at v_m. */
 void sap_mujoco_take_rotation(sap_mujoco_world *world);
 
-/* Returns 1 if one of the two functions may change forces at the velocities of the data. */
+/* Returns 1 if one of the functions here may change forces at the velocities of the data. */
 int sap_mujoco_takes_rotation(const sap_mujoco_world *world);
 
 /* Returns 1 if trees in equality constraints turn so fast that the step is corrected. */

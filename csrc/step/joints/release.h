@@ -10,6 +10,11 @@
  *     v_hat <= max(V, 2 u)              free
  *     beyond: v_hat <= max(V/2, d/T)    T = B/K + 1/sqrt(K)
  *
+ * with the stiffness K and the damping B of the engine's own correction of the row. That correction
+ * reaches sqrt(K) d/e from rest if it is critically damped, more than d/T. MuJoCo's default, solref
+ * = (0.02, 1), gives T = 57 ms. V/2 and 2 belong together: a release with V/2 ends with V. V is a
+ * speed in m/s, or in rad/s for rows of angles.
+ *
  * A contact or a limit between max(V, u) and max(V, 2 u) was found late, and is corrected with
  * max(V, u). What parts no faster than it has come gains no energy: a contact without friction adds
  * no more than
@@ -17,11 +22,6 @@
  *     gamma (max(V, d/T) - u)/2
  *
  * to the energy in a step, if it acts alone.
- *
- * with the stiffness K and the damping B of the engine's own correction of the row. That correction
- * reaches sqrt(K) d/e from rest if it is critically damped, more than d/T. MuJoCo's default, solref
- * = (0.02, 1), gives T = 57 ms. V/2 and 2 belong together: a release with V/2 ends with V. V is a
- * speed in m/s, or in rad/s for rows of angles.
  *
  * constraints/release.h says how a row is held back: the speed has a bound and the support has
  * none, so that no load passes. Two kinds of rows have a bound on their impulse at rest all the
