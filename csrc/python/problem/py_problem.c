@@ -532,7 +532,8 @@ PyDoc_STRVAR(
     "Problem(tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus, phi0=None, "
     "k=None, tau_d=None, R_t=None, R_n=None, v_hat_n=None, v_hat_t=None, groups=[], "
     "core=None, kappa=None, core_lambda=None, delta=None, v_guess=None, friction_bound=None, "
-    "spin_contact=None, spin_J=None, spin_mu=None, slip_ratio=None, core_table=None)\n--\n\n"
+    "spin_contact=None, spin_J=None, spin_mu=None, slip_ratio=None, core_table=None, "
+    "factors_of=None)\n--\n\n"
     "Arrays of one contact problem, checked. See sapwood.ContactProblem.");
 
 static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},

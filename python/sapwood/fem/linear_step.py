@@ -33,9 +33,9 @@ _Float = NDArray[np.float64]
 _Fields = tuple[_Float, ...]
 
 # A factor of a stiffness that is not the exact one takes corrections. They end when a solution
-# changes by less than the tolerance.
+# changes by less than the tolerance, or by no more than round-off and not less than before.
 _CORRECTIONS = 200
-_TOLERANCE = 1e-11
+_TOLERANCE, _ROUND_OFF = 1e-11, 1e-8
 
 
 class Adjoint(NamedTuple):
@@ -269,15 +269,18 @@ class LinearStep:
         found = solve(right)
         if not any(self.slopes):
             return found
+        before = math.inf
         for _ in range(_CORRECTIONS):
             sides = list(right)
             for b in self.inexact:
                 more = self._multiply(b, found[b], multiply) - self._steps[b].multiply(found[b])
                 sides[b] = sides[b] + sign * more
             former, found = found, solve(tuple(sides))
-            change = [new - old for new, old in zip(found, former, strict=True)]
-            if _norm(change) <= _TOLERANCE * _norm(found):
+            change = _norm([new - old for new, old in zip(found, former, strict=True)])
+            part = change / max(_norm(found), 1e-300)
+            if part <= _TOLERANCE or before / 2.0 < part <= _ROUND_OFF:
                 return found
+            before = part
         raise np.linalg.LinAlgError("dm/dv + J^T G J is singular, or far from its factor")
 
 

@@ -67,7 +67,7 @@ class _Search:
         while self.residual > self.held and self.residual <= before / 2.0:
             one_left = True
             while one_left:
-                R = np.linalg.qr(self.A[self.active].T, mode="r")
+                _, R = np.linalg.qr(self.A[self.active].T)
                 direction = np.linalg.solve(R, np.linalg.solve(R.T, -self.slack[self.active]))
                 one_left = self.move(self.active, direction, 1.0)
             self.slack = self.A @ self.y - self.b

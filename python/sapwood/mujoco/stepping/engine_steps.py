@@ -28,7 +28,7 @@ from sapwood.solution import Solution
 
 def gathered_problem(
     parameters: StepParameters,
-    arrays: dict[str, NDArray[Any]],
+    arrays: dict[str, Any],
     groups: Sequence[ConstraintGroup],
     time: float,
 ) -> ContactProblem:

@@ -181,5 +181,6 @@ def _sums(places: NDArray[np.intp], values: _Float, n: int) -> _Float:
     """Sums (n, ...) of values (m, ...) at places (m,)."""
     size = values[0].size
     at = places[:, None] * size + np.arange(size)
-    flat: _Float = np.bincount(at.ravel(), values.ravel(), n * size)
-    return flat.reshape(n, *values.shape[1:])
+    found = np.zeros(n * size)
+    np.add.at(found, at.ravel(), values.ravel())
+    return found.reshape(n, *values.shape[1:])
