@@ -52,7 +52,10 @@ MAIN = {
 
 
 # what is installed after all else, if at all
-LATER = {"sapwood.torch": ("torch",), "sapwood.jax": ("jax", "jax.numpy")}
+LATER = {
+    "sapwood.torch": ("torch",),
+    "sapwood.jax": ("jax", "jax.numpy", "jax.experimental", "jax.experimental.buffer_callback"),
+}
 
 
 def imported(name):
