@@ -8,7 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import sapwood
-from mujoco_models import elements
+from mujoco_models import elements, take_explicit_rotation
 from sapwood.mujoco import Stepper
 
 # b drags a, which rests, into its limit: nothing foretells it
@@ -86,8 +86,9 @@ def test_the_limit_of_a_tendon_is_called_in():
     np.testing.assert_allclose(limit.velocity, [rate, -rate])
 
 
-def test_steps_are_those_with_all_limits(rng):
+def test_steps_are_those_with_all_limits(rng, monkeypatch):
     """Along a run, in which joints reach their limits, leave them and stay away."""
+    take_explicit_rotation(monkeypatch)  # which would have a second problem
     model = elements()
     stepper, data = Stepper(model, settings=TIGHT), mujoco.MjData(model)
     data.qvel[:] = 3.0 * rng.standard_normal(model.nv)

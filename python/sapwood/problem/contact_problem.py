@@ -169,6 +169,8 @@ class ContactProblem(ProblemArrays):
             _of_each(x, n)
             for x in (mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound, slip_ratio)
         )
+        if not isinstance(factors_of, ContactProblem | None):
+            raise TypeError(f"factors_of must be a ContactProblem, not {type(factors_of).__name__}")
         groups = placed_groups(constraints, tree_nv)
         if groups:
             dt = float(_core.as_float64(dt, "dt", (), "positive"))
