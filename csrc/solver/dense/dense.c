@@ -169,7 +169,7 @@ static int iterate(const struct sap_dense_island *d, const sap_settings *setting
   for (result->iterations = 0;; ++result->iterations) {
     const int is_first = result->iterations == 0;
     const struct sap_evaluation now = result->last = evaluate(w, island, settings);
-    const struct sap_step taken = {.alpha = 1, .trials = !is_first};
+    const struct sap_step taken = {.alpha = 1};
     /* Coulomb's friction has no cost that decreases */
     const int has_cost = d->n_contacts == 0 || settings->friction == SAP_FRICTION_CONVEX;
     sap_record(w, island, result->iterations, &taken, is_first || !has_cost ? 0 : cost - now.cost,

@@ -134,7 +134,7 @@ class Component:
             step = float(run.iterations > 0)
             has_cost = self.n_impulses == 0 or not objective.disks
             decrease = cost - point.cost if has_cost else 0.0
-            run.records.append((island, run.iterations, int(step), step, point.cost, decrease,
+            run.records.append((island, run.iterations, 0, step, point.cost, decrease,
                                 point.momentum_error))  # fmt: skip
             cost = point.cost
             if point.gradient_norm <= tolerance(point) and point.cost < np.inf:
