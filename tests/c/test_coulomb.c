@@ -379,11 +379,9 @@ static void histories_count_all_parts(void) {
       const sap_iteration *before =
           k > 0 && records[k - 1].island == records[k].island ? &records[k - 1] : NULL;
       CHECK(before || records[k].iteration == 0);
-      CHECK(!before || records[k].iteration - before->iteration == (records[k].trials > 0) ||
-            records[k].step == 0);
+      CHECK(!before || records[k].iteration - before->iteration == 1 || records[k].step == 0);
       CHECK(!before || records[k].iteration >= before->iteration);
       CHECK(records[k].iteration <= settings.max_iterations);
-      CHECK(records[k].trials > 0 || records[k].step == 0);
       total += before ? records[k].iteration - before->iteration : 0;
     }
     /* the history of proximal solves is that of the last one */
