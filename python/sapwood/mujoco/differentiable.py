@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.model_numbers import Parameter, model_number
+from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.linearization import (
     NO_DERIVATIVES,
@@ -25,15 +26,6 @@ from sapwood.mujoco.stepper import Stepper
 from sapwood.trajectory.system import Jacobian, Pulled, Step, TrajectoryError
 
 _Float = NDArray[np.float64]
-
-
-class _Tape(NamedTuple):
-    """One step of a model."""
-
-    q: _Float
-    v: _Float
-    inputs: _Float
-    q_next: _Float
 
 
 class DifferentiableModel:
@@ -182,7 +174,7 @@ class DifferentiableModel:
             data.time = time
         q_next, v_next = np.array(data.qpos), np.concatenate([data.qvel, data.act])
         acting = bool(self.stepper.contacts.acts.any())
-        return Step(q_next, v_next, _Tape(q, v, inputs, q_next), acting)
+        return Step(q_next, v_next, StepTape(q, v, inputs, q_next), acting)
 
     def _set(self, q: _Float, v: _Float, inputs: _Float) -> None:
         data, nv = self._data, self.model.nv
@@ -202,7 +194,7 @@ class DifferentiableModel:
             By motions of the positions, in the coordinates of the velocities, by velocities and
             activations, by controls and by parameters.
         """
-        assert isinstance(tape, _Tape)
+        assert isinstance(tape, StepTape)
         self._set(tape.q, tape.v, tape.inputs)
         try:
             with linearizer_of(self.stepper) as linearizer:
@@ -215,8 +207,7 @@ class DifferentiableModel:
             raise TrajectoryError(str(error)) from error
         if found.status == "limited_rebound":
             raise TrajectoryError(NO_DERIVATIVES)
-        distance = 0.0 if found.status == "near_kink" else found.distance
-        return Jacobian(found.A, found.B, P, distance)
+        return Jacobian(found.A, found.B, P, kink_distance(found.status, found.distance))
 
     def pull(
         self, tape: object, q_bar: _Float, v_bar: _Float, parameters_bar: dict[str, _Float]
@@ -237,7 +228,7 @@ class DifferentiableModel:
         Pulled
             dL/d of the start of the step.
         """
-        assert isinstance(tape, _Tape)
+        assert isinstance(tape, StepTape)
         A, B, P, distance = self.jacobian(tape)
         nv = self.model.nv
         after = np.concatenate([self._manifold.by_motions(tape.q_next, q_bar), v_bar], axis=-1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.manifold import Manifold
+from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.results.results import StepError
@@ -23,15 +24,6 @@ from sapwood.mujoco.stepper import Stepper
 from sapwood.trajectory.system import Jacobian, Pulled, Step, TrajectoryError
 
 _Float = NDArray[np.float64]
-
-
-class _Tape(NamedTuple):
-    """The start of one step, and the positions after it."""
-
-    q: _Float
-    v: _Float
-    inputs: _Float
-    q_next: _Float
 
 
 class DifferentiableSoftModel:
@@ -177,7 +169,7 @@ class DifferentiableSoftModel:
         velocities = (body.velocities.ravel() for body in bodies)
         v_next = np.concatenate([data.qvel, data.act, *velocities])
         acts = solution is not None and bool(np.any(solution.gamma))
-        return Step(q_next, v_next, _Tape(q, v, inputs, q_next), acts)
+        return Step(q_next, v_next, StepTape(q, v, inputs, q_next), acts)
 
     def jacobian(self, tape: object) -> Jacobian:
         """The derivative of one step; for hundreds of vertices it is large.
@@ -198,7 +190,12 @@ class DifferentiableSoftModel:
         # motions and positions, then velocities
         order = np.split(np.arange(len(A)), [nv, nv + n_v, nv + n_v + n])
         place = np.concatenate([order[i] for i in (0, 2, 1, 3)])
-        return Jacobian(A[np.ix_(place, place)], B[place], np.zeros((len(A), 0)), _distance(found))
+        return Jacobian(
+            A[np.ix_(place, place)],
+            B[place],
+            np.zeros((len(A), 0)),
+            kink_distance(found.status, found.distance),
+        )
 
     def pull(
         self, tape: object, q_bar: _Float, v_bar: _Float, parameters_bar: dict[str, _Float]
@@ -220,7 +217,7 @@ class DifferentiableSoftModel:
             dL/d of the start of the step.
         """
         del parameters_bar
-        assert isinstance(tape, _Tape)
+        assert isinstance(tape, StepTape)
         found = self._linearize(tape)
         motions, positions = self._by_motions(tape.q_next, q_bar)
         after = np.concatenate([motions, v_bar[: self._n_v], positions, v_bar[self._n_v :]])
@@ -231,11 +228,14 @@ class DifferentiableSoftModel:
         nv, n_v = self.model.nv, self._n_v
         dq, v, x, u = np.split(before, [nv, nv + n_v, nv + n_v + self._n_soft])
         return Pulled(
-            self._by_numbers(tape.q, dq, x), np.concatenate([v, u]), inputs, _distance(found)
+            self._by_numbers(tape.q, dq, x),
+            np.concatenate([v, u]),
+            inputs,
+            kink_distance(found.status, found.distance),
         )
 
     def _linearize(self, tape: object) -> SoftStepLinearization:
-        assert isinstance(tape, _Tape)
+        assert isinstance(tape, StepTape)
         with self._at(tape.q, tape.v, tape.inputs) as data:
             return SoftStepLinearization(self.stepper, data, step=self._step)
 
@@ -268,7 +268,3 @@ class DifferentiableSoftModel:
             raise TrajectoryError(str(error)) from error
         finally:
             stepper.soft_state, data.time = kept, time
-
-
-def _distance(found: SoftStepLinearization) -> float:
-    return 0.0 if found.status == "near_kink" else found.distance
