@@ -7,6 +7,7 @@
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/recording.h"
+#include "mujoco/stages/state_check.h"
 #include "mujoco/stages/step.h"
 
 /* error over the tolerance below which the next part is twice as long: a part of twice the length

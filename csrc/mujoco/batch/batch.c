@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "mujoco/stages/memory_state.h"
+#include "mujoco/stages/state_check.h"
 #include "step/contacts/memory_row.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@ static double *entry_of(const sap_plane *plane, int64_t position, int64_t step) 
 /* Calls MuJoCo with a visit; returns 0 with the failure in the world. */
 static int call_engine(struct visit *visit, void (*body)(void *)) {
   sap_mujoco_world *world = visit->world;
-  if (sap_mujoco_call(world->api, body, visit, world->end.message) < 0) {
+  if (sap_mujoco_call(world, body, visit) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
     return 0;
   }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mujoco/engine/enumerations.h"
+#include "mujoco/engine/fields.h"
 
 /* The first fields of mjLogMessage. */
 struct log_message {
@@ -58,13 +59,25 @@ static int call(const sap_mujoco *api, void (*body)(void *), void *context, char
   return answer;
 }
 
-int sap_mujoco_call(const sap_mujoco *api, void (*body)(void *), void *context, char *message) {
-  return call(api, body, context, message, 0);
+/* Does call() for a world, and frees the stack memory of functions that an error left. */
+static int call_for(const sap_mujoco_world *world, void (*body)(void *), void *context,
+                    char *message, int lean) {
+  const size_t pstack = SAP_DATA(world, pstack), pbase = SAP_DATA(world, pbase);
+  const int answer = call(world->api, body, context, message, lean);
+  if (answer < 0) {
+    SAP_SET_DATA(world, pstack, pstack);
+    SAP_SET_DATA(world, pbase, pbase);
+  }
+  return answer;
 }
 
-int sap_mujoco_try(const sap_mujoco *api, void (*body)(void *), void *context) {
+int sap_mujoco_call(sap_mujoco_world *world, void (*body)(void *), void *context) {
+  return call_for(world, body, context, world->end.message, 0);
+}
+
+int sap_mujoco_try(const sap_mujoco_world *world, void (*body)(void *), void *context) {
   char message[SAP_MUJOCO_MESSAGE];
-  return call(api, body, context, message, 1);
+  return call_for(world, body, context, message, 1);
 }
 
 static const char probe[] = "sapwood looks for the way errors take";
@@ -76,5 +89,5 @@ static void raise_probe(void *context) {
 
 int sap_mujoco_catches_errors(const sap_mujoco *api) {
   char message[SAP_MUJOCO_MESSAGE] = "";
-  return sap_mujoco_call(api, raise_probe, &api, message) != 0 && strcmp(message, probe) == 0;
+  return call(api, raise_probe, &api, message, 0) != 0 && strcmp(message, probe) == 0;
 }

@@ -8,7 +8,6 @@
 #include "base/fail.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
-#include "mujoco/engine/guard.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -158,22 +157,4 @@ const char *sap_step_failure_name(sap_step_failure failure) {
                                       "argument", "outcome", "options", "remembered"};
   _Static_assert(sizeof names / sizeof *names == SAP_STEP_FAILURES, "one name per failure");
   return (unsigned)failure < SAP_STEP_FAILURES ? names[failure] : "unknown";
-}
-
-/* ---- sizes of states ------------------------------------------------------------------------- */
-
-struct size {
-  const sap_mujoco_world *world;
-  int spec, found;
-};
-
-static void call_state_size(void *context) {
-  struct size *size = context;
-  size->found = size->world->api->mj_stateSize(size->world->model, size->spec);
-}
-
-int sap_mujoco_state_size(sap_mujoco_world *world, int spec) {
-  struct size size = {world, spec, -1};
-  return sap_mujoco_call(world->api, call_state_size, &size, world->end.message) < 0 ? -1
-                                                                                     : size.found;
 }

@@ -28,6 +28,7 @@ struct sap_mujoco_world {
   int goes_on;                     /* 1: the step before was a lean one of the same run */
   int skips_acceleration;          /* 1: the step finds no qacc_smooth */
   int skips_factor;                /* 1: nor the factor of M */
+  int corrects_rotation;           /* 1: the step corrects the forces of trees that turn */
   int rows_left_out;               /* this step computed no rows; as in sap_contact_list */
   int n_removed;                   /* number of open contacts that left the list in this step */
   int32_t fallbacks;               /* bits of sap_step_fallback that the present step took */
@@ -43,10 +44,6 @@ sap_status sap_mujoco_attach(sap_mujoco_world *world, const sap_mujoco *api, sap
 
 /* Reads the options of the model and accepts them, after sap_mujoco_check_options(). */
 sap_status sap_mujoco_accept_options(sap_mujoco_world *world, sap_error *error);
-
-/* Returns the length of a state with these bits of mjtState, or -1 with the text of MuJoCo's error
- * in world->end. */
-int sap_mujoco_state_size(sap_mujoco_world *world, int spec);
 
 /* Lock and unlock the stepper, if the hooks have a lock. */
 void sap_mujoco_lock(const sap_mujoco_world *world);

@@ -26,8 +26,10 @@ static void explain(sap_mujoco_world *world) {
 
 /* Returns the arrays of a step, with a correction where trees in equality constraints turn. */
 static sap_step_arrays arrays_of_step(sap_mujoco_world *world) {
+  /* a step without the factor of M turns no trees */
+  world->corrects_rotation = !world->skips_factor && sap_mujoco_turns_held_trees(world);
   sap_step_arrays arrays = sap_mujoco_arrays(world);
-  arrays.correct = sap_mujoco_turns_held_trees(world) ? sap_mujoco_correct_rotation : NULL;
+  arrays.correct = world->corrects_rotation ? sap_mujoco_correct_rotation : NULL;
   arrays.context = world;
   return arrays;
 }

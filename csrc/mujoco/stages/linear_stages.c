@@ -40,8 +40,8 @@ static sap_step_failure end_call(sap_mujoco_world *world, sap_status status) {
 static sap_step_failure restore_forces(sap_mujoco_world *world) {
   const sap_stepper *stepper = world->stepper;
   const int has_controllers = stepper->constrained && stepper->elements.n_controllers > 0;
-  return has_controllers || sap_mujoco_turns_held_trees(world) ? sap_mujoco_find_forces_again(world)
-                                                               : SAP_STEP_TAKEN;
+  return has_controllers || world->corrects_rotation ? sap_mujoco_find_forces_again(world)
+                                                     : SAP_STEP_TAKEN;
 }
 
 sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear,
@@ -100,7 +100,7 @@ static void integrate(void *context) {
 
 sap_step_failure sap_linear_integrate(sap_mujoco_world *world) {
   world->end.failure = SAP_STEP_TAKEN;
-  if (sap_mujoco_call(world->api, integrate, world, world->end.message) < 0) {
+  if (sap_mujoco_call(world, integrate, world) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
   }
   return world->end.failure;

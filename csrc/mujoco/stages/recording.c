@@ -4,6 +4,7 @@
 
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
+#include "mujoco/stages/state_check.h"
 
 /* indices in world->state_length */
 enum { QPOS, QVEL, ACT, CTRL };

@@ -122,9 +122,7 @@ static void turn_held_trees(void *context) {
 void sap_mujoco_correct_rotation(void *context, const double *v) {
   sap_mujoco_world *world = context;
   struct correction correction = {world, v, 0};
-  const struct sap_stack_pointers stack = sap_stack_read(world);
-  if (sap_mujoco_try(world->api, turn_held_trees, &correction) < 0) {
-    sap_stack_restore(world, &stack);
+  if (sap_mujoco_try(world, turn_held_trees, &correction) < 0) {
     correction.missed = 1;
   }
   if (correction.missed > 0) {

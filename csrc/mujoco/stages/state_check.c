@@ -3,7 +3,23 @@
 #include <math.h>
 
 #include "mujoco/engine/fields.h"
+#include "mujoco/engine/guard.h"
 #include "mujoco/engine/world.h"
+
+struct size {
+  const sap_mujoco_world *world;
+  int spec, found;
+};
+
+static void call_state_size(void *context) {
+  struct size *size = context;
+  size->found = size->world->api->mj_stateSize(size->world->model, size->spec);
+}
+
+int sap_mujoco_state_size(sap_mujoco_world *world, int spec) {
+  struct size size = {world, spec, -1};
+  return sap_mujoco_call(world, call_state_size, &size) < 0 ? -1 : size.found;
+}
 
 /* Returns 1 if every entry is a number within the limit; it has no branch per entry. */
 static int all_within(const double *x, int64_t n, double limit) {

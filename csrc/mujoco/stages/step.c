@@ -7,7 +7,6 @@
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/guard.h"
 #include "mujoco/engine/springs.h"
-#include "mujoco/engine/stack.h"
 #include "mujoco/speculative/contact_place.h"
 #include "mujoco/speculative/margins.h"
 #include "mujoco/stages/contact_part.h"
@@ -65,9 +64,7 @@ static void find_contacts(sap_mujoco_world *world) {
     return;
   }
   const struct shortage before = shortage_of(world);
-  const struct sap_stack_pointers stack = sap_stack_read(world);
-  if (sap_mujoco_try(a, find_speculative, world) < 0 || is_short(world, &before)) {
-    sap_stack_restore(world, &stack);
+  if (sap_mujoco_try(world, find_speculative, world) < 0 || is_short(world, &before)) {
     set_shortage(world, &before);
     a->mj_collision(world->model, d);
     sap_mujoco_place_contacts(world);
@@ -260,12 +257,9 @@ static void take_step(void *context) {
 
 /* Calls body(world), which records a failure in the world; an error of MuJoCo is also recorded. */
 static void guarded(sap_mujoco_world *world, void (*body)(void *)) {
-  const sap_mujoco *a = world->api;
-  const struct sap_stack_pointers stack = sap_stack_read(world);
   world->end.failure = SAP_STEP_TAKEN;
-  if (sap_mujoco_call(a, body, world, world->end.message) < 0) {
+  if (sap_mujoco_call(world, body, world) < 0) {
     sap_mujoco_fail(world, SAP_STEP_MUJOCO, 0, -1);
-    sap_stack_restore(world, &stack);
   }
 }
 
