@@ -4,7 +4,6 @@
 #include <string.h>
 #include <structmember.h>
 
-#include "linalg/linalg_tuning.h"
 #include "problem/problem_check.h"
 #include "python/errors.h"
 #include "python/problem/keep.h"
@@ -301,7 +300,7 @@ static PyObject *tuple_of_groups(PyObject *list) {
   return PyList_AsTuple(list);
 }
 
-/* Takes over the factors of another problem for the trees that have the same blocks of A. */
+/* Takes over the factors of another problem, or nothing for None. */
 static int take_factors(sapwood_problem *self, PyObject *factors_of) {
   if (factors_of == Py_None) {
     return 0;
@@ -312,27 +311,7 @@ static int take_factors(sapwood_problem *self, PyObject *factors_of) {
     return -1;
   }
   const sapwood_problem *other = (const sapwood_problem *)factors_of;
-  const sap_problem *p = &self->problem, *q = &other->problem;
-  const size_t n_trees = (size_t)p->n_trees;
-  if (other->inverse_factors == NULL || p->n_trees != q->n_trees ||
-      memcmp(p->tree_nv, q->tree_nv, n_trees * sizeof *p->tree_nv) != 0) {
-    return 0;
-  }
-  self->inverse_factors = PyMem_Calloc(n_trees, sizeof *self->inverse_factors);
-  if (self->inverse_factors == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  size_t offset = 0;
-  for (size_t t = 0; t < n_trees; t++) {
-    const size_t n2 = (size_t)p->tree_nv[t] * (size_t)p->tree_nv[t];
-    if (memcmp(p->A + offset, q->A + offset, n2 * sizeof *p->A) == 0) {
-      self->inverse_factors[t] = other->inverse_factors[t];
-    }
-    offset += n2;
-  }
-  self->problem.A_inverse_factor = self->inverse_factors;
-  return 0;
+  return sapwood_factors_take(&self->factors, &self->problem, &other->factors, &other->problem);
 }
 
 /* Finds the masses, and checks A on the way. */
@@ -344,52 +323,6 @@ static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
   status = sap_masses_find(masses, &self->problem, block, memory, &error);
   Py_END_ALLOW_THREADS
   return sapwood_raise(status, &error);
-}
-
-/* Can nobody write to the numbers of an array? Views of such an array are not writable either. */
-static int is_constant(PyObject *array) {
-  while (array != NULL && PyArray_Check(array)) {
-    PyArrayObject *view = (PyArrayObject *)array;
-    if (PyArray_ISWRITEABLE(view)) {
-      return 0;
-    }
-    if (PyArray_CHKFLAGS(view, NPY_ARRAY_OWNDATA)) {
-      return 1;
-    }
-    array = PyArray_BASE(view);
-  }
-  return 0;
-}
-
-/* Hands the factors of large trees to solves if A cannot change: a factor costs the cube of the
- * size, which is a good part of a short solve. Takes the block with them. */
-static int keep_factors(sapwood_problem *self, const struct sap_masses *masses,
-                        struct sap_block *block) {
-  const int32_t n_trees = self->problem.n_trees;
-  int32_t largest = 0;
-  for (int32_t t = 0; t < n_trees; t++) {
-    largest = self->problem.tree_nv[t] > largest ? self->problem.tree_nv[t] : largest;
-  }
-  PyMem_Free(self->inverse_factors);
-  self->inverse_factors = NULL;
-  self->problem.A_inverse_factor = NULL;
-  if (largest < SAP_KEPT_FACTOR || !is_constant(self->A)) {
-    return 0;
-  }
-  self->inverse_factors = PyMem_Calloc((size_t)n_trees, sizeof *self->inverse_factors);
-  if (self->inverse_factors == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  for (int32_t t = 0; t < n_trees; t++) {
-    if (self->problem.tree_nv[t] >= SAP_KEPT_FACTOR) {
-      self->inverse_factors[t] = masses->S + masses->tree_A[t];
-    }
-  }
-  self->problem.A_inverse_factor = self->inverse_factors;
-  self->masses = *block;
-  *block = (struct sap_block){0};
-  return 0;
 }
 
 /* Keeps the initial velocity of solves. */
@@ -440,7 +373,7 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
       read_cores(self, in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
       check_values(self) < 0 || keep_guess(self, in->v_guess) < 0 ||
-      keep_factors(self, &masses, &block) < 0;
+      sapwood_factors_keep(&self->factors, &self->problem, self->A, &masses, &block) < 0;
   sap_block_release(&block, &memory);
   keep_parameters(self, &parameters);
   return failed ? -1 : 0;
@@ -468,9 +401,7 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 static void problem_dealloc(PyObject *object) {
   sapwood_problem *self = (sapwood_problem *)object;
   PyTypeObject *type = Py_TYPE(object);
-  const sap_allocator memory = sap_allocator_or_default(NULL);
-  sap_block_release(&self->masses, &memory);
-  PyMem_Free(self->inverse_factors);
+  sapwood_factors_clear(&self->factors);
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
   sapwood_spin_clear(&self->spin);
@@ -565,7 +496,7 @@ int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayO
   guess = guess == Py_None ? problem->v_guess : guess;
   if (guess != Py_None) {
     *array = sapwood_as_vector(guess, "v_guess", (npy_intp)problem->sizes.nv, SAPWOOD_ANY);
-    *v_guess = *array == NULL ? NULL : sapwood_doubles(*array);
+    *v_guess = sapwood_optional_doubles(*array);
   }
   return guess != Py_None && *array == NULL ? -1 : 0;
 }

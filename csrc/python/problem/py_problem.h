@@ -6,8 +6,8 @@
 #ifndef SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 #define SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H
 
-#include "base/memory.h"
 #include "python/problem/core_table.h"
+#include "python/problem/py_factors.h"
 #include "python/problem/py_groups.h"
 #include "python/problem/py_spin.h"
 #include "python/state.h"
@@ -17,8 +17,6 @@ typedef struct sapwood_problem {
   sap_problem problem; /* points into the arrays below */
   sap_sizes sizes;
   int32_t *indices;                    /* tree_nv, tree_a, tree_b: private, from PyMem_Malloc */
-  struct sap_block masses;             /* factors of A, kept if A cannot change */
-  const double **inverse_factors;      /* (n_trees) of large trees, from PyMem_Malloc, or NULL */
   PyObject *tree_nv, *tree_a, *tree_b; /* read-only copies for Python */
   PyObject *A, *v_star, *J, *mu, *R_t, *R_n;       /* read-only views */
   PyObject *v_hat_n, *v_hat_t, *phi0, *k, *tau_d;  /* read-only views or None */
@@ -27,6 +25,7 @@ typedef struct sapwood_problem {
   sapwood_groups groups;
   sapwood_spin spin;
   sapwood_core_table core_table;
+  sapwood_factors factors;   /* of A */
   sap_parameters parameters; /* sources of R, v_hat and kappa; NULL: given directly */
   int is_physical;           /* 1: R_t, R_n and v_hat_n follow from the parameters */
   int energy_follows;        /* 1: kappa follows from delta */
