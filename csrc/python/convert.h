@@ -83,6 +83,9 @@ int sapwood_item(PyObject *dict, const char *name, PyObject **item);
 static inline double *sapwood_doubles(PyArrayObject *array) {
   return (double *)PyArray_DATA(array);
 }
+static inline double *sapwood_optional_doubles(PyArrayObject *array) {
+  return array == NULL ? NULL : sapwood_doubles(array); /* NULL for no array */
+}
 static inline int32_t *sapwood_int32s(PyArrayObject *array) {
   return (int32_t *)PyArray_DATA(array);
 }

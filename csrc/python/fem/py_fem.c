@@ -87,7 +87,7 @@ static PyObject *view(PyObject *capsule, int typenum, int ndim, const npy_intp *
 
 PyDoc_STRVAR(fem_arrays_doc,
              "fem_arrays(mesh, /)\n--\n\n"
-             "Gradients, volumes, pairs of tetrahedra, and pairs of vertices of a mesh.");
+             "Gradients and volumes of tetrahedra, and pairs of vertices of a mesh.");
 
 static PyObject *list_arrays(PyObject *Py_UNUSED(module), PyObject *capsule) {
   const fem_mesh *mesh = sapwood_fem_mesh(capsule);
@@ -95,11 +95,9 @@ static PyObject *list_arrays(PyObject *Py_UNUSED(module), PyObject *capsule) {
     return NULL;
   }
   const fem_arrays *a = fem_mesh_arrays(mesh);
-  const npy_intp gradients[3] = {a->n_tetrahedra, 3, 3}, tetra_pairs[2] = {a->n_tetrahedra, 6};
-  const npy_intp pairs[2] = {a->n_pairs, 2};
-  return Py_BuildValue("NNNN", view(capsule, NPY_DOUBLE, 3, gradients, a->gradients),
+  const npy_intp gradients[3] = {a->n_tetrahedra, 3, 3}, pairs[2] = {a->n_pairs, 2};
+  return Py_BuildValue("NNN", view(capsule, NPY_DOUBLE, 3, gradients, a->gradients),
                        view(capsule, NPY_DOUBLE, 1, gradients, a->volume),
-                       view(capsule, NPY_INT32, 2, tetra_pairs, a->tetra_pairs),
                        view(capsule, NPY_INT32, 2, pairs, a->pairs));
 }
 
@@ -202,8 +200,7 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
     sap_error error = {.group = -1};
     sap_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = fem_evaluate(mesh, &material, sapwood_doubles(x),
-                          rotations ? sapwood_doubles(rotations) : NULL,
+    status = fem_evaluate(mesh, &material, sapwood_doubles(x), sapwood_optional_doubles(rotations),
                           exact ? FEM_EXACT : FEM_PROJECTED, &result, &error);
     Py_END_ALLOW_THREADS
     if (sapwood_raise(status, &error) == 0) {

@@ -103,6 +103,21 @@ static void release(arrays *of) {
   Py_XDECREF(of->states);
 }
 
+int sapwood_read_arrays(const sapwood_argument *given, size_t n, PyObject *const *args,
+                        PyArrayObject **in) {
+  for (size_t i = 0; i < n; i++) {
+    const sapwood_argument *a = &given[i];
+    if (a->is_optional && args[a->which] == Py_None) {
+      continue;
+    }
+    in[a->which] = sapwood_as_float64(args[a->which], a->name, a->ndim, a->shape, SAPWOOD_ANY);
+    if (in[a->which] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 static int read_ids(PyObject *object, npy_intp n, PyArrayObject **ids) {
   PyArrayObject *given = (PyArrayObject *)PyArray_FROM_O(object);
   if (given == NULL) {
@@ -128,22 +143,11 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
   }
   const npy_intp m = PyArray_DIM(of->in[V], 0), n = PyArray_DIM(of->in[MU], 0);
   const npy_intp n_q = PyArray_DIM(self->actuated, 0);
-  const struct {
-    const char *name;
-    npy_intp shape[3];
-    int which, ndim;
-  } given[] = {{"M", {m, m}, M, 2},     {"h", {m}, H, 1},           {"qdd_desired", {n_q}, QDD, 1},
-               {"J_n", {n, m}, J_N, 2}, {"J_t", {n, 2, m}, J_T, 3}, {"phi", {n}, PHI, 1}};
-  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-    const int which = given[i].which;
-    if (which == PHI && args[PHI] == Py_None) {
-      continue;
-    }
-    of->in[which] =
-        sapwood_as_float64(args[which], given[i].name, given[i].ndim, given[i].shape, SAPWOOD_ANY);
-    if (of->in[which] == NULL) {
-      return -1;
-    }
+  const sapwood_argument given[] = {
+      {"M", {m, m}, M, 2, 0},     {"h", {m}, H, 1, 0},           {"qdd_desired", {n_q}, QDD, 1, 0},
+      {"J_n", {n, m}, J_N, 2, 0}, {"J_t", {n, 2, m}, J_T, 3, 0}, {"phi", {n}, PHI, 1, 1}};
+  if (sapwood_read_arrays(given, sizeof given / sizeof *given, args, of->in) < 0) {
+    return -1;
   }
   if (m > INT32_MAX || n > INT32_MAX) {
     return sapwood_value_error(m > n ? "v" : "mu", -1, Py_NAN, "is too long");
@@ -161,10 +165,6 @@ static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
   return of->tau && of->forces && of->v_plus && of->slack && of->states ? 0 : -1;
 }
 
-static const double *optional(PyArrayObject *array) {
-  return array == NULL ? NULL : sapwood_doubles(array);
-}
-
 static invdyn_problem problem_of(const controller *self, const arrays *of) {
   return (invdyn_problem){
       .m = (int32_t)PyArray_DIM(of->in[V], 0),
@@ -179,8 +179,8 @@ static invdyn_problem problem_of(const controller *self, const arrays *of) {
       .J_n = sapwood_doubles(of->in[J_N]),
       .J_t = sapwood_doubles(of->in[J_T]),
       .mu = sapwood_doubles(of->in[MU]),
-      .phi = optional(of->in[PHI]),
-      .torque_limit = optional(self->torque_limit),
+      .phi = sapwood_optional_doubles(of->in[PHI]),
+      .torque_limit = sapwood_optional_doubles(self->torque_limit),
       .ids = of->in[IDS] == NULL ? NULL : (const int64_t *)PyArray_DATA(of->in[IDS]),
   };
 }

@@ -118,7 +118,7 @@ static int check_tuple(PyObject *object, const char *name) {
 static int read_doubles(call *c, PyObject *given, const char *name, int ndim, const npy_intp *shape,
                         const double **x) {
   PyArrayObject *array = sapwood_as_float64(given, name, ndim, shape, SAPWOOD_ANY);
-  *x = array == NULL ? NULL : sapwood_doubles(array);
+  *x = sapwood_optional_doubles(array);
   return keep(c, array);
 }
 
@@ -148,7 +148,7 @@ static int read_target(call *c, PyObject *given, const char *name, npy_intp n, c
   } else if (array != NULL) {
     Py_SETREF(array, sapwood_as_vector((PyObject *)array, name, n, SAPWOOD_ANY));
   }
-  *x = array == NULL ? NULL : sapwood_doubles(array);
+  *x = sapwood_optional_doubles(array);
   return keep(c, array);
 }
 

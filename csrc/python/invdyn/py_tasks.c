@@ -89,22 +89,11 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
   }
   const npy_intp m = PyArray_DIM(of->in[H], 0), n = PyArray_DIM(of->in[MU], 0);
   const npy_intp n_T = PyArray_DIM(of->in[TARGETS], 0), n_q = PyArray_DIM(self->actuated, 0);
-  const struct {
-    const char *name;
-    npy_intp shape[3];
-    int which, ndim;
-  } given[] = {{"M", {m, m}, M, 2},    {"T", {n_T, m}, TASKS, 2},  {"w", {n_T}, WEIGHTS, 1},
-               {"J", {n, 3, m}, J, 3}, {"lower", {n_q}, LOWER, 1}, {"upper", {n_q}, UPPER, 1}};
-  for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-    const int which = given[i].which;
-    if ((which == LOWER || which == UPPER) && args[which] == Py_None) {
-      continue;
-    }
-    of->in[which] =
-        sapwood_as_float64(args[which], given[i].name, given[i].ndim, given[i].shape, SAPWOOD_ANY);
-    if (of->in[which] == NULL) {
-      return -1;
-    }
+  const sapwood_argument given[] = {{"M", {m, m}, M, 2, 0},        {"T", {n_T, m}, TASKS, 2, 0},
+                                    {"w", {n_T}, WEIGHTS, 1, 0},   {"J", {n, 3, m}, J, 3, 0},
+                                    {"lower", {n_q}, LOWER, 1, 1}, {"upper", {n_q}, UPPER, 1, 1}};
+  if (sapwood_read_arrays(given, sizeof given / sizeof *given, args, of->in) < 0) {
+    return -1;
   }
   if (m > INT32_MAX || n > INT32_MAX || n_T > INT32_MAX) {
     return sapwood_value_error(m > INT32_MAX ? "h" : "mu", -1, Py_NAN, "is too long");
@@ -136,10 +125,6 @@ static int make_active(PyObject *expected, npy_intp length, arrays *of) {
   return of->active == NULL ? -1 : 0;
 }
 
-static const double *optional(PyArrayObject *array) {
-  return array == NULL ? NULL : sapwood_doubles(array);
-}
-
 static tasks_problem problem_of(const controller *self, const arrays *of) {
   return (tasks_problem){
       .m = (int32_t)PyArray_DIM(of->in[H], 0),
@@ -154,8 +139,8 @@ static tasks_problem problem_of(const controller *self, const arrays *of) {
       .w = sapwood_doubles(of->in[WEIGHTS]),
       .J = sapwood_doubles(of->in[J]),
       .mu = sapwood_doubles(of->in[MU]),
-      .lower = optional(of->in[LOWER]),
-      .upper = optional(of->in[UPPER]),
+      .lower = sapwood_optional_doubles(of->in[LOWER]),
+      .upper = sapwood_optional_doubles(of->in[UPPER]),
   };
 }
 

@@ -121,7 +121,7 @@ PyObject *sapwood_stepper_gather(PyObject *self, PyObject *args) {
     return close_world(world, NULL);
   }
   Py_BEGIN_ALLOW_THREADS
-  sap_mujoco_gather(world, qvel == NULL ? NULL : sapwood_doubles(qvel));
+  sap_mujoco_gather(world, sapwood_optional_doubles(qvel));
   Py_END_ALLOW_THREADS
   Py_XDECREF(qvel);
   return close_world(world, sapwood_world_failure(world));

@@ -149,7 +149,7 @@ static PyObject *run(call *c) {
                                        .soften = c->soften,
                                        .work = c->work};
   const struct sap_tangents_record record = {
-      .ctrl = c->ctrl ? sapwood_doubles(c->ctrl) : NULL,
+      .ctrl = sapwood_optional_doubles(c->ctrl),
       .qpos = sapwood_doubles(c->out[QPOS]),
       .qvel = sapwood_doubles(c->out[QVEL]),
       .x = sapwood_doubles(c->out[X]),

@@ -108,7 +108,7 @@ static const double *read_numbers(dense_call *call, PyObject *const *args, int w
   }
   call->array[which] = sapwood_as_vector((PyObject *)array, name, n, SAPWOOD_ANY);
   Py_DECREF(array);
-  return call->array[which] == NULL ? NULL : sapwood_doubles(call->array[which]);
+  return sapwood_optional_doubles(call->array[which]);
 }
 
 /* Reads R: a number or (n_contacts) for all rows of a contact, or (n_contacts, 2) with R_t and
@@ -281,7 +281,7 @@ static PyObject *solve_dense(PyObject *module, PyObject *const *args, Py_ssize_t
     goto done;
   }
   sapwood_watch_signals(solver, state);
-  const double *v_guess = call.array[GUESS] == NULL ? NULL : sapwood_doubles(call.array[GUESS]);
+  const double *v_guess = sapwood_optional_doubles(call.array[GUESS]);
   sap_status status;
   double seconds;
   Py_BEGIN_ALLOW_THREADS

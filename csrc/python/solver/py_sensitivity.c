@@ -97,7 +97,7 @@ static void run_linearization(void *call) {
   if (l->status == SAP_OK) {
     l->status = sap_sensitivity_linearize(
         self->held, &of->problem, is_physical(of) ? &self->parameters : NULL, sapwood_doubles(l->v),
-        l->scale == NULL ? NULL : sapwood_doubles(l->scale), &self->point, &l->error);
+        sapwood_optional_doubles(l->scale), &self->point, &l->error);
   }
 }
 

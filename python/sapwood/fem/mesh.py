@@ -98,7 +98,7 @@ class Mesh:
             cells, self.n_swapped = _oriented(x, cells)
         self._mesh = _core.fem_mesh(x, cells.ravel())
         self.vertices, self.tetrahedra, self.kept = x.copy(), cells.copy(), kept
-        self.gradients, self.volumes, self._tetra_pairs, self.pairs = _core.fem_arrays(self._mesh)
+        self.gradients, self.volumes, self.pairs = _core.fem_arrays(self._mesh)
         self.faces, self.face_tetrahedra = _boundary(self.tetrahedra)
         for array in (self.vertices, self.tetrahedra, self.kept, self.faces, self.face_tetrahedra):
             array.setflags(write=False)
