@@ -8,17 +8,13 @@
 
 /* ---- materials ---- */
 
-sap_status fem_check_material(const fem_material *material, sap_error *error) {
-  if (material->model < FEM_LINEAR || material->model >= FEM_N_MODELS) {
-    return sap_invalid(error, "model", -1, (double)material->model, "must be a fem_model");
-  }
-  if (!(material->young > 0 && material->young < INFINITY)) {
-    return sap_invalid(error, "young", -1, material->young, "must be finite and > 0");
-  }
-  if (!(material->poisson > -1 && material->poisson < 0.5)) {
-    return sap_invalid(error, "poisson", -1, material->poisson, "must be > -1 and < 0.5");
-  }
-  return SAP_OK;
+sap_status fem_check_material(const fem_material *m, sap_error *error) {
+  const struct sap_scalar_rule rules[] = {
+      {"model", m->model, m->model >= FEM_LINEAR && m->model < FEM_N_MODELS, "must be a fem_model"},
+      {"young", m->young, m->young > 0 && m->young < INFINITY, "must be finite and > 0"},
+      {"poisson", m->poisson, m->poisson > -1 && m->poisson < 0.5, "must be > -1 and < 0.5"},
+  };
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 /* ---- one tetrahedron ---- */

@@ -153,7 +153,7 @@ void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const
 
 /* ---- rows ---- */
 
-void fem_contact_axes(const double normal[3], double axes[9]) {
+static void write_axes(const double normal[3], double axes[9]) {
   /* The frame jumps where |n_x| = 0.7, far from normals along the axes, where derivatives of it
    * are taken. */
   double axis[3] = {0, 0, 0};
@@ -173,7 +173,7 @@ void fem_contact_rows(int32_t n, int32_t n_corners, const int32_t *columns, cons
   memset(J, 0, (size_t)(3 * n * width) * sizeof *J);
   for (int32_t c = 0; c < n; ++c) {
     double *frame = axes + 9 * (int64_t)c;
-    fem_contact_axes(normals + 3 * (int64_t)c, frame);
+    write_axes(normals + 3 * (int64_t)c, frame);
     for (int32_t k = 0; k < n_corners; ++k) {
       const int64_t at = (int64_t)c * n_corners + k;
       double *block = J + 3 * c * width + 3 * (int64_t)columns[at];

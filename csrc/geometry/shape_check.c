@@ -12,7 +12,7 @@ enum { MOST_CELLS = 1 << 29 };
  * Below it a cell is flat, and its gradient or normal is round-off. */
 static const double flat = 1e-12;
 
-const char *geo_cells_name(geo_kind kind) {
+static const char *name_cells(geo_kind kind) {
   return kind == GEO_TETRAHEDRA ? "tetrahedra" : "triangles";
 }
 
@@ -29,12 +29,12 @@ static sap_status check_vertices(const geo_arrays *a, int32_t i, sap_error *erro
   const int n = corners(a->kind);
   for (int k = 0; k < n; ++k) {
     if (cell[k] < 0 || cell[k] >= a->n_vertices) {
-      return sap_invalid(error, geo_cells_name(a->kind), i, cell[k],
+      return sap_invalid(error, name_cells(a->kind), i, cell[k],
                          "names a vertex that is not there");
     }
     for (int other = 0; other < k; ++other) {
       if (cell[k] == cell[other]) {
-        return sap_invalid(error, geo_cells_name(a->kind), i, cell[k], "has this vertex twice");
+        return sap_invalid(error, name_cells(a->kind), i, cell[k], "has this vertex twice");
       }
     }
   }
@@ -89,7 +89,7 @@ sap_status geo_check_arrays(const geo_arrays *a, sap_error *error) {
     return check_half_space(a, error);
   }
   if (a->n_cells < 1 || a->n_cells > MOST_CELLS) {
-    return sap_invalid(error, geo_cells_name(a->kind), -1, NAN, "must be 1 to 2^29 of them");
+    return sap_invalid(error, name_cells(a->kind), -1, NAN, "must be 1 to 2^29 of them");
   }
   if (a->n_vertices < 1) {
     return sap_invalid(error, "vertices", -1, NAN, "must not be empty");
@@ -147,7 +147,7 @@ sap_status geo_check_twins(const geo_arrays *a, int32_t *order, sap_error *error
   geo_sort(a->n_cells, order, comes_before, a);
   for (int32_t k = 1; k < a->n_cells; ++k) {
     if (compare(a, order[k - 1], order[k]) == 0) {
-      return sap_invalid(error, geo_cells_name(a->kind), order[k], NAN, "is there twice");
+      return sap_invalid(error, name_cells(a->kind), order[k], NAN, "is there twice");
     }
   }
   return SAP_OK;

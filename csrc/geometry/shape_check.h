@@ -4,9 +4,6 @@
 
 #include "sapwood/geometry.h"
 
-/* Returns "tetrahedra" or "triangles", the name of cells in errors. */
-const char *geo_cells_name(geo_kind kind);
-
 /* Checks everything that needs no memory. */
 sap_status geo_check_arrays(const geo_arrays *arrays, sap_error *error);
 

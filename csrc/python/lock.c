@@ -33,7 +33,7 @@ int sapwood_lock_is_lost(sapwood_lock *lock) {
   return 0;
 }
 
-int sapwood_lock_check(const sapwood_lock *lock) {
+static int check_holder(const sapwood_lock *lock) {
   const unsigned long self = PyThread_get_thread_ident();
   if (atomic_load_explicit(&lock->holder, memory_order_relaxed) == self) {
     PyErr_SetString(PyExc_RuntimeError,
@@ -64,12 +64,12 @@ static int renew_lost(sapwood_lock *lock, int (*renew)(void *owner), void *owner
 
 int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *owner) {
   if (atomic_load(&lock->forks_seen) == *lock->forks) {
-    return sapwood_lock_check(lock);
+    return check_holder(lock);
   }
   sapwood_mutex_take(&lock->renewal);
   const int failed = renew_lost(lock, renew, owner);
   sapwood_mutex_leave(&lock->renewal);
-  return failed < 0 ? -1 : sapwood_lock_check(lock);
+  return failed < 0 ? -1 : check_holder(lock);
 }
 
 void sapwood_lock_take(sapwood_lock *lock) {

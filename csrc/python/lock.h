@@ -29,14 +29,11 @@ void sapwood_lock_free(sapwood_lock *lock);
  * lock is taken, and no other thread that uses the object. */
 int sapwood_lock_is_lost(sapwood_lock *lock);
 
-/* Returns 0, or -1 with RuntimeError if this thread holds the lock already: the handler of a signal
- * must not use an object that is at work. Needs the GIL. */
-int sapwood_lock_check(const sapwood_lock *lock);
-
 /* Prepares an object for a call. If a thread that this process does not have holds the lock, a new
  * lock replaces it, and `renew` what that thread may have been changing; the lost parts stay where
  * they are. `renew` returns 0, or -1 with an exception and nothing changed. Returns 0, or -1 with
- * an exception: also that of sapwood_lock_check(). Needs the GIL. */
+ * an exception: RuntimeError if this thread holds the lock already, because the handler of a signal
+ * must not use an object that is at work. Needs the GIL. */
 int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *owner);
 
 /* Take and leave the lock, without the GIL. */

@@ -84,7 +84,7 @@ void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end) {
 
 /* Bounds the error of one impulse: the projection does not expand in the norm of R, |dgamma|_R <=
  * |dy|_R, and has rounding errors of its own. */
-void sap_contact_impulse_error(const struct sap_contact *c, const double v_c[3],
+static void find_impulse_error(const struct sap_contact *c, const double v_c[3],
                                const double gamma[3], const double dv_c[3], double dgamma[3]) {
   double dy_R = 0;
   for (int r = 0; r < 3; ++r) {
@@ -108,7 +108,7 @@ void sap_contact_bound(struct sap_pool *p, int32_t begin, int32_t end, double ve
       dv_c[r] = velocity_error * error[r][i];
     }
     const struct sap_contact contact = sap_pool_get(p, i);
-    sap_contact_impulse_error(&contact, v_c, gamma, dv_c, dgamma);
+    find_impulse_error(&contact, v_c, gamma, dv_c, dgamma);
     for (int r = 0; r < 3; ++r) {
       error[r][i] = dgamma[r] + impulse_error * fabs(gamma[r]);
     }

@@ -21,10 +21,6 @@ void sap_contact_stick(struct sap_pool *pool, int32_t begin, int32_t end);
 void sap_contact_bound(struct sap_pool *pool, int32_t begin, int32_t end, double velocity_error,
                        double impulse_error);
 
-/* Finds the error of the impulse of one contact from the error dv_c of its velocity. */
-void sap_contact_impulse_error(const struct sap_contact *contact, const double v_c[3],
-                               const double gamma[3], const double dv_c[3], double dgamma[3]);
-
 /* Returns the cost difference of one contact, and the costs at both ends. */
 double sap_contact_difference(const struct sap_pool *pool, int32_t i, double alpha, double *cost_0,
                               double *cost_alpha);

@@ -287,9 +287,6 @@ SAP_API sap_status fem_find_far_pairs(const fem_mesh *mesh, const fem_balls *bal
                                       int64_t room, int32_t *pairs, int64_t *n_pairs,
                                       const sap_allocator *allocator);
 
-/* Writes rows t1, t2, n of a right-handed frame for a normal of unit length. */
-SAP_API void fem_contact_axes(const double normal[3], double axes[9]);
-
 /* Writes the axes (n, 3, 3) of contacts, and their Jacobian J (n, 3, n_last, 3): contact c moves
  * with the sum of weights (n, n_corners) times the velocities in `columns` (n, n_corners), along
  * its axes. */

@@ -37,9 +37,6 @@ static inline void *sap_search_take(const struct sap_search *s, size_t size) {
 /* Returns the share of a geom in the distance up to which the model itself lists contacts. */
 double sap_search_own(const struct sap_search *s, int32_t geom);
 
-/* Returns its share in the distance up to which contacts are listed speculatively. */
-double sap_search_motion_bound(const struct sap_search *s, int32_t geom);
-
 const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom);
 
 static inline const struct sap_mover *sap_search_mover(struct sap_search *s, int32_t geom) {

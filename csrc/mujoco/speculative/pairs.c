@@ -19,7 +19,7 @@ double sap_search_own(const struct sap_search *s, int32_t geom) {
   return geom_margin[geom] + geom_gap[geom];
 }
 
-double sap_search_motion_bound(const struct sap_search *s, int32_t geom) {
+static double motion_bound_of(const struct sap_search *s, int32_t geom) {
   const double *geom_margin = SAP_MODEL(s->world, geom_margin);
   const double *geom_gap = SAP_MODEL(s->world, geom_gap);
   return geom_gap[geom] +
@@ -68,7 +68,7 @@ const struct sap_mover *sap_search_place_geom(struct sap_search *s, int32_t geom
     memcpy(mover->centre, geom_xpos + 3 * g, sizeof mover->centre);
     mover->radius = INFINITY;
   }
-  mover->motion_bound = sap_search_motion_bound(s, geom);
+  mover->motion_bound = motion_bound_of(s, geom);
   mover->gain = s->motion_bound->gain[geom];
   s->is_known[geom] = 1;
   return mover;
@@ -129,7 +129,7 @@ static double look_at_pair(struct sap_search *s, int32_t g1, int32_t g2, int32_t
 
 double sap_search_look_at_geoms(struct sap_search *s, int32_t g1, int32_t g2) {
   return look_at_pair(s, g1, g2, -1, sap_search_own(s, g1) + sap_search_own(s, g2),
-                      sap_search_motion_bound(s, g1) + sap_search_motion_bound(s, g2));
+                      motion_bound_of(s, g1) + motion_bound_of(s, g2));
 }
 
 void sap_search_look_at_given_pairs(struct sap_search *s) {

@@ -32,28 +32,15 @@ int64_t sap_branches_broken(int32_t n, const int32_t *parent, const double *A) {
   return -1;
 }
 
-void sap_branches_list(int32_t n, int32_t first, int32_t end, const int32_t *parent,
-                       uint64_t *columns) {
+/* Lists for each of n velocities the strips of the columns from its root to itself. */
+static void list_columns(int32_t n, const int32_t *parent, uint64_t *columns) {
   const int32_t shift = sap_strip_shift(n);
-  columns += first;
   columns[0] = 0;
-  for (int32_t j = 0; j < end - first; ++j) {
+  for (int32_t j = 0; j < n; ++j) {
     /* a parent that is not earlier makes j a root; a jump would often be mispredicted */
     const int32_t above = parent ? parent[j] : j - 1, is_root = (uint32_t)above >= (uint32_t)j;
     const uint64_t of_above = columns[is_root ? 0 : above];
-    columns[j] = (is_root ? 0 : of_above) | (uint64_t)1 << ((first + j) >> shift);
-  }
-}
-
-void sap_branches_merge(int32_t n, uint64_t *columns) {
-  const int32_t shift = sap_strip_shift(n);
-  for (int32_t begin = 0; begin < n; begin += 1 << shift) {
-    const int32_t end = n - begin < 1 << shift ? n : begin + (1 << shift);
-    uint64_t any = 0;
-    for (int32_t j = begin; j < end; ++j) {
-      any |= columns[j];
-    }
-    columns[begin >> shift] = any;
+    columns[j] = (is_root ? 0 : of_above) | (uint64_t)1 << (j >> shift);
   }
 }
 
@@ -62,6 +49,14 @@ void sap_branches_strips(int32_t n, const int32_t *parent, uint64_t *strips) {
     strips[0] = 1;
     return;
   }
-  sap_branches_list(n, 0, n, parent, strips);
-  sap_branches_merge(n, strips);
+  const int32_t shift = sap_strip_shift(n);
+  list_columns(n, parent, strips);
+  for (int32_t begin = 0; begin < n; begin += 1 << shift) {
+    const int32_t end = n - begin < 1 << shift ? n : begin + (1 << shift);
+    uint64_t any = 0;
+    for (int32_t j = begin; j < end; ++j) {
+      any |= strips[j];
+    }
+    strips[begin >> shift] = any;
+  }
 }

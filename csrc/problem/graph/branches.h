@@ -35,10 +35,4 @@ static inline int32_t sap_strip_shift(int32_t n) {
 /* Finds the strips (room for n) of one tree; with parent NULL all above the diagonal. */
 void sap_branches_strips(int32_t n, const int32_t *parent, uint64_t *strips);
 
-/* Do the same for n velocities of several trees: first columns (n) of each of the velocities
- * [first, end) of one tree, then the strips in their place. */
-void sap_branches_list(int32_t n, int32_t first, int32_t end, const int32_t *parent,
-                       uint64_t *columns);
-void sap_branches_merge(int32_t n, uint64_t *columns);
-
 #endif

@@ -13,9 +13,6 @@ int sapwood_add_fem_flexes(PyObject *module);
 /* Returns the mesh in a capsule of _core.fem_mesh; NULL with an exception for anything else. */
 const fem_mesh *sapwood_fem_mesh(PyObject *capsule);
 
-/* Returns the flex in a capsule of _core.fem_flex, or NULL with an exception. */
-const fem_flex *sapwood_fem_flex(PyObject *capsule);
-
 /* Reads the graph of a mesh or a flex. Returns 0, or -1 with an exception. */
 int sapwood_fem_graph(PyObject *capsule, fem_graph *graph);
 

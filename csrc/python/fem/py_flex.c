@@ -6,8 +6,9 @@ static const char capsule_name[] = "sapwood._core.fem_flex";
 
 enum { N_TABLES = 5 };
 
-/* The context of the capsule is the tuple of its arrays. */
-const fem_flex *sapwood_fem_flex(PyObject *capsule) {
+/* Returns the flex in a capsule of _core.fem_flex, or NULL with an exception. The context of the
+ * capsule is the tuple of its arrays. */
+static const fem_flex *flex_of(PyObject *capsule) {
   if (!PyCapsule_IsValid(capsule, capsule_name)) {
     PyErr_Format(PyExc_TypeError, "flex must be one of fem_flex, not %s",
                  Py_TYPE(capsule)->tp_name);
@@ -18,7 +19,7 @@ const fem_flex *sapwood_fem_flex(PyObject *capsule) {
 
 int sapwood_fem_graph(PyObject *capsule, fem_graph *graph) {
   if (PyCapsule_IsValid(capsule, capsule_name)) {
-    *graph = sapwood_fem_flex(capsule)->graph;
+    *graph = flex_of(capsule)->graph;
     return 0;
   }
   const fem_mesh *mesh = sapwood_fem_mesh(capsule);
@@ -166,7 +167,7 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
                         &numbers.edge_rate, &given[5], &PyTuple_Type, &outputs)) {
     return NULL;
   }
-  const fem_flex *flex = sapwood_fem_flex(capsule);
+  const fem_flex *flex = flex_of(capsule);
   if (flex == NULL) {
     return NULL;
   }

@@ -37,14 +37,11 @@ int32_t sap_first_part(const sap_settings *settings) {
   return half < SAP_FIRST_PART ? half : SAP_FIRST_PART;
 }
 
-double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale) {
-  return settings->absolute_tolerance / sqrt(n_islands) +
-         settings->relative_tolerance * (n_islands > 1 ? sqrt(0.5) : 1) * scale;
-}
-
 double sap_tolerance(const struct sap_workspace *w, const sap_settings *settings,
                      const struct sap_evaluation *now) {
-  return sap_share_of_tolerance(settings, w->plan->n_islands, now->scale);
+  const int32_t n_islands = w->plan->n_islands;
+  return settings->absolute_tolerance / sqrt(n_islands) +
+         settings->relative_tolerance * (n_islands > 1 ? sqrt(0.5) : 1) * now->scale;
 }
 
 void sap_record(struct sap_workspace *w, const struct sap_island *island, int32_t iteration,

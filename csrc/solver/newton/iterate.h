@@ -34,10 +34,9 @@ double sap_dot(const struct sap_island *island, const double *x, const double *y
 /* Returns the iterations of the first part of a solve: half of the limit, 50 at most. */
 int32_t sap_first_part(const sap_settings *settings);
 
-/* Both return the right side of (20). If every island meets it with eps_r/sqrt(2), the whole
+/* Returns the right side of (20). If every island meets it with eps_r/sqrt(2), the whole
  * problem meets it with eps_r: |g|^2 <= eps^2 sum max(p^2, j^2) <= 2 eps^2 max(sum p^2, sum
  * j^2). */
-double sap_share_of_tolerance(const sap_settings *settings, int32_t n_islands, double scale);
 double sap_tolerance(const struct sap_workspace *w, const sap_settings *settings,
                      const struct sap_evaluation *now);
 
