@@ -43,6 +43,15 @@ sap_status sap_fail(sap_error *error, sap_status status, const char *argument, i
   return sap_fail_whole(error, status, kind, argument, index, value, rule);
 }
 
+sap_status sap_check_rules(const struct sap_scalar_rule *rules, size_t n, sap_error *error) {
+  for (size_t i = 0; i < n; ++i) {
+    if (!rules[i].holds) {
+      return sap_invalid(error, rules[i].argument, -1, rules[i].value, rules[i].rule);
+    }
+  }
+  return SAP_OK;
+}
+
 int sap_fault_text(const sap_error *error, const char *name, char *text, size_t n) {
   const char *rule = error->rule;
   const int64_t i = error->index;

@@ -15,6 +15,17 @@ static inline sap_status sap_invalid(sap_error *error, const char *argument, int
   return SAP_INVALID_ARGUMENT;
 }
 
+/* A rule of a scalar argument. It holds where the value is in range, which NaN never is. */
+struct sap_scalar_rule {
+  const char *argument;
+  double value;
+  int holds;
+  const char *rule;
+};
+
+/* Reports the first of n rules that does not hold. */
+sap_status sap_check_rules(const struct sap_scalar_rule *rules, size_t n, sap_error *error);
+
 /* Reports the block of a tree or the rows of a constraint; returns status. */
 sap_status sap_fail_whole(sap_error *error, sap_status status, sap_error_kind kind,
                           const char *argument, int64_t index, double value, const char *rule);

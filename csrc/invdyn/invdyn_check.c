@@ -10,25 +10,17 @@
 /* largest sizes for which indices fit */
 enum { MOST_VELOCITIES = 10000, MOST_EDGES = 200000 };
 
-static sap_status outside(sap_error *error, const char *name, double value, const char *rule) {
-  return sap_invalid(error, name, -1, value, rule);
-}
-
-sap_status invdyn_check_sizes(const invdyn_settings *settings, const invdyn_problem *problem,
+sap_status invdyn_check_sizes(const invdyn_settings *settings, const invdyn_problem *p,
                               sap_error *error) {
-  if (problem->m < 0 || problem->m > MOST_VELOCITIES) {
-    return outside(error, "m", problem->m, "must be from 0 to 10000");
-  }
-  if (problem->n_q < 0 || problem->n_q > problem->m) {
-    return outside(error, "n_q", problem->n_q, "must be from 0 to m");
-  }
-  if (problem->n < 0 || problem->n > MOST_EDGES / settings->edges) {
-    return outside(error, "n", problem->n, "must be from 0 to 200000 / edges");
-  }
-  if (settings->controller == INVDYN_LCP_NEAREST && problem->n > INVDYN_NEAREST_CONTACTS) {
-    return outside(error, "n", problem->n, "must be at most 2 for the nearest torques");
-  }
-  return SAP_OK;
+  const struct sap_scalar_rule rules[] = {
+      {"m", p->m, p->m >= 0 && p->m <= MOST_VELOCITIES, "must be from 0 to 10000"},
+      {"n_q", p->n_q, p->n_q >= 0 && p->n_q <= p->m, "must be from 0 to m"},
+      {"n", p->n, p->n >= 0 && p->n <= MOST_EDGES / settings->edges,
+       "must be from 0 to 200000 / edges"},
+      {"n", p->n, settings->controller != INVDYN_LCP_NEAREST || p->n <= INVDYN_NEAREST_CONTACTS,
+       "must be at most 2 for the nearest torques"},
+  };
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 static sap_status check_actuated(const invdyn_problem *problem, int32_t *mark, sap_error *error) {
@@ -49,7 +41,7 @@ static sap_status check_limits(const invdyn_settings *settings, const invdyn_pro
                                sap_error *error) {
   if (problem->torque_limit &&
       (settings->controller == INVDYN_LCP_NOSLIP || invdyn_is_coulomb(settings))) {
-    return outside(error, "torque_limit", NAN, "is for convex controllers alone");
+    return sap_invalid(error, "torque_limit", -1, NAN, "is for convex controllers alone");
   }
   for (int32_t i = 0; problem->torque_limit && i < problem->n_q; ++i) {
     if (!(problem->torque_limit[i] > 0.0)) {
@@ -73,7 +65,7 @@ sap_status invdyn_check_arrays(const invdyn_settings *settings, const invdyn_pro
       {"mu", problem->mu, n},       {"phi", problem->phi, problem->phi ? n : 0},
   };
   if (!(problem->dt > 0.0 && problem->dt < INFINITY)) {
-    return outside(error, "dt", problem->dt, "must be finite and > 0");
+    return sap_invalid(error, "dt", -1, problem->dt, "must be finite and > 0");
   }
   sap_status status = check_actuated(problem, mark, error);
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays && status == SAP_OK; ++i) {

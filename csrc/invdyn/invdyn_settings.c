@@ -14,32 +14,26 @@ invdyn_settings invdyn_settings_default(void) {
   };
 }
 
-sap_status invdyn_settings_check(const invdyn_settings *settings, sap_error *error) {
-  const struct {
-    const char *name;
-    double value;
-  } weight[] = {{"torque_regularization", settings->torque_regularization},
-                {"force_regularization", settings->force_regularization},
-                {"smoothing", settings->smoothing}};
-  if (settings->controller < INVDYN_LCP_NOSLIP || settings->controller > INVDYN_LCP_NEAREST) {
-    return sap_invalid(error, "controller", -1, settings->controller, "must be a controller");
-  }
-  if (settings->stage_one < INVDYN_CONTACT_CONSISTENT || settings->stage_one > INVDYN_PAPER) {
-    return sap_invalid(error, "stage_one", -1, settings->stage_one, "must be a form of Stage I");
-  }
-  if (settings->edges < 4 || settings->edges > 1024 || settings->edges % 2) {
-    return sap_invalid(error, "edges", -1, settings->edges, "must be even, from 4 to 1024");
-  }
-  for (int i = 0; i < 3; ++i) {
-    if (!(weight[i].value >= 0.0 && weight[i].value < INFINITY)) {
-      return sap_invalid(error, weight[i].name, -1, weight[i].value, "must be finite and >= 0");
-    }
-  }
-  if (!(settings->rank_tolerance >= 0.0 && settings->rank_tolerance < 1.0)) {
-    return sap_invalid(error, "rank_tolerance", -1, settings->rank_tolerance,
-                       "must be from 0 to less than 1");
-  }
-  return SAP_OK;
+sap_status invdyn_settings_check(const invdyn_settings *s, sap_error *error) {
+  static const char weight[] = "must be finite and >= 0";
+  const struct sap_scalar_rule rules[] = {
+      {"controller", s->controller,
+       s->controller >= INVDYN_LCP_NOSLIP && s->controller <= INVDYN_LCP_NEAREST,
+       "must be a controller"},
+      {"stage_one", s->stage_one,
+       s->stage_one >= INVDYN_CONTACT_CONSISTENT && s->stage_one <= INVDYN_PAPER,
+       "must be a form of Stage I"},
+      {"edges", s->edges, s->edges >= 4 && s->edges <= 1024 && s->edges % 2 == 0,
+       "must be even, from 4 to 1024"},
+      {"torque_regularization", s->torque_regularization,
+       s->torque_regularization >= 0 && s->torque_regularization < INFINITY, weight},
+      {"force_regularization", s->force_regularization,
+       s->force_regularization >= 0 && s->force_regularization < INFINITY, weight},
+      {"smoothing", s->smoothing, s->smoothing >= 0 && s->smoothing < INFINITY, weight},
+      {"rank_tolerance", s->rank_tolerance, s->rank_tolerance >= 0 && s->rank_tolerance < 1,
+       "must be from 0 to less than 1"},
+  };
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 static const char *const outcome_text[] = {

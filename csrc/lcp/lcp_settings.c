@@ -15,13 +15,7 @@ lcp_settings lcp_settings_default(void) {
 }
 
 sap_status lcp_settings_check(const lcp_settings *s, sap_error *error) {
-  /* a rule holds if its value is in range; NaN never is */
-  const struct {
-    const char *name;
-    double value;
-    int holds;
-    const char *rule;
-  } rules[] = {
+  const struct sap_scalar_rule rules[] = {
       {"method", s->method, s->method >= LCP_LEMKE && s->method <= LCP_AUTO,
        "must be an lcp_method"},
       {"tolerance", s->tolerance, s->tolerance > 0 && s->tolerance < 1, "must be in (0, 1)"},
@@ -37,12 +31,7 @@ sap_status lcp_settings_check(const lcp_settings *s, sap_error *error) {
        s->regularization_last >= s->regularization_first && isfinite(s->regularization_last),
        "must be finite and >= regularization_first"},
   };
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
-    if (!rules[i].holds) {
-      return sap_invalid(error, rules[i].name, -1, rules[i].value, rules[i].rule);
-    }
-  }
-  return SAP_OK;
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 static const char *const outcome_text[] = {

@@ -33,19 +33,14 @@ qp_settings qp_settings_default(void) {
 }
 
 sap_status qp_settings_check(const qp_settings *s, sap_error *error) {
-  if (!(s->tolerance > 0 && s->tolerance < 1)) {
-    return sap_invalid(error, "tolerance", -1, s->tolerance, "must be in (0, 1)");
-  }
-  if (s->max_iterations < 0) {
-    return sap_invalid(error, "max_iterations", -1, s->max_iterations, "must be >= 0");
-  }
-  if (s->polish != 0 && s->polish != 1) {
-    return sap_invalid(error, "polish", -1, s->polish, "must be 0 or 1");
-  }
-  if (s->check_convex != 0 && s->check_convex != 1) {
-    return sap_invalid(error, "check_convex", -1, s->check_convex, "must be 0 or 1");
-  }
-  return SAP_OK;
+  const struct sap_scalar_rule rules[] = {
+      {"tolerance", s->tolerance, s->tolerance > 0 && s->tolerance < 1, "must be in (0, 1)"},
+      {"max_iterations", s->max_iterations, s->max_iterations >= 0, "must be >= 0"},
+      {"polish", s->polish, s->polish == 0 || s->polish == 1, "must be 0 or 1"},
+      {"check_convex", s->check_convex, s->check_convex == 0 || s->check_convex == 1,
+       "must be 0 or 1"},
+  };
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 static const char *const outcome_text[] = {

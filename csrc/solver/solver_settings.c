@@ -29,13 +29,7 @@ sap_settings sap_settings_default(void) {
 }
 
 sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
-  /* a rule holds when its value is in range; NaN never is */
-  const struct {
-    const char *name;
-    double value;
-    int holds;
-    const char *rule;
-  } rules[] = {
+  const struct sap_scalar_rule rules[] = {
       {"relative_tolerance", s->relative_tolerance,
        s->relative_tolerance >= 0 && s->relative_tolerance < 1, "must be in [0, 1)"},
       {"absolute_tolerance", s->absolute_tolerance,
@@ -73,11 +67,5 @@ sap_status sap_settings_check(const sap_settings *s, sap_error *error) {
       {"threads", s->threads, s->threads >= 1 && s->threads <= SAP_MOST_THREADS,
        "must be from 1 to 256"},
   };
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
-    if (!rules[i].holds) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, rules[i].name, -1, rules[i].value,
-                      rules[i].rule);
-    }
-  }
-  return SAP_OK;
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }

@@ -25,39 +25,22 @@ sap_step_settings sap_step_settings_default(double dt) {
                              .stiction_speed = 0.001};
 }
 
-sap_status sap_step_settings_check(const sap_step_settings *settings, sap_error *error) {
-  const sap_status status =
-      sap_check_scalars(settings->dt, settings->sigma, settings->beta, settings->delassus, error);
-  if (status != SAP_OK) {
-    return status;
-  }
-  if (settings->cone != SAP_CONE_ELLIPTIC && settings->cone != SAP_CONE_PYRAMIDAL) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "cone", -1, settings->cone, "must be a sap_cone");
-  }
-  if (!(settings->acceleration_limit > 0.0)) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "acceleration_limit", -1,
-                    settings->acceleration_limit, "must be > 0");
-  }
-  if (!(settings->release_speed > 0.0)) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "release_speed", -1, settings->release_speed,
-                    "must be > 0");
-  }
-  if (!(settings->release_rate > 0.0)) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "release_rate", -1, settings->release_rate,
-                    "must be > 0");
-  }
-  const double slip[2] = {settings->slip_speed, settings->slip_rate};
-  for (int i = 0; i < 2; ++i) {
-    if (!(slip[i] >= 0.0 && isfinite(slip[i]))) {
-      return sap_fail(error, SAP_INVALID_ARGUMENT, i ? "slip_rate" : "slip_speed", -1, slip[i],
-                      "must be finite and >= 0");
-    }
-  }
-  if (!(settings->stiction_speed > 0.0 && isfinite(settings->stiction_speed))) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "stiction_speed", -1, settings->stiction_speed,
-                    "must be finite and > 0");
-  }
-  return SAP_OK;
+sap_status sap_step_settings_check(const sap_step_settings *s, sap_error *error) {
+  const struct sap_scalar_rule rules[] = {
+      {"cone", s->cone, s->cone == SAP_CONE_ELLIPTIC || s->cone == SAP_CONE_PYRAMIDAL,
+       "must be a sap_cone"},
+      {"acceleration_limit", s->acceleration_limit, s->acceleration_limit > 0.0, "must be > 0"},
+      {"release_speed", s->release_speed, s->release_speed > 0.0, "must be > 0"},
+      {"release_rate", s->release_rate, s->release_rate > 0.0, "must be > 0"},
+      {"slip_speed", s->slip_speed, s->slip_speed >= 0.0 && isfinite(s->slip_speed),
+       "must be finite and >= 0"},
+      {"slip_rate", s->slip_rate, s->slip_rate >= 0.0 && isfinite(s->slip_rate),
+       "must be finite and >= 0"},
+      {"stiction_speed", s->stiction_speed, s->stiction_speed > 0.0 && isfinite(s->stiction_speed),
+       "must be finite and > 0"},
+  };
+  const sap_status status = sap_check_scalars(s->dt, s->sigma, s->beta, s->delassus, error);
+  return status != SAP_OK ? status : sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 /* ---- construction --------------------------------------------------------------------------- */

@@ -21,18 +21,16 @@ tasks_settings tasks_settings_default(void) {
   return (tasks_settings){.edges = 4, .force_weight = 1e-2, .acceleration_weight = 1e-5};
 }
 
-sap_status tasks_settings_check(const tasks_settings *settings, sap_error *error) {
-  if (settings->edges < 4 || settings->edges > 1024 || settings->edges % 2) {
-    return sap_invalid(error, "edges", -1, settings->edges, "must be even, from 4 to 1024");
-  }
-  if (!(settings->force_weight > 0 && settings->force_weight < INFINITY)) {
-    return sap_invalid(error, "force_weight", -1, settings->force_weight, "must be finite and > 0");
-  }
-  if (!(settings->acceleration_weight > 0 && settings->acceleration_weight < INFINITY)) {
-    return sap_invalid(error, "acceleration_weight", -1, settings->acceleration_weight,
-                       "must be finite and > 0");
-  }
-  return SAP_OK;
+sap_status tasks_settings_check(const tasks_settings *s, sap_error *error) {
+  const struct sap_scalar_rule rules[] = {
+      {"edges", s->edges, s->edges >= 4 && s->edges <= 1024 && s->edges % 2 == 0,
+       "must be even, from 4 to 1024"},
+      {"force_weight", s->force_weight, s->force_weight > 0 && s->force_weight < INFINITY,
+       "must be finite and > 0"},
+      {"acceleration_weight", s->acceleration_weight,
+       s->acceleration_weight > 0 && s->acceleration_weight < INFINITY, "must be finite and > 0"},
+  };
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 static const char *const outcome_text[] = {"solved", "iteration_limit", "inaccurate", "non_finite"};
@@ -70,21 +68,16 @@ static void pieces(void *context, struct sap_arena *arena) {
   task_program_carve(&solver->program, arena, &solver->settings, &solver->most);
 }
 
-static sap_status check_sizes(const tasks_settings *settings, const tasks_problem *problem,
+static sap_status check_sizes(const tasks_settings *settings, const tasks_problem *p,
                               sap_error *error) {
-  if (problem->m < 0 || problem->m > MOST_VELOCITIES) {
-    return sap_invalid(error, "m", -1, problem->m, "must be from 0 to 10000");
-  }
-  if (problem->n_q < 0 || problem->n_q > problem->m) {
-    return sap_invalid(error, "n_q", -1, problem->n_q, "must be from 0 to m");
-  }
-  if (problem->n < 0 || problem->n > MOST_ROWS / settings->edges) {
-    return sap_invalid(error, "n", -1, problem->n, "must be from 0 to 200000 / edges");
-  }
-  if (problem->n_T < 0 || problem->n_T > MOST_ROWS) {
-    return sap_invalid(error, "n_T", -1, problem->n_T, "must be from 0 to 200000");
-  }
-  return SAP_OK;
+  const struct sap_scalar_rule rules[] = {
+      {"m", p->m, p->m >= 0 && p->m <= MOST_VELOCITIES, "must be from 0 to 10000"},
+      {"n_q", p->n_q, p->n_q >= 0 && p->n_q <= p->m, "must be from 0 to m"},
+      {"n", p->n, p->n >= 0 && p->n <= MOST_ROWS / settings->edges,
+       "must be from 0 to 200000 / edges"},
+      {"n_T", p->n_T, p->n_T >= 0 && p->n_T <= MOST_ROWS, "must be from 0 to 200000"},
+  };
+  return sap_check_rules(rules, sizeof rules / sizeof *rules, error);
 }
 
 sap_status tasks_reserve(tasks_solver *solver, const tasks_settings *settings,

@@ -274,33 +274,12 @@ static sap_status check_materials(const struct sap_forest *f, sap_error *error) 
 }
 
 sap_status sap_forest_check(const struct sap_forest *forest, sap_error *error) {
-  sap_status status = check_lengths(forest, error);
-  if (status == SAP_OK) {
-    status = check_given(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_dofs(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_quaternions(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_turning(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_mass_pattern(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_slope_pattern(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_springs(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_bodies(forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_materials(forest, error);
+  static sap_status (*const checks[])(const struct sap_forest *, sap_error *) = {
+      check_lengths,      check_given,         check_dofs,    check_quaternions, check_turning,
+      check_mass_pattern, check_slope_pattern, check_springs, check_bodies,      check_materials};
+  sap_status status = SAP_OK;
+  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == SAP_OK; ++i) {
+    status = checks[i](forest, error);
   }
   return status;
 }

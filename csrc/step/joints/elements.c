@@ -211,21 +211,13 @@ static sap_status check_controllers(const struct sap_elements *e, const struct s
 
 sap_status sap_elements_check(const struct sap_elements *elements, const struct sap_forest *forest,
                               sap_error *error) {
-  sap_status status = check_lengths(elements, forest, error);
-  if (status == SAP_OK) {
-    status = check_frictions(elements, forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_limits(elements, forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_tendons(elements, forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_equalities(elements, forest, error);
-  }
-  if (status == SAP_OK) {
-    status = check_controllers(elements, forest, error);
+  static sap_status (*const checks[])(const struct sap_elements *, const struct sap_forest *,
+                                      sap_error *) = {check_lengths,    check_frictions,
+                                                      check_limits,     check_tendons,
+                                                      check_equalities, check_controllers};
+  sap_status status = SAP_OK;
+  for (size_t i = 0; i < sizeof checks / sizeof *checks && status == SAP_OK; ++i) {
+    status = checks[i](elements, forest, error);
   }
   return status;
 }
