@@ -92,6 +92,7 @@ class _Scene:
         options = PassOptions(_DT, _SIGMA, YIELDING_BETA, "block")
         rigid = ContactProblem([], [], [], dt=_DT)
         step.evaluate(step.start)
+        step.linearize(step.start)
         solver = SapSolver(settings)
         return step, Reduction([step], [self.meeting], (), rigid, options, solver)
 
@@ -102,7 +103,7 @@ class _Scene:
     def solve(self, tolerance: float) -> tuple[SoftStep, Reduction, Pass]:
         """One pass of a tolerance."""
         step, reduction = self.reduction(tolerance)
-        return step, reduction, reduction.solve_pass([step.start], [step.guess])
+        return step, reduction, reduction.solve_pass([step.guess])
 
     def whole(self, step: SoftStep, reduction: Reduction) -> tuple[_Float, ContactProblem]:
         """A of all vertices, and the dense problem of those that are not fixed."""
@@ -167,7 +168,7 @@ def examine(seed: int) -> Row:
 def _derivative_error(scene: _Scene) -> float:
     """Error of a directional derivative over its size, the least over steps of differences."""
     step, reduction = scene.reduction(1e-14)
-    problem = reduction.problem([step.start], [step.guess])[0]
+    problem = reduction.problem([step.guess])[0]
     settings, rng = scene.settings(1e-14), scene.rng
     solution = solve(problem, settings=settings, sensitivity=True)
     weights = rng.standard_normal(len(solution.v))

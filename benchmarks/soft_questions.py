@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import soft, soft_problems, soft_scale, soft_speed
+from benchmarks import soft, soft_cloth, soft_problems, soft_scale, soft_speed
 from benchmarks.arguments import (
     FAILURE,
     SUCCESS,
@@ -35,9 +37,10 @@ def add(commands: Any) -> None:
         "and compares positions, momenta and forces by a rule for each kind of scene; it exits "
         "with 1 where a rule is broken. With --problems it makes random problems, and compares "
         "elimination, bounds and derivatives with other ways; with --scale it times bodies of "
-        "1,000 to 20,000 vertices on the floor; both exit with 1 where a limit is broken. Writes "
-        "soft_speed, soft, soft_problems or soft_scale: .csv, .txt (the table) and .json (the "
-        "machine).",
+        "1,000 to 20,000 vertices on the floor; both exit with 1 where a limit is broken. With "
+        "--cloths it times steps of cloths on a ball as one dense tree and with sparse equations. "
+        "Writes soft_speed, soft, soft_problems, soft_scale or soft_cloth: .csv, .txt (the table) "
+        "and .json (the machine).",
     )
     question.add_argument(
         "--drake", type=Path, metavar="FOLDER", help="folder of recorded runs, to repeat them"
@@ -45,6 +48,7 @@ def add(commands: Any) -> None:
     question.add_argument("--files", default="*.npz", metavar="GLOB", help="which of them")
     question.add_argument("--problems", type=whole, metavar="N", help="number of random problems")
     question.add_argument("--scale", action="store_true", help="time large bodies")
+    question.add_argument("--cloths", action="store_true", help="time cloths on a ball")
     question.add_argument("--threads", type=whole, default=1, help="threads of a step of --scale")
     question.add_argument(
         "--cells", type=sizes, default=[4, 8, 12], metavar="N,N", help="cells along an edge"
@@ -58,23 +62,29 @@ def _soft(arguments: argparse.Namespace) -> int:
         return _problems(arguments)
     if arguments.scale:
         return _scale(arguments)
+    if arguments.cloths:
+        return _cloths(arguments)
     return _speed(arguments) if arguments.drake is None else _replays(arguments)
+
+
+def _measured(
+    target: Path, module: Any, n: int, measure: Callable[..., list[Any]]
+) -> tuple[int, list[Any]]:
+    """Rows of a measurement, written as a table, and the code to exit with."""
+    rows: list[Any] = []
+    code = carry_out(
+        "soft", n, lambda progress: rows.extend(measure(target.with_suffix(".csv"), progress))
+    )
+    if rows:
+        write_table(module.table(rows), target.with_suffix(".txt"))
+    return code, rows
 
 
 def _problems(arguments: argparse.Namespace) -> int:
     n = min(arguments.problems, 5) if arguments.quick else arguments.problems
     target, facts = begin(arguments, "soft_problems", {"problems": n})
     print_facts(facts)
-    rows: list[soft_problems.Row] = []
-    code = carry_out(
-        "soft",
-        min(n, 100),
-        lambda progress: rows.extend(
-            soft_problems.measure(n, target.with_suffix(".csv"), progress)
-        ),
-    )
-    if rows:
-        write_table(soft_problems.table(rows), target.with_suffix(".txt"))
+    code, rows = _measured(target, soft_problems, min(n, 100), partial(soft_problems.measure, n))
     return code if code != SUCCESS or soft_problems.hold(rows) else FAILURE
 
 
@@ -84,19 +94,18 @@ def _scale(arguments: argparse.Namespace) -> int:
     settings = {"repeat": samples, "threads": arguments.threads}
     target, facts = begin(arguments, "soft_scale", settings, arguments.threads == 1)
     print_facts(facts)
-    rows: list[soft_scale.Row] = []
-    code = carry_out(
-        "soft",
-        len(scales),
-        lambda progress: rows.extend(
-            soft_scale.measure(
-                scales, samples, arguments.threads, target.with_suffix(".csv"), progress
-            )
-        ),
-    )
-    if rows:
-        write_table(soft_scale.table(rows), target.with_suffix(".txt"))
+    measure = partial(soft_scale.measure, scales, samples, arguments.threads)
+    code, rows = _measured(target, soft_scale, len(scales), measure)
     return code if code != SUCCESS or all(row.holds for row in rows) else FAILURE
+
+
+def _cloths(arguments: argparse.Namespace) -> int:
+    sizes = soft_cloth.SIZES[:1] if arguments.quick else soft_cloth.SIZES
+    samples = 2 if arguments.quick else arguments.repeat
+    target, facts = begin(arguments, "soft_cloth", {"repeat": samples})
+    print_facts(facts)
+    measure = partial(soft_cloth.measure, sizes, samples)
+    return _measured(target, soft_cloth, len(sizes), measure)[0]
 
 
 def _speed(arguments: argparse.Namespace) -> int:
@@ -105,19 +114,8 @@ def _speed(arguments: argparse.Namespace) -> int:
     settings = {name: getattr(arguments, name) for name in ("cells", "repeat")}
     target, facts = begin(arguments, "soft_speed", settings)
     print_facts(facts)
-    rows: list[soft_speed.Row] = []
-    code = carry_out(
-        "soft",
-        3 * len(arguments.cells),
-        lambda progress: rows.extend(
-            soft_speed.measure(
-                arguments.cells, arguments.repeat, target.with_suffix(".csv"), progress
-            )
-        ),
-    )
-    if rows:
-        write_table(soft_speed.table(rows), target.with_suffix(".txt"))
-    return code
+    measure = partial(soft_speed.measure, arguments.cells, arguments.repeat)
+    return _measured(target, soft_speed, 3 * len(arguments.cells), measure)[0]
 
 
 def _replays(arguments: argparse.Namespace) -> int:

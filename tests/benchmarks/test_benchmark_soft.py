@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import command, soft, soft_problems, soft_scale, soft_speed
+from benchmarks import command, soft, soft_cloth, soft_problems, soft_scale, soft_speed
 from benchmarks.rows import read
 
 FOLDER = Path(os.environ.get("SAPWOOD_DATA", "")) / "deformable"
@@ -75,3 +75,12 @@ def test_the_command_times_large_bodies(tmp_path, capsys, monkeypatch):
     assert row.contacts > 0
     assert row.holds
     assert not dataclasses.replace(row, limit=row.least / 2).holds
+
+
+def test_the_command_times_cloths(tmp_path, capsys):
+    assert command.main(["soft", "--cloths", "--quick", "--out", str(tmp_path)]) == 0
+    assert "sparse" in capsys.readouterr().out
+    (row,) = read(tmp_path / "soft_cloth.csv", soft_cloth.Row)
+    assert row.vertices == 25
+    assert row.dense > 0
+    assert row.sparse > 0
