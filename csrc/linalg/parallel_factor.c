@@ -174,7 +174,7 @@ void sap_schedule_find(struct sap_schedule *schedule, int32_t n_threads) {
 
 /* ---- factorization --------------------------------------------------------------------------- */
 
-/* What the threads share: slice begin to end of the panel of supernode `node`. */
+/* The state that the threads share: slice begin to end of the panel of supernode `node`. */
 struct shared_factor {
   const struct sap_factor *factor;
   const struct sap_schedule *schedule;

@@ -133,7 +133,7 @@ typedef struct sap_batch_call {
   const double *speeds;
 } sap_batch_call;
 
-/* What a hook `act` is asked to do with the world at a position of the call. */
+/* The act that a hook is asked for, with the world at a position of the call. */
 typedef enum sap_batch_act {
   SAP_BATCH_BEGIN,   /* prepare for its state, which the data of the worker hold */
   SAP_BATCH_STEP,    /* take a step, in place of sap_mujoco_step() */

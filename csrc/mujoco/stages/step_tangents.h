@@ -54,7 +54,7 @@ struct sap_step_tangents {
   int loses_rebound;        /* output: as in sap_mujoco_linear, of the last step */
 };
 
-/* What a run reads and writes, step by step. */
+/* The arrays that a run reads and writes, step by step. */
 struct sap_tangents_record {
   const double *ctrl;     /* (steps, nu), or NULL: the controls stay */
   double *qpos, *qvel;    /* (steps, nq) and (steps, nv), after each step */

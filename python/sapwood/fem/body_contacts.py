@@ -138,7 +138,7 @@ def _cells_within(body: SoftBody, low: _Float, high: _Float) -> NDArray[np.int64
 
 
 def _upright(body: SoftBody, listed: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the listed tetrahedra that are neither flat nor turned over."""
+    """The listed tetrahedra that are neither flat nor turned over."""
     corners = body.positions[body.mesh.tetrahedra[listed]]
     edges = corners[:, [0, 0, 0, 1, 1, 2]] - corners[:, [1, 2, 3, 2, 3, 3]]
     longest = np.sqrt(np.max(np.sum(edges * edges, axis=2), axis=1))

@@ -244,7 +244,7 @@ class LinearStep:
     # ---- both ----
 
     def _of_soft_contacts(self, arrays: Sequence[_Float]) -> _Float:
-        """Of numbers of all contacts, those of soft bodies, which are the last."""
+        """The numbers of contacts of soft bodies, which are the last of all contacts."""
         if not self._reduction.meetings:
             return np.zeros(0)
         n, n_J = (len(self._reduction._soft[name]) for name in ("mu", "J"))

@@ -1,4 +1,4 @@
-"""What soft bodies meet in a step: contacts with other bodies, and bodies that hold vertices."""
+"""Meetings of soft bodies in a step: contacts with other bodies, and holds of vertices."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class ReducedBody:
         return J_last if self.moves is None else J_last[:, self.moves]
 
     def own(self, of_last: _Float) -> _Float:
-        """Of values (n_last, 3) at the last vertices, those of velocities of the tree, flat."""
+        """The values (n_last, 3) at the last vertices that velocities of the tree have, flat."""
         flat = of_last.reshape(-1)
         return flat if self.moves is None else flat[self.moves]
 

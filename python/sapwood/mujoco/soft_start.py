@@ -112,15 +112,15 @@ class ModelSlopes(NamedTuple):
     """Derivatives by (dq, v, act, ctrl) of the model."""
 
     momenta: _Float
-    """Of :meth:`SoftStart.residual` (n_rigid, n)."""
+    """Derivative of :meth:`SoftStart.residual` (n_rigid, n)."""
     flexes: _Float
-    """Of the residuals of the momenta of the flexes, one behind the other."""
+    """Derivatives of the residuals of the momenta of the flexes, one behind the other."""
     contacts: _Float
-    """Of the numbers of contacts of soft bodies."""
+    """Derivatives of the numbers of contacts of soft bodies."""
     held: _Float
-    """Of :meth:`SoftStart.held_velocities`."""
+    """Derivatives of :meth:`SoftStart.held_velocities`."""
     activations: _Float
-    """Of the activations after the step (na, n)."""
+    """Derivatives of the activations after the step (na, n)."""
     jumps: bool
     """Whether contact points of the model jump within a difference."""
 

@@ -13,13 +13,13 @@ from sapwood import ContactMaterial, PressureField
 from sapwood.mujoco import Stepper
 
 TIME_STEPS = (0.01, 0.005, 0.002, 0.001)
-"""Of thrown cubes, s."""
+"""Time steps of thrown cubes, s."""
 MODULI = (1e6, 1e7, 1e8)
-"""Of thrown cubes, Pa."""
+"""Moduli of thrown cubes, Pa."""
 SPEEDS = (1.0, 3.0)
-"""Of thrown cubes, m/s."""
+"""Speeds of thrown cubes, m/s."""
 EDGE = 0.1
-"""Of a thrown cube, m."""
+"""Edge of a thrown cube, m."""
 
 _SHAPES = (
     'type="sphere" size=".05"',

@@ -26,7 +26,7 @@ _OPEN_TIME = 0.25
 
 @dataclass(frozen=True)
 class Surface:
-    """What contacts of flexes need to know of a model.
+    """The numbers of a model that contacts of flexes need.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the paper on contact proves or estimates, evaluated: Lemma 3, Theorem 1, Eqs. (21) and (23).
+"""Proofs and estimates of the paper on contact, evaluated: Lemma 3, Theorem 1, (21) and (23).
 
 - Lemma 3: each iteration of Algorithm 1 takes away at least the share mu/(sigma^2 L) of what the
   cost lies above its minimum. With velocities that make A = I, which change no iterate, convexity

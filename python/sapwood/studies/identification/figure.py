@@ -60,7 +60,7 @@ def find(scene: str, way: str, start: float, size: int) -> NDArray[np.void]:
 
 
 def figure(quick: bool = False) -> Plan:
-    """What each way finds from each start.
+    """The numbers that each way finds from each start.
 
     ``quick``: the block alone, from three starts.
     """

@@ -41,7 +41,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be identified, from which measurements.
+    """The numbers to identify, and the measurements for it.
 
     Attributes
     ----------
