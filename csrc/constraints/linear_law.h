@@ -32,9 +32,9 @@ struct sap_linear_loops {
   void (*multiply)(const struct sap_linear_law *law, int32_t begin, int32_t end, double *const x[3],
                    double *const y[3]);
 
-  /* sets G and the origin from the pool, for the given u */
-  void (*keep)(const struct sap_linear_law *law, const struct sap_pool *pool, int32_t begin,
-               int32_t end);
+  /* sets the origin so that gamma' = gamma at v_c of the pool */
+  void (*set_origin)(const struct sap_linear_law *law, const struct sap_pool *pool, int32_t begin,
+                     int32_t end);
 
   /* sets gap = weight |gamma - gamma'|^2, with gamma of the pool */
   void (*measure)(const struct sap_linear_law *law, const struct sap_pool *pool,

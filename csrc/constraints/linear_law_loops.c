@@ -1,6 +1,4 @@
 /* This file is compiled once per instruction set. */
-#include <string.h>
-
 #include "constraints/linear_law.h"
 #include "linalg/kernels/isa.h"
 
@@ -20,13 +18,10 @@ static void multiply(const struct sap_linear_law *from, int32_t begin, int32_t e
   }
 }
 
-static void keep(const struct sap_linear_law *from, const struct sap_pool *from_pool, int32_t begin,
-                 int32_t end) {
+static void set_origin(const struct sap_linear_law *from, const struct sap_pool *from_pool,
+                       int32_t begin, int32_t end) {
   const struct sap_linear_law law = *from;
   const struct sap_pool pool = *from_pool;
-  for (int e = 0; e < SAP_G_ENTRIES; ++e) {
-    memcpy(law.G[e] + begin, pool.G[e] + begin, (size_t)(end - begin) * sizeof(double));
-  }
   INDEPENDENT
   for (int32_t i = begin; i < end; ++i) {
     const double v_c[3] = {pool.v_c[0][i], pool.v_c[1][i], pool.v_c[2][i]};
@@ -55,4 +50,4 @@ static void measure(const struct sap_linear_law *from, const struct sap_pool *fr
 }
 
 const struct sap_linear_loops SAP_OF_ISA(sap_linear_loops_);
-const struct sap_linear_loops SAP_OF_ISA(sap_linear_loops_) = {multiply, keep, measure};
+const struct sap_linear_loops SAP_OF_ISA(sap_linear_loops_) = {multiply, set_origin, measure};

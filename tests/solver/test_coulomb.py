@@ -80,12 +80,15 @@ def test_problem_files(path):
 
 @small_files
 def test_the_mirror_takes_the_same_way(path):
-    """The mirror takes the core's iterations and evaluations, without eliminated velocities."""
+    """The mirror takes the core's iterations and evaluations, without eliminated velocities.
+
+    To 1e-5: at 1e-6 the round-off of contacts in dispute may decide about one more round.
+    """
     problem = sapwood.load_problem(path)
-    settings = dataclasses.replace(COULOMB, mixed_precision=False)
+    settings = dataclasses.replace(COULOMB, mixed_precision=False, relative_tolerance=1e-5)
     core = sapwood.solve(problem, settings=settings)
     mirror = reference.solve(problem, settings=settings)
-    assert_coulomb(problem, mirror, 1e-6)
+    assert_coulomb(problem, mirror, 1e-5)
     moved = np.concatenate(helpers.moved_columns(problem))
     touched = np.repeat(helpers.touched_trees(problem), problem.tree_nv)
     if np.all(moved[touched]):

@@ -141,14 +141,13 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   sap_copy(w->coulomb.direction, w->dv, island);
   sap_iterate_save(w, island, &w->coulomb.start);
   if (!before->reuses) {
-    sap_keep_law(w, island, 1);
+    sap_keep_slope(w, island, 1);
   }
+  sap_keep_origin(w, island);
   sap_line_advance(&line, 1);
   *now = evaluate(w, island);
   struct sap_step step = {1, 1};
-  if (!before->reuses) {
-    step.trials += sap_settle_disputes(w, island, settings, before->kind, &effort, now);
-  }
+  step.trials += sap_settle_disputes(w, island, settings, before->kind, &effort, now);
   before->was_refused = !(now->gradient <= sap_full_step_share * gradient);
   const int leaps = before->searched && error_of(now) < INFINITY;
   before->searched = before->was_refused && !leaps;
@@ -178,7 +177,8 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   before->kind = SAP_FACTOR_CHOLESKY;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* sticking contacts are not coupled */
-  sap_keep_law(w, island, 0);
+  sap_keep_slope(w, island, 0);
+  sap_keep_origin(w, island);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
   const struct sap_dispute_effort effort = {SAP_DISPUTED, SAP_MORE_DISPUTE_ROUNDS, INFINITY};

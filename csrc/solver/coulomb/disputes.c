@@ -41,12 +41,20 @@ static const int32_t *disputable(const struct sap_island *island) {
   return &island->law_begin[SAP_LAW_DISK];
 }
 
-void sap_keep_law(struct sap_workspace *w, const struct sap_island *island, int coupled) {
-  const int32_t begin = disputable(island)[0], end = disputable(island)[1];
-  for (int r = 0; r < 3 && !coupled; ++r) {
-    memset(w->coulomb.law.u[r] + begin, 0, (size_t)(end - begin) * sizeof(double));
+void sap_keep_slope(struct sap_workspace *w, const struct sap_island *island, int coupled) {
+  const int32_t begin = disputable(island)[0];
+  const size_t bytes = (size_t)(disputable(island)[1] - begin) * sizeof(double);
+  for (int e = 0; e < SAP_G_ENTRIES; ++e) {
+    memcpy(w->coulomb.law.G[e] + begin, w->pool.G[e] + begin, bytes);
   }
-  w->plan->linear->keep(&w->coulomb.law, &w->pool, begin, end);
+  for (int r = 0; r < 3 && !coupled; ++r) {
+    memset(w->coulomb.law.u[r] + begin, 0, bytes);
+  }
+}
+
+void sap_keep_origin(struct sap_workspace *w, const struct sap_island *island) {
+  const int32_t *range = disputable(island);
+  w->plan->linear->set_origin(&w->coulomb.law, &w->pool, range[0], range[1]);
 }
 
 /* Finds the impulse of the linear law at the present v_c. */

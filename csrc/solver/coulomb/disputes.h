@@ -22,9 +22,12 @@
 /* Finds the weights w_n = J_n diag(A)^-1 J_n^T of the contacts of a bound island. */
 void sap_find_weights(struct sap_workspace *w, const struct sap_island *island);
 
-/* Keeps the linear law of the direction: G and gamma of the pool, with U of the last
- * sap_find_coupling() if `coupled`. Call this before the next evaluation. */
-void sap_keep_law(struct sap_workspace *w, const struct sap_island *island, int coupled);
+/* Keeps K of a new factor: G of the pool, with U of the last sap_find_coupling() if `coupled`. Call
+ * this before the next evaluation. */
+void sap_keep_slope(struct sap_workspace *w, const struct sap_island *island, int coupled);
+
+/* Keeps gamma of the pool as the start of the linear law, before the iterate moves. */
+void sap_keep_origin(struct sap_workspace *w, const struct sap_island *island);
 
 /* Copies of the iterate that the workspace holds. Restoring one needs a new evaluation. */
 void sap_iterate_save(const struct sap_workspace *w, const struct sap_island *island,

@@ -156,7 +156,7 @@ class Coulomb:
         self.dual: tuple[Dual | None, ...] = (None,) * len(objective.pools)
         self.predicts = False  # whether the last direction predicts the next one
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
-        self.law: Sequence[Array] | None = None  # K of the direction, None with an earlier factor
+        self.law: Sequence[Array] = ()  # K of the last factor
         self.was_refused = False  # whether the last step with contacts in dispute was refused
         self.searched = False  # whether a search took its place
         # length of the last step, and |D r| before it
@@ -249,7 +249,7 @@ class Coulomb:
             dv = self.newton.solve_system(G, b)
         except NotPositiveDefinite:
             return None
-        self.solve_again = self.newton.solve_again
+        self.law, self.solve_again = G, self.newton.solve_again
         objective.let_act("convex")  # contacts that stick are not coupled
         self.dual = predict(objective, gamma, G, objective.times_J(dv))
         objective.let_act("coulomb")
@@ -278,7 +278,7 @@ class Coulomb:
         unsymmetric = self.factor(both) if coupled else None
         if coupled and unsymmetric is None:
             both = list(G)
-        self.law = None if again else both
+        self.law = self.law if again else both
         if unsymmetric is not None:
             self.solve_again = unsymmetric.solve
         if again or unsymmetric is not None:
@@ -309,11 +309,10 @@ class Coulomb:
             (DISPUTED_AFTER_REFUSAL, MORE_ROUNDS) if self.was_refused else (DISPUTED, ROUNDS)
         )
         after, trials = self.at(point.v + dv), 1
-        if self.law is not None:
-            disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
-            enough = DESCENT * point.gradient_norm
-            after, more = disputes.settle(after, most, rounds, enough, self.newton.tolerance)
-            trials += more
+        disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
+        enough = DESCENT * point.gradient_norm
+        after, more = disputes.settle(after, most, rounds, enough, self.newton.tolerance)
+        trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
         leaps = self.searched and bool(np.isfinite(after.momentum_error))
         self.searched = self.was_refused and not leaps
