@@ -17,7 +17,7 @@ static const double sap_open_before = 1.1, sap_open_after = 2.0;
 /* ---- separation bounds; python -m benchmarks ablation --piece "body separations" ------------- */
 
 /* Pairs of bodies that are tested one by one; for more, the engine's broad phase is faster. */
-enum { SAP_MOST_BODY_PAIRS = 1 << 12 };
+enum { SAP_MOST_BODY_PAIRS = 1 << 14 };
 
 /* Entries of the table of bounds, and consecutive ones that a pair of geoms may have: memory and
  * time of a lookup against new measurements. */

@@ -166,7 +166,7 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
   const struct sap_motion_bound motion_bound = sap_motion_bound_begin(world, twist);
   const int32_t n_pairs = find_pairs(world, &motion_bound, pair);
   a->mj_collision(n_pairs < 0 ? model_with_margins(world, &motion_bound)
-                              : sap_mujoco_with_pairs(world, motion_bound.distance, pair, n_pairs),
+                              : sap_mujoco_with_pairs(&motion_bound, pair, n_pairs),
                   world->data);
   leave_out(world, twist, &motion_bound);
   a->mj_freeStack(world->data);

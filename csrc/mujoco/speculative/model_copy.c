@@ -100,10 +100,9 @@ static struct pairs take_pairs(const sap_mujoco_world *world, char *copy, size_t
   return p;
 }
 
-/* Copies a pair of the model's own list. */
-static void copy_given(const sap_mujoco_world *world, const double *motion_bound, int64_t given,
-                       const struct pairs *to, int64_t i) {
-  const double *pair_margin = SAP_MODEL(world, pair_margin);
+/* Copies a pair of the model's own list, except its margin. */
+static void copy_given(const sap_mujoco_world *world, int64_t given, const struct pairs *to,
+                       int64_t i) {
   const double *pair_gap = SAP_MODEL(world, pair_gap);
   const double *pair_solref = SAP_MODEL(world, pair_solref);
   const double *pair_solreffriction = SAP_MODEL(world, pair_solreffriction);
@@ -111,8 +110,6 @@ static void copy_given(const sap_mujoco_world *world, const double *motion_bound
   const double *pair_friction = SAP_MODEL(world, pair_friction);
   const double *pair_adhesion = SAP_MODEL(world, pair_adhesion);
   const int *pair_dim = SAP_MODEL(world, pair_dim);
-  to->margin[i] = sap_widened_margin(pair_margin[given],
-                                     motion_bound[to->geom1[i]] + motion_bound[to->geom2[i]]);
   to->gap[i] = pair_gap[given];
   to->dim[i] = pair_dim[given];
   memcpy(to->solref + SAP_MJNREF * i, pair_solref + SAP_MJNREF * given,
@@ -134,12 +131,10 @@ static double share_of(double mix1, double mix2) {
   return mix1 < SAP_MJMINVAL && mix2 < SAP_MJMINVAL ? 0.5 : mix1 >= SAP_MJMINVAL;
 }
 
-/* Mixes the parameters of two geoms. A geom of higher priority gives its own; else dimension and
- * friction are the larger ones, and solref and solimp are means weighted by solmix. If one solref
- * is direct, the smaller entries of both apply. */
-static void mix(const sap_mujoco_world *world, const double *motion_bound, const struct pairs *to,
-                int64_t i) {
-  const double *geom_margin = SAP_MODEL(world, geom_margin);
+/* Mixes the parameters of two geoms, except the margin. A geom of higher priority gives its own;
+ * else dimension and friction are the larger ones, and solref and solimp are means weighted by
+ * solmix. If one solref is direct, the smaller entries of both apply. */
+static void mix(const sap_mujoco_world *world, const struct pairs *to, int64_t i) {
   const double *geom_gap = SAP_MODEL(world, geom_gap);
   const double *geom_solmix = SAP_MODEL(world, geom_solmix);
   const double *geom_solref = SAP_MODEL(world, geom_solref);
@@ -157,8 +152,6 @@ static void mix(const sap_mujoco_world *world, const double *motion_bound, const
   const double share = first ? 1.0 : second ? 0.0 : share_of(geom_solmix[g], geom_solmix[h]);
   const int is_mean = first || second || (solref[0][0] > 0.0 && solref[1][0] > 0.0);
   double mu[3];
-  to->margin[i] = sap_widened_margin(geom_margin[g], motion_bound[g]) +
-                  sap_widened_margin(geom_margin[h], motion_bound[h]);
   to->gap[i] = geom_gap[g] + geom_gap[h];
   to->dim[i] =
       second || (!first && geom_condim[h] > geom_condim[g]) ? geom_condim[h] : geom_condim[g];
@@ -180,10 +173,28 @@ static void mix(const sap_mujoco_world *world, const double *motion_bound, const
   to->adhesion[i] = (second ? 0.0 : geom_adhesion[g]) + (first ? 0.0 : geom_adhesion[h]);
 }
 
-const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *motion_bound,
+/* Returns the margin of a pair: the distance at which its contacts may close, but no less than the
+ * model's own, and no more than the sum of both motion bounds. */
+static double margin_of(const struct sap_motion_bound *motion_bound,
+                        const struct sap_geom_pair *pair) {
+  const sap_mujoco_world *world = motion_bound->world;
+  const double *geom_margin = SAP_MODEL(world, geom_margin);
+  const double *pair_margin = SAP_MODEL(world, pair_margin);
+  const int32_t g = pair->geom[0], h = pair->geom[1];
+  const double of_g = motion_bound->distance[g], of_h = motion_bound->distance[h];
+  const int is_given = pair->given >= 0;
+  const double own = is_given ? pair_margin[pair->given] : geom_margin[g] + geom_margin[h];
+  const double most = is_given ? sap_widened_margin(own, of_g + of_h)
+                               : sap_widened_margin(geom_margin[g], of_g) +
+                                     sap_widened_margin(geom_margin[h], of_h);
+  return most > own ? sap_larger(own, sap_motion_bound_of_pair(motion_bound, g, h, most)) : most;
+}
+
+const void *sap_mujoco_with_pairs(const struct sap_motion_bound *motion_bound,
                                   const struct sap_geom_pair *pair, int32_t n_pairs) {
   static const double nothing[2048]; /* without bodies mj_collision() only empties its lists */
   static const int masks[2] = {0, 0};
+  const sap_mujoco_world *world = motion_bound->world;
   const sap_mujoco *a = world->api;
   if (n_pairs == 0 && (size_t)a->model.size <= sizeof nothing) {
     return nothing;
@@ -194,10 +205,11 @@ const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *m
     to.geom1[i] = pair[i].geom[0];
     to.geom2[i] = pair[i].geom[1];
     if (pair[i].given >= 0) {
-      copy_given(world, motion_bound, pair[i].given, &to, i);
+      copy_given(world, pair[i].given, &to, i);
     } else {
-      mix(world, motion_bound, &to, i);
+      mix(world, &to, i);
     }
+    to.margin[i] = margin_of(motion_bound, pair + i);
   }
   sap_mjmodel_set_npair(a, copy, n_pairs);
   sap_mjmodel_set_nbody(a, copy, 2);

@@ -6,6 +6,7 @@
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_MODEL_COPY_H
 #define SAPWOOD_MUJOCO_SPECULATIVE_MODEL_COPY_H
 
+#include "mujoco/speculative/motion_bound.h"
 #include "mujoco/speculative/pairs.h"
 #include "sapwood/mujoco.h"
 
@@ -21,8 +22,9 @@ const void *sap_mujoco_with_margins(const sap_mujoco_world *world, const double 
 
 /* Returns a model of two bodies that do not collide, with these pairs as its list of explicit ones.
  * So MuJoCo passes over broad phase and trees of boxes, and each pair has the parameters that
- * MuJoCo would give it. Without pairs the model is empty, all zeros. */
-const void *sap_mujoco_with_pairs(const sap_mujoco_world *world, const double *motion_bound,
+ * MuJoCo would give it, with a margin no less than the distance at which its contacts may close.
+ * Without pairs the model is empty, all zeros. */
+const void *sap_mujoco_with_pairs(const struct sap_motion_bound *motion_bound,
                                   const struct sap_geom_pair *pair, int32_t n_pairs);
 
 #endif

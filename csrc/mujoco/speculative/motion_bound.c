@@ -12,6 +12,11 @@
 
 static double square(const double *x) { return x[0] * x[0] + x[1] * x[1] + x[2] * x[2]; }
 
+static double distance(const double *x, const double *y) {
+  const double difference[3] = {x[0] - y[0], x[1] - y[1], x[2] - y[2]};
+  return sqrt(square(difference));
+}
+
 static double fall_of(const sap_mujoco_world *world) {
   return world->stepper->settings.dt * sqrt(square(SAP_MODEL(world, gravity)));
 }
@@ -76,4 +81,32 @@ double sap_motion_bound_of_body(const struct sap_motion_bound *motion_bound, int
   const double speed = speed_of(motion_bound, body, first, end);
   *gain = sap_gain_of(motion_bound->fall, speed);
   return sap_motion_bound_in(motion_bound->world, speed + *gain);
+}
+
+/* Returns the smaller one of two geoms, among those that move. */
+static int32_t smaller_of(const sap_mujoco_world *world, int32_t g1, int32_t g2) {
+  const double *geom_rbound = SAP_MODEL(world, geom_rbound);
+  const sap_forest *forest = &world->stepper->forest;
+  const int moves1 = forest->body_treeid[forest->geom_bodyid[g1]] >= 0;
+  const int moves2 = forest->body_treeid[forest->geom_bodyid[g2]] >= 0;
+  return moves1 && (!moves2 || geom_rbound[g1] < geom_rbound[g2]) ? g1 : g2;
+}
+
+double sap_motion_bound_of_pair(const struct sap_motion_bound *motion_bound, int32_t g1, int32_t g2,
+                                double most) {
+  const sap_mujoco_world *world = motion_bound->world;
+  const sap_forest *forest = &world->stepper->forest;
+  const struct sap_twist *twist = motion_bound->twist;
+  const int32_t b1 = forest->geom_bodyid[g1], b2 = forest->geom_bodyid[g2];
+  const int32_t smaller = smaller_of(world, g1, g2);
+  const double *geom_rbound = SAP_MODEL(world, geom_rbound);
+  const double *centre = SAP_DATA(world, geom_xpos) + 3 * (int64_t)smaller;
+  double v1[3], v2[3];
+  sap_mujoco_point_velocity(world, twist, b1, centre, v1);
+  sap_mujoco_point_velocity(world, twist, b2, centre, v2);
+  const double speed = distance(v1, v2) + distance(twist[b1].angular, twist[b2].angular) *
+                                              (2.0 * geom_rbound[smaller] + most);
+  const double gain = motion_bound->gain[g1] + motion_bound->gain[g2];
+  const double bound = sap_motion_bound_in(world, 2.0 * speed + gain);
+  return bound < most ? bound : most;
 }

@@ -42,6 +42,15 @@ static inline double sap_motion_bound_of(const struct sap_motion_bound *motion_b
 double sap_motion_bound_of_body(const struct sap_motion_bound *motion_bound, int32_t body,
                                 int32_t first, int32_t end, double *gain);
 
+/* Returns an upper limit, m, of the distance at which a contact of two geoms may close (margins.h):
+ *
+ *     (1 + SAP_OPEN_TIME) dt (2 (|V_2 - V_1| + |W_2 - W_1| (2 r + most)) + g_1 + g_2)
+ *
+ * with V_2 - V_1 at the centre of the smaller geom that moves, r its bounding radius, and `most`
+ * another limit of the distance. It is small for geoms that move as one. */
+double sap_motion_bound_of_pair(const struct sap_motion_bound *motion_bound, int32_t g1, int32_t g2,
+                                double most);
+
 /* Returns r: the largest distance from the centre of a point that a rotation can bring closer; 0
  * for a sphere. */
 double sap_motion_bound_reach(const sap_mujoco_world *world, int32_t geom);
