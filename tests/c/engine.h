@@ -345,6 +345,8 @@ static inline sap_mujoco table(void) {
 
 /* ---- a world on it -------------------------------------------------------------------------- */
 
+enum { MOST_MODEL = 1 << 15 }; /* bytes of struct mjModel */
+
 struct setting {
   struct model m;
   struct list l;
@@ -379,6 +381,8 @@ struct setting {
   struct engine_data data;
   sap_mujoco api;
   sap_stepper *stepper;
+  _Alignas(struct sap_kept_copies) char copies[sizeof(struct sap_kept_copies) +
+                                               SAP_KEPT_COPIES * MOST_MODEL];
 };
 
 /* Makes the constants for joints and geoms of the model of model.h; q is 0. */
@@ -470,6 +474,7 @@ static inline sap_status open_with_options(struct setting *s, sap_mujoco_world *
                                            sap_error *error) {
   const sap_status status =
       sap_mujoco_attach(world, &s->api, s->stepper, &s->model, &s->data, error);
+  world->copies = memset(s->copies, 0, sizeof s->copies);
   return status == SAP_OK ? sap_mujoco_accept_options(world, error) : status;
 }
 

@@ -257,7 +257,7 @@ static void without_pairs_there_is_no_model(void) {
       s.geom_contype[g] = s.geom_conaffinity[g] = 0;
     }
     if (large) {
-      static char model[1 << 15];
+      static char model[MOST_MODEL];
       memcpy(model, &s.model, sizeof s.model);
       s.api.model.size = (ptrdiff_t)sizeof model;
       world.model = engine.model = (const void *)model;
@@ -343,6 +343,65 @@ static void pairs_have_the_parameters_of_their_geoms(void) {
   }
 }
 
+/* Two geoms that move as one are searched for contacts as far as gravity may move them. */
+static void margins_are_those_of_the_relative_motion(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  make_cubes(&s, &world, 0.0);
+  s.m.qvel[3] = 2.0;
+  s.model.npair = 1;
+  s.pair_geom1[0] = 3;
+  s.pair_geom2[0] = 4;
+  const double margins[] = {0.0, 0.01};
+  for (int i = 0; i < 2; ++i) {
+    s.pair_margin[0] = margins[i];
+    REQUIRE(sap_mujoco_step(&world) == SAP_STEP_TAKEN);
+    REQUIRE(engine.n_pairs > 0 && is_looked_at(3, 4));
+    CHECK_CLOSE(engine.pair[engine.n_pairs - 1].margin, i ? margins[i] : 0.0125 * 2 * 0.05, 1e-15);
+  }
+  sap_stepper_destroy(s.stepper);
+}
+
+/* A place of all geoms, and the margin that the engine saw last. */
+struct watch {
+  struct setting *setting;
+  double seen;
+};
+
+static void place_cubes(struct setting *s, double distance) {
+  for (int g = 0; g < GEOMS; ++g) {
+    s->geom_xpos[3 * g] = s->xipos[3 * g] = distance * g;
+  }
+}
+
+/* After each step it moves the cubes to the origin. */
+static int gather_cubes(void *context, double now) {
+  struct watch *watch = context;
+  CHECK(now > 0);
+  watch->seen = engine.geom_margin[5];
+  place_cubes(watch->setting, 0.0);
+  return 0;
+}
+
+/* A run does not take the model of the run before, even if its first step looks at no pair. */
+static void runs_copy_the_model_anew(void) {
+  struct setting s;
+  sap_mujoco_world world;
+  struct watch watch = {&s, 0.0};
+  double margins[2][GEOMS] = {{0.0}, {0.0, 0.0, 0.0, 0.0, 0.0, 0.001}};
+  make_cubes(&s, &world, 0.0);
+  world.hooks = (sap_step_hooks){&watch, NULL, NULL, gather_cubes};
+  s.data.narena = 1 << 20;
+  for (int run = 0; run < 2; ++run) {
+    s.model.geom_margin = margins[run];
+    place_cubes(&s, 10.0);
+    CHECK_EQUAL(sap_mujoco_run(&world, 4, NULL, NULL), 4);
+    CHECK_CLOSE(watch.seen, margins[run][5], 0);
+  }
+  CHECK(world.copies->is_made[SAP_PAIRS_COPY]);
+  sap_stepper_destroy(s.stepper);
+}
+
 static const check_test tests[] = {
     CHECK_TEST(what_stays_apart_does_not_meet),
     CHECK_TEST(planes_move_with_what_moves),
@@ -352,5 +411,7 @@ static const check_test tests[] = {
     CHECK_TEST(without_pairs_there_is_no_model),
     CHECK_TEST(explicit_pairs_are_looked_at),
     CHECK_TEST(pairs_have_the_parameters_of_their_geoms),
+    CHECK_TEST(margins_are_those_of_the_relative_motion),
+    CHECK_TEST(runs_copy_the_model_anew),
 };
 CHECK_FILE(test_pairs, tests);

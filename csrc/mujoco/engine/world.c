@@ -75,13 +75,15 @@ static sap_status make(sap_mujoco_world **world, const sap_mujoco *api, sap_step
   const sap_allocator *allocator = &stepper->memory;
   const sap_forest *f = &stepper->forest;
   const size_t slopes = has_implicit_springs(f) ? sizeof(double) * (size_t)f->nD : 0;
-  *world = allocator->allocate(sizeof **world + slopes, allocator->context);
+  const size_t copies = sizeof *(*world)->copies + SAP_KEPT_COPIES * (size_t)api->model.size;
+  *world = allocator->allocate(sizeof **world + slopes + copies, allocator->context);
   if (!*world) {
     return SAP_OUT_OF_MEMORY;
   }
   const sap_status status = sap_mujoco_attach(*world, api, stepper, model, data, error);
   (*world)->allocator = *allocator;
   (*world)->slopes = slopes > 0 ? (double *)(*world + 1) : NULL;
+  (*world)->copies = (struct sap_kept_copies *)(void *)((char *)(*world + 1) + slopes);
   return status;
 }
 

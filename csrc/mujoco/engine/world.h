@@ -8,6 +8,12 @@
 
 enum { SAP_STATE_ARRAYS = 6 };
 
+/* Copies of struct mjModel, which follow; the lean steps of a run share them (model_copy.h). */
+enum sap_kept_copy { SAP_PAIRS_COPY, SAP_FLAGS_COPY, SAP_KEPT_COPIES };
+struct sap_kept_copies {
+  int is_made[SAP_KEPT_COPIES]; /* 1: since the run began */
+};
+
 struct sap_mujoco_world {
   const sap_mujoco *api;
   sap_stepper *stepper;
@@ -26,6 +32,7 @@ struct sap_mujoco_world {
   int lean;                        /* 1: the step is lean, see lean_step.h */
   int is_unread;                   /* 1: nobody reads the record of the step, if it is lean */
   int goes_on;                     /* 1: the step before was a lean one of the same run */
+  struct sap_kept_copies *copies;  /* behind the struct */
   int skips_acceleration;          /* 1: the step finds no qacc_smooth */
   int skips_factor;                /* 1: nor the factor of M */
   int corrects_rotation;           /* 1: the step corrects the forces of trees that turn */

@@ -16,10 +16,21 @@ static char *copy_of(const sap_mujoco_world *world) {
   return memcpy(sap_stack_take(world, size), world->model, size);
 }
 
+/* Returns a kept copy, made anew unless the step continues a run, whose model stays the same. */
+static char *kept_copy_of(const sap_mujoco_world *world, enum sap_kept_copy which) {
+  const size_t size = (size_t)world->api->model.size;
+  char *copy = (char *)(world->copies + 1) + which * size;
+  if (!(world->lean && world->goes_on && world->copies->is_made[which])) {
+    memcpy(copy, world->model, size);
+    world->copies->is_made[which] = 1;
+  }
+  return copy;
+}
+
 /* ---- flags ---------------------------------------------------------------------------------- */
 
 const void *sap_mujoco_with_disabled(const sap_mujoco_world *world, int flags) {
-  char *copy = copy_of(world);
+  char *copy = kept_copy_of(world, SAP_FLAGS_COPY);
   sap_mjmodel_set_disableflags(world->api, copy, SAP_MODEL(world, disableflags) | flags);
   return copy;
 }
@@ -199,7 +210,7 @@ const void *sap_mujoco_with_pairs(const struct sap_motion_bound *motion_bound,
   if (n_pairs == 0 && (size_t)a->model.size <= sizeof nothing) {
     return nothing;
   }
-  char *copy = copy_of(world);
+  char *copy = kept_copy_of(world, SAP_PAIRS_COPY);
   const struct pairs to = take_pairs(world, copy, (size_t)n_pairs);
   for (int32_t i = 0; i < n_pairs; ++i) {
     to.geom1[i] = pair[i].geom[0];

@@ -2,7 +2,8 @@
  *
  * Threads share a model, so none of them may write to it. A copy is struct mjModel alone; some of
  * its arrays lie elsewhere, on the stack of mjData. A copy is valid until the present frame of that
- * stack is freed. */
+ * stack is freed. Copies of pairs and flags lie in memory of the world, and the lean steps of a run
+ * make them once: their bytes would push other arrays out of the cache in each step. */
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_MODEL_COPY_H
 #define SAPWOOD_MUJOCO_SPECULATIVE_MODEL_COPY_H
 

@@ -75,6 +75,7 @@ int sap_mujoco_begin_lean(sap_mujoco_world *world) {
   const int64_t goes_on =
       SAP_MODEL(world, nplugin) | SAP_MODEL(world, nhistory) | SAP_MODEL(world, nflex);
   world->goes_on = 0;
+  memset(world->copies, 0, sizeof *world->copies);
   return !records && goes_on == 0 && (enabled & ~known) == 0 && knows_rows(world) &&
          !adheres(world);
 }
