@@ -41,6 +41,7 @@ from sapwood.laws.rigid_core import CoreKind, RigidCore
 from sapwood.laws.rows import ClampedRows, clamp
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem
+from sapwood.problem.sparse_problem import SparseProblem
 from sapwood.sensitivity_batch import jvp_batch, vjp_batch
 from sapwood.settings import SapSettings
 from sapwood.solution import ConstraintSolution, IslandAlgorithm, Region, Solution, Status
@@ -72,6 +73,7 @@ __all__ = [
     "Sensitivity",
     "Solution",
     "SolutionDifferential",
+    "SparseProblem",
     "Status",
     "__version__",
     "clamp",

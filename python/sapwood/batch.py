@@ -10,13 +10,15 @@ from sapwood import _core
 from sapwood.base.checks import boolean, integer
 from sapwood.base.processors import usable_processors
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.problem.sparse_problem import SparseProblem
 from sapwood.sensitivity_batch import linearize_batch
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution, Status
+from sapwood.sparse_solution import extended, narrow_guess
 
 
 def solve_batch(
-    problems: Iterable[ContactProblem],
+    problems: Iterable[ContactProblem | SparseProblem[ContactProblem]],
     v_guesses: Sequence[ArrayLike | None] | None = None,
     settings: SapSettings | None = None,
     threads: int | None = None,
@@ -33,8 +35,8 @@ def solve_batch(
 
     Parameters
     ----------
-    problems : iterable of ContactProblem
-        The problem to solve.
+    problems : iterable of ContactProblem or SparseProblem
+        The problems to solve.
     v_guesses : sequence of array_like (nv,) or None, optional
         Initial velocities, as in :func:`sapwood.solve`; None, here or for one, is the default.
     settings : SapSettings, optional
@@ -67,28 +69,36 @@ def solve_batch(
     """
     if friction is not None:
         settings = with_friction(settings, friction)
-    problems = list(problems)
-    for i, problem in enumerate(problems):
-        if not isinstance(problem, ContactProblem):
+    given = list(problems)
+    for i, problem in enumerate(given):
+        if not isinstance(problem, ContactProblem | SparseProblem):
             raise TypeError(f"problems[{i}] must be a ContactProblem, not {type(problem).__name__}")
-    guesses: list[ArrayLike | None] = [None] * len(problems)
+    guesses: list[ArrayLike | None] = [None] * len(given)
     if v_guesses is not None:
         guesses = list(v_guesses)
-    if len(guesses) != len(problems):
-        raise ValueError(f"v_guesses has {len(guesses)} elements for {len(problems)} problems")
+    if len(guesses) != len(given):
+        raise ValueError(f"v_guesses has {len(guesses)} elements for {len(given)} problems")
+    solved = [p.reduced if isinstance(p, SparseProblem) else p for p in given]
+    guesses = [
+        narrow_guess(problem, guess) if isinstance(problem, SparseProblem) else guess
+        for problem, guess in zip(given, guesses, strict=True)
+    ]
     sensitivity = boolean(sensitivity, "sensitivity")
     n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
     solutions = _core.solve_batch(
-        [problem._core for problem in problems],
+        [problem._core for problem in solved],
         guesses,
         settings,
-        min(n_threads, len(problems) or 1),
+        min(n_threads, len(given) or 1),
     )
     if sensitivity:
         finite = [i for i, solution in enumerate(solutions) if solution.status != Status.non_finite]
         made = linearize_batch(
-            [problems[i] for i in finite], [solutions[i] for i in finite], settings, n_threads
+            [solved[i] for i in finite], [solutions[i] for i in finite], settings, n_threads
         )
         for i, found in zip(finite, made, strict=True):
             solutions[i] = solutions[i]._with_sensitivity(found)
-    return solutions
+    return [
+        extended(solution, problem) if isinstance(problem, SparseProblem) else solution
+        for solution, problem in zip(solutions, given, strict=True)
+    ]

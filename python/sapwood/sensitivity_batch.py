@@ -195,7 +195,12 @@ def _sensitivity_of(i: int, solution: Any) -> Sensitivity:
     if not isinstance(solution, Solution):
         raise TypeError(f"solutions[{i}] must be a Solution, not {type(solution).__name__}")
     with _noted(i):
-        return solution._linearized()
+        sensitivity = solution._linearized()
+    if not isinstance(sensitivity, Sensitivity):
+        raise TypeError(
+            f"solutions[{i}] is of a SparseProblem: its own vjp and jvp differentiate it"
+        )
+    return sensitivity
 
 
 def _one_each(values: Sequence[Any] | None, name: str, n: int) -> Sequence[Any]:

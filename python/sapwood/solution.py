@@ -17,6 +17,7 @@ from sapwood.base.hints import counted
 from sapwood.base.html import table
 from sapwood.derivatives.differential import Differential, Gradient, SolutionDifferential
 from sapwood.derivatives.sensitivity import Sensitivity
+from sapwood.derivatives.sparse_sensitivity import SparseSensitivity
 from sapwood.history import history_table, plot_history
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
@@ -230,7 +231,7 @@ class Solution(_core.SolutionValues):
     spin_gamma: NDArray[np.float64] | None = None
     spin_v_c: NDArray[np.float64] | None = None
     algorithm: tuple[IslandAlgorithm, ...] = ()
-    sensitivity: Sensitivity | None = None
+    sensitivity: Sensitivity | SparseSensitivity | None = None
 
     def vjp(
         self,
@@ -350,7 +351,7 @@ class Solution(_core.SolutionValues):
         """
         return plot_history(self.history, ax)
 
-    def _linearized(self) -> Sensitivity:
+    def _linearized(self) -> Sensitivity | SparseSensitivity:
         if self.sensitivity is None:
             raise ValueError("this solution has no derivatives: solve with sensitivity=True")
         return self.sensitivity

@@ -13,8 +13,10 @@ from sapwood.base.checks import boolean
 from sapwood.base.equality import equal_arrays
 from sapwood.base.hints import explained
 from sapwood.problem.contact_problem import ContactProblem
+from sapwood.problem.sparse_problem import SparseProblem
 from sapwood.settings import Friction, SapSettings, with_friction
 from sapwood.solution import Solution, linearized
+from sapwood.sparse_solution import extended, narrow_guess
 
 _Float = NDArray[np.float64]
 # found once, since it is called in every solve
@@ -109,7 +111,7 @@ class SapSolver(_core.Solver):
 
     def solve(  # type: ignore[override]
         self,
-        problem: ContactProblem,
+        problem: ContactProblem | SparseProblem[ContactProblem],
         v_guess: ArrayLike | None = None,
         *,
         sensitivity: bool = False,
@@ -118,7 +120,7 @@ class SapSolver(_core.Solver):
 
         Parameters
         ----------
-        problem : ContactProblem
+        problem : ContactProblem or SparseProblem
             The problem to solve.
         v_guess : array_like (nv,), optional
             Initial velocity; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
@@ -140,7 +142,12 @@ class SapSolver(_core.Solver):
             If there is no room for the workspace.
         """
         sensitivity = boolean(sensitivity, "sensitivity")
-        solution = _solve(self, _core_of(problem), v_guess)
+        if not isinstance(problem, ContactProblem):
+            _check_sparse(problem)
+            guess = narrow_guess(problem, v_guess)
+            found = self.solve(problem.reduced, guess, sensitivity=sensitivity)
+            return extended(found, problem)
+        solution = _solve(self, problem._core, v_guess)
         return linearized(solution, problem, self.settings) if sensitivity else solution
 
     def evaluate(  # type: ignore[override]
@@ -211,7 +218,7 @@ class SapSolver(_core.Solver):
 
 @explained()
 def solve(
-    problem: ContactProblem,
+    problem: ContactProblem | SparseProblem[ContactProblem],
     v_guess: ArrayLike | None = None,
     settings: SapSettings | None = None,
     *,
@@ -223,7 +230,7 @@ def solve(
 
     Parameters
     ----------
-    problem : ContactProblem
+    problem : ContactProblem or SparseProblem
         The problem to solve.
     v_guess : array_like (nv,), optional
         Initial velocity; by default ``problem.v_guess`` if it has one, else ``problem.v_star``.
@@ -266,7 +273,8 @@ def solve(
     """
     if boolean(verbose, "verbose"):
         settings = dataclasses.replace(settings or SapSettings(), record_history=True)
-    _core_of(problem)  # before what else is wrong where arrays were given
+    if not isinstance(problem, ContactProblem):
+        _check_sparse(problem)  # before what else is wrong where arrays were given
     solver = SapSolver(settings, friction=friction)
     solution = solver.solve(problem, v_guess, sensitivity=sensitivity)
     if verbose:
@@ -363,7 +371,14 @@ def solve_dense(
 
 def _core_of(problem: ContactProblem) -> _core.Problem:
     if not isinstance(problem, ContactProblem):
+        _check_sparse(problem)
+        raise TypeError("problem must be a ContactProblem, not SparseProblem: take its `reduced`")
+    return problem._core
+
+
+def _check_sparse(problem: object) -> None:
+    """Refuse what is no problem."""
+    if not isinstance(problem, SparseProblem):
         arrays = isinstance(problem, (np.ndarray, list, tuple))
         hint = ": write ContactProblem.from_dense(A, v_star, J, ...)" if arrays else ""
         raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}{hint}")
-    return problem._core

@@ -2,5 +2,6 @@
 
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.io import load_problem, save_problem
+from sapwood.problem.sparse_problem import SparseProblem
 
-__all__ = ["ContactProblem", "load_problem", "save_problem"]
+__all__ = ["ContactProblem", "SparseProblem", "load_problem", "save_problem"]

@@ -21,6 +21,14 @@ _Blocks = tuple[_Float, _Float | None]
 _Rows = int | Literal["contacts", "spins"]  # an int is the number of a group
 Delassus = Literal["block", "diagonal"]
 
+# arrays of a problem that need not be there
+_OPTIONAL = (
+    "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
+    "core", "kappa", "delta", "core_lambda", "core_table",
+    "spin_contact", "spin_J", "spin_mu", "friction_bound", "slip_ratio",
+)  # fmt: skip
+_ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
+
 
 class ProblemArrays:
     """Arrays and numbers of a problem, and their blocks; all read-only."""
@@ -233,6 +241,13 @@ class ProblemArrays:
     def n_spins(self) -> int:
         """Number of contacts with torsional and rolling friction."""
         return 0 if self.spin_contact is None else len(self.spin_contact)
+
+    def _arguments(self) -> dict[str, Any]:
+        """Arguments by name that make an equal problem; absent ones are left out."""
+        arguments = {name: getattr(self, name) for name in (*_ARRAYS, *_OPTIONAL)}
+        arguments.update(self._fields)
+        arguments["constraints"] = self.constraints or None
+        return {name: value for name, value in arguments.items() if value is not None}
 
     # ---- blocks ------------------------------------------------------------------------------
 

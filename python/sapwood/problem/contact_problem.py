@@ -18,6 +18,7 @@ from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import placed_groups
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, core_arrays
 from sapwood.problem.arrays import Delassus, ProblemArrays
+from sapwood.problem.sparse_problem import SparseProblem
 from sapwood.problem.structure import plot_structure
 
 if TYPE_CHECKING:
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 
 _Float = NDArray[np.float64]
 _Arguments = ParamSpec("_Arguments")
-
-# arrays of a problem that need not be there
-_OPTIONAL = (
-    "phi0", "k", "tau_d", "v_hat_t", "v_guess", "v_ref", "gamma_ref",
-    "core", "kappa", "delta", "core_lambda", "core_table",
-    "spin_contact", "spin_J", "spin_mu", "friction_bound", "slip_ratio",
-)  # fmt: skip
-_ARRAYS = ("tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu", "R_t", "R_n", "v_hat_n")
 
 
 def _blocks_expected(init: Callable[_Arguments, None]) -> Callable[_Arguments, None]:
@@ -300,6 +293,94 @@ class ContactProblem(ProblemArrays):
             friction_bound=friction_bound, slip_ratio=slip_ratio,
         )  # fmt: skip
 
+    @classmethod
+    @explained()
+    def from_sparse(
+        cls,
+        A: Any,
+        v_star: ArrayLike,
+        J: Any = None,
+        phi0: ArrayLike | None = None,
+        k: ArrayLike | None = None,
+        tau_d: ArrayLike | None = None,
+        mu: ArrayLike | None = None,
+        dt: float | None = None,
+        sigma: float = 1e-3,
+        beta: float = 1.0,
+        *,
+        R_t: ArrayLike | None = None,
+        R_n: ArrayLike | None = None,
+        v_hat_n: ArrayLike | None = None,
+        v_hat_t: ArrayLike | None = None,
+        delassus: Delassus = "block",
+        v_guess: ArrayLike | None = None,
+        v_ref: ArrayLike | None = None,
+        gamma_ref: ArrayLike | None = None,
+        source: str = "",
+        constraints: Iterable[ConstraintGroup] = (),
+        core: ArrayLike = "none",
+        delta: ArrayLike | None = None,
+        kappa: ArrayLike | None = None,
+        core_lambda: ArrayLike = DEFAULT_LAMBDA,
+        core_table: ArrayLike | None = None,
+        spin_contact: ArrayLike | None = None,
+        spin_J: Any = None,
+        spin_mu: ArrayLike | None = None,
+        friction_bound: ArrayLike | None = None,
+        slip_ratio: ArrayLike | None = None,
+    ) -> SparseProblem[ContactProblem]:
+        """Make a problem from one sparse mass matrix, such as that of finite elements.
+
+        Velocities that no constraint moves are eliminated once, with a factor of A. A solve costs
+        as much as one with their Schur complement, of the velocities that constraints move. A
+        constraint may touch any number of velocities.
+
+        Parameters
+        ----------
+        A : sparse matrix, (data, indices, indptr) or array_like (nv, nv)
+            Symmetric positive definite mass matrix: of SciPy, or by compressed rows. The
+            elimination is fastest where the three velocities of a vertex follow each other.
+        v_star : array_like (nv,)
+            Free-motion velocity.
+        J : sparse matrix, (data, indices, indptr) or array_like (3 n_contacts, nv), optional
+            Contact Jacobian, three rows (t1, t2, n) per contact.
+        mu : float or array_like (n_contacts,), optional
+            Friction coefficients; required where there is a J.
+        dt : float
+            Time step, s; required.
+        delassus : {"block", "diagonal"}
+            Delassus blocks with A^-1, or, of another size, with the diagonal of the complement.
+        constraints : iterable of ConstraintGroup
+            Groups whose J are matrices of all velocities.
+        spin_J : sparse matrix, (data, indices, indptr) or array_like (3 n_spins, nv), optional
+            Three rows about (n, t1, t2) per contact of `spin_contact`.
+        phi0, k, tau_d, sigma, beta, R_t, R_n, v_hat_n, v_hat_t, v_guess, v_ref, gamma_ref, source
+            The same as for the class.
+        core, delta, kappa, core_lambda, core_table, spin_contact, spin_mu, friction_bound
+            The same as for the class.
+        slip_ratio
+            The same as for the class.
+
+        Returns
+        -------
+        SparseProblem
+            A problem for :func:`sapwood.solve`. e_m of its solutions is that of the reduced
+            problem.
+
+        Raises
+        ------
+        TypeError, ValueError
+            The same as for the class.
+        """
+        return SparseProblem(
+            cls, A, v_star, J, mu=mu, dt=dt, phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n,
+            v_hat_n=v_hat_n, v_hat_t=v_hat_t, sigma=sigma, beta=beta, delassus=delassus,
+            v_guess=v_guess, v_ref=v_ref, gamma_ref=gamma_ref, source=source,
+            constraints=constraints, core=core, delta=delta, kappa=kappa, core_lambda=core_lambda,
+            core_table=core_table, spin_contact=spin_contact, spin_J=spin_J, spin_mu=spin_mu,
+            friction_bound=friction_bound, slip_ratio=slip_ratio,
+        )  # fmt: skip
+
     # ---- to see ------------------------------------------------------------------------------
 
     def plot_structure(self, ax: Axes | None = None) -> Axes:
@@ -330,13 +411,6 @@ class ContactProblem(ProblemArrays):
         return plot_structure(self._core, self.tree_nv, ax)
 
     # ---- as a value --------------------------------------------------------------------------
-
-    def _arguments(self) -> dict[str, Any]:
-        """Arguments by name that make an equal problem; absent ones are left out."""
-        arguments = {name: getattr(self, name) for name in (*_ARRAYS, *_OPTIONAL)}
-        arguments.update(self._fields)
-        arguments["constraints"] = self.constraints or None
-        return {name: value for name, value in arguments.items() if value is not None}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self._arguments())

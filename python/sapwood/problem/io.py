@@ -5,6 +5,9 @@ Keys are the arguments of :class:`sapwood.ContactProblem`; a file holds at least
 ``tau_d`` or ``R_t``, ``R_n``, ``v_hat_n``. ``spin_contact``, ``spin_J`` and ``spin_mu`` are there
 where contacts have torsional or rolling friction. Groups of other constraints follow as
 ``constraints.0.kind``, ``constraints.0.J`` and so on, with the arguments of their classes.
+
+A sparse problem has no trees: ``A``, ``J`` and ``spin_J`` are the data of compressed rows, whose
+columns and first entries follow as ``A_indices``, ``A_indptr`` and so on.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import inspect
 import io
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,13 +27,26 @@ from sapwood.constraints.group import ConstraintGroup
 from sapwood.constraints.kinds import KINDS
 from sapwood.problem.archive import Archive, ArchiveError, Header
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.problem.sizes import MOST_ROWS, Blocks, check_group, check_vectors
+from sapwood.problem.sizes import (
+    MOST_ROWS,
+    Blocks,
+    check_group,
+    check_sparse,
+    check_vectors,
+)
+from sapwood.problem.sparse_matrix import SparseMatrix
+from sapwood.problem.sparse_problem import SparseProblem
 from sapwood.problem.symmetry import symmetric_blocks, symmetric_part_taken
 
 _PREFIX = "constraints"
 _MOST_DIGITS = 9  # digits of the number of a group
 _KEYS = set(inspect.signature(ContactProblem).parameters) - {_PREFIX}
 _NEEDED = ("dt", "tree_nv", "A", "v_star", "tree_a", "tree_b", "J", "mu")
+# sparse matrices have their data under their own name
+_SPARSE = ("A", "J", "spin_J")
+_PLACES = tuple(f"{name}_{part}" for name in _SPARSE for part in ("indices", "indptr"))
+_SPARSE_KEYS = (_KEYS | set(_PLACES)) - {"tree_nv", "tree_a", "tree_b"}
+_SPARSE_NEEDED = ("dt", "A", *_PLACES[:4], "v_star", "J", "mu")
 _TEXT = ("source", "delassus")
 _KINDS = {kind.kind: kind for kind in KINDS}
 _ARGUMENTS = {kind.kind: set(inspect.signature(kind).parameters) for kind in KINDS}
@@ -39,7 +55,9 @@ _ARGUMENTS = {kind.kind: set(inspect.signature(kind).parameters) for kind in KIN
 _Group = tuple[str, type[ConstraintGroup], dict[str, Any]]
 
 
-def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
+def load_problem(
+    path: str | os.PathLike[str],
+) -> ContactProblem | SparseProblem[ContactProblem]:
     """Read a problem file.
 
     Parameters
@@ -50,8 +68,9 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
 
     Returns
     -------
-    ContactProblem
+    ContactProblem or SparseProblem
         The problem, with R_t, R_n and v_hat_n from the file, or computed if the file has none.
+        A file with the key ``A_indptr`` has a sparse one.
 
     Raises
     ------
@@ -76,7 +95,11 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
     name = regular_file(path, "path")
     try:
         with open(name, "rb") as file:
-            arguments, groups = _read(Archive(file))
+            archive = Archive(file)
+            if "A_indptr" in archive.keys:
+                arguments, groups = _read_sparse(archive)
+                return ContactProblem.from_sparse(**arguments, constraints=_make_groups(groups))
+            arguments, groups = _read(archive)
         asymmetry = _symmetrize(arguments)
         if asymmetry > 0.0:
             warnings.warn(f"{name}: A {symmetric_part_taken(asymmetry)}", stacklevel=2)
@@ -89,14 +112,16 @@ def load_problem(path: str | os.PathLike[str]) -> ContactProblem:
         raise ValueError(f"{name}: {error}") from error
 
 
-def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
+def save_problem(
+    path: str | os.PathLike[str], problem: ContactProblem | SparseProblem[ContactProblem]
+) -> None:
     """Write a problem file, under exactly this name.
 
     Parameters
     ----------
     path : path-like
         The file; an existing one is replaced after all is written.
-    problem : ContactProblem
+    problem : ContactProblem or SparseProblem
         The problem; :func:`load_problem` gives an equal one back.
 
     Raises
@@ -104,20 +129,24 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
     OSError
         If the file cannot be written; an existing one is as it was.
     TypeError
-        If `path` is no path or `problem` no ContactProblem.
+        If `path` is no path or `problem` no problem.
 
     See Also
     --------
     load_problem : reads such files.
     """
     name = file_name(path, "path")
-    if not isinstance(problem, ContactProblem):
+    if not isinstance(problem, ContactProblem | SparseProblem):
         raise TypeError(f"problem must be a ContactProblem, not {type(problem).__name__}")
     arrays = problem._arguments()
     for k, group in enumerate(arrays.pop("constraints", ())):
         arrays[f"{_PREFIX}.{k}.kind"] = group.kind
         for key, value in group._arguments().items():
             arrays[f"{_PREFIX}.{k}.{key}"] = value
+    for key in _SPARSE:
+        matrix = arrays.get(key)
+        if isinstance(matrix, SparseMatrix):
+            arrays[key], arrays[f"{key}_indices"], arrays[f"{key}_indptr"] = matrix[:3]
     content = io.BytesIO()
     np.savez(content, **arrays)
     write_file(name, content.getbuffer())
@@ -125,13 +154,7 @@ def save_problem(path: str | os.PathLike[str], problem: ContactProblem) -> None:
 
 def _read(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
     """Arguments of the problem, and classes and arguments of its groups."""
-    keys = [key for key in archive.keys if key in _KEYS]
-    for key in _NEEDED:
-        if key not in keys:
-            raise ValueError(f"{key} is missing")
-    groups = _group_keys(archive.keys)
-    headers = archive.headers([*keys, *(key for group in groups for key in group.values())])
-
+    keys, groups, headers = _headers(archive, _KEYS, _NEEDED)
     # the trees say how large A and J may be
     check_vectors({key: headers[key] for key in keys})
     arguments: dict[str, Any] = {key: archive.read(key) for key in ("tree_nv", "tree_a", "tree_b")}
@@ -142,14 +165,49 @@ def _read(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
         if name in headers:
             blocks.check_J(name, headers[name], arguments["tree_a"], arguments["tree_b"], 3)
 
-    for key in keys:
-        if key not in arguments:
-            array = archive.read(key)
-            arguments[key] = str(array) if key in _TEXT else array
+    _read_all(archive, keys, arguments)
     return arguments, [
         _read_group(archive, f"{_PREFIX}.{k}", group, headers, blocks)
         for k, group in enumerate(groups)
     ]
+
+
+def _read_sparse(archive: Archive) -> tuple[dict[str, Any], list[_Group]]:
+    """Arguments of a sparse problem, and classes and arguments of its groups."""
+    keys, groups, headers = _headers(archive, _SPARSE_KEYS, _SPARSE_NEEDED)
+    check_sparse({key: headers[key] for key in keys})
+    arguments: dict[str, Any] = {}
+    _read_all(archive, keys, arguments)
+    for name in _SPARSE:
+        if name in arguments:
+            parts = [arguments.pop(f"{name}_{part}") for part in ("indices", "indptr")]
+            arguments[name] = arguments[name], *parts
+    nv = headers["v_star"].size
+    one_tree = Blocks([nv] if nv else [], nv)
+    return arguments, [
+        _read_group(archive, f"{_PREFIX}.{k}", group, headers, one_tree)
+        for k, group in enumerate(groups)
+    ]
+
+
+def _headers(
+    archive: Archive, known: Collection[str], needed: Iterable[str]
+) -> tuple[list[str], list[dict[str, str]], dict[str, Header]]:
+    """Known keys of an archive, those of each group, and the headers of all."""
+    keys = [key for key in archive.keys if key in known]
+    for key in needed:
+        if key not in keys:
+            raise ValueError(f"{key} is missing")
+    groups = _group_keys(archive.keys)
+    return keys, groups, archive.headers([*keys, *(key for of in groups for key in of.values())])
+
+
+def _read_all(archive: Archive, keys: Iterable[str], arguments: dict[str, Any]) -> None:
+    """Read the arrays that are not there."""
+    for key in keys:
+        if key not in arguments:
+            array = archive.read(key)
+            arguments[key] = str(array) if key in _TEXT else array
 
 
 def _symmetrize(arguments: dict[str, Any]) -> float:

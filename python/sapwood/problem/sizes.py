@@ -50,6 +50,38 @@ def check_vectors(headers: Headers) -> None:
             _refuse_more(name, header, _OF_CONTACTS.get(name, 1) * n_contacts)
 
 
+def check_sparse(headers: Headers) -> None:
+    """Refuse arrays of a sparse problem that are larger than velocities and contacts allow.
+
+    Parameters
+    ----------
+    headers : mapping
+        Headers of the arguments and of the places of sparse matrices, by name.
+
+    Raises
+    ------
+    ValueError
+        For an array that is too large, or for a sparse matrix in part; the message names it.
+    """
+    nv, n_contacts = headers["v_star"].size, headers["mu"].size
+    for name in ("A", "J", "spin_J"):
+        parts = [f"{name}_{part}" for part in ("indices", "indptr") if name in headers]
+        for part in parts:
+            if part not in headers:
+                raise ValueError(f"{part} is missing")
+        for part in parts[:1]:
+            _refuse_more(part, headers[part], headers[name].size)
+        for part in parts[1:]:
+            _refuse_more(part, headers[part], nv + 1 if name == "A" else 3 * n_contacts + 1)
+    for name, header in headers.items():
+        if name in _SCALARS:
+            _refuse_more(name, header, 1)
+        elif name in _OF_VELOCITIES:
+            _refuse_more(name, header, nv)
+        elif not name.startswith(_BLOCKS):
+            _refuse_more(name, header, _OF_CONTACTS.get(name, 1) * n_contacts)
+
+
 def check_group(name: str, headers: Headers, nv: int) -> None:
     """Refuse arrays that are larger than the constraints of a group allow.
 

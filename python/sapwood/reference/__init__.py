@@ -14,6 +14,7 @@ not to be fast.
     regularization  physical parameters to R and v_hat                           (21), (22)
     graph           islands, minimum-degree order, junction tree                 VIII-D
     cholesky        block Cholesky factorization over the junction tree          VIII-D
+    elimination     velocities that no constraint moves
     objective       cost, gradient, Hessian, and the cost along a line           (17), VIII-A, C
     direction       Newton's direction, primal-dual friction, sticking start    VIII-A
     line_search     exact search and backtracking                                VIII-B
@@ -53,6 +54,7 @@ from .contact import contact_cost_difference
 from .disk import disk_cost, disk_cost_difference, project_disk
 from .disk_pool import DiskPool
 from .elements import evaluate_elements
+from .elimination import eliminate
 from .face_contacts import contact_axes, contact_rows, plane_contacts
 from .far_pairs import far_pairs
 from .graph import Clique, contact_graph, islands, junction_tree, minimum_degree, touching
@@ -116,6 +118,7 @@ __all__ = [
     "disk_cost",
     "disk_cost_difference",
     "effective_inverse_mass",
+    "eliminate",
     "evaluate_elements",
     "far_pairs",
     "gradient_round_off",
