@@ -160,6 +160,42 @@ def test_reverse_mode_has_the_slopes_of_differences_by_numbers(model, rng):
         np.testing.assert_allclose(forward / scale, expected / scale, rtol=0, atol=1e-6)
 
 
+def test_loads_and_pressures_are_arrays(rng):
+    """One gradient for each vertex and each face, and the slopes of differences."""
+    world = smooth_scene(rng)
+    cube = world.bodies[0]
+    cube.pressure(np.arange(8), 300.0)
+    cube.fix([13])
+    found = fem.linearize(world, [("body", "cube", "loads"), ("body", "cube", "pressures")])
+    bar = rng.standard_normal(found.velocities[0].shape)
+    gradient = found.vjp(velocities=[bar])
+    np.testing.assert_allclose(
+        gradient.parameters["body/cube/loads"], gradient.loads[0], rtol=1e-12
+    )
+    push = rng.standard_normal(cube.pressures.shape)
+
+    def change(bodies, h):
+        bodies[0].pressures += 1e3 * h * push
+
+    expected = difference(world, change, 1e-4)[0][1]
+    forward = found.jvp(parameters={"body/cube/pressures": 1e3 * push})[1][0]
+    np.testing.assert_allclose(forward, expected, rtol=0, atol=1e-6 * np.max(np.abs(expected)))
+    backward = 1e3 * gradient.parameters["body/cube/pressures"] @ push
+    assert backward == pytest.approx(np.vdot(bar, forward), rel=1e-9)
+
+
+@pytest.mark.parametrize("field", ["mass_damping", "stiffness_damping"])
+def test_a_number_that_is_0_has_the_slope_beside_it(field, rng):
+    world = smooth_scene(rng)
+    slopes = [
+        fem.linearize(scene_like(world, "body", field, value), [("body", "cube", field)]).jvp(
+            parameters={f"body/cube/{field}": 1.0}
+        )[1][0]
+        for value in (0.0, 1e-9)
+    ]
+    np.testing.assert_allclose(*slopes, rtol=0, atol=1e-6 * np.max(np.abs(slopes[0])))
+
+
 def number(world, kind, field):
     if kind == "plane":
         return getattr(world.planes[0], field)
@@ -218,24 +254,69 @@ def first_smooth(make, rng, touches):
     raise AssertionError("no such scene")
 
 
+def stacked(rng, settings=TIGHT):
+    """Two cubes, one on the other, on a floor."""
+    world = scene(rng, settings=settings)
+    low = world.bodies[0]
+    upper = fem.SoftBody(
+        fem.box([0.08] * 3, 2), low.material, friction=0.3, dissipation_time=0.02, name="upper"
+    )
+    upper.positions += low.positions.mean(axis=0) + [0.013, -0.007, 0.0]
+    upper.positions += 5e-4 * rng.standard_normal(upper.positions.shape)
+    heights = [body.positions[:, 2] for body in (low, upper)]
+    upper.positions[:, 2] += heights[0].max() - 0.02 - heights[1].min()
+    upper.velocities += [0.0, 0.1, -0.2]
+    return fem.World([low, upper], planes=world.planes, sigma=1e-10, beta=0.0, settings=settings)
+
+
 @pytest.mark.parametrize("friction", ["convex", "coulomb"])
 def test_two_soft_bodies_that_touch(friction, rng):
     settings = SapSettings(friction=friction, relative_tolerance=1e-14, max_iterations=200)
+    world = first_smooth(lambda rng: stacked(rng, settings), rng, 2)
+    check_against_differences(world, rng)
+
+
+def as_one_body(world):
+    """The same with one body of two parts, which are far apart at rest."""
+    low, upper = world.bodies
+    n = len(low.positions)
+    mesh = fem.Mesh(
+        np.concatenate([low.mesh.vertices, upper.mesh.vertices + [1.0, 0, 0]]),
+        np.concatenate([low.mesh.tetrahedra, upper.mesh.tetrahedra + n]),
+    )
+    whole = fem.SoftBody(
+        mesh, low.material, friction=0.3, dissipation_time=0.02, name="cube", self_contact=True
+    )
+    whole.positions = np.concatenate([low.positions, upper.positions])
+    whole.velocities = np.concatenate([low.velocities, upper.velocities])
+    return fem.World([whole], planes=world.planes, sigma=1e-10, beta=0.0, settings=world.settings)
+
+
+def test_a_body_that_touches_itself(rng):
+    """Its polygons move with the corners of two tetrahedra of the same body."""
 
     def make(rng):
-        world = scene(rng, settings=settings)
-        low = world.bodies[0]
-        upper = fem.SoftBody(fem.box([0.08] * 3, 2), low.material, friction=0.4, name="upper")
-        upper.positions += low.positions.mean(axis=0) + [0.013, -0.007, 0.0]
-        upper.positions += 5e-4 * rng.standard_normal(upper.positions.shape)
-        heights = [body.positions[:, 2] for body in (low, upper)]
-        upper.positions[:, 2] += heights[0].max() - 0.02 - heights[1].min()
-        upper.velocities += [0.0, 0.1, -0.2]
-        return fem.World(
-            [low, upper], planes=world.planes, sigma=1e-10, beta=0.0, settings=settings
-        )
+        return as_one_body(stacked(rng))
 
-    check_against_differences(first_smooth(make, rng, 2), rng)
+    found, _, _ = check_against_differences(first_smooth(make, rng, 2), rng)
+    assert found.result.touches[1].other == "cube"
+
+
+def test_a_body_of_two_parts_has_the_derivatives_of_two_bodies(rng):
+    parts = first_smooth(stacked, rng, 2)
+    number = [("body", "cube", "contact_stiffness")]
+    whole = fem.linearize(as_one_body(parts), number)
+    found = fem.linearize(parts, [*number, ("body", "upper", "contact_stiffness")])
+    bar = rng.standard_normal((2, *whole.velocities[0].shape))
+    gradient = whole.vjp([bar[0]], [bar[1]])
+    expected = found.vjp(*([each[:27], each[27:]] for each in bar))
+    for name in ("positions", "velocities", "loads"):
+        slopes = np.concatenate(getattr(expected, name))
+        np.testing.assert_allclose(
+            getattr(gradient, name)[0], slopes, rtol=0, atol=1e-8 * np.max(np.abs(slopes))
+        )
+    by_whole = gradient.parameters["body/cube/contact_stiffness"]
+    assert by_whole == pytest.approx(sum(expected.parameters.values()), rel=1e-6)
 
 
 def test_the_world_stays_as_it_is(rng):
@@ -275,6 +356,11 @@ def test_wrong_parameters_are_named(wrong, text, rng):
         fem.linearize(scene(rng), [wrong])
 
 
+def test_loads_are_inputs_of_a_run(rng):
+    with pytest.raises(ValueError, match="loads are the inputs"):
+        DifferentiableWorld(scene(rng), [("body", "cube", "loads")])
+
+
 def test_worlds_without_derivatives_are_refused(rng):
     with pytest.raises(TypeError, match="world must be a World, not int"):
         fem.linearize(1)
@@ -286,10 +372,6 @@ def test_worlds_without_derivatives_are_refused(rng):
     world = scene(rng)
     with pytest.raises(ValueError, match="on slides have no derivatives"):
         fem.linearize(fem.World(world.bodies, planes=world.planes, rigid=[slide]))
-    world.bodies[0].self_contact = True
-    with pytest.raises(ValueError, match="with self_contact have no derivatives"):
-        fem.linearize(world)
-    world.bodies[0].self_contact = False
     world.bodies[0].velocities[4, 1] = np.nan
     with pytest.raises(StepError, match=r"cube.velocities\[4\]: must be finite"):
         fem.linearize(world)
@@ -305,6 +387,9 @@ def test_wrong_bars_are_named(rng):
         found.jvp(loads=[np.full((27, 3), np.nan)])
     with pytest.raises(ValueError, match=r"parameters\['body/cube/young'\]: must be"):
         found.jvp(parameters={"body/cube/young": 1.0})
+    found = fem.linearize(scene(rng), [("body", "cube", "pressures")])
+    with pytest.raises(ValueError, match=r"parameters\['body/cube/pressures'\] has shape"):
+        found.jvp(parameters={"body/cube/pressures": 1.0})
 
 
 def test_a_run_has_the_gradient_of_differences(rng):

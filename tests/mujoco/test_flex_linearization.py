@@ -92,7 +92,7 @@ def test_a_step_has_the_derivatives_of_whole_steps(name, rng):
     stepper, data, found = smooth(name, rng)
     model = stepper.model
     before = data.qpos.copy()
-    A, B = found.matrices()
+    A, B, _ = found.matrices()
     n = model.nv
     change = np.concatenate(
         [1e-2 * rng.standard_normal(n), rng.standard_normal(n), rng.standard_normal(model.nu)]
@@ -108,7 +108,7 @@ def test_a_step_has_the_derivatives_of_whole_steps(name, rng):
         errors.append(max(parts))
     assert min(errors) < 1e-6
     bar = rng.standard_normal(found.size)
-    back, ctrl = found.vjp(bar)
+    back, ctrl, _ = found.vjp(bar)
     np.testing.assert_allclose(back, bar @ A, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
     np.testing.assert_allclose(ctrl, bar @ B, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
     np.testing.assert_array_equal(data.qpos, before)
@@ -148,7 +148,7 @@ def test_soft_bodies_beside_flexes_have_derivatives_too(rng):
     body.attach([0, 1], "ball", held)
     stepper = stepper_of(stepper.model, [body])
     found = SoftStepLinearization(stepper, data)
-    A, B = found.matrices()
+    A, B, _ = found.matrices()
     model, x = stepper.model, body.positions.copy()
     change = np.concatenate([1e-2 * rng.standard_normal(model.nv), rng.standard_normal(model.nv)])
     change = np.concatenate([change, rng.standard_normal(model.nu)])

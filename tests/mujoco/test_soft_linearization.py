@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import mujoco
 import numpy as np
 import pytest
 
 from sapwood import SapSettings, fem
+from sapwood.geometry import PressureField
 from sapwood.mujoco import NotSupported, SoftStepLinearization, StepError, Stepper, linearize
 from sapwood.mujoco.stepping import soft_steps
 
@@ -29,7 +31,8 @@ GRIPPER = """
 <body name='thing' pos='.001 .002 .0295'><freejoint/>
 <geom name='thing' type='TYPE' size='.03 .025 .03' mass='.2' euler='3 4 5' friction='.5'/></body>
 </worldbody><actuator><motor joint='lift' ctrlrange='-9 9' ctrllimited='true'/>
-<position joint='left' kp='300'/><general joint='right' dyntype='filter' dynprm='.03' gainprm='30'/>
+<position name='close' joint='left' kp='300'/>
+<general joint='right' dyntype='filter' dynprm='.03' gainprm='30'/>
 </actuator></mujoco>"""
 
 
@@ -101,9 +104,13 @@ def after(stepper, data, change, h):
 
 def difference(stepper, data, change, h):
     high, low = (after(stepper, data, change, side) for side in (h, -h))
-    motion = np.zeros(stepper.model.nv)
-    mujoco.mj_differentiatePos(stepper.model, motion, 2 * h, low[0], high[0])
-    return np.concatenate([motion, (high[1] - low[1]) / (2 * h)])
+    return state_difference(stepper.model, high, low) / (2 * h)
+
+
+def state_difference(model, high, low):
+    motion = np.zeros(model.nv)
+    mujoco.mj_differentiatePos(model, motion, 1.0, low[0], high[0])
+    return np.concatenate([motion, high[1] - low[1]])
 
 
 def way(rng, stepper):
@@ -117,7 +124,7 @@ def way(rng, stepper):
 
 def check(stepper, data, found, rng):
     """A and B against the best of central differences of whole steps, part by part of the state."""
-    A, B = found.matrices()
+    A, B, _ = found.matrices()
     change = way(rng, stepper)
     push = np.concatenate([A, B], axis=1) @ change
     nv, na = stepper.model.nv, stepper.model.na
@@ -133,7 +140,7 @@ def check(stepper, data, found, rng):
     assert np.min(np.max(errors, axis=1)) < 1e-6
     # reverse mode is the transpose
     bar = rng.standard_normal(found.size)
-    before, ctrl = found.vjp(bar)
+    before, ctrl, _ = found.vjp(bar)
     np.testing.assert_allclose(before, bar @ A, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
     np.testing.assert_allclose(ctrl, bar @ B, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
 
@@ -165,6 +172,24 @@ def test_pads_on_fingers_grip_a_free_thing(material, kind, rng):
         return stepper_of(model, bodies), data
 
     check(*first_smooth(make, rng, {"thing"}), rng)
+
+
+@pytest.mark.parametrize("on_floor", [False, True])
+def test_a_thing_with_a_pressure_field_in_the_air_and_on_the_floor(on_floor, rng):
+    """Polygons of the pads on the thing, and its patch on the floor, whose faces are rigid."""
+
+    def make(rng):
+        model, data, bodies = gripper(rng, "linear_corotated", "box")
+        joint = data.joint(model.body("thing").jntadr[0])
+        joint.qpos[2] += -0.002 if on_floor else 0.01
+        joint.qvel[2] -= 0.2 * on_floor
+        return stepper_of(model, bodies, fields={"thing": PressureField(modulus=1e6)}), data
+
+    stepper, data, found = first_smooth(make, rng, {"thing"})
+    n_soft = [len(touch.contacts.k) for touch in found.result.touches]
+    assert max(n_soft) > 20
+    assert bool(found._linear.acts[: -sum(n_soft)].any()) == on_floor
+    check(stepper, data, found, rng)
 
 
 PRESS = """
@@ -217,6 +242,49 @@ def test_a_soft_body_that_is_free_or_held_by_the_world(material, contact, fixed,
     check(*first_smooth(make, rng, {"press"} if fixed else {"press", "floor"}), rng)
 
 
+STACK = """
+<mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>
+<body name='ball' pos='.012 -.008 .194'><freejoint/>
+<geom name='ball' size='.03' mass='.3' friction='.6'/></body></worldbody></mujoco>"""
+
+
+def stack(rng, *, as_one):
+    """A ball on two soft cubes, one on the other, or on one soft body of two parts."""
+    soft = fem.Material(young=1e5, poisson=0.3, density=1000.0, stiffness_damping=0.003)
+    meshes = [fem.box([0.1] * 3, 2), fem.box([0.08] * 3, 2)]
+    places = [[0, 0, 0.0495], [0.013, -0.007, 0.127]]
+    options = {"friction": 0.4, "dissipation_time": 0.02, "contact_stiffness": 1e7}
+    if as_one:
+        meshes = [
+            fem.Mesh(
+                np.concatenate([meshes[0].vertices, meshes[1].vertices + [1.0, 0, 0]]),
+                np.concatenate([meshes[0].tetrahedra, meshes[1].tetrahedra + 27]),
+            )
+        ]
+        places = [
+            np.repeat(np.array(places), 27, axis=0) - np.repeat([[0, 0, 0], [1, 0, 0]], 27, 0)
+        ]
+    bodies = []
+    for mesh, place in zip(meshes, places, strict=True):
+        body = fem.SoftBody(mesh, soft, self_contact=as_one, **options)
+        noise = rng.standard_normal((2, *body.positions.shape))
+        body.positions = body.positions + place + 5e-4 * noise[0]
+        body.velocities = [0.3, 0.1, -0.2] + 0.03 * noise[1]
+        bodies.append(body)
+    model = mujoco.MjModel.from_xml_string(STACK)
+    data = mujoco.MjData(model)
+    data.qvel[:] = [0.1, -0.2, -0.3, 1.0, 0.5, -0.5]
+    return stepper_of(model, bodies), data
+
+
+@pytest.mark.parametrize("as_one", [False, True])
+def test_soft_bodies_that_touch_each_other_or_themselves(as_one, rng):
+    stepper, data, found = first_smooth(
+        lambda rng: stack(rng, as_one=as_one), rng, {"floor", "ball", "soft"}
+    )
+    check(stepper, data, found, rng)
+
+
 def test_a_model_that_has_a_floor_alone_has_the_derivatives_of_a_world(rng):
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'"
@@ -240,7 +308,7 @@ def test_a_model_that_has_a_floor_alone_has_the_derivatives_of_a_world(rng):
     expected = fem.linearize(world)
     np.testing.assert_allclose(expected.result.touches[0].forces, touch.forces, rtol=1e-9)
     bar = rng.standard_normal(found.size)
-    before, ctrl = found.vjp(bar)
+    before, ctrl, _ = found.vjp(bar)
     gradient = expected.vjp([bar[:81].reshape(-1, 3)], [bar[81:].reshape(-1, 3)])
     both = np.concatenate([gradient.positions[0].ravel(), gradient.velocities[0].ravel()])
     np.testing.assert_allclose(before, both, rtol=0, atol=1e-9 * np.max(np.abs(both)))
@@ -257,11 +325,93 @@ def test_held_weights_of_friction_cost_little(rng):
         return stepper_of(model, bodies, sigma=None), data
 
     stepper, data, found = first_smooth(make, rng, {"thing"})
-    A, B = found.matrices()
+    A, B, _ = found.matrices()
     change = way(rng, stepper)
     expected = difference(stepper, data, change, 1e-5)
     error = np.max(np.abs(np.concatenate([A, B], axis=1) @ change - expected))
     assert error < 1e-2 * np.max(np.abs(expected))
+
+
+SOFT_FIELDS = (
+    "young", "poisson", "density", "mass_damping", "stiffness_damping", "friction",
+    "dissipation_time", "contact_stiffness", "loads", "pressures",
+)  # fmt: skip
+NUMBERS = [("body", "left", field) for field in SOFT_FIELDS] + [
+    ("geom", "thing", "friction", 0), ("body", "thing", "mass"),
+    ("joint", "left", "damping"), ("actuator", "close", "gainprm", 0), ("joint", "lift", "damping"),
+]  # fmt: skip
+
+
+def with_number(stepper, given, change):
+    """A stepper in the same state with another number."""
+    kind, name, field = given[:3]
+    model, bodies = copy.copy(stepper.model), copy.deepcopy(stepper.soft)
+    if kind == "body" and field in SOFT_FIELDS:
+        (body,) = (body for body in bodies if body.name == name)
+        holder = body.material if hasattr(body.material, field) else body
+        value = getattr(holder, field) + change
+        if holder is body:
+            setattr(body, field, value)
+        else:
+            body.material = dataclasses.replace(body.material, **{field: value})
+            body.vertex_mass, body.pair_mass = fem.mass_matrix(
+                body.mesh, body.material.density, body.mass
+            )
+    elif kind == "joint":
+        model.joint(name).damping[:] += change
+    elif kind == "body":
+        model.body(name).mass[:] += change
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+    elif kind == "geom":
+        model.geom(name).friction[given[3]] += change
+    else:
+        model.actuator(name).gainprm[given[3]] += change
+    return stepper_of(model, bodies)
+
+
+@pytest.mark.usefixtures("exact")
+@pytest.mark.parametrize("material", ["linear_corotated", "corotated"])
+def test_numbers_of_soft_bodies_and_of_the_model_have_the_slopes_of_differences(material, rng):
+    def make(rng):
+        model, data, bodies = gripper(rng, material)
+        bodies[0].pressure(np.arange(12), 300.0)
+        bodies[0].force([0, 4], [0.1, 0.2, 0.3])
+        bodies[0].material = dataclasses.replace(bodies[0].material, mass_damping=5.0)
+        return stepper_of(model, bodies), data
+
+    stepper, data, _ = first_smooth(make, rng, {"thing"})
+    found = SoftStepLinearization(stepper, data, parameters=NUMBERS)
+    bar = rng.standard_normal(found.size)
+    _, _, gradient = found.vjp(bar)
+    assert list(gradient) == list(found.parameters)
+    assert list(gradient)[-1] == "joint/lift/damping"
+    still = np.zeros(way(rng, stepper).size)
+    P = linearize(stepper, data, parameters=NUMBERS).P
+    by_label = np.split(P, np.cumsum([each.size for each in gradient.values()])[:-1], axis=1)
+    for given, (label, slope), columns in zip(NUMBERS, gradient.items(), by_label, strict=True):
+        np.testing.assert_allclose(
+            bar @ columns, slope.ravel(), rtol=1e-9, atol=1e-9 * np.max(np.abs(slope))
+        )
+        value = number_of(found, label)
+        way_of = rng.standard_normal(value.shape) * (np.max(np.abs(value)) or 1.0)
+        errors = []
+        for h in (1e-3, 3e-4, 1e-4, 1e-2, 0.1, 3e-5):
+            sides = []
+            for change in (h, 0.0 if not np.any(value) else -h):
+                changed = with_number(stepper, given, change * way_of)
+                sides.append(after(changed, data, still, 0.0))
+            expected = state_difference(stepper.model, *sides)
+            width = h * (2 if np.any(value) else 1)
+            push = columns @ way_of.ravel() * width
+            errors.append(np.max(np.abs(push - expected)) / np.max(np.abs(expected)))
+            if errors[-1] < 1e-6:
+                break
+        assert min(errors) < (1e-6 if np.any(value) else 1e-5), label
+
+
+def number_of(found, label):
+    (value,) = (number.value for number in found._numbers if number.label == label)
+    return np.array(value)
 
 
 def test_linearize_has_the_matrices_and_the_step(rng):
@@ -270,7 +420,7 @@ def test_linearize_has_the_matrices_and_the_step(rng):
     before, state = data.qpos.copy(), stepper.soft_state
     found = linearize(stepper, data)
     linear = SoftStepLinearization(stepper, data)
-    A, B = linear.matrices()
+    A, B, _ = linear.matrices()
     np.testing.assert_array_equal(found.A, A)
     np.testing.assert_array_equal(found.B, B)
     assert (found.status, found.distance) == (linear.status, linear.distance)
@@ -336,13 +486,17 @@ def test_wrong_arguments_are_named():
         SoftStepLinearization(Stepper(stepper.model), data)
     with pytest.raises(TypeError, match=r"data must be a mujoco\.MjData"):
         SoftStepLinearization(stepper, stepper.model)
+    for given, text in (
+        (("body", "soft", "mass"), "the model has no body of this name"),
+        (("body", "soft", "speed"), "its field must be one of young"),
+        (("body", "ball", "young"), "0 have this name"),
+        (("geom", "floor", "young"), "the field of a geom must be one of"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            SoftStepLinearization(stepper, data, parameters=[given])
     for options in ({"mode": "difference"}, {"soften": 2.0}, {"outputs": "ABCD"}):
         with pytest.raises(NotSupported, match="have their defaults for a stepper with soft"):
             linearize(stepper, data, **options)
-    stepper.soft[0].self_contact = True
-    with pytest.raises(NotSupported, match="with self_contact have no derivatives"):
-        linearize(stepper, data)
-    stepper.soft[0].self_contact = False
     stepper.soft[0].velocities[4, 1] = np.nan
     with pytest.raises(StepError, match=r"velocities\[4\]: must be finite"):
         SoftStepLinearization(stepper, data)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+
 import mujoco
 import numpy as np
 import pytest
@@ -50,11 +53,11 @@ def changed(system, q, motion, positions):
     return found
 
 
-def smooth_run(rng):
+def smooth_run(rng, parameters=()):
     """The first of some runs that stay away from kinks while the finger touches the cube."""
     for _ in range(20):
         stepper, data = pusher(rng)
-        system = DifferentiableSoftModel(stepper, data=data)
+        system = DifferentiableSoftModel(stepper, data=data, parameters=parameters)
         inputs = 0.3 + 0.2 * rng.standard_normal((4, 1))
         run = simulate(system, *system.state, inputs)
         bars = rng.standard_normal(run.q.shape), rng.standard_normal(run.v.shape)
@@ -99,6 +102,43 @@ def test_gradients_of_a_run_are_those_of_whole_runs(rng):
         after = changed(system, run.q[i], 1e-6 * moves[: model.nv], 1e-6 * moves[model.nv :])
         pushed += bars[0][i] @ (after - run.q[i]) / 1e-6
     assert pushed == pytest.approx(along, rel=1e-5)
+
+
+def test_gradients_of_a_run_by_numbers_are_those_of_whole_runs(rng):
+    """Of the soft body, an array of it, and the model: in reverse and in forward mode."""
+    numbers = [("body", "cube", "young"), ("body", "cube", "loads"), ("joint", "x", "damping")]
+    system, run, bars, gradient = smooth_run(rng, numbers)
+    model, (cube,) = system.model, system.stepper.soft
+    assert system.parameters["body/cube/young"] == 1e5
+    push = rng.standard_normal(cube.loads.shape)
+
+    def ends(h, number):
+        soft = fem.SoftBody(
+            cube.mesh, dataclasses.replace(cube.material, young=1e5 * (1 + h * (number == 0))),
+            friction=0.4, dissipation_time=0.02, contact_stiffness=1e7,
+        )  # fmt: skip
+        soft.positions, soft.velocities = cube.positions.copy(), cube.velocities.copy()
+        soft.loads += h * push * (number == 1)
+        other_model = copy.copy(model)
+        other_model.joint("x").damping[:] += h * (number == 2)
+        stepper = Stepper(other_model, soft=[soft], sigma=1e-6, settings=TIGHT)
+        other = simulate(
+            DifferentiableSoftModel(stepper, data=system._data), run.q[0], run.v[0], run.inputs
+        )
+        return np.sum(bars[0] * other.q) + np.sum(bars[1] * other.v)
+
+    by_young, by_loads, by_damping = gradient.parameters.values()
+    slopes = 1e5 * by_young, np.sum(by_loads * push), by_damping
+    for k, slope in enumerate(slopes):
+        errors = [abs((ends(h, k) - ends(-h, k)) / (2 * h) - slope) for h in (1e-2, 1e-3, 1e-4)]
+        assert min(errors) < 1e-5 * abs(slope)
+    change = {"body/cube/young": 1e5, "body/cube/loads": push, "joint/x/damping": 1.0}
+    q_dots, v_dots = run.jvp(parameters_dot=change)
+    pushed = np.sum(bars[1] * v_dots)
+    for i, moves in enumerate(q_dots):
+        moved = changed(system, run.q[i], 1e-6 * moves[: model.nv], 1e-6 * moves[model.nv :])
+        pushed += bars[0][i] @ (moved - run.q[i]) / 1e-6
+    assert pushed == pytest.approx(sum(slopes), rel=1e-5)
 
 
 def test_a_run_is_that_of_the_stepper_and_leaves_it_as_it_is(rng):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,18 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base.step_error import StepError
 
-from .bodies import HalfSpace, SoftBody
 from .linear_step import LinearStep
 from .passes import step_result
 from .results import SoftStepResult
-from .soft_equations import BODY_NUMBERS, PLANE_NUMBERS, WorldEquations, copy_world
+from .soft_equations import Equations, copy_world
+from .soft_numbers import SoftParameter, find_number
 from .world import World
 
 _Float = NDArray[np.float64]
 _Fields = tuple[_Float, ...]
-
-#: a number of a world: ("body", name, "young"), ("plane", name, "friction")
-SoftParameter = tuple[str, str, str]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,14 +35,14 @@ class SoftGradient:
     ----------
     positions, velocities, loads : tuple of ndarray (n, 3)
         dL/d of the state of each body, and of the external forces on its vertices.
-    parameters : dict of str to float
-        dL/d of the parameters, by labels such as ``body/soft/young``.
+    parameters : dict of str to ndarray
+        dL/d of the parameters, by labels such as ``body/soft/young``, each in its own shape.
     """
 
     positions: _Fields
     velocities: _Fields
     loads: _Fields
-    parameters: dict[str, float]
+    parameters: dict[str, _Float]
 
 
 class SoftLinearization:
@@ -69,8 +65,10 @@ class SoftLinearization:
     """
 
     def __init__(self, world: World, parameters: Sequence[SoftParameter]) -> None:
-        numbers = [find_parameter(world, each, i) for i, each in enumerate(parameters)]
-        self.parameters = tuple("/".join(each) for each in parameters)
+        numbers = [
+            find_number(world.bodies, world.planes, each, i) for i, each in enumerate(parameters)
+        ]
+        self.parameters = tuple(number.label for number in numbers)
         made = copy_world(world)
         reduction = made._reduce()
         try:
@@ -83,13 +81,14 @@ class SoftLinearization:
         )
         self._dt, self._scheme = world.time_step, world.scheme
         linear = self._linear = LinearStep(made._steps, reduction, best, world.settings)
-        equations = WorldEquations(copy_world(world), reduction, best.v, linear.problem)
+        equations = Equations(copy_world(world), reduction, best.v, linear.problem)
         for b in linear.inexact:
             linear.slopes[b] = equations.by_end_velocities(b)
         bodies = range(len(world.bodies))
         self._by_positions = [equations.by_positions(b) for b in bodies]
         self._by_velocities = [equations.by_velocities(b) for b in bodies]
-        self._by_numbers = [equations.by_number(*each) for each in numbers]
+        self._by_numbers = {number.label: equations.by_number(number) for number in numbers}
+        self._shapes = {number.label: number.value.shape for number in numbers}
         self._n_contact_numbers = equations.n_contact_numbers
         self.is_near_kink, self.distance = equations.jumps, linear.distance
         for step, v in zip(made._steps, best.v, strict=True):
@@ -133,9 +132,10 @@ class SoftLinearization:
             pulled = self._by_positions[b].pull(np.concatenate([-bar, contacts]))
             by_q.append(q_bar[b].ravel() + pulled)
             by_v.append(dt * (1 - vq) * q_bar[b].ravel() - self._by_velocities[b].pull(bar))
+        numbers = np.concatenate([*(-bar for bar in lambdas), contacts])
         by_number = {
-            label: float(contacts @ change) - sum(map(float, map(np.dot, lambdas, m)))
-            for label, (m, change) in zip(self.parameters, self._by_numbers, strict=True)
+            label: slopes.pull(numbers).reshape(self._shapes[label])
+            for label, slopes in self._by_numbers.items()
         }
         loads = [dt * bar for bar in lambdas]
         return SoftGradient(_shaped(by_q), _shaped(by_v), _shaped(loads), by_number)
@@ -147,7 +147,7 @@ class SoftLinearization:
         positions: Sequence[ArrayLike] | None = None,
         velocities: Sequence[ArrayLike] | None = None,
         loads: Sequence[ArrayLike] | None = None,
-        parameters: Mapping[str, float] = MappingProxyType({}),
+        parameters: Mapping[str, ArrayLike] = MappingProxyType({}),
     ) -> tuple[_Fields, _Fields]:
         """Forward mode: the change of the state after the step with one of its start.
 
@@ -155,8 +155,8 @@ class SoftLinearization:
         ----------
         positions, velocities, loads : sequence of array_like (n, 3), optional
             Changes of the state and of the external forces of each body; 0 where it is None.
-        parameters : mapping of str to float, optional
-            Changes of parameters, by label.
+        parameters : mapping of str to array_like, optional
+            Changes of parameters, by label, each in its own shape.
 
         Returns
         -------
@@ -172,6 +172,7 @@ class SoftLinearization:
         """
         q, v = self._read(positions, "positions"), self._read(velocities, "velocities")
         f, dt, vq = self._read(loads, "loads"), self._dt, self._scheme.vq
+        ends = np.cumsum([x.size for x in q])
         m, contacts = [], np.zeros(self._n_contact_numbers)
         for b, x in enumerate(q):
             change = self._by_positions[b].push(x.ravel())
@@ -182,9 +183,10 @@ class SoftLinearization:
         for label, by in parameters.items():
             if label not in self.parameters:
                 raise ValueError(f"parameters[{label!r}]: must be one of {self.parameters}")
-            m_by, contacts_by = self._by_numbers[self.parameters.index(label)]
-            m = [total + float(by) * each for total, each in zip(m, m_by, strict=True)]
-            contacts = contacts + float(by) * contacts_by
+            given = _core.as_float64(by, f"parameters[{label!r}]", self._shapes[label], "finite")
+            *more, of_contacts = np.split(self._by_numbers[label].push(given.ravel()), ends)
+            m = [total + each for total, each in zip(m, more, strict=True)]
+            contacts = contacts + of_contacts
         found = self._linear.solve_forward(_shaped(m), contacts)
         moved = [
             x + dt * ((1 - vq) * before + vq * after)
@@ -215,8 +217,8 @@ def linearize(world: World, parameters: Sequence[SoftParameter] = ()) -> SoftLin
     parameters : sequence of tuple (str, str, str)
         Numbers that have derivatives: ``("body", name, field)`` with a field of "young",
         "poisson", "density", "mass_damping", "stiffness_damping", "friction", "dissipation_time"
-        and "contact_stiffness", or ``("plane", name, field)`` with "friction" or
-        "dissipation_time".
+        and "contact_stiffness", or the arrays "loads" and "pressures"; or ``("plane", name,
+        field)`` with "friction" or "dissipation_time".
 
     Returns
     -------
@@ -269,49 +271,8 @@ def check_world(world: World) -> None:
         raise TypeError(f"world must be a World, not {type(world).__name__}")
     if any(rigid.mass is not None for rigid in world.rigid):
         raise ValueError("steps of rigid bodies on slides have no derivatives")
-    if any(body.self_contact for body in world.bodies):
-        raise ValueError("steps of bodies with self_contact have no derivatives")
     if world.settings.friction == "lagged":
         raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
-
-
-def find_parameter(world: World, parameter: SoftParameter, i: int) -> tuple[str, int, str]:
-    """Find a parameter of a world.
-
-    Parameters
-    ----------
-    world : World
-        The world.
-    parameter : tuple (str, str, str)
-        The parameter, as of :func:`linearize`.
-    i : int
-        Its position in the argument, for errors.
-
-    Returns
-    -------
-    tuple (str, int, str)
-        Its kind, the number of the body or plane, and its field.
-
-    Raises
-    ------
-    ValueError
-        If there is no such number.
-    """
-    fields = {"body": BODY_NUMBERS, "plane": PLANE_NUMBERS}
-    given: Any = parameter
-    if not isinstance(given, tuple | list) or len(given) != 3:
-        raise ValueError(f"parameters[{i}] = {parameter!r}: must be (kind, name, field)")
-    kind, name, field = parameter
-    if kind not in fields:
-        raise ValueError(f"parameters[{i}] = {parameter!r}: its kind must be 'body' or 'plane'")
-    if field not in fields[kind]:
-        known = ", ".join(fields[kind])
-        raise ValueError(f"parameters[{i}] = {parameter!r}: its field must be one of {known}")
-    listed: Sequence[SoftBody | HalfSpace] = world.bodies if kind == "body" else world.planes
-    found = [k for k, each in enumerate(listed) if each.name == name]
-    if len(found) != 1:
-        raise ValueError(f"parameters[{i}] = {parameter!r}: {len(found)} have this name")
-    return kind, found[0], field
 
 
 def _shaped(flat: Sequence[_Float]) -> _Fields:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +12,15 @@ from numpy.typing import NDArray
 from sapwood.problem.contact_problem import ContactProblem
 
 from .bodies import SoftBody
-from .body_step import BodyStep
-from .elements import mass_matrix
 from .meetings import Meeting
+from .mesh import spread_vertices
 from .reduction import Reduction
+from .soft_numbers import BodiesOfStep, SoftNumber
 from .soft_step import Scheme, SoftStep
 from .world import World
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
-
-#: numbers of a soft body, and of a half space, by which steps have derivatives
-BODY_NUMBERS = (
-    "young", "poisson", "density", "mass_damping", "stiffness_damping", "friction",
-    "dissipation_time", "contact_stiffness",
-)  # fmt: skip
-PLANE_NUMBERS = ("friction", "dissipation_time")
 
 # arrays of the contacts of a problem, and their numbers for each contact; J has any number
 CONTACT_ARRAYS = {"mu": 1, "R_t": 1, "R_n": 1, "v_hat_n": 1, "v_hat_t": 2, "J": 0}
@@ -40,6 +32,8 @@ LEAST_SIGMA = 1e-6
 _WIDTH = 1e-6
 # size of a number that is 0
 _SMALL = 1e-2
+# the same of numbers on which m depends linearly, where round-off alone counts
+_LINEAR_WIDTH, _LINEAR_SMALL = 1e-2, 1.0
 
 
 # ---- sparse derivatives by central differences ----
@@ -184,17 +178,11 @@ def copy_world(world: World) -> World:
     return made
 
 
-class Start(Protocol):
+class Start(BodiesOfStep, Protocol):
     """The state at the start of a step, from which its equations follow; a copy of a World."""
 
-    bodies: tuple[SoftBody, ...]
-    time_step: float
     scheme: Scheme
     gravity: _Float
-
-    @property
-    def _steps(self) -> Sequence[BodyStep]:
-        """Steps of the bodies, then of flexes."""
 
     def _find_contacts(self) -> list[Meeting]:
         """Contacts of the bodies."""
@@ -232,12 +220,10 @@ class Equations:
     def __init__(
         self, start: Start, solved: Reduction, v: Sequence[_Float], problem: ContactProblem
     ) -> None:
-        self.start, self.v = start, v
+        self.v = v
         self.jumps = False
         self._solved, self._key = solved, _key(solved.meetings)
-        for b, (step, other) in enumerate(zip(start._steps, solved.steps, strict=True)):
-            step.last, step.place = other.last, other.place
-            self._begin(b)
+        self.follow(start)
         self._sizes = [0]
         self.slips = bool(solved.meetings) and "slip_ratio" in solved._soft
         if solved.meetings:
@@ -247,6 +233,13 @@ class Equations:
         self.n_contact_numbers = sum(self._sizes)
 
     # ---- the numbers ----
+
+    def follow(self, start: Start) -> None:
+        """Take over another start of the step, with the same bodies."""
+        self.start = start
+        for b, (step, other) in enumerate(zip(start._steps, self._solved.steps, strict=True)):
+            step.last, step.place = other.last, other.place
+            self._begin(b)
 
     def _begin(self, b: int) -> None:
         """Take over the state of a body; flexes, which are the last, have that of their model."""
@@ -316,7 +309,7 @@ class Equations:
         return find_slopes(
             lambda: np.concatenate([self.momentum(b), self.contacts()]),
             body.positions,
-            body.mesh.spread,
+            self._spread(b),
             near,
             self.width(b),
         )
@@ -335,6 +328,33 @@ class Equations:
         v = self.v[b].copy()
         return self._of_velocities(b, v, lambda: self.momentum(b, v))
 
+    def by_number(self, number: SoftNumber) -> Slopes:
+        """Derivatives of m of all bodies, and of all contacts, by a number or an array."""
+        start, i = self.start, number.i
+        sizes = [body.positions.size for body in start.bodies]
+        n_rows, first = sum(sizes) + self.n_contact_numbers, sum(sizes[:i])
+        if number.is_load:
+            rows, columns, values = number.load_slopes(start)
+            return Slopes(first + rows, columns, values, (n_rows, number.value.size))
+        value, found = float(number.value), np.zeros(n_rows)
+        h = _WIDTH * max(abs(value), _SMALL)
+        if number.is_linear:
+            h = _LINEAR_WIDTH * max(value, _LINEAR_SMALL)
+        is_range_end = number.field != "poisson" and value < h
+        # at the end of a range by the slope of the parabola through three points
+        offsets, weights = ((0, h, 2 * h), (-3, 4, -1)) if is_range_end else ((-h, h), (-1, 1))
+        for offset, weight in zip(offsets, weights, strict=True):
+            number.set(start, value + offset)
+            try:
+                if number.kind == "body":
+                    found[first : first + sizes[i]] += weight / (2 * h) * self.momentum(i)
+                found[sum(sizes) :] += weight / (2 * h) * self.contacts()
+            finally:
+                number.set(start, value)
+        found = np.nan_to_num(found)
+        rows = np.flatnonzero(found)
+        return Slopes(rows, np.zeros_like(rows), found[rows], (n_rows, 1))
+
     def _of_velocities(
         self, b: int, v: _Float, find: Callable[[], _Float], more: _Index | None = None
     ) -> Slopes:
@@ -342,9 +362,27 @@ class Equations:
         if more is not None:
             near = np.concatenate([near, more])
         width = self.width(b) / self.start.time_step
-        return find_slopes(find, v, self.start._steps[b].mesh.spread, near, width)
+        spread = self.start._steps[b].mesh.spread if more is None else self._spread(b)
+        return find_slopes(find, v, spread, near, width)
 
     # ---- the structure ----
+
+    def _spread(self, b: int) -> _Index:
+        """``Mesh.spread`` of body b, where contacts with itself make neighbours of their corners.
+
+        All that such a contact depends on is then around one of its vertices.
+        """
+        mesh = self.start._steps[b].mesh
+        corners = [
+            np.concatenate([vertices for _, _, vertices, _ in meeting.sides()], axis=1)
+            for meeting in self._solved.meetings
+            if meeting.body == meeting.other_body == b
+        ]
+        if not corners:
+            return mesh.spread
+        joined = np.sort(corners[0], axis=1)[:, np.stack(np.triu_indices(8, 1), axis=1)]
+        pairs = np.unique(np.concatenate([mesh.pairs, joined.reshape(-1, 2)]), axis=0)
+        return spread_vertices(len(mesh.vertices), pairs)
 
     def _vertices(self, b: int) -> _Index:
         """For each number of a contact, a vertex of body b that it has; -1 for none."""
@@ -372,72 +410,10 @@ class Equations:
         return widths
 
 
-class WorldEquations(Equations):
-    """The equations of a step of a World, which also depend on its numbers.
-
-    Parameters
-    ----------
-    world : World
-        A world at the start of a step, see :func:`copy_world`; it may be changed.
-    solved, v, problem
-        As of :class:`Equations`.
-    """
-
-    def __init__(
-        self, world: World, solved: Reduction, v: Sequence[_Float], problem: ContactProblem
-    ) -> None:
-        super().__init__(world, solved, v, problem)
-        self.world = world
-
-    def by_number(self, kind: str, i: int, name: str) -> tuple[list[_Float], _Float]:
-        """Derivatives of m of each body, and of the contacts, by a number of a body or a plane."""
-        world = self.world
-        value = float(value_of(world, kind, i, name))
-        h = _WIDTH * max(abs(value), _SMALL)
-        is_range_end = name != "poisson" and value < h
-        # at the end of a range by the slope of the parabola through three points
-        offsets, weights = ((0, h, 2 * h), (-3, 4, -1)) if is_range_end else ((-h, h), (-1, 1))
-        m = [np.zeros(body.positions.size) for body in world.bodies]
-        total = np.zeros(self.n_contact_numbers)
-        for offset, weight in zip(offsets, weights, strict=True):
-            self._set(kind, i, name, value + offset)
-            try:
-                if kind == "body":
-                    m[i] += weight / (2 * h) * self.momentum(i)
-                total += weight / (2 * h) * self.contacts()
-            finally:
-                self._set(kind, i, name, value)
-        return m, np.nan_to_num(total)
-
-    def _set(self, kind: str, i: int, name: str, value: float) -> None:
-        """Change a number of a body or a plane of the world."""
-        if kind == "plane":
-            setattr(self.world.planes[i], name, value)
-            return
-        body = self.world.bodies[i]
-        if not hasattr(body.material, name):
-            setattr(body, name, value)
-            return
-        changed: dict[str, Any] = {name: value}
-        body.material = dataclasses.replace(body.material, **changed)
-        body.vertex_mass, body.pair_mass = mass_matrix(body.mesh, body.material.density, body.mass)
-        former = self.world._steps[i]
-        step = self.world._steps[i] = SoftStep(body)
-        step.last, step.place = former.last, former.place
-        step.begin(self.world.time_step, self.world.scheme, self.world.gravity)
-
-
-def value_of(world: World, kind: str, i: int, name: str) -> float:
-    """Read a number of a body or a plane."""
-    if kind == "plane":
-        return float(getattr(world.planes[i], name))
-    body = world.bodies[i]
-    return float(getattr(body.material if hasattr(body.material, name) else body, name))
-
-
 def _key(meetings: Sequence[Meeting]) -> list[object]:
     """The identity of contacts: who meets whom, by which faces and vertices."""
     return [
-        (m.body, m.other, m.other_body, m.contacts.faces.tolist(), m.contacts.vertices.tolist())
+        (m.body, m.other, m.other_body, m.contacts.faces.tolist())
+        + tuple(vertices.tolist() for _, _, vertices, _ in m.sides())
         for m in meetings
     ]

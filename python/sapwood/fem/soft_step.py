@@ -76,12 +76,16 @@ class SoftStep(BodyStep):
         super().__init__(body.name, mesh._mesh, len(mesh.vertices), len(mesh.pairs), threads)
         self.body = body
         self.is_quadratic = body.material.model in QUADRATIC
-        row_mass = body.vertex_mass.copy()
-        np.add.at(row_mass, mesh.pairs, body.pair_mass[:, None])
-        self._row_mass: _Float = row_mass[:, None]
+        self.read_masses()
         self._reached: _Float | None = None  # velocities that the last step left
         self._kept: _KeptFactor | None = None
         self._spare = np.zeros_like(self.K), np.zeros_like(self.K_pairs)
+
+    def read_masses(self) -> None:
+        """Take over the masses of the body."""
+        row_mass = self.body.vertex_mass.copy()
+        np.add.at(row_mass, self.mesh.pairs, self.body.pair_mass[:, None])
+        self._row_mass: _Float = row_mass[:, None]
 
     @staticmethod
     def memory_of_vertices(n: int) -> int:

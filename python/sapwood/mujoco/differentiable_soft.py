@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from types import MappingProxyType
@@ -15,11 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.manifold import Manifold
+from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.results.results import StepError
-from sapwood.mujoco.soft_linearization import SoftStepLinearization, own_steps
+from sapwood.mujoco.soft_linearization import SoftStepLinearization
+from sapwood.mujoco.soft_start import own_steps
+from sapwood.mujoco.step_numbers import step_numbers
 from sapwood.mujoco.stepper import Stepper
 from sapwood.trajectory.system import Jacobian, Pulled, Step, TrajectoryError
 
@@ -38,6 +41,8 @@ class DifferentiableSoftModel:
     ----------
     stepper : Stepper
         As for :class:`SoftStepLinearization`, whose soft bodies stay as they are.
+    parameters : sequence of tuple
+        Numbers that have derivatives, as :class:`SoftStepLinearization` takes them.
     step : float or "auto"
         Largest difference of a position, as for :func:`linearize`.
     data : mujoco.MjData, optional
@@ -46,8 +51,8 @@ class DifferentiableSoftModel:
 
     Attributes
     ----------
-    parameters : mapping
-        Empty: there are no derivatives by numbers of the model.
+    parameters : mapping of str to ndarray
+        Values of the parameters, by a label such as ``body/soft/young``.
 
     Raises
     ------
@@ -77,12 +82,11 @@ class DifferentiableSoftModel:
     [0.05  0.045 0.04  0.035 0.03  0.025 0.02  0.015 0.01  0.005]
     """
 
-    parameters: Mapping[str, _Float] = MappingProxyType({})
-
     def __init__(
         self,
         stepper: Stepper,
         *,
+        parameters: Sequence[Parameter] = (),
         step: float | Literal["auto"] = "auto",
         data: mujoco.MjData | None = None,
     ) -> None:
@@ -91,7 +95,11 @@ class DifferentiableSoftModel:
             raise ValueError("stepper has no soft bodies: use DifferentiableModel")
         model = stepper.model
         self.stepper, self.model = stepper, model
-        self._step = difference_of(step)
+        self._step, self._given = difference_of(step), tuple(parameters)
+        numbers = step_numbers(stepper.parameters, self._given)
+        self.parameters: Mapping[str, _Float] = MappingProxyType(
+            {number.label: np.array(number.value) for number in numbers}
+        )
         self._data = mujoco.MjData(model)
         if data is not None:
             check_data(model, data)
@@ -185,7 +193,7 @@ class DifferentiableSoftModel:
             By motions of the positions, by velocities and by controls.
         """
         found = self._linearize(tape)
-        A, B = found.matrices()
+        A, B, P = found.matrices()
         nv, n_v, n = self.model.nv, self._n_v, self._n_soft
         # motions and positions, then velocities
         order = np.split(np.arange(len(A)), [nv, nv + n_v, nv + n_v + n])
@@ -193,7 +201,7 @@ class DifferentiableSoftModel:
         return Jacobian(
             A[np.ix_(place, place)],
             B[place],
-            np.zeros((len(A), 0)),
+            P[place],
             kink_distance(found.status, found.distance),
         )
 
@@ -208,23 +216,24 @@ class DifferentiableSoftModel:
             The tape of the step.
         q_bar, v_bar : ndarray (nq + 3 n,), (nv + na + 3 n,)
             dL/d of the state after it.
-        parameters_bar : dict
-            Empty.
+        parameters_bar : dict of str to ndarray
+            dL/d of the parameters, added to in place.
 
         Returns
         -------
         Pulled
             dL/d of the start of the step.
         """
-        del parameters_bar
         assert isinstance(tape, StepTape)
         found = self._linearize(tape)
         motions, positions = self._by_motions(tape.q_next, q_bar)
         after = np.concatenate([motions, v_bar[: self._n_v], positions, v_bar[self._n_v :]])
         try:
-            before, inputs = found.vjp(after)
+            before, inputs, numbers = found.vjp(after)
         except np.linalg.LinAlgError as error:
             raise TrajectoryError(str(error)) from error
+        for label, bar in numbers.items():
+            parameters_bar[label] += bar
         nv, n_v = self.model.nv, self._n_v
         dq, v, x, u = np.split(before, [nv, nv + n_v, nv + n_v + self._n_soft])
         return Pulled(
@@ -237,7 +246,9 @@ class DifferentiableSoftModel:
     def _linearize(self, tape: object) -> SoftStepLinearization:
         assert isinstance(tape, StepTape)
         with self._at(tape.q, tape.v, tape.inputs) as data:
-            return SoftStepLinearization(self.stepper, data, step=self._step)
+            return SoftStepLinearization(
+                self.stepper, data, step=self._step, parameters=self._given
+            )
 
     def _by_motions(self, q: _Float, q_bar: _Float) -> tuple[_Float, _Float]:
         """dL/d of motions (nv,) and of positions of vertices, from dL/d of numbers."""

@@ -40,9 +40,7 @@ def check_linearizable(stepper: Stepper, *, soft: bool = False) -> None:
             "derivatives of steps with soft bodies, or elastic or large flexes, are those of "
             "linearize, SoftStepLinearization and DifferentiableSoftModel"
         )
-    if found is not None and any(body.self_contact for body in found.bodies):
-        raise NotSupported("steps of soft bodies with self_contact have no derivatives")
-    if stepper.parameters.fields is not None:
+    if stepper.parameters.fields is not None and found is None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")
     if stepper.parameters.forest["core"].any():
         raise ValueError("stepper.contact: steps of contacts with a rigid core have no derivatives")

@@ -350,8 +350,9 @@ def linearize(
     ----------
     stepper : Stepper
         A stepper with the default scheme, without pressure fields and rigid cores, whose friction
-        is not lagged. With soft bodies A and B are those of :class:`SoftStepLinearization`, whose
-        reverse mode does not form them; `step` and `data` alone may be given then.
+        is not lagged. With soft bodies A, B and P are those of :class:`SoftStepLinearization`,
+        whose reverse mode does not form them; `mode`, `soften` and `outputs` have their defaults
+        then.
     data : mujoco.MjData
         The state and the controls; not changed. A control callback is not called.
     mode : {"solve", "difference"}
@@ -413,12 +414,12 @@ def linearize(
     sensors, numbers = outputs == "ABCD", tuple(map(_hashable, parameters))
     given: object = stepper
     if isinstance(given, Stepper) and given.parameters.soft is not None:
-        if mode != "solve" or sensors or numbers or factor != 1.0:
+        if mode != "solve" or sensors or factor != 1.0:
             raise NotSupported(
-                "mode, soften, outputs and parameters have their defaults for a stepper with soft "
-                "bodies"
+                "mode, soften and outputs have their defaults for a stepper with soft bodies"
             )
-        return _linearize_soft(SoftStepLinearization(stepper, data, step=largest))
+        of_soft = SoftStepLinearization(stepper, data, step=largest, parameters=numbers)
+        return _linearize_soft(of_soft, bool(numbers))
     with linearizer_of(stepper) as linearizer:
         check_data(stepper.model, data)
         found = linearizer.at(data, largest, factor, sensors)
@@ -433,11 +434,12 @@ def linearize(
         return found
 
 
-def _linearize_soft(found: SoftStepLinearization) -> Linearization:
-    A, B = found.matrices()
+def _linearize_soft(found: SoftStepLinearization, has_numbers: bool) -> Linearization:
+    A, B, P = found.matrices()
     return Linearization(
-        A, B, None, None, None, found.v, found.distance, found.contacts, found.status
-    )
+        A, B, None, None, P if has_numbers else None, found.v, found.distance, found.contacts,
+        found.status,
+    )  # fmt: skip
 
 
 def linearize_batch(

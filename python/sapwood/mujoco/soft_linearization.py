@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -10,18 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.fem.linear_step import LinearStep
+from sapwood.fem.linear_step import Adjoint, LinearStep
 from sapwood.fem.reduction import Pass, Reduction
-from sapwood.fem.soft_equations import Equations, copied
+from sapwood.fem.soft_equations import Equations, Slopes
+from sapwood.fem.soft_numbers import SoftNumber
+from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
-from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.soft_start import SoftStart, model_slopes
+from sapwood.mujoco.soft_start import SoftStart, model_slopes, own_steps
+from sapwood.mujoco.step_numbers import number_sides, step_numbers
 from sapwood.mujoco.stepper import Stepper
-from sapwood.mujoco.stepping.soft_steps import SoftSteps
 
 _Float = NDArray[np.float64]
 _Fields = tuple[_Float, ...]
@@ -54,9 +56,14 @@ class SoftStepLinearization:
         changed. A control callback is not called.
     step : float or "auto"
         As for :func:`linearize`.
+    parameters : sequence of tuple
+        Numbers that have derivatives: of soft bodies, as :func:`sapwood.fem.linearize` takes them,
+        and of the model, as :func:`linearize` does.
 
     Attributes
     ----------
+    parameters : tuple of str
+        Labels of the parameters, such as ``body/soft/young``.
     v : ndarray (nv,)
         Velocity of the model after the step.
     positions, velocities : tuple of ndarray (n, 3)
@@ -98,13 +105,18 @@ class SoftStepLinearization:
     >>> found = SoftStepLinearization(stepper, mujoco.MjData(model))
     >>> bar = np.zeros(found.size)
     >>> bar[0] = 1.0
-    >>> before, ctrl = found.vjp(bar)
+    >>> before, ctrl, _ = found.vjp(bar)
     >>> print(before[:2].round(6), ctrl.round(6))
     [1.  0.1] [0.005]
     """
 
     def __init__(
-        self, stepper: Stepper, data: mujoco.MjData, *, step: float | Literal["auto"] = "auto"
+        self,
+        stepper: Stepper,
+        data: mujoco.MjData,
+        *,
+        step: float | Literal["auto"] = "auto",
+        parameters: Sequence[Parameter] = (),
     ) -> None:
         largest = difference_of(step)
         check_linearizable(stepper, soft=True)
@@ -112,6 +124,8 @@ class SoftStepLinearization:
         check_data(stepper.model, data)
         if stepper.parameters.soft is None:
             raise ValueError("stepper has no soft bodies: use linearize")
+        self._numbers = step_numbers(stepper.parameters, parameters)
+        self.parameters = tuple(number.label for number in self._numbers)
         self._model, self._dt = stepper.model, stepper.parameters.time_step
         scratch = StateCopy(self._model).take(data)
         end = own_steps(stepper.parameters)
@@ -152,11 +166,17 @@ class SoftStepLinearization:
         widths = map(equations.width, range(len(steps)))
         length = max(min(largest, way, *widths), _LEAST)
         changes = StateChanges(self._model, data)
-        self._by_model = model_slopes(start, equations, changes, best.rigid, loads, length)
+        sides = number_sides(parameters, data, self._numbers)
+        self._by_model = model_slopes(start, equations, changes, best.rigid, loads, length, sides)
         for b in linear.inexact:
             linear.slopes[b] = equations.by_end_velocities(b)
         self._by_positions = [equations.by_positions(b) for b in bodies]
         self._by_velocities = [equations.by_velocities(b) for b in bodies]
+        self._by_numbers: dict[str, Slopes] = {
+            number.label: equations.by_number(number)
+            for number in self._numbers
+            if isinstance(number, SoftNumber)
+        }
         self._held = [(hold.body, hold.vertices) for hold in reduction.holds]
         self._attached = [
             np.concatenate([np.zeros(0, np.int32), *(each.vertices for each in body.attachments)])
@@ -176,7 +196,7 @@ class SoftStepLinearization:
 
     # ---- reverse mode ----
 
-    def vjp(self, after: ArrayLike) -> tuple[_Float, _Float]:
+    def vjp(self, after: ArrayLike) -> tuple[_Float, _Float, dict[str, _Float]]:
         """Reverse mode: from dL/dx after the step, dL/d of its start.
 
         Parameters
@@ -190,6 +210,8 @@ class SoftStepLinearization:
             dL/dx before it.
         ctrl : ndarray (nu,)
             dL/d of the controls.
+        parameters : dict of str to ndarray
+            dL/d of the parameters, each in its own shape.
 
         Raises
         ------
@@ -204,23 +226,36 @@ class SoftStepLinearization:
         x, u = self._fields(bar)
         soft = [velocity + self._dt * position for position, velocity in zip(x, u, strict=True)]
         rigid = v + q @ self._by_velocity
-        by_model, by_x, by_u = self._pull(soft, rigid)
-        by_model += act @ self._by_model.activations
+        found = self._solve_transposed(soft, rigid)
+        by_model = self._pull(found) + act @ self._by_model.activations
         by_model[:nv] += q @ self._by_motion
+        by_x, by_u = self._pull_states(found)
         fields = [p + more for p, more in zip(x, by_x, strict=True)] + by_u
         before = np.concatenate([by_model[:n_model], *map(np.ravel, fields)])
-        return before, by_model[n_model:]
+        ctrl, by_numbers = np.split(by_model[n_model:], [self._model.nu])
+        return before, ctrl, self._pull_numbers(found, by_numbers)
 
-    def _pull(self, soft: list[_Float], rigid: _Float) -> tuple[_Float, list[_Float], list[_Float]]:
-        """From dL/d of velocities after the step, dL/d of (dq, v, act, ctrl) and soft states."""
-        slopes, n = self._by_model, len(soft)
+    def _solve_transposed(self, soft: list[_Float], rigid: _Float) -> Adjoint:
+        """From dL/d of velocities after the step, dL/d of its equations."""
         for step in self._flex_steps:
             field = np.zeros_like(step.start)
             field[step.flex.free] = step.to_world(rigid[step.flex.dofs])
             soft = [*soft, field]
-        found = self._linear.solve_transposed(tuple(soft), rigid[self._trees.dofs])
+        return self._linear.solve_transposed(tuple(soft), rigid[self._trees.dofs])
+
+    def _pull(self, found: Adjoint) -> _Float:
+        """DL/d of (dq, v, act, ctrl, numbers of the model), by the equations."""
+        slopes, n = self._by_model, len(self.velocities)
+        held = np.concatenate([np.zeros(0), *(found.told[b][v].ravel() for b, v in self._held)])
+        of_flexes = np.concatenate([np.zeros(0), *map(np.ravel, found.soft[n:])])
+        by_model: _Float = found.contacts @ slopes.contacts + held @ slopes.held
+        return by_model - of_flexes @ slopes.flexes - found.rigid @ slopes.momenta
+
+    def _pull_states(self, found: Adjoint) -> tuple[list[_Float], list[_Float]]:
+        """DL/d of positions and velocities of the soft bodies, by the equations."""
         by_x, by_u = [], []
-        for b, (bar, told) in enumerate(zip(found.soft[:n], found.told, strict=False)):
+        for b in range(len(self.velocities)):
+            bar, told = found.soft[b], found.told[b]
             numbers = np.concatenate([-bar.ravel(), found.contacts])
             position = self._by_positions[b].pull(numbers).reshape(-1, 3)
             # attached vertices come to their places in the step
@@ -228,14 +263,22 @@ class SoftStepLinearization:
             by_x.append(position)
             velocity = self._by_velocities[b]
             by_u.append(velocity.pull(numbers[: velocity.shape[0]]).reshape(-1, 3))
-        held = np.concatenate([np.zeros(0), *(found.told[b][v].ravel() for b, v in self._held)])
-        by_model = found.contacts @ slopes.contacts + held @ slopes.held
-        of_flexes = np.concatenate([np.zeros(0), *map(np.ravel, found.soft[n:])])
-        by_model -= of_flexes @ slopes.flexes
-        return by_model - found.rigid @ slopes.momenta, by_x, by_u
+        return by_x, by_u
 
-    def matrices(self) -> tuple[_Float, _Float]:
-        """Form A and B, row by row.
+    def _pull_numbers(self, found: Adjoint, of_model: _Float) -> dict[str, _Float]:
+        """DL/d of the parameters, by the equations and from those of the model."""
+        soft = found.soft[: len(self.velocities)]
+        numbers = np.concatenate([*(-bar.ravel() for bar in soft), found.contacts])
+        rest = iter(of_model)
+        return {
+            number.label: self._by_numbers[number.label].pull(numbers).reshape(number.value.shape)
+            if isinstance(number, SoftNumber)
+            else np.array(next(rest))
+            for number in self._numbers
+        }
+
+    def matrices(self) -> tuple[_Float, _Float, _Float]:
+        """Form A, B and P, row by row.
 
         Returns
         -------
@@ -243,21 +286,27 @@ class SoftStepLinearization:
             Derivative of x after the step by x before it.
         B : ndarray (size, nu)
             Derivative of x after the step by the controls.
+        P : ndarray (size, n_numbers)
+            The same by the parameters, with a column for each number of an array.
         """
         nv, n = self._model.nv, self._n_model
         n_soft = (self.size - n) // 2
-        A, B = np.zeros((self.size, self.size)), np.zeros((self.size, self._model.nu))
+        n_numbers = sum(np.size(number.value) for number in self._numbers)
+        A, B, P = (np.zeros((self.size, k)) for k in (self.size, self._model.nu, n_numbers))
         for i in [*range(nv, n), *range(n + n_soft, self.size)]:
-            A[i], B[i] = self.vjp(np.eye(1, self.size, i)[0])
+            A[i], B[i], numbers = self.vjp(np.eye(1, self.size, i)[0])
+            columns = [numbers[label].ravel() for label in self.parameters]
+            P[i] = np.concatenate([np.zeros(0), *columns])
         # positions follow from velocities
         for rows, velocities, by in (
             (slice(nv), slice(nv, 2 * nv), self._by_velocity),
             (slice(n, n + n_soft), slice(n + n_soft, self.size), self._dt * np.eye(n_soft)),
         ):
-            A[rows], B[rows] = by @ A[velocities], by @ B[velocities]
+            for matrix in (A, B, P):
+                matrix[rows] = by @ matrix[velocities]
         A[:nv, :nv] += self._by_motion
         A[n : n + n_soft, n : n + n_soft] += np.eye(n_soft)
-        return A, B
+        return A, B, P
 
     def _fields(self, bar: _Float) -> tuple[list[_Float], list[_Float]]:
         """Numbers of positions and of velocities of the soft bodies."""
@@ -265,27 +314,6 @@ class SoftStepLinearization:
         ends = self._n_model + np.cumsum([0, *sizes, *sizes])
         shaped = [bar[a:b].reshape(-1, 3) for a, b in pairwise(ends.tolist())]
         return shaped[: len(sizes)], shaped[len(sizes) :]
-
-
-def own_steps(parameters: StepParameters) -> SoftSteps:
-    """Steps of the same model with soft bodies of their own, in the same state.
-
-    Parameters
-    ----------
-    parameters : StepParameters
-        Parameters of a stepper with soft bodies.
-
-    Returns
-    -------
-    SoftSteps
-        The steps, which remember no earlier ones.
-    """
-    own = parameters.for_thread(parameters.model)
-    assert own.soft is not None
-    assert parameters.soft is not None
-    own.soft.bodies = tuple(map(copied, parameters.soft.bodies))
-    own.soft.time = parameters.soft.time
-    return SoftSteps(own, engine())
 
 
 def _integration_slopes(model: mujoco.MjModel, v: _Float, dt: float) -> tuple[_Float, _Float]:

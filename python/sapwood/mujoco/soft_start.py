@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.base.blocks import offsets
-from sapwood.fem.bodies import SoftBody
+from sapwood.fem.bodies import HalfSpace, SoftBody
 from sapwood.fem.body_step import BodyStep
 from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.reduction import Reduction
-from sapwood.fem.soft_equations import Equations, central_difference
+from sapwood.fem.soft_equations import Equations, central_difference, copied
 from sapwood.mujoco.gradients.step_differences import StateChanges
+from sapwood.mujoco.reading.engine import engine
+from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.stepping.soft_steps import IMPLICIT_EULER, SoftSteps
 from sapwood.solver import SapSolver
 
@@ -25,6 +27,27 @@ _Float = NDArray[np.float64]
 _VELOCITY, _INPUT = 1e-5, 1e-6
 # the sides of a difference of a position differ by this part of the largest slope only at a jump
 _JUMP = 1e-2
+
+
+def own_steps(parameters: StepParameters) -> SoftSteps:
+    """Steps of the same model with soft bodies of their own, in the same state.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of a stepper with soft bodies.
+
+    Returns
+    -------
+    SoftSteps
+        The steps, which remember no earlier ones.
+    """
+    own = parameters.for_thread(parameters.model)
+    assert own.soft is not None
+    assert parameters.soft is not None
+    own.soft.bodies = tuple(map(copied, parameters.soft.bodies))
+    own.soft.time = parameters.soft.time
+    return SoftSteps(own, engine())
 
 
 class SoftStart:
@@ -47,6 +70,7 @@ class SoftStart:
         self._soft, self._data, self.model = steps, data, steps._model
         self._steps: list[BodyStep] = steps._steps
         self.bodies: tuple[SoftBody, ...] = steps.soft.bodies
+        self.planes: tuple[HalfSpace, ...] = ()
         self.time_step, self.scheme = steps._parameters.time_step, IMPLICIT_EULER
         self.gravity = steps._gravity()
         self._solver = SapSolver(steps._parameters.settings)
@@ -109,7 +133,7 @@ class SoftStart:
 
 
 class ModelSlopes(NamedTuple):
-    """Derivatives by (dq, v, act, ctrl) of the model."""
+    """Derivatives by (dq, v, act, ctrl, numbers of the model)."""
 
     momenta: _Float
     """Derivative of :meth:`SoftStart.residual` (n_rigid, n)."""
@@ -125,6 +149,11 @@ class ModelSlopes(NamedTuple):
     """Whether contact points of the model jump within a difference."""
 
 
+#: starts of the same step in which a number of the model is larger, and smaller, and the width of
+#: the difference; the smaller one is None for a number that is 0
+NumberSides = tuple[SoftStart, SoftStart | None, float]
+
+
 def model_slopes(
     start: SoftStart,
     equations: Equations,
@@ -132,8 +161,9 @@ def model_slopes(
     v: _Float,
     loads: Sequence[_Float],
     length: float,
+    numbers: Iterable[NumberSides] = (),
 ) -> ModelSlopes:
-    """Differentiate the equations of a step by the state of the model and its controls.
+    """Differentiate the equations of a step by the state of the model, controls and numbers.
 
     Parameters
     ----------
@@ -147,6 +177,8 @@ def model_slopes(
         As of :meth:`SoftStart.residual`.
     length : float
         Half of a difference of a position, m or rad.
+    numbers : iterable of NumberSides
+        Numbers of the model, each by starts with the same data.
 
     Returns
     -------
@@ -154,7 +186,8 @@ def model_slopes(
         The derivatives.
     """
 
-    def find() -> list[_Float]:
+    def find(start: SoftStart) -> list[_Float]:
+        equations.follow(start)
         start.follow()
         contacts = equations.contacts()  # finds the attachments too
         of_flexes = [equations.momentum(b) for b in range(len(start.bodies), len(start._steps))]
@@ -166,20 +199,29 @@ def model_slopes(
             start.activations(),
         ]
 
-    centre, columns, bends = find(), [], [0.0]
+    def add_column(high: list[_Float], low: list[_Float], change: float) -> None:
+        sides, width = zip(high, centre, low, strict=True), np.array(change or np.inf)
+        columns.append([central_difference(a, c, b, width) for a, c, b in sides])
+
+    centre, bends = find(start), [0.0]
+    columns: list[list[_Float]] = []
     model = start.model
     for i in range(2 * model.nv + model.na + model.nu):
         h = length if i < model.nv else _VELOCITY if i < 2 * model.nv else _INPUT
-        low = changes.change(i, -h), find()
-        high = changes.change(i, h), find()
-        width = np.array(high[0] - low[0] or np.inf)
-        sides = zip(high[1], centre, low[1], strict=True)
-        columns.append([central_difference(a, c, b, width) for a, c, b in sides])
+        low = changes.change(i, -h), find(start)
+        high = changes.change(i, h), find(start)
+        add_column(high[1], low[1], high[0] - low[0])
         if i < model.nv:
             bend = np.abs(high[1][0] + low[1][0] - 2 * centre[0])
             bends.append(np.max(bend, initial=0.0) / h)
+    unknown = [np.full_like(part, np.nan) for part in centre]
+    for above, below, width in numbers:
+        changes.restore()
+        larger = find(above)
+        changes.restore()
+        add_column(larger, unknown if below is None else find(below), width)
     changes.restore()
-    find()
+    find(start)
     changes.restore()
     momenta, flexes, contacts, held, activations = (
         np.array([column[k] for column in columns]).reshape(len(columns), part.size).T

@@ -243,7 +243,7 @@ class Trajectory:
         q0_dot: ArrayLike | None = None,
         v0_dot: ArrayLike | None = None,
         inputs_dot: ArrayLike | None = None,
-        parameters_dot: Mapping[str, float] | None = None,
+        parameters_dot: Mapping[str, ArrayLike] | None = None,
     ) -> tuple[_Float, _Float]:
         """Forward mode: the change of all states with the start, the inputs and the parameters.
 
@@ -255,8 +255,8 @@ class Trajectory:
             Change of the first velocities.
         inputs_dot : array_like (n_steps, ...), optional
             Changes of the inputs.
-        parameters_dot : mapping of str to float, optional
-            Changes of the parameters, by name. What is not given does not change.
+        parameters_dot : mapping of str to array_like, optional
+            Changes of the parameters, by name, each in its own shape; 0 where not given.
 
         Returns
         -------
@@ -276,7 +276,11 @@ class Trajectory:
         if set(given) - set(names):
             unknown = sorted(set(given) - set(names))[0]
             raise ValueError(f"parameters_dot: {unknown} is none of {', '.join(names) or 'none'}")
-        p = np.array([float(given.get(name, 0.0)) for name in names])
+        changes = (
+            _core.as_float64(given.get(name, np.zeros(x.shape)), name, x.shape, "finite")
+            for name, x in self.system.parameters.items()
+        )
+        p = np.concatenate([np.zeros(0), *map(np.ravel, changes)])
         q_dot, v_dot, u_dot = (
             np.zeros(shape) if x is None else _core.as_float64(x, name, shape, "finite")
             for x, name, shape in (

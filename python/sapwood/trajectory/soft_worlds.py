@@ -11,14 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.step_error import StepError
-from sapwood.fem.linearization import (
-    SoftLinearization,
-    SoftParameter,
-    check_world,
-    find_parameter,
-    linearize,
-)
-from sapwood.fem.soft_equations import copy_world, value_of
+from sapwood.fem.linearization import SoftLinearization, check_world, linearize
+from sapwood.fem.soft_equations import copy_world
+from sapwood.fem.soft_numbers import SoftParameter, find_number
 from sapwood.fem.world import World
 from sapwood.trajectory.system import Pulled, Step, TrajectoryError
 
@@ -79,11 +74,14 @@ class DifferentiableWorld:
         check_world(world)
         self._world, self._given = copy_world(world), tuple(parameters)
         self._sizes = [len(body.positions) for body in world.bodies]
+        numbers = [
+            find_number(world.bodies, world.planes, each, i) for i, each in enumerate(self._given)
+        ]
+        for i, number in enumerate(numbers):
+            if number.field == "loads":
+                raise ValueError(f"parameters[{i}] = {self._given[i]!r}: loads are the inputs")
         self.parameters: Mapping[str, _Float] = MappingProxyType(
-            {
-                "/".join(each): np.array(value_of(world, *find_parameter(world, each, i)))
-                for i, each in enumerate(self._given)
-            }
+            {number.label: number.value for number in numbers}
         )
 
     @property

@@ -27,14 +27,14 @@ NARROW = 1.0 / 16.0
 # fields of each kind of element, and how many numbers of each joint, geom ... a field has
 _OF_DOF = ("damping", "armature", "frictionloss")
 _OF_MATERIAL = ("stiffness", "dissipation_time", "restitution")
-_FIELDS = {
+MODEL_FIELDS = {
     "body": ("mass", "inertia"),
     "geom": ("friction", *_OF_MATERIAL),
     "joint": ("stiffness", *_OF_DOF),
     "tendon": ("stiffness", *_OF_DOF),
     "actuator": ("gear", "gainprm", "biasprm", "dynprm"),
 }
-_TYPES = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _FIELDS}
+_TYPES = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in MODEL_FIELDS}
 # MuJoCo derives other numbers from these
 _INERTIAL = ("body_mass", "body_inertia", "dof_armature", "tendon_armature")
 _LINEAR = {
@@ -96,10 +96,12 @@ def model_number(parameters: StepParameters, given: Parameter, i: int) -> ModelN
     if isinstance(given, str) or not 3 <= len(given) <= 4:
         raise TypeError(f"{where} must be (kind, name, field) or (kind, name, field, index)")
     kind, name, field = map(str, given[:3])
-    if kind not in _FIELDS:
-        raise ValueError(f"{where} = {tuple(given)}: the kind must be one of {', '.join(_FIELDS)}")
-    if field not in _FIELDS[kind]:
-        known = ", ".join(_FIELDS[kind])
+    if kind not in MODEL_FIELDS:
+        raise ValueError(
+            f"{where} = {tuple(given)}: the kind must be one of {', '.join(MODEL_FIELDS)}"
+        )
+    if field not in MODEL_FIELDS[kind]:
+        known = ", ".join(MODEL_FIELDS[kind])
         raise ValueError(f"{where} = {tuple(given)}: the field of a {kind} must be one of {known}")
     model = parameters.model
     row = mujoco.mj_name2id(model, _TYPES[kind], name)
