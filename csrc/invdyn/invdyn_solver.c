@@ -154,8 +154,12 @@ sap_status invdyn_reserve(invdyn_solver *solver, const invdyn_settings *settings
     return sap_fail(error, SAP_OUT_OF_MEMORY, "problem", -1, NAN, "memory ran out");
   }
   const int32_t size = unknowns(settings, &solver->most);
-  status = settings->controller == INVDYN_LCP_NEAREST ? make_qp(solver, size, error)
-                                                      : make_lcp(solver, size, error);
+  if (settings->controller == INVDYN_LCP_NEAREST) {
+    invdyn_nearest_lcp_begin(&solver->nearest_lcp, problem->n_q, size);
+    status = make_qp(solver, size, error);
+  } else {
+    status = make_lcp(solver, size, error);
+  }
   if (status != SAP_OK) {
     solver->most.m = -1;
   }

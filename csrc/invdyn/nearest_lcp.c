@@ -29,10 +29,11 @@ void invdyn_nearest_lcp_carve(struct invdyn_nearest_lcp *nearest, const invdyn_s
     *vectors[i] = sap_arena_take(arena, size, sizeof(double));
   }
   nearest->choices = sap_arena_take(arena, (size + 1) * size, 1);
-  if (arena->base) {
-    memset(nearest->last, 0, n_q * sizeof(double));
-    memset(nearest->lower, 0, size * sizeof(double));
-  }
+}
+
+void invdyn_nearest_lcp_begin(struct invdyn_nearest_lcp *nearest, int32_t n_q, int32_t size) {
+  memset(nearest->last, 0, (size_t)n_q * sizeof(double));
+  memset(nearest->lower, 0, (size_t)size * sizeof(double));
 }
 
 /* Sets D: motor impulses lambda = B_y^T J_y^T z - J_q^T z + ..., with z of each unknown. */

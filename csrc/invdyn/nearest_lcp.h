@@ -33,6 +33,9 @@ struct invdyn_nearest_lcp {
 void invdyn_nearest_lcp_carve(struct invdyn_nearest_lcp *nearest, const invdyn_settings *settings,
                               const invdyn_problem *most, struct sap_arena *arena);
 
+/* Starts with no impulses of a last call, once the arrays for `size` unknowns are there. */
+void invdyn_nearest_lcp_begin(struct invdyn_nearest_lcp *nearest, int32_t n_q, int32_t size);
+
 /* Finds z (n, 3) for the problem that is set in `coulomb`; pivots are convex programs. */
 struct invdyn_answer invdyn_nearest_lcp_solve(struct invdyn_nearest_lcp *nearest,
                                               struct invdyn_coulomb *coulomb, qp_solver *qp,

@@ -1,5 +1,8 @@
 /* Tests problems without trees, contacts, unknowns or rows: inputs without entries may be NULL. The
  * sanitizers notice any use of them. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "check.h"
 #include "sapwood.h"
 
@@ -132,9 +135,40 @@ static void program_without_rows(void) {
   }
 }
 
+enum { FENCE = 1 << 16, HEAD = 64, BYTE = 0xa5 };
+
+/* Allocates with a fence behind the memory, whose bytes are checked when it is released. */
+static void *allocate_fenced(size_t bytes, void *context) {
+  (void)context;
+  unsigned char *whole = malloc(HEAD + bytes + FENCE);
+  if (!whole) {
+    return NULL;
+  }
+  memcpy(whole, &bytes, sizeof bytes);
+  memset(whole + HEAD + bytes, BYTE, FENCE);
+  return whole + HEAD;
+}
+
+static void release_fenced(void *memory, void *context) {
+  (void)context;
+  if (!memory) {
+    return;
+  }
+  size_t bytes, intact = 0;
+  unsigned char *whole = (unsigned char *)memory - HEAD;
+  memcpy(&bytes, whole, sizeof bytes);
+  while (intact < FENCE && whole[HEAD + bytes + intact] == BYTE) {
+    ++intact;
+  }
+  CHECK_EQUAL(intact, FENCE);
+  free(whole);
+}
+
+/* One solver takes all controllers in turn: its block grows, and nothing is written beyond it. */
 static void motion_of_nothing(void) {
+  const sap_allocator fenced = {allocate_fenced, release_fenced, NULL};
   invdyn_solver *solver = NULL;
-  REQUIRE(invdyn_create(&solver, NULL, NULL) == SAP_OK);
+  REQUIRE(invdyn_create(&solver, &fenced, NULL) == SAP_OK);
   for (int controller = 0; controller <= INVDYN_LCP_NEAREST; ++controller) {
     invdyn_settings settings = invdyn_settings_default();
     settings.controller = (invdyn_controller)controller;
