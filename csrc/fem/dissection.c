@@ -4,10 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fem/fem_tuning.h"
 #include "geometry/sort.h"
-
-/* Sets of at most this many vertices are not cut: their panels are dense. */
-enum { SMALLEST = 20 };
 
 /* vertices along an axis */
 struct axis {
@@ -116,7 +114,7 @@ static int32_t choose_cut(const struct fem_dissection *d, int32_t n, const int32
 
 /* The depth of the recursion is the logarithm of the number of vertices. */
 static void dissect(const struct fem_dissection *d, int32_t n, int32_t *vertex) {
-  if (n <= SMALLEST) {
+  if (n <= FEM_UNCUT_VERTICES) {
     return;
   }
   sort_along(d, longest_axis(d->position, n, vertex), n, vertex);

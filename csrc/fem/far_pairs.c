@@ -4,11 +4,9 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "fem/fem_tuning.h"
 #include "fem/mesh.h"
 #include "geometry/vec3.h"
-
-/* Tetrahedra of a leaf. */
-enum { LEAF = 4 };
 
 struct node {
   struct geo_vec low, high;           /* m, box at the present positions */
@@ -68,7 +66,7 @@ static struct node unite(const struct node *a, const struct node *b) {
 /* Fills the nodes of a range; the depth of the recursion is the logarithm of its length. */
 static void fill(const struct search *s, struct range range) {
   struct node *node = &s->nodes[range.node];
-  if (range.n <= LEAF) {
+  if (range.n <= FEM_LEAF_TETRAHEDRA) {
     *node = enclose(s, s->balls->order[range.first]);
     for (int32_t k = 1; k < range.n; ++k) {
       const struct node next = enclose(s, s->balls->order[range.first + k]);
@@ -109,7 +107,7 @@ static void add_pair(struct search *s, int32_t i, int32_t j) {
 /* Tries all pairs of two leaves, or of one. */
 static void try_leaves(struct search *s, const struct range *a, const struct range *b) {
   const int32_t *of_a = s->balls->order + a->first, *of_b = s->balls->order + b->first;
-  struct node others[LEAF];
+  struct node others[FEM_LEAF_TETRAHEDRA];
   for (int32_t l = 0; l < b->n; ++l) {
     others[l] = enclose(s, of_b[l]);
   }
@@ -128,7 +126,7 @@ static void try_ranges(struct search *s, struct range a, struct range b) {
   if (!do_meet(of_a, of_b) || are_near(of_a, of_b)) {
     return;
   }
-  if (a.n <= LEAF && b.n <= LEAF) {
+  if (a.n <= FEM_LEAF_TETRAHEDRA && b.n <= FEM_LEAF_TETRAHEDRA) {
     try_leaves(s, &a, &b);
   } else if (a.node == b.node) {
     const struct range low = half_of(&a, 0), high = half_of(&a, 1);
@@ -150,7 +148,7 @@ sap_status fem_find_far_pairs(const fem_mesh *mesh, const fem_balls *balls, cons
   struct search s = {
       .mesh = arrays, .balls = balls, .x = x, .n_nodes = 1, .room = room, .pairs = pairs};
   /* each halving rounds up */
-  for (int32_t n = arrays->n_tetrahedra; n > LEAF; n -= n / 2) {
+  for (int32_t n = arrays->n_tetrahedra; n > FEM_LEAF_TETRAHEDRA; n -= n / 2) {
     s.n_nodes = 2 * s.n_nodes + 1;
   }
   struct sap_block scratch = {0};

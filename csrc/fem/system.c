@@ -6,11 +6,9 @@
 
 #include "base/fail.h"
 #include "fem/dissection.h"
+#include "fem/fem_tuning.h"
 #include "linalg/parallel_factor.h"
 #include "sapwood/fem.h"
-
-/* Columns of L_pp that are multiplied at once. */
-enum { STRIP = 48 };
 
 struct fem_system {
   sap_allocator allocator;
@@ -415,8 +413,8 @@ void fem_system_extend(const fem_system *system, const double *x_last, double *x
 void fem_system_schur(const fem_system *system, double *S) {
   const int32_t p = 3 * system->n_last;
   memset(S, 0, (size_t)p * (size_t)p * sizeof *S);
-  for (int32_t begin = 0; begin < p; begin += STRIP) {
-    const int32_t width = p - begin < STRIP ? p - begin : STRIP;
+  for (int32_t begin = 0; begin < p; begin += FEM_STRIP) {
+    const int32_t width = p - begin < FEM_STRIP ? p - begin : FEM_STRIP;
     const double *L = system->last_factor + (size_t)begin * (size_t)p + begin;
     double *to = S + (size_t)begin * (size_t)p + begin;
     system->factor.kernels->multiply(p - begin, p - begin, width, 1, L, p, L, p, to, p, 1);

@@ -4,12 +4,12 @@
 
 #include <stdint.h>
 
+#include "mujoco/speculative/speculative_tuning.h"
+
 /* Two geoms, the first of the lower body; `given`: place in the model's own list, or -1. */
 struct sap_geom_pair {
   int32_t geom[2], given;
 };
-
-enum { SAP_KEPT_PAIRS = 128 };
 
 /* The pairs that a search found, for states so near that it would find the same ones. */
 struct sap_kept_pairs {

@@ -11,6 +11,8 @@ enum {
   SAP_MOST_GEOM_PAIRS = 1 << 14,
   /* length of the list of pairs; longer ones are left to the engine's broad phase */
   SAP_MOST_PAIRS = 1 << 10,
+  /* pairs up to which a search is kept for nearby states: their memory against a new search */
+  SAP_KEPT_PAIRS = 1 << 7,
   /* numbers of explicit pairs and of excluded bodies that the search reads */
   SAP_MOST_GIVEN = 1 << 8,
   SAP_MOST_EXCLUDED = 1 << 10
