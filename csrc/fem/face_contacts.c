@@ -153,6 +153,7 @@ void fem_contacts_with_plane(const fem_mesh *mesh, const fem_faces *faces, const
 
 /* ---- rows ---- */
 
+/* Writes rows t1, t2, n of a right-handed frame for a normal of unit length. */
 static void write_axes(const double normal[3], double axes[9]) {
   /* The frame jumps where |n_x| = 0.7, far from normals along the axes, where derivatives of it
    * are taken. */

@@ -1,4 +1,4 @@
-/* The tuned constants of soft bodies. Results depend on them by round-off alone. One command measures
+/* The tuned constants of soft bodies, which change results by round-off alone. One command measures
  * the steps of large bodies:
  *
  *     python -m benchmarks soft --scale */

@@ -33,6 +33,7 @@ int sapwood_lock_is_lost(sapwood_lock *lock) {
   return 0;
 }
 
+/* Returns 0, or -1 with RuntimeError if this thread holds the lock already. */
 static int check_holder(const sapwood_lock *lock) {
   const unsigned long self = PyThread_get_thread_ident();
   if (atomic_load_explicit(&lock->holder, memory_order_relaxed) == self) {

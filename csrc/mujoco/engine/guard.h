@@ -1,8 +1,8 @@
 /* Calls of MuJoCo that return when it reports an error.
  *
  * MuJoCo's log handler must not return from an error: the handler here jumps back to the innermost
- * call on this thread. It also frees what the call had taken on MuJoCo's stack; the
- * caller restores other data after an error. */
+ * call on this thread. The call frees the memory that was taken on MuJoCo's stack; the caller
+ * restores other data after an error. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_GUARD_H
 #define SAPWOOD_MUJOCO_ENGINE_GUARD_H
 

@@ -19,6 +19,7 @@ double sap_search_own(const struct sap_search *s, int32_t geom) {
   return geom_margin[geom] + geom_gap[geom];
 }
 
+/* Returns the share of a geom in the distance up to which contacts are listed speculatively. */
 static double motion_bound_of(const struct sap_search *s, int32_t geom) {
   const double *geom_margin = SAP_MODEL(s->world, geom_margin);
   const double *geom_gap = SAP_MODEL(s->world, geom_gap);
