@@ -196,8 +196,9 @@ static double solve_direction(struct sap_workspace *w, enum sap_factor_kind *kin
   const struct sap_island *island = &w->plan->graph.island[0];
   struct sap_stopwatch watch = {0};
   struct sap_newton_result result = {.tree = -1};
+  struct sap_line line;
   sap_newton_system(w, island);
-  CHECK_EQUAL(sap_unsymmetric_direction(w, island, &watch, &result, kind), -1);
+  CHECK_EQUAL(sap_unsymmetric_direction(w, island, &watch, &result, kind, &line), -1);
   *fallbacks = result.fallbacks;
   return residual(w->dv, 0);
 }

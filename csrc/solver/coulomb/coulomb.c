@@ -67,23 +67,26 @@ static int factor_suffices(const struct progress *before, double gradient, doubl
          gradient * gradient <= sap_reuse_margin * tolerance * before->norm_before;
 }
 
-/* Solves H dv = -r. Returns -1, or the position of the node at which A + J^T G J broke down. */
+/* Solves H dv = -r, and makes the line along dv. Returns -1, or the position of the node at which
+ * A + J^T G J broke down. */
 static int32_t find_direction(struct sap_workspace *w, const struct sap_island *island,
                               const sap_settings *settings, struct progress *before,
-                              struct sap_stopwatch *watch, struct sap_newton_result *result) {
+                              struct sap_stopwatch *watch, struct sap_newton_result *result,
+                              struct sap_line *line) {
   before->reuses = settings->turning && factor_suffices(before, result->last.gradient,
                                                         sap_tolerance(w, settings, &result->last));
   if (before->reuses) {
     sap_newton_system(w, island);
     sap_direction_solve(w, island, before->kind, w->dv);
     sap_lap(watch, &result->factor_seconds);
+    *line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
     return -1;
   }
   if (settings->turning && before->predicts && error_of(&result->last) > sap_primal_dual_from) {
     sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
   }
   sap_newton_system(w, island);
-  return sap_unsymmetric_direction(w, island, watch, result, &before->kind);
+  return sap_unsymmetric_direction(w, island, watch, result, &before->kind, line);
 }
 
 /* Minimises along dv, from the iterate at the start of the step, the cost with the bounds fixed
@@ -129,14 +132,13 @@ static struct sap_step refuse(struct sap_workspace *w, const struct sap_island *
  * dispute, if |D r| falls by a tenth or more. Otherwise it searches, unless the last step was a
  * search: contacts that have to leap to other impulses raise |D r| first. */
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
-                               const sap_settings *settings, struct progress *before,
-                               struct sap_evaluation *now) {
+                               const sap_settings *settings, const struct sap_line *line,
+                               struct progress *before, struct sap_evaluation *now) {
   const double gradient = now->gradient;
   const int refused = before->was_refused;
   const struct sap_dispute_effort effort = {refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED,
                                             refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
                                             sap_full_step_share * gradient};
-  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_copy(w->coulomb.direction, w->dv, island);
   sap_iterate_save(w, island, &w->coulomb.start);
@@ -144,7 +146,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
     sap_keep_slope(w, island, 1);
   }
   sap_keep_origin(w, island);
-  sap_line_advance(&line, 1);
+  sap_line_advance(line, 1);
   *now = evaluate(w, island);
   struct sap_step step = {1, 1};
   step.trials += sap_settle_disputes(w, island, settings, before->kind, &effort, now);
@@ -281,12 +283,13 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
                                  struct sap_stopwatch *watch, struct sap_newton_result *result) {
   const double gradient = result->last.gradient;
   if (!start_from_stick(w, island, settings, before, watch, result)) {
-    const int32_t node = find_direction(w, island, settings, before, watch, result);
+    struct sap_line line;
+    const int32_t node = find_direction(w, island, settings, before, watch, result, &line);
     if (node >= 0) {
       result->tree = w->graph->node_tree[node];
       return BREAKDOWN;
     }
-    before->step = advance(w, island, settings, before, &result->last);
+    before->step = advance(w, island, settings, &line, before, &result->last);
   }
   before->predicts = 1;
   before->norm_before = gradient;

@@ -81,11 +81,12 @@ double sap_unsymmetric_residual(struct sap_workspace *w, const struct sap_island
   return whole > 0 ? sqrt(left / whole) : 0;
 }
 
-/* Writes b - H dv to `residual`, with b in the workspace. Returns its norm over |D b|. */
+/* Makes the line along dv, and writes b - H dv to `residual`, with b in the workspace. Returns its
+ * norm over |D b|. */
 static double find_residual(struct sap_workspace *w, const struct sap_island *island,
-                            double *residual) {
+                            struct sap_line *line, double *residual) {
   double *const *y_c = w->coulomb.law.origin;
-  sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  *line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   multiply_law(w, island, w->pool.dv_c, y_c);
   return sap_unsymmetric_residual(w, island, w->coulomb.target, y_c, residual);
 }
@@ -101,7 +102,8 @@ void sap_direction_solve(struct sap_workspace *w, const struct sap_island *islan
 
 /* Solves by the unsymmetric factor. Returns 0 if that is not accurate enough. */
 static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *island,
-                             struct sap_stopwatch *watch, struct sap_newton_result *result) {
+                             struct sap_stopwatch *watch, struct sap_newton_result *result,
+                             struct sap_line *line) {
   const struct sap_lu *lu = &w->plan->lu;
   double *lack = w->coulomb.direction;
   sap_assemble_unsymmetric(w, island);
@@ -111,26 +113,26 @@ static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *i
   }
   sap_copy(w->dv, w->coulomb.target, island);
   sap_lu_solve(lu, island->index, w->dv);
-  double residual = find_residual(w, island, lack);
+  double residual = find_residual(w, island, line, lack);
   if (residual > sap_refined_residual && residual < INFINITY) {
     sap_lu_solve(lu, island->index, lack);
     for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
       w->dv[i] += lack[i];
     }
-    residual = find_residual(w, island, lack);
+    residual = find_residual(w, island, line, lack);
   }
   return residual <= sap_largest_residual;
 }
 
 int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_island *island,
                                   struct sap_stopwatch *watch, struct sap_newton_result *result,
-                                  enum sap_factor_kind *kind) {
+                                  enum sap_factor_kind *kind, struct sap_line *line) {
   enum sap_precision precision = SAP_DOUBLE;
   *kind = SAP_FACTOR_CHOLESKY;
   if (sap_find_coupling(w, island) > 0) {
     sap_copy(w->coulomb.target, w->dv, island);
     *kind = SAP_FACTOR_LU;
-    const int solved = solve_unsymmetric(w, island, watch, result);
+    const int solved = solve_unsymmetric(w, island, watch, result, line);
     sap_lap(watch, &result->factor_seconds);
     if (solved) {
       return -1;
@@ -143,5 +145,7 @@ int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_isla
     }
     sap_copy(w->dv, w->coulomb.target, island);
   }
-  return sap_solve_system(w, island, &precision, watch, result);
+  const int32_t node = sap_solve_system(w, island, &precision, watch, result);
+  *line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
+  return node;
 }

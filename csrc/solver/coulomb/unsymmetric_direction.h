@@ -13,11 +13,12 @@
 /* The kind of the last factorization. */
 enum sap_factor_kind { SAP_FACTOR_CHOLESKY, SAP_FACTOR_LU };
 
-/* Solves H dv = b for b in w->dv, with G and U of the last evaluation, and writes U to the linear
- * law of the workspace. Returns -1, or the position of the node at which A + J^T G J broke down. */
+/* Solves H dv = b for b in w->dv, with G and U of the last evaluation, makes the line along dv, and
+ * writes U to the linear law of the workspace. Returns -1, or the position of the node at which
+ * A + J^T G J broke down. */
 int32_t sap_unsymmetric_direction(struct sap_workspace *w, const struct sap_island *island,
                                   struct sap_stopwatch *watch, struct sap_newton_result *result,
-                                  enum sap_factor_kind *kind);
+                                  enum sap_factor_kind *kind, struct sap_line *line);
 
 /* Sets x <- H^-1 x by the last factorization. */
 void sap_direction_solve(struct sap_workspace *w, const struct sap_island *island,
