@@ -65,13 +65,14 @@ static const double sap_slope_beyond = 0.1, sap_least_slope = 1e-8;
 /* ---- Coulomb's search; python -m benchmarks coulomb FOLDER ----------------------------------- */
 
 enum {
-  /* contacts in dispute that a round adds, after an accepted and after a refused step: iterations
-   * against the size of the small problem */
+  /* contacts in dispute that a round adds, and those after a step that did not lower |D r| enough:
+   * iterations against the size of the small problem */
   SAP_DISPUTED = 4,
   SAP_DISPUTED_AFTER_REFUSAL = 8,
-  /* rounds after an accepted step, and after the stick start or a refused step. A step that would
-   * be refused takes as many as there is room for: without that, hard steps take 1.2 times the
-   * iterations. One round less makes 1.1 times the iterations, one more 1.1 times the time. */
+  /* rounds of a step, and those of the stick start and after a step that did not lower |D r|
+   * enough. A step that would not lower it either takes as many as there is room for: without that,
+   * hard steps take 1.2 times the iterations. One round less makes 1.1 times the iterations, one
+   * more 1.1 times the time. */
   SAP_DISPUTE_ROUNDS = 3,
   SAP_MORE_DISPUTE_ROUNDS = 4,
   /* cycles of the small problem; sweeps in the first cycle and in later ones; Newton's steps in a
@@ -109,7 +110,7 @@ static const double sap_small_tolerance = 1e-14, sap_small_last = 1e-18;
  * Without that, one problem in ten takes half of all Newton steps and is not solved. */
 static const double sap_small_progress = 0.1;
 
-/* The full step is taken if it leaves at most this share of |D r|; else a line search follows. */
+/* A step that leaves more of |D r| takes more rounds, and the next one more contacts in dispute. */
 static const double sap_full_step_share = 0.9;
 
 /* e_c of a fair guess: the search starts without the stick start, which mostly leads up from it.

@@ -185,7 +185,7 @@ def with_much_friction(seed, mu):
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 def test_bounds_are_held_where_coulombs_iterations_bring_too_little(solver):
-    solution = solver.solve(with_much_friction(31, 4.0), settings=COULOMB)
+    solution = solver.solve(with_much_friction(113, 4.0), settings=COULOMB)
     assert "bounds_held" in fallbacks(solution)
     assert solution.algorithm[0][:2] == ("coulomb", "supernodal")
 
@@ -199,17 +199,17 @@ def test_rounds_of_contacts_in_dispute_go_on_where_the_step_would_be_refused(sol
 
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
-@pytest.mark.parametrize("seed", [25, 40, 75, 136, 162])
-def test_a_refused_step_after_a_search_is_taken(solver, seed):
+@pytest.mark.parametrize("seed", [75, 317])
+def test_steps_are_taken_where_the_residual_rises(solver, seed):
     settings = dataclasses.replace(COULOMB, record_history=True)
     solution = solver.solve(with_much_friction(seed, 4.0), settings=settings)
-    assert not fallbacks(solution)  # a convex solve may search twice
-    step = solution.history["step"]
-    searched = (step != 0.0) & (step != 1.0)
-    assert not np.any(searched[1:] & searched[:-1])
+    assert solution.status == sapwood.Status.converged
+    assert not fallbacks(solution)
+    assert np.all(solution.history["step"][1:] == 1.0)
+    assert np.any(np.diff(solution.history["momentum_error"]) > 0.0)
 
 
 @pytest.mark.parametrize("solver", [sapwood, reference], ids=["C", "mirror"])
 def test_the_search_begins_again_from_convex_friction(solver):
-    solution = solver.solve(with_much_friction(113, 4.0), settings=COULOMB)
+    solution = solver.solve(with_much_friction(372, 4.0), settings=COULOMB)
     assert {"bounds_held", "convex_restart"} <= fallbacks(solution)

@@ -49,8 +49,7 @@ struct progress {
   double norm_before;    /* |D r| before the last step, sqrt(J) */
   enum sap_factor_kind kind; /* kind of the last factorization */
   int reuses;                /* 1: the last direction is from an earlier factorization */
-  int was_refused;           /* 1: the last step with contacts in dispute was refused */
-  int searched;              /* 1: a search took its place */
+  int was_refused;           /* 1: the last step did not lower |D r| by a tenth */
 };
 
 static double error_of(const struct sap_evaluation *now) {
@@ -89,48 +88,8 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   return sap_unsymmetric_direction(w, island, watch, result, &before->kind, line);
 }
 
-/* Minimises along dv, from the iterate at the start of the step, the cost with the bounds fixed
- * there. alpha is 0 if dv does not descend in it. */
-static struct sap_step search(struct sap_workspace *w, const struct sap_island *island,
-                              const sap_settings *settings, struct sap_evaluation *now) {
-  sap_iterate_restore(w, island, &w->coulomb.start);
-  *now = evaluate(w, island);
-  const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
-  struct sap_step step = {0, 1};
-  if (line.product.slope < 0) {
-    step = sap_search_exact(&line, settings);
-    step.trials += 2;
-    sap_line_advance(&line, step.alpha);
-    *now = evaluate(w, island);
-  }
-  return step;
-}
-
-/* Takes the better, by |D r|, of two searches: towards u, the present iterate, and along Newton's
- * direction. */
-static struct sap_step refuse(struct sap_workspace *w, const struct sap_island *island,
-                              const sap_settings *settings, struct sap_evaluation *now) {
-  for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
-    w->dv[i] = w->v[i] - w->coulomb.start.v[i];
-  }
-  const struct sap_step towards = search(w, island, settings, now);
-  const struct sap_evaluation first = *now;
-  sap_iterate_save(w, island, &w->coulomb.best);
-  sap_copy(w->dv, w->coulomb.direction, island);
-  struct sap_step along = search(w, island, settings, now);
-  const int32_t trials = towards.trials + along.trials;
-  if (towards.alpha > 0 && (along.alpha == 0 || first.gradient < now->gradient)) {
-    sap_iterate_restore(w, island, &w->coulomb.best);
-    *now = evaluate(w, island);
-    return (struct sap_step){towards.alpha, trials + 1};
-  }
-  along.trials = trials;
-  return along;
-}
-
 /* Takes the full step, or where that is not the solution the best of the steps with contacts in
- * dispute, if |D r| falls by a tenth or more. Otherwise it searches, unless the last step was a
- * search: contacts that have to leap to other impulses raise |D r| first. */
+ * dispute. |D r| may rise: contacts that have to leap to other impulses raise it first. */
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
                                const sap_settings *settings, const struct sap_line *line,
                                struct progress *before, struct sap_evaluation *now) {
@@ -140,7 +99,6 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
                                             refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
                                             sap_full_step_share * gradient};
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
-  sap_copy(w->coulomb.direction, w->dv, island);
   sap_iterate_save(w, island, &w->coulomb.start);
   if (!before->reuses) {
     sap_keep_slope(w, island, 1);
@@ -151,12 +109,10 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
   struct sap_step step = {1, 1};
   step.trials += sap_settle_disputes(w, island, settings, before->kind, &effort, now);
   before->was_refused = !(now->gradient <= sap_full_step_share * gradient);
-  const int leaps = before->searched && error_of(now) < INFINITY;
-  before->searched = before->was_refused && !leaps;
-  if (before->searched) {
-    const int32_t trials = step.trials;
-    step = refuse(w, island, settings, now);
-    step.trials += trials;
+  if (!(error_of(now) < INFINITY)) {
+    sap_iterate_restore(w, island, &w->coulomb.start);
+    *now = evaluate(w, island);
+    step = (struct sap_step){0, step.trials + 1};
   }
   return step;
 }

@@ -8,16 +8,12 @@
  * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
  * normal velocity and not the other way round, so that the matrix A + J^T (G + U) J of
  * unsymmetric_direction.h is not symmetric. Where the full step is not the solution, contacts in
- * dispute are solved exactly beside it (disputes.h). The best of these steps is taken if |D r|
- * falls by a tenth. Otherwise the step minimises the convex cost with the bounds fixed at those of
- * the iterate, along the direction or towards the refused step, whichever has the smaller |D r|.
- * So steps far from the solution may compare costs, which are less sensitive than gradients to
- * stiff contacts that open and close. After such a search the next refused step is taken all the
- * same: near an iterate where one contact has no solution beside the others, those have to change
- * too, and |D r| rises before it falls. If eight iterations do not lower |D r| by a tenth, or no
- * direction descends, one convex solve with fixed bounds follows: a step of the fixed point b = mu
- * gamma_n(b). After three such steps without success the search restarts, once, from the minimiser
- * with convex friction.
+ * dispute are solved exactly beside it (disputes.h), and the step is the one of the least |D r|. It
+ * is taken even where |D r| rises: near an iterate where one contact has no solution beside the
+ * others, those have to change too, and |D r| rises before it falls. If eight iterations do not
+ * lower |D r| by a tenth, or a step is not finite, one convex solve with fixed bounds follows: a
+ * step of the fixed point b = mu gamma_n(b). After three such steps without success the search
+ * restarts, once, from the minimiser with convex friction.
  *
  * The first step is the full step of Newton's stick start (newton.c), unless the guess is fair.
  * Where contacts stick, all laws of friction agree, and the prediction of friction there improves

@@ -10,12 +10,10 @@ normal velocity and not the other way round, and of -dgamma/dv_c
     U_tn = -dgamma_t/dv_n = mu t/R_n    of contacts that slide, y_n > 0
 
 comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Where the full step is not the solution,
-contacts in dispute are solved exactly beside it (`disputes`). The best of these steps is taken
-where |D r| falls; else the step goes to a minimum of the convex cost with the bounds held at those
-of the iterate: the better one of those along dv and towards the refused step. Where eight
-iterations do not lower |D r| by a tenth, or no direction descends, the bounds are held for one
-convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after three that bring
-nothing, once, from the minimiser with convex friction.
+contacts in dispute are solved exactly beside it (`disputes`), and the best of these steps is taken.
+Where eight iterations do not lower |D r| by a tenth, or a step is not finite, the bounds are held
+for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after three
+that bring nothing, once, from the minimiser with convex friction.
 
 The first step is the whole of the sticking start of `direction`, unless the guess is fair: no law
 of friction differs from another where contacts stick. Where the last step leaves a share of |D r|
@@ -46,7 +44,6 @@ from .disputes import (
     Disputes,
     unsymmetric_matrix,
 )
-from .line_search import exact
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
 from .pools import Dual
@@ -65,7 +62,7 @@ TURNING_ABOVE = 1e-2
 """e_c above which the curvature is primal-dual."""
 
 DESCENT = 0.9
-"""A full step leaves no more of |D r| than this."""
+"""A step that leaves more of |D r| is refused: it and the next one take more effort."""
 
 SHARE = 0.1
 """Tolerance of a convex solve with fixed bounds, relative to e_c."""
@@ -157,8 +154,7 @@ class Coulomb:
         self.predicts = False  # whether the last direction predicts the next one
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
         self.law: Sequence[Array] = ()  # K of the last factor
-        self.was_refused = False  # whether the last step with contacts in dispute was refused
-        self.searched = False  # whether a search took its place
+        self.was_refused = False  # whether the last step did not lower |D r| by a tenth
         # length of the last step, and |D r| before it
         self.alpha, self.before = 0.0, 0.0
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
@@ -301,9 +297,8 @@ class Coulomb:
     def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
         """The point after a step, its length and the evaluations that it took.
 
-        The full step, or the best one with contacts in dispute, if |D r| falls by a tenth or more;
-        else the better of two searches, unless the last step was a search. The length is 0 if
-        neither direction descends.
+        The full step, or the best one with contacts in dispute. The length is 0 if that is not
+        finite.
         """
         most, rounds = (
             (DISPUTED_AFTER_REFUSAL, MORE_ROUNDS) if self.was_refused else (DISPUTED, ROUNDS)
@@ -314,26 +309,9 @@ class Coulomb:
         after, more = disputes.settle(after, most, rounds, enough, self.newton.tolerance)
         trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
-        leaps = self.searched and bool(np.isfinite(after.momentum_error))
-        self.searched = self.was_refused and not leaps
-        if not self.searched:
+        if np.isfinite(after.momentum_error):
             return after, 1.0, trials
-        towards, alpha, first = self.search(point, after.v - point.v)
-        along, beta, second = self.search(point, dv)
-        trials += first + second
-        if alpha > 0.0 and (beta == 0.0 or towards.gradient_norm < along.gradient_norm):
-            return towards, alpha, trials + 1
-        return along, beta, trials
-
-    def search(self, point: Point, dv: Array) -> tuple[Point, float, int]:
-        """The step to the minimum along dv of the cost with the bounds fixed at the point's."""
-        self.objective.hold(point)
-        line = self.objective.line(point, dv)
-        slope, _ = line.derivatives(0.0)
-        if not slope < 0.0:
-            return self.at(point.v), 0.0, 1
-        alpha, trials = exact(line, slope, self.settings)
-        return self.at(point.v + alpha * dv), alpha, 2 + trials
+        return self.at(point.v), 0.0, trials + 1
 
     def hold(self, point: Point) -> Point:
         """The minimiser with the bounds fixed at the point's."""
