@@ -15,9 +15,13 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* A block (m, n) = A + sum of GJ^T J over the terms; without A they are added to its values. */
+/* Terms from which on a row of tiles is given those that it has alone. */
+enum { MANY_TERMS = 32 };
+
+/* A block (m, n) = A + sum of GJ^T J over the terms; without A they are added to its values. There
+ * is room for as many terms again behind them. */
 struct block {
-  const struct sap_term *terms;
+  struct sap_term *terms;
   int32_t n_terms;
   int32_t m, n;
   const double *A;
@@ -25,10 +29,10 @@ struct block {
   struct sap_place place;
 };
 
-/* Adds a tile of a block at row i, column j, N columns: those of the first n_terms terms that have
- * both chunks. */
-INLINE void add_tile(const int single, const int N, const struct block *block, int32_t n_terms,
-                     int32_t i, int32_t j) {
+/* Adds a tile of a block at row i, column j, N columns: those of n_terms terms that have both
+ * chunks. */
+INLINE void add_tile(const int single, const int N, const struct block *block,
+                     const struct sap_term *terms, int32_t n_terms, int32_t i, int32_t j) {
   const int32_t row_chunk = i / sap_chunk(block->m), column_chunk = j / sap_chunk(block->n);
   const int64_t row_stride = sap_stride(block->m), column_stride = sap_stride(block->n);
   const int32_t ld = block->place.ld;
@@ -53,7 +57,7 @@ INLINE void add_tile(const int single, const int N, const struct block *block, i
       }
     }
   }
-  for (const struct sap_term *term = block->terms; term < block->terms + n_terms; ++term) {
+  for (const struct sap_term *term = terms; term < terms + n_terms; ++term) {
     if (!(term->rows >> row_chunk & term->columns >> column_chunk & 1)) {
       continue;
     }
@@ -78,6 +82,18 @@ INLINE void add_tile(const int single, const int N, const struct block *block, i
   }
 }
 
+/* Copies the terms that have a chunk of rows behind all terms, and returns their number. */
+static int32_t choose_terms(const struct block *block, int32_t row_chunk) {
+  struct sap_term *chosen = block->terms + block->n_terms;
+  int32_t n = 0;
+  for (int32_t t = 0; t < block->n_terms; ++t) {
+    if (block->terms[t].rows >> row_chunk & 1) {
+      chosen[n++] = block->terms[t];
+    }
+  }
+  return n;
+}
+
 INLINE void add_tiles(const int single, const struct block *block, int lower) {
   const int32_t n = block->n;
   uint64_t rows = 0, columns = 0;
@@ -85,25 +101,29 @@ INLINE void add_tiles(const int single, const struct block *block, int lower) {
     rows |= block->terms[t].rows;
     columns |= block->terms[t].columns;
   }
+  const int many = block->n_terms >= MANY_TERMS;
+  const struct sap_term *terms = block->terms + (many ? block->n_terms : 0);
   for (int32_t i = 0; i < block->m; i += TILE_ROWS) {
     const int32_t end = lower ? sap_smaller(i + TILE_ROWS, n) : n;
+    const int32_t row_chunk = i / sap_chunk(block->m);
+    const int32_t of_row = many ? choose_terms(block, row_chunk) : block->n_terms;
     for (int32_t j = 0; j < end; j += TILE_COLUMNS) {
-      const int any = rows >> i / sap_chunk(block->m) & columns >> j / sap_chunk(n) & 1;
+      const int any = rows >> row_chunk & columns >> j / sap_chunk(n) & 1;
       if (!any && !block->A) {
         continue;
       }
-      const int32_t n_terms = any ? block->n_terms : 0;
+      const int32_t n_terms = any ? of_row : 0;
       switch (n - j) {
-        case 1: add_tile(single, 1, block, n_terms, i, j); break;
-        case 2: add_tile(single, 2, block, n_terms, i, j); break;
-        case 3: add_tile(single, 3, block, n_terms, i, j); break;
+        case 1: add_tile(single, 1, block, terms, n_terms, i, j); break;
+        case 2: add_tile(single, 2, block, terms, n_terms, i, j); break;
+        case 3: add_tile(single, 3, block, terms, n_terms, i, j); break;
 #if SAP_SIMD_WIDTH == 8
-        case 4: add_tile(single, 4, block, n_terms, i, j); break;
-        case 5: add_tile(single, 5, block, n_terms, i, j); break;
-        case 6: add_tile(single, 6, block, n_terms, i, j); break;
-        case 7: add_tile(single, 7, block, n_terms, i, j); break;
+        case 4: add_tile(single, 4, block, terms, n_terms, i, j); break;
+        case 5: add_tile(single, 5, block, terms, n_terms, i, j); break;
+        case 6: add_tile(single, 6, block, terms, n_terms, i, j); break;
+        case 7: add_tile(single, 7, block, terms, n_terms, i, j); break;
 #endif
-        default: add_tile(single, TILE_COLUMNS, block, n_terms, i, j); break;
+        default: add_tile(single, TILE_COLUMNS, block, terms, n_terms, i, j); break;
       }
     }
   }

@@ -80,13 +80,14 @@ struct sap_term {
 /* Scratch for the acting triples of one tree. */
 struct sap_scratch {
   double *GJ;             /* (max_node_width) */
-  struct sap_term *terms; /* (max_node_triples) */
+  struct sap_term *terms; /* (2 max_node_triples) */
 };
 
 static inline void sap_scratch_carve(struct sap_scratch *scratch, struct sap_arena *arena,
                                      const struct sap_graph *graph) {
   scratch->GJ = sap_arena_take(arena, (size_t)graph->max_node_width, sizeof(double));
-  scratch->terms = sap_arena_take(arena, (size_t)graph->max_node_triples, sizeof(struct sap_term));
+  scratch->terms =
+      sap_arena_take(arena, 2 * (size_t)graph->max_node_triples, sizeof(struct sap_term));
 }
 
 struct sap_jacobian_loops {

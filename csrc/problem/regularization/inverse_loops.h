@@ -147,11 +147,13 @@ INLINE void find_image(const int n_rows, struct strips s, int32_t n, int32_t i, 
   for (int r = 0; r < n_rows; ++r) {
     y[r] = odd[r] = simd_zero();
   }
-  for (int32_t j = i, end; j < n; j = end) {
-    end = strip_end(s, j, n);
-    if (!(moved >> (j >> s.shift) & 1) || !has(s, i, j)) {
+  const int32_t strip = i >> s.shift;
+  for (uint64_t left = moved >> strip << strip; left != 0; left &= left - 1) {
+    const int32_t k = __builtin_ctzll(left), end = sap_smaller((k + 1) << s.shift, n);
+    if (!(s.of[k] >> strip & 1)) {
       continue;
     }
+    int32_t j = k == strip ? i : k << s.shift;
     for (; j + 1 < end; j += 2) {
       const simd one = simd_load_part(S + (int64_t)j * n + i, part);
       const simd two = simd_load_part(S + (int64_t)(j + 1) * n + i, part);
