@@ -83,6 +83,7 @@ class SoftStep(BodyStep):
 
     def read_masses(self) -> None:
         """Take over the masses of the body."""
+        self._is_lumped = not self.body.pair_mass.any()
         row_mass = self.body.vertex_mass.copy()
         np.add.at(row_mass, self.mesh.pairs, self.body.pair_mass[:, None])
         self._row_mass: _Float = row_mass[:, None]
@@ -181,7 +182,7 @@ class SoftStep(BodyStep):
     def momentum_residual(self, v: _Float) -> _Float:
         """m(v) = M (v - v0) + dt (dE/dx + D v_tv - f_ext) after `evaluate`; 0 where fixed."""
         material, theta, dt = self.body.material, self.scheme, self.dt
-        m = self._multiply(self._weighted(0.0, 1.0), v - self.v0) - dt * (self.force + self.weight)
+        m = self._momentum(v - self.v0) - dt * (self.force + self.weight)
         if material.mass_damping > 0 or material.stiffness_damping > 0:
             middle = (1 - theta.v) * self.v0 + theta.v * v
             damping = dt * material.stiffness_damping, dt * material.mass_damping
@@ -189,6 +190,12 @@ class SoftStep(BodyStep):
         if self.has_fixed:
             m[self.is_fixed] = 0
         return m
+
+    def _momentum(self, v: _Float) -> _Float:
+        """M v (n, 3)."""
+        if self._is_lumped:
+            return self._row_mass * v
+        return self._multiply(self._weighted(0.0, 1.0), v)
 
     def blocks(self) -> Blocks:
         """A = M + dt^2 tq tvq K + dt tv D, see :class:`BodyStep`."""
@@ -251,7 +258,7 @@ class SoftStep(BodyStep):
         assert self._kept is not None
         if self._kept.is_of(blocks):
             return False
-        left = self._error_times(v - w)
+        _, left = self._products(v - w)
         if np.linalg.norm(left) <= _KEPT_RESIDUAL * self.dt * np.linalg.norm(self.weight):
             return False
         self._corrections += 1
@@ -265,30 +272,28 @@ class SoftStep(BodyStep):
 
     def _keeps(self) -> bool:
         """Whether there is a kept factor that is close to A."""
-        kept, blocks = self._kept, self._linearization[0]
+        kept = self._kept
         if kept is None or not self.weight.any() or not np.array_equal(kept.fixed, self._fixed):
             return False
         before = kept.blocks
         kept.blocks = before or self._blocks_of(kept.shape)
         change = self.guess - self.start
-        whole, left = self._multiply(blocks, change), self._error_times(change)
-        if self.has_fixed:
-            whole[self.is_fixed] = 0
+        whole, left = self._products(change)
         if np.linalg.norm(left) > _KEPT_ERROR * np.linalg.norm(whole):
             return False
         if before is None:
             _core.fem_factor(self._system, kept.blocks, kept.fixed, np.zeros_like(self.v0))
         return True
 
-    def _error_times(self, change: _Float) -> _Float:
-        """A - A_kept times a change of velocities; 0 where fixed."""
+    def _products(self, change: _Float) -> tuple[_Float, _Float]:
+        """A, and A - A_kept, times a change of velocities; 0 where fixed."""
         assert self._kept is not None
         assert self._kept.blocks is not None
-        blocks = self._linearization[0]
-        left = self._multiply(blocks, change) - self._multiply(self._kept.blocks, change)
+        whole = self._multiply(self._linearization[0], change)
+        left = whole - self._multiply(self._kept.blocks, change)
         if self.has_fixed:
-            left[self.is_fixed] = 0
-        return left
+            whole[self.is_fixed] = left[self.is_fixed] = 0
+        return whole, left
 
     def _blocks_of(self, shape: _Float) -> Blocks:
         """The blocks of A whose stiffness follows from these positions."""
