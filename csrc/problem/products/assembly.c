@@ -15,7 +15,8 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* Terms from which on a row of tiles is given those that it has alone. */
+/* Number of terms of a block from which each row of tiles takes only those that it has: to choose
+ * them is a pass over all terms, and saves one for each tile of the row but the first. */
 enum { MANY_TERMS = 32 };
 
 /* A block (m, n) = A + sum of GJ^T J over the terms; without A they are added to its values. There
