@@ -201,6 +201,35 @@ def spread_vertices(n: int, pairs: _Index) -> _Index:
     return found
 
 
+def spread_corners(
+    n: int, groups: NDArray[np.int64], vertices: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Find sets of vertices of which no group, such as the corners of a contact, has two.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    groups, vertices : ndarray of int64 (n_pairs,)
+        Pairs of a group and a vertex in it.
+
+    Returns
+    -------
+    ndarray of int64 (n,)
+        The set of each vertex, from 0 on; -1 for vertices in no group.
+    """
+    around: dict[int, set[int]] = {}
+    order = np.argsort(groups, kind="stable")
+    for group in np.split(vertices[order], np.flatnonzero(np.diff(groups[order])) + 1):
+        for v in group.tolist():
+            around.setdefault(v, set()).update(group.tolist())
+    set_of = np.full(n, -1)
+    for v, others in around.items():
+        taken = set(set_of[list(others)].tolist())
+        set_of[v] = next(k for k in range(n) if k not in taken)
+    return set_of
+
+
 def _pruned(x: _Float, cells: _Index) -> tuple[_Float, _Index, _Index]:
     """Leave out vertices in no tetrahedron; also the former numbers of the others."""
     is_valid = (cells >= 0) & (cells < len(x))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from sapwood.problem.contact_problem import ContactProblem
 
 from .bodies import SoftBody
 from .meetings import Meeting
-from .mesh import spread_vertices
+from .mesh import spread_corners
 from .reduction import Reduction
 from .soft_numbers import BodiesOfStep, SoftNumber
 from .soft_step import Scheme, SoftStep
@@ -105,13 +105,19 @@ def central_difference(above: _Float, centre: _Float, below: _Float, change: _Fl
     return slope
 
 
+class ChangedSet(NamedTuple):
+    """Vertices that change at once in a difference, since each number depends on one of them."""
+
+    vertices: NDArray[np.int64]
+    """The vertices."""
+    owners: NDArray[np.int64]
+    """For each number the one of them that it depends on, or -1."""
+
+
 def find_slopes(
-    find: Callable[[], _Float], x: _Float, spread: _Index, near: _Index, width: float
+    find: Callable[[], _Float], x: _Float, sets: Iterable[ChangedSet], width: float
 ) -> Slopes:
     """Differentiate numbers by an array of vectors at the vertices of a mesh.
-
-    All vertices of a set of ``Mesh.spread`` change at once, since each number depends on one of
-    them.
 
     Parameters
     ----------
@@ -119,10 +125,8 @@ def find_slopes(
         The numbers at the present `x`; NaN for what is not known there.
     x : ndarray (n, 3)
         The array; it is as before at the end.
-    spread : ndarray of int32 (sets, n)
-        ``Mesh.spread``.
-    near : ndarray of int32 (n_rows,)
-        For each number a vertex around which are all that it depends on; -1 for none.
+    sets : iterable of ChangedSet
+        For each vertex that a number depends on, a set that has it.
     width : float
         Half of a difference.
 
@@ -131,16 +135,15 @@ def find_slopes(
     Slopes
         The derivatives, of shape (n_rows, 3 n).
     """
-    rows, columns, values, middle = [], [], [], find()
-    for owner in spread:
-        chosen = np.flatnonzero(owner == np.arange(len(owner)))
-        of_row = np.where(near >= 0, owner[near], -1)
-        listed = np.flatnonzero(of_row >= 0)
+    middle, none = find(), np.zeros(0, np.int64)
+    rows, columns, values = [none], [none], [np.zeros(0)]
+    for chosen, owners in sets:
+        listed = np.flatnonzero(owners >= 0)
         for axis in range(3):
             centre = x[chosen, axis].copy()
             try:
                 x[chosen, axis] = centre + width
-                change, high = np.zeros(len(owner)), x[chosen, axis].copy()
+                change, high = np.zeros(len(x)), x[chosen, axis].copy()
                 above = find()
                 x[chosen, axis] = centre - width
                 change[chosen] = high - x[chosen, axis]
@@ -148,14 +151,22 @@ def find_slopes(
             finally:
                 x[chosen, axis] = centre
             slope = central_difference(
-                above[listed], middle[listed], below[listed], change[of_row[listed]]
+                above[listed], middle[listed], below[listed], change[owners[listed]]
             )
             kept = np.flatnonzero(slope)
             rows.append(listed[kept])
-            columns.append(3 * of_row[listed[kept]].astype(np.int64) + axis)
+            columns.append(3 * owners[listed[kept]] + axis)
             values.append(slope[kept])
-    shape = len(near), x.size
+    shape = len(middle), x.size
     return Slopes(np.concatenate(rows), np.concatenate(columns), np.concatenate(values), shape)
+
+
+def _stacked(above: Slopes, below: Slopes) -> Slopes:
+    """The rows of two matrices of the same columns."""
+    rows = np.concatenate([above.rows, above.shape[0] + below.rows])
+    columns = np.concatenate([above.columns, below.columns])
+    shape = above.shape[0] + below.shape[0], above.shape[1]
+    return Slopes(rows, columns, np.concatenate([above.values, below.values]), shape)
 
 
 # ---- the equations ----
@@ -303,30 +314,27 @@ class Equations:
 
     def by_positions(self, b: int) -> Slopes:
         """Derivatives of m of body b and of all contacts by its positions."""
-        body = self.start.bodies[b]
-        vertices = np.repeat(np.arange(len(body.positions), dtype=np.int32), 3)
-        near = np.concatenate([vertices, self._vertices(b)])
-        return find_slopes(
-            lambda: np.concatenate([self.momentum(b), self.contacts()]),
-            body.positions,
-            self._spread(b),
-            near,
-            self.width(b),
-        )
+        x, width = self.start.bodies[b].positions, self.width(b)
+        of_m = find_slopes(lambda: self.momentum(b), x, self._sets_of_mesh(b), width)
+        return _stacked(of_m, find_slopes(self.contacts, x, self._sets_of_contacts(b), width))
 
     def by_velocities(self, b: int) -> Slopes:
         """Derivatives of m of body b, and of contacts that slip, by its velocities at the start."""
         v = self.start.bodies[b].velocities
+        of_m = self._of_velocities(b, v, lambda: self.momentum(b), self._sets_of_mesh(b))
         if not self.slips:
-            return self._of_velocities(b, v, lambda: self.momentum(b))
-        return self._of_velocities(
-            b, v, lambda: np.concatenate([self.momentum(b), self.contacts()]), self._vertices(b)
-        )
+            return of_m
+        return _stacked(of_m, self._of_velocities(b, v, self.contacts, self._sets_of_contacts(b)))
 
     def by_end_velocities(self, b: int) -> Slopes:
         """Derivatives of m of body b by its velocities at the end."""
         v = self.v[b].copy()
-        return self._of_velocities(b, v, lambda: self.momentum(b, v))
+        return self._of_velocities(b, v, lambda: self.momentum(b, v), self._sets_of_mesh(b))
+
+    def _of_velocities(
+        self, b: int, v: _Float, find: Callable[[], _Float], sets: Iterable[ChangedSet]
+    ) -> Slopes:
+        return find_slopes(find, v, sets, self.width(b) / self.start.time_step)
 
     def by_number(self, number: SoftNumber) -> Slopes:
         """Derivatives of m of all bodies, and of all contacts, by a number or an array."""
@@ -355,51 +363,60 @@ class Equations:
         rows = np.flatnonzero(found)
         return Slopes(rows, np.zeros_like(rows), found[rows], (n_rows, 1))
 
-    def _of_velocities(
-        self, b: int, v: _Float, find: Callable[[], _Float], more: _Index | None = None
-    ) -> Slopes:
-        near = np.repeat(np.arange(len(v), dtype=np.int32), 3)
-        if more is not None:
-            near = np.concatenate([near, more])
-        width = self.width(b) / self.start.time_step
-        spread = self.start._steps[b].mesh.spread if more is None else self._spread(b)
-        return find_slopes(find, v, spread, near, width)
-
     # ---- the structure ----
 
-    def _spread(self, b: int) -> _Index:
-        """``Mesh.spread`` of body b, where contacts with itself make neighbours of their corners.
+    def _sets_of_mesh(self, b: int) -> Iterator[ChangedSet]:
+        """Sets of vertices of body b for m: it depends on the vertices around each one."""
+        for owners in self.start._steps[b].mesh.spread:
+            chosen = np.flatnonzero(owners == np.arange(len(owners)))
+            yield ChangedSet(chosen, np.repeat(owners.astype(np.int64), 3))
 
-        All that such a contact depends on is then around one of its vertices.
-        """
-        mesh = self.start._steps[b].mesh
-        corners = [
-            np.concatenate([vertices for _, _, vertices, _ in meeting.sides()], axis=1)
-            for meeting in self._solved.meetings
-            if meeting.body == meeting.other_body == b
-        ]
-        if not corners:
-            return mesh.spread
-        joined = np.sort(corners[0], axis=1)[:, np.stack(np.triu_indices(8, 1), axis=1)]
-        pairs = np.unique(np.concatenate([mesh.pairs, joined.reshape(-1, 2)]), axis=0)
-        return spread_vertices(len(mesh.vertices), pairs)
+    def _sets_of_contacts(self, b: int) -> Iterator[ChangedSet]:
+        """Sets of vertices of body b for contacts; in the first one those where one may come."""
+        n = len(self.start.bodies[b].positions)
+        contacts, vertices = self._corners(b)
+        color = spread_corners(n, contacts, vertices)
+        counts = self._counts()
+        for k in range(-1, int(color.max(initial=-1)) + 1):
+            owners = np.full(len(counts[0]) if counts else 0, -1, np.int64)
+            of_set = color[vertices] == k
+            owners[contacts[of_set]] = vertices[of_set]
+            by_number = [np.repeat(owners, count) for count in counts]
+            flat = np.concatenate([np.zeros(0, np.int64), *by_number])
+            yield ChangedSet(np.flatnonzero(color == k), flat)
 
-    def _vertices(self, b: int) -> _Index:
-        """For each number of a contact, a vertex of body b that it has; -1 for none."""
-        if not self._key:
-            return np.zeros(0, np.int32)
-        by_contact = []
+    def _corners(self, b: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Pairs of an acting contact and a vertex of body b that it depends on."""
+        faces, begin = self.start.bodies[b].mesh.faces, 0
+        contacts, vertices = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for meeting in self._solved.meetings:
-            own = np.full(len(meeting.contacts.k), -1, np.int32)
-            for _, body, vertices, _ in meeting.sides():
-                if body == b:
-                    own = vertices[:, 0]
-            by_contact.append(own)
-        acting = np.concatenate(by_contact)[self._solved.is_acting]
+            found = meeting.contacts
+            numbers = np.arange(begin, begin + len(found.k))
+            begin += len(found.k)
+            sides = [corners for _, body, corners, _ in meeting.sides() if body == b]
+            if sides and sides[0].shape[1] == 1:  # k is by the faces around the vertex
+                number = np.full(faces.max() + 1, -1)
+                number[sides[0][:, 0]] = numbers
+                face, corner = np.nonzero(number[faces] >= 0)
+                numbers, sides = number[faces[face, corner]], [faces[face]]
+            elif sides and meeting.other_body < 0:  # some corners have no share
+                sides = [faces[found.faces]]
+            for corners in sides:
+                contacts.append(np.repeat(numbers, corners.shape[1]))
+                vertices.append(corners.ravel().astype(np.int64))
+        of_contact, of_vertex = np.concatenate(contacts), np.concatenate(vertices)
+        if begin:
+            is_acting = self._solved.is_acting
+            acts = is_acting[of_contact]
+            of_contact, of_vertex = (np.cumsum(is_acting) - 1)[of_contact[acts]], of_vertex[acts]
+        return of_contact, of_vertex
+
+    def _counts(self) -> list[NDArray[np.int64]]:
+        """Numbers of each acting contact in each array."""
+        if not self._solved.meetings:
+            return []
         widths = self._widths()
-        return np.concatenate(
-            [np.repeat(acting, count if count else widths) for count in CONTACT_ARRAYS.values()]
-        )
+        return [np.full(len(widths), k) if k else widths for k in CONTACT_ARRAYS.values()]
 
     def _widths(self) -> NDArray[np.int64]:
         """Entries of J of each contact."""
