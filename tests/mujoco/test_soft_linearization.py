@@ -147,11 +147,13 @@ def check(stepper, data, found, rng):
 
 def first_smooth(make, rng, others):
     """The first of some scenes away from kinks, where soft bodies touch all of these."""
-    for _ in range(20):
+    for _ in range(60):
         stepper, data = make(rng)
         found = SoftStepLinearization(stepper, data)
         met = {touch.other for touch in found.result.touches if np.any(touch.forces)}
-        if found.status == "ok" and found.distance > 1e-8 and others <= met:
+        # shorter ways leave differences of positions whose round-off is above the tolerance
+        is_smooth = found.distance > 1e-8 and found._linear.rigid_way() > 1e-7
+        if found.status == "ok" and is_smooth and others <= met:
             return stepper, data, found
     raise AssertionError("no such scene")
 
