@@ -58,14 +58,14 @@ def test_a_pushed_block():
     assert found.J.shape == (300, 5, 5)
     assert found.X.shape == (300, 6, 5)
     np.testing.assert_allclose(found.X[:-1, 0], found.J[1:, 0], atol=1e-9)
-    assert not found.near_kink.any()
+    assert found.near_kink.sum() <= 1  # where the block begins to slide
     for k, (name, value) in enumerate(VALUES.items()):
         h = 1e-5 * (value or 1.0)
         low = run(FORCES) if value == 0.0 else run(FORCES, **{name: value - h})
         expected = (run(FORCES, **{name: value + h}) - low) / (h if value == 0.0 else 2.0 * h)
         for sensor in (0, 1, 2):
             off = np.abs(found.J[:, sensor, k] - expected[:, sensor]).max()
-            assert off <= 2e-5 * np.abs(expected[:, sensor]).max()
+            assert off <= 2e-6 * np.abs(expected[:, sensor]).max()
     # the state of the data stays
     assert data.time == 0.0
     assert not data.qvel.any()
@@ -136,21 +136,22 @@ def quadruped():
 
 @pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")
 def test_inertias_of_a_robot_at_rest():
-    """Masses and armatures act little at rest, where round-off of one-sided differences counts.
+    """Masses, armatures and dampings act little at rest, where round-off of differences counts.
 
-    The central differences of runs are 50 times as wide, with an error of 1e-6.
+    Central differences of runs over changes of 1 and 2 %, extrapolated to none, have an error of
+    1e-7.
     """
     model = quadruped()
     data, stepper = mujoco.MjData(model), Stepper(model, settings=EXACT)
     stepper.run(data, 1500)
     by = [
         ("joint", "hip0", "armature"), ("joint", "knee3", "armature"), ("body", "trunk", "mass"),
-        ("body", "shank1", "mass"), ("body", "thigh2", "inertia", 1),
+        ("body", "shank1", "mass"), ("body", "thigh2", "inertia", 1), ("joint", "hip1", "damping"),
     ]  # fmt: skip
 
     def velocities(kind, name, field, index, change):
         other = copy.copy(model)
-        array = getattr(other, "dof_armature" if field == "armature" else f"{kind}_{field}")
+        array = getattr(other, f"dof_{field}" if kind == "joint" else f"{kind}_{field}")
         row = other.joint(name).dofadr[0] if kind == "joint" else other.body(name).id
         array[(row, *index)] *= 1.0 + change
         mujoco.mj_setConst(other, mujoco.MjData(other))
@@ -161,11 +162,15 @@ def test_inertias_of_a_robot_at_rest():
             found.append(np.array(own.qvel))
         return np.array(found), array[(row, *index)] / (1.0 + change)
 
+    def difference(change, one):
+        (high, value), (low, _) = (velocities(*one, h) for h in (change, -change))
+        return (high - low) / (2.0 * change * value)
+
     found = sensitivities(stepper, data, n_steps=20, parameters=by).X[:, model.nv : 2 * model.nv]
     for k, (kind, name, field, *index) in enumerate(by):
-        (high, value), (low, _) = (velocities(kind, name, field, index, h) for h in (5e-4, -5e-4))
-        expected = (high - low) / (1e-3 * value)
-        assert np.abs(found[:, :, k] - expected).max() <= 5e-4 * np.abs(expected).max()
+        small, large = (difference(h, (kind, name, field, index)) for h in (0.01, 0.02))
+        expected = (4.0 * small - large) / 3.0
+        assert np.abs(found[:, :, k] - expected).max() <= 2e-6 * np.abs(expected).max()
 
 
 def test_stiffness_of_a_material():
@@ -185,7 +190,7 @@ def test_stiffness_of_a_material():
 
 
 def test_price():
-    """Six parameters cost less than as many runs: no difference takes a solve."""
+    """Seven parameters cost less than as many runs: no difference takes a solve."""
     stepper, data = made(loss=0.1)
     by = [*PARAMETERS, ("joint", "x", "armature")]
     least = {}
@@ -195,7 +200,7 @@ def test_price():
             sensitivities(stepper, data, FORCES, parameters=numbers, sensors=False)
             spent = time.thread_time() - begin
             least[name] = min(spent, least.get(name, np.inf))
-    assert least["gradient"] <= 6.0 * least["run"]
+    assert least["gradient"] <= len(by) * least["run"]
 
 
 def test_wrong_arguments():

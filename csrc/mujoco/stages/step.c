@@ -315,8 +315,13 @@ sap_step_failure sap_mujoco_evaluate(sap_mujoco_world *world) {
 
 /* Runs the stages of a step before its contact part. */
 static void evaluate_step(void *context) {
-  evaluate(context);
-  sap_mujoco_take_rotation(context);
+  sap_mujoco_world *world = context;
+  sap_mujoco_choose_products(world);
+  evaluate(world);
+  if (!world->skips_factor) {
+    sap_mujoco_take_rotation(world);
+  }
+  world->skips_acceleration = world->skips_factor = 0;
 }
 
 sap_step_failure sap_mujoco_evaluate_step(sap_mujoco_world *world) {

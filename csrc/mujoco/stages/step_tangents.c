@@ -17,9 +17,10 @@
  * and the part of them in a difference of the state alone, whose curvature is its error */
 static const double LARGEST[3] = {1e-6, 1e-5, 1e-5}, STATE_PART = 0.1;
 
-/* largest change of a position, m or rad, that a difference with a narrow change of a number needs
- * at least, above round-off */
-static const double LEAST_TOGETHER = 3e-10;
+/* Least change of positions, m or rad, in a difference: with the round-off of gaps, 1e-16 m, it has
+ * an error of 1e-6. That round-off moves the velocity by as much over the time step. So where the
+ * number changes too, the state has to change the velocity by this over the time step. */
+static const double LEAST = 1e-10;
 
 /* The lengths of a state, and pieces of the workspace. */
 struct room {
@@ -96,14 +97,21 @@ static double largest(const double *x, int64_t n) {
 
 /* ---- widths ---------------------------------------------------------------------------------- */
 
-/* Returns the reciprocal of the largest width of a difference along a tangent of the state. */
-static double find_reach(const struct sap_step_tangents *t, const struct room *room,
-                         const double *x) {
+/* Returns the reciprocal of the width along a tangent of the state at which it may leave the region
+ * of the law. */
+static double find_law_reach(const struct sap_step_tangents *t, const struct room *room,
+                             const double *x) {
   double sum = 0.0;
   for (int64_t i = 0; i < room->nv; ++i) {
     sum += fabs(x[i]) / t->linear->most[i];
   }
-  double reach = fmax(sum, largest(x, room->nv) / LARGEST[0]);
+  return sum;
+}
+
+/* Returns the reciprocal of the largest width of a difference along a tangent of the state. */
+static double find_reach(const struct sap_step_tangents *t, const struct room *room,
+                         const double *x) {
+  double reach = fmax(find_law_reach(t, room, x), largest(x, room->nv) / LARGEST[0]);
   reach = fmax(reach, largest(x + room->nv, room->nv) / LARGEST[1]);
   return fmax(reach, largest(x + 2 * room->nv, room->na) / LARGEST[2]);
 }
@@ -111,11 +119,11 @@ static double find_reach(const struct sap_step_tangents *t, const struct room *r
 /* Returns the width of a difference along the state alone. */
 static double find_width(struct sap_step_tangents *t, const struct room *room, const double *x,
                          double reach) {
-  const double size = largest(x, room->nv);
+  const double size = largest(x, room->nv), law_reach = find_law_reach(t, room, x);
   double width = STATE_PART / reach;
-  if (size > 0.0 && width * size < sap_least_difference) {
-    t->is_near_kink |= size < sap_least_difference * reach;
-    width = sap_least_difference / size;
+  if (STATE_PART * size < LEAST * law_reach) {
+    t->is_near_kink |= size < LEAST * law_reach;
+    width = fmax(width, LEAST / size);
   }
   return width;
 }
@@ -263,18 +271,17 @@ static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room
 }
 
 /* Returns 1 if the change of a number in a model may be taken together with that of the state. */
-static int fits(const struct sap_step_tangents *t, int model, double reach) {
-  return t->changed[model] && fabs(t->width[model]) * reach <= 1.0;
+static int fits(const struct sap_step_tangents *t, const struct room *room, int model,
+                const double *x, double reach) {
+  const double h = fabs(t->width[model]), dt = t->centre->stepper->settings.dt;
+  return t->changed[model] && h * reach <= 1.0 && dt * h * largest(x + room->nv, room->nv) >= LEAST;
 }
 
-/* Returns the model of tangent k whose change fits: the narrow one where the other does not, and
- * where it is above round-off. */
+/* Returns the model of tangent k whose change fits, or else the wide one. */
 static int find_model(const struct sap_step_tangents *t, const struct room *room, int32_t k,
                       const double *x, double reach) {
   const int wide = SAP_CHANGED_MODELS * k + t->is_odd, narrow = wide + 2;
-  const double change = fabs(t->width[narrow]) * largest(x, room->nv);
-  return !fits(t, wide, reach) && fits(t, narrow, reach) && change >= LEAST_TOGETHER ? narrow
-                                                                                     : wide;
+  return !fits(t, room, wide, x, reach) && fits(t, room, narrow, x, reach) ? narrow : wide;
 }
 
 /* Finds the changes of tangent k in the step: dv, of the next activations, and of the sensors. */
@@ -282,7 +289,7 @@ static sap_step_failure find_changes(struct sap_step_tangents *t, const struct r
                                      int32_t k, const double *x, const double *sensors,
                                      double *dy) {
   const double reach = find_reach(t, room, x);
-  const int at = find_model(t, room, k, x, reach), at_once = fits(t, at, reach);
+  const int at = find_model(t, room, k, x, reach), at_once = fits(t, room, at, x, reach);
   sap_step_failure failure = SAP_STEP_TAKEN;
   memset(room->dv, 0, sizeof(double) * (size_t)room->nv);
   memset(room->act, 0, sizeof(double) * (size_t)room->na);
@@ -294,7 +301,8 @@ static sap_step_failure find_changes(struct sap_step_tangents *t, const struct r
     failure = add_part(t, room, &part, sensors, dy);
   }
   if (reach > 0.0 && !at_once && failure == SAP_STEP_TAKEN) {
-    const struct part part = {t->aside, find_width(t, room, x, reach), x, NULL};
+    const double width = find_width(t, room, x, reach);
+    const struct part part = {t->aside, t->is_odd ? -width : width, x, NULL};
     failure = add_part(t, room, &part, sensors, dy);
   }
   return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, reach) : failure;

@@ -7,10 +7,11 @@
  *     -H dv' = [F(state + h x, model with the number h larger) - F(state, model)]/h
  *
  * so that a step of a tangent costs the stages of a step, and no solve. h is the change of the
- * number in the model. Where h x would leave the region of the contact law, a narrow h is tried,
- * and then the state and the number have a difference each. Differences are one-sided, to the other
- * side in each second step: the product of the two changes, which adds up in a run of one sign,
- * then cancels. A number at the end of its range, such as a damping of 0, only grows.
+ * number in the model. Where h x would leave the region of the contact law, a narrow h is tried.
+ * Where neither fits, or h x is so small that round-off shows, as at rest, the state and the number
+ * have a difference each. Differences are one-sided, to the other side in each second step: their
+ * curvature and the product of the two changes, which add up in a run of one sign, then cancel. A
+ * number at the end of its range, such as a damping of 0, only grows.
  *
  * Where contacts may jump, a tangent takes differences to both sides of the state besides.
  *

@@ -216,20 +216,21 @@ static int has_same_impulses(const struct sap_linear_step *linear,
          visit_constants(linear, gather, 0);
 }
 
-/* Writes A (v - v*) of the present problem. */
-static void multiply_free(const struct sap_linear_step *linear, const struct sap_gather *gather,
-                          double *y) {
-  const sap_problem *p = &gather->problem;
-  const double *A = p->A;
+/* Adds A (v - v*) of the present problem to y, as A (v - v_0) - dt f: at rest v - v_0 is tiny, and
+ * v* is not. */
+static void add_free(const struct sap_linear_step *linear, const struct sap_gather *gather,
+                     double *y) {
+  const struct sap_free_motion *motion = &gather->free_motion;
+  const double *A = motion->A;
   int32_t first = 0;
-  for (int32_t t = 0; t < p->n_trees; first += p->tree_nv[t], ++t) {
-    const int32_t n = p->tree_nv[t];
+  for (int32_t t = 0; t < gather->problem.n_trees; first += gather->problem.tree_nv[t], ++t) {
+    const int32_t n = gather->problem.tree_nv[t];
     for (int32_t i = 0; i < n; ++i, A += n) {
-      double sum = 0.0;
+      double sum = -gather->dt * motion->force[first + i];
       for (int32_t j = 0; j < n; ++j) {
-        sum += A[j] * (linear->v[first + j] - p->v_star[first + j]);
+        sum += A[j] * (linear->v[first + j] - motion->v_0[first + j]);
       }
-      y[first + i] = sum;
+      y[first + i] += sum;
     }
   }
 }
@@ -267,15 +268,16 @@ static sap_status linearize(struct sap_linear_step *linear, const struct sap_gat
   sap_problem problem = gather->problem;
   sap_linear_point point;
   problem.A = linear->A; /* other states replace that of the gather before the last solve */
+  problem.v_star = linear->v;
   const sap_status status = sap_sensitivity_linearize(linear->sensitivity, &problem, NULL,
                                                       linear->v, NULL, &point, error);
   if (status == SAP_OK) {
-    multiply_free(linear, gather, linear->column);
-    memcpy(linear->F, linear->column, sizeof(double) * (size_t)linear->nv);
+    memset(linear->F, 0, sizeof(double) * (size_t)linear->nv);
     sap_sensitivity_gradient(linear->sensitivity, linear->F);
     for (int32_t i = 0; i < linear->nv; ++i) {
-      linear->J_gamma[i] = linear->column[i] - linear->F[i];
+      linear->J_gamma[i] = -linear->F[i];
     }
+    add_free(linear, gather, linear->F);
   }
   return status;
 }
@@ -411,10 +413,10 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
   }
   hold_slip(linear, gather, 0);
   if (in_place && has_same_impulses(linear, gather)) {
-    multiply_free(linear, gather, F);
     for (int32_t i = 0; i < linear->nv; ++i) {
-      F[i] -= linear->J_gamma[i];
+      F[i] = -linear->J_gamma[i];
     }
+    add_free(linear, gather, F);
     return SAP_OK;
   }
   status = sap_stepper_regularize(stepper, error);
@@ -423,7 +425,11 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
   }
   watch_release(linear, gather, 0);
   soften(linear, gather);
-  return sap_solver_gradient(stepper->solver, &gather->problem, linear->v, F, error);
+  sap_problem problem = gather->problem;
+  problem.v_star = linear->v;
+  status = sap_solver_gradient(stepper->solver, &problem, linear->v, F, error);
+  add_free(linear, gather, F);
+  return status;
 }
 
 sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepper *stepper,

@@ -216,6 +216,7 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
   memcpy(motion->v_0, state->qvel, bytes);
   memcpy(motion->a_star, state->qacc_smooth, bytes);
   const double *force = has_controllers(elements) ? elements->smooth : state->qfrc_smooth;
+  motion->force = force;
   if (f->nD > 0) {
     sap_slopes_find(&motion->slopes, state->qDeriv, elements);
   }

@@ -26,13 +26,14 @@ struct sap_mass_entry {
 };
 
 struct sap_free_motion {
-  int64_t nA;       /* length of A */
-  double *A;        /* blocks of the trees, one after the other */
-  double *v_0;      /* (nv) velocity before the step, initial guess of the solver */
-  double *a_star;   /* (nv) free acceleration; sap_scatter overwrites it */
-  double *v_star;   /* (nv) */
-  double *change;   /* (nv) velocity change by v* and by implicit controllers at v_0 */
-  const double **S; /* (n_trees) inverse factors of the factored blocks, else NULL */
+  int64_t nA;          /* length of A */
+  double *A;           /* blocks of the trees, one after the other */
+  double *v_0;         /* (nv) velocity before the step, initial guess of the solver */
+  double *a_star;      /* (nv) free acceleration; sap_scatter overwrites it */
+  double *v_star;      /* (nv) */
+  const double *force; /* (nv) f, in arrays of the caller */
+  double *change;      /* (nv) velocity change by v* and by implicit controllers at v_0 */
+  const double **S;    /* (n_trees) inverse factors of the factored blocks, else NULL */
 
   const struct sap_forest *forest;
   const struct sap_vector_loops *loops;

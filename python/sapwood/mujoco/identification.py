@@ -55,9 +55,9 @@ def sensitivities(
 ) -> Sensitivities:
     """Take steps with their derivatives by numbers of the model.
 
-    The derivatives of the state go along with the steps: each parameter costs the stages of a step,
-    and no solve. They are those of the steps as they are, with the contacts of each. A change of a
-    number that moves the first step of a contact is outside of them.
+    The derivatives of the state go along with the steps: each parameter costs the stages of one or
+    two steps, and no solve. They are those of the steps as they are, with the contacts of each. A
+    change of a number that moves the first step of a contact is outside of them.
 
     Parameters
     ----------
