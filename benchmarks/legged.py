@@ -46,9 +46,12 @@ def load(folder: Path, name: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
     if model.nkey:
         mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
-    # a keyframe may be in the air
+    # a keyframe may be in the air, or deep in the ground
     while not (data.contact.dist <= 0.0).any():
         data.qpos[2] -= 1e-4
+        mujoco.mj_forward(model, data)
+    while (data.contact.dist < -1e-3).any():
+        data.qpos[2] += 1e-4
         mujoco.mj_forward(model, data)
     return model, data
 
