@@ -53,8 +53,8 @@ static inline void *sap_arena_take(struct sap_arena *arena, size_t count, size_t
 /* Provides at least `bytes` and forgets the contents of the block; 0 if memory runs out. */
 int sap_block_reserve(struct sap_block *block, size_t bytes, const sap_allocator *allocator);
 
-/* Carves the block by the routine `pieces`, which receives the context. A block that is too small
- * grows and is carved again. Returns 0 if memory runs out. */
+/* Carves the block by the routine `pieces`, which receives the context and must not write to the
+ * pieces: a block that is too small grows and is carved again. Returns 0 if memory runs out. */
 int sap_block_carve(struct sap_block *block, void (*pieces)(void *context, struct sap_arena *arena),
                     void *context, const sap_allocator *allocator);
 
