@@ -25,7 +25,7 @@ typedef struct sapwood_problem {
   sapwood_groups groups;
   sapwood_spin spin;
   sapwood_core_table core_table;
-  sapwood_factors factors;   /* of A */
+  sapwood_factors factors;   /* factors of A that solves may use */
   sap_parameters parameters; /* sources of R, v_hat and kappa; NULL: given directly */
   int is_physical;           /* 1: R_t, R_n and v_hat_n follow from the parameters */
   int energy_follows;        /* 1: kappa follows from delta */

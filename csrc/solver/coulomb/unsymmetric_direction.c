@@ -105,7 +105,7 @@ static int solve_unsymmetric(struct sap_workspace *w, const struct sap_island *i
                              struct sap_stopwatch *watch, struct sap_newton_result *result,
                              struct sap_line *line) {
   const struct sap_lu *lu = &w->plan->lu;
-  double *lack = w->coulomb.direction;
+  double *lack = w->coulomb.lack;
   sap_assemble_unsymmetric(w, island);
   sap_lap(watch, &result->assembly_seconds);
   if (sap_lu_run(lu, island->index) >= 0) {

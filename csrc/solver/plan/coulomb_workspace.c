@@ -20,7 +20,7 @@ void sap_coulomb_workspace_carve(struct sap_coulomb_workspace *c, struct sap_are
                                &law->u[2], &law->origin[0], &law->origin[1], &law->origin[2],
                                &c->weight, &c->gap};
   sap_pool_take(arena, triples, sizeof by_place / sizeof *by_place, by_place);
-  c->direction = sap_arena_take(arena, scalars, sizeof(double));
+  c->lack = sap_arena_take(arena, scalars, sizeof(double));
   c->target = sap_arena_take(arena, scalars, sizeof(double));
   c->S = sap_arena_take(arena, (size_t)9 * SAP_SMALL_MOST * SAP_SMALL_MOST, sizeof(double));
   sap_small_carve(&c->small, arena);

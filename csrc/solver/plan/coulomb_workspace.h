@@ -28,11 +28,11 @@ struct sap_coulomb_workspace {
   struct sap_linear_law law;
   struct sap_disputes disputes;
   struct sap_small_problem small;
-  double *direction; /* (n_scalars) Newton direction */
-  double *target;    /* (n_scalars) right-hand side of a system, kept for its residual */
-  double *weight;    /* (n_triples) w_n = J_n diag(A)^-1 J_n^T of contacts, 1/kg */
-  double *gap;       /* (n_triples) weight |gamma - gamma'|^2 of both laws of contacts, J */
-  double *S;         /* (3 SAP_SMALL_MOST)^2 by column: J_D H^-1 J_D^T */
+  double *lack;   /* (n_scalars) residual of a system, then the correction of its solution */
+  double *target; /* (n_scalars) right-hand side of a system, kept for its residual */
+  double *weight; /* (n_triples) w_n = J_n diag(A)^-1 J_n^T of contacts, 1/kg */
+  double *gap;    /* (n_triples) weight |gamma - gamma'|^2 of both laws of contacts, J */
+  double *S;      /* (3 SAP_SMALL_MOST)^2 by column: J_D H^-1 J_D^T */
 };
 
 /* Carves arrays of this many scalars and triples, for the factor of path.lu. */

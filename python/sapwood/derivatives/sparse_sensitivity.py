@@ -172,10 +172,7 @@ class SparseSensitivity:
 
     def _entries(self, matrix: SparseMatrix, spins: bool) -> NDArray[np.int64]:
         """Places of the entries of a Jacobian in the flat blocks of the reduced problem."""
-        problem, reduced = self.problem, self.problem.reduced
-        place = np.zeros(problem.nv, np.int64)
-        place[problem.touched] = np.arange(len(problem.touched))
-        velocity = place[matrix.indices]
+        reduced, velocity = self.problem.reduced, self.problem._columns(matrix)
         tree = np.searchsorted(reduced.tree_offsets, velocity, side="right") - 1
         constraint, row = np.divmod(matrix.rows, 3)
         of: Literal["spins", "contacts"] = "spins" if spins else "contacts"

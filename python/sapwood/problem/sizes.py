@@ -41,13 +41,7 @@ def check_vectors(headers: Headers) -> None:
     """
     nv = min(headers["v_star"].size, headers["A"].size)
     n_contacts = min(headers[name].size for name in ("tree_a", "tree_b", "mu"))
-    for name, header in headers.items():
-        if name in _SCALARS:
-            _refuse_more(name, header, 1)
-        elif name in _OF_VELOCITIES:
-            _refuse_more(name, header, nv)
-        elif name not in _BLOCKS:
-            _refuse_more(name, header, _OF_CONTACTS.get(name, 1) * n_contacts)
+    _check_rows(headers, nv, n_contacts)
 
 
 def check_sparse(headers: Headers) -> None:
@@ -64,7 +58,7 @@ def check_sparse(headers: Headers) -> None:
         For an array that is too large, or for a sparse matrix in part; the message names it.
     """
     nv, n_contacts = headers["v_star"].size, headers["mu"].size
-    for name in ("A", "J", "spin_J"):
+    for name in _BLOCKS:
         parts = [f"{name}_{part}" for part in ("indices", "indptr") if name in headers]
         for part in parts:
             if part not in headers:
@@ -73,6 +67,11 @@ def check_sparse(headers: Headers) -> None:
             _refuse_more(part, headers[part], headers[name].size)
         for part in parts[1:]:
             _refuse_more(part, headers[part], nv + 1 if name == "A" else 3 * n_contacts + 1)
+    _check_rows(headers, nv, n_contacts)
+
+
+def _check_rows(headers: Headers, nv: int, n_contacts: int) -> None:
+    """Refuse arrays that are larger than these numbers allow; matrices have checks of their own."""
     for name, header in headers.items():
         if name in _SCALARS:
             _refuse_more(name, header, 1)

@@ -174,11 +174,15 @@ class SparseProblem(Generic[_Reduced]):
 
     def _narrow(self, matrix: SparseMatrix) -> _Float:
         """Columns of the reduced problem, dense."""
+        dense = np.zeros((matrix.shape[0], len(self.touched)))
+        dense[matrix.rows, self._columns(matrix)] = matrix.data
+        return dense
+
+    def _columns(self, matrix: SparseMatrix) -> _Integers:
+        """Velocity of the reduced problem of each entry."""
         place = np.zeros(len(self.v_star), np.int64)
         place[self.touched] = np.arange(len(self.touched))
-        dense = np.zeros((matrix.shape[0], len(self.touched)))
-        dense[matrix.rows, place[matrix.indices]] = matrix.data
-        return dense
+        return place[matrix.indices]
 
     # ---- velocities --------------------------------------------------------------------------
 
