@@ -155,20 +155,29 @@ static double share_of_friction(double velocity) {
   return sap_lesser(sap_larger(velocity / tasks_moving, -1.0), 1.0);
 }
 
-/* Adds the bias force of the friction of a contact against turning. */
+/* Adds the bias force of the friction of a contact against turning. Its torques lie in the ellipsoid
+ * of constraints/laws/torsional.h: about axis k, radii[k]^2 turns[k] over the length of all radii
+ * times turns. */
 static void add_turning(const struct tasks_mechanism *m, const int32_t bodies[2],
                         const double *frame, const double *radii, const double *velocity,
                         double normal, double *h) {
-  double w[3] = {0}, torque[3] = {0};
+  double w[3] = {0}, torque[3] = {0}, turns[3], slips[3];
   for (int side = 0; side < 2; ++side) {
     for (int32_t i = m->last_dof[bodies[side]]; i >= 0; i = m->dof_parent[i]) {
       sap_vector_add(3, side ? velocity[i] : -velocity[i], m->cdof + 6 * (int64_t)i, w);
     }
   }
   for (int k = 0; k < 3; ++k) {
-    const double *axis = frame + 3 * (int64_t)k;
-    const double share = share_of_friction(sap_vector_dot(3, axis, w));
-    sap_vector_add(3, normal * radii[k] * share, axis, torque);
+    turns[k] = sap_vector_dot(3, frame + 3 * (int64_t)k, w);
+    slips[k] = radii[k] * turns[k];
+  }
+  const double slip = sap_length(slips);
+  if (slip == 0.0) {
+    return;
+  }
+  const double load = normal * share_of_friction(sap_length(turns));
+  for (int k = 0; k < 3; ++k) {
+    sap_vector_add(3, load * radii[k] * (slips[k] / slip), frame + 3 * (int64_t)k, torque);
   }
   for (int side = 0; side < 2; ++side) {
     for (int32_t i = m->last_dof[bodies[side]]; i >= 0; i = m->dof_parent[i]) {

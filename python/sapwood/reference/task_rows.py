@@ -156,8 +156,11 @@ def task_program(
             J[i, 2] += slide[i] @ J[i, :2]
             coefficient[i] = 0.0
         if forces is not None:
-            share = np.clip(J_r @ velocity / _MOVING, -1.0, 1.0)
-            h += forces[i, 2] * (radii[i] * share) @ J_r
+            turns = J_r @ velocity
+            slips = radii[i] * turns
+            load = forces[i, 2] * min(float(np.linalg.norm(turns)) / _MOVING, 1.0)
+            if np.any(slips):
+                h += load * (radii[i] * slips / np.linalg.norm(slips)) @ J_r
     for task in tasks:
         more, wanted = robot.task(task)
         T, t = np.vstack([T, more]), np.append(t, wanted)
