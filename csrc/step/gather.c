@@ -198,8 +198,9 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.release = gather->release;
   gather->parameters.body_w = gather->body_w;
   gather->parameters.rebound = gather->n_rebounds > 0 ? gather->rebound : NULL;
+  const int has_loads = !isinf(gather->release_speed) && problem->n_contacts > 0;
   gather->parameters.free_change =
-      isinf(gather->release_speed) || problem->n_contacts == 0 ? NULL : gather->free_motion.change;
+      has_loads && !gather->free_motion.keeps_v_star ? gather->free_motion.change : NULL;
   gather->parameters.load_speed = load_speed_share * gather->release_speed;
   gather->parameters.groups = gather->elements.regularization;
   problem->n_trees = gather->forest->n_trees;
@@ -301,6 +302,9 @@ static struct sap_release release_of(struct sap_gather *gather, const struct sap
 /* Does the change of the free motion matter: to the release of rows, and to loads of contacts? */
 static int needs_change(const struct sap_gather *gather) {
   int any = gather->problem.n_contacts > 0;
+  if (gather->free_motion.keeps_v_star) {
+    return 0;
+  }
   for (int32_t g = 0; g < gather->elements.n_groups; ++g) {
     const sap_constraints *group = &gather->elements.groups[g];
     any |= group->n > 0 && sap_kinds[group->kind]->released;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/fail.h"
 #include "constraints/kinds/kinds.h"
 #include "constraints/kinds/slip_sigma.h"
@@ -221,16 +222,13 @@ static int has_same_impulses(const struct sap_linear_step *linear,
 static void add_free(const struct sap_linear_step *linear, const struct sap_gather *gather,
                      double *y) {
   const struct sap_free_motion *motion = &gather->free_motion;
-  const double *A = motion->A;
+  const double *column = motion->A;
   int32_t first = 0;
   for (int32_t t = 0; t < gather->problem.n_trees; first += gather->problem.tree_nv[t], ++t) {
     const int32_t n = gather->problem.tree_nv[t];
-    for (int32_t i = 0; i < n; ++i, A += n) {
-      double sum = -gather->dt * motion->force[first + i];
-      for (int32_t j = 0; j < n; ++j) {
-        sum += A[j] * (linear->v[first + j] - motion->v_0[first + j]);
-      }
-      y[first + i] += sum;
+    sap_vector_add(n, -gather->dt, motion->force + first, y + first);
+    for (int32_t j = first; j < first + n; ++j, column += n) {
+      sap_vector_add(n, linear->v[j] - motion->v_0[j], column, y + first);
     }
   }
 }
@@ -250,7 +248,7 @@ static int may_be_loaded(const struct sap_gather *gather) {
 
 /* Keeps the numbers of the centre's problem. */
 static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gather) {
-  linear->loads_act = may_be_loaded(gather);
+  linear->loads_act = may_be_loaded(gather) || gather->elements.n_released > 0;
   for (int32_t c = 0; c < linear->n_contacts; ++c) {
     memcpy(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t));
   }
@@ -407,7 +405,10 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
                                     const sap_step_arrays *arrays, int in_place, double *F,
                                     sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
+  const int is_of_centre = linear->forest == &stepper->forest; /* which has v* in its gather */
+  gather->free_motion.keeps_v_star = is_of_centre && !linear->loads_act;
   sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->v);
+  gather->free_motion.keeps_v_star = 0;
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;
   }

@@ -51,7 +51,8 @@ struct sap_linear_step {
   /* the problem of the centre, to compare with */
   int64_t nA, n_rows;
   int32_t n_contacts, n_groups;
-  int loads_act;     /* 1 if a contact is stiffer for the load of its island */
+  int loads_act;     /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
+                        or a row is less than the full correction; v* acts on R and bounds then */
   double *A;         /* (nA) */
   double *J_gamma;   /* (nv) J^T gamma */
   int32_t *geom;     /* (n_contacts, 2) */

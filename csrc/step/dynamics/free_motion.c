@@ -233,10 +233,14 @@ enum sap_fault sap_free_motion_find(struct sap_free_motion *motion, double dt,
     if (motion->damped[t]) {
       add_damping(f, t, dt, state->qvel, A);
     }
-    if (is_solved(motion, elements, t) && !solve(motion, t, A, force + first, a_star)) {
+    if (!motion->keeps_v_star && is_solved(motion, elements, t) &&
+        !solve(motion, t, A, force + first, a_star)) {
       *index = t;
       return SAP_FAULT_MASS;
     }
+  }
+  if (motion->keeps_v_star) {
+    return SAP_FAULT_NONE;
   }
   const double *restrict a_star = motion->a_star, *restrict v_0 = motion->v_0;
   double *restrict v_star = motion->v_star;

@@ -47,6 +47,7 @@ struct sap_free_motion {
   int32_t *parent;                     /* (nv) branches of A, as in sap_problem */
   uint64_t *strips;                    /* (nv) strips of the inverse factors, as in branches.h */
   uint8_t *damped;                     /* (n_trees) 1 if a joint has damping */
+  int keeps_v_star; /* 1: v* and `change` stay, as in differences on which they do not act */
 };
 
 /* Sets up the struct; `forest` must outlive it. */
