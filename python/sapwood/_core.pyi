@@ -664,6 +664,7 @@ class ModelStepper:
         data: object,
         aside: object,
         changed: tuple[Any, ...],
+        numbers: NDArray[np.int32],
         x: _Float,
         steps: int,
         ctrl: _Float | None,

@@ -371,6 +371,7 @@ struct setting {
       tendon_solimp_lim[5];
   unsigned char jnt_limited[1], actuator_forcelimited[1];
   int body_bvhadr[BODIES], body_contype[BODIES], body_conaffinity[BODIES], exclude_signature[1];
+  int body_rootid[BODIES], body_dofnum[BODIES], body_dofadr[BODIES], dof_parentid[NV];
   int body_parentid[BODIES], geom_type[GEOMS], geom_contype[GEOMS], geom_conaffinity[GEOMS];
   int geom_condim[GEOMS], geom_priority[GEOMS];
   int pair_geom1[1], pair_geom2[1], pair_dim[1];

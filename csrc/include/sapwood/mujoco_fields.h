@@ -68,11 +68,11 @@
   X(nsensordata,           SIZE,   (),                   ALL, BOTH, FIXED, NOTHING)              \
   X(nhistory,              SIZE,   (),                   ALL, CORE, FIXED, NOTHING)              \
   X(body_parentid,         INTS,   (nbody),              ALL, BOTH, FIXED_WITH_FIELDS, NOTHING)  \
-  X(body_rootid,           INTS,   (nbody),              ALL, PYTHON, FIXED, NOTHING)            \
+  X(body_rootid,           INTS,   (nbody),              ALL, BOTH, FIXED, NOTHING)              \
   X(body_weldid,           INTS,   (nbody),              ALL, PYTHON, FIXED, NOTHING)            \
   X(body_mocapid,          INTS,   (nbody),              ALL, PYTHON, FIXED, NOTHING)            \
-  X(body_dofnum,           INTS,   (nbody),              ALL, PYTHON, FIXED, NOTHING)            \
-  X(body_dofadr,           INTS,   (nbody),              ALL, PYTHON, FIXED, NOTHING)            \
+  X(body_dofnum,           INTS,   (nbody),              ALL, BOTH, FIXED, NOTHING)              \
+  X(body_dofadr,           INTS,   (nbody),              ALL, BOTH, FIXED, NOTHING)              \
   X(body_treeid,           INTS,   (nbody),              ALL, PYTHON, FIXED, NOTHING)            \
   X(body_invweight0,       NUMS,   (nbody, 2),           ALL, PYTHON, READ, ITSELF)              \
   X(body_margin,           NUMS,   (nbody),              ALL, CORE, EACH_STEP, NOTHING)          \
@@ -94,7 +94,7 @@
   X(jnt_solimp,            NUMS,   (njnt, mjNIMP),       ALL, CORE, EACH_STEP, NOTHING)          \
   X(jnt_actfrcrange,       NUMS,   (njnt, 2),            ALL, PYTHON, READ, GAINS)               \
   X(dof_jntid,             INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
-  X(dof_parentid,          INTS,   (nv),                 ALL, PYTHON, FIXED, NOTHING)            \
+  X(dof_parentid,          INTS,   (nv),                 ALL, BOTH, FIXED, NOTHING)              \
   X(dof_treeid,            INTS,   (nv),                 ALL, BOTH, FIXED, NOTHING)              \
   X(dof_frictionloss,      NUMS,   (nv),                 ALL, BOTH, READ, LOSSES)                \
   X(dof_damping,           NUMS,   (nv),                 ALL, PYTHON, READ, DAMPING)             \
@@ -227,6 +227,7 @@
   X(mocap_quat,        NUMS,     (nmocap, 4),   ALL, BOTH, STATE,     NOTHING) \
   X(M,                 NUMS,     (nC),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(cdof,              NUMS,     (nv, 6),       ALL, BOTH, EACH_STEP, NOTHING) \
+  X(cdof_dot,          NUMS,     (nv, 6),       ALL, CORE, EACH_STEP, NOTHING) \
   X(subtree_com,       NUMS,     (nbody, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(xipos,             NUMS,     (nbody, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(ximat,             NUMS,     (nbody, 9),    ALL, BOTH, EACH_STEP, NOTHING) \

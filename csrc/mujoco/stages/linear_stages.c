@@ -8,6 +8,7 @@
 #include "mujoco/engine/step_arrays.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/contact_part.h"
+#include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/rotation.h"
 #include "mujoco/stages/stages_tuning.h"
 #include "mujoco/stages/state_check.h"
@@ -40,8 +41,13 @@ static sap_step_failure end_call(sap_mujoco_world *world, sap_status status) {
 static sap_step_failure restore_forces(sap_mujoco_world *world) {
   const sap_stepper *stepper = world->stepper;
   const int has_controllers = stepper->constrained && stepper->elements.n_controllers > 0;
-  return has_controllers || world->corrects_rotation ? sap_mujoco_find_forces_again(world)
-                                                     : SAP_STEP_TAKEN;
+  if (!has_controllers && !world->corrects_rotation) {
+    return SAP_STEP_TAKEN;
+  }
+  sap_mujoco_choose_products(world);
+  const sap_step_failure failure = sap_mujoco_find_forces_again(world);
+  world->skips_acceleration = world->skips_factor = 0;
+  return failure;
 }
 
 sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear,
@@ -82,6 +88,18 @@ sap_step_failure sap_linear_find_residual(sap_mujoco_world *world, struct sap_li
   sap_error *error = begin_call(world);
   return end_call(world,
                   sap_linear_step_residual(linear, world->stepper, &arrays, in_place, F, error));
+}
+
+int sap_linear_finds_numbers(const sap_mujoco_world *world, const struct sap_linear_step *linear) {
+  return sap_linear_takes_numbers(linear) && !sap_mujoco_takes_rotation(world);
+}
+
+sap_step_failure sap_linear_find_number(sap_mujoco_world *world,
+                                        const struct sap_linear_step *linear,
+                                        const struct sap_number_slope *slope, double width,
+                                        double *dF) {
+  sap_error *error = begin_call(world);
+  return end_call(world, sap_linear_number_find(linear, world->stepper, slope, width, dF, error));
 }
 
 sap_step_failure sap_linear_find_sensors(sap_mujoco_world *world,

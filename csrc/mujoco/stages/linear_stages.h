@@ -7,7 +7,7 @@
 #ifndef SAPWOOD_MUJOCO_STAGES_LINEAR_STAGES_H
 #define SAPWOOD_MUJOCO_STAGES_LINEAR_STAGES_H
 
-#include "step/derivatives/linear_step.h"
+#include "step/derivatives/linear_number.h"
 #include "sapwood/mujoco.h"
 
 /* Checks the state, solves its step, and linearizes it there for about `n_changes` changes.
@@ -22,6 +22,15 @@ sap_step_failure sap_linear_find_residual(sap_mujoco_world *world, struct sap_li
 /* Writes the change dv (nv), as sap_linear_step_change(). */
 sap_step_failure sap_linear_find_change(sap_mujoco_world *world, struct sap_linear_step *linear,
                                         const double *dF, double *dv);
+
+/* Returns 1 if the next function applies to the centre, whose step must correct no rotation. */
+int sap_linear_finds_numbers(const sap_mujoco_world *world, const struct sap_linear_step *linear);
+
+/* Writes the derivative of the residual dF (nv), as sap_linear_number_find(). */
+sap_step_failure sap_linear_find_number(sap_mujoco_world *world,
+                                        const struct sap_linear_step *linear,
+                                        const struct sap_number_slope *slope, double width,
+                                        double *dF);
 
 /* Finds the sensors of a step that ends at the velocity v (nv), with the forces of the law at v.
  * The stages of the state must have made all rows. */

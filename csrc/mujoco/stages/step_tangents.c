@@ -27,11 +27,14 @@ struct room {
   int64_t nq, nv, na, nu, ns;
   double *act_0;               /* (na) next activations of the centre */
   double *F, *act;             /* changed state: residual (nv), next activations (na) */
+  double *dF;                  /* (nv) derivative of the residual */
   double *sum;                 /* (nv) changes of the residual on both sides */
   double *dv, *dv_part, *next; /* (nv) */
   double *v;                   /* (nv) velocity after a changed step */
   double *q_0, *v_0;           /* (nq), (nv): state of the centre */
   double *a_0;                 /* (na) */
+  double *dF_number;           /* (n, nv) derivatives of the residual by linear numbers */
+  double *dA, *dp;             /* (nv, nv), (nv) of one of them */
 };
 
 /* One difference: the changed world, and the width by which it differs. */
@@ -42,8 +45,9 @@ struct part {
   const struct sap_model_patch *patch; /* changes of the model, or NULL without any */
 };
 
-int64_t sap_tangents_work(const sap_mujoco_world *world) {
-  return world->state_length[0] + 7 * world->state_length[1] + 3 * world->state_length[2];
+int64_t sap_tangents_work(const sap_mujoco_world *world, int64_t n) {
+  const int64_t nv = world->state_length[1];
+  return world->state_length[0] + (9 + n + nv) * nv + 3 * world->state_length[2];
 }
 
 static double *take(double **work, int64_t n) {
@@ -61,6 +65,7 @@ static struct room find_room(const struct sap_step_tangents *t) {
                       .nu = world->state_length[3],
                       .ns = world->nsensordata};
   room.F = take(&work, room.nv);
+  room.dF = take(&work, room.nv);
   room.sum = take(&work, room.nv);
   room.dv = take(&work, room.nv);
   room.dv_part = take(&work, room.nv);
@@ -71,6 +76,9 @@ static struct room find_room(const struct sap_step_tangents *t) {
   room.act = take(&work, room.na);
   room.a_0 = take(&work, room.na);
   room.q_0 = take(&work, room.nq);
+  room.dF_number = take(&work, t->n * room.nv);
+  room.dA = take(&work, room.nv * room.nv);
+  room.dp = take(&work, room.nv);
   return room;
 }
 
@@ -174,7 +182,7 @@ static void exchange(const struct sap_model_patch *patch) {
   }
 }
 
-/* Adds the difference of a part, whose model is changed, to dv (nv), to that of the next
+/* Adds the difference of a part, whose model is changed, to dF (nv), to that of the next
  * activations and to dy. */
 static sap_step_failure add_changed_part(struct sap_step_tangents *t, const struct room *room,
                                          const struct part *part, const double *sensors,
@@ -185,17 +193,14 @@ static sap_step_failure add_changed_part(struct sap_step_tangents *t, const stru
   if (failure != SAP_STEP_TAKEN) {
     return failure;
   }
-  for (int64_t i = 0; i < nv; ++i) {
-    room->F[i] /= part->width;
-  }
-  failure = sap_linear_find_change(world, t->linear, room->F, room->dv_part);
-  if (failure != SAP_STEP_TAKEN) {
-    return fail(t, world, failure);
-  }
-  add(room->dv, 1.0, room->dv_part, nv);
+  add(room->dF, 1.0 / part->width, room->F, nv);
   if (sensors) {
+    failure = sap_linear_find_change(world, t->linear, room->F, room->dv_part);
+    if (failure != SAP_STEP_TAKEN) {
+      return fail(t, world, failure);
+    }
     copy(room->v, t->linear->v, nv);
-    add(room->v, part->width, room->dv_part, nv);
+    add(room->v, 1.0, room->dv_part, nv);
     failure = sap_linear_find_sensors(world, t->linear, room->v);
     const double *found = SAP_DATA(world, sensordata);
     for (int64_t i = 0; i < room->ns; ++i) {
@@ -284,28 +289,67 @@ static int find_model(const struct sap_step_tangents *t, const struct room *room
   return !fits(t, room, wide, x, reach) && fits(t, room, narrow, x, reach) ? narrow : wide;
 }
 
+/* ---- numbers in which the step is linear ----------------------------------------------------- */
+
+/* Chooses the ways of all tangents x, once the centre is solved. */
+static void choose_ways(const struct sap_step_tangents *t, const struct room *room, const double *x,
+                        const double *sensors) {
+  const int applies = t->lean && !sensors && sap_linear_finds_numbers(t->centre, t->linear);
+  for (int32_t k = 0; k < t->n; ++k, x += 2 * room->nv + room->na) {
+    struct sap_tangent_way *way = t->way + k;
+    way->reach = find_reach(t, room, x);
+    way->model = find_model(t, room, k, x, way->reach);
+    way->at_once = fits(t, room, way->model, x, way->reach);
+    way->is_linear = applies && !way->at_once && t->number[k].kind != SAP_NUMBER_OTHER;
+  }
+}
+
+/* Finds the derivatives of the residual by all these numbers, those that leave A or the others.
+ * They are taken in the problem of the centre, before that of a changed state replaces it. */
+static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const struct room *room,
+                                            int keep_A) {
+  struct sap_number_slope slope = {.dof = t->dof, .dA = room->dA, .dp = room->dp};
+  sap_step_failure failure = SAP_STEP_TAKEN;
+  for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
+    if (t->way[k].is_linear && (t->number[k].kind >= SAP_NUMBER_FRICTION) == keep_A) {
+      const double width = t->width[SAP_CHANGED_MODELS * k + t->is_odd];
+      sap_number_slope_find(t->centre, t->number + k, t->linear->v, &slope);
+      failure = sap_linear_find_number(t->centre, t->linear, &slope, width,
+                                       room->dF_number + k * room->nv);
+    }
+  }
+  return fail(t, t->centre, failure);
+}
+
+/* ---- tangents -------------------------------------------------------------------------------- */
+
 /* Finds the changes of tangent k in the step: dv, of the next activations, and of the sensors. */
 static sap_step_failure find_changes(struct sap_step_tangents *t, const struct room *room,
                                      int32_t k, const double *x, const double *sensors,
                                      double *dy) {
-  const double reach = find_reach(t, room, x);
-  const int at = find_model(t, room, k, x, reach), at_once = fits(t, room, at, x, reach);
+  const struct sap_tangent_way *way = t->way + k;
+  const int at = way->model;
   sap_step_failure failure = SAP_STEP_TAKEN;
-  memset(room->dv, 0, sizeof(double) * (size_t)room->nv);
+  memset(room->dF, 0, sizeof(double) * (size_t)room->nv);
   memset(room->act, 0, sizeof(double) * (size_t)room->na);
   if (sensors) {
     memset(dy, 0, sizeof(double) * (size_t)room->ns);
   }
-  if (t->changed[at]) {
-    const struct part part = {t->changed[at], t->width[at], at_once ? x : NULL, t->patch + at};
+  if (way->is_linear) {
+    copy(room->dF, room->dF_number + k * room->nv, room->nv);
+  } else if (t->changed[at]) {
+    const struct part part = {t->changed[at], t->width[at], way->at_once ? x : NULL, t->patch + at};
     failure = add_part(t, room, &part, sensors, dy);
   }
-  if (reach > 0.0 && !at_once && failure == SAP_STEP_TAKEN) {
-    const double width = find_width(t, room, x, reach);
+  if (way->reach > 0.0 && !way->at_once && failure == SAP_STEP_TAKEN) {
+    const double width = find_width(t, room, x, way->reach);
     const struct part part = {t->aside, t->is_odd ? -width : width, x, NULL};
     failure = add_part(t, room, &part, sensors, dy);
   }
-  return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, reach) : failure;
+  if (failure == SAP_STEP_TAKEN) {
+    failure = fail(t, t->centre, sap_linear_find_change(t->centre, t->linear, room->dF, room->dv));
+  }
+  return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, way->reach) : failure;
 }
 
 /* Replaces tangent k by that at the end of the step. */
@@ -321,17 +365,24 @@ static sap_step_failure push(struct sap_step_tangents *t, const struct room *roo
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* Solves the step of the centre, finds its sensors, and integrates it. */
+/* Solves the step of the centre, finds its sensors and the derivatives by linear numbers, and
+ * integrates it. */
 static sap_step_failure step_centre(struct sap_step_tangents *t, const struct room *room,
-                                    double *sensors) {
+                                    const double *x, double *sensors) {
   sap_mujoco_world *world = t->centre;
   copy(room->q_0, SAP_DATA(world, qpos), room->nq);
   copy(room->v_0, SAP_DATA(world, qvel), room->nv);
   copy(room->a_0, SAP_DATA(world, act), room->na);
   t->linear->soften = t->soften;
-  world->lean = 0;
+  world->lean = world->is_unread = t->lean && !sensors;
   sap_step_failure failure = sap_linear_find_centre(world, t->linear, t->n);
   t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
+  if (failure == SAP_STEP_TAKEN) {
+    choose_ways(t, room, x, sensors);
+  }
+  for (int keep_A = 1; keep_A >= 0 && failure == SAP_STEP_TAKEN; --keep_A) {
+    failure = find_linear_numbers(t, room, keep_A);
+  }
   if (failure == SAP_STEP_TAKEN && sensors) {
     failure = sap_linear_find_sensors(world, t->linear, t->linear->v);
     copy(sensors, SAP_DATA(world, sensordata), room->ns);
@@ -351,7 +402,7 @@ static sap_step_failure take_step(struct sap_step_tangents *t, const struct room
   t->failed = NULL;
   t->is_near_kink = 0;
   pairs->n = -1;
-  sap_step_failure failure = step_centre(t, room, sensors);
+  sap_step_failure failure = step_centre(t, room, x, sensors);
   for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
     failure = push(t, room, k, x + k * n, sensors, sensors ? dy + k * room->ns : NULL);
   }
@@ -377,7 +428,9 @@ int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const doubl
   const double *before = x_0;
   struct sap_kept_pairs pairs;
   keep_pairs(t, &pairs);
-  t->lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
+  t->lean = sap_mujoco_begin_lean(world) && sap_mujoco_begin_lean(t->aside) &&
+            !sap_mujoco_is_watched(world);
+  world->goes_on = t->aside->goes_on = 1;
   for (int64_t i = 0; i < steps; ++i) {
     double *x = record->x + i * nx;
     t->is_odd = (int)(i % 2);

@@ -8,10 +8,11 @@
  *
  * so that a step of a tangent costs the stages of a step, and no solve. h is the change of the
  * number in the model. Where h x would leave the region of the contact law, a narrow h is tried.
- * Where neither fits, or h x is so small that round-off shows, as at rest, the state and the number
- * have a difference each. Differences are one-sided, to the other side in each second step: their
- * curvature and the product of the two changes, which add up in a run of one sign, then cancel. A
- * number at the end of its range, such as a damping of 0, only grows.
+ * Where neither fits, or h x is so small that round-off shows, as at rest, the state has a
+ * difference of its own. The number then has its derivative by linear_number.h, or, where that does
+ * not apply, another difference. Differences are one-sided, to the other side in each second step:
+ * their curvature and the product of the two changes, which add up in a run of one sign, then
+ * cancel. A number at the end of its range, such as a damping of 0, only grows.
  *
  * Where contacts may jump, a tangent takes differences to both sides of the state besides.
  *
@@ -19,6 +20,7 @@
 #ifndef SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
 #define SAPWOOD_MUJOCO_STAGES_STEP_TANGENTS_H
 
+#include "mujoco/engine/number_slopes.h"
 #include "step/derivatives/linear_step.h"
 #include "sapwood/mujoco.h"
 
@@ -33,6 +35,14 @@ struct sap_model_patch {
   double *value;        /* (n) of the changed model; those of the model while it is changed */
 };
 
+/* The way in which a step of a tangent is found. */
+struct sap_tangent_way {
+  double reach;  /* reciprocal of the largest width of a difference along the state */
+  int model;     /* index of the changed model */
+  int at_once;   /* 1: state and number have one difference */
+  int is_linear; /* 1: the number has its derivative by linear_number.h */
+};
+
 struct sap_step_tangents {
   sap_mujoco_world *centre;       /* the state, and its step */
   struct sap_linear_step *linear; /* belongs to the stepper of the centre */
@@ -44,11 +54,14 @@ struct sap_step_tangents {
   const struct sap_model_patch *patch; /* (n, SAP_CHANGED_MODELS) from the model of these worlds to
                                           the changed one */
   const double *width;                 /* (n, SAP_CHANGED_MODELS) changes of the numbers */
-  double soften;                       /* as in sap_linear_step */
-  double *work;                        /* sap_tangents_work() numbers */
+  const struct sap_model_number *number; /* (n) */
+  double soften;                         /* as in sap_linear_step */
+  double *work;                          /* sap_tangents_work() numbers */
+  int32_t *dof;                          /* (nv) workspace */
+  struct sap_tangent_way *way;           /* (n) workspace */
 
   int is_odd;               /* 1 in each second step */
-  int lean;                 /* 1 if changed steps may be lean, as in lean_step.h */
+  int lean;                 /* 1 if steps without sensors may be lean, as in lean_step.h */
   sap_mujoco_world *failed; /* output: the world that failed, or NULL */
   int is_near_kink;         /* output: 1 if the last step was near a boundary of the law, or
                                a contact jumps along a tangent */
@@ -65,8 +78,8 @@ struct sap_tangents_record {
   signed char *rebound;   /* (steps) loses_rebound */
 };
 
-/* Returns the length of `work`. */
-int64_t sap_tangents_work(const sap_mujoco_world *world);
+/* Returns the length of `work` for n tangents. */
+int64_t sap_tangents_work(const sap_mujoco_world *world, int64_t n);
 
 /* Takes steps of the data of the centre, with tangents that are x_0 (n, 2 nv + na) at the start.
  * Returns the number of steps before the first failure. */

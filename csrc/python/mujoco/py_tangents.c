@@ -7,12 +7,14 @@
 #include "python/mujoco/py_world.h"
 
 const char sapwood_stepper_tangents_doc[] =
-    "tangents($self, api, model, data, aside, changed, x, steps, ctrl, sensors, soften, /)\n--\n\n"
+    "tangents($self, api, model, data, aside, changed, numbers, x, steps, ctrl, sensors, soften, "
+    "/)\n--\n\n"
     "Take steps of `data`, with their derivatives. aside: data of the same model, for changed\n"
     "states; changed: tuple of (stepper, model, places, values, width) or None, four for each of\n"
     "the tangents x (n, 2 nv + na): the numbers at some addresses in the model are exchanged with\n"
     "the values while its steps are taken; for even and odd steps, then the same with narrow\n"
-    "changes; ctrl: controls (steps, nu) or None. Returns None, or\n"
+    "changes; numbers: kind, element and axis (n, 3) of the numbers, as in number_slopes.h; ctrl:\n"
+    "controls (steps, nu) or None. Returns None, or\n"
     "why a step cannot be taken, as `run` does, the number of steps taken, then for each step\n"
     "positions, velocities, tangents, and with `sensors` sensors and their tangents or None,\n"
     "whether it was near a kink, and whether a rebound was limited by its energy.";
@@ -23,13 +25,15 @@ enum { QPOS, QVEL, X, NEAR, REBOUND, SENSORS, DY, N_OUTPUTS };
 typedef struct call {
   sapwood_stepper *self;
   PyObject *api;
-  PyArrayObject *x, *ctrl;
+  PyArrayObject *x, *ctrl, *numbers;
   PyArrayObject *out[N_OUTPUTS];
   Py_ssize_t n, n_changed; /* n_changed = SAP_CHANGED_MODELS n */
   sap_mujoco_world *centre, *aside, **changed;
   sapwood_watch *watches;        /* (n_changed + 2) */
   struct sap_model_patch *patch; /* (n_changed) */
   double *width, *work;
+  int32_t *dof;                /* (nv) */
+  struct sap_tangent_way *way; /* (n) */
   int64_t steps;
   int sensors;
   double soften;
@@ -38,6 +42,7 @@ typedef struct call {
 static void end(call *c) {
   Py_CLEAR(c->x);
   Py_CLEAR(c->ctrl);
+  Py_CLEAR(c->numbers);
   for (int i = 0; i < N_OUTPUTS; ++i) {
     Py_CLEAR(c->out[i]);
   }
@@ -51,6 +56,8 @@ static void end(call *c) {
   PyMem_Free(c->watches);
   PyMem_Free(c->width);
   PyMem_Free(c->work);
+  PyMem_Free(c->dof);
+  PyMem_Free(c->way);
 }
 
 /* Opens a world. Returns 0, or -1 with an exception. */
@@ -103,16 +110,18 @@ static PyArrayObject *new_array(int ndim, const npy_intp *shape, int type) {
 }
 
 /* Reads the arrays, and makes those of the results. Returns 0, or -1 with an exception. */
-static int allocate(call *c, PyObject *x, PyObject *ctrl) {
+static int allocate(call *c, PyObject *numbers, PyObject *x, PyObject *ctrl) {
   const struct sap_linear_sizes size = sap_mujoco_linear_sizes(c->centre);
   const npy_intp steps = (npy_intp)c->steps, n = c->n, controls[2] = {steps, (npy_intp)size.nu};
   const npy_intp tangents[3] = {steps, n, (npy_intp)size.n};
+  const npy_intp triples[2] = {n, 3};
   const npy_intp values[2] = {steps, (npy_intp)size.n_sensors};
   const npy_intp slopes[3] = {steps, n, (npy_intp)size.n_sensors};
   const npy_intp positions[2] = {steps, (npy_intp)size.nq};
   const npy_intp velocities[2] = {steps, (npy_intp)size.nv};
   c->x = sapwood_in_place(x, "x", NPY_DOUBLE, 2, tangents + 1, NPY_ARRAY_C_CONTIGUOUS);
-  if (c->x == NULL) {
+  c->numbers = sapwood_in_place(numbers, "numbers", NPY_INT32, 2, triples, NPY_ARRAY_C_CONTIGUOUS);
+  if (c->x == NULL || c->numbers == NULL) {
     return -1;
   }
   if (ctrl != Py_None) {
@@ -130,8 +139,10 @@ static int allocate(call *c, PyObject *x, PyObject *ctrl) {
     c->out[SENSORS] = new_array(2, values, NPY_DOUBLE);
     c->out[DY] = new_array(3, slopes, NPY_DOUBLE);
   }
-  c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_tangents_work(c->centre) + 1);
-  if (c->work == NULL) {
+  c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_tangents_work(c->centre, c->n) + 1);
+  c->dof = PyMem_Malloc(sizeof *c->dof * (size_t)size.nv + 1);
+  c->way = PyMem_Malloc(sizeof *c->way * (size_t)c->n + 1);
+  if (c->work == NULL || c->dof == NULL || c->way == NULL) {
     PyErr_NoMemory();
   }
   return PyErr_Occurred() ? -1 : 0;
@@ -146,6 +157,9 @@ static PyObject *run(call *c) {
                                        .changed = c->changed,
                                        .patch = c->patch,
                                        .width = c->width,
+                                       .number = PyArray_DATA(c->numbers),
+                                       .dof = c->dof,
+                                       .way = c->way,
                                        .soften = c->soften,
                                        .work = c->work};
   const struct sap_tangents_record record = {
@@ -172,11 +186,11 @@ static PyObject *run(call *c) {
 }
 
 PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
-  PyObject *model, *data, *aside, *changed, *x, *ctrl, *answer = NULL;
+  PyObject *model, *data, *aside, *changed, *numbers, *x, *ctrl, *answer = NULL;
   call c = {.self = (sapwood_stepper *)object};
   Py_ssize_t steps;
-  if (!PyArg_ParseTuple(args, "OOOOO!OnOpd:tangents", &c.api, &model, &data, &aside, &PyTuple_Type,
-                        &changed, &x, &steps, &ctrl, &c.sensors, &c.soften)) {
+  if (!PyArg_ParseTuple(args, "OOOOO!OOnOpd:tangents", &c.api, &model, &data, &aside, &PyTuple_Type,
+                        &changed, &numbers, &x, &steps, &ctrl, &c.sensors, &c.soften)) {
     return NULL;
   }
   c.n_changed = PyTuple_GET_SIZE(changed);
@@ -191,7 +205,7 @@ PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
   } else if (open_world(&c, c.self, model, data, &c.centre, &c.watches[0]) == 0 &&
              open_world(&c, c.self, model, aside, &c.aside, &c.watches[1]) == 0 &&
              open_changed(&c, aside, changed) == 0 && sapwood_stepper_make_linear(c.self) == 0 &&
-             allocate(&c, x, ctrl) == 0) {
+             allocate(&c, numbers, x, ctrl) == 0) {
     answer = run(&c);
   }
   end(&c);

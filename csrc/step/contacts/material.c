@@ -5,8 +5,8 @@
 #include "step/contacts/listed_contact.h"
 #include "step/dissipation_time.h"
 
-/* Returns 1 if `key` is in the sorted pair_key. */
-static int is_listed(const struct sap_forest *f, int64_t key) {
+int sap_is_listed_pair(const sap_forest *f, int32_t geom1, int32_t geom2) {
+  const int64_t key = sap_pair_key(f, geom1, geom2);
   int32_t low = 0, high = f->n_pairs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
@@ -33,7 +33,7 @@ static void add_barrier(const struct sap_forest *f, int32_t geom, double share,
 /* Returns 1 if mu follows from the geoms: at least one of their materials gives it. */
 static int8_t is_given(const struct sap_forest *f, int32_t geom1, int32_t geom2) {
   const int given = !f->friction_given || f->friction_given[geom1] || f->friction_given[geom2];
-  return given && !is_listed(f, sap_pair_key(f, geom1, geom2));
+  return given && !sap_is_listed_pair(f, geom1, geom2);
 }
 
 /* Returns the mean of two coefficients by Drake's rule. */

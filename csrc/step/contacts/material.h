@@ -47,6 +47,9 @@ struct sap_material sap_material_of_pair(const struct sap_forest *forest, int32_
 /* Returns the coefficient of friction of a pair whose materials give it, at a slip speed over V. */
 double sap_material_friction(const struct sap_material *material, double slip);
 
+/* Returns 1 if the two geoms are a pair of pair_key. */
+int sap_is_listed_pair(const sap_forest *forest, int32_t geom1, int32_t geom2);
+
 /* Returns mu of the engine's contact, from its friction (2). */
 double sap_friction_of_engine(const double *friction);
 

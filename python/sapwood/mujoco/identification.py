@@ -56,8 +56,10 @@ def sensitivities(
     """Take steps with their derivatives by numbers of the model.
 
     The derivatives of the state go along with the steps: each parameter costs the stages of one or
-    two steps, and no solve. They are those of the steps as they are, with the contacts of each. A
-    change of a number that moves the first step of a contact is outside of them.
+    two steps, and no solve. Without sensors, one is enough for inertial numbers, dampings,
+    frictions of the model and gains of position servos. The derivatives are those of the steps as
+    they are, with the contacts of each. A change of a number that moves the first step of a contact
+    is outside of them.
 
     Parameters
     ----------
@@ -119,14 +121,8 @@ def sensitivities(
         found = linearizer.tangents(data, numbers, n, ctrl, sensors=sensed)
     y = np.zeros((n, 0)) if found.sensors is None else found.sensors
     dy = np.zeros((n, len(numbers), 0)) if found.dy is None else found.dy
-    return Sensitivities(
-        y, _last(dy), found.q, found.v, _last(found.x), found.near_kink, found.limited_rebound
-    )
-
-
-def _last(array: _Float) -> _Float:
-    """The same (steps, ..., n_parameters), from (steps, n_parameters, ...)."""
-    return np.ascontiguousarray(np.swapaxes(array, 1, 2))
+    J, X = (np.swapaxes(array, 1, 2) for array in (dy, found.x))
+    return Sensitivities(y, J, found.q, found.v, X, found.near_kink, found.limited_rebound)
 
 
 def sysid_rollout(**options: Any) -> Callable[..., list[Any]]:

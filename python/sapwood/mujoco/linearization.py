@@ -286,7 +286,7 @@ class Linearizer:
         model = self._model
         x = np.zeros((len(parameters), 2 * model.nv + model.na))
         failure, taken, *found = self._core.tangents(
-            engine(), model, scratch, self._aside, changed.rows, x, steps, ctrl,
+            engine(), model, scratch, self._aside, changed.rows, changed.linear, x, steps, ctrl,
             sensors, soften,
         )  # fmt: skip
         error = error_of(failure, model, scratch)

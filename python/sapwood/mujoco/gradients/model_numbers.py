@@ -21,6 +21,8 @@ LINEAR_WIDTH = 1e-5
 """The same where the step is linear in the number, so that the difference has next to no error by
 its width. A mass or an armature is not among them: R of a near-rigid contact follows from it, and
 1e-5 had an error of 5e-6 in columns of armatures."""
+LEAST_FRICTION = 1e-5
+"""MuJoCo's least coefficient of friction; a smaller one counts as it."""
 NARROW = 1.0 / 16.0
 """Part of that change where the state changes too much with it."""
 
@@ -41,6 +43,16 @@ _LINEAR = {
     "dof_damping", "dof_frictionloss", "actuator_gainprm", "actuator_biasprm",
 }  # fmt: skip
 _DERIVED = ("body_invweight0", "dof_invweight0", "tendon_invweight0", "body_subtreemass")
+# numbers whose derivative C knows in closed form: the kinds of
+# csrc/mujoco/engine/number_slopes.h, and the constants of a stepper that may change with them
+_KINDS: dict[str, tuple[int, set[str]]] = {
+    "body_mass": (1, {"geom_inverse_mass"}),
+    "body_inertia": (2, {"geom_inverse_mass"}),
+    "dof_armature": (3, {"geom_inverse_mass"}),
+    "dof_damping": (4, {"damping"}),
+    "geom_friction": (5, {"friction", "static_friction"}),
+    "actuator_gainprm": (6, set()),
+}
 # constants of a stepper that it reads in each step; it may keep what follows from others
 _OF_EACH_STEP = {"geom_inverse_mass", "friction", "static_friction"}
 
@@ -239,6 +251,51 @@ def _doubles(model: mujoco.MjModel) -> dict[str, NDArray[Any]]:
     }
 
 
+def _changed_constants(parameters: StepParameters, own: StepParameters) -> set[str]:
+    """Names of the constants in which two steppers differ."""
+    one, other = ({**x.forest, **(x.elements or {})} for x in (parameters, own))
+    changed = one.keys() ^ other.keys()
+    changed |= {name for name in one.keys() & other.keys()
+                if not np.array_equal(one[name], other[name])}  # fmt: skip
+    return changed
+
+
+def _is_closed(parameters: StepParameters, number: ModelNumber) -> bool:
+    """Whether no other force or coefficient than those of C's closed form follows from a number."""
+    model, row = parameters.model, number.place[0]
+    muscles = model.actuator_gaintype == mujoco.mjtGain.mjGAIN_MUSCLE
+    muscles |= model.actuator_biastype == mujoco.mjtBias.mjBIAS_MUSCLE
+    if number.array in _INERTIAL and muscles.any():
+        return False  # their strengths follow from the inertias that they move
+    if number.array in {"body_mass", "body_inertia"}:
+        return not (model.opt.density or model.opt.viscosity or model.body_gravcomp[row])
+    if number.array == "geom_friction":
+        others = parameters.forest["friction_given"].any() or parameters.fields is not None
+        return number.place[1] == 0 and number.value > LEAST_FRICTION and not others
+    if number.array == "actuator_gainprm":
+        outputs = (parameters.elements or {}).get("controller_output", ())
+        return (
+            number.place[1] == 0
+            and number.value != 0.0
+            and model.actuator_gaintype[row] == mujoco.mjtGain.mjGAIN_FIXED
+            and model.actuator_biastype[row] == mujoco.mjtBias.mjBIAS_AFFINE
+            and getattr(model, "actuator_outadr", range(row + 1))[row] in outputs
+        )
+    return True
+
+
+def _linear_number(parameters: StepParameters, number: ModelNumber) -> tuple[int, int, int]:
+    """Kind, element and axis of a number whose derivative has a closed form, else kind 0."""
+    kind, follow = _KINDS.get("" if number.of_material else number.array, (0, set()))
+    element, axis = (*number.place, 0)[:2]
+    if kind == 0 or not _is_closed(parameters, number):
+        return 0, element, axis
+    changed = _changed_constants(parameters, with_change(parameters, number, number.width))
+    # a damping that changes no constant is disabled
+    closed = changed == follow if number.array == "dof_damping" else changed <= follow
+    return (kind if closed else 0), element, axis
+
+
 class ChangedModels:
     """Steppers in C of a model of which one number is larger or smaller.
 
@@ -259,6 +316,9 @@ class ChangedModels:
     rows : tuple
         Argument of ``ModelStepper.tangents``: stepper, model, changes of the model and width of
         each number, for even and odd steps, then those of narrow changes.
+    linear : ndarray (n, 3)
+        Its argument `numbers`: kind, element and axis of each number, 0 where the step is not
+        linear in it.
     """
 
     def __init__(self, parameters: StepParameters, given: Sequence[Parameter]) -> None:
@@ -266,7 +326,9 @@ class ChangedModels:
         check_constants(parameters, self.numbers)
         self._model, self._core = copy.copy(parameters.model), parameters.make_core()
         changed: list[_Row] = []
-        for number in self.numbers:
+        self.linear = np.zeros((len(self.numbers), 3), np.int32)
+        for i, number in enumerate(self.numbers):
+            self.linear[i] = _linear_number(parameters, number)
             for width in (number.width, NARROW * number.width):
                 larger = self._row(parameters, number, width)
                 at_end = number.value == 0.0
@@ -275,11 +337,8 @@ class ChangedModels:
 
     def _row(self, parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
         own = with_change(parameters, number, width)
-        before, constants = ({**x.forest, **(x.elements or {})} for x in (parameters, own))
-        changed = before.keys() ^ constants.keys()
-        for name in before.keys() & constants.keys():
-            if not np.array_equal(before[name], constants[name]):
-                changed.add(name)
+        changed = _changed_constants(parameters, own)
+        constants = {**own.forest, **(own.elements or {})}
         core, known = self._core, self._core.constants()
         if not changed <= _OF_EACH_STEP:
             core, changed = own.make_core(), set()
