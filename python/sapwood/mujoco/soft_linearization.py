@@ -30,8 +30,9 @@ _Fields = tuple[_Float, ...]
 
 Status = Literal["ok", "near_kink"]
 
-# differences of positions are at most this part of the way to a kink, and at least so long, m
-_LARGEST_PART, _LEAST = 0.1, 1e-9
+# Differences of positions are at most this part of the way to a kink, and at least so long, m. A
+# force that slips slowly curves over that way: central differences over a part p are p^2 off.
+_LARGEST_PART, _LEAST = 0.002, 1e-11
 
 
 class SoftStepLinearization:
@@ -55,7 +56,7 @@ class SoftStepLinearization:
         The state of the model and the controls, at the time of the state of the soft bodies; not
         changed. A control callback is not called.
     step : float or "auto"
-        As for :func:`linearize`.
+        As for :func:`linearize`, but differences are at most 1/500 of the way to a boundary.
     parameters : sequence of tuple
         Numbers that have derivatives: of soft bodies, as :func:`sapwood.fem.linearize` takes them,
         and of the model, as :func:`linearize` does.
