@@ -330,8 +330,9 @@ def test_threads_change_no_bit(rng):
             results.append((x, _core.fem_schur(system)))
             broken = (1e-4, found.K, found.K_pairs, 1.0, mass * (np.arange(n) != 7), pairs)
             broken[1][7] *= -1
-            with pytest.raises(ValueError, match=r"vertices\[7\]"):
+            with pytest.raises(ValueError, match=r"vertices\[7\]") as failure:
                 _core.fem_factor(system, broken, None, b)
+            assert failure.value.vertex == 7
             broken[1][7] *= -1
         product = _core.fem_multiply(mesh._mesh, blocks, results[0][0])
         np.testing.assert_allclose(product, b, rtol=0, atol=1e-11)

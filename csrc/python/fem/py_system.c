@@ -152,10 +152,20 @@ static PyArrayObject *copy_vector(PyObject *given, const fem_graph *a) {
   return copy;
 }
 
+/* Gives the exception of a factorization that failed at a vertex the attribute `vertex`. */
+static void name_vertex(int64_t vertex) {
+  PyObject *value = sapwood_take_exception(), *number = PyLong_FromLongLong(vertex);
+  if (value && number && PyObject_SetAttrString(value, "vertex", number) == 0) {
+    PyErr_SetObject((PyObject *)Py_TYPE(value), value);
+  }
+  Py_XDECREF(number);
+  Py_XDECREF(value);
+}
+
 PyDoc_STRVAR(fem_factor_doc,
              "fem_factor(system, blocks, fixed, x, /)\n--\n\n"
              "Factors A = c_K K + c_M M of blocks = (c_K, K, K_pairs, c_M, mass, mass_pairs), and "
-             "returns A^-1 x.");
+             "returns A^-1 x. Where A is not positive definite, the ValueError has `vertex`.");
 
 static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *capsule, *tuple, *given_fixed, *given_x;
@@ -189,6 +199,9 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_END_ALLOW_THREADS
     atomic_store(&owned->is_used, 0);
     sapwood_raise(status, &error);
+    if (status == SAP_NOT_POSITIVE_DEFINITE) {
+      name_vertex(error.index);
+    }
   }
   Py_XDECREF(fixed);
   release_blocks(&blocks);

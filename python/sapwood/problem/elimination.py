@@ -11,7 +11,6 @@ dissected by the distances in their graph from three nodes far from each other.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -78,10 +77,10 @@ class Component:
         try:
             _core.fem_factor(self._system, blocks, None, np.zeros((n, 3)))
         except ValueError as error:
-            found = re.match(r"vertices\[(\d+)\]", str(error))
-            if found is None:
+            vertex: int | None = getattr(error, "vertex", None)
+            if vertex is None:
                 raise
-            raise NotPositiveDefinite(3 * int(found[1])) from error
+            raise NotPositiveDefinite(3 * vertex) from error
 
     def schur(self) -> _Float:
         """S (n_last, n_last)."""
