@@ -107,6 +107,8 @@ def test_a_step_has_the_derivatives_of_whole_steps(name, rng):
         ]
         errors.append(max(parts))
     assert min(errors) < 1e-6
+    forward = found.jvp(change[: 2 * n], change[2 * n :])
+    np.testing.assert_allclose(forward, push, rtol=0, atol=1e-9 * np.max(np.abs(push)))
     bar = rng.standard_normal(found.size)
     back, ctrl, _ = found.vjp(bar)
     np.testing.assert_allclose(back, bar @ A, rtol=0, atol=1e-9 * np.max(np.abs(bar @ A)))
@@ -153,6 +155,9 @@ def test_soft_bodies_beside_flexes_have_derivatives_too(rng):
     change = np.concatenate([1e-2 * rng.standard_normal(model.nv), rng.standard_normal(model.nv)])
     change = np.concatenate([change, rng.standard_normal(model.nu)])
     push = np.concatenate([A[:, : 2 * model.nv], B], axis=1) @ change
+    dx = np.concatenate([change[: 2 * model.nv], np.zeros(found.size - 2 * model.nv)])
+    forward = found.jvp(dx, change[2 * model.nv :])
+    np.testing.assert_allclose(forward, push, rtol=0, atol=1e-9 * np.max(np.abs(push)))
     start, errors = stepper.soft_state, []
     for h in (1e-4, 1e-5, 1e-6):
         sides = []

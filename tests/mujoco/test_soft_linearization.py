@@ -138,6 +138,8 @@ def check(stepper, data, found, rng, tolerance=1e-6):
             [np.max(np.abs(push - expected)[p]) / np.max(np.abs(expected[p])) for p in parts]
         )
     assert np.min(np.max(errors, axis=1)) < tolerance
+    forward = found.jvp(change[: found.size], change[found.size :])
+    np.testing.assert_allclose(forward, push, rtol=0, atol=1e-9 * np.max(np.abs(push)))
     # reverse mode is the transpose
     bar = rng.standard_normal(found.size)
     before, ctrl, _ = found.vjp(bar)
@@ -395,6 +397,9 @@ def test_numbers_of_soft_bodies_and_of_the_model_have_the_slopes_of_differences(
             bar @ columns, slope.ravel(), rtol=1e-9, atol=1e-9 * np.max(np.abs(slope))
         )
         value = number_of(found, label)
+        forward = found.jvp(np.zeros(found.size), parameters={label: np.ones_like(value)})
+        size = np.max(np.abs(columns))
+        np.testing.assert_allclose(forward, columns.sum(axis=1), rtol=0, atol=1e-8 * size)
         way_of = rng.standard_normal(value.shape) * (np.max(np.abs(value)) or 1.0)
         errors = []
         for h in (1e-3, 3e-4, 1e-4, 1e-2, 0.1, 3e-5):
@@ -484,6 +489,15 @@ def test_wrong_arguments_are_named():
         found.vjp(np.zeros(found.size - 1))
     with pytest.raises(ValueError, match=r"after\[2\]"):
         found.vjp(np.where(np.arange(found.size) == 2, np.nan, 0.0))
+    with pytest.raises(ValueError, match=r"before has shape"):
+        found.jvp(np.zeros(found.size - 1))
+    with pytest.raises(ValueError, match=r"ctrl has shape"):
+        found.jvp(np.zeros(found.size), np.zeros(1))
+    with pytest.raises(ValueError, match=r"parameters\['body/soft/young'\]: must be one of"):
+        found.jvp(np.zeros(found.size), parameters={"body/soft/young": 1.0})
+    numbered = SoftStepLinearization(stepper, data, parameters=[("body", "soft", "loads")])
+    with pytest.raises(ValueError, match=r"parameters\['body/soft/loads'\] has shape"):
+        numbered.jvp(np.zeros(found.size), parameters={"body/soft/loads": 1.0})
     with pytest.raises(ValueError, match="step = 'fine': must be 'auto' or a number > 0"):
         SoftStepLinearization(stepper, data, step="fine")
     with pytest.raises(TypeError, match="stepper must be a Stepper, not MjModel"):

@@ -197,46 +197,67 @@ class LinearStep:
 
     # ---- forward mode ----
 
-    def solve_forward(self, m: _Fields, contacts: _Float) -> _Fields:
-        """Solve with H, without rigid trees.
+    def solve_forward(
+        self, m: _Fields, contacts: _Float, rigid: _Float, told: _Fields
+    ) -> tuple[_Fields, _Float]:
+        """Solve with H.
 
         Parameters
         ----------
         m : tuple of ndarray (n, 3)
             Changes of m of each body.
         contacts : ndarray
-            Changes of the numbers of the contacts.
+            Changes of the numbers of the contacts of soft bodies.
+        rigid : ndarray (nv,)
+            Change of the residual of the momenta of the rigid trees.
+        told : tuple of ndarray (n, 3)
+            Changes of the velocities of vertices that move as told or are held.
 
         Returns
         -------
-        tuple of ndarray (n, 3)
-            Changes of the velocities at the end of the step.
+        soft : tuple of ndarray (n, 3)
+            Changes of the velocities of each body at the end of the step.
+        rigid : ndarray (nv,)
+            The same of the rigid trees.
         """
+        of_rigid = np.zeros(0)
 
         def solve(of_m: _Fields) -> _Fields:
+            nonlocal of_rigid
             y = [-step.solve(x) for step, x in zip(self._steps, of_m, strict=True)]
             if self.sensitivity is None:
                 return tuple(y)
             v_star = np.zeros(self.problem.nv)
+            v_star[self._rigid] = -rigid
             for b, body in self._bodies.items():
-                v_star[self._places[body.tree]] = body.own(y[b][body.step.last])
+                loads = body.step.schur() @ y[b][body.step.last].ravel()
+                v_star[self._places[body.tree]] += body.columns(loads[None])[0]
+            for A, place in zip(self._A, self._places, strict=True):
+                v_star[place] = np.linalg.solve(A, v_star[place])
             change = dataclasses.replace(self._contact_change(contacts), v_star=v_star)
-            found = self.sensitivity.jvp(change, frozen_regularization=True)
+            found = self.sensitivity.jvp(change, frozen_regularization=True).v
             for b, body in self._bodies.items():
-                more = body.changes((found.v - v_star)[self._places[body.tree]])
+                more = body.changes(found[self._places[body.tree]]) - y[b][body.step.last]
                 y[b] = y[b] + body.step.extend(more)
+            of_rigid = found[self._rigid]
             return tuple(y)
 
-        return self._corrected(m, solve, 1, Slopes.push)
+        right = tuple(
+            of_m + self._multiply(b, x, Slopes.push) if np.any(x) else of_m
+            for b, (of_m, x) in enumerate(zip(m, told, strict=True))
+        )
+        found = self._corrected(right, solve, 1, Slopes.push)
+        return tuple(x + more for x, more in zip(found, told, strict=True)), of_rigid
 
     def _contact_change(self, contacts: _Float) -> Differential:
-        """The change of the convex problem with one of the numbers of the contacts."""
+        """The change of the convex problem with one of the numbers of the soft contacts."""
         arrays: dict[str, Any] = {}
         begin = 0
-        for name in CONTACT_ARRAYS:
+        for name, size in self._soft_sizes().items():
             given = getattr(self.problem, name)
-            size = 0 if given is None else given.size
-            arrays[name] = contacts[begin : begin + size].reshape(np.shape(given))
+            change = np.zeros(np.size(given) if given is not None else 0)
+            change[len(change) - size :] = contacts[begin : begin + size]
+            arrays[name] = change.reshape(np.shape(given))
             begin += size
         # from changes of 1/R_n and v_hat_n/R_n
         R, v_hat = self.problem.R_n, self.problem.v_hat_n
@@ -255,9 +276,15 @@ class LinearStep:
         R, v_hat = self.problem.R_n, self.problem.v_hat_n
         by["R_n"] = -R * (R * by["R_n"] + v_hat * by["v_hat_n"])
         by["v_hat_n"] = R * by["v_hat_n"]
+        sizes = self._soft_sizes().values()
+        return np.concatenate([x[len(x) - k :] for x, k in zip(by.values(), sizes, strict=True)])
+
+    def _soft_sizes(self) -> dict[str, int]:
+        """Entries of contacts of soft bodies in each array."""
+        if not self._reduction.meetings:
+            return dict.fromkeys(CONTACT_ARRAYS, 0)
         n, n_J = (len(self._reduction._soft[name]) for name in ("mu", "J"))
-        counts = [count * n if count else n_J for count in CONTACT_ARRAYS.values()]
-        return np.concatenate([x[len(x) - k :] for x, k in zip(by.values(), counts, strict=True)])
+        return {name: count * n if count else n_J for name, count in CONTACT_ARRAYS.items()}
 
     def _multiply(self, b: int, x: _Float, multiply: Callable[[Slopes, _Float], _Float]) -> _Float:
         """Multiply changes of the velocities of a body by dm/dv or its transpose."""

@@ -187,7 +187,8 @@ class SoftLinearization:
             *more, of_contacts = np.split(self._by_numbers[label].push(given.ravel()), ends)
             m = [total + each for total, each in zip(m, more, strict=True)]
             contacts = contacts + of_contacts
-        found = self._linear.solve_forward(_shaped(m), contacts)
+        still = tuple(map(np.zeros_like, self.velocities))
+        found, _ = self._linear.solve_forward(_shaped(m), contacts, np.zeros(0), still)
         moved = [
             x + dt * ((1 - vq) * before + vq * after)
             for x, before, after in zip(q, v, found, strict=True)

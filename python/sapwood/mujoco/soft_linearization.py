@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Literal
 
 import mujoco
@@ -144,6 +145,7 @@ class SoftStepLinearization:
         self.v: _Float = end._velocities(best)
         self.positions: _Fields = tuple(body.positions for body in end.soft.bodies)
         self.velocities: _Fields = tuple(best.v[: len(end._soft_steps)])
+        self._n_vertices = [len(v) for v in best.v]
         self._by_motion, self._by_velocity = _integration_slopes(self._model, self.v, self._dt)
 
     def _differentiate(
@@ -277,6 +279,103 @@ class SoftStepLinearization:
             else np.array(next(rest))
             for number in self._numbers
         }
+
+    # ---- forward mode ----
+
+    def jvp(
+        self,
+        before: ArrayLike,
+        ctrl: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] = MappingProxyType({}),
+    ) -> _Float:
+        """Forward mode: the change of x after the step with one of its start.
+
+        Parameters
+        ----------
+        before : array_like (size,)
+            Change of x before the step.
+        ctrl : array_like (nu,), optional
+            Change of the controls; 0 where it is None.
+        parameters : mapping of str to array_like, optional
+            Changes of parameters, by label, each in its own shape.
+
+        Returns
+        -------
+        ndarray (size,)
+            Change of x after it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For arrays of wrong type or shape, values that are not finite, and unknown labels.
+        numpy.linalg.LinAlgError
+            If the linearized equations are singular.
+        """
+        dx = _core.as_float64(before, "before", (self.size,), "finite")
+        nu, nv, n_model = self._model.nu, self._model.nv, self._n_model
+        du = np.zeros(nu) if ctrl is None else _core.as_float64(ctrl, "ctrl", (nu,), "finite")
+        for label in parameters:
+            if label not in self.parameters:
+                raise ValueError(f"parameters[{label!r}]: must be one of {self.parameters}")
+        numbers = {
+            number.label: _core.as_float64(
+                parameters.get(number.label, np.zeros_like(number.value)),
+                f"parameters[{number.label!r}]",
+                np.shape(number.value),
+                "finite",
+            )
+            for number in self._numbers
+        }
+        of_model = [
+            np.ravel(numbers[number.label])
+            for number in self._numbers
+            if not isinstance(number, SoftNumber)
+        ]
+        change = np.concatenate([dx[:n_model], du, *of_model])
+        x, u = self._fields(dx)
+        told = self._push_told(change, x)
+        m, contacts = self._push(change, x, u, numbers)
+        soft, rigid = self._linear.solve_forward(m, contacts, self._by_model.momenta @ change, told)
+        v = np.zeros(nv)
+        v[self._trees.dofs] = rigid
+        for step, each in zip(self._flex_steps, soft[len(x) :], strict=True):
+            v[step.flex.dofs] = step.to_slides(each)
+        motion = self._by_motion @ dx[:nv] + self._by_velocity @ v
+        model = motion, v, self._by_model.activations @ change
+        moved = [q + self._dt * each for q, each in zip(x, soft, strict=False)]
+        return np.concatenate([*model, *map(np.ravel, moved), *map(np.ravel, soft[: len(x)])])
+
+    def _push_told(self, change: _Float, x: list[_Float]) -> _Fields:
+        """Changes of the velocities of held vertices."""
+        told = [np.zeros((n, 3)) for n in self._n_vertices]
+        for b, (attached, moved) in enumerate(zip(self._attached, x, strict=True)):
+            told[b][attached] -= moved[attached] / self._dt
+        begin, held = 0, self._by_model.held @ change
+        for b, vertices in self._held:
+            end = begin + 3 * len(vertices)
+            told[b][vertices] += held[begin:end].reshape(-1, 3)
+            begin = end
+        return tuple(told)
+
+    def _push(
+        self, change: _Float, x: list[_Float], u: list[_Float], numbers: dict[str, _Float]
+    ) -> tuple[_Fields, _Float]:
+        """Changes of m of the soft bodies and the flexes, and of the numbers of their contacts."""
+        contacts, m = self._by_model.contacts @ change, [np.zeros(each.size) for each in x]
+        for b, changes in enumerate(zip(x, u, strict=True)):
+            by = self._by_positions[b], self._by_velocities[b]
+            for slopes, each in zip(by, changes, strict=True):
+                of_m, of_contacts = np.split(slopes.push(each.ravel()), [each.size])
+                m[b] += of_m
+                contacts[: len(of_contacts)] += of_contacts
+        ends = np.cumsum([each.size for each in x])
+        for label, slopes in self._by_numbers.items():
+            *parts, of_contacts = np.split(slopes.push(numbers[label].ravel()), ends)
+            m = [total + each for total, each in zip(m, parts, strict=True)]
+            contacts = contacts + of_contacts
+        ends = np.cumsum([3 * n for n in self._n_vertices[len(x) :]])
+        m += np.split(self._by_model.flexes @ change, ends[:-1]) if len(ends) else []
+        return tuple(each.reshape(-1, 3) for each in m), contacts
 
     def matrices(self) -> tuple[_Float, _Float, _Float]:
         """Form A, B and P, row by row.
