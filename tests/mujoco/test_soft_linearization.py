@@ -11,7 +11,15 @@ import pytest
 
 from sapwood import SapSettings, fem
 from sapwood.geometry import PressureField
-from sapwood.mujoco import NotSupported, SoftStepLinearization, StepError, Stepper, linearize
+from sapwood.mujoco import (
+    NotSupported,
+    SoftStepLinearization,
+    StepError,
+    Stepper,
+    linearize,
+    linearize_batch,
+    sensitivities,
+)
 from sapwood.mujoco.stepping import soft_steps
 
 # tight solves stall at round-off
@@ -416,6 +424,68 @@ def test_numbers_of_soft_bodies_and_of_the_model_have_the_slopes_of_differences(
         assert min(errors) < (1e-6 if np.any(value) else 1e-5), label
 
 
+@pytest.mark.usefixtures("exact")
+def test_runs_have_the_sensitivities_of_whole_runs(rng):
+    """Three steps under controls, by numbers of the model and of a soft body."""
+
+    def make(rng):
+        model, data, bodies = gripper(rng)
+        return stepper_of(model, bodies), data
+
+    stepper, data, _ = first_smooth(make, rng, {"thing"}, 1e-6)
+    numbers = [("body", "thing", "mass"), ("body", "left", "young"), ("joint", "left", "damping")]
+    controls = np.array([[0.3, 0.05, 0.4], [0.2, 0.05, 0.4], [0.1, 0.04, 0.3]])
+    start = stepper.soft_state
+    found = sensitivities(stepper, data, controls, parameters=numbers)
+    assert found.y.shape == (3, 0)
+    assert found.near_kink.shape == found.limited_rebound.shape == (3,)
+    for body, x in zip(stepper.soft, start.positions, strict=True):
+        np.testing.assert_array_equal(body.positions, x)
+
+    def run(changed):
+        moved = mujoco.MjData(changed.model)
+        mujoco.mj_copyData(moved, changed.model, data)
+        for ctrl in controls:
+            moved.ctrl[:] = ctrl
+            changed.step(moved)
+        bodies = changed.soft
+        rest = [moved.qvel, moved.act]
+        rest += [b.positions.ravel() for b in bodies] + [b.velocities.ravel() for b in bodies]
+        return moved.qpos.copy(), np.concatenate(rest)
+
+    q, rest = run(stepper_of(copy.copy(stepper.model), copy.deepcopy(stepper.soft)))
+    np.testing.assert_allclose(found.q[-1], q, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.v[-1], rest[: stepper.model.nv], rtol=0, atol=1e-8)
+    for k, (given, size) in enumerate(zip(numbers, (0.2, 2e5, 2.0), strict=True)):
+        errors = []
+        for h in (1e-3, 1e-4, 1e-5):
+            sides = [run(with_number(stepper, given, side * h * size)) for side in (1, -1)]
+            expected = state_difference(stepper.model, *sides) / (2 * h * size)
+            errors.append(np.max(np.abs(found.X[-1, :, k] - expected)) / np.max(np.abs(expected)))
+        assert min(errors) < 1e-5, given
+
+
+def test_wrong_sensitivities_are_named():
+    stepper, data = still_cube(0.1)
+    with pytest.raises(ValueError, match="its field must be one of young"):
+        sensitivities(stepper, data, n_steps=1, parameters=[("body", "soft", "speed")])
+    sensed = mujoco.MjModel.from_xml_string(
+        BALL.replace("</mujoco>", "<sensor><clock/></sensor></mujoco>")
+    )
+    stepper = Stepper(sensed, soft=stepper.soft)
+    numbers = [("body", "soft", "density")]
+    with pytest.raises(NotSupported, match="pass sensors=False"):
+        sensitivities(stepper, mujoco.MjData(sensed), n_steps=1, parameters=numbers)
+    found = sensitivities(
+        stepper, mujoco.MjData(sensed), n_steps=2, parameters=numbers, sensors=False
+    )
+    assert found.J.shape == (2, 0, 1)
+    stepper.soft[0].velocities[4, 1] = 1e200
+    with pytest.raises(StepError) as failure:
+        sensitivities(stepper, mujoco.MjData(sensed), n_steps=2, parameters=numbers, sensors=False)
+    assert failure.value.step == 0
+
+
 def number_of(found, label):
     (value,) = (number.value for number in found._numbers if number.label == label)
     return np.array(value)
@@ -448,6 +518,62 @@ def test_linearize_has_the_matrices_and_the_step(rng):
         np.testing.assert_allclose(x, body.positions, rtol=0, atol=1e-12)
         np.testing.assert_allclose(v, body.velocities, rtol=0, atol=1e-10)
     assert linear.result.passes == stepper.soft_result.passes
+
+
+@pytest.mark.parametrize("nthread", [1, 2])
+def test_a_batch_has_the_matrices_of_each_state(nthread, rng):
+    model, data, bodies = gripper(rng)
+    stepper = stepper_of(model, bodies)
+    start = stepper.soft_state
+    qpos, qvel, ctrl, soft, expected = [], [], [], [], []
+    for _ in range(3):
+        stepper.step(data)
+        ctrl.append([0.3, 0.05, 0.4])
+        data.ctrl[:] = ctrl[-1]
+        qpos.append(data.qpos.copy())
+        qvel.append(data.qvel.copy())
+        soft.append(stepper.soft_state)
+        other = mujoco.MjData(model)
+        other.qpos[:], other.qvel[:], other.ctrl[:] = data.qpos, data.qvel, data.ctrl
+        other.act[:], other.time = 0.2, data.time
+        expected.append(linearize(stepper, other))
+    stepper.soft_state = start
+    rest = mujoco.MjData(model)
+    rest.act[:] = 0.2
+    A, B, status = linearize_batch(
+        stepper, qpos, qvel, ctrl, data=rest, soft_states=soft, nthread=nthread
+    )
+    for i, each in enumerate(expected):
+        np.testing.assert_allclose(A[i], each.A, rtol=0, atol=1e-9 * np.max(np.abs(each.A)))
+        np.testing.assert_allclose(B[i], each.B, rtol=0, atol=1e-9 * np.max(np.abs(each.B)))
+    assert status == [each.status for each in expected]
+    # without states of the soft bodies that of the stepper counts in all
+    A, _, _ = linearize_batch(stepper, qpos[:1] * 2, qvel[:1] * 2, nthread=nthread)
+    np.testing.assert_array_equal(A[0], A[1])
+    for body, x in zip(stepper.soft, start.positions, strict=True):
+        np.testing.assert_array_equal(body.positions, x)
+    A, B, status = linearize_batch(stepper, np.zeros((0, model.nq)), np.zeros((0, model.nv)))
+    assert (A.shape[0], B.shape[0], status) == (0, 0, [])
+
+
+def test_wrong_batches_are_named():
+    stepper, data = still_cube(0.1)
+    states = data.qpos[None], data.qvel[None]
+    with pytest.raises(NotSupported, match="soften and outputs have their defaults"):
+        linearize_batch(stepper, *states, soften=2.0)
+    with pytest.raises(ValueError, match="soft_states has 2 states for 1 of the model"):
+        linearize_batch(stepper, *states, soft_states=[stepper.soft_state] * 2)
+    with pytest.raises(TypeError, match=r"soft_states\[0\] must be a SoftState, not int"):
+        linearize_batch(stepper, *states, soft_states=[1])
+    fewer = dataclasses.replace(stepper.soft_state, positions=(), velocities=())
+    with pytest.raises(ValueError, match=r"soft_states\[0\]: must have the bodies"):
+        linearize_batch(stepper, *states, soft_states=[fewer])
+    with pytest.raises(ValueError, match="soft_states: the stepper has no soft bodies"):
+        linearize_batch(Stepper(stepper.model), *states, soft_states=[stepper.soft_state])
+    stepper.soft[0].velocities[4, 1] = np.nan
+    with pytest.raises(StepError, match=r"velocities\[4\]: must be finite") as failure:
+        linearize_batch(stepper, *states)
+    assert failure.value.__notes__ == ["in state 0"]
 
 
 BALL = """

@@ -251,13 +251,15 @@ class LinearStep:
 
     def _contact_change(self, contacts: _Float) -> Differential:
         """The change of the convex problem with one of the numbers of the soft contacts."""
+        if not self._reduction.meetings:
+            return Differential()
         arrays: dict[str, Any] = {}
         begin = 0
         for name, size in self._soft_sizes().items():
-            given = getattr(self.problem, name)
-            change = np.zeros(np.size(given) if given is not None else 0)
-            change[len(change) - size :] = contacts[begin : begin + size]
-            arrays[name] = change.reshape(np.shape(given))
+            given = np.asarray(getattr(self.problem, name))
+            change = np.zeros(given.size)
+            change[given.size - size :] = contacts[begin : begin + size]
+            arrays[name] = change.reshape(given.shape)
             begin += size
         # from changes of 1/R_n and v_hat_n/R_n
         R, v_hat = self.problem.R_n, self.problem.v_hat_n
@@ -281,8 +283,6 @@ class LinearStep:
 
     def _soft_sizes(self) -> dict[str, int]:
         """Entries of contacts of soft bodies in each array."""
-        if not self._reduction.meetings:
-            return dict.fromkeys(CONTACT_ARRAYS, 0)
         n, n_J = (len(self._reduction._soft[name]) for name in ("mu", "J"))
         return {name: count * n if count else n_J for name, count in CONTACT_ARRAYS.items()}
 

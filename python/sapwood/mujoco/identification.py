@@ -16,7 +16,9 @@ from sapwood.base.optional import install_command
 from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.linearization import linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.rollout import rollout
+from sapwood.mujoco.soft_sensitivities import soft_tangents
 from sapwood.mujoco.stepper import Stepper
 
 _Float = NDArray[np.float64]
@@ -35,7 +37,8 @@ class Sensitivities(NamedTuple):
     """Velocities after each step (n_steps, nv)."""
     X: _Float
     """Derivatives of (dq, v, act) after each step (n_steps, 2 nv + na, n_parameters); dq are
-    motions of the positions in the coordinates of the velocities."""
+    motions of the positions in the coordinates of the velocities. With soft bodies the state is
+    that of :class:`SoftStepLinearization`."""
     near_kink: NDArray[np.bool_]
     """Steps (n_steps,) so near a boundary of the contact law, or a jump of a contact, that
     derivatives may be wrong."""
@@ -64,7 +67,9 @@ def sensitivities(
     Parameters
     ----------
     stepper : Stepper
-        As for :func:`linearize`.
+        As for :func:`linearize`. With soft bodies `sensors` must be False, unless the model has
+        none: each step is linearized as by :class:`SoftStepLinearization`, whose parameters may be
+        numbers of soft bodies.
     data : mujoco.MjData
         The state at the start; not changed.
     controls : array_like (n_steps, nu), optional
@@ -117,6 +122,14 @@ def sensitivities(
         n = len(ctrl)
     numbers = tuple(one if isinstance(one, str) else tuple(one) for one in parameters)
     sensed = sensors and stepper.model.nsensordata > 0
+    if stepper.parameters.soft is not None:
+        if sensed:
+            raise NotSupported(
+                "sensors: their derivatives are not found with soft bodies; pass sensors=False"
+            )
+        soft = soft_tangents(stepper, data, numbers, n, ctrl)
+        y, dy = np.zeros((n, 0)), np.zeros((n, 0, soft.x.shape[-1]))
+        return Sensitivities(y, dy, soft.q, soft.v, soft.x, soft.near_kink, np.zeros(n, bool))
     with linearizer_of(stepper) as linearizer:
         found = linearizer.tangents(data, numbers, n, ctrl, sensors=sensed)
     y = np.zeros((n, 0)) if found.sensors is None else found.sensors

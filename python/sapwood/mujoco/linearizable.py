@@ -38,7 +38,8 @@ def check_linearizable(stepper: Stepper, *, soft: bool = False) -> None:
     if found is not None and not soft:
         raise NotSupported(
             "derivatives of steps with soft bodies, or elastic or large flexes, are those of "
-            "linearize, SoftStepLinearization and DifferentiableSoftModel"
+            "linearize, linearize_batch, sensitivities, SoftStepLinearization and "
+            "DifferentiableSoftModel"
         )
     if stepper.parameters.fields is not None and found is None:
         raise ValueError("stepper.fields: patches have no derivatives, as their faces come and go")

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
+from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.model_numbers import ChangedModels, Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StepDifferences
@@ -25,6 +26,7 @@ from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import error_of
 from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.soft_batch import linearize_soft_batch
 from sapwood.mujoco.soft_linearization import SoftStepLinearization
 from sapwood.mujoco.stepper import Stepper
 
@@ -37,6 +39,9 @@ NO_DERIVATIVES = (
     "no derivatives"
 )
 """The error of a step with status ``limited_rebound``."""
+
+
+_DEFAULTS = "mode, soften and outputs have their defaults for a stepper with soft bodies"
 
 
 class Linearization(NamedTuple):
@@ -415,9 +420,7 @@ def linearize(
     given: object = stepper
     if isinstance(given, Stepper) and given.parameters.soft is not None:
         if mode != "solve" or sensors or factor != 1.0:
-            raise NotSupported(
-                "mode, soften and outputs have their defaults for a stepper with soft bodies"
-            )
+            raise NotSupported(_DEFAULTS)
         of_soft = SoftStepLinearization(stepper, data, step=largest, parameters=numbers)
         return _linearize_soft(of_soft, bool(numbers))
     with linearizer_of(stepper) as linearizer:
@@ -452,6 +455,7 @@ def linearize_batch(
     data: mujoco.MjData | None = None,
     step: float | Literal["auto"] = "auto",
     soften: float = 1.0,
+    soft_states: Sequence[SoftState] | None = None,
 ) -> tuple[_Float, _Float, list[str]]:
     """Find the derivatives of steps from many states, see :func:`linearize`.
 
@@ -470,11 +474,15 @@ def linearize_batch(
         model after a reset.
     step, soften
         As for :func:`linearize`.
+    soft_states : sequence of SoftState, optional
+        States of the soft bodies of the stepper (n), of which the times do not count; by default
+        its present one in all states.
 
     Returns
     -------
     A : ndarray (n, 2 nv + na, 2 nv + na)
-        Derivatives of the next states by the states.
+        Derivatives of the next states by the states. With soft bodies states are those of
+        :class:`SoftStepLinearization`.
     B : ndarray (n, 2 nv + na, nu)
         Derivatives of the next states by the controls.
     status : list of str
@@ -498,6 +506,12 @@ def linearize_batch(
     u = _core.as_float64(given, "ctrl", (len(q), model.nu), "finite")
     rest = mujoco.MjData(model) if data is None else data
     check_data(model, rest)
+    if stepper.parameters.soft is not None:
+        if factor != 1.0:
+            raise NotSupported(_DEFAULTS)
+        return linearize_soft_batch(stepper, rest, (q, v, u), soft_states, largest, threads)
+    if soft_states is not None:
+        raise ValueError("soft_states: the stepper has no soft bodies")
     states = (q, v, np.tile(rest.act, (len(q), 1)), u)
 
     def run(part: slice) -> Linearizations:

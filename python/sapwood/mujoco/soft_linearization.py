@@ -16,13 +16,14 @@ from sapwood.fem.linear_step import Adjoint, LinearStep
 from sapwood.fem.reduction import Pass, Reduction
 from sapwood.fem.soft_equations import Equations, Slopes
 from sapwood.fem.soft_numbers import SoftNumber
+from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.soft_start import SoftStart, model_slopes, own_steps
+from sapwood.mujoco.soft_start import SoftStart, model_slopes, own_parameters, own_steps
 from sapwood.mujoco.step_numbers import number_sides, step_numbers
 from sapwood.mujoco.stepper import Stepper
 
@@ -61,6 +62,8 @@ class SoftStepLinearization:
     parameters : sequence of tuple
         Numbers that have derivatives: of soft bodies, as :func:`sapwood.fem.linearize` takes them,
         and of the model, as :func:`linearize` does.
+    soft_state : SoftState, optional
+        State of the soft bodies; by default that of the stepper.
 
     Attributes
     ----------
@@ -119,6 +122,7 @@ class SoftStepLinearization:
         *,
         step: float | Literal["auto"] = "auto",
         parameters: Sequence[Parameter] = (),
+        soft_state: SoftState | None = None,
     ) -> None:
         largest = difference_of(step)
         check_linearizable(stepper, soft=True)
@@ -126,11 +130,12 @@ class SoftStepLinearization:
         check_data(stepper.model, data)
         if stepper.parameters.soft is None:
             raise ValueError("stepper has no soft bodies: use linearize")
-        self._numbers = step_numbers(stepper.parameters, parameters)
+        own = own_parameters(stepper.parameters, soft_state)
+        self._numbers = step_numbers(own, parameters)
         self.parameters = tuple(number.label for number in self._numbers)
         self._model, self._dt = stepper.model, stepper.parameters.time_step
         scratch = StateCopy(self._model).take(data)
-        end = own_steps(stepper.parameters)
+        end = own_steps(own)
         end._check_soft(scratch)
         end._stages.evaluate(scratch)
         reduction = end._reduce(scratch)
@@ -139,7 +144,7 @@ class SoftStepLinearization:
         self._trees, self._flex_steps = end._trees, end._flex_steps
         self.distance = self._linear.distance
         self.contacts = int(np.count_nonzero(self._linear.acts))
-        self._differentiate(stepper.parameters, scratch, reduction, best, largest)
+        self._differentiate(own, scratch, reduction, best, largest)
         for each, v in zip(end._soft_steps, best.v, strict=False):
             each.finish(v)
         self.v: _Float = end._velocities(best)
@@ -192,6 +197,11 @@ class SoftStepLinearization:
     def size(self) -> int:
         """Length of x."""
         return self._n_model + 2 * sum(x.size for x in self.velocities)
+
+    @property
+    def numbers(self) -> dict[str, _Float]:
+        """Values of the parameters, by label."""
+        return {number.label: np.array(number.value) for number in self._numbers}
 
     @property
     def _n_model(self) -> int:

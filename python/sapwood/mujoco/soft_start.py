@@ -15,6 +15,7 @@ from sapwood.fem.body_step import BodyStep
 from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.reduction import Reduction
 from sapwood.fem.soft_equations import Equations, central_difference, copied
+from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -27,6 +28,37 @@ _Float = NDArray[np.float64]
 _VELOCITY, _INPUT = 1e-5, 1e-6
 # the sides of a difference of a position differ by this part of the largest slope only at a jump
 _JUMP = 1e-2
+
+
+def own_parameters(parameters: StepParameters, state: SoftState | None = None) -> StepParameters:
+    """Parameters with soft bodies of their own.
+
+    Parameters
+    ----------
+    parameters : StepParameters
+        Parameters of a stepper with soft bodies.
+    state : SoftState, optional
+        State of the soft bodies; by default that of the given ones.
+
+    Returns
+    -------
+    StepParameters
+        The same otherwise.
+
+    Raises
+    ------
+    ValueError
+        If the state is one of other bodies.
+    """
+    own = parameters.for_thread(parameters.model)
+    assert own.soft is not None
+    assert parameters.soft is not None
+    own.soft.bodies = tuple(map(copied, parameters.soft.bodies))
+    own.soft.time = parameters.soft.time
+    if state is not None:
+        state.restore(own.soft.bodies)
+        own.soft.time = state.time
+    return own
 
 
 def own_steps(parameters: StepParameters) -> SoftSteps:
@@ -42,12 +74,7 @@ def own_steps(parameters: StepParameters) -> SoftSteps:
     SoftSteps
         The steps, which remember no earlier ones.
     """
-    own = parameters.for_thread(parameters.model)
-    assert own.soft is not None
-    assert parameters.soft is not None
-    own.soft.bodies = tuple(map(copied, parameters.soft.bodies))
-    own.soft.time = parameters.soft.time
-    return SoftSteps(own, engine())
+    return SoftSteps(own_parameters(parameters), engine())
 
 
 class SoftStart:
