@@ -104,7 +104,7 @@ def check_against_differences(world, rng, tolerance=1e-6):
     n = [len(body.positions) for body in world.bodies]
     direction = [rng.standard_normal((3, k, 3)) * [[[1e-3]], [[0.1]], [[1.0]]] for k in n]
     q, v, f = zip(*direction, strict=True)
-    push = found.jvp(q, v, [100 * each for each in f])
+    push = found.jvp(q, v, [100 * each for each in f])[:2]
     expected = min(
         (difference(world, along(direction), h) for h in (1e-4, 1e-5)),
         key=lambda each: error(push, each),
@@ -371,8 +371,8 @@ def test_worlds_without_derivatives_are_refused(rng):
     shape = PressureField(modulus=1e7).box([0.1, 0.1, 0.1])
     slide = fem.RigidBody(shape, mass=1.0, axis=[0, 0, 1])
     world = scene(rng)
-    with pytest.raises(ValueError, match="on slides have no derivatives"):
-        fem.linearize(fem.World(world.bodies, planes=world.planes, rigid=[slide]))
+    with pytest.raises(ValueError, match="the state of a run has no rigid bodies on slides"):
+        DifferentiableWorld(fem.World(world.bodies, planes=world.planes, rigid=[slide]))
     world.bodies[0].velocities[4, 1] = np.nan
     with pytest.raises(StepError, match=r"cube.velocities\[4\]: must be finite"):
         fem.linearize(world)
@@ -461,6 +461,75 @@ def test_faces_that_are_nearly_parallel_to_the_gradient_of_a_field(tilt, rng):
     sides = np.abs(touch.contacts.normals[:, 2]) < 2 * tilt
     assert np.any(touch.forces[sides])
     check_against_differences(world, rng)
+
+
+@pytest.mark.parametrize("scheme", ["implicit", (1.0, 0.5, 0.5)])
+def test_a_rigid_body_on_a_slide(scheme, rng):
+    """A box that falls on the cube: its state and its force, and all others with it."""
+
+    def make(rng):
+        world = scene(rng)
+        turn, _ = np.linalg.qr(np.eye(3) + 0.2 * rng.standard_normal((3, 3)))
+        pose = np.eye(4)
+        pose[:3, :3] = turn * np.sign(np.linalg.det(turn))
+        pose[:3, 3] = world.bodies[0].positions.mean(axis=0) + [0.01, -0.005, 0.11]
+        axis = np.array([0.1, 0.2, 1.0]) / np.linalg.norm([0.1, 0.2, 1.0])
+        box = fem.RigidBody(
+            PressureField(modulus=1e6).box([0.08, 0.07, 0.1]), pose=pose, mass=0.5, axis=axis,
+            damping=3.0, force=-1.0,
+        )  # fmt: skip
+        box.position, box.velocity = -0.002, -0.3
+        return fem.World(
+            world.bodies, planes=world.planes, rigid=[box], sigma=1e-10, beta=0.0, settings=TIGHT,
+            scheme=scheme,
+        )  # fmt: skip
+
+    world = first_smooth(make, rng, 2)
+    x, v, f = rng.standard_normal((3, 1, 27, 3)) * np.reshape([1e-3, 0.1, 100.0], (3, 1, 1, 1))
+    way = rng.standard_normal(3) * [1e-3, 0.3, 5.0]
+
+    def end(h):
+        """State after a step whose start is changed."""
+        body, box = copy.deepcopy(world.bodies[0]), copy.copy(world.rigid[0])
+        body.positions += h * x[0]
+        body.velocities += h * v[0]
+        body.loads += h * f[0]
+        box.position += h * way[0]
+        box.velocity += h * way[1]
+        box.force += h * way[2]
+        fem.World(
+            [body], planes=world.planes, rigid=[box], sigma=1e-10, beta=0.0, settings=TIGHT,
+            scheme=scheme,
+        ).step()  # fmt: skip
+        return body.positions, body.velocities, np.array([[box.position, box.velocity]])
+
+    found = fem.linearize(world)
+    np.testing.assert_allclose(found.slides, end(0.0)[2], rtol=0, atol=1e-9)
+    assert (world.rigid[0].position, world.rigid[0].velocity) == (-0.002, -0.3)
+    push = found.jvp(x, v, f, slides=[way[:2]], slide_forces=way[2:])
+    flat = [np.ravel(push.positions), np.ravel(push.velocities), *push.slides[0]]
+    errors = []
+    for h in (1e-4, 1e-5, 1e-6):
+        slopes = [(a - b) / (2 * h) for a, b in zip(end(h), end(-h), strict=True)]
+        expected = [slopes[0].ravel(), slopes[1].ravel(), *slopes[2][0]]
+        errors.append(
+            max(
+                np.max(np.abs(a - b)) / np.max(np.abs(b))
+                for a, b in zip(flat, expected, strict=True)
+            )
+        )
+    assert min(errors) < 1e-6
+    bars = rng.standard_normal((2, 1, 27, 3)), rng.standard_normal((1, 2))
+    gradient = found.vjp(*bars[0], bars[1])
+    forward = np.vdot(bars[0], [push.positions, push.velocities]) + np.vdot(bars[1], push.slides)
+    backward = np.vdot(gradient.positions, x) + np.vdot(gradient.velocities, v)
+    backward += np.vdot(gradient.loads, f) + gradient.slides[0] @ way[:2]
+    backward += gradient.slide_forces[0] * way[2]
+    assert forward == pytest.approx(backward, rel=1e-9)
+    with pytest.raises(ValueError, match="slides has shape"):
+        found.vjp(slides=np.zeros(2))
+    with pytest.raises(ValueError, match=r"slide_forces\[0\]"):
+        found.jvp(slide_forces=[np.nan])
 
 
 def test_a_step_that_fails_has_no_derivative(rng):

@@ -14,7 +14,7 @@ from .bodies import Attachment, HalfSpace, RigidBody, SoftBody
 from .contacts import SoftContacts
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
 from .files import read_mesh, write_mesh
-from .linearization import SoftGradient, SoftLinearization, linearize
+from .linearization import SoftChange, SoftGradient, SoftLinearization, linearize
 from .material import Material
 from .mesh import Mesh
 from .results import Reaction, SoftStepResult, Touch
@@ -36,6 +36,7 @@ __all__ = [
     "Scheme",
     "SeriesWriter",
     "SoftBody",
+    "SoftChange",
     "SoftContacts",
     "SoftGradient",
     "SoftLinearization",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,12 +38,29 @@ class SoftGradient:
         dL/d of the state of each body, and of the external forces on its vertices.
     parameters : dict of str to ndarray
         dL/d of the parameters, by labels such as ``body/soft/young``, each in its own shape.
+    slides : ndarray (n_slides, 2)
+        dL/d of the position and the velocity of each rigid body on a slide.
+    slide_forces : ndarray (n_slides,)
+        dL/d of the forces along the slides.
     """
 
     positions: _Fields
     velocities: _Fields
     loads: _Fields
     parameters: dict[str, _Float]
+    slides: _Float
+    slide_forces: _Float
+
+
+class SoftChange(NamedTuple):
+    """The change of the state after a step."""
+
+    positions: _Fields
+    """Of each soft body (n, 3)."""
+    velocities: _Fields
+    """Of each soft body (n, 3)."""
+    slides: _Float
+    """Of the position and the velocity of each rigid body on a slide (n_slides, 2)."""
 
 
 class SoftLinearization:
@@ -52,6 +70,8 @@ class SoftLinearization:
     ----------
     positions, velocities : tuple of ndarray (n, 3)
         State of each body after the step, m and m/s.
+    slides : ndarray (n_slides, 2)
+        Position and velocity of each rigid body on a slide after the step, m and m/s.
     result : SoftStepResult
         The outcome of the step.
     parameters : tuple of str
@@ -81,7 +101,8 @@ class SoftLinearization:
         )
         self._dt, self._scheme = world.time_step, world.scheme
         linear = self._linear = LinearStep(made._steps, reduction, best, world.settings)
-        equations = Equations(copy_world(world), reduction, best.v, linear.problem)
+        start = copy_world(world)
+        equations = Equations(start, reduction, best.v, linear.problem)
         for b in linear.inexact:
             linear.slopes[b] = equations.by_end_velocities(b)
         bodies = range(len(world.bodies))
@@ -90,6 +111,14 @@ class SoftLinearization:
         self._by_numbers = {number.label: equations.by_number(number) for number in numbers}
         self._shapes = {number.label: number.value.shape for number in numbers}
         self._n_contact_numbers = equations.n_contact_numbers
+        moving = start._moving()
+        slopes = [equations.by_slide(slide) for slide in moving]
+        self._by_slides = np.array(slopes).reshape(len(moving), self._n_contact_numbers).T
+        # the momentum of a slide depends on its first velocity by its mass and explicit damping
+        explicit = self._dt * (1 - self._scheme.v)
+        self._slide_masses = np.array([each.mass - explicit * each.damping for each in moving])
+        before = np.array([each.position for each in moving])
+        self.slides = np.column_stack([before + self._dt * best.rigid, best.rigid])
         self.is_near_kink, self.distance = equations.jumps, linear.distance
         for step, v in zip(made._steps, best.v, strict=True):
             step.finish(v)
@@ -102,6 +131,7 @@ class SoftLinearization:
         self,
         positions: Sequence[ArrayLike] | None = None,
         velocities: Sequence[ArrayLike] | None = None,
+        slides: ArrayLike | None = None,
     ) -> SoftGradient:
         """Reverse mode: from dL/d of the state after the step, dL/d of its start.
 
@@ -109,6 +139,8 @@ class SoftLinearization:
         ----------
         positions, velocities : sequence of array_like (n, 3), optional
             dL/d of the state of each body after the step; 0 where it is None.
+        slides : array_like (n_slides, 2), optional
+            dL/d of the position and the velocity of each slide after it; 0 where it is None.
 
         Returns
         -------
@@ -125,7 +157,8 @@ class SoftLinearization:
         q_bar, v_bar = self._read(positions, "positions"), self._read(velocities, "velocities")
         dt, vq = self._dt, self._scheme.vq
         total = [v + dt * vq * q for q, v in zip(q_bar, v_bar, strict=True)]
-        solved = self._linear.solve_transposed(tuple(total), np.zeros(0))
+        at, speed = self._read_slides(slides, "slides", self.slides.shape).T
+        solved = self._linear.solve_transposed(tuple(total), speed + dt * at)
         lambdas, contacts = [each.ravel() for each in solved.soft], solved.contacts
         by_q, by_v = [], []
         for b, bar in enumerate(lambdas):
@@ -138,7 +171,11 @@ class SoftLinearization:
             for label, slopes in self._by_numbers.items()
         }
         loads = [dt * bar for bar in lambdas]
-        return SoftGradient(_shaped(by_q), _shaped(by_v), _shaped(loads), by_number)
+        by_slides = at + contacts @ self._by_slides, self._slide_masses * solved.rigid
+        return SoftGradient(
+            _shaped(by_q), _shaped(by_v), _shaped(loads), by_number,
+            np.column_stack(by_slides), dt * solved.rigid,
+        )  # fmt: skip
 
     # ---- forward mode ----
 
@@ -148,7 +185,9 @@ class SoftLinearization:
         velocities: Sequence[ArrayLike] | None = None,
         loads: Sequence[ArrayLike] | None = None,
         parameters: Mapping[str, ArrayLike] = MappingProxyType({}),
-    ) -> tuple[_Fields, _Fields]:
+        slides: ArrayLike | None = None,
+        slide_forces: ArrayLike | None = None,
+    ) -> SoftChange:
         """Forward mode: the change of the state after the step with one of its start.
 
         Parameters
@@ -157,11 +196,15 @@ class SoftLinearization:
             Changes of the state and of the external forces of each body; 0 where it is None.
         parameters : mapping of str to array_like, optional
             Changes of parameters, by label, each in its own shape.
+        slides : array_like (n_slides, 2), optional
+            Changes of the position and the velocity of each slide; 0 where it is None.
+        slide_forces : array_like (n_slides,), optional
+            Changes of the forces along the slides; 0 where it is None.
 
         Returns
         -------
-        positions, velocities : tuple of ndarray (n, 3)
-            Changes of the state after the step.
+        SoftChange
+            Change of the state after the step.
 
         Raises
         ------
@@ -187,13 +230,24 @@ class SoftLinearization:
             *more, of_contacts = np.split(self._by_numbers[label].push(given.ravel()), ends)
             m = [total + each for total, each in zip(m, more, strict=True)]
             contacts = contacts + of_contacts
-        still = tuple(map(np.zeros_like, self.velocities))
-        found, _ = self._linear.solve_forward(_shaped(m), contacts, np.zeros(0), still)
+        at, speed = self._read_slides(slides, "slides", self.slides.shape).T
+        force = self._read_slides(slide_forces, "slide_forces", speed.shape)
+        found, rigid = self._linear.solve_forward(
+            _shaped(m),
+            contacts + self._by_slides @ at,
+            -self._slide_masses * speed - dt * force,
+            tuple(map(np.zeros_like, self.velocities)),
+        )
         moved = [
             x + dt * ((1 - vq) * before + vq * after)
             for x, before, after in zip(q, v, found, strict=True)
         ]
-        return tuple(moved), found
+        return SoftChange(tuple(moved), found, np.column_stack([at + dt * rigid, rigid]))
+
+    @staticmethod
+    def _read_slides(given: ArrayLike | None, name: str, shape: tuple[int, ...]) -> _Float:
+        """An array of the slides, or zeros."""
+        return np.zeros(shape) if given is None else _core.as_float64(given, name, shape, "finite")
 
     def _read(self, given: Sequence[ArrayLike] | None, name: str) -> _Fields:
         """Arrays of each body, or zeros."""
@@ -214,7 +268,7 @@ def linearize(world: World, parameters: Sequence[SoftParameter] = ()) -> SoftLin
     Parameters
     ----------
     world : World
-        A world without bodies on slides, whose friction is not lagged.
+        A world whose friction is not lagged.
     parameters : sequence of tuple (str, str, str)
         Numbers that have derivatives: ``("body", name, field)`` with a field of "young",
         "poisson", "density", "mass_damping", "stiffness_damping", "friction", "dissipation_time"
@@ -270,8 +324,6 @@ def check_world(world: World) -> None:
     """
     if not isinstance(world, World):
         raise TypeError(f"world must be a World, not {type(world).__name__}")
-    if any(rigid.mass is not None for rigid in world.rigid):
-        raise ValueError("steps of rigid bodies on slides have no derivatives")
     if world.settings.friction == "lagged":
         raise ValueError("settings.friction = 'lagged': its bounds are of the step before")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
 
-from .bodies import SoftBody
+from .bodies import RigidBody, SoftBody
 from .meetings import Meeting
 from .mesh import spread_corners
 from .reduction import Reduction
@@ -187,6 +187,7 @@ def copy_world(world: World) -> World:
     made = copy.copy(world)
     made.bodies = tuple(copied(body) for body in world.bodies)
     made.planes = tuple(copy.copy(plane) for plane in world.planes)
+    made.rigid = tuple(copy.copy(rigid) for rigid in world.rigid)
     made._steps = [SoftStep(body, world.threads) for body in made.bodies]
     return made
 
@@ -366,6 +367,20 @@ class Equations:
         found = np.nan_to_num(found)
         rows = np.flatnonzero(found)
         return Slopes(rows, np.zeros_like(rows), found[rows], (n_rows, 1))
+
+    def by_slide(self, slide: RigidBody) -> _Float:
+        """Derivatives of all contacts by the position of a rigid body of the start."""
+        if not self.n_contact_numbers:
+            return np.zeros(0)
+        centre, middle, h = slide.position, self.contacts(), self.width(0)
+        try:
+            slide.position = high = centre + h
+            above = self.contacts()
+            slide.position = low = centre - h
+            below = self.contacts()
+        finally:
+            slide.position = centre
+        return central_difference(above, middle, below, np.array(high - low))
 
     # ---- the structure ----
 

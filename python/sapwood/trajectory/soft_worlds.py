@@ -72,6 +72,8 @@ class DifferentiableWorld:
 
     def __init__(self, world: World, parameters: Sequence[SoftParameter] = ()) -> None:
         check_world(world)
+        if any(rigid.mass is not None for rigid in world.rigid):
+            raise ValueError("world.rigid: the state of a run has no rigid bodies on slides")
         self._world, self._given = copy_world(world), tuple(parameters)
         self._sizes = [len(body.positions) for body in world.bodies]
         numbers = [
