@@ -83,7 +83,7 @@ print(f"  edges are {100 * strain:.1f} % too long or short at most, gaps at leas
 if len(sys.argv) > 1:
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=(9, 4.5))
+    figure = plt.figure(figsize=(9, 4.5), layout="constrained")
     solid = figure.add_subplot(1, 2, 1, projection="3d")
     u, w = np.mgrid[0 : 2 * np.pi : 24j, 0 : np.pi : 12j]
     ball = 0.15 * np.array([np.cos(u) * np.sin(w), np.sin(u) * np.sin(w), np.cos(w)])
@@ -96,11 +96,15 @@ if len(sys.argv) > 1:
     for x in swings:
         plane.plot(x[:, 0], x[:, 2], color="#0072b2", linewidth=0.8)
         plane.plot(*x[-1, [0, 2]], "o", color="#d55e00", markersize=4)
+    plane.plot([], [], "o", color="#d55e00", markersize=4, label="weight")
     for side in (-0.03, 0.03):
         plane.add_patch(plt.Circle((side, 0.0), 0.008, color="0.4"))
+    plane.plot([], [], "o", color="0.4", markersize=9, label="ring, cut")
+    plane.legend(loc="upper left")
     plane.set_title("A cable in a ring, every 50 ms")
     plane.set_xlabel("x (m)")
     plane.set_ylabel("z (m)")
-    for axes in (solid, plane):
-        axes.set_aspect("equal")
+    plane.set_aspect("equal")
+    sides = [np.ptp(limits) for limits in (solid.get_xlim(), solid.get_ylim(), solid.get_zlim())]
+    solid.set_box_aspect(sides, zoom=1.4)
     figure.savefig(sys.argv[1], dpi=120)

@@ -90,14 +90,47 @@ def run(name, seconds_held=0.5):
     return stepper, data, float(np.linalg.norm(moved)) / (steps * 0.005)
 
 
+def draw(axes, stepper, data):
+    """Draw pads, coloured by stress (kPa), and the object between them (mm): the last pad."""
+    geom = data.model.body("object").geomadr[0]
+    is_box = data.model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_BOX
+    shape = fem.box([2.0] * 3, 1) if is_box else fem.ball(1.0, 10)
+    x = shape.vertices * data.model.geom_size[geom] @ data.geom_xmat[geom].reshape(3, 3).T
+    x += data.geom_xpos[geom]
+    axes.plot_trisurf(*(1e3 * x.T), triangles=shape.faces, color="0.8", alpha=0.4)
+    for pad in stepper.soft:
+        drawn = axes.plot_trisurf(
+            *(1e3 * pad.positions.T), triangles=pad.mesh.faces, cmap="viridis",
+            edgecolor="0.2", lw=0.3,
+        )  # fmt: skip
+        drawn.set_array(1e-3 * pad.evaluate().von_mises[pad.mesh.face_tetrahedra])
+        drawn.set_clim(0.0, 25.0)
+    axes.set(xlabel="x (mm)", ylabel="y (mm)", zlabel="z (mm)")
+    sides = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
+    axes.set_box_aspect(sides, zoom=0.85)
+    axes.locator_params(nbins=4)
+    axes.locator_params("x", nbins=2)
+    axes.view_init(elev=20, azim=-40)
+    return drawn
+
+
+seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.5
+held = {}
 for name in OBJECTS:
-    stepper, data, creep = run(name)
+    stepper, data, creep = run(name, seconds)
+    held[name] = stepper, data
     height = data.body("object").xpos[2] - OBJECTS[name][1]
     print(f"{name}: raised by {100 * height:.1f} cm, creeps by {1e6 * creep:.2g} um/s")
     for touch in stepper.soft_result.touches:
         print(f"  {touch.body} pad presses the {name} with {np.round(-touch.force, 3)} N")
 
 if len(sys.argv) > 1:
-    axes = stepper.soft[0].plot()
-    axes.view_init(elev=15, azim=-50)
-    axes.figure.savefig(sys.argv[1], dpi=120)
+    import matplotlib.pyplot as plt
+
+    figure = plt.figure(figsize=(10, 5), layout="constrained")
+    for i, (name, (stepper, data)) in enumerate(held.items()):
+        axes = figure.add_subplot(1, 2, i + 1, projection="3d")
+        drawn = draw(axes, stepper, data)
+        axes.set_title(f"A {name} held by two pads")
+    figure.colorbar(drawn, ax=figure.axes, label="von Mises stress (kPa)", shrink=0.8)
+    figure.savefig(sys.argv[1], dpi=120)

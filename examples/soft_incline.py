@@ -46,9 +46,15 @@ for degrees in (20, 26, 27, 35):
 if len(sys.argv) > 1:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(layout="constrained")
     for degrees, (speeds, _) in curves.items():
-        axes.plot(STEP * np.arange(len(speeds)), speeds, label=f"{degrees} degrees")
+        time = STEP * np.arange(len(speeds))
+        axes.plot(time, speeds, label=f"{degrees} degrees")
+        angle = np.radians(degrees)
+        slope = max(0.0, G * (np.sin(angle) - MU * np.cos(angle)))
+        label = "slope by Coulomb's law" if degrees == 35 else None
+        axes.plot(time, speeds[-1] + slope * (time - 1), "k:", label=label)
+    axes.set_title(f"A cube on an incline, friction {MU}")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("speed down the incline (m/s)")
     axes.legend()

@@ -90,10 +90,12 @@ for force in (1.5, 12.0):
 if len(sys.argv) > 1:
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(layout="constrained")
     for (kind, force), angle in curves.items():
         time = STEP * np.arange(1, len(angle) + 1)
-        axes.plot(time, angle - angle[0], label=f"{kind} pads, {force} N")
+        style = "-" if kind == "soft" else "--"
+        axes.plot(time, angle - angle[0], style, label=f"{kind} pads, {force:g} N")
+    axes.set_title("A spatula between two pads")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("turned by (degrees)")
     axes.legend()

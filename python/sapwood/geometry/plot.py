@@ -64,5 +64,6 @@ def plot_faces(
             zlim=(middle[2] - reach, middle[2] + reach),
         )
     ax.set(xlabel="x (m)", ylabel="y (m)", zlabel="z (m)")
+    ax.locator_params(nbins=5)
     ax.figure.colorbar(colours, ax=ax, label=label, shrink=0.7, pad=0.12)
     return ax
