@@ -12,7 +12,7 @@ import pytest
 import sapwood
 from sapwood import SapSettings, fem
 from sapwood.geometry import PressureField
-from sapwood.mujoco import NotSupported, StepError, Stepper, body_pose, linearize_batch
+from sapwood.mujoco import NotSupported, StepError, Stepper, body_pose
 
 G = 9.81
 TIGHT = SapSettings(relative_tolerance=1e-9)
@@ -415,12 +415,8 @@ def test_what_goes_with_no_soft_body():
     stepper = Stepper(model, soft=[body])
     with pytest.raises(NotSupported, match="accuracy: soft bodies and elastic or large flexes"):
         stepper.run(data, 2, accuracy=1e-3)
-    for call in (
-        lambda: linearize_batch(stepper, np.zeros((1, model.nq)), np.zeros((1, model.nv))),
-        lambda: sapwood.mujoco.DifferentiableModel(stepper),
-    ):
-        with pytest.raises(NotSupported, match="soft bodies"):
-            call()
+    with pytest.raises(NotSupported, match="soft bodies"):
+        sapwood.mujoco.DifferentiableModel(stepper)
     with pytest.raises(NotSupported, match="contact_reader is for"):
         stepper.contact_reader(["g"])
     with pytest.raises(ValueError, match="record: 'soft' must be one of"):
