@@ -1,4 +1,5 @@
-/* The stepper behind sapwood/stepper.h: gather, regularize and solve, scatter.
+/* The stepper behind sapwood/stepper.h: its construction, and what its last step left. solve_step.c
+ * takes the steps.
  *
  * Ownership: a stepper owns its solver and its workspace; the arrays of the model are the
  * caller's. */
@@ -36,6 +37,15 @@ struct sap_stepper {
 /* Returns 1 if the solver found a velocity to go on with. */
 static inline int sap_has_velocity(sap_outcome outcome) {
   return outcome != SAP_BREAKDOWN && outcome != SAP_NON_FINITE;
+}
+
+/* Returns the fallbacks of all islands of a solution, bits as in sap_step_record. */
+static inline int32_t sap_fallbacks_of(const sap_solution *solution) {
+  int32_t fallbacks = 0;
+  for (int32_t i = 0; i < solution->n_islands; ++i) {
+    fallbacks |= solution->islands[i].fallbacks;
+  }
+  return fallbacks;
 }
 
 /* Sets release_speed and release_rate of the settings, both > 0, and slip_speed and slip_rate, both

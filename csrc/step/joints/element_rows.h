@@ -130,7 +130,10 @@ static inline void sap_append_joint(struct sap_element_cursor *at, int32_t dof, 
   *at->J++ = value;
 }
 
-/* Gathers the limits; returns 0 if the engine's rows are not those of the elements. */
+/* Gather the equalities, the frictions, the limits; they return 0 if the engine's rows are not
+ * those of the elements. */
+int sap_gather_equalities(struct sap_element_cursor *at, const struct sap_element_state *state);
+int sap_gather_frictions(struct sap_element_cursor *at, const struct sap_element_state *state);
 int sap_gather_limits(struct sap_element_cursor *at, const struct sap_element_state *state);
 
 /* Finds the smooth forces without controllers, the moments of these, and those that act; returns 0
