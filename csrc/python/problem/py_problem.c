@@ -7,74 +7,15 @@
 #include "problem/problem_check.h"
 #include "python/errors.h"
 #include "python/problem/keep.h"
+#include "python/problem/problem_arguments.h"
 
 static const char *const delassus_names[] = {"block", "diagonal", NULL};
-
-/* ---- arguments ------------------------------------------------------------------------------ */
-
-/* The unconverted arguments of the constructor. */
-typedef struct arguments {
-  PyObject *tree_nv, *A, *v_star, *tree_a, *tree_b, *J, *mu, *dt, *sigma, *beta, *delassus;
-  PyObject *phi0, *k, *tau_d, *R_t, *R_n, *v_hat_n, *v_hat_t, *groups;
-  PyObject *core, *kappa, *core_lambda, *delta, *core_table, *v_guess, *friction_bound, *slip_ratio;
-  PyObject *factors_of;
-  sapwood_spin_arguments spin;
-} arguments;
-
-static int parse(arguments *in, PyObject *args, PyObject *keywords) {
-  static char *names[] = {"tree_nv",
-                          "A",
-                          "v_star",
-                          "tree_a",
-                          "tree_b",
-                          "J",
-                          "mu",
-                          "dt",
-                          "sigma",
-                          "beta",
-                          "delassus",
-                          "phi0",
-                          "k",
-                          "tau_d",
-                          "R_t",
-                          "R_n",
-                          "v_hat_n",
-                          "v_hat_t",
-                          "groups",
-                          "core",
-                          "kappa",
-                          "core_lambda",
-                          "delta",
-                          "v_guess",
-                          "friction_bound",
-                          "spin_contact",
-                          "spin_J",
-                          "spin_mu",
-                          "slip_ratio",
-                          "core_table",
-                          "factors_of",
-                          NULL};
-  sapwood_spin_arguments *spin = &in->spin;
-  in->groups = NULL;
-  in->core = in->kappa = in->core_lambda = in->delta = in->v_guess = in->friction_bound = Py_None;
-  in->slip_ratio = in->core_table = in->factors_of = Py_None;
-  in->phi0 = in->k = in->tau_d = in->R_t = in->R_n = in->v_hat_n = in->v_hat_t = Py_None;
-  spin->contact = spin->J = spin->mu = Py_None;
-  return PyArg_ParseTupleAndKeywords(
-             args, keywords, "OOOOOOOOOOO|OOOOOOOOOOOOOOOOOOOO:Problem", names, &in->tree_nv,
-             &in->A, &in->v_star, &in->tree_a, &in->tree_b, &in->J, &in->mu, &in->dt, &in->sigma,
-             &in->beta, &in->delassus, &in->phi0, &in->k, &in->tau_d, &in->R_t, &in->R_n,
-             &in->v_hat_n, &in->v_hat_t, &in->groups, &in->core, &in->kappa, &in->core_lambda,
-             &in->delta, &in->v_guess, &in->friction_bound, &spin->contact, &spin->J, &spin->mu,
-             &in->slip_ratio, &in->core_table, &in->factors_of)
-             ? 0
-             : -1;
-}
 
 /* ---- index arrays --------------------------------------------------------------------------- */
 
 /* Checks the trees, copies them to private memory and fills the lengths that follow from them. */
-static int read_trees(sapwood_problem *self, const arguments *in, PyObject *groups) {
+static int read_trees(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+                      PyObject *groups) {
   int failed = -1;
   PyArrayObject *nv = NULL, *a = NULL, *b = NULL;
   if ((nv = sapwood_as_int32(in->tree_nv, "tree_nv", -1)) == NULL ||
@@ -152,7 +93,7 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters,
 /* ---- construction --------------------------------------------------------------------------- */
 
 /* Reads mass, velocities, Jacobian and friction: everything except the regularization. */
-static int read_dynamics(sapwood_problem *self, const arguments *in) {
+static int read_dynamics(sapwood_problem *self, const struct sapwood_problem_arguments *in) {
   sap_problem *p = &self->problem;
   const sap_sizes *sizes = &self->sizes;
   int32_t n = p->n_contacts;
@@ -177,7 +118,8 @@ static int read_dynamics(sapwood_problem *self, const arguments *in) {
 }
 
 /* Reads the physical parameters. Returns 1 if they are given, 0 if not, -1 with an exception. */
-static int read_parameters(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+static int read_parameters(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+                           sap_parameters *parameters) {
   int32_t n = self->problem.n_contacts;
   int delassus = sapwood_as_choice(in->delassus, "delassus", delassus_names);
   if (delassus < 0 || sapwood_as_double(in->dt, "dt", SAPWOOD_POSITIVE, &parameters->dt) < 0 ||
@@ -205,13 +147,14 @@ static int read_parameters(sapwood_problem *self, const arguments *in, sap_param
 }
 
 /* Keeps the slip ratios, which are checked with the physical parameters. */
-static int read_slip_ratio(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+static int read_slip_ratio(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+                           sap_parameters *parameters) {
   return sapwood_keep_optional(in->slip_ratio, "slip_ratio", self->problem.n_contacts,
                                &self->slip_ratio, &parameters->slip_ratio);
 }
 
 /* Reads R_t, R_n, v_hat_n if given, or finds them from the physical parameters. */
-static int read_regularization(sapwood_problem *self, const arguments *in,
+static int read_regularization(sapwood_problem *self, const struct sapwood_problem_arguments *in,
                                sap_parameters *parameters, const struct sap_masses *masses) {
   sap_problem *p = &self->problem;
   int32_t n = p->n_contacts;
@@ -256,7 +199,8 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
 
 /* Reads core (int8), core_lambda, core_table, and kappa, or finds kappa from delta. phi0, k and
  * tau_d have been read. */
-static int read_cores(sapwood_problem *self, const arguments *in, sap_parameters *parameters) {
+static int read_cores(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+                      sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   npy_intp n = p->n_contacts;
   if (sapwood_keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda,
@@ -360,7 +304,8 @@ static void keep_parameters(sapwood_problem *self, const sap_parameters *paramet
   }
 }
 
-static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups) {
+static int read_all(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+                    PyObject *groups) {
   sap_parameters parameters = {0};
   struct sap_masses masses;
   struct sap_block block = {0};
@@ -380,8 +325,8 @@ static int read_all(sapwood_problem *self, const arguments *in, PyObject *groups
 }
 
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  arguments in;
-  if (parse(&in, args, keywords) < 0) {
+  struct sapwood_problem_arguments in;
+  if (sapwood_problem_arguments_parse(&in, args, keywords) < 0) {
     return NULL;
   }
   PyObject *groups = tuple_of_groups(in.groups);
