@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import machine
 from sapwood.base.files import write_file
 from sapwood.base.optional import install_command
-from sapwood.studies.experiments.recording import ProgressBar
+from sapwood.studies.experiments.running.recording import ProgressBar
 
 SUCCESS, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 RESULTS = Path(__file__).parent / "results"

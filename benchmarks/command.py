@@ -26,7 +26,7 @@ from benchmarks.arguments import (
 )
 from sapwood.base.files import write_file
 from sapwood.studies import peers
-from sapwood.studies.experiments.recording import ProgressBar
+from sapwood.studies.experiments.running.recording import ProgressBar
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.rows import Table
 from sapwood import ContactProblem, SapSettings, SapSolver, Solution, load_problem
 from sapwood.settings import Friction
-from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.experiments.running.timing import Times, interleaved
 from sapwood.studies.friction_law import coulomb_errors, slip
 
 CONVEX = "convex"

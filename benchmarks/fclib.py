@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.rows import Table
-from sapwood.studies.experiments.timing import Times, no_garbage_collection
+from sapwood.studies.experiments.running.timing import Times, no_garbage_collection
 from sapwood.studies.fclib import LocalProblem, Posed, load, merit, pose, relative_residual, solve
 from sapwood.studies.fclib.problems import Array
 from sapwood.studies.fclib.siconos_process import SOLVERS, Siconos, SiconosError

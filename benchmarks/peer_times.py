@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.program_peers import PEERS, Program, is_solved
-from sapwood.studies.experiments.timing import no_garbage_collection
+from sapwood.studies.experiments.running.timing import no_garbage_collection
 
 Array = NDArray[np.float64]
 

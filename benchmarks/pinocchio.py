@@ -24,7 +24,7 @@ from benchmarks.pinocchio_problems import Posed, make, names
 from benchmarks.rows import Table, aligned, digits
 from sapwood import ContactProblem, SapSettings, SapSolver
 from sapwood.reference.proximal import Natural
-from sapwood.studies.experiments.timing import no_garbage_collection
+from sapwood.studies.experiments.running.timing import no_garbage_collection
 
 Array = NDArray[np.float64]
 Run = Callable[[], tuple[Array, int]]

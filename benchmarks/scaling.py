@@ -32,7 +32,7 @@ from benchmarks.scenes import parse
 from benchmarks.windows import Steps, advance
 from sapwood import ContactProblem, SapSolver
 from sapwood.mujoco import Stepper
-from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.experiments.running.timing import Times, interleaved
 
 PARTS = ("bodies", "contacts", "threads", "batch")
 

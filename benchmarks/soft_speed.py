@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks import soft_cube
 from benchmarks.rows import Table
 from benchmarks.soft_cube import Cube
-from sapwood.studies.experiments.timing import no_garbage_collection
+from sapwood.studies.experiments.running.timing import no_garbage_collection
 
 #: steps before the first sample: the cube has come to rest, or nearly so with steps of 2 ms
 SETTLED = 100

@@ -24,7 +24,7 @@ import numpy as np
 
 from sapwood import ContactProblem, load_problem
 from sapwood.base.files import RowFile
-from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.experiments.running.timing import Times, interleaved
 from sapwood.studies.peers import Answer, Peer, PeerError
 from sapwood.studies.peers.accuracy import Accuracy
 

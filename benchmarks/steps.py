@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks.rows import Table
 from benchmarks.scenes import parse
 from benchmarks.windows import Window, seconds_of
-from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.experiments.running.timing import Times, interleaved
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.rows import Table
 from benchmarks.surface_cases import Pair
 from sapwood.geometry import contact_surface, contact_surfaces
-from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.experiments.running.timing import Times, interleaved
 
 BATCH = 32
 DrakeCall = Callable[[Pair], Callable[[], Any]]

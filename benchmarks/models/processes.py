@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sapwood.studies.experiments.points import Point
-from sapwood.studies.experiments.processes import WorkerProcess
+from sapwood.studies.experiments.running.points import Point
+from sapwood.studies.experiments.running.processes import WorkerProcess
 
 #: How a call ended that has no value: by its time, or otherwise.
 LATE, DIED = "late", "died"

@@ -32,7 +32,7 @@ from benchmarks.models.trials import (
     controls_of,
 )
 from sapwood.mujoco import NotSupported, StepError, Stepper
-from sapwood.studies.experiments.timing import Times, no_garbage_collection
+from sapwood.studies.experiments.running.timing import Times, no_garbage_collection
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 # parts of the simulation at which windows begin, steps of a window, seconds for the samples of one

@@ -10,7 +10,7 @@ from command_line import command, error_line
 from sapwood import cli
 from sapwood.studies.experiments import sweep
 from sapwood.studies.experiments.figures import FIGURES, Entry
-from sapwood.studies.experiments.points import call
+from sapwood.studies.experiments.running.points import call
 
 pytest.importorskip("matplotlib")
 

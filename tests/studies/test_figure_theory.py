@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("matplotlib")
 
-from sapwood.studies.experiments.theory import REGIMES, rates, resting, values
+from sapwood.studies.experiments.algorithms.theory import REGIMES, rates, resting, values
 
 
 @pytest.mark.parametrize("regime", REGIMES)

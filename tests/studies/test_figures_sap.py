@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("mujoco")
 
 from sapwood.studies import scenes
-from sapwood.studies.experiments.convergence import cost_gap
+from sapwood.studies.experiments.algorithms.convergence import cost_gap
 from sapwood.studies.experiments.figures import FIGURES, make_figure
 from sapwood.studies.experiments.slip_parameter import iteration_growth
 from sapwood.studies.plotting import median_over_seeds, moving, read_steps, select

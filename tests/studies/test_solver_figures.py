@@ -8,13 +8,13 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 
-from sapwood.studies.experiments.clutter_runs import measured, simulation
-from sapwood.studies.experiments.equal_accuracy import (
+from sapwood.studies.experiments.algorithms.equal_accuracy import (
     CONIC,
     geometric_mean,
     problems,
 )
-from sapwood.studies.experiments.solver_comparison import ROWS, compare, record
+from sapwood.studies.experiments.algorithms.solver_comparison import ROWS, compare, record
+from sapwood.studies.experiments.clutter_runs import measured, simulation
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
 from sapwood.studies.plotting import read_steps, speedup_figure
 

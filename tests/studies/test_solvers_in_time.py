@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 
-from sapwood.studies.experiments.line_search import searches
-from sapwood.studies.experiments.step_solvers import in_time
+from sapwood.studies.experiments.algorithms.line_search import searches
+from sapwood.studies.experiments.algorithms.step_solvers import in_time
 from sapwood.studies.slip_control.solvers import on_problems
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sweep_functions as functions
-from sapwood.studies.experiments.journal import Journal
+from sapwood.studies.experiments.running.journal import Journal
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
 from sapwood.studies.plotting import read_steps
 

@@ -9,7 +9,7 @@ import pytest
 import sweep_functions as functions
 from benchmarks.rows import Table
 from full_disk import contents, full_disk
-from sapwood.studies.experiments.journal import Journal
+from sapwood.studies.experiments.running.journal import Journal
 from sapwood.studies.experiments.sweep import Sweep, run_sweep
 
 POINTS = [{"base": 2.0, "n": n} for n in (1, 2, 3)]

@@ -104,7 +104,7 @@ if sys.version_info < (3, 13):  # pybullet comes as no wheel for newer ones
     "dask": """
 from fractions import Fraction
 from distributed import LocalCluster
-from sapwood.studies.experiments.mapping import map_points
+from sapwood.studies.experiments.running.mapping import map_points
 if __name__ == "__main__":
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         address = cluster.scheduler_address

@@ -98,7 +98,7 @@ def _engines(text: str) -> list[str]:
 def _measure(names: list[str], engines: list[str]) -> tuple[list[Row], bool]:
     """Rows of all scenes in all engines, and whether Ctrl-C came between."""
     from sapwood.studies.closed_forms import FORMS, row_of
-    from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
+    from sapwood.studies.experiments.running.recording import ProgressBar, interrupt_flag
 
     rows: list[Row] = []
     with (

@@ -126,8 +126,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _make(name: str, arguments: argparse.Namespace) -> int:
     """Make one figure, say what it shows and what went wrong, and return an exit code."""
-    from sapwood.studies.experiments.cluster import SchedulerError
     from sapwood.studies.experiments.figures import FIGURES, make_figure
+    from sapwood.studies.experiments.running.cluster import SchedulerError
 
     if not arguments.quiet:
         title = f"figure {name}" if name.isdecimal() else name

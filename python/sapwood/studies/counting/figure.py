@@ -7,10 +7,14 @@ from numpy.typing import NDArray
 
 from sapwood.studies.counting.stage_one import FORMS, formulas, random_robot
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, select
-from sapwood.studies.plotting.operations import PUBLISHED, operations_figure, totals_figure
+from sapwood.studies.plotting.algorithms.operations import (
+    PUBLISHED,
+    operations_figure,
+    totals_figure,
+)
 
 #: Velocities, and numbers of motors of the two robots of the paper.
 VELOCITIES, MOTORS = 18, (16, 12)

@@ -31,7 +31,7 @@ from sapwood.studies.dual_arm.simulations import (
     simulation,
 )
 from sapwood.studies.dual_arm.task import TASKS
-from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
+from sapwood.studies.experiments.running.recording import ProgressBar, interrupt_flag
 from sapwood.studies.peers import PeerError
 
 Array = NDArray[np.float64]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sapwood import SapSettings
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting.analytic_gradients import analytic_gradients_figure
 from sapwood.studies.plotting.tables import read_steps, select

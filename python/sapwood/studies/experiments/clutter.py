@@ -41,8 +41,8 @@ from sapwood.studies.experiments.measured_steps import (
     SapSimulation,
     Simulation,
 )
-from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
 from sapwood.studies.experiments.resting import RestingState, resting_state
+from sapwood.studies.experiments.running.recording import ProgressBar, interrupt_flag
 
 #: The paper's stopping tolerance for this scene (section X-C).
 TOLERANCE = 1e-5

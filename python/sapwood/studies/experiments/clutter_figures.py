@@ -14,7 +14,7 @@ from sapwood.studies.experiments.clutter_report import median_table
 from sapwood.studies.experiments.clutter_runs import DT, METHODS, advance, all_steps, simulation
 from sapwood.studies.experiments.figures import Files, Plan
 from sapwood.studies.experiments.measured_steps import STEP_DTYPE
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import (
     clutter_contacts_figure,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting.cube_toss import cube_toss_figure
 from sapwood.studies.plotting.tables import read_steps, select

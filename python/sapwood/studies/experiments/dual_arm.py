@@ -26,13 +26,17 @@ from sapwood.studies.dual_arm.scene import Outcome, scene
 from sapwood.studies.dual_arm.simulations import MEASURES, TOLERANCE, SapwoodSteps
 from sapwood.studies.dual_arm.task import TASKS
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.peers import PeerError
 from sapwood.studies.peers.accuracy import Accuracy
 from sapwood.studies.plotting import read_steps, select
+from sapwood.studies.plotting.algorithms.dual_arm_solvers import (
+    ERRORS,
+    errors_figure,
+    iterations_figure,
+)
 from sapwood.studies.plotting.dual_arm import keyframes_figure, task_figure
-from sapwood.studies.plotting.dual_arm_solvers import ERRORS, errors_figure, iterations_figure
 from sapwood.studies.plotting.tables import rows_of
 
 if TYPE_CHECKING:

@@ -126,7 +126,7 @@ FIGURES: dict[str, Entry] = {
         _MUJOCO,
     ),
     "10": Entry(
-        "sapwood.studies.experiments.convergence:figure_10",
+        "sapwood.studies.experiments.algorithms.convergence:figure_10",
         "clutter: cost against iteration, at steps 60 and 520",
         _MUJOCO,
     ),
@@ -136,12 +136,12 @@ FIGURES: dict[str, Entry] = {
         _MUJOCO,
     ),
     "12": Entry(
-        "sapwood.studies.experiments.solver_figures:figure_12",
+        "sapwood.studies.experiments.algorithms.solver_figures:figure_12",
         "clutter: speed-up against other solvers at equal accuracy",
         _PEERS,
     ),
     "13": Entry(
-        "sapwood.studies.experiments.solver_figures:figure_13",
+        "sapwood.studies.experiments.algorithms.solver_figures:figure_13",
         "clutter: errors of the solvers at their usual tolerances",
         _PEERS,
     ),
@@ -166,7 +166,7 @@ FIGURES: dict[str, Entry] = {
         _MUJOCO,
     ),
     "step-solvers": Entry(
-        "sapwood.studies.experiments.step_solvers:figure",
+        "sapwood.studies.experiments.algorithms.step_solvers:figure",
         "clutter: iterations, momentum error and time of other solvers, step by step",
         _PEERS,
     ),
@@ -176,12 +176,12 @@ FIGURES: dict[str, Entry] = {
         _PEERS,
     ),
     "line-search": Entry(
-        "sapwood.studies.experiments.line_search:figure",
+        "sapwood.studies.experiments.algorithms.line_search:figure",
         "clutter: iterations and time of Algorithm 1 with either line search",
         _MUJOCO,
     ),
     "theory": Entry(
-        "sapwood.studies.experiments.theory:figure",
+        "sapwood.studies.experiments.algorithms.theory:figure",
         "Lemma 3's bound beside the cost of Algorithm 1, values of the dual programs (3) and (5)",
         (*_PEERS, ("clarabel", "peers")),
     ),

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from sapwood.invdyn import InverseDynamics
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
+from sapwood.studies.experiments.running.timing import no_garbage_collection
 from sapwood.studies.experiments.sweep import Sweep
-from sapwood.studies.experiments.timing import no_garbage_collection
 from sapwood.studies.plotting import invdyn_times_figure, read_steps, select
 
 if TYPE_CHECKING:

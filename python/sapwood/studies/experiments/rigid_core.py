@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sapwood import ContactMaterial, RigidCore, Status
 from sapwood.mujoco import Stepper
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, rigid_core_figure, select
 from sapwood.studies.scenes import clutter

@@ -30,7 +30,7 @@ from sapwood.studies.experiments.measured_steps import (
     words_at_the_end,
     words_of,
 )
-from sapwood.studies.experiments.recording import ProgressBar, interrupt_flag
+from sapwood.studies.experiments.running.recording import ProgressBar, interrupt_flag
 
 Hook = Callable[[mujoco.MjData], object]
 

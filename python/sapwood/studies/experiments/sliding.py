@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sapwood.mujoco import Stepper
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.peers.mujoco_variants import recommended_model
 from sapwood.studies.plotting import read_steps, select, sliding_figure

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sapwood.stepping import SpringCylinder, ThetaStepper
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import energy_figure, position_error_figure, read_steps, select
 

@@ -22,13 +22,13 @@ To write an experiment:
    `sapwood.studies.plotting` that reads the file, and a row in the table of
    `sapwood.studies.experiments.figures`. ``sapwood figure 7`` does the rest.
 
-The points run on all cores, or on a Dask cluster: see `sapwood.studies.experiments.mapping`.
-Finished points are kept in ``NAME.jsonl`` beside the CSV file
-(`sapwood.studies.experiments.journal`), so that a run that was stopped by Ctrl-C, by an error or by
-power failure goes on where it was. A point that fails is reported with its parameters and tried
-again by the next run. The CSV file is written at the end of a run, the points in the order of the
-sweep, so that its bytes do not depend on the number of workers (columns with measured times
-excepted).
+The points run on all cores, or on a Dask cluster: see
+`sapwood.studies.experiments.running.mapping`. Finished points are kept in ``NAME.jsonl`` beside the
+CSV file (`sapwood.studies.experiments.running.journal`), so that a run that was stopped by Ctrl-C,
+by an error or by power failure goes on where it was. A point that fails is reported with its
+parameters and tried again by the next run. The CSV file is written at the end of a run, the points
+in the order of the sweep, so that its bytes do not depend on the number of workers (columns with
+measured times excepted).
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from numpy.typing import NDArray
 
 from sapwood.base.checks import integer
 from sapwood.base.files import write_file
-from sapwood.studies.experiments.journal import Journal
-from sapwood.studies.experiments.mapping import map_points
-from sapwood.studies.experiments.points import Outcome, Point
-from sapwood.studies.experiments.recording import ProgressBar
+from sapwood.studies.experiments.running.journal import Journal
+from sapwood.studies.experiments.running.mapping import map_points
+from sapwood.studies.experiments.running.points import Outcome, Point
+from sapwood.studies.experiments.running.recording import ProgressBar
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, walking_figures, walking_tables
 from sapwood.studies.walking.controllers import CONTROLLERS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.grasping.controllers import CONTROLLERS
 from sapwood.studies.grasping.grasp import ROWS, simulate

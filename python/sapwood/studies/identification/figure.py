@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.identification import pushed_block, tossed_cube
 from sapwood.studies.identification.fitting import WAYS, fit

@@ -10,11 +10,12 @@ names, and writes the image file ``path``, whose suffix sets the format. It retu
 the names of their sweeps, it raises that too.
 """
 
+from sapwood.studies.plotting.algorithms.convergence import convergence_figure
+from sapwood.studies.plotting.algorithms.solvers import solver_error_figure, speedup_figure
 from sapwood.studies.plotting.analytic_gradients import analytic_gradients_figure
 from sapwood.studies.plotting.clutter import clutter_contacts_figure, clutter_steps_figure
 from sapwood.studies.plotting.clutter_scenes import clutter_scenes_figure
 from sapwood.studies.plotting.constraints import constraints_figure
-from sapwood.studies.plotting.convergence import convergence_figure
 from sapwood.studies.plotting.cube_toss import cube_toss_figure
 from sapwood.studies.plotting.grasp import grasp_figure
 from sapwood.studies.plotting.identification import identification_figure
@@ -23,7 +24,6 @@ from sapwood.studies.plotting.rigid_core import rigid_core_figure
 from sapwood.studies.plotting.sliding import sliding_figure
 from sapwood.studies.plotting.slip_control import pitch_figure
 from sapwood.studies.plotting.slip_parameter import conditioning_figure, moving, slip_figure
-from sapwood.studies.plotting.solvers import solver_error_figure, speedup_figure
 from sapwood.studies.plotting.spring_cylinder import energy_figure, position_error_figure
 from sapwood.studies.plotting.steps import step_figure
 from sapwood.studies.plotting.tables import median_over_seeds, read_steps, select

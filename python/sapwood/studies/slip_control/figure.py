@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import pitch_figure, read_steps, select
 from sapwood.studies.plotting.slip_scene import gripper_figure

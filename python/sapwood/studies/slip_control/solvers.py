@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sapwood import ContactProblem
 from sapwood.studies import peers
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.peers.measured import solve_each
 from sapwood.studies.plotting import read_steps
-from sapwood.studies.plotting.slip_solvers import solvers_figure
+from sapwood.studies.plotting.algorithms.slip_solvers import solvers_figure
 from sapwood.studies.slip_control.scene import (
     PERIOD,
     TIME_STEP,

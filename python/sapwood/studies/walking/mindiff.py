@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sapwood.invdyn import InverseDynamics
 from sapwood.invdyn.robot import bias_force, mass_matrix
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, select
 from sapwood.studies.plotting.mindiff import mindiff_figure

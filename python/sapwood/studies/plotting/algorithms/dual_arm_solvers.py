@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.plotting.solvers import SOLVERS
+from sapwood.studies.plotting.algorithms.solvers import SOLVERS
 from sapwood.studies.plotting.style import SOLVER_COLOURS, draw_grid, save_figure
 from sapwood.studies.plotting.tables import read_steps, rows_of, select
 

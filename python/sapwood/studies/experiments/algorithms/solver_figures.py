@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.experiments.equal_accuracy import (
+from sapwood.studies.experiments.algorithms.equal_accuracy import (
     BEST_CONIC,
     TARGET,
     geometric_mean,
     ratios,
     times_at,
 )
+from sapwood.studies.experiments.algorithms.solver_comparison import ROWS, SOLVED, SOLVERS, compare
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.solver_comparison import ROWS, SOLVED, SOLVERS, compare
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, solver_error_figure, speedup_figure
 

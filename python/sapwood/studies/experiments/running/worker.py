@@ -1,9 +1,9 @@
-"""A process that calls functions for `sapwood.studies.experiments.mapping`, one after the other.
+"""A process that calls functions one after the other, for the points of a sweep.
 
-``python -m sapwood.studies.experiments.worker`` reads pickled requests from its standard input and
-writes a pickled `Outcome` for each to its standard output. What the functions print goes to the
-standard error stream. When the input ends, because the process that started it has ended, it leaves
-at once.
+``python -m sapwood.studies.experiments.running.worker`` reads pickled requests from its standard
+input and writes a pickled `Outcome` for each to its standard output. What the functions print goes
+to the standard error stream. When the input ends, because the process that started it has ended, it
+leaves at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 import traceback
 from typing import BinaryIO
 
-from sapwood.studies.experiments.points import Outcome, call, describe
+from sapwood.studies.experiments.running.points import Outcome, call, describe
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:

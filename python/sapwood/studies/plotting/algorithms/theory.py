@@ -22,7 +22,7 @@ def theory_figure(
     Parameters
     ----------
     rates, values
-        Rows of `sapwood.studies.experiments.theory.rates` and `values`.
+        Rows of `sapwood.studies.experiments.algorithms.theory.rates` and `values`.
     path
         As of all figures.
     """

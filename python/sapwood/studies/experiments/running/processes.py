@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from sapwood.studies.experiments.points import Outcome, Point, describe
+from sapwood.studies.experiments.running.points import Outcome, Point, describe
 
 #: What keeps numerical libraries to one thread.
 _ONE_THREAD = {
@@ -26,7 +26,7 @@ _ONE_THREAD = {
 
 
 class WorkerProcess:
-    """A process of `experiments.worker`, started when needed and again after it died."""
+    """A process of `experiments.running.worker`, started when needed and again after it died."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -57,7 +57,7 @@ class WorkerProcess:
     def _start(self) -> subprocess.Popen[bytes]:
         # in a session of its own, Ctrl-C reaches only the process that the user started
         self._process = process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "sapwood.studies.experiments.worker"],
+            [sys.executable, "-P", "-m", "sapwood.studies.experiments.running.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ONE_THREAD, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -103,7 +103,7 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
 def on_cores(
     function: Callable[..., Any], points: Sequence[Point], workers: int
 ) -> Generator[tuple[int, Outcome], None, None]:
-    """Call a function at every point; see `sapwood.studies.experiments.mapping.map_points`.
+    """Call a function at every point; see `sapwood.studies.experiments.running.mapping.map_points`.
 
     Parameters
     ----------

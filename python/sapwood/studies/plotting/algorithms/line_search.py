@@ -19,7 +19,7 @@ _SEARCHES = {"exact": ("#0072b2", "-", "exact"), "backtracking": ("#d55e00", "--
 def line_search_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw iterations of every step and the time that all steps until then took.
 
-    Rows of `sapwood.studies.experiments.line_search.searches`.
+    Rows of `sapwood.studies.experiments.algorithms.line_search.searches`.
     """
     from matplotlib.figure import Figure
 

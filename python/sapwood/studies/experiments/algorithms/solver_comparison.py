@@ -3,7 +3,8 @@
 A problem is that of one step of the simulation: while bodies fall, when they hit the ground, at
 rest. Every solver of `SOLVERS` solves it at all tolerances of its grid, in each of the ways in
 which it can be run; errors of all are measured by one function (`sapwood.studies.peers.accuracy`).
-Times at equal accuracy are read off later (`sapwood.studies.experiments.equal_accuracy`).
+Times at equal accuracy are read off later
+(`sapwood.studies.experiments.algorithms.equal_accuracy`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 
 from sapwood import ContactProblem
 from sapwood.studies import peers
+from sapwood.studies.experiments.algorithms.equal_accuracy import best_times
 from sapwood.studies.experiments.clutter import TOLERANCE
 from sapwood.studies.experiments.clutter_runs import measured, simulation
-from sapwood.studies.experiments.equal_accuracy import best_times
-from sapwood.studies.experiments.timing import Times, interleaved
+from sapwood.studies.experiments.running.timing import Times, interleaved
 from sapwood.studies.peers import Peer
 from sapwood.studies.peers.accuracy import Accuracy
 

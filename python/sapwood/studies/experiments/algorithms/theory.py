@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import ContactProblem, SapSettings, SapSolver
+from sapwood.studies.experiments.algorithms.convergence import cost_gap
 from sapwood.studies.experiments.clutter_runs import METHODS
-from sapwood.studies.experiments.convergence import cost_gap
 from sapwood.studies.experiments.figures import Files, Plan
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, select
-from sapwood.studies.plotting.theory import theory_figure
+from sapwood.studies.plotting.algorithms.theory import theory_figure
 
 Array = NDArray[np.float64]
 

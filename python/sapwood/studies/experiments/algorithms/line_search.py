@@ -13,10 +13,10 @@ from sapwood import ContactProblem, SapSolver
 from sapwood.settings import LineSearch
 from sapwood.studies.experiments.clutter_runs import METHODS, problems_in_time
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.plotting import read_steps, select
-from sapwood.studies.plotting.line_search import line_search_figure
+from sapwood.studies.plotting.algorithms.line_search import line_search_figure
 
 SEARCHES: tuple[LineSearch, ...] = ("exact", "backtracking")
 ROWS = np.dtype(

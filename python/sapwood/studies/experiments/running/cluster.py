@@ -1,4 +1,4 @@
-"""Points on the workers of a Dask cluster, for `sapwood.studies.experiments.mapping`.
+"""Points on the workers of a Dask cluster, for `sapwood.studies.experiments.running.mapping`.
 
 A task of Dask cannot be ended once it has begun. Every point therefore runs in a process of its own
 beside the Dask worker, which is ended when the run is. A worker whose code or packages are others
@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from sapwood.base.optional import install_command
-from sapwood.studies.experiments.journal import provenance
-from sapwood.studies.experiments.points import Outcome, Point, describe
-from sapwood.studies.experiments.processes import WorkerProcess
+from sapwood.studies.experiments.running.journal import provenance
+from sapwood.studies.experiments.running.points import Outcome, Point, describe
+from sapwood.studies.experiments.running.processes import WorkerProcess
 
 
 class SchedulerError(Exception):

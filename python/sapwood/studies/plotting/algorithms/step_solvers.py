@@ -29,7 +29,7 @@ _PANELS = {
 def step_solvers_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Draw iterations, momentum error and time of every solver, with and without walls.
 
-    Rows of `sapwood.studies.experiments.step_solvers.in_time`.
+    Rows of `sapwood.studies.experiments.algorithms.step_solvers.in_time`.
     """
     from matplotlib.figure import Figure
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 import sapwood
 from sapwood import _core
 from sapwood.base.files import write_file
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 
 if sys.platform != "win32":
     import fcntl

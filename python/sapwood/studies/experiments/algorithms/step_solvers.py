@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sapwood.studies import peers
 from sapwood.studies.experiments.clutter_runs import problems_in_time
 from sapwood.studies.experiments.figures import Files, Plan
-from sapwood.studies.experiments.points import Point
+from sapwood.studies.experiments.running.points import Point
 from sapwood.studies.experiments.sweep import Sweep
 from sapwood.studies.peers.measured import solve_each
 from sapwood.studies.plotting import read_steps, select
-from sapwood.studies.plotting.step_solvers import step_solvers_figure
+from sapwood.studies.plotting.algorithms.step_solvers import step_solvers_figure
 
 #: Solvers and tolerances of section X-C: conic solvers, at their own, in the place of Gurobi.
 #: Algorithm 1 runs in C ("sapwood-plain") and in Python on Geodesic's sparse algebra ("scipy").

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.studies.experiments.equal_accuracy import (
+from sapwood.studies.experiments.algorithms.equal_accuracy import (
     BEST_CONIC,
     TARGET,
     geometric_mean,
@@ -59,7 +59,7 @@ def speedup_figure(
     Parameters
     ----------
     csv
-        Rows of `sapwood.studies.experiments.solver_comparison`.
+        Rows of `sapwood.studies.experiments.algorithms.solver_comparison`.
     path
         As of all figures.
     target
@@ -122,8 +122,8 @@ def speedup_figure(
 def solver_error_figure(csv: str | PathLike[str], path: str | PathLike[str]) -> Figure:
     """Mean e_m and e_mu of every solver at its usual tolerance, as Fig. 13.
 
-    Rows of `sapwood.studies.experiments.solver_comparison`. Raises ValueError if the file has no
-    row at a usual tolerance.
+    Rows of `sapwood.studies.experiments.algorithms.solver_comparison`. Raises ValueError if the
+    file has no row at a usual tolerance.
     """
     from matplotlib.figure import Figure
 

@@ -73,7 +73,7 @@ def times_at(rows: NDArray[np.void], target: float) -> dict[tuple[int, int, int,
     ----------
     rows
         With the columns ``walls``, ``bodies``, ``step``, ``solver``, ``e_m`` and ``seconds``, as
-        `sapwood.studies.experiments.solver_comparison` gives them.
+        `sapwood.studies.experiments.algorithms.solver_comparison` gives them.
     target
         The accuracy e_m.
 

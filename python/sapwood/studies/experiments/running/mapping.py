@@ -19,8 +19,8 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from sapwood.base.processors import usable_processors
-from sapwood.studies.experiments.points import Outcome, Point
-from sapwood.studies.experiments.processes import on_cores
+from sapwood.studies.experiments.running.points import Outcome, Point
+from sapwood.studies.experiments.running.processes import on_cores
 
 
 def map_points(
@@ -62,7 +62,7 @@ def map_points(
     """
     if scheduler is not None:
         # an import here would slow the start of every command
-        from sapwood.studies.experiments.cluster import on_cluster
+        from sapwood.studies.experiments.running.cluster import on_cluster
 
         yield from on_cluster(function, points, scheduler, packages)
     else:

@@ -1,0 +1,1 @@
+"""Comparisons of solvers, and of the parts of the algorithm."""

@@ -1,0 +1,1 @@
+"""Figures of comparisons of solvers, and of the parts of the algorithm."""
