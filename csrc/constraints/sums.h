@@ -1,14 +1,16 @@
-/* Loops over triples share these rounds, whose intermediate results stay in the first-level cache.
- * Sums have an order that does not depend on the compiler. */
+/* Loops over triples share these rounds: their intermediate results stay in the first-level
+ * cache. */
 #ifndef SAPWOOD_CONSTRAINTS_SUMS_H
 #define SAPWOOD_CONSTRAINTS_SUMS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "constraints/constraints_tuning.h"
 #include "linalg/kernels/isa.h"
 
-enum { SAP_ROUND = 64, SAP_LANES = 8 };
+/* partial sums, in an order that does not depend on the compiler */
+enum { SAP_LANES = 8 };
 
 /* Returns the number of triples of the round that begins at `first`. */
 static inline int32_t sap_round(int32_t first, int32_t end) {

@@ -4,12 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Jacobi's method converges quadratically; six sweeps are the most that was seen. */
-enum { MOST_SWEEPS = 30 };
-
-/* Newton's method for the polar rotation takes four iterations at strains of 10 %, six at a stretch
- * by 2. Its errors grow with the condition number, so that it hands over worse matrices. */
-enum { MOST_AVERAGES = 6 };
+#include "fem/fem_tuning.h"
 
 static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
@@ -60,7 +55,7 @@ static double jacobi_tangent(double a, double b, double off) {
 static void orthogonalize(double B[9], double V[9]) {
   static const int pairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
   int rotated = 1;
-  for (int sweep = 0; sweep < MOST_SWEEPS && rotated; ++sweep) {
+  for (int sweep = 0; sweep < FEM_MOST_SWEEPS && rotated; ++sweep) {
     rotated = 0;
     for (int k = 0; k < 3; ++k) {
       const int p = pairs[k][0], q = pairs[k][1];
@@ -156,7 +151,7 @@ static double average_inverse(double X[9]) {
 
 void fem_polar(const double F[9], double R[9]) {
   memcpy(R, F, 9 * sizeof *R);
-  for (int k = 0; k < MOST_AVERAGES; ++k) {
+  for (int k = 0; k < FEM_MOST_AVERAGES; ++k) {
     /* the error after an iteration is at most the square of its change */
     if (average_inverse(R) < 1e-9) {
       return;
@@ -206,7 +201,7 @@ void fem_clamp_eigenvalues(double H[9]) {
   memcpy(D, H, sizeof D);
   memcpy(Q, identity, sizeof identity);
   int removed = 1;
-  for (int sweep = 0; sweep < MOST_SWEEPS && removed; ++sweep) {
+  for (int sweep = 0; sweep < FEM_MOST_SWEEPS && removed; ++sweep) {
     removed = remove_entry(D, Q, 0, 1);
     removed |= remove_entry(D, Q, 0, 2);
     removed |= remove_entry(D, Q, 1, 2);

@@ -5,7 +5,8 @@
 
 #include "base/finite.h"
 #include "base/fail.h"
-#include "invdyn/nearest_lcp.h"
+#include "invdyn/coulomb_lcp.h"
+#include "invdyn/invdyn_tuning.h"
 
 /* largest sizes for which indices fit */
 enum { MOST_VELOCITIES = 10000, MOST_EDGES = 200000 };

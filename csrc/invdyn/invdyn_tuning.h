@@ -18,12 +18,31 @@ static const double invdyn_equality_weight = 1e3;
 enum { INVDYN_MOST_PASSES = 100 };
 static const double invdyn_growth = 2.0, invdyn_longest_step = 16.0;
 
+/* A residual falls if a pass leaves at most this part of it: a larger part takes passes that gain
+ * nothing, a smaller one ends before the residual is round-off. */
+static const double invdyn_slowest_fall = 0.9;
+
+/* Part of the largest velocity of a contact by which the nearest joint velocities open contacts,
+ * and part of the velocity scale up to which an edge counts as closed: forces of contacts that are
+ * nearly held against contacts that open by round-off. */
+static const double invdyn_opening = 1e-8, invdyn_closed_edge = 1e-8;
+
+/* ---- no slip --------------------------------------------------------------------------------- */
+
+/* Part of the velocities of contacts that counts as zero, of the same trade. */
+static const double invdyn_closed_contact = 1e-9;
+
 /* ---- Coulomb's friction ---------------------------------------------------------------------- */
 
 /* Velocity that one impulse alone gives its contact, over the largest velocity that is given, above
  * which a solution presses contacts against each other and is refused. Smaller limits refuse hard
  * impacts, larger ones let such forces through. */
 static const double invdyn_squeeze_limit = 1e4;
+
+/* Most contacts, and most convex programs, of the search for the nearest torques: its work is
+ * exponential in the number of contacts, 2^12 choices for two with pyramids of four edges. More of
+ * both find torques where the time of a call has no limit of use. */
+enum { INVDYN_NEAREST_CONTACTS = 2, INVDYN_MOST_NODES = 1 << 14 };
 
 /* ---- task control ---------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "invdyn/invdyn_tuning.h"
 #include "invdyn/pyramid.h"
 
 enum choice { UNDECIDED, NO_IMPULSE, NO_VELOCITY }; /* state of an unknown: x_i = 0 or w_i = 0 */
@@ -11,8 +12,6 @@ enum choice { UNDECIDED, NO_IMPULSE, NO_VELOCITY }; /* state of an unknown: x_i 
 static const double complementary = 1e-7;
 /* A point counts as nearer by this part of the best squared distance. */
 static const double nearer = 1e-9;
-/* Limit of convex programs, beyond the 2^12 choices of two contacts with pyramids of four edges. */
-static const int32_t most_nodes = 1 << 14;
 
 void invdyn_nearest_lcp_carve(struct invdyn_nearest_lcp *nearest, const invdyn_settings *settings,
                               const invdyn_problem *most, struct sap_arena *arena) {
@@ -179,7 +178,7 @@ static struct invdyn_answer search(struct invdyn_nearest_lcp *nearest,
   int32_t depth = 1;
   memset(nearest->choices, UNDECIDED, (size_t)size);
   while (depth > 0) {
-    if (answer.pivots >= most_nodes) {
+    if (answer.pivots >= INVDYN_MOST_NODES) {
       answer.outcome = LCP_ITERATION_LIMIT;
       break;
     }

@@ -15,8 +15,6 @@
 #include "invdyn/coulomb_lcp.h"
 #include "sapwood/qp.h"
 
-enum { INVDYN_NEAREST_CONTACTS = 2 }; /* most contacts: work is exponential in their number */
-
 struct invdyn_nearest_lcp {
   double *last;     /* (n_q) motor impulses of the last call, N m s */
   double *lambda;   /* (n_q) motor impulses without contact impulses, minus `last` */

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
-
-/* part of the velocities of contacts that counts as zero */
-static const double margin = 1e-9;
+#include "invdyn/invdyn_tuning.h"
 
 void invdyn_noslip_carve(struct invdyn_noslip *noslip, const invdyn_problem *most,
                          struct sap_arena *arena) {
@@ -156,7 +154,7 @@ struct invdyn_answer invdyn_noslip_solve(struct invdyn_noslip *noslip,
     /* round-off moves r out of the range of a singular Q; a negligible velocity moves it back */
     const int32_t pivots = answer.pivots;
     for (int32_t i = 0; i < problem->n; ++i) {
-      noslip->r[i] += margin * invdyn_velocity_scale(reduction);
+      noslip->r[i] += invdyn_closed_contact * invdyn_velocity_scale(reduction);
     }
     answer = run(noslip, lcp, problem->n, NULL);
     answer.pivots += pivots;

@@ -7,13 +7,9 @@
 #include "invdyn/invdyn_tuning.h"
 #include "invdyn/pyramid.h"
 
-/* part of the largest velocity of a contact by which the nearest joint velocities open contacts */
-static const double margin = 1e-8;
-/* part of the velocity scale up to which an edge counts as closed, for any smoothing */
-static const double closed = 1e-8;
 /* Parts of the largest term of a held row: a residual is round-off below the first, and below the
- * second if it does not fall to nine tenths from one pass to the next. */
-static const double round_off = 1e-15, noise = 1e-9, slowest = 0.9;
+ * second if it does not fall from one pass to the next. */
+static const double round_off = 1e-15, noise = 1e-9;
 
 void invdyn_stages_carve(struct invdyn_stages *stages, const invdyn_settings *settings,
                          const invdyn_problem *most, struct sap_arena *arena) {
@@ -198,7 +194,7 @@ static int multiply(struct invdyn_stages *stages, int32_t first_equality, double
     largest = fmax(largest, size);
     pass->residual = fmax(pass->residual, fabs(residual));
   }
-  const int falls = pass->residual < slowest * before;
+  const int falls = pass->residual < invdyn_slowest_fall * before;
   if (pass->residual <= (falls ? round_off : noise) * largest ||
       (!falls && pass->step >= invdyn_longest_step)) {
     return 0;
@@ -321,7 +317,7 @@ static enum invdyn_distance_end stage_one(struct invdyn_stages *stages,
  * depends on more than R_b z. */
 static void leave_out_open_edges(struct invdyn_stages *stages,
                                  const struct invdyn_reduction *reduction) {
-  const double beyond = fmax(closed * invdyn_velocity_scale(reduction),
+  const double beyond = fmax(invdyn_closed_edge * invdyn_velocity_scale(reduction),
                              stages->settings->smoothing * reduction->free_scale);
   invdyn_contact_velocity(reduction, stages->y, stages->u);
   for (int32_t j = 0; j < reduction->problem->n * stages->n_edges; ++j) {
@@ -425,7 +421,7 @@ int invdyn_nearest_joints(struct invdyn_stages *stages, const struct invdyn_redu
   }
   /* a little inside, so that the result stays feasible after rounding */
   for (int32_t j = 0; j < distance->n; ++j) {
-    distance->b[j] += distance->equal[j] ? 0.0 : margin * largest;
+    distance->b[j] += distance->equal[j] ? 0.0 : invdyn_opening * largest;
   }
   if (invdyn_distance_solve(distance, NULL) != INVDYN_NEAREST) {
     return 0;

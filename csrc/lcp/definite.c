@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "lcp/lcp_tuning.h"
 #include "lcp/optimality.h"
 
 /* smallest pivot of H over its largest entry, which is about 1 */
 static const double least_pivot = 1e-10;
 /* violation at which a row holds, active or not, over the size of x and of the right sides */
 static const double violation = 1e-12;
-enum { REFINEMENTS = 3 };
 
 void qp_definite_carve(struct qp_definite *d, struct sap_arena *arena,
                        const struct qp_sizes *most) {
@@ -119,7 +119,7 @@ int qp_definite_solve(struct qp_definite *d, double tolerance) {
     return 0;
   }
   double residual = judge(d);
-  for (int k = 0; k < REFINEMENTS && residual > 0; ++k) {
+  for (int k = 0; k < QP_DEFINITE_REFINEMENTS && residual > 0; ++k) {
     refine(d);
     residual = judge(d);
   }

@@ -8,18 +8,9 @@
 #include "lcp/optimality.h"
 #include "lcp/polish.h"
 
-/* regularization of the linear systems */
-static const double epsilon = 1e-10;
 /* Residuals, over the proved quantity, that a proof of no solution may leave: while the search
  * makes progress, and at its end. */
 static const double strict_proof = 1e-9, last_proof = 1e-6;
-/* largest number of steps of refinement; mostly one or two suffice */
-enum { REFINEMENTS = 20 };
-/* accuracy of directions towards a solution, and towards a proof that there is none */
-static const double accuracy = 1e-10, accuracy_of_proofs = 1e-15;
-static const double shortest_step = 1e-9;
-/* part of the tolerance that polishing must reach */
-static const double digits = 1e-3;
 
 void qp_interior_carve(struct qp_interior *w, struct sap_arena *arena,
                        const struct qp_sizes *most) {
@@ -115,7 +106,7 @@ static void solve_constant(struct qp_interior *w) {
   for (int32_t i = 0; i < p->n; ++i) {
     w->f[i] = -p->g[i];
   }
-  qp_condensed_solve(w->condensed, p, w->f, p->r, REFINEMENTS, w->x_2, w->l_2);
+  qp_condensed_solve(w->condensed, p, w->f, p->r, QP_REFINEMENTS, w->x_2, w->l_2);
   double *difference = w->f, *product = w->x_1;
   for (int32_t i = 0; i < p->n; ++i) {
     difference[i] = w->x_2[i] - w->x[i] / w->tau;
@@ -138,7 +129,7 @@ static void solve_direction(struct qp_interior *w, double share, double target_t
   for (int32_t i = 0; i < p->n_rows; ++i) {
     w->h[i] = -share * w->r_s[i] - (p->equality[i] ? 0 : w->target[i] / w->l[i]);
   }
-  qp_condensed_solve(w->condensed, p, w->f, w->h, REFINEMENTS, w->x_1, w->l_1);
+  qp_condensed_solve(w->condensed, p, w->f, w->h, QP_REFINEMENTS, w->x_1, w->l_1);
   const double along = qp_dot(p->n, p->g, w->x_1) - qp_dot(p->n_rows, p->r, w->l_1) +
                        2 * qp_dot(p->n, w->Hx, w->x_1) / w->tau;
   w->dtau = (share * w->r_tau - target_tau / w->tau + along) / w->curvature;
@@ -201,8 +192,8 @@ static int factor(struct qp_interior *w) {
   for (int32_t i = 0; i < p->n_rows; ++i) {
     w->condensed->W[i] = p->equality[i] ? INFINITY : w->l[i] / w->s[i];
   }
-  w->condensed->accuracy = w->tau < w->kappa ? accuracy_of_proofs : accuracy;
-  return qp_condensed_factor(w->condensed, p, epsilon);
+  w->condensed->accuracy = w->tau < w->kappa ? qp_proof_accuracy : qp_direction_accuracy;
+  return qp_condensed_factor(w->condensed, p, qp_regularization);
 }
 
 /* ---- iterations ---- */
@@ -235,7 +226,7 @@ static int begin(struct qp_interior *w) {
   for (int32_t i = 0; i < p->n; ++i) {
     w->f[i] = -p->g[i];
   }
-  qp_condensed_solve(w->condensed, p, w->f, p->r, REFINEMENTS, w->x, w->l);
+  qp_condensed_solve(w->condensed, p, w->f, p->r, QP_REFINEMENTS, w->x, w->l);
   for (int32_t i = 0; i < p->n_rows; ++i) {
     w->s[i] = p->equality[i] ? 0 : -w->l[i];
   }
@@ -284,7 +275,7 @@ static int solves_early(struct qp_interior *w, const qp_settings *settings, doub
     return 0;
   }
   *below = qp_again * w->best;
-  return polish_below(w, 1, digits * settings->tolerance);
+  return polish_below(w, 1, qp_polished_share * settings->tolerance);
 }
 
 static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, int32_t *iterations) {
@@ -313,7 +304,7 @@ static qp_outcome iterate(struct qp_interior *w, const qp_settings *settings, in
     }
     solve_constant(w);
     const double step = find_direction(w);
-    if (!(step > shortest_step)) {
+    if (!(step > qp_shortest_step)) {
       break;
     }
     take_step(w, step);
@@ -373,7 +364,7 @@ qp_outcome qp_interior_solve(struct qp_interior *w, const qp_settings *settings,
 }
 
 int qp_interior_resume(struct qp_interior *w, const qp_settings *settings) {
-  if (!polish_below(w, QP_POLISHING_ROUNDS, digits * settings->tolerance)) {
+  if (!polish_below(w, QP_POLISHING_ROUNDS, qp_polished_share * settings->tolerance)) {
     return 0;
   }
   return !take_best(w, settings);

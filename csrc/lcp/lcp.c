@@ -11,10 +11,6 @@
 #include "lcp/lcp_tuning.h"
 #include "lcp/scaling.h"
 
-/* factor per renewal of the limit below 0 up to which values count as >= 0 */
-static const double finer = 1e-4;
-/* steps of iterative refinement */
-enum { MOST_REFINEMENTS = 3 };
 /* Entries up to this part of the largest one are round-off and become 0. */
 static const double round_off = 1e-14;
 
@@ -160,7 +156,7 @@ static double keep_better(lcp_solver *s, int32_t n, double residual) {
 static double read_solution(lcp_solver *s, int32_t n, double tolerance) {
   read_basic(s, n);
   double residual = evaluate(s, n);
-  for (int k = 0; k < MOST_REFINEMENTS && residual > 0; ++k) {
+  for (int k = 0; k < LCP_REFINEMENTS && residual > 0; ++k) {
     memcpy(s->best, s->z, (size_t)n * sizeof(double));
     refine(s, n);
     const double before = residual;
@@ -253,7 +249,7 @@ static int is_proved_infeasible(lcp_solver *s, int32_t n, double tolerance) {
 /* Pivots from s->start; if round-off has spoilt the dictionary, continues from the last basis. */
 static void try_cover(lcp_solver *s, struct attempt *a, int32_t cover) {
   double feasible = fmax(a->settings->tolerance / 100, 1e-13);
-  for (int renewals = 0; renewals < LCP_MOST_RENEWALS; ++renewals, feasible *= finer) {
+  for (int renewals = 0; renewals < LCP_MOST_RENEWALS; ++renewals, feasible *= lcp_finer) {
     lcp_tableau_load(&s->tableau, a->n, s->M, s->q);
     a->outcome = pivot(s, a, cover, feasible);
     a->residual = read_solution(s, a->n, a->settings->tolerance);

@@ -3,10 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Refinement goes on while a step leaves at most half of the residual. Degenerate rows, whose W
- * differ by 1e10 and more, leave more of it: a residual above the part `coarse` of the right-hand
- * side, which would end the search, goes on while a step leaves at most the part `slowest`. */
-static const double coarse = 1e-8, slowest = 0.9;
+#include "lcp/lcp_tuning.h"
 
 void qp_condensed_carve(struct qp_condensed *c, struct sap_arena *arena,
                         const struct qp_sizes *most) {
@@ -107,7 +104,7 @@ void qp_condensed_solve(struct qp_condensed *c, const struct qp_program *p, cons
   double before = INFINITY;
   for (int k = 0; k < refinements; ++k) {
     const double now = residual(c, p, f, h, dx, dl);
-    const double most = now > coarse * size ? slowest : 0.5;
+    const double most = now > qp_coarse * size ? qp_slowest_coarse : qp_slowest;
     if (!(now > c->accuracy * size) || !(now < most * before)) {
       return;
     }

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "lcp/lcp_tuning.h"
 #include "lcp/optimality.h"
 
-static const double epsilon = 1e-7, accuracy = 1e-15;
+static const double accuracy = 1e-15;
 /* residual that needs no further round */
 static const double enough = 1e-13;
-enum { REFINEMENTS = 12 };
 
 /* Factors with W infinite where the multiplier exceeds the slack, else 0; 0 if K has no factor. */
 static int factor_active(const struct qp_polish *polish) {
@@ -19,7 +19,7 @@ static int factor_active(const struct qp_polish *polish) {
     polish->condensed->W[i] = active ? INFINITY : 0;
   }
   polish->condensed->accuracy = accuracy;
-  return qp_condensed_factor(polish->condensed, p, epsilon);
+  return qp_condensed_factor(polish->condensed, p, qp_polishing_regularization);
 }
 
 /* Moves x and l to the solution of the active rows as equalities. */
@@ -35,8 +35,8 @@ static void solve_active(const struct qp_polish *polish) {
   }
   qp_add_hessian(p, -1, polish->x, polish->f);
   qp_add_rows(p, 1, polish->l, polish->f);
-  qp_condensed_solve(polish->condensed, p, polish->f, polish->h, REFINEMENTS, polish->step_x,
-                     polish->step_l);
+  qp_condensed_solve(polish->condensed, p, polish->f, polish->h, QP_POLISHING_REFINEMENTS,
+                     polish->step_x, polish->step_l);
   for (int32_t i = 0; i < p->n; ++i) {
     polish->x[i] += polish->step_x[i];
   }

@@ -9,12 +9,11 @@
 #include "base/fail.h"
 #include "lcp/definite.h"
 #include "lcp/interior.h"
+#include "lcp/lcp_tuning.h"
 #include "lcp/optimality.h"
 
 /* A negative eigenvalue of H up to this part of its largest entry counts as round-off. */
 static const double convexity = 1e-9;
-/* part of the tolerance that a solution by its active rows must reach */
-static const double digits = 1e-3;
 
 struct qp_solver {
   sap_allocator allocator;
@@ -375,7 +374,7 @@ static int solve_definite(qp_solver *s, const qp_settings *settings, const qp_pr
     return 0;
   }
   find_expected_rows(s, q, start);
-  if (!qp_definite_solve(&s->definite, digits * settings->tolerance)) {
+  if (!qp_definite_solve(&s->definite, qp_polished_share * settings->tolerance)) {
     return 0;
   }
   memcpy(s->interior.x, s->definite.x, (size_t)s->program.n * sizeof(double));

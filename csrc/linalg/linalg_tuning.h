@@ -28,6 +28,24 @@ enum { SAP_INVERSE_COLUMNS = 48 };
  * `python -m benchmarks soft`. */
 enum { SAP_KEPT_FACTOR = 64 };
 
+/* Words of 64 bits of a set of nodes, so that a component of up to 256 nodes is ordered by least
+ * degree on sets: each step looks at all words. Larger components go to AMD;
+ * `python -m benchmarks noise FOLDER --against REV`. */
+enum { SAP_ORDERING_WORDS = 4 };
+
+/* ---- unsymmetric factors; python -m benchmarks coulomb FOLDER -------------------------------- */
+
+/* Largest pivot block of an unsymmetric factorization, into which larger trees are cut: wide
+ * products against pivots that are exchanged among fewer rows. A multiple of the width of
+ * vectors. */
+enum { SAP_LU_BLOCK = 8 };
+
+/* Right-hand sides that go through a factor together, and the most of these sets: more columns load
+ * the factor less often, and follow the paths of all. */
+enum { SAP_PATH_COLUMNS = 16, SAP_PATH_SETS = 8 };
+
+/* ---- branches; python -m benchmarks scaling -------------------------------------------------- */
+
 /* Work of the busiest thread on branches, over its share, above which the largest branch is split:
  * even loads against a longer trunk. */
 static const double sap_most_imbalance = 1.15;

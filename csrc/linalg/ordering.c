@@ -3,8 +3,10 @@
 #include <amd.h>
 #include <string.h>
 
-/* Sets of nodes of a small component are bits of up to MOST_WORDS words. */
-enum { WORD = 64, MOST_WORDS = 4, SMALL = MOST_WORDS * WORD };
+#include "linalg/linalg_tuning.h"
+
+/* Sets of nodes of a small component are bits of words. */
+enum { WORD = 64, MOST_WORDS = SAP_ORDERING_WORDS, SMALL = MOST_WORDS * WORD };
 
 static int32_t words_of(int32_t n) { return (n + WORD - 1) / WORD; }
 

@@ -12,9 +12,6 @@
 
 #include "linalg/lu_factor.h"
 
-/* largest number of sets */
-enum { SAP_PATH_SETS = 8 };
-
 struct sap_path_columns {
   const struct sap_lu *lu;
   int32_t component;

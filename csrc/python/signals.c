@@ -12,7 +12,7 @@ int sapwood_signals_interrupt(void *state) {
 }
 
 sap_interrupt sapwood_interrupt_of(sapwood_state *state) {
-  return (sap_interrupt){sapwood_signals_interrupt, state, SAPWOOD_SIGNAL_INTERVAL};
+  return (sap_interrupt){sapwood_signals_interrupt, state, sapwood_signal_interval};
 }
 
 void sapwood_watch_signals(sap_solver *solver, sapwood_state *state) {

@@ -3,9 +3,8 @@
 #ifndef SAPWOOD_PYTHON_SIGNALS_H
 #define SAPWOOD_PYTHON_SIGNALS_H
 
+#include "python/python_tuning.h"
 #include "python/state.h"
-
-#define SAPWOOD_SIGNAL_INTERVAL 0.05 /* time between two looks, s */
 
 /* Handles signals with the GIL: returns 1 with an exception if one of them interrupts, else 0. In
  * threads that receive no signals it always returns 0. Called without the GIL. `state` is that of

@@ -69,6 +69,9 @@ enum {
    * iterations against the size of the small problem */
   SAP_DISPUTED = 4,
   SAP_DISPUTED_AFTER_REFUSAL = 8,
+  /* contacts of the small problem, at most: fewer settle fewer disputes beside one factor, more
+   * take memory by their square and time by their cube */
+  SAP_SMALL_MOST = 32,
   /* rounds of a step, and those of the stick start and after a step that did not lower |D r|
    * enough. A step that would not lower it either takes as many as there is room for: without that,
    * hard steps take 1.2 times the iterations. One round less makes 1.1 times the iterations, one

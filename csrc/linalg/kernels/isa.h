@@ -6,7 +6,8 @@
 #include <float.h>
 
 #include "linalg/junction_tree.h"
-#include "linalg/kernels/pivot_blocks.h"
+#include "linalg/kernels/path_side.h"
+#include "linalg/linalg_tuning.h"
 #ifdef SAP_IN_SINGLE
 #include "linalg/kernels/simd_single.h"
 typedef float real;

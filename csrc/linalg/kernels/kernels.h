@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-#include "linalg/kernels/pivot_blocks.h"
+#include "linalg/kernels/path_side.h"
+#include "linalg/linalg_tuning.h"
 
 struct sap_supernode;
 struct sap_segment;

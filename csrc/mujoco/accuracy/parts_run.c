@@ -3,16 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "mujoco/accuracy/accuracy_tuning.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/recording.h"
 #include "mujoco/stages/state_check.h"
 #include "mujoco/stages/step.h"
-
-/* error over the tolerance below which the next part is twice as long: a part of twice the length
- * has four times the error if the motion is smooth, and the rest is a margin */
-static const double grow_below = 0.2;
 
 /* Positions (nq) and velocities (nv). */
 struct motion {
@@ -237,7 +234,7 @@ static void accept_part(struct parts *p, const struct errors *errors, double err
   }
   p->record.error = larger_or_nan(error, p->record.error);
   p->record.unmet += !(error <= tolerance);
-  p->level -= error < grow_below * tolerance && p->level > 0;
+  p->level -= error < sap_grow_below * tolerance && p->level > 0;
 }
 
 enum outcome { TAKEN, REFUSED, FAILED };

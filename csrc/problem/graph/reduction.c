@@ -4,13 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-/* Limits of the trees worth reducing, and of the share that must be eliminated: an elimination
- * costs as much as one iteration of the whole tree. */
-enum { LARGEST_WHOLE = 6, FEWEST = 2, SHARE = 12 };
+#include "problem/problem_tuning.h"
 
 /* Is the tree worth a look? */
 static int is_large(const sap_problem *problem, const int8_t *left_out, int32_t t) {
-  return problem->tree_nv[t] > LARGEST_WHOLE && !(left_out && left_out[t]);
+  return problem->tree_nv[t] > SAP_WHOLE_VELOCITIES && !(left_out && left_out[t]);
 }
 
 void sap_reduction_clear(struct sap_reduction *reduction, const sap_problem *problem) {
@@ -111,7 +109,9 @@ static int divide(struct sap_reduced_tree *tree) {
   for (int32_t j = 0, n_u = 0, n_t = 0; j < tree->n; ++j) {
     *(tree->v[j] == 0 ? &tree->u[n_u++] : &tree->t[n_t++]) = j;
   }
-  return finite && tree->n_u >= FEWEST && SHARE * tree->n_u >= tree->n && tree->n_t > 0;
+  const int is_worth_it =
+      tree->n_u >= SAP_FEWEST_ELIMINATED && SAP_ELIMINATED_ONE_IN * tree->n_u >= tree->n;
+  return finite && is_worth_it && tree->n_t > 0;
 }
 
 /* Computes A' = A_tt - B B^T, B = A_tu L_uu^-T; 0 if A_uu or A' is not positive definite. */

@@ -15,10 +15,6 @@ enum {
   TILE_COLUMNS = SIMD_WIDTH == 8 ? 8 : 4
 };
 
-/* Number of terms of a block from which each row of tiles takes only those that it has: to choose
- * them is a pass over all terms, and saves one for each tile of the row but the first. */
-enum { MANY_TERMS = 32 };
-
 /* A block (m, n) = A + sum of GJ^T J over the terms; without A they are added to its values. There
  * is room for as many terms again behind them. */
 struct block {
@@ -102,7 +98,7 @@ INLINE void add_tiles(const int single, const struct block *block, int lower) {
     rows |= block->terms[t].rows;
     columns |= block->terms[t].columns;
   }
-  const int many = block->n_terms >= MANY_TERMS;
+  const int many = block->n_terms >= SAP_CHOSEN_TERMS;
   const struct sap_term *terms = block->terms + (many ? block->n_terms : 0);
   for (int32_t i = 0; i < block->m; i += TILE_ROWS) {
     const int32_t end = lower ? sap_smaller(i + TILE_ROWS, n) : n;

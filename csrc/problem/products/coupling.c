@@ -7,9 +7,8 @@
  * skipped. This file is compiled once per instruction set. */
 #include "problem/products/panel_entries.h"
 
-/* largest number of contacts of a group; velocities of a free body, whose blocks are held in
- * registers */
-enum { GROUP = 8, BODY = 6 };
+/* contacts of a group, and velocities of a free body, whose blocks are held in registers */
+enum { GROUP = SAP_COUPLED_CONTACTS, BODY = 6 };
 
 /* One side of a group: n vectors a, `stride` apart, and b of m entries each, which are zero outside
  * of the chunks. */

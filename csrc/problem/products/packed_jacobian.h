@@ -13,9 +13,7 @@
 #include "linalg/lu_factor.h"
 #include "problem/graph/graph.h"
 #include "problem/graph/reduction.h"
-
-/* largest number of velocities of short rows */
-enum { SAP_SHORT = 8 };
+#include "problem/problem_tuning.h"
 
 struct sap_jacobian {
   const struct sap_graph *graph;

@@ -251,7 +251,7 @@ static void leave(void *context, int32_t worker) {
 
 static int look_for_signals(void *context, int32_t worker, double now) {
   struct report *report = context;
-  if (worker > 0 || now - report->looked < SAPWOOD_SIGNAL_INTERVAL) {
+  if (worker > 0 || now - report->looked < sapwood_signal_interval) {
     return 0;
   }
   report->looked = now;

@@ -25,7 +25,7 @@ static void unlock(void *context) {
 /* Calls sapwood_signals_interrupt() if the last look is some time ago. */
 static int look_for_signals(void *context, double now) {
   sapwood_watch *watch = context;
-  if (now - watch->looked < SAPWOOD_SIGNAL_INTERVAL) {
+  if (now - watch->looked < sapwood_signal_interval) {
     return 0;
   }
   watch->looked = now;

@@ -37,7 +37,7 @@ typedef struct run_state {
 /* Looks for signals from time to time, in the calling thread alone. */
 static void look_for_signals(run_state *all) {
   const double now = sap_seconds();
-  if (now - all->looked > SAPWOOD_SIGNAL_INTERVAL) {
+  if (now - all->looked > sapwood_signal_interval) {
     all->looked = now;
     if (sapwood_signals_interrupt(all->state)) {
       atomic_store_explicit(&all->stop, 1, memory_order_relaxed);

@@ -156,7 +156,7 @@ static void wait_for(sapwood_state *state, batch *all, struct sap_threads *threa
     } else {
       sap_wait_a_little(&wait);
     }
-    if (wait.lasted - looked > SAPWOOD_SIGNAL_INTERVAL) {
+    if (wait.lasted - looked > sapwood_signal_interval) {
       looked = wait.lasted;
       all->interrupted |= sapwood_signals_interrupt(state);
     }

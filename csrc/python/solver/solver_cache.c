@@ -4,9 +4,6 @@
 
 #include "solver/solver_object.h"
 
-/* upper limit of the cached memory, bytes */
-enum { MOST_MEMORY = 64 << 20 };
-
 /* Returns 1 if the solver can be reset; others have threads, or memory of libraries. */
 static int can_be_reset(const sap_settings *settings) { return settings->threads == 1; }
 
@@ -39,13 +36,13 @@ static void destroy_oldest(sapwood_solver_cache *cache) {
 
 void sapwood_solver_cache_leave(sapwood_solver_cache *cache, sap_solver *solver) {
   if (solver == NULL || !can_be_reset(&solver->settings) ||
-      sap_solver_memory(solver) > MOST_MEMORY) {
+      sap_solver_memory(solver) > SAPWOOD_CACHED_MEMORY) {
     sap_solver_destroy(solver);
     return;
   }
   sapwood_mutex_take(&cache->mutex);
   cache->memory += sap_solver_memory(solver);
-  while (cache->n == SAPWOOD_CACHED_SOLVERS || cache->memory > MOST_MEMORY) {
+  while (cache->n == SAPWOOD_CACHED_SOLVERS || cache->memory > SAPWOOD_CACHED_MEMORY) {
     destroy_oldest(cache);
   }
   cache->solver[cache->n++] = solver;

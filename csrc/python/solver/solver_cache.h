@@ -7,9 +7,8 @@
 #define SAPWOOD_PYTHON_SOLVER_CACHE_H
 
 #include "python/mutex.h"
+#include "python/python_tuning.h"
 #include "sapwood.h"
-
-enum { SAPWOOD_CACHED_SOLVERS = 16 };
 
 typedef struct sapwood_solver_cache {
   sapwood_mutex mutex;

@@ -21,10 +21,10 @@
 
 #include "base/memory.h"
 #include "solver/delassus/delassus_problem.h"
+#include "solver/solver_tuning.h"
 
-/* largest number of contacts and of unknowns, and the stride for these */
+/* largest number of unknowns, and the stride for these */
 enum {
-  SAP_SMALL_MOST = 32,
   SAP_SMALL_UNKNOWNS = 3 * SAP_SMALL_MOST,
   SAP_SMALL_STRIDE = SAP_SMALL_UNKNOWNS + SAP_IMPULSES_CHUNK
 };
