@@ -1,5 +1,5 @@
 /* The tuned constants of linearized steps: lengths of differences. Longer ones have more curvature,
- * shorter ones more round-off. One command measures their errors:
+ * shorter ones more round-off. One command measures their errors, unless a section names its own:
  *
  *     python -m benchmarks linearize FOLDER */
 #ifndef SAPWOOD_MUJOCO_STAGES_STAGES_TUNING_H
@@ -15,5 +15,16 @@ static const double sap_velocity_step = 1e-5, sap_input_step = 1e-6;
 /* Share of the largest entry of A by which the sides of a position's difference have to differ for
  * a jump to be looked for, at twice the cost of that difference. */
 static const double sap_jump_share = 1e-4;
+
+/* ---- derivatives of runs; python -m benchmarks gradients ------------------------------------- */
+
+/* Largest changes of positions (m, rad), velocities and activations in a difference of a number,
+ * and the part of them in a difference of the state alone, whose curvature is its error. */
+static const double sap_largest_change[3] = {1e-6, 1e-5, 1e-5}, sap_state_part = 0.1;
+
+/* Least change of positions, m or rad, in a difference: with the round-off of gaps, 1e-16 m, it has
+ * an error of 1e-6. That round-off moves the velocity by as much over the time step. So where the
+ * number changes too, the state has to change the velocity by this over the time step. */
+static const double sap_least_change = 1e-10;
 
 #endif

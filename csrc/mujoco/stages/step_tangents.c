@@ -13,15 +13,6 @@
 #include "mujoco/stages/step.h"
 #include "mujoco/stages/stages_tuning.h"
 
-/* largest changes of positions (m, rad), velocities and activations in a difference of a number,
- * and the part of them in a difference of the state alone, whose curvature is its error */
-static const double LARGEST[3] = {1e-6, 1e-5, 1e-5}, STATE_PART = 0.1;
-
-/* Least change of positions, m or rad, in a difference: with the round-off of gaps, 1e-16 m, it has
- * an error of 1e-6. That round-off moves the velocity by as much over the time step. So where the
- * number changes too, the state has to change the velocity by this over the time step. */
-static const double LEAST = 1e-10;
-
 /* The lengths of a state, and pieces of the workspace. */
 struct room {
   int64_t nq, nv, na, nu, ns;
@@ -119,19 +110,19 @@ static double find_law_reach(const struct sap_step_tangents *t, const struct roo
 /* Returns the reciprocal of the largest width of a difference along a tangent of the state. */
 static double find_reach(const struct sap_step_tangents *t, const struct room *room,
                          const double *x) {
-  double reach = fmax(find_law_reach(t, room, x), largest(x, room->nv) / LARGEST[0]);
-  reach = fmax(reach, largest(x + room->nv, room->nv) / LARGEST[1]);
-  return fmax(reach, largest(x + 2 * room->nv, room->na) / LARGEST[2]);
+  double reach = fmax(find_law_reach(t, room, x), largest(x, room->nv) / sap_largest_change[0]);
+  reach = fmax(reach, largest(x + room->nv, room->nv) / sap_largest_change[1]);
+  return fmax(reach, largest(x + 2 * room->nv, room->na) / sap_largest_change[2]);
 }
 
 /* Returns the width of a difference along the state alone. */
 static double find_width(struct sap_step_tangents *t, const struct room *room, const double *x,
                          double reach) {
   const double size = largest(x, room->nv), law_reach = find_law_reach(t, room, x);
-  double width = STATE_PART / reach;
-  if (STATE_PART * size < LEAST * law_reach) {
-    t->is_near_kink |= size < LEAST * law_reach;
-    width = fmax(width, LEAST / size);
+  double width = sap_state_part / reach;
+  if (sap_state_part * size < sap_least_change * law_reach) {
+    t->is_near_kink |= size < sap_least_change * law_reach;
+    width = fmax(width, sap_least_change / size);
   }
   return width;
 }
@@ -279,7 +270,8 @@ static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room
 static int fits(const struct sap_step_tangents *t, const struct room *room, int model,
                 const double *x, double reach) {
   const double h = fabs(t->width[model]), dt = t->centre->stepper->settings.dt;
-  return t->changed[model] && h * reach <= 1.0 && dt * h * largest(x + room->nv, room->nv) >= LEAST;
+  return t->changed[model] && h * reach <= 1.0 &&
+         dt * h * largest(x + room->nv, room->nv) >= sap_least_change;
 }
 
 /* Returns the model of tangent k whose change fits, or else the wide one. */
