@@ -3,8 +3,8 @@
 The solvers are ours, and ADMM and PGS of Pinocchio: ADMM on its sparse Cholesky factorization of
 the robot and on a dense Delassus matrix, PGS on the dense one. All get R = share w of each contact,
 Coulomb's friction, and no guess. One function judges the impulses of all, by themselves: the
-natural residual |F|/|gamma| of `sapwood.reference.proximal`, which shares no code with any solver's
-iterations. A problem is solved where that is at most the target. Each solver is asked for
+natural residual |F|/|gamma| of `sapwood.reference.solver.proximal`, which shares no code with any
+solver's iterations. A problem is solved where that is at most the target. Each solver is asked for
 tolerances from the target downwards until its impulses reach it, or the last one is tried.
 """
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from benchmarks.pinocchio_problems import Posed, make, names
 from benchmarks.rows import Table, aligned, digits
 from sapwood import ContactProblem, SapSettings, SapSolver
-from sapwood.reference.proximal import Natural
+from sapwood.reference.solver.proximal import Natural
 from sapwood.studies.experiments.running.timing import no_garbage_collection
 
 Array = NDArray[np.float64]

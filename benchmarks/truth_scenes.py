@@ -21,7 +21,7 @@ import sapwood
 from benchmarks import pile_sequences
 from sapwood import ContactMaterial, ContactProblem, SapSettings
 from sapwood.mujoco import Stepper
-from sapwood.reference.proximal import Natural
+from sapwood.reference.solver.proximal import Natural
 from sapwood.studies import conservation, loaded_scenes, scenes
 from sapwood.studies.closed_forms import FORMS
 from sapwood.studies.closed_forms.motion import GRAVITY, REST

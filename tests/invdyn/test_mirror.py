@@ -7,8 +7,8 @@ import pytest
 
 from invdyn_systems import legged, random_case
 from sapwood.invdyn import InverseDynamics
-from sapwood.reference.invdyn import solve
-from sapwood.reference.invdyn_reduction import System
+from sapwood.reference.invdyn.invdyn_solver import solve
+from sapwood.reference.invdyn.unactuated import System
 
 CASES = {
     "standing": lambda rng: legged(rng),

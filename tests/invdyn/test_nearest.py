@@ -8,10 +8,10 @@ import pytest
 import sapwood
 from invdyn_systems import legged, random_case
 from sapwood.invdyn import InvdynStatus, InverseDynamics
-from sapwood.reference.invdyn import solve
-from sapwood.reference.invdyn_coulomb import coulomb_problem
-from sapwood.reference.invdyn_nearest import motor_impulses
-from sapwood.reference.invdyn_reduction import Reduction, System
+from sapwood.reference.invdyn.coulomb_lcp import coulomb_problem
+from sapwood.reference.invdyn.invdyn_solver import solve
+from sapwood.reference.invdyn.nearest_lcp import motor_impulses
+from sapwood.reference.invdyn.unactuated import Reduction, System
 
 
 def system_of(case):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from invdyn_systems import feet_on_flat_ground, legged, random_case
-from sapwood.reference.invdyn_noslip import find_indices, noslip_problem, tangents
-from sapwood.reference.invdyn_reduction import Reduction, System
+from sapwood.reference.invdyn.noslip import find_indices, noslip_problem, tangents
+from sapwood.reference.invdyn.unactuated import Reduction, System
 
 
 def reduced(case):

@@ -6,8 +6,8 @@ import pytest
 from invdyn_systems import legged, splayed
 from sapwood import qp
 from sapwood.invdyn import InvdynStatus, InverseDynamics
-from sapwood.reference.invdyn import solve as solve_in_numpy
-from sapwood.reference.invdyn_reduction import System
+from sapwood.reference.invdyn.invdyn_solver import solve as solve_in_numpy
+from sapwood.reference.invdyn.unactuated import System
 
 CONVEX = ["qp_noslip", "qp_coulomb", "one_stage"]
 

@@ -8,7 +8,7 @@ import pytest
 import sapwood
 from helpers import TIGHT, implementations, norm_A, rebuild, seeded_problem, seeds
 from sapwood import Status, reference, tabulate_barrier
-from sapwood.reference import rigid_core as mirror
+from sapwood.reference.constraints import rigid_core as mirror
 
 SEED = 20261129
 LOG = (

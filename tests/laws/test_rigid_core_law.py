@@ -12,8 +12,8 @@ import pytest
 import sapwood
 from law_checks import diagonal, norm_R
 from sapwood import CoreKind, reference
-from sapwood.reference import contact as compliant
-from sapwood.reference import rigid_core as mirror
+from sapwood.reference.constraints import contact as compliant
+from sapwood.reference.constraints import rigid_core as mirror
 
 SEED = 20251121
 KINDS = [CoreKind.log, CoreKind.exp]

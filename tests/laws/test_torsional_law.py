@@ -1,6 +1,6 @@
 """Torsional and rolling friction in the NumPy mirror: the lifted laws, without the C core.
 
-The six rows are the scaled ones of `sapwood.reference.torsional`, with
+The six rows are the scaled ones of `sapwood.reference.constraints.torsional`, with
 R = diag(R_t, R_t, R_n, R_t, R_t, R_t).
 """
 
@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sapwood import Region, reference
-from sapwood.reference.torsional import TANGENTIAL
+from sapwood.reference.constraints.torsional import TANGENTIAL
 
 SEED = 20261123
 

@@ -12,7 +12,7 @@ from helpers import rebuild
 from mujoco_models import bias_of, mass_matrix, take_explicit_rotation
 from sapwood.mujoco import Batch, DifferentiableModel, Stepper, linearize
 from sapwood.mujoco.reading.trees import free_quaternions, turning_dofs
-from sapwood.reference.free_rotation import free_rotation, tree_rotation
+from sapwood.reference.step.free_rotation import free_rotation, tree_rotation
 from sapwood.studies.conservation import floating_loop, floating_loop_change
 
 OFFSETS = {"centred": "0 0 0", "offset": ".03 .02 -.01"}

@@ -18,7 +18,7 @@ from mujoco_models import (
 )
 from sapwood.mujoco import ContactMaterial, Stepper
 from sapwood.mujoco.reading.trees import free_quaternions, turning_dofs
-from sapwood.reference.free_rotation import free_rotation, tree_rotation
+from sapwood.reference.step.free_rotation import free_rotation, tree_rotation
 from sapwood.studies import scenes
 
 # models, and how far a random state lies from the model's own (m, rad); joints move further

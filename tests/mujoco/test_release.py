@@ -16,7 +16,7 @@ from sapwood.mujoco import StepError, Stepper
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.release import release_speeds
 from sapwood.mujoco.stepping.stages import Stages
-from sapwood.reference.regularization import (
+from sapwood.reference.problem.regularization import (
     HELD,
     regularize,
     regularize_group,

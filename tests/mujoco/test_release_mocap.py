@@ -13,7 +13,7 @@ from release_models import WELD, compiled, peak_speed
 from sapwood import ConstraintMaterial
 from sapwood.mujoco import Stepper
 from sapwood.mujoco.reading.release import release_speeds
-from sapwood.reference.regularization import driven_force
+from sapwood.reference.problem.regularization import driven_force
 
 ARM = """<mujoco><option timestep="{time_step}"/><worldbody>
 <body name="hand" mocap="true" pos=".8 0 0"/>

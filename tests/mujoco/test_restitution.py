@@ -19,8 +19,8 @@ from sapwood.mujoco import (
 )
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.stepping.stages import Stages
-from sapwood.reference.rebounds import Impacts, share
-from sapwood.reference.regularization import regularize
+from sapwood.reference.problem.regularization import regularize
+from sapwood.reference.step.rebounds import Impacts, share
 from sapwood.studies.conservation import impacts, tumbling_bodies
 from sapwood.trajectory import TrajectoryError, simulate
 

@@ -17,7 +17,7 @@ from sapwood.mujoco import (
     Stepper,
     linearize,
 )
-from sapwood.reference.stiction import friction_at
+from sapwood.reference.problem.stiction import friction_at
 
 G, DYNAMIC, STATIC = 9.81, 0.3, 0.5
 MATERIAL = ContactMaterial(friction=DYNAMIC, static_friction=STATIC)

@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 import sapwood
-from sapwood.reference.cholesky import NotPositiveDefinite
+from sapwood.reference.linalg.cholesky import NotPositiveDefinite
 from sapwood.stepping import FreeMotionError, SteppingError
 from sapwood.trajectory import TrajectoryError
 

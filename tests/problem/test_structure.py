@@ -9,7 +9,7 @@ import helpers
 import row_groups
 import sapwood
 from sapwood import _core, reference
-from sapwood.reference.graph import eliminate
+from sapwood.reference.problem.graph import eliminate
 
 
 @pytest.fixture(params=range(20))

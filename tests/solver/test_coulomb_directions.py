@@ -8,9 +8,9 @@ import pytest
 import helpers
 from helpers import seeded_problem, seeds
 from sapwood import reference
-from sapwood.reference.coulomb import coupling
-from sapwood.reference.disputes import Disputes, unsymmetric_matrix
-from sapwood.reference.small_problem import solve_small
+from sapwood.reference.solver.coulomb import coupling
+from sapwood.reference.solver.disputes import Disputes, unsymmetric_matrix
+from sapwood.reference.solver.small_problem import solve_small
 
 
 def objective_of(problem, friction="coulomb", soft_norm=0.0):

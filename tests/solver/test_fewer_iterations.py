@@ -12,7 +12,7 @@ import sapwood
 from helpers import TIGHT, implementations, seeds
 from row_groups import mixed_problem
 from sapwood import SapSettings, Status, reference
-from sapwood.reference import direction
+from sapwood.reference.solver import direction
 
 
 def turning_point(seed):

@@ -52,4 +52,6 @@ def test_gradients_are_those_of_the_mirror(name, rng):
 
 def test_pools_without_derivatives_are_refused():
     with pytest.raises(TypeError, match="object has no derivatives"):
-        sapwood.reference.sensitivity.partials(object(), np.zeros((1, 3)), np.zeros((1, 3, 3)))
+        sapwood.reference.solver.sensitivity.partials(
+            object(), np.zeros((1, 3)), np.zeros((1, 3, 3))
+        )

@@ -13,7 +13,7 @@ from helpers import TIGHT, assert_same_solution, implementations, seeded_problem
 from rewritten import side_by_side
 from row_groups import mixed_problem
 from sapwood import SapSettings, Status, reference
-from sapwood.reference import line_search
+from sapwood.reference.solver import line_search
 
 # ---- islands -----------------------------------------------------------------------------------
 

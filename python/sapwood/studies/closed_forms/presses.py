@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 
 from sapwood.mujoco import Stepper
-from sapwood.reference.regularization import effective_inverse_mass
+from sapwood.reference.problem.regularization import effective_inverse_mass
 from sapwood.studies.closed_forms.motion import EXACT, GRAVITY, compiled, simulated
 from sapwood.studies.closed_forms.record import closed_form
 from sapwood.studies.engines import Engine

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sapwood import ContactProblem
 from sapwood.reference import Objective
-from sapwood.reference.graph import touching
+from sapwood.reference.problem.graph import touching
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
 from sapwood import ContactProblem, SapSettings
-from sapwood.reference.line_search import exact
+from sapwood.reference.solver.line_search import exact
 from sapwood.studies.peers.base import Answer, Peer, powers_of_ten, tightening
 from sapwood.studies.peers.sparse import SparseProblem
 

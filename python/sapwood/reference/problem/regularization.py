@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
 
-from .cholesky import factor_dense, solve_lower
+from ..linalg.cholesky import factor_dense, solve_lower
 
 Array = NDArray[np.float64]
 

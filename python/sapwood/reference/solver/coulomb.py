@@ -33,9 +33,12 @@ from numpy.typing import NDArray
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
-from .cholesky import NotPositiveDefinite
+from ..constraints.disk_pool import DiskPool
+from ..constraints.pools import Dual
+from ..constraints.torsional_pool import WidePool
+from ..linalg.cholesky import NotPositiveDefinite
+from ..linalg.unsymmetric import UnsymmetricFactor
 from .direction import blend, predict, sticking_system
-from .disk_pool import DiskPool
 from .disputes import (
     DISPUTED,
     DISPUTED_AFTER_REFUSAL,
@@ -46,9 +49,6 @@ from .disputes import (
 )
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
-from .pools import Dual
-from .torsional_pool import WidePool
-from .unsymmetric import UnsymmetricFactor
 
 Array = NDArray[np.float64]
 

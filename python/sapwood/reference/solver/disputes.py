@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .disk_pool import DiskPool
+from ..constraints.disk_pool import DiskPool
 from .objective import Objective, Point
 from .small_problem import solve_small
 

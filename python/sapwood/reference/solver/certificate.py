@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .cholesky import factor_dense, solve_lower
+from ..constraints.pools import ContactPool, Patch, Pool
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..linalg.cholesky import factor_dense, solve_lower
 from .objective import Objective, Point
-from .pools import ContactPool, Patch, Pool
-from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)

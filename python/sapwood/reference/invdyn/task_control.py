@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .active_set import nearest_point
+from ..lcp.active_set import nearest_point
 
 _Array = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from sapwood.qp import QpStatus
 
-from .invdyn_coulomb import coulomb_problem, directions
-from .invdyn_reduction import Reduction
-from .quadratic import solve_qp
+from ..lcp.quadratic import solve_qp
+from .coulomb_lcp import coulomb_problem, directions
+from .unactuated import Reduction
 
 Array = NDArray[np.float64]
 

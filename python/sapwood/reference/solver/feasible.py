@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .cholesky import BlockCholesky, NotPositiveDefinite
+from ..linalg.cholesky import BlockCholesky, NotPositiveDefinite
 from .direction import solve_hessian, sticking_system
 from .objective import Line, Objective, Point
 

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sapwood.invdyn.options import InvdynOptions
 from sapwood.invdyn.result import ContactState, InvdynStatus, InverseDynamicsResult, Residuals
 
-from .invdyn_coulomb import directions, solve_coulomb
-from .invdyn_nearest import solve_nearest
-from .invdyn_noslip import hold, let_go, solve_noslip
-from .invdyn_reduction import Reduction, System
-from .invdyn_stages import edges_of, nearest_velocity, stage_one, stage_two
+from .coulomb_lcp import directions, solve_coulomb
+from .nearest_lcp import solve_nearest
+from .noslip import hold, let_go, solve_noslip
+from .stages import edges_of, nearest_velocity, stage_one, stage_two
+from .unactuated import Reduction, System
 
 Array = NDArray[np.float64]
 

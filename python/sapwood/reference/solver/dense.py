@@ -28,12 +28,12 @@ from sapwood.laws.rigid_core import CoreKind
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
+from ..constraints.pools import RowPool
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..constraints.torsional_pool import WidePool
 from .impulses import Impulses, unknowns
 from .newton import Newton, Run
 from .objective import Objective, Point
-from .pools import RowPool
-from .rigid_core_pool import RigidCorePool
-from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constraints.torsional import NORMAL, TANGENTIAL
+from ..constraints.torsional_pool import WidePool
 from .objective import Objective
-from .torsional import NORMAL, TANGENTIAL
-from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

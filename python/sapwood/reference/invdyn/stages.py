@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .invdyn_coulomb import directions
-from .invdyn_distance import DistanceStatus, nearest_point
-from .invdyn_reduction import Reduction
+from .coulomb_lcp import directions
+from .distance import DistanceStatus, nearest_point
+from .unactuated import Reduction
 
 Array = NDArray[np.float64]
 

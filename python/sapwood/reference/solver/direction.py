@@ -42,10 +42,10 @@ from numpy.typing import NDArray
 
 from sapwood.settings import SapSettings
 
-from .cholesky import BlockCholesky
+from ..constraints.pools import Dual
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..linalg.cholesky import BlockCholesky
 from .objective import Objective, Point
-from .pools import Dual
-from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 

@@ -26,15 +26,15 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 from sapwood.solution import Region
 
-from .contact import contact_cost, law, project
-from .disk import disk
-from .disk_pool import DiskPool
+from ..constraints.contact import contact_cost, law, project
+from ..constraints.disk import disk
+from ..constraints.disk_pool import DiskPool
+from ..constraints.pools import ContactPool, Pool, RowPool
+from ..constraints.rigid_core import distance, factors
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..constraints.torsional import lift_matrix, radial
+from ..constraints.torsional_pool import WidePool
 from .objective import Objective
-from .pools import ContactPool, Pool, RowPool
-from .rigid_core import distance, factors
-from .rigid_core_pool import RigidCorePool
-from .torsional import lift_matrix, radial
-from .torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 Partials = dict[str, Array]  # dgamma/dp (n, r) by name

@@ -14,16 +14,16 @@ from sapwood.settings import DEFAULT_SETTINGS, SapSettings
 from sapwood.solution import FALLBACKS, ConstraintSolution, IslandAlgorithm, Solution, Status
 from sapwood.solver import Evaluation, LineValues
 
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..constraints.torsional_pool import WidePool
+from ..problem.graph import islands, touching
 from .certificate import velocity_error_bound
 from .coulomb import minimize_coulomb, minimize_lagged
 from .dense import Component, fits
 from .direction import solve_hessian
-from .graph import islands, touching
 from .newton import minimize_with_barriers
 from .objective import Objective, Point
 from .proximal import is_rigid, solve_rigid
-from .rigid_core_pool import RigidCorePool
-from .torsional_pool import WidePool
 
 HISTORY_DTYPE = np.dtype(
     [

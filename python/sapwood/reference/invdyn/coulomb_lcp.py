@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .invdyn_lcp import lemke
-from .invdyn_reduction import Reduction
+from .lemke import lemke
+from .unactuated import Reduction
 
 Array = NDArray[np.float64]
 

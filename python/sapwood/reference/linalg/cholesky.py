@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import Clique, junction_tree, minimum_degree
+from ..problem.graph import Clique, junction_tree, minimum_degree
 
 Array = NDArray[np.float64]
 Blocks = Mapping[tuple[int, int], Array]

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 
-from .disk_pool import DiskPool
-from .pools import ContactPool, Pool, RowPool, State
-from .rigid_core_pool import RigidCorePool
-from .torsional_pool import WidePool
+from ..constraints.disk_pool import DiskPool
+from ..constraints.pools import ContactPool, Pool, RowPool, State
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..constraints.torsional_pool import WidePool
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sapwood.settings import SapSettings
 from sapwood.solution import Status
 
+from ..constraints.pools import Dual
+from ..constraints.rigid_core_pool import RigidCorePool
+from ..linalg.cholesky import NotPositiveDefinite
 from .certificate import gradient_round_off
-from .cholesky import NotPositiveDefinite
 from .direction import (
     blend,
     predict,
@@ -27,8 +29,6 @@ from .direction import (
 from .feasible import fit_barriers, start_inside
 from .line_search import backtracking, exact
 from .objective import Line, Objective, Point
-from .pools import Dual
-from .rigid_core_pool import RigidCorePool
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(float).eps)

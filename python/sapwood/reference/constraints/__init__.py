@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/constraints``: laws of contact and of clamped rows."""

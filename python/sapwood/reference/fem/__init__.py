@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/fem``: elements, and contacts of soft bodies."""

@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/geometry``: contact surfaces of pressure fields."""

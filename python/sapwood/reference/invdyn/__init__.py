@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/invdyn``: inverse dynamics and task control."""

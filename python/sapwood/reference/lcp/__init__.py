@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/lcp``: complementarity problems and quadratic programs."""

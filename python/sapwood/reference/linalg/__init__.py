@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/linalg``: sparse factorizations."""

@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/mujoco``: steps that meet a tolerance."""

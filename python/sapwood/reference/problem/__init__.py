@@ -1,0 +1,1 @@
+"""The mirror of ``csrc/problem``: regularization, and the graph of a problem."""
