@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sapwood import _core, fem
-from sapwood.fem.flex import FlexMesh, FlexNumbers
+from sapwood.fem.meshes.flex import FlexMesh, FlexNumbers
 from sapwood.reference.fem.flexes import energy, force_and_stiffness, lengths
 
 SIDES = {3: ((1, 2), (2, 0), (0, 1)), 4: ((0, 1), (1, 2), (2, 0), (2, 3), (0, 3), (1, 3))}

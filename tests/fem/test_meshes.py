@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sapwood import fem
-from sapwood.fem.mesh import check_manifold
+from sapwood.fem.meshes.mesh import check_manifold
 
 SOFT = {"young": 1e5, "poisson": 0.3, "density": 1000.0}
 ONE = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])

@@ -12,17 +12,17 @@ The formulas are in the header ``sapwood/fem.h``.
 
 from .bodies import Attachment, HalfSpace, RigidBody, SoftBody
 from .contacts import SoftContacts
+from .derivatives.linearization import SoftChange, SoftGradient, SoftLinearization, linearize
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
-from .files import read_mesh, write_mesh
-from .linearization import SoftChange, SoftGradient, SoftLinearization, linearize
 from .material import Material
-from .mesh import Mesh
+from .meshes.files import read_mesh, write_mesh
+from .meshes.mesh import Mesh
+from .meshes.shapes import ball, box, rod
+from .meshes.surfaces import fill_surface, read_surface
 from .results import Reaction, SoftStepResult, Touch
 from .series import SeriesWriter
-from .shapes import ball, box, rod
 from .soft_step import Scheme
 from .state import SoftState
-from .surfaces import fill_surface, read_surface
 from .world import World
 
 __all__ = [

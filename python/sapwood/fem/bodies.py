@@ -17,7 +17,7 @@ from sapwood.geometry.plot import plot_faces
 
 from .elements import Evaluation, MassKind, evaluate, mass_matrix
 from .material import Material
-from .mesh import Mesh, check_manifold
+from .meshes.mesh import Mesh, check_manifold
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sapwood import _core
 from sapwood.problem.contact_problem import ContactProblem
 
-from .flex import FlexMesh
-from .mesh import Mesh
+from .meshes.flex import FlexMesh
+from .meshes.mesh import Mesh
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 
 from .material import Material
-from .mesh import Mesh
+from .meshes.mesh import Mesh
 
 _Float = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from sapwood import _core
 
 from .bodies import SoftBody
 from .body_step import Blocks, BodyStep
-from .mesh import Mesh
+from .meshes.mesh import Mesh
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]

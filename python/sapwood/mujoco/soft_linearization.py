@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.fem.linear_step import Adjoint, LinearStep
+from sapwood.fem.derivatives.linear_step import Adjoint, LinearStep
+from sapwood.fem.derivatives.soft_equations import Equations, Slopes
+from sapwood.fem.derivatives.soft_numbers import SoftNumber
 from sapwood.fem.reduction import Pass, Reduction
-from sapwood.fem.soft_equations import Equations, Slopes
-from sapwood.fem.soft_numbers import SoftNumber
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy

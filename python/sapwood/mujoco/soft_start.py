@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sapwood.base.blocks import offsets
 from sapwood.fem.bodies import HalfSpace, SoftBody
 from sapwood.fem.body_step import BodyStep
+from sapwood.fem.derivatives.soft_equations import Equations, central_difference, copied
 from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.reduction import Reduction
-from sapwood.fem.soft_equations import Equations, central_difference, copied
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.reading.engine import engine
@@ -78,7 +78,7 @@ def own_steps(parameters: StepParameters) -> SoftSteps:
 
 
 class SoftStart:
-    """The start of a step, as :class:`sapwood.fem.soft_equations.Start` has it.
+    """The start of a step, as :class:`sapwood.fem.derivatives.soft_equations.Start` has it.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import mujoco
 
-from sapwood.fem.soft_numbers import SoftNumber, find_number
+from sapwood.fem.derivatives.soft_numbers import SoftNumber, find_number
 from sapwood.mujoco.gradients.model_numbers import (
     MODEL_FIELDS,
     ModelNumber,

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.step_error import StepError
-from sapwood.fem.linearization import SoftLinearization, check_world, linearize
-from sapwood.fem.soft_equations import copy_world
-from sapwood.fem.soft_numbers import SoftParameter, find_number
+from sapwood.fem.derivatives.linearization import SoftLinearization, check_world, linearize
+from sapwood.fem.derivatives.soft_equations import copy_world
+from sapwood.fem.derivatives.soft_numbers import SoftParameter, find_number
 from sapwood.fem.world import World
 from sapwood.trajectory.system import Pulled, Step, TrajectoryError
 

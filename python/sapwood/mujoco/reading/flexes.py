@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.fem.flex import FlexMesh, FlexNumbers
+from sapwood.fem.meshes.flex import FlexMesh, FlexNumbers
 from sapwood.mujoco.reading.joined_trees import joined_trees, meets_more_than_planes
 from sapwood.mujoco.reading.names import name_of
 from sapwood.mujoco.reading.support import colliding_flexes

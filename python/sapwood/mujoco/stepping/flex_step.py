@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.body_step import BodyStep
-from sapwood.fem.flex import FlexMesh, FlexNumbers
+from sapwood.fem.meshes.flex import FlexMesh, FlexNumbers
 from sapwood.mujoco.reading.flexes import ElasticFlex
 from sapwood.mujoco.stepping.edge_rows import EdgeRows
 

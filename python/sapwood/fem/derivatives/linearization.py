@@ -1,7 +1,7 @@
 """The derivative of a step of a World, by implicit differentiation of its equations.
 
-:class:`sapwood.fem.linear_step.LinearStep` solves with the linearized equations. Their changes with
-the start of the step are sparse central differences.
+:class:`sapwood.fem.derivatives.linear_step.LinearStep` solves with the linearized equations.
+Their changes with the start of the step are sparse central differences.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base.step_error import StepError
 
+from ..passes import step_result
+from ..results import SoftStepResult
+from ..world import World
 from .linear_step import LinearStep
-from .passes import step_result
-from .results import SoftStepResult
 from .soft_equations import Equations, copy_world
 from .soft_numbers import SoftParameter, find_number
-from .world import World
 
 _Float = NDArray[np.float64]
 _Fields = tuple[_Float, ...]

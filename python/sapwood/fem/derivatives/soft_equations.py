@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
 
-from .bodies import RigidBody, SoftBody
-from .meetings import Meeting
-from .mesh import spread_corners
-from .reduction import Reduction
+from ..bodies import RigidBody, SoftBody
+from ..meetings import Meeting
+from ..meshes.mesh import spread_corners
+from ..reduction import Reduction
+from ..soft_step import Scheme, SoftStep
+from ..world import World
 from .soft_numbers import BodiesOfStep, SoftNumber
-from .soft_step import Scheme, SoftStep
-from .world import World
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .bodies import HalfSpace, SoftBody
-from .body_step import BodyStep
-from .elements import mass_matrix
-from .soft_step import SoftStep
-from .vectors import cross
+from ..bodies import HalfSpace, SoftBody
+from ..body_step import BodyStep
+from ..elements import mass_matrix
+from ..soft_step import SoftStep
+from ..vectors import cross
 
 _Float = NDArray[np.float64]
 _Places = NDArray[np.int64]

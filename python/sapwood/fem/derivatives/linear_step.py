@@ -25,8 +25,8 @@ from sapwood.derivatives.sensitivity import Sensitivity
 from sapwood.settings import SapSettings
 from sapwood.solver import SapSolver
 
-from .body_step import BodyStep
-from .reduction import Pass, Reduction
+from ..body_step import BodyStep
+from ..reduction import Pass, Reduction
 from .soft_equations import CONTACT_ARRAYS, Slopes
 
 _Float = NDArray[np.float64]

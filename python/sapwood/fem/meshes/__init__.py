@@ -1,0 +1,1 @@
+"""Meshes: their shapes, files, surfaces and edges."""
