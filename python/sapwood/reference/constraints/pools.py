@@ -17,7 +17,7 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region
 
 from .clamp import clamp, clamp_cost_difference
-from .contact import contact_cost, contact_cost_difference, law, project
+from .contact import Law, contact_cost, contact_cost_difference, law, project
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -220,16 +220,19 @@ class ContactPool(Everywhere):
         if dual is None:
             return state.G
         q = law(y, self.mu, self.R_t, self.R_n, self.soft_norm)
+        return self._blend_friction(q, state.gamma, dual, state.G.copy(), np.ones(1))
+
+    def _blend_friction(self, q: Law, gamma: Array, dual: Dual, G: Array, most: Array) -> Array:
+        """G with primal-dual friction, which is at most `most`/R_t across the slip."""
         sliding = (q.regions == Region.sliding) & np.any(q.t != 0.0, axis=1)
         y_r = np.where(sliding, q.y_r, 1.0)
         m = (q.t + dual.w) / 2.0
-        friction = self.mu * (state.gamma[:, 2] + dual.gamma_n) / 2.0
-        across = np.minimum(friction / y_r, 1.0) / self.R_t
-        along = self.mu**2 * state.G[:, 2, 2]
+        friction = self.mu * (gamma[:, 2] + dual.gamma_n) / 2.0
+        across = np.minimum(friction / y_r, most) / self.R_t
+        along = self.mu**2 * G[:, 2, 2]
         t_t = q.t[:, :, None] * q.t[:, None, :]
         m_m = m[:, :, None] * m[:, None, :]
         G_tt = along[:, None, None] * t_t + across[:, None, None] * (np.eye(2) - m_m)
-        G = state.G.copy()
         G[sliding, :2, :2] = G_tt[sliding]
         return G
 

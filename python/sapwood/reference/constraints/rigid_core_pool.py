@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from sapwood.laws.rigid_core import CoreKind
 from sapwood.problem.contact_problem import ContactProblem
-from sapwood.solution import Region
 
 from .contact import contact_cost, contact_cost_difference, law, project
 from .pools import EPS, ContactPool, Dual, State
@@ -119,19 +118,9 @@ class RigidCorePool(ContactPool):
             return state.G
         G = self._blend_barriers(y, dual.size)
         q = law(y, self.mu, self.R_t, self.R_n, self.soft_norm)
-        sliding = (q.regions == Region.sliding) & np.any(q.t != 0.0, axis=1)
-        y_r = np.where(sliding, q.y_r, 1.0)
-        m = (q.t + dual.w) / 2.0
         compliant = q.s / (1.0 + q.mu_tilde2)
         phi = state.gamma[:, 2] / np.where(compliant > 0.0, compliant, np.inf)
-        friction = self.mu * (state.gamma[:, 2] + dual.gamma_n) / 2.0
-        across = np.minimum(friction / y_r, phi) / self.R_t
-        along = self.mu**2 * G[:, 2, 2]
-        t_t = q.t[:, :, None] * q.t[:, None, :]
-        m_m = m[:, :, None] * m[:, None, :]
-        G_tt = along[:, None, None] * t_t + across[:, None, None] * (np.eye(2) - m_m)
-        G[sliding, :2, :2] = G_tt[sliding]
-        return G
+        return self._blend_friction(q, state.gamma, dual, G, phi)
 
     def impulse_error(self, y: Array, state: State, e: Array) -> Array:
         """|e|_{R^-1} and round-off as of ContactPool, times the largest b'' up to the s they allow.
