@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from command_line import command, error_line
+from sapwood import fem
 
 mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("viser", reason="sapwood.viewer needs viser")
@@ -41,6 +42,19 @@ def test_a_recording_is_written(model, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"written: {page}\n"
     assert "<title>lift</title>" in page.read_text()
+
+
+def test_a_soft_body_is_in_the_recording(model, tmp_path):
+    fem.write_mesh(tmp_path / "cube.vtk", fem.box([0.1] * 3, 1))
+    page = tmp_path / "soft.html"
+    options = ("--soft", tmp_path / "cube.vtk", "--soft-at", "0.5", "0", "0.06")
+    done = command("view", model, *options, "--html", page, "--seconds", "0.1")
+    assert (done.returncode, done.stderr) == (0, "")
+    without = tmp_path / "rigid.html"
+    command("view", model, "--html", without, "--seconds", "0.1")
+    assert page.stat().st_size > without.stat().st_size
+    done = command("view", model, "--soft", tmp_path / "none.vtk", "--html", page)
+    assert (done.returncode, "none.vtk" in error_line(done)) == (2, True)
 
 
 def test_the_page_is_served_until_ctrl_c(model):

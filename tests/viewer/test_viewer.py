@@ -14,6 +14,7 @@ mujoco = pytest.importorskip("mujoco")
 pytest.importorskip("viser", reason="sapwood.viewer needs viser")
 
 import sapwood
+from sapwood import fem
 from sapwood.mujoco import Stepper
 from sapwood.viewer import Recording, Viewer, record, view
 from sapwood.viewer.dragging import Dragging
@@ -242,6 +243,63 @@ def wait_for(condition):
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
+
+
+def with_soft_cube():
+    """A soft cube above a floor."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='1 1 .1'/></worldbody>"
+        "</mujoco>"
+    )
+    pose = np.eye(4)
+    pose[2, 3] = 0.051
+    foam = fem.Material(young=1e5, poisson=0.3, density=1000.0, stiffness_damping=0.01)
+    body = fem.SoftBody(fem.box([0.1] * 3, 2), foam, pose=pose)
+    return Stepper(model, soft=[body]), mujoco.MjData(model)
+
+
+def test_soft_bodies_are_coloured_by_their_stress():
+    stepper, data = with_soft_cube()
+    recording = record(stepper, data, 0.2)
+    (body,) = stepper.soft
+    for frame in (recording.frames[0], recording.frames[-1]):
+        corners, stresses = frame.soft_faces
+        assert corners.shape == (len(body.mesh.faces), 3, 3)
+        assert stresses.shape == (len(body.mesh.faces),)
+    np.testing.assert_allclose(recording.frames[0].soft_faces[1], 0, atol=1e-3)
+    np.testing.assert_allclose(corners, body.positions[body.mesh.faces], rtol=0, atol=1e-7)
+    behind = body.evaluate().von_mises[body.mesh.face_tetrahedra]
+    np.testing.assert_allclose(stresses, behind, rtol=1e-6)
+    assert stresses.max() > 100.0
+    drawn = []
+    with quiet_server() as server:
+        scene = Scene(server, stepper.model)
+        for frame in (recording.frames[0], recording.frames[-1]):
+            scene.draw(frame)
+            drawn.append(scene.stresses._triangles._node.batched_positions.copy())
+    # each face is drawn as two right triangles, whose right angles lie on it
+    used = 2 * len(body.mesh.faces)
+    assert len(drawn[1]) >= used
+    low, high = body.positions.min(axis=0), body.positions.max(axis=0)
+    assert np.all(drawn[1][:used] > low - 1e-6)
+    assert np.all(drawn[1][:used] < high + 1e-6)
+    assert np.abs(drawn[1] - drawn[0]).max() > 1e-3
+
+
+def test_reset_takes_soft_bodies_back_too():
+    stepper, data = with_soft_cube()
+    (body,) = stepper.soft
+    start = body.positions.copy()
+    with Viewer(stepper, data, port=0) as viewer:
+        viewer._panel._set_speed("as fast as it goes")
+        for _ in range(5):
+            stepper.step(data)
+            viewer.sync()
+        viewer._panel._ask_reset()
+        viewer.sync()
+        np.testing.assert_array_equal(body.positions, start)
+        stepper.step(data)
+    assert data.time == pytest.approx(0.01)
 
 
 def test_reset_goes_back_to_the_state_of_the_start():

@@ -18,6 +18,7 @@ from sapwood.cli.command import (
     tell,
 )
 from sapwood.cli.models import Drive, add_model, control, load
+from sapwood.cli.soft import add_soft, soft_bodies
 
 if TYPE_CHECKING:
     import mujoco
@@ -36,6 +37,7 @@ def add(commands: Any) -> None:
         formatter_class=HelpFormatter,
     )
     add_model(parser)
+    add_soft(parser)
     parser.add_argument("--paused", action="store_true", help="wait for Play")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve at")
     parser.add_argument(
@@ -64,7 +66,7 @@ def _run(arguments: argparse.Namespace) -> int:
     require("viser", "viewer", "sapwood view")
     from sapwood.mujoco import StepError
 
-    stepper, data = load(arguments)
+    stepper, data = load(arguments, soft_bodies(arguments))
     drive = control(arguments, stepper.model)
     try:
         if arguments.html is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.fem import SoftBody
 from sapwood.mujoco import StepContacts, StepPatch, Stepper
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.results.drawing import LIFT
@@ -44,6 +46,8 @@ class Frame:
         :class:`sapwood.Region` of each.
     patches : tuple of (ndarray (m, 3, 3), ndarray (m,))
         Triangles of contact surfaces, a little off the first geom, m, and their pressures, Pa.
+    soft_faces : tuple of (ndarray (m, 3, 3), ndarray (m,))
+        Boundary faces of soft bodies, m, and von Mises' stresses behind them, Pa.
     """
 
     time: float
@@ -56,6 +60,7 @@ class Frame:
     forces: _Float
     regions: NDArray[np.int8]
     patches: tuple[_Float, _Float]
+    soft_faces: tuple[_Float, _Float]
 
 
 class Camera:
@@ -65,10 +70,12 @@ class Camera:
     ----------
     model : mujoco.MjModel
         The model.
+    soft : iterable of SoftBody, optional
+        Soft bodies beside it, which are drawn as they are.
     """
 
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self._model, self._copy = model, StateCopy(model)
+    def __init__(self, model: mujoco.MjModel, soft: Iterable[SoftBody] = ()) -> None:
+        self._model, self._copy, self._soft = model, StateCopy(model), tuple(soft)
 
     def take(self, data: mujoco.MjData, stepper: Stepper | None = None) -> Frame:
         """The state as it is, with the contacts of the step that led to it.
@@ -105,7 +112,17 @@ class Camera:
             forces=forces,
             regions=regions,
             patches=_triangles(() if stepper is None else stepper.patches),
+            soft_faces=_soft_faces(self._soft),
         )
+
+
+def _soft_faces(bodies: tuple[SoftBody, ...]) -> tuple[_Float, _Float]:
+    """Boundary faces of all bodies, and the stresses of their tetrahedra."""
+    corners, stresses = [np.zeros((0, 3, 3))], [np.zeros(0)]
+    for body in bodies:
+        corners.append(body.positions[body.mesh.faces])
+        stresses.append(body.evaluate().von_mises[body.mesh.face_tetrahedra])
+    return _single(np.concatenate(corners)), _single(np.concatenate(stresses))
 
 
 def _single(array: NDArray[np.float64]) -> _Float:

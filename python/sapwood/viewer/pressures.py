@@ -1,4 +1,4 @@
-"""Contact surfaces of pressure fields, coloured by their pressure."""
+"""Contact surfaces of pressure fields and faces of soft bodies, coloured by pressure or stress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import viser.transforms
 from numpy.typing import NDArray
 
 from sapwood.mujoco.results.drawing import RAMP
-from sapwood.viewer.frames import Frame
 from sapwood.viewer.instances import Instances
 
 _Float = NDArray[np.float64]
@@ -18,12 +17,14 @@ _UNIT = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
 class Pressures:
-    """Triangles of one scene, all instances of one right triangle.
+    """Triangles of one kind, all instances of one right triangle.
 
     Parameters
     ----------
     scene : viser.SceneApi
         The scene to draw in.
+    name : str
+        Path of their node.
 
     Attributes
     ----------
@@ -31,20 +32,21 @@ class Pressures:
         Whether they are drawn, from the next frame on.
     """
 
-    def __init__(self, scene: viser.SceneApi) -> None:
+    def __init__(self, scene: viser.SceneApi, name: str) -> None:
         self.shown = True
         faces = np.array([[0, 1, 2]], dtype=np.int32)
-        self._triangles = Instances(scene, "/contacts/pressures", _UNIT, faces, double=True)
+        self._triangles = Instances(scene, name, _UNIT, faces, double=True)
 
-    def draw(self, frame: Frame) -> None:
-        """Show the contact surfaces of a frame; the highest pressure has the brightest colour.
+    def draw(self, corners: NDArray[np.float32], pressures: NDArray[np.float32]) -> None:
+        """Show these triangles; the highest pressure has the brightest colour.
 
         Parameters
         ----------
-        frame : Frame
-            The frame to show.
+        corners : ndarray (n, 3, 3)
+            Corners of the triangles, m.
+        pressures : ndarray (n,)
+            A pressure or a stress of each, Pa.
         """
-        corners, pressures = frame.patches
         n = len(pressures) if self.shown else 0
         colours = np.tile(_colours(pressures[:n]), (2, 1))
         self._triangles.set(*right_triangles(corners[:n].astype(float)), colours)

@@ -187,7 +187,7 @@ def record(
     """
     _core.as_float64(seconds, "seconds", (), "non-negative")
     _core.as_float64(rate, "rate", (), "positive")
-    camera, recording = Camera(stepper.model), Recording(stepper.model)
+    camera, recording = Camera(stepper.model, stepper.soft), Recording(stepper.model)
     recording.frames.append(camera.take(data))
     start, taken = data.time, 0
     steps = round(seconds / stepper.time_step)

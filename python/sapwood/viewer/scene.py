@@ -43,6 +43,8 @@ class Scene:
         Contacts and their forces.
     pressures : Pressures
         Contact surfaces of pressure fields.
+    stresses : Pressures
+        Boundary faces of soft bodies, coloured by von Mises' stress.
     collision_shapes : bool
         Whether geoms of groups 3 and above are shown.
     """
@@ -61,7 +63,8 @@ class Scene:
         self._flexes = _Flexes(server.scene, model)
         self._tendons = _Tendons(server.scene, model)
         self.arrows = ContactArrows(server.scene, model)
-        self.pressures = Pressures(server.scene)
+        self.pressures = Pressures(server.scene, "/contacts/pressures")
+        self.stresses = Pressures(server.scene, "/model/soft bodies")
         self.set_collision_shapes(needs_collision_shapes(model))
         self._set_stage()
 
@@ -209,7 +212,8 @@ class Scene:
             self._flexes.draw(frame)
             self._tendons.draw(frame)
             self.arrows.draw(frame)
-            self.pressures.draw(frame)
+            self.pressures.draw(*frame.patches)
+            self.stresses.draw(*frame.soft_faces)
         self._shown = frame
 
     def redraw(self) -> None:

@@ -90,7 +90,8 @@ class Viewer:
         model = stepper.model
         self._start = np.empty(mujoco.mj_stateSize(model, _STATE))
         mujoco.mj_getState(model, data, self._start, _STATE)
-        self._camera, self._dragging = Camera(model), Dragging(model)
+        self._soft_start = stepper.soft_state
+        self._camera, self._dragging = Camera(model, stepper.soft), Dragging(model)
         self.recording = Recording(model, _LONGEST)
         self._server = start_server(host, port)
         self.url = f"http://{host}:{self._server.get_port()}"
@@ -194,6 +195,7 @@ class Viewer:
         """Return to the state that the viewer was made with."""
         mujoco.mj_setState(self._stepper.model, self._data, self._start, _STATE)
         mujoco.mj_forward(self._stepper.model, self._data)
+        self._stepper.soft_state = self._soft_start
         self.recording.frames.clear()
         self._keep_pace()
         self._draw(contacts=False)
