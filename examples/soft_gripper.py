@@ -109,7 +109,7 @@ def draw(axes, stepper, data):
     sides = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
     axes.set_box_aspect(sides, zoom=0.85)
     axes.locator_params(nbins=4)
-    axes.locator_params("x", nbins=2)
+    axes.xaxis.set_major_locator(plt.MultipleLocator(20))
     axes.view_init(elev=20, azim=-40)
     return drawn
 
