@@ -31,7 +31,8 @@ GRIPPER = """
 <mujoco><option timestep='.005'/><worldbody>
 <geom name='floor' type='plane' size='1 1 1'/>
 <body name='palm' pos='0 0 .03'><joint name='lift' type='slide' axis='0 0 1'/>
-<joint name='turn' type='ball'/><geom size='.01' mass='.3' contype='0' conaffinity='0'/>
+<joint name='turn' type='ball'/><camera name='eye' pos='.1 0 0'/>
+<geom size='.01' mass='.3' contype='0' conaffinity='0'/>
 <body name='left' pos='-.045 0 0'><joint name='left' type='slide' axis='1 0 0' damping='2'/>
 <geom size='.005' mass='.1' contype='0' conaffinity='0'/></body>
 <body name='right' pos='.045 0 0'><joint name='right' type='slide' axis='-1 0 0' damping='2'/>
@@ -424,6 +425,33 @@ def test_numbers_of_soft_bodies_and_of_the_model_have_the_slopes_of_differences(
         assert min(errors) < (1e-6 if np.any(value) else 1e-5), label
 
 
+SENSORS = """
+<sensor><jointpos joint='left'/><jointvel joint='right'/><ballquat joint='turn'/>
+<framelinvel objtype='body' objname='thing'/><framepos objtype='camera' objname='eye'/>
+<subtreecom body='palm'/><subtreelinvel body='palm'/>
+</sensor>"""
+
+
+def test_sensors_of_positions_and_velocities_have_c_and_d(rng):
+    model, data, bodies = gripper(rng)
+    sensed = mujoco.MjModel.from_xml_string(
+        GRIPPER.replace("TYPE", "sphere").replace("</mujoco>", SENSORS + "</mujoco>")
+    )
+    stepper, state = stepper_of(sensed, bodies), mujoco.MjData(sensed)
+    for name in ("qpos", "qvel", "act", "ctrl"):
+        getattr(state, name)[:] = getattr(data, name)
+    found = linearize(stepper, state, outputs="ABCD")
+    plain = Stepper(sensed, sigma=1e-6)
+    expected = linearize(plain, state, outputs="ABCD", mode="difference", step=1e-6)
+    n = 2 * model.nv + model.na
+    assert np.any(expected.C)
+    np.testing.assert_allclose(found.C[:, :n], expected.C, rtol=0, atol=1e-6)
+    assert not np.any(found.C[:, n:])
+    np.testing.assert_allclose(found.D, expected.D, rtol=0, atol=1e-9)
+    assert found.C.shape == (sensed.nsensordata, len(found.A))
+    assert linearize(stepper, state).C is None
+
+
 @pytest.mark.usefixtures("exact")
 def test_runs_have_the_sensitivities_of_whole_runs(rng):
     """Three steps under controls, by numbers of the model and of a soft body."""
@@ -434,10 +462,17 @@ def test_runs_have_the_sensitivities_of_whole_runs(rng):
 
     stepper, data, _ = first_smooth(make, rng, {"thing"}, 1e-6)
     numbers = [("body", "thing", "mass"), ("body", "left", "young"), ("joint", "left", "damping")]
+    model = mujoco.MjModel.from_xml_string(GRIPPER.replace("TYPE", "sphere").replace(
+        "</mujoco>", SENSORS + "</mujoco>"
+    ))  # fmt: skip
+    stepper = stepper_of(model, stepper.soft)
+    state = mujoco.MjData(model)
+    for name in ("qpos", "qvel", "act", "ctrl"):
+        getattr(state, name)[:] = getattr(data, name)
+    data = state
     controls = np.array([[0.3, 0.05, 0.4], [0.2, 0.05, 0.4], [0.1, 0.04, 0.3]])
     start = stepper.soft_state
     found = sensitivities(stepper, data, controls, parameters=numbers)
-    assert found.y.shape == (3, 0)
     assert found.near_kink.shape == found.limited_rebound.shape == (3,)
     for body, x in zip(stepper.soft, start.positions, strict=True):
         np.testing.assert_array_equal(body.positions, x)
@@ -445,37 +480,48 @@ def test_runs_have_the_sensitivities_of_whole_runs(rng):
     def run(changed):
         moved = mujoco.MjData(changed.model)
         mujoco.mj_copyData(moved, changed.model, data)
+        sensors = []
         for ctrl in controls:
             moved.ctrl[:] = ctrl
             changed.step(moved)
+            sensors.append(moved.sensordata.copy())
         bodies = changed.soft
-        rest = [moved.qvel, moved.act]
+        rest = [moved.qvel, moved.act, np.ravel(sensors)]
         rest += [b.positions.ravel() for b in bodies] + [b.velocities.ravel() for b in bodies]
         return moved.qpos.copy(), np.concatenate(rest)
 
+    nv, na, ns = model.nv, model.na, model.nsensordata
     q, rest = run(stepper_of(copy.copy(stepper.model), copy.deepcopy(stepper.soft)))
     np.testing.assert_allclose(found.q[-1], q, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(found.v[-1], rest[: stepper.model.nv], rtol=0, atol=1e-8)
+    v, _, y = np.split(rest[: nv + na + 3 * ns], [nv, nv + na])
+    np.testing.assert_allclose(found.v[-1], v, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found.y.ravel(), y, rtol=0, atol=1e-8)
     for k, (given, size) in enumerate(zip(numbers, (0.2, 2e5, 2.0), strict=True)):
         errors = []
         for h in (1e-3, 1e-4, 1e-5):
             sides = [run(with_number(stepper, given, side * h * size)) for side in (1, -1)]
             expected = state_difference(stepper.model, *sides) / (2 * h * size)
-            errors.append(np.max(np.abs(found.X[-1, :, k] - expected)) / np.max(np.abs(expected)))
-        assert min(errors) < 1e-5, given
+            dq, dy, others = np.split(expected, [2 * nv + na, 2 * nv + na + 3 * ns])
+            pairs = (
+                (found.X[-1, :, k], np.concatenate([dq, others])), (found.J[:, :, k].ravel(), dy)
+            )  # fmt: skip
+            errors.append([np.max(np.abs(a - b)) / np.max(np.abs(b)) for a, b in pairs])
+        assert np.all(np.min(errors, axis=0) < 1e-5), given
 
 
 def test_wrong_sensitivities_are_named():
     stepper, data = still_cube(0.1)
     with pytest.raises(ValueError, match="its field must be one of young"):
         sensitivities(stepper, data, n_steps=1, parameters=[("body", "soft", "speed")])
-    sensed = mujoco.MjModel.from_xml_string(
-        BALL.replace("</mujoco>", "<sensor><clock/></sensor></mujoco>")
-    )
+    site = "<site name='tip'/></body></worldbody><sensor><clock/><accelerometer site='tip'/>"
+    text = BALL.replace("</body></worldbody>", site + "<touch name='felt' site='tip'/></sensor>")
+    sensed = mujoco.MjModel.from_xml_string(text)
     stepper = Stepper(sensed, soft=stepper.soft)
     numbers = [("body", "soft", "density")]
-    with pytest.raises(NotSupported, match="pass sensors=False"):
+    with pytest.raises(NotSupported, match=r"no derivatives: sensor 1, felt$"):
         sensitivities(stepper, mujoco.MjData(sensed), n_steps=1, parameters=numbers)
+    with pytest.raises(NotSupported, match=r"no derivatives: sensor 1, felt$"):
+        linearize(stepper, mujoco.MjData(sensed), outputs="ABCD")
     found = sensitivities(
         stepper, mujoco.MjData(sensed), n_steps=2, parameters=numbers, sensors=False
     )
@@ -559,7 +605,7 @@ def test_a_batch_has_the_matrices_of_each_state(nthread, rng):
 def test_wrong_batches_are_named():
     stepper, data = still_cube(0.1)
     states = data.qpos[None], data.qvel[None]
-    with pytest.raises(NotSupported, match="soften and outputs have their defaults"):
+    with pytest.raises(NotSupported, match="mode and soften have their defaults"):
         linearize_batch(stepper, *states, soften=2.0)
     with pytest.raises(ValueError, match="soft_states has 2 states for 1 of the model"):
         linearize_batch(stepper, *states, soft_states=[stepper.soft_state] * 2)
@@ -640,7 +686,7 @@ def test_wrong_arguments_are_named():
     ):
         with pytest.raises(ValueError, match=text):
             SoftStepLinearization(stepper, data, parameters=[given])
-    for options in ({"mode": "difference"}, {"soften": 2.0}, {"outputs": "ABCD"}):
+    for options in ({"mode": "difference"}, {"soften": 2.0}):
         with pytest.raises(NotSupported, match="have their defaults for a stepper with soft"):
             linearize(stepper, data, **options)
     stepper.soft[0].velocities[4, 1] = np.nan

@@ -16,7 +16,6 @@ from sapwood.base.optional import install_command
 from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.linearization import linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
-from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.rollout import rollout
 from sapwood.mujoco.soft_sensitivities import soft_tangents
 from sapwood.mujoco.stepper import Stepper
@@ -67,9 +66,9 @@ def sensitivities(
     Parameters
     ----------
     stepper : Stepper
-        As for :func:`linearize`. With soft bodies `sensors` must be False, unless the model has
-        none: each step is linearized as by :class:`SoftStepLinearization`, whose parameters may be
-        numbers of soft bodies.
+        As for :func:`linearize`. With soft bodies each step is linearized as by
+        :class:`SoftStepLinearization`, whose parameters may be numbers of soft bodies; with sensors
+        of forces or accelerations `sensors` must be False then.
     data : mujoco.MjData
         The state at the start; not changed.
     controls : array_like (n_steps, nu), optional
@@ -123,13 +122,9 @@ def sensitivities(
     numbers = tuple(one if isinstance(one, str) else tuple(one) for one in parameters)
     sensed = sensors and stepper.model.nsensordata > 0
     if stepper.parameters.soft is not None:
-        if sensed:
-            raise NotSupported(
-                "sensors: their derivatives are not found with soft bodies; pass sensors=False"
-            )
-        soft = soft_tangents(stepper, data, numbers, n, ctrl)
-        y, dy = np.zeros((n, 0)), np.zeros((n, 0, soft.x.shape[-1]))
-        return Sensitivities(y, dy, soft.q, soft.v, soft.x, soft.near_kink, np.zeros(n, bool))
+        soft = soft_tangents(stepper, data, numbers, n, ctrl, sensed)
+        y, dy, is_limited = soft.sensors, soft.dy, np.zeros(n, bool)
+        return Sensitivities(y, dy, soft.q, soft.v, soft.x, soft.near_kink, is_limited)
     with linearizer_of(stepper) as linearizer:
         found = linearizer.tangents(data, numbers, n, ctrl, sensors=sensed)
     y = np.zeros((n, 0)) if found.sensors is None else found.sensors

@@ -41,7 +41,7 @@ NO_DERIVATIVES = (
 """The error of a step with status ``limited_rebound``."""
 
 
-_DEFAULTS = "mode, soften and outputs have their defaults for a stepper with soft bodies"
+_DEFAULTS = "mode and soften have their defaults for a stepper with soft bodies"
 
 
 class Linearization(NamedTuple):
@@ -356,8 +356,8 @@ def linearize(
     stepper : Stepper
         A stepper with the default scheme, without pressure fields and rigid cores, whose friction
         is not lagged. With soft bodies A, B and P are those of :class:`SoftStepLinearization`,
-        whose reverse mode does not form them; `mode`, `soften` and `outputs` have their defaults
-        then.
+        whose reverse mode does not form them; `mode` and `soften` have their defaults then, and
+        sensors of forces and accelerations no C and D.
     data : mujoco.MjData
         The state and the controls; not changed. A control callback is not called.
     mode : {"solve", "difference"}
@@ -419,10 +419,10 @@ def linearize(
     sensors, numbers = outputs == "ABCD", tuple(map(_hashable, parameters))
     given: object = stepper
     if isinstance(given, Stepper) and given.parameters.soft is not None:
-        if mode != "solve" or sensors or factor != 1.0:
+        if mode != "solve" or factor != 1.0:
             raise NotSupported(_DEFAULTS)
         of_soft = SoftStepLinearization(stepper, data, step=largest, parameters=numbers)
-        return _linearize_soft(of_soft, bool(numbers))
+        return _linearize_soft(of_soft, bool(numbers), sensors)
     with linearizer_of(stepper) as linearizer:
         check_data(stepper.model, data)
         found = linearizer.at(data, largest, factor, sensors)
@@ -437,10 +437,13 @@ def linearize(
         return found
 
 
-def _linearize_soft(found: SoftStepLinearization, has_numbers: bool) -> Linearization:
+def _linearize_soft(
+    found: SoftStepLinearization, has_numbers: bool, sensors: bool
+) -> Linearization:
+    C, D = found.sensor_matrices()[:2] if sensors else (None, None)
     A, B, P = found.matrices()
     return Linearization(
-        A, B, None, None, P if has_numbers else None, found.v, found.distance, found.contacts,
+        A, B, C, D, P if has_numbers else None, found.v, found.distance, found.contacts,
         found.status,
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.soft_start import SoftStart, model_slopes, own_parameters, own_steps
 from sapwood.mujoco.step_numbers import number_sides, step_numbers
 from sapwood.mujoco.stepper import Stepper
@@ -206,6 +207,44 @@ class SoftStepLinearization:
     @property
     def _n_model(self) -> int:
         return int(2 * self._model.nv + self._model.na)
+
+    # ---- sensors ----
+
+    def sensor_matrices(self) -> tuple[_Float, _Float, _Float]:
+        """Form the derivatives of the sensors of the step, C, D and those by the parameters.
+
+        Returns
+        -------
+        C : ndarray (n_sensors, size)
+            By x before the step.
+        D : ndarray (n_sensors, nu)
+            By the controls.
+        by_numbers : ndarray (n_sensors, n_numbers)
+            By the parameters, with a column for each number of an array.
+
+        Raises
+        ------
+        NotSupported
+            If the model has sensors of forces or accelerations; the text names them.
+        """
+        model, slopes = self._model, self._by_model.sensors
+        excluded = _sensors_of_forces(model)
+        if excluded:
+            raise NotSupported(
+                "with soft bodies sensors of forces and accelerations have no derivatives: "
+                + ", ".join(excluded)
+            )
+        ends = self._n_model, self._n_model + model.nu
+        of_state, D, of_numbers = np.split(slopes, ends, axis=1)
+        C, columns = np.zeros((model.nsensordata, self.size)), iter(of_numbers.T)
+        C[:, : self._n_model] = of_state
+        by_numbers = [
+            np.zeros((model.nsensordata, np.size(number.value)))
+            if isinstance(number, SoftNumber)
+            else next(columns)[:, None]
+            for number in self._numbers
+        ]
+        return C, D, np.concatenate([np.zeros((model.nsensordata, 0)), *by_numbers], axis=1)
 
     # ---- reverse mode ----
 
@@ -424,6 +463,15 @@ class SoftStepLinearization:
         ends = self._n_model + np.cumsum([0, *sizes, *sizes])
         shaped = [bar[a:b].reshape(-1, 3) for a, b in pairwise(ends.tolist())]
         return shaped[: len(sizes)], shaped[len(sizes) :]
+
+
+def _sensors_of_forces(model: mujoco.MjModel) -> list[str]:
+    """Labels of the sensors that follow from forces or accelerations."""
+    contact = getattr(mujoco.mjtSensor, "mjSENS_CONTACT", None)
+    late = model.sensor_needstage == int(mujoco.mjtStage.mjSTAGE_ACC)
+    if contact is not None:
+        late |= model.sensor_type == int(contact)
+    return [model.sensor(i).name or f"sensor {i}" for i in np.flatnonzero(late)]
 
 
 def _integration_slopes(model: mujoco.MjModel, v: _Float, dt: float) -> tuple[_Float, _Float]:

@@ -17,6 +17,7 @@ from sapwood.mujoco.linearizable import check_linearizable
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.soft_linearization import SoftStepLinearization
 from sapwood.mujoco.soft_start import own_steps
+from sapwood.mujoco.step_numbers import step_numbers
 from sapwood.mujoco.stepper import Stepper
 
 _Float = NDArray[np.float64]
@@ -31,6 +32,10 @@ class SoftTangents(NamedTuple):
     """Velocities of the model after each step (steps, nv)."""
     x: _Float
     """Derivatives of the state of :class:`SoftStepLinearization` (steps, size, n_numbers)."""
+    sensors: _Float
+    """Sensors of each step (steps, n_sensors), or (steps, 0)."""
+    dy: _Float
+    """Derivatives of the sensors (steps, n_sensors, n_numbers)."""
     near_kink: NDArray[np.bool_]
     """Steps with this status (steps,)."""
 
@@ -41,6 +46,7 @@ def soft_tangents(
     parameters: Sequence[Parameter],
     steps: int,
     ctrl: _Float | None,
+    sensors: bool,
 ) -> SoftTangents:
     """Take steps with their derivatives by numbers of soft bodies and of the model.
 
@@ -56,6 +62,8 @@ def soft_tangents(
         Number of steps.
     ctrl : ndarray (steps, nu) or None
         Controls of each step; those of `data` where it is None.
+    sensors : bool
+        Whether sensors and their derivatives are found.
 
     Returns
     -------
@@ -72,35 +80,49 @@ def soft_tangents(
     check_linearizable(stepper, soft=True)
     stepper.follow()
     own, scratch = own_steps(stepper.parameters), StateCopy(stepper.model).take(data)
-    q, v = [np.zeros((0, each.size)) for each in (scratch.qpos, scratch.qvel)]
-    states, kinks = [], []
-    x: _Float | None = None
+    ns = stepper.model.nsensordata if sensors else 0
+    numbers = step_numbers(stepper.parameters, parameters)
+    n_numbers, size = sum(np.size(number.value) for number in numbers), _size(stepper)
+    found = SoftTangents(
+        np.zeros((steps, scratch.qpos.size)), np.zeros((steps, scratch.qvel.size)),
+        np.zeros((steps, size, n_numbers)), np.zeros((steps, ns)),
+        np.zeros((steps, ns, n_numbers)), np.zeros(steps, bool),
+    )  # fmt: skip
+    x = np.zeros((size, n_numbers))
     for k in range(steps):
         if ctrl is not None:
             scratch.ctrl[:] = ctrl[k]
+        state = SoftState.of(own.soft.bodies, own.soft.time)
         try:
-            found = SoftStepLinearization(
-                stepper, scratch, parameters=parameters,
-                soft_state=SoftState.of(own.soft.bodies, own.soft.time),
-            )  # fmt: skip
+            linear = SoftStepLinearization(
+                stepper, scratch, parameters=parameters, soft_state=state
+            )
             own.take(scratch, np.zeros(1, _core.STEP_RECORD))
         except StepError as error:
             error.step = k
             raise
-        x = _pushed(found, x)
-        states.append(x)
-        q, v = np.vstack([q, scratch.qpos]), np.vstack([v, scratch.qvel])
-        kinks.append(found.status == "near_kink")
-    return SoftTangents(q, v, np.array(states), np.array(kinks, bool))
+        if ns:
+            C, _, by_numbers = linear.sensor_matrices()
+            found.sensors[k], found.dy[k] = scratch.sensordata, C @ x + by_numbers
+        x = _pushed(linear, x)
+        found.q[k], found.v[k], found.x[k] = scratch.qpos, scratch.qvel, x
+        found.near_kink[k] = linear.status == "near_kink"
+    return found
 
 
-def _pushed(found: SoftStepLinearization, x: _Float | None) -> _Float:
+def _size(stepper: Stepper) -> int:
+    """Length of the state of a linearization."""
+    vertices = sum(body.positions.size for body in stepper.soft)
+    return int(2 * (stepper.model.nv + vertices) + stepper.model.na)
+
+
+def _pushed(linear: SoftStepLinearization, x: _Float) -> _Float:
     """Derivatives of the state after a step (size, n_numbers), from those before it."""
-    columns: list[_Float] = []
-    for label, value in found.numbers.items():
-        for i in range(value.size):
-            change = np.zeros(value.size)
-            change[i] = 1.0
-            before = np.zeros(found.size) if x is None else x[:, len(columns)]
-            columns.append(found.jvp(before, parameters={label: change.reshape(value.shape)}))
-    return np.array(columns).reshape(len(columns), found.size).T
+    found = np.empty_like(x)
+    p = 0
+    for label, value in linear.numbers.items():
+        for change in np.eye(value.size):
+            parameters = {label: change.reshape(value.shape)}
+            found[:, p] = linear.jvp(x[:, p], parameters=parameters)
+            p += 1
+    return found

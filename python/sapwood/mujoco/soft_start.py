@@ -152,6 +152,13 @@ class SoftStart:
     def _reduction_of(self, meetings: Sequence[Meeting]) -> Reduction:
         return self._soft._reduction_of(self._rigid, list(meetings), self._holds)
 
+    def sensors(self) -> _Float:
+        """Sensors (n_sensors,) of positions and velocities at the state."""
+        if self.model.nsensordata:
+            mujoco.mj_sensorPos(self.model, self._data)
+            mujoco.mj_sensorVel(self.model, self._data)
+        return np.array(self._data.sensordata)
+
     def activations(self) -> _Float:
         """Activations after the step; positions and velocities of the data are changed."""
         if self._data.act.size:
@@ -172,6 +179,8 @@ class ModelSlopes(NamedTuple):
     """Derivatives of :meth:`SoftStart.held_velocities`."""
     activations: _Float
     """Derivatives of the activations after the step (na, n)."""
+    sensors: _Float
+    """Derivatives of :meth:`SoftStart.sensors` (n_sensors, n)."""
     jumps: bool
     """Whether contact points of the model jump within a difference."""
 
@@ -223,6 +232,7 @@ def model_slopes(
             np.concatenate([np.zeros(0), *of_flexes]),
             contacts,
             start.held_velocities(v),
+            start.sensors(),
             start.activations(),
         ]
 
@@ -250,10 +260,10 @@ def model_slopes(
     changes.restore()
     find(start)
     changes.restore()
-    momenta, flexes, contacts, held, activations = (
+    momenta, flexes, contacts, held, sensors, activations = (
         np.array([column[k] for column in columns]).reshape(len(columns), part.size).T
         for k, part in enumerate(centre)
     )
     largest = np.max(np.abs(momenta[:, : model.nv]), initial=0.0)
     jumps = bool(max(bends) > _JUMP * largest)
-    return ModelSlopes(momenta, flexes, contacts, held, activations, jumps)
+    return ModelSlopes(momenta, flexes, contacts, held, activations, sensors, jumps)

@@ -116,7 +116,8 @@ class SoftLinearization:
         self._by_slides = np.array(slopes).reshape(len(moving), self._n_contact_numbers).T
         # the momentum of a slide depends on its first velocity by its mass and explicit damping
         explicit = self._dt * (1 - self._scheme.v)
-        self._slide_masses = np.array([each.mass - explicit * each.damping for each in moving])
+        masses = np.array([each.mass for each in moving], float)
+        self._slide_masses = masses - explicit * np.array([each.damping for each in moving])
         before = np.array([each.position for each in moving])
         self.slides = np.column_stack([before + self._dt * best.rigid, best.rigid])
         self.is_near_kink, self.distance = equations.jumps, linear.distance
