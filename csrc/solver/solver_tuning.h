@@ -120,6 +120,10 @@ static const double sap_full_step_share = 0.9;
  * Trades a step with contacts in dispute for an iteration. */
 static const double sap_fair_guess = 0.3;
 
+/* Relative change of |D r| in one or two iterations below which further ones repeat it. Trades
+ * iterations for a fixed-point step. */
+static const double sap_same_norm = 1e-3;
+
 /* e_m of a fixed-point step, over e_c of the iterate. */
 static const double sap_fixed_point_share = 0.1;
 

@@ -41,12 +41,13 @@ struct progress {
   double best;           /* least e_c so far, at the best iterate w->best_v */
   double best_norm;      /* |D r| at the best iterate, sqrt(J) */
   double reference_norm; /* |D r| at its last decrease by a tenth, sqrt(J) */
-  int stagnation;        /* iterations since then; SAP_STAGNATION after a direction that led up */
+  int stagnation;        /* iterations since then; SAP_STAGNATION if further ones bring nothing */
   int fixed_point_steps; /* fixed-point steps in a row */
   int bounded;           /* 1: the round-off of the last evaluation has a bound */
   int restarted;         /* 1 after the restart from convex friction */
   int predicts;          /* 1: the last direction gives a prediction for the next one */
-  double norm_before;    /* |D r| before the last step, sqrt(J) */
+  double norm_before;    /* |D r| before the last step, sqrt(J); 0 before the first one */
+  double norm_earlier;   /* |D r| before the step ahead of that one, sqrt(J) */
   enum sap_factor_kind kind; /* kind of the last factorization */
   int reuses;                /* 1: the last direction is from an earlier factorization */
   int was_refused;           /* 1: the last step did not lower |D r| by a tenth */
@@ -146,12 +147,21 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   return 1;
 }
 
+/* Does the search stay at an iterate, or alternate between two? */
+static int repeats(const struct progress *before, double gradient) {
+  const double change =
+      fmin(fabs(gradient - before->norm_before), fabs(gradient - before->norm_earlier));
+  return change <= sap_same_norm * gradient;
+}
+
 /* Updates the progress after an iteration that led to this |D r|. */
 static void note(struct progress *before, double gradient) {
   const int falls = gradient < sap_progress * before->reference_norm,
             leads_up = !(before->step.alpha > 0);
   before->reference_norm = falls ? gradient : before->reference_norm;
-  before->stagnation = leads_up ? SAP_STAGNATION : falls ? 0 : before->stagnation + 1;
+  before->stagnation = leads_up || repeats(before, gradient) ? SAP_STAGNATION
+                       : falls                               ? 0
+                                                             : before->stagnation + 1;
   before->fixed_point_steps = falls ? 0 : before->fixed_point_steps;
 }
 
@@ -178,6 +188,7 @@ static void take_detour(struct sap_workspace *w, const struct sap_island *island
   result->last = evaluate(w, island);
   result->tree = -1;
   before->predicts = before->stagnation = 0;
+  before->norm_before = 0;
   before->step = (struct sap_step){0};
   before->fixed_point_steps = restarts ? 0 : before->fixed_point_steps + 1;
   before->reference_norm = restarts ? INFINITY : before->reference_norm;
@@ -248,6 +259,7 @@ static enum search_end take_step(struct sap_workspace *w, const struct sap_islan
     before->step = advance(w, island, settings, &line, before, &result->last);
   }
   before->predicts = 1;
+  before->norm_earlier = before->norm_before;
   before->norm_before = gradient;
   result->trials += before->step.trials;
   ++result->iterations;

@@ -11,9 +11,10 @@ normal velocity and not the other way round, and of -dgamma/dv_c
 
 comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Where the full step is not the solution,
 contacts in dispute are solved exactly beside it (`disputes`), and the best of these steps is taken.
-Where eight iterations do not lower |D r| by a tenth, or a step is not finite, the bounds are held
-for one convex solve: a step of the fixed point b = mu gamma_n(b), and on from there; after three
-that bring nothing, once, from the minimiser with convex friction.
+Where eight iterations do not lower |D r| by a tenth, the search alternates between two iterates, or
+a step is not finite, the bounds are held for one convex solve: a step of the fixed point
+b = mu gamma_n(b), and on from there; after three that bring nothing, once, from the minimiser with
+convex friction.
 
 The first step is the whole of the sticking start of `direction`, unless the guess is fair: no law
 of friction differs from another where contacts stick. Where the last step leaves a share of |D r|
@@ -66,6 +67,9 @@ DESCENT = 0.9
 
 SHARE = 0.1
 """Tolerance of a convex solve with fixed bounds, relative to e_c."""
+
+SAME = 1e-3
+"""Relative change of |D r| in one or two iterations below which further ones repeat it."""
 
 STAGNATION, MOST_FIXED_POINT_STEPS = 8, 3
 """Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
@@ -155,8 +159,8 @@ class Coulomb:
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
         self.law: Sequence[Array] = ()  # K of the last factor
         self.was_refused = False  # whether the last step did not lower |D r| by a tenth
-        # length of the last step, and |D r| before it
-        self.alpha, self.before = 0.0, 0.0
+        # length of the last step, |D r| before it and before the step ahead of that one
+        self.alpha, self.before, self.earlier = 0.0, 0.0, 0.0
         self.reference_norm = np.inf  # |D r| at its last decrease by a tenth
         # since then: iterations, STAGNATION after a direction that led up; solves with bounds held
         self.stagnation = self.fixed_point_steps = 0
@@ -204,11 +208,12 @@ class Coulomb:
                 status, run.tree = Status.breakdown, error.tree
                 break
             sticks = False
-            self.alpha, self.before = alpha, before.gradient_norm
+            self.alpha, self.before, self.earlier = alpha, before.gradient_norm, self.before
             run.trials += trials
             run.iterations += 1
             self.note(point)
-            self.stagnation = self.stagnation if alpha > 0.0 else STAGNATION
+            if self.repeats(point) or not alpha > 0.0:
+                self.stagnation = STAGNATION
         if status == Status.stalled and best.gradient_norm <= self.newton.tolerance(best):
             status = Status.converged
         run.status, run.point = status, point if status == Status.converged else best
@@ -220,6 +225,11 @@ class Coulomb:
             self.reference_norm, self.stagnation, self.fixed_point_steps = point.gradient_norm, 0, 0
         else:
             self.stagnation += 1
+
+    def repeats(self, point: Point) -> bool:
+        """Whether the search stays at an iterate, or alternates between two."""
+        now = point.gradient_norm
+        return min(abs(now - self.before), abs(now - self.earlier)) <= SAME * now
 
     def outcome(self, point: Point) -> Status | None:
         """The status of the iterations at this point; None if they go on."""
@@ -313,16 +323,17 @@ class Coulomb:
             return after, 1.0, trials
         return self.at(point.v), 0.0, trials + 1
 
+    def begin_again(self) -> None:
+        """Forget the iterations before a convex solve."""
+        self.predicts, self.stagnation, self.before = False, 0, 0.0
+
     def hold(self, point: Point) -> Point:
         """The minimiser with the bounds fixed at the point's."""
         self.objective.hold(point)
         self.parts.solve(point.v, SHARE * point.momentum_error)
         self.run.fallbacks.add("bounds_held")
-        self.predicts, self.stagnation, self.fixed_point_steps = (
-            False,
-            0,
-            self.fixed_point_steps + 1,
-        )
+        self.fixed_point_steps += 1
+        self.begin_again()
         return self.at(self.run.point.v)
 
     def restart(self, point: Point) -> Point:
@@ -330,6 +341,7 @@ class Coulomb:
         self.objective.let_act("convex")
         self.parts.solve(point.v)
         self.run.fallbacks.add("convex_restart")
-        self.predicts, self.stagnation, self.fixed_point_steps, self.restarted = False, 0, 0, True
+        self.fixed_point_steps, self.restarted = 0, True
         self.reference_norm = np.inf
+        self.begin_again()
         return self.at(self.run.point.v)
