@@ -78,13 +78,13 @@ enum {
    * more 1.1 times the time. */
   SAP_DISPUTE_ROUNDS = 3,
   SAP_MORE_DISPUTE_ROUNDS = 4,
-  /* cycles of the small problem; sweeps in the first cycle and in later ones; Newton's steps in a
-   * cycle, and halvings of each */
+  /* cycles of the small problem; sweeps in the first cycle and in later ones */
   SAP_SMALL_CYCLES = 4,
   SAP_SMALL_FIRST_SWEEPS = 2,
   SAP_SMALL_SWEEPS = 10,
-  SAP_SMALL_STEPS = 6,
-  SAP_SMALL_HALVINGS = 3,
+  /* iterations without progress from which on the step is the u of the last round: that breaks
+   * cycles of two iterates, which the u of the least |D r| never leaves */
+  SAP_STUCK = 3,
   /* iterations without progress before a fixed-point step */
   SAP_STAGNATION = 8,
   /* fixed-point steps in a row. As many solves fail with 8, later. */
@@ -98,10 +98,16 @@ static const double sap_refined_residual = 1e-3, sap_largest_residual = 1e-2;
 /* Least difference of both laws for a contact in dispute, over the largest one; squared. */
 static const double sap_least_dispute = 1e-6;
 
-/* Factors of rho for friction in Newton's steps of each cycle of the small problem. With 1
- * throughout half of the redundant contacts between boxes take all cycles, and piles 1.2 times the
- * time. */
-static const double sap_small_sharpness[SAP_SMALL_CYCLES] = {1, 30, 1000, 30};
+/* Search of the small problem: Newton's steps in a cycle; halvings of each; whether all cycles run
+ * without progress; factors of rho for friction in each cycle. With 1 throughout half of the
+ * redundant contacts between boxes take all cycles, and piles 1.2 times the time. The thorough
+ * search follows a step that did not lower |D r| enough. It solves half of the problems that the
+ * usual one does not, in four times its time. */
+static const struct sap_small_search {
+  int steps, halvings, persists;
+  double sharpness[SAP_SMALL_CYCLES];
+} sap_small_usual = {6, 3, 0, {1, 30, 1000, 30}},
+  sap_small_thorough = {20, 6, 1, {1, 30, 1000, 10000}};
 
 /* Natural map of a solution of the small problem, over that at 0: no other cycle begins below the
  * first, and Newton's steps end at the second. R of redundant contacts makes a velocity's error a

@@ -9,7 +9,7 @@ import helpers
 from helpers import seeded_problem, seeds
 from sapwood import reference
 from sapwood.reference.solver.coulomb import coupling
-from sapwood.reference.solver.disputes import Disputes, unsymmetric_matrix
+from sapwood.reference.solver.disputes import Disputes, Effort, unsymmetric_matrix
 from sapwood.reference.solver.small_problem import solve_small
 
 
@@ -123,7 +123,7 @@ def test_contacts_in_dispute_obey_both_laws(seed):
     H = unsymmetric_matrix(objective, K)
     disputes = Disputes(objective, point, K, point.gamma, lambda b: np.linalg.solve(H, b))
     u = objective.point(point.v - np.linalg.solve(H, point.gradient))
-    after = disputes.round(u, 4, np.zeros(0))
+    after = disputes.round(u, Effort(4, 1, 0.0), np.zeros(0))
     if after is None:
         return
     u, gamma = after

@@ -89,16 +89,20 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
   return sap_unsymmetric_direction(w, island, watch, result, &before->kind, line);
 }
 
-/* Takes the full step, or where that is not the solution the best of the steps with contacts in
- * dispute. |D r| may rise: contacts that have to leap to other impulses raise it first. */
+/* Takes the full step, or where that is not the solution one of the steps with contacts in dispute:
+ * the best, or the last without progress. |D r| may rise: contacts that have to leap to other
+ * impulses raise it first. */
 static struct sap_step advance(struct sap_workspace *w, const struct sap_island *island,
                                const sap_settings *settings, const struct sap_line *line,
                                struct progress *before, struct sap_evaluation *now) {
   const double gradient = now->gradient;
   const int refused = before->was_refused;
-  const struct sap_dispute_effort effort = {refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED,
-                                            refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
-                                            sap_full_step_share * gradient};
+  const struct sap_dispute_effort effort = {
+      .share = refused ? SAP_DISPUTED_AFTER_REFUSAL : SAP_DISPUTED,
+      .rounds = refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
+      .enough = sap_full_step_share * gradient,
+      .thorough = refused,
+      .leaps = before->stagnation >= SAP_STUCK};
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_iterate_save(w, island, &w->coulomb.start);
   if (!before->reuses) {
@@ -140,7 +144,8 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   sap_keep_origin(w, island);
   sap_line_advance(&line, 1);
   result->last = evaluate(w, island);
-  const struct sap_dispute_effort effort = {SAP_DISPUTED, SAP_MORE_DISPUTE_ROUNDS, INFINITY};
+  const struct sap_dispute_effort effort = {
+      .share = SAP_DISPUTED, .rounds = SAP_MORE_DISPUTE_ROUNDS, .enough = INFINITY};
   const int32_t trials =
       1 + sap_settle_disputes(w, island, settings, before->kind, &effort, &result->last);
   before->step = (struct sap_step){1, trials};

@@ -10,11 +10,11 @@
  * unsymmetric_direction.h is not symmetric. Where the full step is not the solution, contacts in
  * dispute are solved exactly beside it (disputes.h), and the step is the one of the least |D r|. It
  * is taken even where |D r| rises: near an iterate where one contact has no solution beside the
- * others, those have to change too, and |D r| rises before it falls. If eight iterations do not
- * lower |D r| by a tenth, if the search alternates between two iterates, or if a step is not
- * finite, one convex solve with fixed bounds follows: a step of the fixed point b = mu gamma_n(b).
- * After three such steps without success the search restarts, once, from the minimiser with convex
- * friction.
+ * others, those have to change too, and |D r| rises before it falls. After three iterations that do
+ * not lower |D r| by a tenth, the step is the last one with contacts in dispute. After eight, if
+ * the search alternates between two iterates, or if a step is not finite, one convex solve with
+ * fixed bounds follows: a step of the fixed point b = mu gamma_n(b). After three such steps without
+ * success the search restarts, once, from the minimiser with convex friction.
  *
  * The first step is the full step of Newton's stick start (newton.c), unless the guess is fair.
  * Where contacts stick, all laws of friction agree, and the prediction of friction there improves

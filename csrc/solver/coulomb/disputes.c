@@ -325,6 +325,7 @@ int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *is
   int is_best = 1;
   int32_t trials = 0;
   d->n = 0;
+  w->coulomb.small.thorough = effort->thorough;
   sap_path_begin(&w->coulomb.path, island->index, kind == SAP_FACTOR_CHOLESKY);
   for (int round = 0;
        has_room(w, effort->share) && now->gradient > sap_tolerance(w, settings, now) &&
@@ -340,7 +341,7 @@ int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *is
     is_best = now->gradient < best.gradient;
     best = is_best ? *now : best;
   }
-  if (!is_best) {
+  if (!is_best && !effort->leaps) {
     sap_iterate_restore(w, island, &w->coulomb.best);
     *now = sap_evaluate(w, island, SAP_FRICTION_COULOMB);
     ++trials;

@@ -12,8 +12,8 @@
  * with gamma^0 the impulses for which u solves the linear equations. S comes from path_columns.h,
  * gamma from small_problem.h, and u' from one solve with the factor of H. Rounds go on from u' with
  * the contacts whose impulse by the law differs most from that of the equations, in the norm
- * sqrt(w_n) |gamma|, and the u of the least |D r| is the step. Contacts with torsional friction
- * keep the linear law. */
+ * sqrt(w_n) |gamma|, and the u of the least |D r| is the step, or the last u where the search makes
+ * no progress. Contacts with torsional friction keep the linear law. */
 #ifndef SAPWOOD_SOLVER_COULOMB_DISPUTES_H
 #define SAPWOOD_SOLVER_COULOMB_DISPUTES_H
 
@@ -40,11 +40,13 @@ struct sap_dispute_effort {
   int32_t share;  /* contacts that a round adds at most */
   int32_t rounds; /* rounds in any case */
   double enough;  /* |D r| above which more follow, sqrt(J) */
+  int thorough;   /* 1: small problems take their thorough search */
+  int leaps;      /* 1: the step is the u of the last round, not the one of the least |D r| */
 };
 
 /* Continues from the full step, which `now` evaluates, by rounds that end where (20) holds or the
- * workspace has no room for more contacts. Leaves the u of the least |D r|, with its evaluation in
- * *now. Returns the number of evaluations. */
+ * workspace has no room for more contacts. Leaves the u of the least |D r|, or of the last round if
+ * the effort says so, with its evaluation in *now. Returns the number of evaluations. */
 int32_t sap_settle_disputes(struct sap_workspace *w, const struct sap_island *island,
                             const sap_settings *settings, enum sap_factor_kind kind,
                             const struct sap_dispute_effort *effort, struct sap_evaluation *now);

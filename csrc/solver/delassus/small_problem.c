@@ -341,12 +341,12 @@ static int find_step(const struct sap_small_problem *p) {
 
 /* Takes a step from gamma, where the natural map is `before`; it is halved while that does not
  * fall. Returns the natural map after it, or infinity if there is no step. */
-static double take_step(const struct sap_small_problem *p, double before) {
+static double take_step(const struct sap_small_problem *p, int halvings, double before) {
   double now = INFINITY, part = 1, done = 0;
   if (!find_step(p)) {
     return INFINITY;
   }
-  for (int h = 0; h <= SAP_SMALL_HALVINGS && !(now < before); ++h, part *= 0.5) {
+  for (int h = 0; h <= halvings && !(now < before); ++h, part *= 0.5) {
     for (int32_t i = 0; i < 3 * p->n; ++i) {
       p->gamma[i] += (part - done) * p->step[i];
       p->u[i] += (part - done) * p->change[i];
@@ -403,15 +403,16 @@ static void sharpen(const struct sap_small_problem *p, double sharpness) {
 }
 
 /* Takes a cycle of sweeps and Newton's steps. */
-static void take_cycle(const struct sap_small_problem *p, int cycle, double enough, double *least) {
+static void take_cycle(const struct sap_small_problem *p, const struct sap_small_search *search,
+                       int cycle, double enough, double *least) {
   for (int k = 0; k < (cycle == 0 ? SAP_SMALL_FIRST_SWEEPS : SAP_SMALL_SWEEPS); ++k) {
     sweep(p);
   }
   keep(p, least);
-  sharpen(p, sap_small_sharpness[cycle]);
+  sharpen(p, search->sharpness[cycle]);
   double now = find_residual(p, p->sharp);
-  for (int k = 0; k < SAP_SMALL_STEPS && now < INFINITY && *least > enough; ++k) {
-    now = take_step(p, now);
+  for (int k = 0; k < search->steps && now < INFINITY && *least > enough; ++k) {
+    now = take_step(p, search->halvings, now);
     keep(p, least);
   }
 }
@@ -419,6 +420,7 @@ static void take_cycle(const struct sap_small_problem *p, int cycle, double enou
 sap_small_function SAP_OF_ISA(sap_small_solve_);
 double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
   const size_t bytes = 3 * (size_t)p->n * sizeof *p->gamma;
+  const struct sap_small_search *search = p->thorough ? &sap_small_thorough : &sap_small_usual;
   const double at_zero = begin(p);
   double least = find_residual(p, p->rho), before = INFINITY;
   if (!(least <= at_zero)) {
@@ -426,10 +428,10 @@ double SAP_OF_ISA(sap_small_solve_)(struct sap_small_problem *p) {
     least = at_zero;
   }
   for (int cycle = 0; cycle < SAP_SMALL_CYCLES && least > sap_small_tolerance * at_zero &&
-                      !(cycle > 1 && least > sap_small_progress * before);
+                      !(cycle > 1 && !search->persists && least > sap_small_progress * before);
        ++cycle) {
     before = least;
-    take_cycle(p, cycle, sap_small_last * at_zero, &least);
+    take_cycle(p, search, cycle, sap_small_last * at_zero, &least);
   }
   memcpy(p->gamma, p->best, bytes);
   return at_zero > 0 ? least / at_zero : 0;

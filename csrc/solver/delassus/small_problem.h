@@ -31,6 +31,7 @@ enum {
 
 struct sap_small_problem {
   int32_t n;     /* number of contacts */
+  int thorough;  /* 1: the thorough search of solver_tuning.h; 0: the usual one */
   int32_t ld;    /* stride of M, sap_impulses_stride(3 n) */
   double *M;     /* (ld, 3 n) column-major; rows (t1, t2, n) of each contact, 0 behind row 3 n */
   double *rows;  /* (3 n, ld) M by row, scratch */

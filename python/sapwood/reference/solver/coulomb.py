@@ -42,10 +42,10 @@ from ..linalg.unsymmetric import UnsymmetricFactor
 from .direction import blend, predict, sticking_system
 from .disputes import (
     DISPUTED,
-    DISPUTED_AFTER_REFUSAL,
     MORE_ROUNDS,
-    ROUNDS,
     Disputes,
+    Effort,
+    effort_after,
     unsymmetric_matrix,
 )
 from .newton import Newton, Run, first_part, nothing_moves, round_off
@@ -71,8 +71,9 @@ SHARE = 0.1
 SAME = 1e-3
 """Relative change of |D r| in one or two iterations below which further ones repeat it."""
 
-STAGNATION, MOST_FIXED_POINT_STEPS = 8, 3
-"""Iterations that do not lower |D r| by a tenth before bounds are held, and how often in a row."""
+STUCK, STAGNATION, MOST_FIXED_POINT_STEPS = 3, 8, 3
+"""Iterations that do not lower |D r| by a tenth before steps are those of the last round, and
+before bounds are held; how often in a row."""
 
 
 def minimize_lagged(
@@ -261,7 +262,9 @@ class Coulomb:
         objective.let_act("coulomb")
         disputes = Disputes(objective, point, G, gamma, self.solve_again)
         after, trials = disputes.settle(
-            objective.point(point.v + dv), DISPUTED, MORE_ROUNDS, np.inf, self.newton.tolerance
+            objective.point(point.v + dv),
+            Effort(DISPUTED, MORE_ROUNDS, np.inf),
+            self.newton.tolerance,
         )
         self.predicts = True
         return after, 1 + trials
@@ -307,16 +310,15 @@ class Coulomb:
     def advance(self, point: Point, dv: Array) -> tuple[Point, float, int]:
         """The point after a step, its length and the evaluations that it took.
 
-        The full step, or the best one with contacts in dispute. The length is 0 if that is not
-        finite.
+        The full step, or one with contacts in dispute: the best, or the last without progress. The
+        length is 0 if that is not finite.
         """
-        most, rounds = (
-            (DISPUTED_AFTER_REFUSAL, MORE_ROUNDS) if self.was_refused else (DISPUTED, ROUNDS)
-        )
         after, trials = self.at(point.v + dv), 1
         disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
-        enough = DESCENT * point.gradient_norm
-        after, more = disputes.settle(after, most, rounds, enough, self.newton.tolerance)
+        effort = effort_after(
+            self.was_refused, self.stagnation >= STUCK, DESCENT * point.gradient_norm
+        )
+        after, more = disputes.settle(after, effort, self.newton.tolerance)
         trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
         if np.isfinite(after.momentum_error):

@@ -8,20 +8,22 @@ itself replaces that, and all others keep their linear law:
 
 with gamma^0 the impulses for which u solves the equations. `small_problem` finds gamma. Three or
 four rounds, and more while |D r| is too large, add the contacts whose impulse by the law differs
-most from that of the equations, and the u of the least |D r| is the step. See
+most from that of the equations, and the u of the least |D r| is the step, or the last u where the
+search makes no progress. See
 csrc/solver/coulomb/disputes.h.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..constraints.disk_pool import DiskPool
 from .objective import Objective, Point
-from .small_problem import solve_small
+from .small_problem import THOROUGH, USUAL, Search, solve_small
 
 Array = NDArray[np.float64]
 
@@ -36,6 +38,29 @@ MOST, PER_SET, SETS = 32, 5, 8
 
 LEAST = 1e-3
 """Smallest difference of an added contact, relative to the largest one."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Extent of the rounds of a step."""
+
+    most: int
+    """contacts that a round adds at most"""
+    rounds: int
+    """rounds in any case"""
+    enough: float
+    """|D r| above which more follow, sqrt(J)"""
+    search: Search = USUAL
+    """of the small problems"""
+    leaps: bool = False
+    """whether the step is the u of the last round, not the one of the least |D r|"""
+
+
+def effort_after(refused: bool, stuck: bool, enough: float) -> Effort:
+    """The effort after an accepted or a refused step, in a search that is stuck or not."""
+    if refused:
+        return Effort(DISPUTED_AFTER_REFUSAL, MORE_ROUNDS, enough, THOROUGH, stuck)
+    return Effort(DISPUTED, ROUNDS, enough, USUAL, stuck)
 
 
 def unsymmetric_matrix(objective: Objective, K: Sequence[Array]) -> Array:
@@ -118,9 +143,9 @@ class Disputes:
         order = np.argsort(-size, kind="stable")[:most]
         return [int(i) for i in order if size[i] > LEAST**2 * size[order[0]]]
 
-    def round(self, u: Point, most: int, gamma: Array) -> tuple[Point, Array] | None:
+    def round(self, u: Point, effort: Effort, gamma: Array) -> tuple[Point, Array] | None:
         """The next u with the impulses of D, from those of D so far; None if nothing is left."""
-        added = self.candidates(u, most)
+        added = self.candidates(u, effort.most)
         pool = self.pool
         if not added or pool is None:
             return None
@@ -143,23 +168,18 @@ class Disputes:
             return None
         q = (u.parts[0].v_c - pool.v_hat)[D].ravel() - W @ gamma
         M = W + np.diag(pool.R[D].ravel())
-        found = solve_small(M, q, pool.mu[D], guess)
+        found = solve_small(M, q, pool.mu[D], guess, effort.search)
         force = found - gamma + K @ (W @ (found - gamma))
         return self.objective.point(u.v + self.solve(self.rows.T @ force)), found
 
     def settle(
-        self,
-        u: Point,
-        most: int,
-        rounds: int,
-        enough: float,
-        tolerance: Callable[[Point], float],
+        self, u: Point, effort: Effort, tolerance: Callable[[Point], float]
     ) -> tuple[Point, int]:
-        """The u of the least |D r| of all rounds, and the number of evaluations.
+        """The u of the least |D r| of all rounds or of the last, and the number of evaluations.
 
-        More than `rounds` follow while |D r| is above `enough`, and none without room for `most`
-        contacts.
+        None follow without room for the contacts of a round.
         """
+        most = effort.most
         best, trials, gamma = u, 0, np.zeros(0)
         if self.pool is None:
             return u, 0
@@ -167,12 +187,14 @@ class Disputes:
             len(self.members) + most <= MOST
             and self.sets - (-most // PER_SET) <= SETS
             and u.gradient_norm > tolerance(u)
-            and (trials < rounds or best.gradient_norm > enough)
+            and (trials < effort.rounds or best.gradient_norm > effort.enough)
         ):
-            after = self.round(u, most, gamma)
+            after = self.round(u, effort, gamma)
             if after is None:
                 break
             u, gamma = after
             trials += 1
             best = u if u.gradient_norm < best.gradient_norm else best
+        if effort.leaps:
+            return u, trials
         return best, trials + (best is not u)

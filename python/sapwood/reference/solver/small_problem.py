@@ -19,13 +19,26 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-CYCLES, FIRST_SWEEPS, SWEEPS, STEPS, HALVINGS = 4, 2, 10, 6, 3
-SHARPNESS = (1.0, 30.0, 1000.0, 30.0)
+CYCLES, FIRST_SWEEPS, SWEEPS = 4, 2, 10
 ENOUGH = 1e-14
 PARALLEL = 1e-6
 
 
-def solve_small(M: Array, q: Array, mu: Array, gamma: Array) -> Array:
+@dataclass(frozen=True)
+class Search:
+    """How long a search goes on, and its factors of rho for friction in each cycle."""
+
+    steps: int
+    halvings: int
+    sharpness: tuple[float, ...]
+
+
+USUAL = Search(6, 3, (1.0, 30.0, 1000.0, 30.0))
+THOROUGH = Search(20, 6, (1.0, 30.0, 1000.0, 10000.0))
+"""The searches that are usual, and that follow a refused step."""
+
+
+def solve_small(M: Array, q: Array, mu: Array, gamma: Array, search: Search = USUAL) -> Array:
     """Find gamma from an estimate.
 
     Parameters
@@ -37,13 +50,14 @@ def solve_small(M: Array, q: Array, mu: Array, gamma: Array) -> Array:
     mu : (n) array
     gamma : (3 n) array
         Estimate, N s.
+    search : Search
 
     Returns
     -------
     gamma : (3 n) array
         The impulses of the smallest natural map that was met, N s.
     """
-    return SmallProblem(M, q, mu).solve(gamma)
+    return SmallProblem(M, q, mu, search).solve(gamma)
 
 
 @dataclass
@@ -134,8 +148,8 @@ def solve_contact(M: Array, q: Array, mu: float, gamma: Array) -> Array:
 class SmallProblem:
     """The cycles of sweeps and Newton's steps."""
 
-    def __init__(self, M: Array, q: Array, mu: Array) -> None:
-        self.M, self.q, self.mu = M, q, mu
+    def __init__(self, M: Array, q: Array, mu: Array, search: Search = USUAL) -> None:
+        self.M, self.q, self.mu, self.search = M, q, mu, search
         diagonal = np.abs(np.diag(M)).reshape(-1, 3)
         tangential = np.mean(diagonal[:, :2], axis=1)
         self.rho = 1.0 / np.column_stack([tangential, tangential, diagonal[:, 2]])
@@ -195,7 +209,7 @@ class SmallProblem:
             except np.linalg.LinAlgError:
                 return gamma, np.inf
         part = 1.0
-        for _ in range(HALVINGS + 1):
+        for _ in range(self.search.halvings + 1):
             now = gamma + part * (after - gamma)
             size = self.residual(now, self.sharp)
             if size < before:
@@ -216,9 +230,10 @@ class SmallProblem:
             for _ in range(SWEEPS if cycle else FIRST_SWEEPS):
                 gamma = self.sweep(gamma)
             best, least = self.better(gamma, best, least)
-            self.sharp = self.rho * [SHARPNESS[cycle], SHARPNESS[cycle], 1.0]
+            sharpness = self.search.sharpness[cycle]
+            self.sharp = self.rho * [sharpness, sharpness, 1.0]
             now = self.residual(gamma, self.sharp)
-            for _ in range(STEPS):
+            for _ in range(self.search.steps):
                 if not now < np.inf or least <= ENOUGH * at_zero:
                     break
                 gamma, now = self.step(gamma, now)
