@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
@@ -89,7 +90,7 @@ static void add(double *to, double h, const double *x, int64_t n) {
 static double largest(const double *x, int64_t n) {
   double most = 0.0;
   for (int64_t i = 0; i < n; ++i) {
-    most = fmax(most, fabs(x[i]));
+    most = sap_larger(fabs(x[i]), most);
   }
   return most;
 }

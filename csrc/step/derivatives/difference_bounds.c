@@ -2,18 +2,18 @@
 
 #include <math.h>
 
+#include "base/arithmetic.h"
 #include "constraints/kinds/kinds.h"
 #include "step/step_tuning.h"
 
 /* Bounds the changes of the positions of n velocities from `first` on, whose entries in a row of J
- * are given, so that the row moves by `way` at most. */
+ * are given, so that the row moves by `way` at most. `most` holds reciprocals until the end. */
 static void bound_changes(struct sap_difference_bounds *bounds, const double *J, int32_t first,
                           int32_t n, double way) {
+  const double rate = 1.0 / way;
+  double *most = bounds->most + first;
   for (int32_t j = 0; j < n; ++j) {
-    const double speed = fabs(J[j]);
-    if (speed > 0.0) {
-      bounds->most[first + j] = fmin(bounds->most[first + j], way / speed);
-    }
+    most[j] = J[j] == 0.0 ? most[j] : sap_larger(fabs(J[j]) * rate, most[j]);
   }
 }
 
@@ -40,7 +40,7 @@ double sap_contact_velocity(const struct sap_gather *gather, const double *v, in
       v_c[r] += row_velocity(*J, of_tree, n);
     }
     for (int32_t j = 0; j < n; ++j) {
-      speed = fmax(speed, fabs(of_tree[j]));
+      speed = sap_larger(fabs(of_tree[j]), speed);
     }
   }
   return speed;
@@ -126,8 +126,9 @@ static void bound_by_open_limits(struct sap_difference_bounds *bounds) {
 void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *regions,
                            const double *distance, const double *row_distance) {
   const sap_problem *p = &bounds->gather->problem;
-  for (int32_t i = 0; i < bounds->gather->forest->nv; ++i) {
-    bounds->most[i] = INFINITY;
+  const int32_t nv = bounds->gather->forest->nv;
+  for (int32_t i = 0; i < nv; ++i) {
+    bounds->most[i] = 0.0;
   }
   bounds->distance = INFINITY;
   bounds->n_acting = 0;
@@ -140,5 +141,8 @@ void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *r
     for (int32_t i = 0; i < p->groups[g].n; ++i) {
       row_distance += sap_rows_of(&p->groups[g], i);
     }
+  }
+  for (int32_t i = 0; i < nv; ++i) {
+    bounds->most[i] = 1.0 / bounds->most[i];
   }
 }

@@ -289,6 +289,7 @@ static int invert_tree(const struct sap_linear_step *linear, struct sap_gather *
   const double *S = sap_free_motion_inverse(&gather->free_motion, tree, begin);
   for (int32_t j = 0; S && j < n; ++j) {
     double *row = linear->inverse + (int64_t)(first + j) * linear->nv + first;
+    memset(row, 0, sizeof *row * (size_t)n);
     row[j] = 1.0;
     sap_free_motion_multiply(&gather->free_motion, tree, S, row);
   }
@@ -343,7 +344,6 @@ static sap_status solve(struct sap_linear_step *linear, const double *b, double 
 static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather *gather, int whole,
                                sap_error *error) {
   const int32_t nv = linear->nv;
-  memset(linear->inverse, 0, sizeof(double) * (size_t)nv * (size_t)nv);
   memset(linear->unit, 0, sizeof(double) * (size_t)nv);
   linear->is_whole = whole;
   for (int32_t j = 0; j < nv && whole; ++j) {
