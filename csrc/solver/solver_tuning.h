@@ -83,7 +83,8 @@ enum {
   SAP_SMALL_FIRST_SWEEPS = 2,
   SAP_SMALL_SWEEPS = 10,
   /* iterations without progress from which on the step is the u of the last round: that breaks
-   * cycles of two iterates, which the u of the least |D r| never leaves */
+   * cycles of two iterates, which the u of the least |D r| never leaves. It is one iteration less
+   * after each fixed-point step, so that the same cycle ends in another way. */
   SAP_STUCK = 3,
   /* iterations without progress before a fixed-point step */
   SAP_STAGNATION = 8,

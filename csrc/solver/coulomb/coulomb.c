@@ -102,7 +102,7 @@ static struct sap_step advance(struct sap_workspace *w, const struct sap_island 
       .rounds = refused ? SAP_MORE_DISPUTE_ROUNDS : SAP_DISPUTE_ROUNDS,
       .enough = sap_full_step_share * gradient,
       .thorough = refused,
-      .leaps = before->stagnation >= SAP_STUCK};
+      .leaps = before->stagnation >= SAP_STUCK - before->fixed_point_steps};
   sap_dual_predict(w, island, SAP_FRICTION_COULOMB);
   sap_iterate_save(w, island, &w->coulomb.start);
   if (!before->reuses) {

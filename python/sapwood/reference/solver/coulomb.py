@@ -315,9 +315,8 @@ class Coulomb:
         """
         after, trials = self.at(point.v + dv), 1
         disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
-        effort = effort_after(
-            self.was_refused, self.stagnation >= STUCK, DESCENT * point.gradient_norm
-        )
+        stuck = self.stagnation >= STUCK - self.fixed_point_steps
+        effort = effort_after(self.was_refused, stuck, DESCENT * point.gradient_norm)
         after, more = disputes.settle(after, effort, self.newton.tolerance)
         trials += more
         self.was_refused = not after.gradient_norm <= DESCENT * point.gradient_norm
