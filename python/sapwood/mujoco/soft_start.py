@@ -24,8 +24,10 @@ from sapwood.solver import SapSolver
 
 _Float = NDArray[np.float64]
 
-# differences of velocities, and of activations and controls
-_VELOCITY, _INPUT = 1e-5, 1e-6
+# differences of velocities, of activations and controls, and of positions for sensors
+_VELOCITY, _INPUT, _POSITION = 1e-5, 1e-6, 1e-6
+# place of the sensors in the numbers that are differentiated
+_SENSORS = 4
 # the sides of a difference of a position differ by this part of the largest slope only at a jump
 _JUMP = 1e-2
 
@@ -240,6 +242,15 @@ def model_slopes(
         sides, width = zip(high, centre, low, strict=True), np.array(change or np.inf)
         columns.append([central_difference(a, c, b, width) for a, c, b in sides])
 
+    def differentiate_sensors(i: int) -> _Float:
+        sides = []
+        for by in (_POSITION, -_POSITION):
+            made = changes.change(i, by)
+            start.follow()
+            sides.append((made, start.sensors()))
+        (above, high), (below, low) = sides
+        return (high - low) / (above - below)
+
     centre, bends = find(start), [0.0]
     columns: list[list[_Float]] = []
     model = start.model
@@ -251,6 +262,8 @@ def model_slopes(
         if i < model.nv:
             bend = np.abs(high[1][0] + low[1][0] - 2 * centre[0])
             bends.append(np.max(bend, initial=0.0) / h)
+        if i < model.nv and model.nsensordata:  # they have no kinks at those of contacts
+            columns[-1][_SENSORS] = differentiate_sensors(i)
     unknown = [np.full_like(part, np.nan) for part in centre]
     for above, below, width in numbers:
         changes.restore()
