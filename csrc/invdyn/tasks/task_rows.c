@@ -155,9 +155,9 @@ static double share_of_friction(double velocity) {
   return sap_lesser(sap_larger(velocity / tasks_moving, -1.0), 1.0);
 }
 
-/* Adds the bias force of the friction of a contact against turning. Its torques lie in the ellipsoid
- * of constraints/laws/torsional.h: about axis k, radii[k]^2 turns[k] over the length of all radii
- * times turns. */
+/* Adds the bias force of the friction of a contact against turning. Its torques lie in the
+ * ellipsoid of constraints/laws/torsional.h: about axis k, radii[k]^2 turns[k] over the length of
+ * all radii times turns. */
 static void add_turning(const struct tasks_mechanism *m, const int32_t bodies[2],
                         const double *frame, const double *radii, const double *velocity,
                         double normal, double *h) {

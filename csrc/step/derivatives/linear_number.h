@@ -34,7 +34,8 @@ struct sap_number_slope {
 int sap_linear_takes_numbers(const struct sap_linear_step *linear);
 
 /* Writes dF (nv) per unit of the number, with a difference of gamma over `width`. Calls follow
- * sap_linear_step_find(), before any residual, first those for numbers that leave A: they keep R. */
+ * sap_linear_step_find(), before any residual, first those for numbers that leave A, as they keep
+ * R. */
 sap_status sap_linear_number_find(const struct sap_linear_step *linear, sap_stepper *stepper,
                                   const struct sap_number_slope *slope, double width, double *dF,
                                   sap_error *error);
