@@ -10,7 +10,7 @@ A mesh and a material give energy, forces, stiffness and stresses::
 The formulas are in the header ``sapwood/fem.h``.
 """
 
-from .bodies import Attachment, HalfSpace, RigidBody, SoftBody
+from .bodies import Attachment, SoftBody
 from .contacts import SoftContacts
 from .derivatives.linearization import SoftChange, SoftGradient, SoftLinearization, linearize
 from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_blocks
@@ -20,6 +20,7 @@ from .meshes.mesh import Mesh
 from .meshes.shapes import ball, box, rod
 from .meshes.surfaces import fill_surface, read_surface
 from .results import Reaction, SoftStepResult, Touch
+from .rigid_bodies import HalfSpace, RigidBody
 from .series import SeriesWriter
 from .soft_step import Scheme
 from .state import SoftState

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .bodies import HalfSpace, RigidBody, SoftBody
+from .bodies import SoftBody
 from .body_contacts import contacts_between, contacts_within
 from .contacts import SoftContacts, pair_friction
+from .rigid_bodies import HalfSpace, RigidBody
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]

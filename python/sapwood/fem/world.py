@@ -17,13 +17,14 @@ from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
 from sapwood.solver import SapSolver
 
-from .bodies import HalfSpace, RigidBody, SoftBody, check_distinct
+from .bodies import SoftBody, check_distinct
 from .body_contacts import check_depths
 from .contacts import contacts_with_plane, contacts_with_shape
 from .meetings import Meeting, meetings_between, pair_numbers
 from .passes import default_passes, order_steps, step_result, take_passes
 from .reduction import YIELDING_BETA, Pass, PassOptions, Reduction
 from .results import SoftStepResult
+from .rigid_bodies import HalfSpace, RigidBody
 from .soft_step import Scheme, SoftStep
 from .state import SoftState
 from .vertex_contacts import contacts_of_vertices

@@ -28,8 +28,9 @@ from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.differentiable import DifferentiableModel
 from sapwood.mujoco.differentiable_soft import DifferentiableSoftModel
 from sapwood.mujoco.environments import Patch, patch
+from sapwood.mujoco.gradients.linearizations import Linearization
 from sapwood.mujoco.identification import Sensitivities, sensitivities, sysid_rollout
-from sapwood.mujoco.linearization import Linearization, linearize, linearize_batch
+from sapwood.mujoco.linearization import linearize, linearize_batch
 from sapwood.mujoco.poses import body_pose
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.contact_reader import ContactReader

@@ -14,7 +14,7 @@ from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.optional import install_command
 from sapwood.mujoco.gradients.model_numbers import Parameter
-from sapwood.mujoco.linearization import linearizer_of
+from sapwood.mujoco.linearizer import linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.rollout import rollout
 from sapwood.mujoco.soft_sensitivities import soft_tangents

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.base.blocks import offsets
-from sapwood.fem.bodies import HalfSpace, SoftBody
+from sapwood.fem.bodies import SoftBody
 from sapwood.fem.body_step import BodyStep
 from sapwood.fem.derivatives.soft_equations import Equations, central_difference, copied
 from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.reduction import Reduction
+from sapwood.fem.rigid_bodies import HalfSpace
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.reading.engine import engine

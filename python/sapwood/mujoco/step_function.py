@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.mujoco.gradients.linearizations import NO_DERIVATIVES
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.linearizable import DIFFERENCE, check_linearizable
-from sapwood.mujoco.linearization import NO_DERIVATIVES, linearizer_of
+from sapwood.mujoco.linearizer import linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.stepper import Stepper
 

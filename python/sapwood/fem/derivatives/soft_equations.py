@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from sapwood.problem.contact_problem import ContactProblem
 
-from ..bodies import RigidBody, SoftBody
+from ..bodies import SoftBody
 from ..meetings import Meeting
 from ..meshes.mesh import spread_corners
 from ..reduction import Reduction
+from ..rigid_bodies import RigidBody
 from ..soft_step import Scheme, SoftStep
 from ..world import World
 from .soft_numbers import BodiesOfStep, SoftNumber

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import HalfSpace, SoftBody
+from ..bodies import SoftBody
 from ..body_step import BodyStep
 from ..elements import mass_matrix
+from ..rigid_bodies import HalfSpace
 from ..soft_step import SoftStep
 from ..vectors import cross
 
