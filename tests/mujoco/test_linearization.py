@@ -240,6 +240,12 @@ def test_changes_of_the_model_are_followed() -> None:
     assert np.abs(after.v[2]) <= 1.0
     fresh = Stepper(stepper.model, settings=EXACT)
     assert np.array_equal(linearize(fresh, data).A, after.A)
+    # the C core has its own copy of the dampings
+    stepper.model.dof_damping[:] = 0.5
+    damped = linearize(stepper, data)
+    assert not np.array_equal(damped.A, after.A)
+    fresh = Stepper(stepper.model, settings=EXACT)
+    assert np.array_equal(linearize(fresh, data).A, damped.A)
 
 
 @pytest.mark.parametrize("nthread", [1, 2])
