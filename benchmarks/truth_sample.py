@@ -19,9 +19,11 @@ _ROOT = Path(__file__).resolve().parents[1]
 def main() -> None:
     """Answer until the input ends."""
     warnings.simplefilter("ignore")
-    for package in ("sapwood.studies", "sapwood.studies.peers", "sapwood.reference"):
+    for package in ("sapwood.studies", "sapwood.studies.peers", "sapwood.reference.solver"):
         folder = _ROOT / "python" / package.replace(".", "/")
-        importlib.import_module(package).__path__.append(str(folder))
+        module = importlib.import_module(package)
+        # older builds have a module in the place of a folder
+        module.__path__ = [*getattr(module, "__path__", ()), str(folder)]
     sys.path.append(str(_ROOT))
     from benchmarks.truth_scenes import parts
 
