@@ -673,8 +673,17 @@ class ModelStepper:
         /,
     ) -> tuple[Any, ...]: ...
     def gather(
-        self, api: object, model: object, data: object, qvel: _Float | None = None, /
+        self,
+        api: object,
+        model: object,
+        data: object,
+        qvel: _Float | None = None,
+        memory: FrictionMemory | None = None,
+        /,
     ) -> _Failure: ...
+    def remember(
+        self, api: object, model: object, data: object, memory: FrictionMemory | None, /
+    ) -> None: ...
     def write(
         self,
         api: object,

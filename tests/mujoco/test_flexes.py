@@ -330,7 +330,6 @@ def test_ways_that_know_no_flexes_say_so():
     for call in (
         lambda: DifferentiableModel(stepper),
         lambda: stepper.run(mujoco.MjData(model), 2, accuracy=1e-3),
-        lambda: Stepper(model, friction="lagged"),
     ):
         with pytest.raises(NotSupported, match="flexes"):
             call()

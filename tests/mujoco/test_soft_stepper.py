@@ -391,8 +391,6 @@ def test_what_goes_with_no_soft_body():
         Stepper(model, soft=[body, body])
     with pytest.raises(NotSupported, match="scheme midpoint: soft bodies go with"):
         Stepper(model, soft=[body], scheme="midpoint")
-    with pytest.raises(NotSupported, match="friction = 'lagged': soft bodies and"):
-        Stepper(model, soft=[body], friction="lagged")
     with pytest.raises(NotSupported, match=r"soft\[0\]: contact = 'vertices' meets no geom with"):
         Stepper(model, soft=[cube(contact="vertices")], fields={"g": PressureField(1e6, 0.05)})
     held = cube()

@@ -8,6 +8,7 @@
 #include "mujoco/stages/open_contacts.h"
 #include "mujoco/stages/recording.h"
 #include "mujoco/stages/rotation.h"
+#include "step/contacts/friction_memory.h"
 
 /* Records why the stepper took no step. */
 static void explain(sap_mujoco_world *world) {
@@ -91,6 +92,9 @@ sap_step_failure sap_mujoco_solve(sap_mujoco_world *world) {
 }
 
 sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel) {
+  sap_mujoco_lock(world);
+  sap_mujoco_check_memory(world);
+  sap_mujoco_unlock(world);
   return call_stepper(world, qvel, sap_stepper_gather);
 }
 
@@ -106,4 +110,13 @@ int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found) {
   }
   sap_mujoco_unlock(world);
   return fits;
+}
+
+void sap_mujoco_remember(const sap_mujoco_world *world) {
+  if (world->memory) {
+    sap_mujoco_lock(world);
+    sap_friction_memory_keep(world->memory, &world->stepper->gather);
+    sap_mujoco_mark_memory(world);
+    sap_mujoco_unlock(world);
+  }
 }

@@ -18,11 +18,15 @@ void sap_mujoco_keep_memory(const sap_mujoco_world *world);
 sap_step_failure sap_mujoco_solve(sap_mujoco_world *world);
 
 /* Calls sap_stepper_gather() with the velocity `qvel` (nv) at the start of the step; NULL: that of
- * the data. */
+ * the data. The friction memory of the world gives the contacts their bounds. */
 sap_step_failure sap_mujoco_gather(sap_mujoco_world *world, const double *qvel);
 
 /* Calls sap_stepper_write(); open contacts leave the list. Returns 0 if the lengths of `found` do
  * not fit the problem. */
 int sap_mujoco_write(sap_mujoco_world *world, const struct sap_found *found);
+
+/* Makes the step that was gathered and written last the step before for the friction memory, and
+ * marks that with the state at the end of the step. */
+void sap_mujoco_remember(const sap_mujoco_world *world);
 
 #endif

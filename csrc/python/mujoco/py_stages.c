@@ -102,17 +102,18 @@ PyObject *sapwood_stepper_finish(PyObject *self, PyObject *args) {
 /* ---- steps solved elsewhere ------------------------------------------------------------------ */
 
 const char sapwood_stepper_gather_doc[] =
-    "gather($self, api, model, data, qvel=None, /)\n--\n\n"
+    "gather($self, api, model, data, qvel=None, memory=None, /)\n--\n\n"
     "Gather the contact problem of a step whose forces were found, for `problem`. qvel: velocity\n"
-    "at the start of the step; None: that of the data.";
+    "at the start of the step; None: that of the data. memory: gives lagged friction its bounds.";
 
 PyObject *sapwood_stepper_gather(PyObject *self, PyObject *args) {
-  PyObject *objects[3], *velocity = Py_None;
+  PyObject *objects[3], *velocity = Py_None, *memory = Py_None;
   PyArrayObject *qvel = NULL;
   sap_mujoco_world *world;
   sapwood_watch watch;
-  if (!PyArg_ParseTuple(args, "OOO|O:gather", &objects[0], &objects[1], &objects[2], &velocity) ||
-      open_world(&world, &watch, self, objects, Py_None) < 0) {
+  if (!PyArg_ParseTuple(args, "OOO|OO:gather", &objects[0], &objects[1], &objects[2], &velocity,
+                        &memory) ||
+      open_world(&world, &watch, self, objects, memory) < 0) {
     return NULL;
   }
   const npy_intp nv = sap_stepper_forest(((sapwood_stepper *)self)->core)->nv;
@@ -184,4 +185,21 @@ done:
     Py_XDECREF(solution[i]);
   }
   return close_world(world, answer);
+}
+
+const char sapwood_stepper_remember_doc[] =
+    "remember($self, api, model, data, memory, /)\n--\n\n"
+    "Keep in `memory`, which the last `gather` had, the contact forces that `write` had, and the\n"
+    "state of the data, which the step left.";
+
+PyObject *sapwood_stepper_remember(PyObject *self, PyObject *args) {
+  PyObject *objects[3], *memory;
+  sap_mujoco_world *world;
+  sapwood_watch watch;
+  if (!PyArg_ParseTuple(args, "OOOO:remember", &objects[0], &objects[1], &objects[2], &memory) ||
+      open_world(&world, &watch, self, objects, memory) < 0) {
+    return NULL;
+  }
+  sap_mujoco_remember(world);
+  return close_world(world, Py_NewRef(Py_None));
 }

@@ -11,6 +11,7 @@ extern const char sapwood_stepper_finish_doc[];
 extern const char sapwood_stepper_evaluate_doc[];
 extern const char sapwood_stepper_solve_doc[];
 extern const char sapwood_stepper_gather_doc[];
+extern const char sapwood_stepper_remember_doc[];
 extern const char sapwood_stepper_write_doc[];
 PyObject *sapwood_stepper_start(PyObject *self, PyObject *args);
 PyObject *sapwood_stepper_find_forces(PyObject *self, PyObject *args);
@@ -19,5 +20,6 @@ PyObject *sapwood_stepper_evaluate(PyObject *self, PyObject *args);
 PyObject *sapwood_stepper_solve(PyObject *self, PyObject *args);
 PyObject *sapwood_stepper_gather(PyObject *self, PyObject *args);
 PyObject *sapwood_stepper_write(PyObject *self, PyObject *args);
+PyObject *sapwood_stepper_remember(PyObject *self, PyObject *args);
 
 #endif

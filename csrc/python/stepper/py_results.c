@@ -141,6 +141,9 @@ static int describe_problem(const sap_stepper *stepper, output *table) {
   if (g->slip_speed > 0.0) {
     table[i++] = vector("slip_ratio", n, g->slip_ratio);
   }
+  if (g->problem.friction_bound) {
+    table[i++] = vector("friction_bound", n, g->problem.friction_bound);
+  }
   table[i++] = integers("spin_contact", g->spins.spin.n, g->spins.contact);
   table[i++] = vector("spin_J", (npy_intp)g->spins.nJ, g->spins.J);
   table[i++] = columns("spin_mu", g->spins.spin.n, 3, g->spins.mu);

@@ -242,6 +242,7 @@ static PyMethodDef methods[] = {
     {"linearize", sapwood_stepper_linearize, METH_VARARGS, sapwood_stepper_linearize_doc},
     {"tangents", sapwood_stepper_tangents, METH_VARARGS, sapwood_stepper_tangents_doc},
     {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
+    {"remember", sapwood_stepper_remember, METH_VARARGS, sapwood_stepper_remember_doc},
     {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
     {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
     {"set_speeds", stepper_set_speeds, METH_VARARGS, set_speeds_doc},

@@ -40,6 +40,8 @@ class Meeting:
         Velocities of the points of the other body by those of its tree, in the world.
     other_body : int
         Number of the other body if it is soft, the same one too, or -1.
+    surface : int
+        Number of the other body among the rigid surfaces of its world or model, or -1.
     """
 
     body: int
@@ -50,6 +52,12 @@ class Meeting:
     tree: int = -1
     J: _Float | None = None
     other_body: int = -1
+    surface: int = -1
+
+    @property
+    def pair(self) -> tuple[int, int, int]:
+        """The two bodies, the same from step to step."""
+        return self.body, self.other_body, self.surface
 
     def sides(self) -> Iterator[tuple[int, int, _Index, _Float]]:
         """Sign, number, vertices and weights of each soft body in the contacts."""

@@ -113,6 +113,8 @@ class Reduction:
         Numbers of the step.
     solver : SapSolver
         Solves the problem.
+    friction_bound : ndarray (n,), optional
+        Bounds of lagged friction of the contacts of all meetings, N s, or NaN.
     """
 
     def __init__(
@@ -123,7 +125,9 @@ class Reduction:
         rigid: ContactProblem,
         options: PassOptions,
         solver: SapSolver,
+        friction_bound: _Float | None = None,
     ) -> None:
+        self._friction_bound = friction_bound
         self.steps, self.meetings, self.holds = steps, meetings, holds
         self.rigid, self.options, self._solver = rigid, options, solver
         reduced = {body for meeting in meetings for _, body, _, _ in meeting.sides()}
@@ -185,6 +189,8 @@ class Reduction:
             "tau_d": tau_d[acting],
             "v_hat_t": -bias[acting, :2],
         }
+        if self._friction_bound is not None:
+            self._soft["friction_bound"] = self._friction_bound[acting]
         if self.options.slip_speed > 0:
             self._soft["slip_ratio"] = self._slip()[acting] / self.options.slip_speed
 
@@ -242,6 +248,9 @@ class Reduction:
         }
         if arrays["v_hat_t"] is None:
             arrays["v_hat_t"] = np.zeros((n, 2))
+        if self._friction_bound is not None:
+            known = rigid.friction_bound
+            arrays["friction_bound"] = np.full(n, np.nan) if known is None else known
         spin_J, groups = rigid.spin_J, list(rigid.constraints)
         if self.trees.is_merged:
             if rigid.spin_contact is not None and spin_J is not None:
@@ -406,6 +415,25 @@ class Reduction:
         return found
 
     # ---- results ----
+
+    def normal_forces(self, found: Pass) -> _Float:
+        """Normal forces of the contacts of all meetings.
+
+        Parameters
+        ----------
+        found : Pass
+            The last pass.
+
+        Returns
+        -------
+        ndarray (n,)
+            Forces, N; NaN of contacts that cannot move.
+        """
+        if not self.meetings:
+            return np.zeros(0)
+        forces = np.full(len(self.is_acting), np.nan)
+        forces[self.is_acting] = found.solution.gamma[self.n_rigid :, 2] / self.options.dt
+        return forces
 
     def touches(self, found: Pass) -> tuple[Touch, ...]:
         """Contacts with their forces.

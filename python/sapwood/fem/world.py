@@ -20,6 +20,7 @@ from sapwood.solver import SapSolver
 from .bodies import SoftBody, check_distinct
 from .body_contacts import check_depths
 from .contacts import contacts_with_plane, contacts_with_shape
+from .friction_memory import FrictionMemory
 from .meetings import Meeting, meetings_between, pair_numbers
 from .passes import default_passes, order_steps, step_result, take_passes
 from .reduction import YIELDING_BETA, Pass, PassOptions, Reduction
@@ -67,7 +68,8 @@ class World:
         to linearize there; with one pass that is Drake's step. By default the first pass
         linearizes at the velocity of the step before.
     settings : SapSettings, optional
-        Settings of the solver; by default exact Coulomb friction.
+        Settings of the solver; by default exact Coulomb friction. Lagged friction remembers the
+        normal forces of the last step while the state is the one that this left.
     threads : int, optional
         Threads of a step, 1 to 256; no bit of a result depends on them. They pay from some 500
         vertices on.
@@ -164,6 +166,7 @@ class World:
         self.settings = SapSettings(friction="coulomb") if settings is None else settings
         self.threads = integer(threads, "threads", 1)
         self._solver = SapSolver(self.settings, self.threads)
+        self._memory = FrictionMemory() if self.settings.friction == "lagged" else None
         self._steps = [SoftStep(body, self.threads) for body in self.bodies]
         self.passes = (
             default_passes(self._steps) if passes is None else integer(passes, "passes", 1)
@@ -221,6 +224,9 @@ class World:
         for slide, velocity in zip(self._moving(), best.rigid, strict=True):
             slide.position += self.time_step * float(velocity)
             slide.velocity = float(velocity)
+        if self._memory is not None:
+            forces = reduction.normal_forces(best)
+            self._memory.keep(self._motion(), reduction.meetings, forces)
         return step_result(reduction, best, passes, self.nonlinear_tolerance)
 
     def _reduce(self) -> Reduction:
@@ -234,8 +240,10 @@ class World:
 
     def _reduction_of(self, meetings: Sequence[Meeting]) -> Reduction:
         options = PassOptions(self.time_step, self.sigma, self.beta, self.delassus)
-        rigid = self._slides(self._moving())
-        return Reduction(self._steps, meetings, (), rigid, options, self._solver)
+        rigid, bounds = self._slides(self._moving()), None
+        if self._memory is not None:
+            bounds = self._memory.recall(self._motion(), meetings, self.time_step)
+        return Reduction(self._steps, meetings, (), rigid, options, self._solver, bounds)
 
     def _solve(self, reduction: Reduction) -> tuple[Pass, int]:
         """The velocities of a step, and the passes taken."""
@@ -244,6 +252,11 @@ class World:
             for step in self._steps
         ]
         return take_passes(reduction, iterates, self.passes, self.nonlinear_tolerance)
+
+    def _motion(self) -> list[_Float]:
+        """The state on which forces of contact depend."""
+        slides = np.array([[slide.position, slide.velocity] for slide in self._moving()])
+        return [slides, *(x for body in self.bodies for x in (body.positions, body.velocities))]
 
     def _moving(self) -> list[RigidBody]:
         return [body for body in self.rigid if body.mass is not None]
@@ -269,20 +282,22 @@ class World:
         for b, body in enumerate(self.bodies):
             if body.contact == "none":
                 continue
-            for plane in self.planes:
+            for surface, plane in enumerate(self.planes):
                 if body.contact == "vertices":
                     planes = plane.normal[None], np.array([plane.offset])
                     contacts = contacts_of_vertices(body, *planes, self.time_step)
                 else:
                     contacts = contacts_with_plane(body, plane.normal, plane.offset)
-                found.append(Meeting(b, plane.name, contacts, *pair_numbers(body, plane)))
-            for rigid in self.rigid:
+                numbers = pair_numbers(body, plane)
+                found.append(Meeting(b, plane.name, contacts, *numbers, surface=surface))
+            for surface, rigid in enumerate(self.rigid, len(self.planes)):
                 contacts = contacts_with_shape(body, rigid.shape, rigid.pose)
                 tree, J = -1, None
                 if rigid in moving:
                     tree = moving.index(rigid)
                     J = np.tile(rigid.axis[:, None], (len(contacts.k), 1, 1))
-                found.append(Meeting(b, rigid.name, contacts, *pair_numbers(body, rigid), tree, J))
+                numbers = pair_numbers(body, rigid)
+                found.append(Meeting(b, rigid.name, contacts, *numbers, tree, J, surface=surface))
         found += meetings_between(self.bodies)
         return [each for each in found if len(each.contacts.k)]
 

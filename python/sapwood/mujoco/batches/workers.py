@@ -14,6 +14,7 @@ from sapwood import _core
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.batches.soft_acts import SoftActs, SoftOutputs
 from sapwood.mujoco.reading.parameters import StepParameters
+from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import Failure, failure_text
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepping.soft_memory import memory_size
@@ -34,11 +35,21 @@ class Workers:
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
     own_models : bool
         Whether each thread has a copy of the model, for parameters of worlds.
+
+    Raises
+    ------
+    NotSupported
+        For soft bodies or flexes with lagged friction, whose memory is in no state.
     """
 
     def __init__(
         self, parameters: StepParameters, engine: object, *, own_models: bool = False
     ) -> None:
+        if parameters.soft is not None and parameters.settings.friction == "lagged":
+            raise NotSupported(
+                "friction = 'lagged': batches and rollouts remember no forces of soft bodies and "
+                "elastic or large flexes; use Stepper.run, 'coulomb' or 'convex'"
+            )
         self._parameters, self._engine, self._own_models = parameters, engine, own_models
         self.workers: list[Worker] = []
         self._soft: list[SoftSteps] = []

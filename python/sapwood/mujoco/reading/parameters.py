@@ -199,7 +199,7 @@ class StepParameters:
         for text in notices:
             warn_caller(text)
         arrays = reading.read(own, found)
-        found_soft = soft_model(own, soft, fields, found, arrays["settings"])
+        found_soft = soft_model(own, soft, fields, found)
         found_fields = fields_of(own, fields)
         if found_fields is not None and not symplectic:
             raise ValueError(f"fields: scheme {found.name} knows none; symplectic_euler does")

@@ -25,7 +25,6 @@ from sapwood.mujoco.reading.fields import Field, given_fields, is_rigid, shape_o
 from sapwood.mujoco.reading.flexes import ElasticFlex, read_flexes
 from sapwood.mujoco.reading.names import name_of, names_of
 from sapwood.mujoco.reading.support import NotSupported
-from sapwood.settings import SapSettings
 from sapwood.stepping.schemes import SYMPLECTIC_EULER, Scheme
 
 _GEOM, _OBJECT = mujoco.mjtGeom, mujoco.mjtObj
@@ -99,7 +98,6 @@ def soft_model(
     soft: Iterable[SoftBody],
     fields: Mapping[str | int, Field] | None,
     scheme: Scheme,
-    settings: SapSettings,
 ) -> SoftModel | None:
     """Read what soft bodies meet in a model.
 
@@ -111,8 +109,8 @@ def soft_model(
         The soft bodies.
     fields : mapping or None
         Pressure fields of geoms, as :class:`Stepper` has them.
-    scheme, settings
-        Scheme and solver of the steps.
+    scheme : Scheme
+        Scheme of the steps.
 
     Returns
     -------
@@ -135,7 +133,8 @@ def soft_model(
     flexes = read_flexes(model) if scheme == SYMPLECTIC_EULER else ()
     if not bodies and not flexes:
         return None
-    _check(scheme, settings)
+    if scheme != SYMPLECTIC_EULER:
+        raise NotSupported(f"soft: scheme {scheme.name}: soft bodies go with symplectic_euler")
     holders = tuple(_holders(model, i, body) for i, body in enumerate(bodies))
     vertices = [tree for flex in flexes for tree in flex.trees]
     for i, of_body in enumerate(holders):
@@ -157,19 +156,6 @@ def soft_model(
                 f"{fields_met[0]}; use 'faces'"
             )
     return SoftModel(bodies, geoms, holders, flexes)
-
-
-def _check(scheme: Scheme, settings: SapSettings) -> None:
-    reasons = []
-    if scheme != SYMPLECTIC_EULER:
-        reasons.append(f"scheme {scheme.name}: soft bodies go with symplectic_euler")
-    if settings.friction == "lagged":
-        reasons.append(
-            "friction = 'lagged': soft bodies and elastic or large flexes go with 'coulomb' and "
-            "'convex'"
-        )
-    if reasons:
-        raise NotSupported(*(f"soft: {reason}" for reason in reasons))
 
 
 def _holders(model: mujoco.MjModel, i: int, body: SoftBody) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import mujoco
@@ -78,7 +79,9 @@ class EngineSteps:
         self._parameters, self._model, self._engine = parameters, parameters.model, engine
         self._stages = Stages(parameters, engine)
         self._core = self._stages.core
-        self._memories = FrictionMemories(self._core, parameters.settings)
+        self._memories = FrictionMemories(
+            partial(_core.FrictionMemory, self._core), parameters.settings
+        )
         parameters.check_options()
         self._core.accept_options(engine, parameters.model)
 

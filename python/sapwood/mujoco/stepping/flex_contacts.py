@@ -135,7 +135,7 @@ def flex_meetings(
         friction = _friction(contact, int(numbers[0]))
         meeting = Meeting(
             first + own, name, contacts, friction, tau_d, tree, J,
-            first + place[other] if other >= 0 else -1,
+            first + place[other] if other >= 0 else -1, geoms[1 - side],
         )  # fmt: skip
         found.append(FlexMeeting(meeting, numbers, sign, body))
     return found

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.fem.bodies import SoftBody
 from sapwood.fem.body_step import BodyStep
 from sapwood.fem.contacts import (
@@ -22,6 +23,7 @@ from sapwood.fem.contacts import (
     contacts_with_shape,
     pair_friction,
 )
+from sapwood.fem.friction_memory import FrictionMemory
 from sapwood.fem.meetings import Hold, Meeting, meetings_between
 from sapwood.fem.passes import default_passes, order_steps, step_result, take_passes
 from sapwood.fem.reduction import YIELDING_BETA, Pass, PassOptions, Reduction
@@ -42,12 +44,16 @@ from sapwood.mujoco.stepping.flex_contacts import (
 )
 from sapwood.mujoco.stepping.flex_step import FlexStep
 from sapwood.mujoco.stepping.flex_trees import FlexTrees
+from sapwood.mujoco.stepping.friction_memories import FrictionMemories
 from sapwood.mujoco.stepping.python_steps import PythonSteps
 from sapwood.mujoco.stepping.soft_memory import SoftMemory
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 
 _Float = NDArray[np.float64]
+
+#: Of the contacts that the C core gathers, and of those of soft bodies and flexes.
+_Memory = tuple[_core.FrictionMemory, FrictionMemory]
 
 IMPLICIT_EULER = Scheme(1.0, 1.0, 1.0)
 """The scheme of soft bodies."""
@@ -92,6 +98,13 @@ class SoftSteps(PythonSteps):
         self._passes = default_passes(self._steps)
         self._tree_dofs = list(map(slice, begin.tolist(), (begin + n).tolist()))
         self._body_forces = np.zeros((self._model.nbody, 3))
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        core, settings = self._stages.core, self._parameters.settings
+        self._memories: FrictionMemories[_Memory] = FrictionMemories(
+            lambda: (_core.FrictionMemory(core), FrictionMemory()), settings
+        )
 
     def body_forces(self) -> _Float:
         """Sum of the contact forces of the last step on each body, of soft bodies too."""
@@ -148,20 +161,32 @@ class SoftSteps(PythonSteps):
         self.memory.load(memory)
 
     def _finish(self, data: mujoco.MjData) -> Solution:
-        best, result = self._solve(data)
+        memory = self._memories.of(data)
+        reduction, best, result = self._solve(data, memory)
         mujoco.mj_Euler(self._model, data)
         for step, v in zip(self._soft_steps, best.v, strict=False):
             step.finish(v)
         self.soft.time, self.soft_result = float(data.time), result
+        if memory is not None:
+            self._stages.remember(data, memory[0])
+            forces = reduction.normal_forces(best)
+            memory[1].keep(self._motion(data), reduction.meetings, forces)
         return best.solution
 
-    def _solve(self, data: mujoco.MjData) -> tuple[Pass, SoftStepResult]:
+    def _motion(self, data: mujoco.MjData) -> list[_Float]:
+        """The state on which forces of contact depend."""
+        bodies = (x for body in self.soft.bodies for x in (body.positions, body.velocities))
+        return [np.array([data.time]), data.qpos, data.qvel, data.act, *bodies]
+
+    def _solve(
+        self, data: mujoco.MjData, memory: _Memory | None = None
+    ) -> tuple[Reduction, Pass, SoftStepResult]:
         """Solve a step whose first half is done, and write accelerations and forces."""
         self._stages.find_forces(data)
-        reduction = self._reduce(data)
+        reduction = self._reduce(data, memory)
         best, result = self._take_passes(data, reduction)
         self._write_loads(data, best, reduction.rigid, result)
-        return best, result
+        return reduction, best, result
 
     def _take_passes(
         self, data: mujoco.MjData, reduction: Reduction
@@ -238,21 +263,27 @@ class SoftSteps(PythonSteps):
 
     # ---- the problem ----------------------------------------------------------------------------
 
-    def _reduce(self, data: mujoco.MjData) -> Reduction:
+    def _reduce(self, data: mujoco.MjData, memory: _Memory | None = None) -> Reduction:
         """The contact problem of data whose forces were found."""
-        rigid = self._gather(data)
+        rigid = self._gather(data, None if memory is None else memory[0])
         for step in self._soft_steps:
             step.begin(self._parameters.time_step, IMPLICIT_EULER, self._gravity())
         holds = self._find_holds(data)
         meetings = self._find_meetings(data)
         exact = self._parameters.delassus == "diagonal"
         order_steps(self._steps, meetings, holds, exact=exact)
-        return self._reduction_of(rigid, meetings, holds)
+        bounds = None
+        if memory is not None:
+            motion, dt = self._motion(data), self._parameters.time_step
+            bounds = memory[1].recall(motion, meetings, dt)
+        return self._reduction_of(rigid, meetings, holds, bounds)
 
-    def _gather(self, data: mujoco.MjData) -> ContactProblem:
+    def _gather(
+        self, data: mujoco.MjData, memory: _core.FrictionMemory | None = None
+    ) -> ContactProblem:
         """The contact problem of the model without flexes, whose steps begin."""
         parameters, model = self._parameters, self._model
-        self._stages.gather(data)
+        self._stages.gather(data, memory=memory)
         arrays, rows = problem_arrays(self._stages.core), self._stages.core.groups()
         if self._flex_steps:
             vertices, edges = self._trees.of_vertices(arrays), self._trees.edges(rows)
@@ -269,7 +300,11 @@ class SoftSteps(PythonSteps):
         return np.zeros(3) if off else option.gravity.copy()
 
     def _reduction_of(
-        self, rigid: ContactProblem, meetings: list[Meeting], holds: list[Hold]
+        self,
+        rigid: ContactProblem,
+        meetings: list[Meeting],
+        holds: list[Hold],
+        bounds: _Float | None = None,
     ) -> Reduction:
         parameters = self._parameters
         options = PassOptions(
@@ -279,7 +314,7 @@ class SoftSteps(PythonSteps):
             parameters.delassus,
             self.speeds[2],
         )
-        return Reduction(self._steps, meetings, holds, rigid, options, self._solver)
+        return Reduction(self._steps, meetings, holds, rigid, options, self._solver, bounds)
 
     def _find_holds(self, data: mujoco.MjData) -> list[Hold]:
         """Attachments to moving bodies; vertices of all others move as told."""
@@ -321,7 +356,9 @@ class SoftSteps(PythonSteps):
                     continue
                 friction = pair_friction(body.friction, float(forest["friction"][geom.geom]))
                 tree, J = self._jacobian(data, geom.body, found.points)
-                meetings.append(Meeting(b, geom.name, found, friction, time, tree, J))
+                meetings.append(
+                    Meeting(b, geom.name, found, friction, time, tree, J, surface=geom.geom)
+                )
                 self._met.append(geom.body)
         self._flexes_met = self._find_flex_meetings(data)
         self._met += [met.body for met in self._flexes_met]

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.faults import error_of
 
@@ -51,7 +52,12 @@ class Stages:
         """Find positions, velocities and forces of a state, without sensors and controls."""
         self._check(self.core.evaluate(self.engine, self._model, data), data)
 
-    def gather(self, data: mujoco.MjData, velocity: _Float | None = None) -> None:
+    def gather(
+        self,
+        data: mujoco.MjData,
+        velocity: _Float | None = None,
+        memory: _core.FrictionMemory | None = None,
+    ) -> None:
         """Gather the contact problem of data whose forces were found.
 
         Parameters
@@ -60,8 +66,10 @@ class Stages:
             The data.
         velocity : ndarray (nv,), optional
             Velocity at the start of the step; by default the velocity of the data.
+        memory : _core.FrictionMemory, optional
+            Gives the contacts their bounds of lagged friction.
         """
-        self._check(self.core.gather(self.engine, self._model, data, velocity), data)
+        self._check(self.core.gather(self.engine, self._model, data, velocity, memory), data)
 
     def begin(self, data: mujoco.MjData) -> None:
         """All stages of a step before its contact part."""
@@ -99,3 +107,7 @@ class Stages:
         """
         impulses = gamma, group_gamma, spin_gamma, efc_force
         self._check(self.core.write(self.engine, self._model, data, v, *impulses), data)
+
+    def remember(self, data: mujoco.MjData, memory: _core.FrictionMemory) -> None:
+        """Keep the forces written last, and the state of the data, which the step left."""
+        self.core.remember(self.engine, self._model, data, memory)
