@@ -9,7 +9,7 @@ import pytest
 
 from pressure_fields import all_cases, random_shape
 from sapwood.geometry import PressureField, ShapeKind
-from sapwood.geometry.meshes import distance_to_triangles
+from sapwood.geometry.meshes import distances_to_triangles
 from sapwood.geometry.primitives import box, capsule, cylinder, ellipsoid
 from sapwood.geometry.splitting import boundary, volumes
 
@@ -249,7 +249,7 @@ def test_faces_that_cannot_be_moved_outward():
         PressureField(1e5, margin=0.01).mesh(points, tips)
 
 
-def test_distance_to_triangles(rng):
+def test_distances_to_triangles(rng):
     """No nearer than any point of them, and as near as the best of many."""
     triangles = rng.normal(size=(4, 3, 3))
     weights = rng.dirichlet(np.ones(3), size=20000)
@@ -257,8 +257,11 @@ def test_distance_to_triangles(rng):
     corners = triangles.reshape(-1, 3)
     for point in rng.normal(size=(20, 3)):
         nearest = np.linalg.norm(np.concatenate([samples, corners]) - point, axis=1).min()
-        found = distance_to_triangles(point, triangles)
-        assert nearest - 0.15 <= found <= nearest + 1e-12
+        found = distances_to_triangles(point, triangles)
+        assert nearest - 0.15 <= found.min() <= nearest + 1e-12
+        # a point for each triangle
+        each = distances_to_triangles(np.tile(point, (4, 1)), triangles)
+        np.testing.assert_array_equal(each, found)
 
 
 def test_drake_fields_of_a_mesh():

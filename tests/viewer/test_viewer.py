@@ -245,8 +245,8 @@ def wait_for(condition):
         time.sleep(0.005)
 
 
-def with_soft_cube():
-    """A soft cube above a floor."""
+def with_soft_cube(surface=None):
+    """A soft cube above a floor; a surface is what the cube shows of itself."""
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><option timestep='.01'/><worldbody><geom type='plane' size='1 1 .1'/></worldbody>"
         "</mujoco>"
@@ -254,7 +254,9 @@ def with_soft_cube():
     pose = np.eye(4)
     pose[2, 3] = 0.051
     foam = fem.Material(young=1e5, poisson=0.3, density=1000.0, stiffness_damping=0.01)
-    body = fem.SoftBody(fem.box([0.1] * 3, 2), foam, pose=pose)
+    mesh = fem.box([0.1] * 3, 2)
+    render_mesh = None if surface is None else fem.RenderMesh(mesh, *surface)
+    body = fem.SoftBody(mesh, foam, pose=pose, render_mesh=render_mesh)
     return Stepper(model, soft=[body]), mujoco.MjData(model)
 
 
@@ -284,6 +286,17 @@ def test_soft_bodies_are_coloured_by_their_stress():
     assert np.all(drawn[1][:used] > low - 1e-6)
     assert np.all(drawn[1][:used] < high + 1e-6)
     assert np.abs(drawn[1] - drawn[0]).max() > 1e-3
+
+
+def test_a_render_mesh_is_seen_in_place_of_the_boundary():
+    inner = 0.01 * np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    stepper, data = with_soft_cube((inner, [[0, 1, 2], [0, 1, 3]]))
+    (body,) = stepper.soft
+    corners, stresses = record(stepper, data, 0.1).frames[-1].soft_faces
+    moved = body.render_mesh.interpolate(body.positions)
+    np.testing.assert_allclose(corners, moved[[[0, 1, 2], [0, 1, 3]]], rtol=0, atol=1e-7)
+    found = body.render_mesh.average(body.evaluate().von_mises)
+    np.testing.assert_allclose(stresses, found, rtol=1e-6)
 
 
 def test_reset_takes_soft_bodies_back_too():

@@ -17,6 +17,7 @@ from .elements import Evaluation, evaluate, mass_matrix, rotations, scatter_bloc
 from .material import Material
 from .meshes.files import read_mesh, write_mesh
 from .meshes.mesh import Mesh
+from .meshes.render import RenderMesh
 from .meshes.shapes import ball, box, rod
 from .meshes.surfaces import fill_surface, read_surface
 from .results import Reaction, SoftStepResult, Touch
@@ -33,6 +34,7 @@ __all__ = [
     "Material",
     "Mesh",
     "Reaction",
+    "RenderMesh",
     "RigidBody",
     "Scheme",
     "SeriesWriter",

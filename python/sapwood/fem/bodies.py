@@ -18,6 +18,7 @@ from .body_checks import checked_pose, ranged
 from .elements import Evaluation, MassKind, evaluate, mass_matrix
 from .material import Material
 from .meshes.mesh import Mesh, check_manifold
+from .meshes.render import RenderMesh
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D
@@ -47,6 +48,14 @@ class Attachment:
     body: str
     vertices: NDArray[np.int32]
     places: _Float
+
+
+def _checked_surface(surface: RenderMesh | None, mesh: Mesh) -> RenderMesh | None:
+    if not isinstance(surface, RenderMesh | None):
+        raise TypeError(f"render_mesh must be a RenderMesh, not {type(surface).__name__}")
+    if surface is not None and surface.mesh is not mesh:
+        raise ValueError("render_mesh: must follow the mesh of the body, and follows another one")
+    return surface
 
 
 def check_distinct(bodies: Sequence[SoftBody], name: str) -> None:
@@ -85,6 +94,8 @@ class SoftBody:
         Initial velocity of the body or of each vertex, m/s.
     name : str, optional
         Name for errors and results.
+    render_mesh : RenderMesh, optional
+        A surface that follows `mesh`; the viewer shows it in place of the boundary.
 
     Attributes
     ----------
@@ -133,6 +144,7 @@ class SoftBody:
         pose: ArrayLike | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "soft",
+        render_mesh: RenderMesh | None = None,
     ) -> None:
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh must be a Mesh, not {type(mesh).__name__}")
@@ -146,6 +158,7 @@ class SoftBody:
         self.mesh, self.material, self.contact, self.mass, self.name = (
             mesh, material, contact, mass, name,
         )  # fmt: skip
+        self.render_mesh = _checked_surface(render_mesh, mesh)
         self.friction = ranged(friction, "friction")
         self.dissipation_time = ranged(dissipation_time, "dissipation_time")
         self.contact_stiffness = ranged(contact_stiffness, "contact_stiffness", positive=True)

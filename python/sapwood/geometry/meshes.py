@@ -104,7 +104,7 @@ def tetrahedral(vertices: ArrayLike, tetrahedra: ArrayLike, margin: float = 0.0)
         points = _inflated(points, surface, margin)
     depth = np.zeros(len(points))
     for vertex in inner:
-        depth[vertex] = distance_to_triangles(points[vertex], points[surface])
+        depth[vertex] = distances_to_triangles(points[vertex], points[surface]).min()
     return FieldMesh(points, cells, (depth - margin) / (depth.max() - margin))
 
 
@@ -132,23 +132,23 @@ def _inflated(points: Points, surface: Cells, margin: float) -> Points:
     return moved
 
 
-def distance_to_triangles(point: Points, triangles: Points) -> float:
-    """Distance of a point from the nearest of some triangles.
+def distances_to_triangles(points: Points, triangles: Points) -> Points:
+    """Distances of points from triangles.
 
     Parameters
     ----------
-    point : ndarray (3,)
-        Anywhere.
+    points : ndarray (3,) or (n, 3)
+        One point, or one for each triangle.
     triangles : ndarray (n, 3, 3)
         Corners of the triangles.
 
     Returns
     -------
-    float
+    ndarray (n,)
         Inside the prism over a triangle, the height; else the distance to its edges.
     """
     start, end = triangles, np.roll(triangles, -1, axis=1)
-    edge, seen = end - start, point - start
+    edge, seen = end - start, points[..., None, :] - start
     along = np.sum(seen * edge, axis=2) / np.sum(edge * edge, axis=2)
     foot = np.clip(along, 0.0, 1.0)[..., None] * edge
     to_edges = np.linalg.norm(seen - foot, axis=2).min(axis=1)
@@ -157,7 +157,8 @@ def distance_to_triangles(point: Points, triangles: Points) -> float:
     height = np.abs(np.sum(unit * seen[:, 0], axis=1))
     sides = np.sum(np.cross(edge, seen) * unit[:, None], axis=2)
     above = np.all(sides >= 0, axis=1)
-    return float(np.where(above, height, to_edges).min())
+    found: Points = np.where(above, height, to_edges)
+    return found
 
 
 def read_tetrahedra(path: str | os.PathLike[str]) -> tuple[Points, Cells]:

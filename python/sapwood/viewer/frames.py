@@ -47,7 +47,8 @@ class Frame:
     patches : tuple of (ndarray (m, 3, 3), ndarray (m,))
         Triangles of contact surfaces, a little off the first geom, m, and their pressures, Pa.
     soft_faces : tuple of (ndarray (m, 3, 3), ndarray (m,))
-        Boundary faces of soft bodies, m, and von Mises' stresses behind them, Pa.
+        Boundary faces of soft bodies, or triangles of their render meshes, m, and von Mises'
+        stresses behind them, Pa.
     """
 
     time: float
@@ -117,11 +118,16 @@ class Camera:
 
 
 def _soft_faces(bodies: tuple[SoftBody, ...]) -> tuple[_Float, _Float]:
-    """Boundary faces of all bodies, and the stresses of their tetrahedra."""
+    """Boundary faces of all bodies, or their render meshes, and the stresses behind them."""
     corners, stresses = [np.zeros((0, 3, 3))], [np.zeros(0)]
     for body in bodies:
-        corners.append(body.positions[body.mesh.faces])
-        stresses.append(body.evaluate().von_mises[body.mesh.face_tetrahedra])
+        stress, surface = body.evaluate().von_mises, body.render_mesh
+        if surface is None:
+            corners.append(body.positions[body.mesh.faces])
+            stresses.append(stress[body.mesh.face_tetrahedra])
+        else:
+            corners.append(surface.interpolate(body.positions)[surface.triangles])
+            stresses.append(surface.average(stress))
     return _single(np.concatenate(corners)), _single(np.concatenate(stresses))
 
 

@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.hints import counted, warn_caller
-from sapwood.geometry.meshes import distance_to_triangles
+from sapwood.geometry.meshes import distances_to_triangles
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
-# faces of a tetrahedron, outward by the right hand; face k is opposite corner k
-_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
+#: Faces of a tetrahedron, outward by the right hand; face k is opposite corner k.
+FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 
 
 class Mesh:
@@ -128,7 +128,7 @@ class Mesh:
             x = self.vertices[vertex]
             away = np.linalg.norm(centres - x, axis=1)
             near = triangles[away <= away.min() + reach]
-            depths[vertex] = distance_to_triangles(x, near)
+            depths[vertex] = distances_to_triangles(x, near).min()
         depths.setflags(write=False)
         return depths
 
@@ -264,7 +264,7 @@ def _halved(x: _Float, listed: _Index) -> _Index:
 
 def _boundary(tetrahedra: _Index) -> tuple[_Index, _Index]:
     """Faces of one tetrahedron only, and those tetrahedra; refuse meshes that overlap."""
-    faces = tetrahedra[:, _FACES].reshape(-1, 3)
+    faces = tetrahedra[:, FACES].reshape(-1, 3)
     owner = np.repeat(np.arange(len(tetrahedra), dtype=np.int32), 4)
     order = np.argsort(faces, axis=1)
     key = np.take_along_axis(faces, order, axis=1)

@@ -1,4 +1,4 @@
-"""Tetrahedra inside of closed surfaces, by the mesher fTetWild."""
+"""Surfaces of triangles, and tetrahedra inside of them by the mesher fTetWild."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import real, regular_file
@@ -53,15 +53,7 @@ def fill_surface(
     ImportError
         Without pytetwild, the extra ``mesher``.
     """
-    x = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
-    shape = np.shape(triangles)
-    if len(shape) != 2 or shape[1] != 3 or shape[0] == 0:
-        raise ValueError(f"triangles has shape {shape}, expected (m, 3) with m > 0")
-    corners = _core.as_int32(np.ravel(triangles), "triangles").reshape(-1, 3)
-    wrong = np.argwhere((corners < 0) | (corners >= len(x)))
-    if len(wrong):
-        i, j = wrong[0]
-        raise ValueError(f"triangles[{i}, {j}] = {corners[i, j]}: names a vertex that is not there")
+    x, corners = checked_surface(vertices, triangles)
     diagonal = float(np.linalg.norm(np.ptp(x[corners.ravel()], axis=0)))
     if diagonal == 0:
         raise ValueError("vertices: the triangles are one point")
@@ -97,7 +89,7 @@ def read_surface(
     Parameters
     ----------
     path : str or path
-        A file of triangles that meshio reads: STL, OBJ, PLY, OFF ...
+        A file of triangles, or of polygons of four corners, that meshio reads: STL, OBJ, PLY ...
     edge : float, optional
         As of :func:`fill_surface`.
     scale : float, optional
@@ -117,22 +109,97 @@ def read_surface(
     ImportError
         Without meshio (extra ``geometry``) or pytetwild (extra ``mesher``).
     """
-    name = regular_file(path, "path")
-    with imported_for("sapwood.fem.read_surface", "geometry"):
+    points, triangles = read_triangles(path, scale, "sapwood.fem.read_surface")
+    try:
+        return fill_surface(points, triangles, edge, tolerance=tolerance)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def checked_surface(
+    vertices: ArrayLike, triangles: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Check the arrays of a surface.
+
+    Parameters
+    ----------
+    vertices : array_like (n, 3)
+        Points of the surface, m.
+    triangles : array_like of int (m, 3)
+        Its triangles.
+
+    Returns
+    -------
+    vertices : ndarray (n, 3)
+        The points.
+    triangles : ndarray of int32 (m, 3)
+        The triangles.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an array is wrong; the text names the entry and the rule.
+    """
+    x = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
+    shape = np.shape(triangles)
+    if len(shape) != 2 or shape[1] != 3 or shape[0] == 0:
+        raise ValueError(f"triangles has shape {shape}, expected (m, 3) with m > 0")
+    corners = _core.as_int32(np.ravel(triangles), "triangles").reshape(-1, 3)
+    wrong = np.argwhere((corners < 0) | (corners >= len(x)))
+    if len(wrong):
+        i, j = wrong[0]
+        raise ValueError(f"triangles[{i}, {j}] = {corners[i, j]}: names a vertex that is not there")
+    return x, corners
+
+
+def read_triangles(
+    path: str | PathLike[str], scale: float, user: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Read the triangles of a file; polygons of four corners are two each.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that meshio reads.
+    scale : float
+        Metres in a unit of the file, > 0.
+    user : str
+        The function that needs it, for errors.
+
+    Returns
+    -------
+    vertices : ndarray (n, 3)
+        Points of the file, m.
+    triangles : ndarray of int (m, 3)
+        Its triangles.
+
+    Raises
+    ------
+    ValueError
+        If the file has no triangles; the text has its name.
+    ImportError
+        Without meshio, the extra ``geometry``.
+    """
+    name, unit = regular_file(path, "path"), _positive(scale, "scale")
+    with imported_for(user, "geometry"):
         import meshio
     try:
         with np.errstate(over="ignore"):  # it tries binary STL first
             found = meshio.read(name)
     except (Exception, SystemExit) as error:  # meshio ends the process for an unknown format
         raise ValueError(f"{name}: meshio cannot read it: {error}") from error
-    triangles = [block.data for block in found.cells if block.type == "triangle"]
-    if not triangles:
+    triangles = [np.zeros((0, 3), np.int64)]
+    for block in found.cells:
+        if block.type == "triangle":
+            triangles.append(block.data)
+        elif block.type == "quad":
+            triangles += [block.data[:, [0, 1, 2]], block.data[:, [0, 2, 3]]]
+        elif block.type == "polygon":
+            raise ValueError(f"{name}: has polygons of {block.data.shape[1]} corners: split them")
+    listed = np.concatenate(triangles)
+    if not len(listed):
         raise ValueError(f"{name}: has no triangles")
-    try:
-        points = _positive(scale, "scale") * np.asarray(found.points, float)
-        return fill_surface(points, np.concatenate(triangles), edge, tolerance=tolerance)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+    return unit * np.asarray(found.points, float), listed
 
 
 def _positive(value: object, name: str) -> float:
