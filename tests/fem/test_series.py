@@ -44,6 +44,38 @@ def test_a_series_has_states_and_stresses(tmp_path):
     assert numbers(grid, "offsets")[-1] == 4 * len(found.energies)
 
 
+def with_render_mesh():
+    """A moving body, and one that shows a triangle inside."""
+    mesh = fem.box([0.1] * 3, 2)
+    inner = [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.01]]
+    surface = fem.RenderMesh(mesh, inner, [[0, 1, 2]])
+    bodies = [
+        fem.SoftBody(fem.box([0.1] * 3, 1), RUBBER, velocity=[0.1, 0.2, 0.3]),
+        fem.SoftBody(mesh, RUBBER, render_mesh=surface),
+    ]
+    bodies[1].positions *= [1.0, 1.1, 1.0]
+    bodies[1].velocities[:] = bodies[1].positions
+    return bodies
+
+
+def test_a_render_mesh_has_files_of_its_own(tmp_path):
+    bodies = with_render_mesh()
+    series = fem.SeriesWriter(tmp_path / "run.pvd", bodies)
+    series.write(0.5)
+    listed = ET.parse(tmp_path / "run.pvd").getroot().findall("Collection/DataSet")
+    assert [each.get("part") for each in listed] == ["0", "1", "2"]
+    grid = ET.parse(tmp_path / listed[2].get("file")).getroot()
+    surface = bodies[1].render_mesh
+    moved = [1.0, 1.1, 1.0] * surface.vertices
+    np.testing.assert_allclose(numbers(grid, "positions"), moved, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(numbers(grid, "velocity"), moved, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(numbers(grid, "connectivity"), [[0, 1, 2]])
+    np.testing.assert_array_equal(numbers(grid, "types"), [5])
+    stress = surface.average(bodies[1].evaluate().von_mises)
+    np.testing.assert_array_equal(numbers(grid, "von Mises"), stress)
+    np.testing.assert_allclose(numbers(grid, "det F"), 1.1, rtol=1e-13)
+
+
 def test_a_series_can_be_read_by_meshio(tmp_path):
     meshio = pytest.importorskip("meshio")
     body = fem.SoftBody(fem.box([0.1] * 3, 2), RUBBER)

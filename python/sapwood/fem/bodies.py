@@ -95,7 +95,8 @@ class SoftBody:
     name : str, optional
         Name for errors and results.
     render_mesh : RenderMesh, optional
-        A surface that follows `mesh`; the viewer shows it in place of the boundary.
+        A surface that follows `mesh`; the viewer shows it in place of the boundary, and
+        files of :class:`SeriesWriter` have it too.
 
     Attributes
     ----------

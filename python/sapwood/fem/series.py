@@ -13,13 +13,17 @@ from sapwood.base.checks import file_name, real
 from sapwood.base.files import write_file
 
 from .bodies import SoftBody, check_distinct
+from .pieces import Piece, pieces_of
+
+_VTK_TYPES = {"tetra": 10, "triangle": 5}
 
 
 class SeriesWriter:
     """Writes the states of soft bodies as a time series: one ``.vtu`` for each body and time.
 
     The ``.pvd`` lists these files; it is whole after each call of :meth:`write`. Vertices have
-    their velocity (m/s), tetrahedra von Mises' stress (Pa), the pressure (Pa) and det F.
+    their velocity (m/s), tetrahedra von Mises' stress (Pa), the pressure (Pa) and det F. Render
+    meshes have files of their own, with the means of these over the corners of their triangles.
 
     Parameters
     ----------
@@ -73,9 +77,9 @@ class SeriesWriter:
             If a file cannot be written.
         """
         now = real(time, "time")
-        for part, body in enumerate(self._bodies):
+        for part, piece in enumerate(pieces_of(self._bodies)):
             name = f"{self._path.stem}_{part}_{self._frames:05d}.vtu"
-            write_file(str(self._path.with_name(name)), _grid(body))
+            write_file(str(self._path.with_name(name)), _grid(piece))
             self._listed.append(f'<DataSet timestep="{now!r}" part="{part}" file="{name}"/>')
         self._frames += 1
         lines = [
@@ -89,28 +93,25 @@ class SeriesWriter:
         write_file(str(self._path), "\n".join(lines))
 
 
-def _grid(body: SoftBody) -> str:
-    found, mesh = body.evaluate(), body.mesh
-    n, m = len(mesh.vertices), len(mesh.tetrahedra)
+def _grid(piece: Piece) -> str:
+    n, (m, corners) = len(piece.points), piece.cells.shape
     lines = [
         '<VTKFile type="UnstructuredGrid" version="0.1">',
         "<UnstructuredGrid>",
         f'<Piece NumberOfPoints="{n}" NumberOfCells="{m}">',
         "<Points>",
-        *_array("positions", body.positions),
+        *_array("positions", piece.points),
         "</Points>",
         "<Cells>",
-        *_array("connectivity", mesh.tetrahedra),
-        *_array("offsets", 4 * np.arange(1, m + 1)),
-        *_array("types", np.full(m, 10)),
+        *_array("connectivity", piece.cells),
+        *_array("offsets", corners * np.arange(1, m + 1)),
+        *_array("types", np.full(m, _VTK_TYPES[piece.kind])),
         "</Cells>",
         '<PointData Vectors="velocity">',
-        *_array("velocity", body.velocities),
+        *_array("velocity", piece.velocities),
         "</PointData>",
         '<CellData Scalars="von Mises">',
-        *_array("von Mises", found.von_mises),
-        *_array("pressure", -found.stress.trace(axis1=1, axis2=2) / 3),
-        *_array("det F", np.linalg.det(found.deformation)),
+        *(line for name, values in piece.fields.items() for line in _array(name, values)),
         "</CellData>",
         "</Piece>",
         "</UnstructuredGrid>",

@@ -21,7 +21,8 @@ class RenderMesh:
 
     Each vertex moves with the tetrahedron that it lies in at rest, by barycentric weights. Outside
     it extrapolates the motion of one near it, so close to the boundary it should be. It neither
-    touches nor weighs anything. ``SoftBody(..., render_mesh=)`` lets the viewer show it.
+    touches nor weighs anything. ``SoftBody(..., render_mesh=)`` lets the viewer and the files of
+    :class:`SeriesWriter` show it.
 
     Parameters
     ----------
