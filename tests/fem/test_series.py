@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -50,8 +51,8 @@ def with_render_mesh():
     inner = [[0.01, 0.0, 0.0], [0.0, 0.01, 0.0], [0.0, 0.0, 0.01]]
     surface = fem.RenderMesh(mesh, inner, [[0, 1, 2]])
     bodies = [
-        fem.SoftBody(fem.box([0.1] * 3, 1), RUBBER, velocity=[0.1, 0.2, 0.3]),
-        fem.SoftBody(mesh, RUBBER, render_mesh=surface),
+        fem.SoftBody(fem.box([0.1] * 3, 1), RUBBER, contact="none", velocity=[0.1, 0.2, 0.3]),
+        fem.SoftBody(mesh, RUBBER, contact="none", render_mesh=surface),
     ]
     bodies[1].positions *= [1.0, 1.1, 1.0]
     bodies[1].velocities[:] = bodies[1].positions
@@ -85,10 +86,82 @@ def test_a_series_can_be_read_by_meshio(tmp_path):
     np.testing.assert_array_equal(read.cells_dict["tetra"], body.mesh.tetrahedra)
 
 
+@pytest.mark.parametrize("render", [False, True])
+def test_a_series_in_xdmf_is_read_back_by_meshio(tmp_path, monkeypatch, render):
+    xdmf = pytest.importorskip("meshio").xdmf
+    pytest.importorskip("h5py")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    bodies = with_render_mesh()
+    surface = bodies[1].render_mesh
+    bodies[1].render_mesh = surface if render else None
+    world = fem.World(bodies, time_step=0.01)
+    series, states = fem.SeriesWriter(tmp_path / "run.xdmf", bodies), []
+    for _ in range(3):
+        series.write(world.time)
+        found = [body.evaluate().von_mises for body in bodies]
+        x, v = ([getattr(b, name) for b in bodies] for name in ("positions", "velocities"))
+        if render:
+            x, v = ([*listed, surface.interpolate(listed[1])] for listed in (x, v))
+            found.append(surface.average(found[1]))
+        states.append((world.time, *(np.concatenate(listed) for listed in (x, v, found))))
+        world.step()
+    assert {path.name for path in tmp_path.iterdir()} == {"run.xdmf", "run.h5", "elsewhere"}
+    assert not list((tmp_path / "elsewhere").iterdir())
+    with xdmf.TimeSeriesReader(tmp_path / "run.xdmf") as reader:
+        points, cells = reader.read_points_cells()
+        assert [block.type for block in cells] == ["tetra", "triangle"][: 1 + render]
+        second = bodies[1].mesh.tetrahedra + len(bodies[0].mesh.vertices)
+        tetrahedra = np.concatenate([bodies[0].mesh.tetrahedra, second])
+        np.testing.assert_array_equal(cells[0].data, tetrahedra)
+        if render:
+            np.testing.assert_array_equal(cells[1].data, [np.arange(len(points) - 3, len(points))])
+        assert reader.num_steps == len(states)
+        for k, (time, x, v, stress) in enumerate(states):
+            t, point_data, cell_data = reader.read_data(k)
+            assert t == time
+            np.testing.assert_allclose(points + point_data["displacement"], x, rtol=0, atol=1e-16)
+            np.testing.assert_array_equal(point_data["velocity"], v)
+            np.testing.assert_array_equal(np.concatenate(cell_data["von Mises"]), stress)
+            first = len(bodies[0].mesh.tetrahedra)
+            is_second = np.arange(len(stress)) >= first
+            np.testing.assert_array_equal(np.concatenate(cell_data["body"]), is_second)
+
+
+def test_an_xdmf_is_whole_after_each_time_and_replaces_an_old_one(tmp_path):
+    xdmf = pytest.importorskip("meshio").xdmf
+    pytest.importorskip("h5py")
+    bodies = with_render_mesh()
+    for n_times in (3, 1):
+        series = fem.SeriesWriter(tmp_path / "run.xdmf", bodies)
+        for i in range(n_times):
+            series.write(0.1 * i)
+            with xdmf.TimeSeriesReader(tmp_path / "run.xdmf") as reader:
+                reader.read_points_cells()
+                assert reader.num_steps == i + 1
+                assert reader.read_data(i)[0] == 0.1 * i
+    bodies[1].render_mesh = None
+    with pytest.raises(ValueError, match="bodies: have 35 points, and had 38 at first"):
+        series.write(1.0)
+
+
+@pytest.mark.parametrize("missing", ["meshio", "h5py"])
+def test_an_xdmf_without_its_packages_is_refused_by_name(tmp_path, monkeypatch, missing):
+    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    message = rf"SeriesWriter in XDMF needs {missing}.*: pip install '\.\[geometry\]'"
+    with pytest.raises(ModuleNotFoundError, match=message):
+        fem.SeriesWriter(tmp_path / "a.xdmf", with_render_mesh())
+    assert not list(tmp_path.iterdir())
+
+
 def test_bad_series(tmp_path):
     body = fem.SoftBody(fem.box([0.1] * 3, 1), RUBBER)
-    with pytest.raises(ValueError, match=r"must end with \.pvd"):
+    with pytest.raises(ValueError, match=r"must end with \.pvd or \.xdmf"):
         fem.SeriesWriter(tmp_path / "a.vtk", [body])
+    with pytest.raises(ValueError, match="bodies: names none"):
+        fem.SeriesWriter(tmp_path / "a.pvd", [])
     with pytest.raises(TypeError, match=r"bodies\[0\] must be a SoftBody, not int"):
         fem.SeriesWriter(tmp_path / "a.pvd", [1])
     with pytest.raises(ValueError, match="bodies: has the same body twice"):

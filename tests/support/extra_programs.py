@@ -73,6 +73,9 @@ soft = PressureField(modulus=1e5, margin=0.01)
 box = PressureField(modulus=1e5).box([0.1, 0.1, 0.1])
 meshio.Mesh(box.vertices, [("tetra", box.cells)]).write("box.vtk")
 print(soft.mesh("box.vtk"), soft.convex("box.vtk"), soft.convex(box.vertices))
+from sapwood import fem
+rubber = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+fem.SeriesWriter("rest.xdmf", [fem.SoftBody(fem.read_mesh("box.vtk"), rubber)]).write(0.0)
 """,
     "fclib": """
 import h5py, numpy

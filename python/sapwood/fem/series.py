@@ -1,4 +1,4 @@
-"""Time series of soft bodies as VTK files, which ParaView opens."""
+"""Time series of soft bodies, which ParaView opens: VTK files, or XDMF."""
 
 from __future__ import annotations
 
@@ -14,28 +14,36 @@ from sapwood.base.files import write_file
 
 from .bodies import SoftBody, check_distinct
 from .pieces import Piece, pieces_of
+from .xdmf import XdmfSeries
 
 _VTK_TYPES = {"tetra": 10, "triangle": 5}
 
 
 class SeriesWriter:
-    """Writes the states of soft bodies as a time series: one ``.vtu`` for each body and time.
+    """Writes the states of soft bodies as a time series.
 
-    The ``.pvd`` lists these files; it is whole after each call of :meth:`write`. Vertices have
-    their velocity (m/s), tetrahedra von Mises' stress (Pa), the pressure (Pa) and det F. Render
-    meshes have files of their own, with the means of these over the corners of their triangles.
+    - ``.pvd`` lists files ``.vtu``, one for each body and time, with the positions.
+    - ``.xdmf`` describes one file ``.h5`` beside it. Vertices have the positions of the first time
+      and ``displacement`` from these (m), which ParaView adds by *Warp By Vector*; cells have the
+      number of their ``body``.
+
+    All is whole after each call of :meth:`write`. Vertices have their velocity (m/s), tetrahedra
+    von Mises' stress (Pa), the pressure (Pa) and det F. Triangles of render meshes have the means
+    of these over their corners; in ``.vtu`` they are files of their own.
 
     Parameters
     ----------
     path : str or path
-        The ``.pvd``; the other files stand beside it and begin with its name.
+        The ``.pvd`` or ``.xdmf``; the other files stand beside it and begin with its name.
     bodies : sequence of SoftBody
         The bodies.
 
     Raises
     ------
     TypeError, ValueError
-        For a path without ``.pvd``, or what is no soft body.
+        For a path with another suffix, what is no soft body, or no bodies.
+    ImportError
+        For ``.xdmf`` without meshio and h5py, which the extra ``geometry`` installs.
 
     Examples
     --------
@@ -53,15 +61,17 @@ class SeriesWriter:
 
     def __init__(self, path: str | PathLike[str], bodies: Sequence[SoftBody]) -> None:
         self._path = Path(file_name(path, "path"))
-        if self._path.suffix != ".pvd":
-            raise ValueError(f"path = {str(self._path)!r}: must end with .pvd")
+        if self._path.suffix not in (".pvd", ".xdmf"):
+            raise ValueError(f"path = {str(self._path)!r}: must end with .pvd or .xdmf")
         self._bodies = tuple(bodies)
         for i, body in enumerate(self._bodies):
             if not isinstance(body, SoftBody):
                 raise TypeError(f"bodies[{i}] must be a SoftBody, not {type(body).__name__}")
+        if not self._bodies:
+            raise ValueError("bodies: names none")
         check_distinct(self._bodies, "bodies")
-        self._listed: list[str] = []
-        self._frames = 0
+        kind = XdmfSeries if self._path.suffix == ".xdmf" else _VtkSeries
+        self._series: XdmfSeries | _VtkSeries = kind(self._path)
 
     def write(self, time: float) -> None:
         """Write the present state.
@@ -75,12 +85,25 @@ class SeriesWriter:
         ------
         OSError
             If a file cannot be written.
+        ValueError
+            If a render mesh of an ``.xdmf`` has come or gone since the first time.
         """
-        now = real(time, "time")
-        for part, piece in enumerate(pieces_of(self._bodies)):
+        self._series.write(real(time, "time"), pieces_of(self._bodies))
+
+
+class _VtkSeries:
+    """Files ``.vtu``, and the ``.pvd`` that lists them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._frames = path, 0
+        self._listed: list[str] = []
+
+    def write(self, time: float, pieces: list[Piece]) -> None:
+        """Write one time."""
+        for part, piece in enumerate(pieces):
             name = f"{self._path.stem}_{part}_{self._frames:05d}.vtu"
             write_file(str(self._path.with_name(name)), _grid(piece))
-            self._listed.append(f'<DataSet timestep="{now!r}" part="{part}" file="{name}"/>')
+            self._listed.append(f'<DataSet timestep="{time!r}" part="{part}" file="{name}"/>')
         self._frames += 1
         lines = [
             '<VTKFile type="Collection" version="0.1">',
