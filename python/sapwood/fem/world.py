@@ -221,13 +221,17 @@ class World:
         best, passes = self._solve(reduction)
         for step, v in zip(self._steps, best.v, strict=True):
             step.finish(v)
-        for slide, velocity in zip(self._moving(), best.rigid, strict=True):
-            slide.position += self.time_step * float(velocity)
-            slide.velocity = float(velocity)
+        self._move_rigid(best.rigid)
         if self._memory is not None:
             forces = reduction.normal_forces(best)
             self._memory.keep(self._motion(), reduction.meetings, forces)
         return step_result(reduction, best, passes, self.nonlinear_tolerance)
+
+    def _move_rigid(self, velocities: _Float) -> None:
+        """Move the slides by their velocities after the step."""
+        for slide, velocity in zip(self._moving(), velocities, strict=True):
+            slide.position += self.time_step * float(velocity)
+            slide.velocity = float(velocity)
 
     def _reduce(self) -> Reduction:
         """Begin a step: its convex problem."""
