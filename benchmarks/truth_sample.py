@@ -14,12 +14,13 @@ import warnings
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
+_MIRROR = "sapwood.reference", "sapwood.reference.solver"
 
 
 def main() -> None:
     """Answer until the input ends."""
     warnings.simplefilter("ignore")
-    for package in ("sapwood.studies", "sapwood.studies.peers", "sapwood.reference.solver"):
+    for package in ("sapwood.studies", "sapwood.studies.peers", *_MIRROR):
         folder = _ROOT / "python" / package.replace(".", "/")
         module = importlib.import_module(package)
         # older builds have a module in the place of a folder
