@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from sapwood import SapSettings, fem
+from sapwood.fem.contacts import contacts_with_plane
+from sapwood.fem.friction_memory import FrictionMemory
+from sapwood.fem.meetings import Meeting
 from sapwood.geometry import PressureField
 from soft_friction import loads, parts_at_bound
 
@@ -71,10 +74,11 @@ def test_a_cube_slides_down_an_incline_as_by_coulombs_law(contact):
 
 
 def sliding_worlds(rng):
-    """Cubes that slide on a plane, on a rigid box with a pressure field, and on a held cube."""
-    plane = fem.HalfSpace(friction=MU)
+    """Cubes that slide along a wall, on a rigid box with a pressure field, and on a held cube."""
+    floor = fem.HalfSpace(friction=MU, name="floor")
+    wall = fem.HalfSpace(normal=[0, 1, 0], offset=-0.04995, friction=MU, name="wall")
     for contact in ("faces", "vertices"):
-        yield cube(contact=contact), {"planes": [plane, fem.HalfSpace(normal=[0, 1, 0], offset=-1)]}
+        yield cube(contact=contact), {"planes": [floor, wall]}
     pose = np.eye(4)
     pose[:3, 3] = *(0.003 * rng.standard_normal(2)), -0.099
     shape = PressureField(modulus=1e6).box([1.0, 0.5, 0.2])
@@ -92,7 +96,7 @@ def test_friction_is_bounded_by_the_normal_forces_of_the_step_before(rng, scene)
     bodies = [body] if base is None else [body, base]
     world = fem.World(bodies, time_step=DT, settings=LAGGED, **options)
     world.step(20)
-    body.velocities = body.velocities + [0.5, 0.1, 0]
+    body.velocities = body.velocities + [0.5, -0.1, 0]
     before, parts = loads(world.step()), 0
     for _ in range(6):
         world.gravity = np.array([0, 0, -G * rng.uniform(0.5, 2)])
@@ -128,6 +132,15 @@ def test_the_memory_holds_for_the_state_that_a_step_left():
     np.testing.assert_allclose(next_velocities(same), expected, atol=1e-7)
     np.testing.assert_allclose(next_velocities(other), forgetful, atol=1e-7)
     assert np.abs(forgetful - expected).max() > 1e-3
+
+
+def test_a_new_contact_has_an_unknown_bound_unless_it_has_no_friction():
+    contacts = contacts_with_plane(cube(), np.array([0, 0, 1.0]), 0.001)
+    meetings = [Meeting(0, "floor", contacts, mu, 0.0, surface=i) for i, mu in enumerate((0.0, MU))]
+    bounds = np.split(FrictionMemory().recall([], meetings, DT), 2)
+    assert len(bounds[0]) > 0
+    assert (bounds[0] == 0).all()
+    assert np.isnan(bounds[1]).all()
 
 
 def test_contacts_without_friction_have_none():

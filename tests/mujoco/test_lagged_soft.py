@@ -94,16 +94,20 @@ def test_a_soft_cube_and_a_box_rest_on_a_plane():
 @pytest.mark.parametrize("contact", ["faces", "vertices", "field", "flex"])
 def test_friction_is_bounded_by_the_normal_forces_of_the_step_before(rng, contact):
     slab = "<geom name='slab' type='box' size='.5 .5 .1' pos='0 0 -.0995' friction='.5'/>"
-    bodies = {"field": slab, "flex": FLOOR + FLEX}.get(contact, FLOOR)
+    wall = (
+        "<geom name='wall' type='plane' size='3 3 1' euler='-90 0 0' friction='.5' pos='0 {} 0'/>"
+    )
+    bodies = {"field": slab, "flex": FLOOR + FLEX + wall.format(-0.0995)}
+    bodies = bodies.get(contact, FLOOR + wall.format(-0.04995))
     soft = [] if contact == "flex" else [cube("vertices" if contact == "vertices" else "faces")]
     fields = {"slab": PressureField(1e6, 0.1)} if contact == "field" else None
     model = model_of(bodies)
     stepper, data = lagged(model, soft, fields=fields), mujoco.MjData(model)
     stepper.run(data, 20)
     for body in soft:
-        body.velocities = body.velocities + [0.5, 0.1, 0]
+        body.velocities = body.velocities + [0.5, -0.1, 0]
     if not soft:
-        data.qvel.reshape(-1, 3)[:] += [0.5, 0.1, 0]
+        data.qvel.reshape(-1, 3)[:] += [0.5, -0.1, 0]
     stepper.step(data)
     before, parts = loads(stepper.soft_result), 0
     for _ in range(6):

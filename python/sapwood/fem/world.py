@@ -68,8 +68,7 @@ class World:
         to linearize there; with one pass that is Drake's step. By default the first pass
         linearizes at the velocity of the step before.
     settings : SapSettings, optional
-        Settings of the solver; by default exact Coulomb friction. Lagged friction remembers the
-        normal forces of the last step while the state is the one that this left.
+        Settings of the solver; by default exact Coulomb friction (lagged friction has memory).
     threads : int, optional
         Threads of a step, 1 to 256; no bit of a result depends on them. They pay from some 500
         vertices on.
