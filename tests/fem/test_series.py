@@ -108,6 +108,8 @@ def test_a_series_in_xdmf_is_read_back_by_meshio(tmp_path, monkeypatch, render):
         world.step()
     assert {path.name for path in tmp_path.iterdir()} == {"run.xdmf", "run.h5", "elsewhere"}
     assert not list((tmp_path / "elsewhere").iterdir())
+    # ParaView shows all that the domain has
+    assert len(ET.parse(tmp_path / "run.xdmf").find("Domain")) == 1
     with xdmf.TimeSeriesReader(tmp_path / "run.xdmf") as reader:
         points, cells = reader.read_points_cells()
         assert [block.type for block in cells] == ["tetra", "triangle"][: 1 + render]

@@ -72,8 +72,18 @@ class XdmfSeries:
             velocities = np.concatenate([piece.velocities for piece in pieces])
             point_data = {"displacement": x - self._start, "velocity": velocities}
             self._writer.write_data(time, point_data, _fields(pieces))
+        if is_first:
+            self._take_mesh()
         text = ElementTree.tostring(self._writer.xdmf_file, encoding="unicode")
         write_file(str(self._path), text)
+
+    def _take_mesh(self) -> None:
+        """Let the first time have the mesh, which ParaView would show beside it as a grid."""
+        domain, (first,) = self._writer.domain, self._writer.collection
+        mesh = domain.find("Grid[@GridType='Uniform']")
+        domain.remove(mesh)
+        first.attrib.update(mesh.attrib)
+        first[:1] = list(mesh)  # in the place of the reference to the mesh
 
 
 def _cells(pieces: list[Piece]) -> dict[str, Any]:
