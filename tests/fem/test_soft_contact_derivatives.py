@@ -183,7 +183,7 @@ def test_a_rigid_body_on_a_slide(scheme, rng):
     found = fem.linearize(world)
     np.testing.assert_allclose(found.slides, end(0.0)[2], rtol=0, atol=1e-9)
     assert (world.rigid[0].position, world.rigid[0].velocity) == (-0.002, -0.3)
-    push = found.jvp(x, v, f, slides=[way[:2]], slide_forces=way[2:])
+    push: fem.SoftChange = found.jvp(x, v, f, slides=[way[:2]], slide_forces=way[2:])
     flat = [np.ravel(push.positions), np.ravel(push.velocities), *push.slides[0]]
     errors = []
     for h in (1e-4, 1e-5, 1e-6):

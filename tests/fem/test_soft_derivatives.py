@@ -63,7 +63,7 @@ def test_reverse_mode_has_the_slopes_of_differences_by_numbers(model, rng):
     world = smooth_scene(rng, model)
     found = fem.linearize(world, NUMBERS)
     bar = rng.standard_normal(found.velocities[0].shape)
-    gradient = found.vjp(velocities=[bar])
+    gradient: fem.SoftGradient = found.vjp(velocities=[bar])
     for kind, name, field in NUMBERS:
         label = f"{kind}/{name}/{field}"
         forward = found.jvp(parameters={label: 1.0})[1][0]

@@ -322,5 +322,21 @@ def test_rotation_vectors_turn_one_matrix_to_another(moving, rng, make):
             task = frame(body, axes=2, k=1.0, rotation=wanted)
             still = np.zeros(model.nv)
             found = program(make, model, data, tasks=(task,), xmat=xmat, qvel=still)[3]
+            vector = reference.rotation_vector(wanted @ xmat[body].reshape(3, 3).T)
+            np.testing.assert_allclose(found, vector, atol=1e-7)
             sign = np.sign(found @ axis) if angle > 3.1 else 1.0  # a half turn has two axes
             np.testing.assert_allclose(sign * found, angle * axis, atol=1e-7)
+
+
+def test_a_point_on_a_hinge_turns():
+    """At (2, 0, 0) of a hinge about z at the origin it moves by 2 w, accelerated by -2 w^2."""
+    hinge, w = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 3.0  # at the centre of mass (1, 0, 0)
+    J, J_r, v, bias, turn, bias_r = reference.point_motion(
+        [0], [hinge], np.zeros((1, 6)), [w], [1.0, 0.0, 0.0]
+    )
+    np.testing.assert_array_equal(J.ravel(), [0.0, 2.0, 0.0])
+    np.testing.assert_array_equal(J_r.ravel(), [0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(v, [0.0, 2.0 * w, 0.0])
+    np.testing.assert_array_equal(turn, [0.0, 0.0, w])
+    np.testing.assert_array_equal(bias, [-2.0 * w**2, 0.0, 0.0])
+    np.testing.assert_array_equal(bias_r, 0.0)
