@@ -33,6 +33,8 @@ ENERGY, IMPACTS = "energy", "impacts"
 SHARES = (1e-3, 1e-6, 1e-9, 0.0)
 """R over the effective inverse mass in the rigid problems."""
 NATURAL_TOLERANCE = 1e-9
+SOLVER_SHARE = 1e-3
+"""Tolerance of the solver, which is one of the momentum, over that of the natural residual."""
 
 
 class Figure(NamedTuple):
@@ -216,7 +218,7 @@ def _unsolved(made: Sequence[_Matrices]) -> list[Figure]:
 
 
 def _residual(matrices: _Matrices, share: float) -> float:
-    settings = SapSettings(friction="coulomb", relative_tolerance=0.1 * NATURAL_TOLERANCE)
+    settings = SapSettings(friction="coulomb", relative_tolerance=SOLVER_SHARE * NATURAL_TOLERANCE)
     try:
         problem = matrices.at(share)
     except ValueError:  # an older package refuses R = 0
