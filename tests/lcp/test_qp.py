@@ -232,7 +232,9 @@ def test_unbounded_programs_without_inequalities(rng, solve):
         without += s.status is QpStatus.INACCURATE
         if s.status is QpStatus.UNBOUNDED:
             assert g @ s.x == pytest.approx(-1)
-            np.testing.assert_allclose(G.T @ (G @ s.x), 0, atol=1e-4)
+            # the direction is long where g is nearly in the range of G^T
+            largest = 1e-6 * max(np.max(np.abs(s.x)), 100.0)
+            np.testing.assert_allclose(G.T @ (G @ s.x), 0, atol=largest)
     assert without <= 15
 
 
