@@ -85,7 +85,7 @@ def check_matrices(stepper, data, found, rng, tolerance=1e-6):
 
 def first_smooth(make, rng, others, distance=0.0):
     """The first of some scenes with a derivative, where soft bodies touch all of these."""
-    for _ in range(30):
+    for _ in range(300):
         stepper, data = make(rng)
         found = SoftStepLinearization(stepper, data)
         met = {touch.other for touch in found.result.touches if np.any(touch.forces)}
