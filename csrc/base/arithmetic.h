@@ -20,6 +20,13 @@ static inline double sap_vector_dot(int32_t n, const double *x, const double *y)
 
 static inline double sap_length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }
 
+/* Computes c += a x b for vectors of three. */
+static inline void sap_vector_add_cross(const double *a, const double *b, double *c) {
+  c[0] += a[1] * b[2] - a[2] * b[1];
+  c[1] += a[2] * b[0] - a[0] * b[2];
+  c[2] += a[0] * b[1] - a[1] * b[0];
+}
+
 /* y += a x */
 static inline void sap_vector_add(int32_t n, double a, const double *restrict x,
                                   double *restrict y) {

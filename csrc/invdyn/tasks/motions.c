@@ -4,13 +4,6 @@
 
 #include "base/arithmetic.h"
 
-/* Adds a x b to c. */
-static void add_cross(const double *a, const double *b, double *c) {
-  c[0] += a[1] * b[2] - a[2] * b[1];
-  c[1] += a[2] * b[0] - a[0] * b[2];
-  c[2] += a[0] * b[1] - a[1] * b[0];
-}
-
 void tasks_find_motion(const struct tasks_mechanism *m, int32_t body, const double *point,
                        struct tasks_motion *motion) {
   const double *com = m->com + 3 * (int64_t)m->root[body];
@@ -23,7 +16,7 @@ void tasks_find_motion(const struct tasks_mechanism *m, int32_t body, const doub
     const double *axis = m->cdof + 6 * (int64_t)i, *rate = m->cdof_dot + 6 * (int64_t)i;
     const double speed = m->qvel[i];
     double column[3] = {axis[3], axis[4], axis[5]};
-    add_cross(axis, arm, column);
+    sap_vector_add_cross(axis, arm, column);
     for (int k = 0; k < 3; ++k) {
       const int64_t place = k * (int64_t)m->nv + i;
       motion->J[place] = column[k];
@@ -36,8 +29,8 @@ void tasks_find_motion(const struct tasks_mechanism *m, int32_t body, const doub
       bias[k] += rate[3 + k] * speed;
     }
   }
-  add_cross(bias_r, arm, bias);
-  add_cross(w, v, bias);
+  sap_vector_add_cross(bias_r, arm, bias);
+  sap_vector_add_cross(w, v, bias);
 }
 
 /* Adds sign times the rows of a frame times x (3) to y (3); entries are n numbers apart. */
@@ -72,7 +65,7 @@ static void subtract_wrench(const struct tasks_mechanism *m, int32_t body, const
   const double *com = m->com + 3 * (int64_t)m->root[body], *x = m->xipos + 3 * (int64_t)body;
   const double arm[3] = {x[0] - com[0], x[1] - com[1], x[2] - com[2]};
   double torque[3] = {wrench[3], wrench[4], wrench[5]};
-  add_cross(arm, wrench, torque);
+  sap_vector_add_cross(arm, wrench, torque);
   for (int32_t i = m->last_dof[body]; i >= 0; i = m->dof_parent[i]) {
     const double *axis = m->cdof + 6 * (int64_t)i;
     h[i] -= sap_vector_dot(3, axis, torque) + sap_vector_dot(3, axis + 3, wrench);

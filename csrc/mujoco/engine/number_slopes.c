@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
@@ -14,30 +15,16 @@ struct inertia {
   double r[3];
 };
 
-static void add_cross(const double a[3], const double b[3], double c[3]) {
-  c[0] += a[1] * b[2] - a[2] * b[1];
-  c[1] += a[2] * b[0] - a[0] * b[2];
-  c[2] += a[0] * b[1] - a[1] * b[0];
-}
-
-static double dot(const double *a, const double *b, int n) {
-  double sum = 0.0;
-  for (int i = 0; i < n; ++i) {
-    sum += a[i] * b[i];
-  }
-  return sum;
-}
-
 /* Writes the spatial momentum y = dI x. */
 static void multiply(const struct inertia *dI, const double x[SIX], double y[SIX]) {
   memset(y, 0, SIX * sizeof *y);
   if (dI->is_mass) {
     memcpy(y + 3, x + 3, 3 * sizeof *y);
-    add_cross(x, dI->r, y + 3);
-    add_cross(dI->r, y + 3, y);
+    sap_vector_add_cross(x, dI->r, y + 3);
+    sap_vector_add_cross(dI->r, y + 3, y);
     return;
   }
-  const double turn = dot(dI->r, x, 3);
+  const double turn = sap_vector_dot(3, dI->r, x);
   for (int k = 0; k < 3; ++k) {
     y[k] = turn * dI->r[k];
   }
@@ -104,9 +91,9 @@ static void find_impulse(const sap_mujoco_world *world, const struct sap_number_
   for (int k = 0; k < SIX; ++k) {
     p[k] *= dt;
   }
-  add_cross(V, p, f);
-  add_cross(V + 3, p + 3, f);
-  add_cross(V, p + 3, f + 3);
+  sap_vector_add_cross(V, p, f);
+  sap_vector_add_cross(V + 3, p + 3, f);
+  sap_vector_add_cross(V, p + 3, f + 3);
 }
 
 static void find_inertial(const sap_mujoco_world *world, const struct sap_model_number *number,
@@ -118,10 +105,10 @@ static void find_inertial(const sap_mujoco_world *world, const struct sap_model_
   find_impulse(world, slope, &dI, v, f);
   for (int32_t i = 0; i < slope->n; ++i) {
     const double *S_i = cdof + SIX * (int64_t)slope->dof[i];
-    slope->dp[i] = dot(S_i, f, SIX);
+    slope->dp[i] = sap_vector_dot(SIX, S_i, f);
     multiply(&dI, S_i, p);
     for (int32_t j = 0; j <= i; ++j) {
-      const double dA = dot(cdof + SIX * (int64_t)slope->dof[j], p, SIX);
+      const double dA = sap_vector_dot(SIX, cdof + SIX * (int64_t)slope->dof[j], p);
       slope->dA[(int64_t)i * slope->n + j] = slope->dA[(int64_t)j * slope->n + i] = dA;
     }
   }

@@ -23,7 +23,7 @@ enum sap_number_kind {
   SAP_NUMBER_ARMATURE,
   SAP_NUMBER_DAMPING,
   SAP_NUMBER_FRICTION, /* sliding friction of a geom, whose contacts have the engine's friction */
-  SAP_NUMBER_GAIN      /* of an implicit controller whose bias is affine; it is not 0 */
+  SAP_NUMBER_GAIN      /* gain, not 0, of an implicit controller whose bias is affine */
 };
 
 struct sap_model_number {

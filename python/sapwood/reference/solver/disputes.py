@@ -51,7 +51,7 @@ class Effort:
     enough: float
     """|D r| above which more follow, sqrt(J)"""
     search: Search = USUAL
-    """of the small problems"""
+    """search in the small problems"""
     leaps: bool = False
     """whether the step is the u of the last round, not the one of the least |D r|"""
 
