@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "python/state.h"
+
 PyDoc_STRVAR(as_float64_doc,
              "as_float64(value, name, shape=None, rule='any')\n--\n\n"
              "Contiguous float64 array of `value`, the same memory where it is one already.\n\n"
@@ -54,9 +56,8 @@ static PyObject *as_int32(PyObject *Py_UNUSED(module), PyObject *args, PyObject 
 }
 
 static PyMethodDef methods[] = {
-    {"as_float64", (PyCFunction)(void (*)(void))as_float64, METH_VARARGS | METH_KEYWORDS,
-     as_float64_doc},
-    {"as_int32", (PyCFunction)(void (*)(void))as_int32, METH_VARARGS | METH_KEYWORDS, as_int32_doc},
+    {"as_float64", SAPWOOD_FAST(as_float64), METH_VARARGS | METH_KEYWORDS, as_float64_doc},
+    {"as_int32", SAPWOOD_FAST(as_int32), METH_VARARGS | METH_KEYWORDS, as_int32_doc},
     {NULL, NULL, 0, NULL}};
 
 int sapwood_add_conversions(PyObject *module) { return PyModule_AddFunctions(module, methods); }

@@ -291,6 +291,12 @@ PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum,
   return (PyArrayObject *)Py_NewRef(object);
 }
 
+void sapwood_release(PyArrayObject **arrays, int n) {
+  for (int i = 0; i < n; i++) {
+    Py_CLEAR(arrays[i]);
+  }
+}
+
 int sapwood_check_range(PyArrayObject *array, const char *name, int32_t least, npy_intp end) {
   const int32_t *x = sapwood_int32s(array);
   for (npy_intp i = 0; i < PyArray_SIZE(array); i++) {

@@ -42,6 +42,10 @@ typedef enum sapwood_rule {
   SAPWOOD_POSITIVE_OR_INFINITE
 } sapwood_rule;
 
+/* Stands for two arguments: the number of dimensions, and the lengths of a shape. */
+#define SAPWOOD_SHAPE(...) \
+  (int)(sizeof((npy_intp[]){__VA_ARGS__}) / sizeof(npy_intp)), (npy_intp[]) { __VA_ARGS__ }
+
 /* Returns a float64 array with `ndim` dimensions; shape (ndim) gives their lengths, -1 leaves one
  * open. With ndim = -1 all are open and shape is not read. Read only: the array may be the
  * caller's. */
@@ -78,6 +82,14 @@ int sapwood_as_choice(PyObject *object, const char *name, const char *const *cho
 /* Finds the item of a dict under a name, borrowed, NULL if there is none. Returns 0, or -1 with
  * MemoryError, which PyDict_GetItemString could not distinguish from a missing item. */
 int sapwood_item(PyObject *dict, const char *name, PyObject **item);
+
+/* Returns a new array for the caller to fill, or NULL with MemoryError. */
+static inline PyArrayObject *sapwood_new(int typenum, int ndim, const npy_intp *shape) {
+  return (PyArrayObject *)PyArray_SimpleNew(ndim, shape, typenum);
+}
+
+/* Drops the references to n arrays, some of which may be NULL, and sets them to NULL. */
+void sapwood_release(PyArrayObject **arrays, int n);
 
 /* Return pointers to the data of an array from the functions above. */
 static inline double *sapwood_doubles(PyArrayObject *array) {

@@ -40,4 +40,12 @@ int sapwood_lock_be_ready(sapwood_lock *lock, int (*renew)(void *owner), void *o
 void sapwood_lock_take(sapwood_lock *lock);
 void sapwood_lock_leave(sapwood_lock *lock);
 
+/* Begin and end a block that has the lock and not the GIL. */
+#define SAPWOOD_BEGIN_LOCKED(lock) \
+  Py_BEGIN_ALLOW_THREADS           \
+  sapwood_lock_take(lock);
+#define SAPWOOD_END_LOCKED(lock) \
+  sapwood_lock_leave(lock);      \
+  Py_END_ALLOW_THREADS
+
 #endif

@@ -12,6 +12,12 @@ sapwood_state *sapwood_state_of_type(PyTypeObject *type) {
   return module == NULL ? NULL : sapwood_state_of_module(module);
 }
 
+void sapwood_free_object(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
 int sapwood_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type) {
   PyTypeObject *made = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
   const int failed = made == NULL || PyModule_AddType(module, made) < 0;

@@ -53,6 +53,19 @@ sapwood_state *sapwood_state_of_module(PyObject *module);
  * otherwise. */
 sapwood_state *sapwood_state_of_type(PyTypeObject *type);
 
+/* The methods' cast for METH_FASTCALL. */
+#define SAPWOOD_FAST(function) (PyCFunction)(void (*)(void))(function)
+
+/* The spec of the type _core.NAME, whose objects are `structure` and whose slots are `slots`. */
+#define SAPWOOD_SPEC(type_name, structure, more_flags) \
+  {.name = "sapwood._core." type_name,                 \
+   .basicsize = sizeof(structure),                     \
+   .flags = Py_TPFLAGS_DEFAULT | (more_flags),         \
+   .slots = slots}
+
+/* Frees an object whose references were dropped, and the reference to its type. */
+void sapwood_free_object(PyObject *object);
+
 /* Makes a type and adds it to the module. Unless `type` is NULL, it gets a reference. Returns 0, or
  * -1 with an exception. */
 int sapwood_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);

@@ -86,14 +86,12 @@ static PyObject *batch_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 
 static void batch_dealloc(PyObject *object) {
   sapwood_world_batch *self = (sapwood_world_batch *)object;
-  PyTypeObject *type = Py_TYPE(object);
   sap_batch_close(self->core);
   Py_XDECREF(self->kept);
   Py_XDECREF(self->fields);
   PyMem_Free(self->places);
   PyMem_Free(self->of);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* ---- bound fields --------------------------------------------------------------------------- */
@@ -213,7 +211,7 @@ static PyObject *batch_memory_size(PyObject *object, PyObject *n) {
 static PyMethodDef methods[] = {{"bind", batch_bind, METH_VARARGS, bind_doc},
                                 {"accept_options", batch_accept, METH_NOARGS, accept_doc},
                                 {"memory_size", batch_memory_size, METH_O, memory_size_doc},
-                                {"run", (PyCFunction)(void (*)(void))sapwood_world_batch_run,
+                                {"run", SAPWOOD_FAST(sapwood_world_batch_run),
                                  METH_VARARGS | METH_KEYWORDS, sapwood_world_batch_run_doc},
                                 {NULL, NULL, 0, NULL}};
 
@@ -228,12 +226,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)batch_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.WorldBatch",
-    .basicsize = sizeof(sapwood_world_batch),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = SAPWOOD_SPEC("WorldBatch", sapwood_world_batch, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_world_batch(PyObject *module) {
   return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->world_batch_type);

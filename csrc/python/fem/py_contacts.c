@@ -67,13 +67,12 @@ static PyObject *find_plane_contacts(PyObject *Py_UNUSED(module), PyObject *args
     return NULL;
   }
   const fem_arrays *a = fem_mesh_arrays(mesh);
-  const npy_intp shape[2] = {a->n_vertices, 3};
   corners = read_numbers(given[0], "faces", -1, 3, a->n_vertices);
   if (corners) {
     tetrahedra = read_numbers(given[1], "tetrahedra", PyArray_DIM(corners, 0), 0, a->n_tetrahedra);
   }
   if (tetrahedra) {
-    x = sapwood_as_float64(given[2], "x", 2, shape, SAPWOOD_FINITE);
+    x = sapwood_as_float64(given[2], "x", SAPWOOD_SHAPE(a->n_vertices, 3), SAPWOOD_FINITE);
   }
   if (x) {
     normal = sapwood_as_vector(given[3], "normal", 3, SAPWOOD_FINITE);
@@ -104,8 +103,7 @@ static PyObject *list_pairs(const fem_mesh *mesh, const fem_balls *balls, const 
   do { /* the second time for more pairs than tetrahedra */
     Py_XDECREF(pairs);
     room = n;
-    const npy_intp shape[2] = {(npy_intp)room, 2};
-    pairs = PyArray_SimpleNew(2, shape, NPY_INT32);
+    pairs = (PyObject *)sapwood_new(NPY_INT32, SAPWOOD_SHAPE((npy_intp)room, 2));
     if (pairs == NULL) {
       return NULL;
     }
@@ -173,16 +171,14 @@ static PyObject *find_contact_rows(PyObject *Py_UNUSED(module), PyObject *args) 
   if (!PyArg_ParseTuple(args, "OOOi:fem_contact_rows", &given[0], &given[1], &given[2], &n_last)) {
     return NULL;
   }
-  const npy_intp any[2] = {-1, -1};
-  weights = sapwood_as_float64(given[1], "weights", 2, any, SAPWOOD_ANY);
+  weights = sapwood_as_float64(given[1], "weights", SAPWOOD_SHAPE(-1, -1), SAPWOOD_ANY);
   if (weights == NULL) {
     return NULL;
   }
   const npy_intp n = PyArray_DIM(weights, 0), n_corners = PyArray_DIM(weights, 1);
   columns = read_numbers(given[0], "columns", n, n_corners, n_last);
   if (columns) {
-    const npy_intp shape[2] = {n, 3};
-    normals = sapwood_as_float64(given[2], "normals", 2, shape, SAPWOOD_ANY);
+    normals = sapwood_as_float64(given[2], "normals", SAPWOOD_SHAPE(n, 3), SAPWOOD_ANY);
   }
   if (normals) {
     const npy_intp shape_axes[3] = {n, 3, 3}, shape_J[3] = {n, 3, 3 * (npy_intp)n_last};

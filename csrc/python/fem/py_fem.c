@@ -54,11 +54,11 @@ static PyObject *make_mesh(PyArrayObject *vertices, PyArrayObject *tetrahedra) {
 
 static PyObject *new_mesh(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *given_vertices, *given_tetrahedra, *capsule = NULL;
-  const npy_intp shape[2] = {-1, 3};
   if (!PyArg_ParseTuple(args, "OO:fem_mesh", &given_vertices, &given_tetrahedra)) {
     return NULL;
   }
-  PyArrayObject *vertices = sapwood_as_float64(given_vertices, "vertices", 2, shape, SAPWOOD_ANY);
+  PyArrayObject *vertices =
+      sapwood_as_float64(given_vertices, "vertices", SAPWOOD_SHAPE(-1, 3), SAPWOOD_ANY);
   PyArrayObject *tetrahedra =
       vertices ? sapwood_as_int32(given_tetrahedra, "tetrahedra", -1) : NULL;
   if (tetrahedra) {
@@ -105,8 +105,7 @@ static PyObject *list_arrays(PyObject *Py_UNUSED(module), PyObject *capsule) {
 
 /* Returns positions (n_vertices, 3); NULL with an exception. */
 static PyArrayObject *read_positions(const fem_arrays *a, PyObject *object) {
-  const npy_intp shape[2] = {a->n_vertices, 3};
-  return sapwood_as_float64(object, "x", 2, shape, SAPWOOD_FINITE);
+  return sapwood_as_float64(object, "x", SAPWOOD_SHAPE(a->n_vertices, 3), SAPWOOD_FINITE);
 }
 
 PyDoc_STRVAR(fem_rotations_doc,
@@ -123,9 +122,9 @@ static PyObject *find_rotations(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   const fem_arrays *a = fem_mesh_arrays(mesh);
-  const npy_intp shape[3] = {a->n_tetrahedra, 3, 3};
   PyArrayObject *x = read_positions(a, given_x);
-  PyObject *rotations = x ? PyArray_SimpleNew(3, shape, NPY_DOUBLE) : NULL;
+  PyObject *rotations =
+      x ? (PyObject *)sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(a->n_tetrahedra, 3, 3)) : NULL;
   if (rotations) {
     double *to = sapwood_doubles((PyArrayObject *)rotations);
     Py_BEGIN_ALLOW_THREADS
@@ -191,10 +190,10 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
   if (sapwood_read_outputs(outputs, table, (int)(sizeof table / sizeof *table)) != 0) {
     return NULL;
   }
-  const npy_intp shape[3] = {cells, 3, 3};
   x = read_positions(a, given_x);
   if (x && given_rotations != Py_None) {
-    rotations = sapwood_as_float64(given_rotations, "rotations", 3, shape, SAPWOOD_FINITE);
+    rotations = sapwood_as_float64(given_rotations, "rotations", SAPWOOD_SHAPE(cells, 3, 3),
+                                   SAPWOOD_FINITE);
   }
   if (x && !PyErr_Occurred()) {
     sap_error error = {.group = -1};

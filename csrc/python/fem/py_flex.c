@@ -41,14 +41,13 @@ static PyObject *copy_arrays(PyObject *vertices, PyObject *const tables[N_TABLES
   static const char *const names[N_TABLES] = {"pairs", "elements", "element_edges", "hinges",
                                               "hinge_pairs"};
   static const npy_intp columns[N_TABLES] = {2, -1, -1, 4, 6};
-  const npy_intp shape[2] = {-1, 3};
   PyObject *tuple = PyTuple_New(1 + N_TABLES);
   for (int k = 0; tuple && k <= N_TABLES; k++) {
     const npy_intp table_shape[2] = {-1, k > 0 ? columns[k - 1] : 0};
-    PyArrayObject *read = k == 0
-                              ? sapwood_as_float64(vertices, "vertices", 2, shape, SAPWOOD_FINITE)
-                              : sapwood_in_place(tables[k - 1], names[k - 1], NPY_INT32, 2,
-                                                 table_shape, NPY_ARRAY_C_CONTIGUOUS);
+    PyArrayObject *read =
+        k == 0 ? sapwood_as_float64(vertices, "vertices", SAPWOOD_SHAPE(-1, 3), SAPWOOD_FINITE)
+               : sapwood_in_place(tables[k - 1], names[k - 1], NPY_INT32, 2, table_shape,
+                                  NPY_ARRAY_C_CONTIGUOUS);
     PyObject *copy = read ? PyArray_NewCopy(read, NPY_CORDER) : NULL;
     Py_XDECREF(read);
     if (copy) {
@@ -197,9 +196,7 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
     fem_evaluate_flex(flex, &numbers, x, tension, force, K, K_pairs);
     Py_END_ALLOW_THREADS
   }
-  for (int k = 0; k < 6; k++) {
-    Py_XDECREF(read[k]);
-  }
+  sapwood_release(read, 6);
   if (!is_read) {
     return NULL;
   }

@@ -112,11 +112,7 @@ struct blocks {
   PyArrayObject *arrays[4];
 };
 
-static void release_blocks(struct blocks *b) {
-  for (int k = 0; k < 4; k++) {
-    Py_CLEAR(b->arrays[k]);
-  }
-}
+static void release_blocks(struct blocks *b) { sapwood_release(b->arrays, 4); }
 
 /* Reads (c_K, K, K_pairs, c_M, mass, mass_pairs). Returns 0, or -1 with an exception. */
 static int read_blocks(PyObject *tuple, const fem_graph *a, struct blocks *b) {
@@ -145,8 +141,8 @@ static int read_blocks(PyObject *tuple, const fem_graph *a, struct blocks *b) {
 
 /* Returns a copy of a vector (n_vertices, 3); NULL with an exception. */
 static PyArrayObject *copy_vector(PyObject *given, const fem_graph *a) {
-  const npy_intp shape[2] = {a->n_vertices, 3};
-  PyArrayObject *read = sapwood_as_float64(given, "x", 2, shape, SAPWOOD_ANY);
+  PyArrayObject *read =
+      sapwood_as_float64(given, "x", SAPWOOD_SHAPE(a->n_vertices, 3), SAPWOOD_ANY);
   PyArrayObject *copy = read ? (PyArrayObject *)PyArray_NewCopy(read, NPY_CORDER) : NULL;
   Py_XDECREF(read);
   return copy;
@@ -182,7 +178,8 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   if (given_fixed != Py_None) {
-    fixed = sapwood_in_place(given_fixed, "fixed", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+    fixed =
+        sapwood_in_place(given_fixed, "fixed", NPY_INT8, SAPWOOD_SHAPE(n), NPY_ARRAY_C_CONTIGUOUS);
   }
   if (!PyErr_Occurred()) {
     x = copy_vector(given_x, &graph);
@@ -243,10 +240,10 @@ static PyObject *extend(PyObject *Py_UNUSED(module), PyObject *args) {
   if (system == NULL) {
     return NULL;
   }
-  const npy_intp shape_last[2] = {fem_system_n_last(system), 3};
-  const npy_intp shape[2] = {graph.n_vertices, 3};
-  PyArrayObject *x_last = sapwood_as_float64(given, "x_last", 2, shape_last, SAPWOOD_ANY);
-  PyObject *x = x_last ? PyArray_SimpleNew(2, shape, NPY_DOUBLE) : NULL;
+  PyArrayObject *x_last =
+      sapwood_as_float64(given, "x_last", SAPWOOD_SHAPE(fem_system_n_last(system), 3), SAPWOOD_ANY);
+  PyObject *x =
+      x_last ? (PyObject *)sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(graph.n_vertices, 3)) : NULL;
   if (x) {
     fem_system_extend(system, sapwood_doubles(x_last), sapwood_doubles((PyArrayObject *)x));
   }
@@ -265,8 +262,7 @@ static PyObject *find_schur(PyObject *Py_UNUSED(module), PyObject *capsule) {
     return NULL;
   }
   const npy_intp p = 3 * (npy_intp)fem_system_n_last(system);
-  const npy_intp shape[2] = {p, p};
-  PyObject *S = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  PyObject *S = (PyObject *)sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(p, p));
   if (S) {
     fem_system_schur(system, sapwood_doubles((PyArrayObject *)S));
   }

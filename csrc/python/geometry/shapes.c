@@ -52,12 +52,11 @@ static PyObject *field_shape(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   const int chosen = sapwood_as_choice(kind, "kind", kinds);
-  const npy_intp shape[2] = {-1, 3};
   if (chosen < 0) {
     return NULL;
   }
   arrays.kind = (geo_kind)chosen;
-  vertices = sapwood_as_float64(given_vertices, "vertices", 2, shape, SAPWOOD_FINITE);
+  vertices = sapwood_as_float64(given_vertices, "vertices", SAPWOOD_SHAPE(-1, 3), SAPWOOD_FINITE);
   cells = vertices ? read_cells(given_cells, &arrays) : NULL;
   if (cells) {
     const npy_intp n = chosen == GEO_TETRAHEDRA ? PyArray_DIM(vertices, 0) : 0;

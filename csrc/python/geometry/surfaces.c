@@ -10,12 +10,11 @@
 /* Reads a matrix (4, 4), or None for the identity; returns -1 with an exception. */
 static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
   static const double last[4] = {0, 0, 0, 1};
-  const npy_intp shape[2] = {4, 4};
   if (object == Py_None) {
     *pose = (geo_pose){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
     return 0;
   }
-  PyArrayObject *array = sapwood_as_float64(object, name, 2, shape, SAPWOOD_FINITE);
+  PyArrayObject *array = sapwood_as_float64(object, name, SAPWOOD_SHAPE(4, 4), SAPWOOD_FINITE);
   if (array == NULL) {
     return -1;
   }

@@ -209,12 +209,8 @@ static PyObject *make_results(call *c) {
 }
 
 static void release(call *c) {
-  for (int k = 0; k < N_ARRAYS; k++) {
-    Py_XDECREF(c->in[k]);
-  }
-  for (int k = 0; k < N_RESULTS; k++) {
-    Py_XDECREF(c->out[k]);
-  }
+  sapwood_release(c->in, N_ARRAYS);
+  sapwood_release(c->out, N_RESULTS);
   PyMem_Free(c->contacts);
   PyMem_Free(c->chosen);
 }
@@ -248,7 +244,7 @@ static PyObject *held_contacts(PyObject *module, PyObject *const *args, Py_ssize
 
 int sapwood_add_held(PyObject *module) {
   static PyMethodDef functions[] = {
-      {"held_contacts", (PyCFunction)(void (*)(void))held_contacts, METH_FASTCALL, held_doc},
+      {"held_contacts", SAPWOOD_FAST(held_contacts), METH_FASTCALL, held_doc},
       {NULL, NULL, 0, NULL}};
   return PyModule_AddFunctions(module, functions);
 }

@@ -62,15 +62,13 @@ static PyObject *controller_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 static void controller_dealloc(PyObject *object) {
   controller *self = (controller *)object;
-  PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
     invdyn_destroy(self->solver);
   }
   sapwood_lock_free(&self->lock);
   Py_XDECREF(self->actuated);
   Py_XDECREF(self->torque_limit);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 static int renew(void *owner) {
@@ -93,9 +91,7 @@ typedef struct arrays {
 } arrays;
 
 static void release(arrays *of) {
-  for (int i = 0; i < N_ARGUMENTS; i++) {
-    Py_XDECREF(of->in[i]);
-  }
+  sapwood_release(of->in, N_ARGUMENTS);
   Py_XDECREF(of->tau);
   Py_XDECREF(of->forces);
   Py_XDECREF(of->v_plus);
@@ -156,12 +152,11 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
 }
 
 static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
-  npy_intp shape[2] = {n, 3};
-  of->tau = (PyArrayObject *)PyArray_SimpleNew(1, &n_q, NPY_DOUBLE);
-  of->forces = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-  of->v_plus = (PyArrayObject *)PyArray_SimpleNew(1, &m, NPY_DOUBLE);
-  of->slack = (PyArrayObject *)PyArray_SimpleNew(1, &n_q, NPY_DOUBLE);
-  of->states = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT8);
+  of->tau = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_q));
+  of->forces = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n, 3));
+  of->v_plus = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(m));
+  of->slack = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_q));
+  of->states = sapwood_new(NPY_INT8, SAPWOOD_SHAPE(n));
   return of->tau && of->forces && of->v_plus && of->slack && of->states ? 0 : -1;
 }
 
@@ -212,11 +207,9 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
                               .states = PyArray_DATA(of.states)};
   sap_error error = {0};
   sap_status status;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   status = invdyn_solve(self->solver, &self->settings, &problem, &solution, &error);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   if (sapwood_raise(status, &error) == 0) {
     const invdyn_residuals *r = &solution.residuals;
     result = Py_BuildValue("(iOOOOO(ddddddddd)id)", solution.outcome, of.tau, of.forces, of.v_plus,
@@ -231,9 +224,8 @@ done:
 
 /* ---- the type ------------------------------------------------------------------------------- */
 
-static PyMethodDef methods[] = {
-    {"solve", (PyCFunction)(void (*)(void))controller_solve, METH_FASTCALL, solve_doc},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"solve", SAPWOOD_FAST(controller_solve), METH_FASTCALL, solve_doc},
+                                {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(controller_doc,
              "InverseDynamics(actuated, dt, controller, stage_one, edges, nearest, torque_limit, "
@@ -246,9 +238,6 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)controller_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {.name = "sapwood._core.InverseDynamics",
-                           .basicsize = sizeof(controller),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                           .slots = slots};
+static PyType_Spec spec = SAPWOOD_SPEC("InverseDynamics", controller, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_inverse_dynamics(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

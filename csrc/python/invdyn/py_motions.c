@@ -74,12 +74,8 @@ static PyObject *mechanism_new(PyTypeObject *type, PyObject *args, PyObject *key
 
 static void mechanism_dealloc(PyObject *object) {
   mechanism *self = (mechanism *)object;
-  PyTypeObject *type = Py_TYPE(object);
-  for (int i = 0; i < N_CONSTANTS; i++) {
-    Py_XDECREF(self->constant[i]);
-  }
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_release(self->constant, N_CONSTANTS);
+  sapwood_free_object(object);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -140,7 +136,7 @@ static int read_integers(call *c, PyObject *given, const char *name, int32_t lea
 static int read_target(call *c, PyObject *given, const char *name, npy_intp n, const double **x) {
   PyArrayObject *array = sapwood_as_float64(given, name, -1, NULL, SAPWOOD_ANY);
   if (array != NULL && PyArray_NDIM(array) == 0) {
-    PyArrayObject *all = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+    PyArrayObject *all = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n));
     for (npy_intp i = 0; i < n && all != NULL; i++) {
       sapwood_doubles(all)[i] = *sapwood_doubles(array);
     }
@@ -186,7 +182,6 @@ static int read_state(const mechanism *self, PyObject *given, call *c) {
 static int read_contacts(PyObject *given, PyObject *hold, call *c) {
   PyObject *pairs, *positions, *frames, *mu, *radii, *gaps;
   struct tasks_contacts *k = &c->contacts;
-  const npy_intp pair[2] = {-1, 2};
   if (check_tuple(given, "contacts") < 0 || check_tuple(hold, "hold") < 0 ||
       !PyArg_ParseTuple(given, "OOOOOO;contacts has 6 arrays", &pairs, &positions, &frames, &mu,
                         &radii, &gaps) ||
@@ -194,7 +189,7 @@ static int read_contacts(PyObject *given, PyObject *hold, call *c) {
     return -1;
   }
   PyArrayObject *bodies =
-      sapwood_in_place(pairs, "bodies", NPY_INT32, 2, pair, NPY_ARRAY_C_CONTIGUOUS);
+      sapwood_in_place(pairs, "bodies", NPY_INT32, SAPWOOD_SHAPE(-1, 2), NPY_ARRAY_C_CONTIGUOUS);
   if (bodies == NULL || sapwood_check_range(bodies, "bodies", 0, c->m.n_bodies) < 0) {
     Py_XDECREF(bodies);
     return -1;
@@ -271,7 +266,6 @@ static int read_kind(PyObject *given, call *c, npy_intp n, struct tasks_task *ta
 static int read_task(PyObject *given, call *c, npy_intp i) {
   PyObject *at, *by_kind, *position, *velocity, *feedforward, *rotation;
   struct tasks_task *task = c->tasks + i;
-  const npy_intp matrix[2] = {3, 3};
   npy_intp n = -1;
   int kind;
   if (check_tuple(given, "a task") < 0 ||
@@ -292,7 +286,7 @@ static int read_task(PyObject *given, call *c, npy_intp i) {
   n = kind == TASKS_JOINTS ? n : 3;
   c->n_rows += tasks_count_rows(task);
   if (kind == TASKS_FRAME && (task->axes & TASKS_ROTATION) &&
-      read_doubles(c, rotation, "rotation", 2, matrix, &task->rotation) < 0) {
+      read_doubles(c, rotation, "rotation", SAPWOOD_SHAPE(3, 3), &task->rotation) < 0) {
     return -1;
   }
   return read_target(c, position, "position", n, &task->position) < 0 ||
@@ -323,9 +317,8 @@ static int read_tasks(PyObject *given, call *c) {
 
 static PyArrayObject *make_mass(const mechanism *self, PyObject *given) {
   const npy_intp nv = length_of(self, PARENT);
-  npy_intp shape[2] = {nv, nv};
   PyArrayObject *M = sapwood_as_vector(given, "M", length_of(self, COLUMN), SAPWOOD_ANY);
-  PyArrayObject *full = M == NULL ? NULL : (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  PyArrayObject *full = M == NULL ? NULL : sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(nv, nv));
   if (full != NULL) {
     tasks_fill_mass((int32_t)nv, sapwood_doubles(M), sapwood_int32s(self->constant[COUNT]),
                     sapwood_int32s(self->constant[BEGIN]), sapwood_int32s(self->constant[COLUMN]),
@@ -347,7 +340,7 @@ static int make_results(const mechanism *self, PyObject *M, call *c) {
   c->out[OUT_M] = make_mass(self, M);
   for (int i = 0; i < N_RESULTS && c->out[OUT_M] != NULL; i++) {
     if (i != OUT_M) {
-      c->out[i] = (PyArrayObject *)PyArray_SimpleNew(ndim[i], shape[i], NPY_DOUBLE);
+      c->out[i] = sapwood_new(NPY_DOUBLE, ndim[i], shape[i]);
     }
     if (c->out[i] == NULL) {
       return -1;
@@ -411,9 +404,7 @@ static PyObject *mechanism_program(PyObject *object, PyObject *const *args, Py_s
       PyTuple_SET_ITEM(result, i, Py_NewRef(c.out[i]));
     }
   }
-  for (int i = 0; i < N_RESULTS; i++) {
-    Py_XDECREF(c.out[i]);
-  }
+  sapwood_release(c.out, N_RESULTS);
   PyMem_Free(c.tasks);
   PyMem_Free(c.weights);
   PyMem_Free(c.scratch);
@@ -435,7 +426,7 @@ static PyObject *mechanism_bias(PyObject *object, PyObject *args) {
   if (c.kept != NULL && read_state((mechanism *)object, state, &c) == 0 &&
       read_loads(loads, &c) == 0) {
     const npy_intp nv = c.m.nv;
-    h = (PyArrayObject *)PyArray_SimpleNew(1, &nv, NPY_DOUBLE);
+    h = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(nv));
     if (h != NULL) {
       tasks_find_bias(&c.m, &c.loads, sapwood_doubles(h));
     }
@@ -455,7 +446,7 @@ static PyObject *mechanism_mass(PyObject *object, PyObject *given) {
 /* ---- the type ------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"task_program", (PyCFunction)(void (*)(void))mechanism_program, METH_FASTCALL, program_doc},
+    {"task_program", SAPWOOD_FAST(mechanism_program), METH_FASTCALL, program_doc},
     {"bias_force", mechanism_bias, METH_VARARGS, bias_doc},
     {"mass_matrix", mechanism_mass, METH_O, mass_doc},
     {NULL, NULL, 0, NULL}};
@@ -471,9 +462,6 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)mechanism_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {.name = "sapwood._core.Mechanism",
-                           .basicsize = sizeof(mechanism),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                           .slots = slots};
+static PyType_Spec spec = SAPWOOD_SPEC("Mechanism", mechanism, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_mechanism(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

@@ -57,18 +57,14 @@ static PyObject *bound_torques(PyObject *module, PyObject *const *args, Py_ssize
                         sapwood_doubles(out[UPPER]));
     result = PyTuple_Pack(N_RESULTS, out[FREE], out[LOWER], out[UPPER]);
   }
-  for (int i = 0; i < N_ARGUMENTS; i++) {
-    Py_XDECREF(in[i]);
-  }
-  for (int i = 0; i < N_RESULTS; i++) {
-    Py_XDECREF(out[i]);
-  }
+  sapwood_release(in, N_ARGUMENTS);
+  sapwood_release(out, N_RESULTS);
   return result;
 }
 
 int sapwood_add_motors(PyObject *module) {
   static PyMethodDef functions[] = {
-      {"bound_torques", (PyCFunction)(void (*)(void))bound_torques, METH_FASTCALL, bound_doc},
+      {"bound_torques", SAPWOOD_FAST(bound_torques), METH_FASTCALL, bound_doc},
       {NULL, NULL, 0, NULL}};
   return PyModule_AddFunctions(module, functions);
 }

@@ -41,14 +41,12 @@ static PyObject *controller_new(PyTypeObject *type, PyObject *args, PyObject *ke
 
 static void controller_dealloc(PyObject *object) {
   controller *self = (controller *)object;
-  PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
     tasks_destroy(self->solver);
   }
   sapwood_lock_free(&self->lock);
   Py_XDECREF(self->actuated);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 static int renew(void *owner) {
@@ -71,9 +69,7 @@ typedef struct arrays {
 } arrays;
 
 static void release(arrays *of) {
-  for (int i = 0; i < N_ARGUMENTS; i++) {
-    Py_XDECREF(of->in[i]);
-  }
+  sapwood_release(of->in, N_ARGUMENTS);
   Py_XDECREF(of->a);
   Py_XDECREF(of->tau);
   Py_XDECREF(of->forces);
@@ -102,10 +98,9 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
 }
 
 static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
-  npy_intp shape[2] = {n, 3};
-  of->a = (PyArrayObject *)PyArray_SimpleNew(1, &m, NPY_DOUBLE);
-  of->tau = (PyArrayObject *)PyArray_SimpleNew(1, &n_q, NPY_DOUBLE);
-  of->forces = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  of->a = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(m));
+  of->tau = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_q));
+  of->forces = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n, 3));
   return of->a && of->tau && of->forces ? 0 : -1;
 }
 
@@ -116,7 +111,7 @@ static int make_active(PyObject *expected, npy_intp length, arrays *of) {
     return of->active == NULL ? -1 : 0;
   }
   PyArrayObject *given =
-      sapwood_in_place(expected, "active", NPY_INT8, 1, &length, NPY_ARRAY_C_CONTIGUOUS);
+      sapwood_in_place(expected, "active", NPY_INT8, SAPWOOD_SHAPE(length), NPY_ARRAY_C_CONTIGUOUS);
   if (given == NULL) {
     return -1;
   }
@@ -172,11 +167,9 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
                              .active = PyArray_DATA(of.active)};
   sap_error error = {0};
   sap_status status;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   status = tasks_solve(self->solver, &self->settings, &problem, &solution, &error);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   if (sapwood_raise(status, &error) == 0) {
     result = Py_BuildValue("(iOOOOid)", solution.outcome, of.a, of.tau, of.forces, of.active,
                            solution.changes, solution.residual);
@@ -188,9 +181,8 @@ done:
 
 /* ---- the type ------------------------------------------------------------------------------- */
 
-static PyMethodDef methods[] = {
-    {"solve", (PyCFunction)(void (*)(void))controller_solve, METH_FASTCALL, solve_doc},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"solve", SAPWOOD_FAST(controller_solve), METH_FASTCALL, solve_doc},
+                                {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(controller_doc,
              "TaskSolver(actuated, edges, force_weight, acceleration_weight, /)\n--\n\n"
@@ -202,9 +194,6 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)controller_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {.name = "sapwood._core.TaskSolver",
-                           .basicsize = sizeof(controller),
-                           .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-                           .slots = slots};
+static PyType_Spec spec = SAPWOOD_SPEC("TaskSolver", controller, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_task_solver(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

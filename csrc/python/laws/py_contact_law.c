@@ -4,7 +4,7 @@
 
 #include "python/errors.h"
 #include "python/problem/core_table.h"
-#include "sapwood.h"
+#include "python/state.h"
 
 /* The converted arguments: y (n, 3), mu (n), R_t (n), R_n (n), soft_norm and, or NULL, core (n),
  * kappa (n), core_lambda (n), and the table of tabulated cores. */
@@ -27,8 +27,8 @@ static void release_arguments(law_arguments *in) {
 }
 
 static int read_cores(law_arguments *in, PyObject *const *args) {
-  const npy_intp shape[1] = {in->n};
-  in->core = sapwood_in_place(args[0], "core", NPY_INT8, 1, shape, NPY_ARRAY_C_CONTIGUOUS);
+  in->core =
+      sapwood_in_place(args[0], "core", NPY_INT8, SAPWOOD_SHAPE(in->n), NPY_ARRAY_C_CONTIGUOUS);
   return in->core != NULL &&
                  (in->kappa = sapwood_as_vector(args[1], "kappa", in->n, SAPWOOD_ANY)) != NULL &&
                  (in->core_lambda =
@@ -57,8 +57,7 @@ static int read_arguments(law_arguments *in, PyObject *const *args, Py_ssize_t n
                     "core_table");
     return -1;
   }
-  const npy_intp shape[2] = {-1, 3};
-  if ((in->y = sapwood_as_float64(args[0], "y", 2, shape, SAPWOOD_ANY)) == NULL) {
+  if ((in->y = sapwood_as_float64(args[0], "y", SAPWOOD_SHAPE(-1, 3), SAPWOOD_ANY)) == NULL) {
     return -1;
   }
   in->n = PyArray_DIM(in->y, 0);
@@ -84,9 +83,9 @@ static PyObject *project(PyObject *Py_UNUSED(module), PyObject *const *args, Py_
     goto done;
   }
   npy_intp shape[3] = {in.n, 3, 3};
-  gamma = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-  G = (PyArrayObject *)PyArray_SimpleNew(3, shape, NPY_DOUBLE);
-  regions = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_INT8);
+  gamma = sapwood_new(NPY_DOUBLE, 2, shape);
+  G = sapwood_new(NPY_DOUBLE, 3, shape);
+  regions = sapwood_new(NPY_INT8, 1, shape);
   if (gamma == NULL || G == NULL || regions == NULL) {
     goto done;
   }
@@ -112,7 +111,7 @@ static PyObject *contact_cost(PyObject *Py_UNUSED(module), PyObject *const *args
   if (read_arguments(&in, args, n_args) < 0) {
     goto done;
   }
-  cost = (PyArrayObject *)PyArray_SimpleNew(1, &in.n, NPY_DOUBLE);
+  cost = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(in.n));
   if (cost == NULL) {
     goto done;
   }
@@ -123,8 +122,8 @@ done:
 }
 
 static PyMethodDef methods[] = {
-    {"project", (PyCFunction)(void (*)(void))project, METH_FASTCALL, project_doc},
-    {"contact_cost", (PyCFunction)(void (*)(void))contact_cost, METH_FASTCALL, contact_cost_doc},
+    {"project", SAPWOOD_FAST(project), METH_FASTCALL, project_doc},
+    {"contact_cost", SAPWOOD_FAST(contact_cost), METH_FASTCALL, contact_cost_doc},
     {NULL, NULL, 0, NULL}};
 
 int sapwood_add_contact_law(PyObject *module) { return PyModule_AddFunctions(module, methods); }

@@ -3,7 +3,7 @@
 #include "python/laws/py_laws.h"
 
 #include "python/errors.h"
-#include "sapwood.h"
+#include "python/state.h"
 
 /* The arrays of a call: converted arguments, and new arrays for the results. */
 typedef struct disk_arrays {
@@ -28,8 +28,7 @@ static int read_arguments(disk_arrays *in, PyObject *const *args, Py_ssize_t n_a
     PyErr_SetString(PyExc_TypeError, "expected y, bound, R_t, R_n and soft_norm");
     return -1;
   }
-  const npy_intp shape[2] = {-1, 3};
-  if ((in->y = sapwood_as_float64(args[0], "y", 2, shape, SAPWOOD_ANY)) == NULL) {
+  if ((in->y = sapwood_as_float64(args[0], "y", SAPWOOD_SHAPE(-1, 3), SAPWOOD_ANY)) == NULL) {
     return -1;
   }
   const npy_intp n = PyArray_DIM(in->y, 0);
@@ -43,10 +42,10 @@ static int read_arguments(disk_arrays *in, PyObject *const *args, Py_ssize_t n_a
 
 static int make_results(disk_arrays *out, npy_intp n) {
   npy_intp shape[3] = {n, 3, 3};
-  out->gamma = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-  out->G = (PyArrayObject *)PyArray_SimpleNew(3, shape, NPY_DOUBLE);
-  out->cost = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_DOUBLE);
-  out->regions = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_INT8);
+  out->gamma = sapwood_new(NPY_DOUBLE, 2, shape);
+  out->G = sapwood_new(NPY_DOUBLE, 3, shape);
+  out->cost = sapwood_new(NPY_DOUBLE, 1, shape);
+  out->regions = sapwood_new(NPY_INT8, 1, shape);
   return out->gamma && out->G && out->cost && out->regions ? 0 : -1;
 }
 
@@ -77,7 +76,7 @@ done:
 }
 
 static PyMethodDef methods[] = {
-    {"project_disk", (PyCFunction)(void (*)(void))project_disk, METH_FASTCALL, project_disk_doc},
+    {"project_disk", SAPWOOD_FAST(project_disk), METH_FASTCALL, project_disk_doc},
     {NULL, NULL, 0, NULL}};
 
 int sapwood_add_disk_law(PyObject *module) { return PyModule_AddFunctions(module, methods); }

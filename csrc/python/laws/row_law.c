@@ -3,7 +3,7 @@
 #include "python/laws/py_laws.h"
 
 #include "python/errors.h"
-#include "sapwood.h"
+#include "python/state.h"
 
 PyDoc_STRVAR(clamp_doc,
              "clamp(y, R, lower, upper, /)\n--\n\n"
@@ -27,7 +27,7 @@ static PyObject *clamp(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ss
     n = PyArray_DIM(in[i], 0);
   }
   for (int i = 0; i < N_OUT; i++) {
-    out[i] = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_DOUBLE);
+    out[i] = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n));
     if (out[i] == NULL) {
       goto done;
     }
@@ -39,12 +39,8 @@ static PyObject *clamp(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ss
   Py_END_ALLOW_THREADS
   dict = Py_BuildValue("{s:O,s:O,s:O}", "gamma", out[0], "G", out[1], "cost", out[2]);
 done:
-  for (int i = 0; i < N_IN; i++) {
-    Py_XDECREF(in[i]);
-  }
-  for (int i = 0; i < N_OUT; i++) {
-    Py_XDECREF(out[i]);
-  }
+  sapwood_release(in, N_IN);
+  sapwood_release(out, N_OUT);
   return dict;
 }
 
@@ -78,7 +74,7 @@ static PyObject *constraint_kinds(PyObject *Py_UNUSED(module), PyObject *Py_UNUS
 }
 
 static PyMethodDef methods[] = {
-    {"clamp", (PyCFunction)(void (*)(void))clamp, METH_FASTCALL, clamp_doc},
+    {"clamp", SAPWOOD_FAST(clamp), METH_FASTCALL, clamp_doc},
     {"constraint_kinds", constraint_kinds, METH_NOARGS, constraint_kinds_doc},
     {NULL, NULL, 0, NULL}};
 

@@ -194,12 +194,8 @@ static PyObject *solve_qps(PyObject *Py_UNUSED(module), PyObject *args) {
   for (int k = 0; k < SAP_MOST_THREADS; k++) {
     qp_destroy(all.solver[k]);
   }
-  for (int i = 0; i < N_GIVEN; i++) {
-    Py_XDECREF(all.given[i]);
-  }
-  for (int i = 0; i < N_RESULTS; i++) {
-    Py_XDECREF(all.result[i]);
-  }
+  sapwood_release(all.given, N_GIVEN);
+  sapwood_release(all.result, N_RESULTS);
   return results;
 }
 

@@ -121,13 +121,11 @@ static PyObject *watch_new(PyTypeObject *type, PyObject *args, PyObject *keyword
 
 static void watch_dealloc(PyObject *object) {
   sapwood_byte_watch *self = (sapwood_byte_watch *)object;
-  PyTypeObject *type = Py_TYPE(object);
   PyMem_Free(self->copies);
   PyMem_Free(self->places);
   PyMem_Free(self->spans);
   Py_XDECREF(self->owner);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* ---- changes -------------------------------------------------------------------------------- */
@@ -212,12 +210,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)watch_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.ByteWatch",
-    .basicsize = sizeof(sapwood_byte_watch),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = SAPWOOD_SPEC("ByteWatch", sapwood_byte_watch, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_byte_watch(PyObject *module) {
   return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->byte_watch_type);

@@ -91,13 +91,9 @@ static PyObject *reader_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 static void reader_dealloc(PyObject *object) {
   sapwood_contact_reader *self = (sapwood_contact_reader *)object;
-  PyTypeObject *type = Py_TYPE(object);
   Py_XDECREF(self->source);
-  for (int i = 0; i < N_ARRAYS; i++) {
-    Py_XDECREF(self->arrays[i]);
-  }
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_release(self->arrays, N_ARRAYS);
+  sapwood_free_object(object);
 }
 
 /* ---- reads ---------------------------------------------------------------------------------- */
@@ -119,13 +115,11 @@ static int read_stepper(const sapwood_contact_reader *self) {
   if (sapwood_stepper_be_ready(stepper) < 0) {
     return -1;
   }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&stepper->lock);
+  SAPWOOD_BEGIN_LOCKED(&stepper->lock)
   sap_contact_forces_clear(&forces);
   sap_stepper_add_contact_forces(stepper->core, &forces);
   sap_contact_forces_end(&forces, stepper->core->end_time);
-  sapwood_lock_leave(&stepper->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&stepper->lock)
   return 0;
 }
 
@@ -167,9 +161,8 @@ static PyObject *reader_read(PyObject *object, PyObject *const *args, Py_ssize_t
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-static PyMethodDef methods[] = {
-    {"read", (PyCFunction)(void (*)(void))reader_read, METH_FASTCALL, read_doc},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"read", SAPWOOD_FAST(reader_read), METH_FASTCALL, read_doc},
+                                {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(reader_doc,
              "ContactReader(source, column, meets, acting, force, air_time, since)\n--\n\n"
@@ -184,11 +177,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)reader_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.ContactReader",
-    .basicsize = sizeof(sapwood_contact_reader),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    SAPWOOD_SPEC("ContactReader", sapwood_contact_reader, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_contact_reader(PyObject *module) { return sapwood_add_type(module, &spec, NULL); }

@@ -79,7 +79,6 @@ PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
 
 static void step_dealloc(PyObject *object) {
   sapwood_prepared_step *self = (sapwood_prepared_step *)object;
-  PyTypeObject *type = Py_TYPE(object);
   Py_DECREF(self->stepper);
   Py_DECREF(self->api);
   Py_DECREF(self->model);
@@ -87,8 +86,7 @@ static void step_dealloc(PyObject *object) {
   Py_DECREF(self->memory);
   Py_DECREF(self->watches);
   Py_DECREF(self->record);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* ---- the step ------------------------------------------------------------------------------- */
@@ -158,12 +156,9 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)step_doc},
                               {Py_tp_members, members},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.PreparedStep",
-    .basicsize = sizeof(sapwood_prepared_step),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    SAPWOOD_SPEC("PreparedStep", sapwood_prepared_step,
+                 Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION);
 
 int sapwood_add_prepared_step(PyObject *module) {
   return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->prepared_step_type);

@@ -41,7 +41,7 @@ int sapwood_read_accuracy(PyObject *tuple, npy_intp nv, npy_intp steps, sap_accu
     return -1;
   }
   PyArrayObject *array =
-      sapwood_in_place(scale, "scale", NPY_DOUBLE, 1, &nv, NPY_ARRAY_C_CONTIGUOUS);
+      sapwood_in_place(scale, "scale", NPY_DOUBLE, SAPWOOD_SHAPE(nv), NPY_ARRAY_C_CONTIGUOUS);
   if (array == NULL) {
     return -1;
   }

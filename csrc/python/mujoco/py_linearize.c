@@ -31,12 +31,8 @@ typedef struct call {
 } call;
 
 static void end(call *c) {
-  for (int i = 0; i < N_STATES; ++i) {
-    Py_CLEAR(c->states[i]);
-  }
-  for (int i = 0; i < N_OUTPUTS; ++i) {
-    Py_CLEAR(c->out[i]);
-  }
+  sapwood_release(c->states, N_STATES);
+  sapwood_release(c->out, N_OUTPUTS);
   Py_CLEAR(c->limited);
   Py_CLEAR(c->range);
   PyMem_Free(c->work);
@@ -50,9 +46,9 @@ static int read_inputs(call *c, const sap_mujoco_world *world, PyObject *const s
              ? PyArray_DIM((PyArrayObject *)states[0], 0)
              : 0;
   for (int i = 0; i < N_STATES; ++i) {
-    const npy_intp shape[2] = {c->n, (npy_intp)world->state_length[i]};
-    c->states[i] =
-        sapwood_in_place(states[i], names[i], NPY_DOUBLE, 2, shape, NPY_ARRAY_C_CONTIGUOUS);
+    c->states[i] = sapwood_in_place(states[i], names[i], NPY_DOUBLE,
+                                    SAPWOOD_SHAPE(c->n, (npy_intp)world->state_length[i]),
+                                    NPY_ARRAY_C_CONTIGUOUS);
     if (c->states[i] == NULL) {
       return -1;
     }

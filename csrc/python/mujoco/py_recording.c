@@ -26,10 +26,8 @@ static PyObject *log_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 
 static void log_dealloc(PyObject *object) {
   sapwood_contact_log *self = (sapwood_contact_log *)object;
-  PyTypeObject *type = Py_TYPE(object);
   sap_contact_log_release(&self->log);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 PyDoc_STRVAR(append_doc,
@@ -182,12 +180,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)log_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.ContactLog",
-    .basicsize = sizeof(sapwood_contact_log),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = SAPWOOD_SPEC("ContactLog", sapwood_contact_log, Py_TPFLAGS_IMMUTABLETYPE);
 
 static const char *recorded_name(Py_ssize_t i) { return recorded[i]; }
 

@@ -181,9 +181,7 @@ PyObject *sapwood_stepper_write(PyObject *self, PyObject *args) {
                     "problem has");
   }
 done:
-  for (int i = 0; i < SOLUTION_ARRAYS; i++) {
-    Py_XDECREF(solution[i]);
-  }
+  sapwood_release(solution, SOLUTION_ARRAYS);
   return close_world(world, answer);
 }
 

@@ -43,9 +43,7 @@ static void end(call *c) {
   Py_CLEAR(c->x);
   Py_CLEAR(c->ctrl);
   Py_CLEAR(c->numbers);
-  for (int i = 0; i < N_OUTPUTS; ++i) {
-    Py_CLEAR(c->out[i]);
-  }
+  sapwood_release(c->out, N_OUTPUTS);
   for (Py_ssize_t k = 0; c->changed && k < c->n_changed; ++k) {
     sap_mujoco_close(c->changed[k]);
   }
@@ -75,7 +73,7 @@ static int open_world(const call *c, sapwood_stepper *stepper, PyObject *model, 
 static int read_patch(struct sap_model_patch *patch, PyObject *places, PyObject *values) {
   npy_intp n = PyArray_Check(places) ? PyArray_SIZE((PyArrayObject *)places) : 0;
   PyArrayObject *place =
-      sapwood_in_place(places, "places", NPY_UINTP, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+      sapwood_in_place(places, "places", NPY_UINTP, SAPWOOD_SHAPE(n), NPY_ARRAY_C_CONTIGUOUS);
   PyArrayObject *value = sapwood_in_place(values, "values", NPY_DOUBLE, 1, &n,
                                           NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE);
   if (place != NULL && value != NULL) {
@@ -114,13 +112,9 @@ static int allocate(call *c, PyObject *numbers, PyObject *x, PyObject *ctrl) {
   const struct sap_linear_sizes size = sap_mujoco_linear_sizes(c->centre);
   const npy_intp steps = (npy_intp)c->steps, n = c->n, controls[2] = {steps, (npy_intp)size.nu};
   const npy_intp tangents[3] = {steps, n, (npy_intp)size.n};
-  const npy_intp triples[2] = {n, 3};
-  const npy_intp values[2] = {steps, (npy_intp)size.n_sensors};
-  const npy_intp slopes[3] = {steps, n, (npy_intp)size.n_sensors};
-  const npy_intp positions[2] = {steps, (npy_intp)size.nq};
-  const npy_intp velocities[2] = {steps, (npy_intp)size.nv};
   c->x = sapwood_in_place(x, "x", NPY_DOUBLE, 2, tangents + 1, NPY_ARRAY_C_CONTIGUOUS);
-  c->numbers = sapwood_in_place(numbers, "numbers", NPY_INT32, 2, triples, NPY_ARRAY_C_CONTIGUOUS);
+  c->numbers =
+      sapwood_in_place(numbers, "numbers", NPY_INT32, SAPWOOD_SHAPE(n, 3), NPY_ARRAY_C_CONTIGUOUS);
   if (c->x == NULL || c->numbers == NULL) {
     return -1;
   }
@@ -130,14 +124,14 @@ static int allocate(call *c, PyObject *numbers, PyObject *x, PyObject *ctrl) {
       return -1;
     }
   }
-  c->out[QPOS] = new_array(2, positions, NPY_DOUBLE);
-  c->out[QVEL] = new_array(2, velocities, NPY_DOUBLE);
+  c->out[QPOS] = new_array(SAPWOOD_SHAPE(steps, (npy_intp)size.nq), NPY_DOUBLE);
+  c->out[QVEL] = new_array(SAPWOOD_SHAPE(steps, (npy_intp)size.nv), NPY_DOUBLE);
   c->out[X] = new_array(3, tangents, NPY_DOUBLE);
   c->out[NEAR] = new_array(1, &steps, NPY_BOOL);
   c->out[REBOUND] = new_array(1, &steps, NPY_BOOL);
   if (c->sensors) {
-    c->out[SENSORS] = new_array(2, values, NPY_DOUBLE);
-    c->out[DY] = new_array(3, slopes, NPY_DOUBLE);
+    c->out[SENSORS] = new_array(SAPWOOD_SHAPE(steps, (npy_intp)size.n_sensors), NPY_DOUBLE);
+    c->out[DY] = new_array(SAPWOOD_SHAPE(steps, n, (npy_intp)size.n_sensors), NPY_DOUBLE);
   }
   c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_tangents_work(c->centre, c->n) + 1);
   c->dof = PyMem_Malloc(sizeof *c->dof * (size_t)size.nv + 1);

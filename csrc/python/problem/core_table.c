@@ -9,7 +9,7 @@
 static int copy_nodes(sapwood_core_table *self, PyArrayObject *nodes) {
   npy_intp shape[2] = {4, PyArray_DIM(nodes, 1)};
   const size_t n = (size_t)shape[1];
-  PyArrayObject *rows = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  PyArrayObject *rows = sapwood_new(NPY_DOUBLE, 2, shape);
   self->rows = (PyObject *)rows;
   if (rows == NULL) {
     return -1;
@@ -28,8 +28,8 @@ int sapwood_core_table_read(sapwood_core_table *self, PyObject *object) {
     self->given = Py_NewRef(Py_None);
     return 0;
   }
-  const npy_intp shape[2] = {2, -1};
-  PyArrayObject *nodes = sapwood_as_float64(object, "core_table", 2, shape, SAPWOOD_ANY);
+  PyArrayObject *nodes =
+      sapwood_as_float64(object, "core_table", SAPWOOD_SHAPE(2, -1), SAPWOOD_ANY);
   if (nodes == NULL) {
     return -1;
   }

@@ -149,7 +149,7 @@ static int regularize(sapwood_groups *groups, int32_t k, PyObject *parameters, d
     }
   }
   for (int b = 0; b < N_BOUNDS; ++b) {
-    bounds[b] = (PyArrayObject *)PyArray_SimpleNew(1, &n_rows, NPY_DOUBLE);
+    bounds[b] = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_rows));
     failed |= bounds[b] == NULL;
   }
   if (!failed) {
@@ -239,9 +239,7 @@ static int read_group(sapwood_groups *groups, int32_t k, PyObject *entry,
     failed = read_vectors(given, k, N_BOUNDS, bound_names, sapwood_group_rows(group), bounds);
   }
   if (failed) {
-    for (int b = 0; b < N_BOUNDS; ++b) {
-      Py_XDECREF(bounds[b]);
-    }
+    sapwood_release(bounds, N_BOUNDS);
     return -1;
   }
   return keep_bounds(groups, k, bounds);

@@ -70,9 +70,9 @@ static int regularize(sapwood_problem *self, const sap_parameters *parameters,
                       const struct sap_masses *masses) {
   int32_t n = self->problem.n_contacts;
   npy_intp length = n;
-  PyArrayObject *R_t = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
-  PyArrayObject *R_n = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
-  PyArrayObject *v_hat_n = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  PyArrayObject *R_t = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
+  PyArrayObject *R_n = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
+  PyArrayObject *v_hat_n = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
   int failed = -1;
   if (R_t != NULL && R_n != NULL && v_hat_n != NULL) {
     sap_error error = {0};
@@ -111,9 +111,9 @@ static int read_dynamics(sapwood_problem *self, const struct sapwood_problem_arg
     self->v_hat_t = Py_NewRef(Py_None);
     return 0;
   }
-  npy_intp shape[2] = {n, 2};
-  p->v_hat_t = sapwood_keep(sapwood_as_float64(in->v_hat_t, "v_hat_t", 2, shape, SAPWOOD_FINITE),
-                            &self->v_hat_t);
+  p->v_hat_t =
+      sapwood_keep(sapwood_as_float64(in->v_hat_t, "v_hat_t", SAPWOOD_SHAPE(n, 2), SAPWOOD_FINITE),
+                   &self->v_hat_t);
   return p->v_hat_t == NULL ? -1 : 0;
 }
 
@@ -186,7 +186,7 @@ static int read_regularization(sapwood_problem *self, const struct sapwood_probl
 /* Finds kappa from delta, in a new array. */
 static int find_energy(sapwood_problem *self, const sap_parameters *parameters) {
   npy_intp length = self->problem.n_contacts;
-  PyArrayObject *kappa = (PyArrayObject *)PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+  PyArrayObject *kappa = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
   if (kappa == NULL) {
     return -1;
   }
@@ -215,7 +215,8 @@ static int read_cores(sapwood_problem *self, const struct sapwood_problem_argume
     self->core = Py_NewRef(Py_None);
     return 0;
   }
-  PyArrayObject *core = sapwood_in_place(in->core, "core", NPY_INT8, 1, &n, NPY_ARRAY_C_CONTIGUOUS);
+  PyArrayObject *core =
+      sapwood_in_place(in->core, "core", NPY_INT8, SAPWOOD_SHAPE(n), NPY_ARRAY_C_CONTIGUOUS);
   p->barrier = (const int8_t *)sapwood_keep(core, &self->core);
   if (p->barrier == NULL) {
     return -1;
@@ -345,7 +346,6 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 
 static void problem_dealloc(PyObject *object) {
   sapwood_problem *self = (sapwood_problem *)object;
-  PyTypeObject *type = Py_TYPE(object);
   sapwood_factors_clear(&self->factors);
   PyMem_Free(self->indices);
   sapwood_groups_clear(&self->groups);
@@ -360,8 +360,7 @@ static void problem_dealloc(PyObject *object) {
   for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
     Py_XDECREF(arrays[i]);
   }
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */
@@ -418,12 +417,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)problem_doc},
                               {Py_tp_members, members},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.Problem",
-    .basicsize = sizeof(sapwood_problem),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = SAPWOOD_SPEC("Problem", sapwood_problem, Py_TPFLAGS_IMMUTABLETYPE);
 
 sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object) {
   if (!Py_IS_TYPE(object, state->problem_type)) {

@@ -45,12 +45,12 @@ int sapwood_spin_read_values(sapwood_spin *spin, const sapwood_spin_arguments *i
     spin->mu = Py_NewRef(Py_None);
     return 0;
   }
-  const npy_intp shape[2] = {spin->spin.n, 3};
   spin->spin.J = sapwood_keep_vector(in->J, "spin_J", nJ, SAPWOOD_ANY, &spin->J);
   spin->spin.mu =
       spin->spin.J == NULL
           ? NULL
-          : sapwood_keep(sapwood_as_float64(in->mu, "spin_mu", 2, shape, SAPWOOD_NON_NEGATIVE),
+          : sapwood_keep(sapwood_as_float64(in->mu, "spin_mu", SAPWOOD_SHAPE(spin->spin.n, 3),
+                                            SAPWOOD_NON_NEGATIVE),
                          &spin->mu);
   return spin->spin.mu == NULL ? -1 : 0;
 }

@@ -6,8 +6,7 @@
 
 /* Returns a new array (n, columns). */
 static PyArrayObject *table(int32_t n, int columns) {
-  npy_intp shape[2] = {n, columns};
-  return (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_INT32);
+  return sapwood_new(NPY_INT32, SAPWOOD_SHAPE(n, columns));
 }
 
 /* Returns a new dict with order (n_nodes, 1), supernodes (n, 3), rows (n, 2) and edges (n, 2). */

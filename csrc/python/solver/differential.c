@@ -99,8 +99,7 @@ static int reserve(sapwood_differential *d, const sapwood_problem *of) {
 static PyObject *make_arrays(sapwood_differential *d, npy_intp m, const field *fields, int n) {
   PyObject *dict = PyDict_New();
   for (int k = 0; k < n && dict != NULL; k++) {
-    npy_intp shape[2] = {m, fields[k].n};
-    PyObject *array = PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    PyObject *array = (PyObject *)sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(m, fields[k].n));
     if (array == NULL || PyDict_SetItemString(dict, fields[k].name, array) < 0) {
       Py_XDECREF(array);
       Py_CLEAR(dict);
@@ -146,8 +145,8 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
     if (object == NULL) {
       continue;
     }
-    const npy_intp shape[2] = {m, fields[k].n};
-    PyArrayObject *array = sapwood_as_float64(object, fields[k].name, 2, shape, rule);
+    PyArrayObject *array =
+        sapwood_as_float64(object, fields[k].name, SAPWOOD_SHAPE(m, fields[k].n), rule);
     if (array == NULL) {
       return -1;
     }

@@ -118,8 +118,7 @@ static int read_regularization(dense_call *call, PyObject *const *args) {
   const int32_t n = problem->n_contacts;
   PyArrayObject *array = NULL;
   if (PyArray_Check(args[R]) && PyArray_NDIM((PyArrayObject *)args[R]) == 2) {
-    npy_intp shape[2] = {n, 2};
-    array = sapwood_as_float64(args[R], "R", 2, shape, SAPWOOD_ANY);
+    array = sapwood_as_float64(args[R], "R", SAPWOOD_SHAPE(n, 2), SAPWOOD_ANY);
     if (array == NULL) {
       return -1;
     }
@@ -310,15 +309,13 @@ done:
   PyMem_RawFree(recorded.copy);
   PyMem_Free(call.room);
   Py_XDECREF(history);
-  for (int i = 0; i < N; i++) {
-    Py_XDECREF(call.array[i]);
-  }
+  sapwood_release(call.array, N);
   sapwood_result_clear(&result);
   return solution;
 }
 
 static PyMethodDef methods[] = {
-    {"solve_dense", (PyCFunction)(void (*)(void))solve_dense, METH_FASTCALL, solve_dense_doc},
+    {"solve_dense", SAPWOOD_FAST(solve_dense), METH_FASTCALL, solve_dense_doc},
     {NULL, NULL, 0, NULL}};
 
 int sapwood_add_dense(PyObject *module) { return PyModule_AddFunctions(module, methods); }

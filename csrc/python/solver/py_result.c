@@ -12,19 +12,19 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
   npy_intp rows = (npy_intp)sizes->n_rows;
   npy_intp islands[2] = {problem->n_trees, (npy_intp)sizeof(sap_island_report)};
   memset(result, 0, sizeof *result);
-  result->v = (PyArrayObject *)PyArray_SimpleNew(1, &velocities, NPY_DOUBLE);
-  result->gamma = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
-  result->v_c = (PyArrayObject *)PyArray_SimpleNew(2, contacts, NPY_DOUBLE);
-  result->regions = (PyArrayObject *)PyArray_SimpleNew(1, contacts, NPY_INT8);
-  result->islands = (PyArrayObject *)PyArray_SimpleNew(2, islands, NPY_UINT8);
+  result->v = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(velocities));
+  result->gamma = sapwood_new(NPY_DOUBLE, 2, contacts);
+  result->v_c = sapwood_new(NPY_DOUBLE, 2, contacts);
+  result->regions = sapwood_new(NPY_INT8, 1, contacts);
+  result->islands = sapwood_new(NPY_UINT8, 2, islands);
   if (result->v == NULL || result->gamma == NULL || result->v_c == NULL ||
       result->regions == NULL || result->islands == NULL) {
     sapwood_result_clear(result);
     return -1;
   }
   if (problem->n_groups > 0) {
-    result->group_gamma = (PyArrayObject *)PyArray_SimpleNew(1, &rows, NPY_DOUBLE);
-    result->group_v_c = (PyArrayObject *)PyArray_SimpleNew(1, &rows, NPY_DOUBLE);
+    result->group_gamma = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(rows));
+    result->group_v_c = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(rows));
     if (result->group_gamma == NULL || result->group_v_c == NULL) {
       sapwood_result_clear(result);
       return -1;
@@ -33,7 +33,7 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
     result->solution.group_v_c = sapwood_doubles(result->group_v_c);
   }
   if (problem->barrier != NULL) {
-    result->core_scale = (PyArrayObject *)PyArray_SimpleNew(1, contacts, NPY_DOUBLE);
+    result->core_scale = sapwood_new(NPY_DOUBLE, 1, contacts);
     if (result->core_scale == NULL) {
       sapwood_result_clear(result);
       return -1;
@@ -42,8 +42,8 @@ int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
   }
   if (problem->spin != NULL) {
     npy_intp spins[2] = {problem->spin->n, 3};
-    result->spin_gamma = (PyArrayObject *)PyArray_SimpleNew(2, spins, NPY_DOUBLE);
-    result->spin_v_c = (PyArrayObject *)PyArray_SimpleNew(2, spins, NPY_DOUBLE);
+    result->spin_gamma = sapwood_new(NPY_DOUBLE, 2, spins);
+    result->spin_v_c = sapwood_new(NPY_DOUBLE, 2, spins);
     if (result->spin_gamma == NULL || result->spin_v_c == NULL) {
       sapwood_result_clear(result);
       return -1;

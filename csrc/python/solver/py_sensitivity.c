@@ -128,7 +128,6 @@ static PyObject *sensitivity_new(PyTypeObject *type, PyObject *args, PyObject *k
 
 static void sensitivity_dealloc(PyObject *object) {
   sensitivity *self = (sensitivity *)object;
-  PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
     sap_sensitivity_destroy(self->held);
   }
@@ -137,8 +136,7 @@ static void sensitivity_dealloc(PyObject *object) {
   Py_XDECREF(self->regions);
   Py_XDECREF(self->distance);
   Py_XDECREF(self->row_distance);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* Keeps the linearization: calls change only its workspace. */
@@ -286,12 +284,8 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)sensitivity_doc},
                               {Py_tp_members, members},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.Sensitivity",
-    .basicsize = sizeof(sensitivity),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    SAPWOOD_SPEC("Sensitivity", sensitivity, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE);
 
 /* ---- many ----------------------------------------------------------------------------------- */
 

@@ -61,14 +61,12 @@ static PyObject *solver_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 
 static void solver_dealloc(PyObject *object) {
   solver *self = (solver *)object;
-  PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
     sapwood_solver_cache_leave(&self->state->solver_cache, self->solver);
   }
   sapwood_lock_free(&self->lock);
   Py_XDECREF(self->settings);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 static int renew(void *owner) {
@@ -115,16 +113,14 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   sap_error error = {0};
   sap_status status;
   double seconds;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   seconds = sap_seconds();
   status = sap_solver_solve(self->solver, &problem->problem, v_guess, &result.solution, &error);
   seconds = sap_seconds() - seconds;
   if (status == SAP_OK && self->record_history) {
     status = sapwood_copy_records(self->solver, &recorded);
   }
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
 
   if (sapwood_raise(status, &error) < 0) {
     goto done;
@@ -165,9 +161,9 @@ static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyO
     return NULL;
   }
   PyObject *dict = NULL;
-  PyArrayObject *gradient = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_DOUBLE);
-  PyArrayObject *hessian = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
-  PyArrayObject *direction = (PyArrayObject *)PyArray_SimpleNew(1, shape, NPY_DOUBLE);
+  PyArrayObject *gradient = sapwood_new(NPY_DOUBLE, 1, shape);
+  PyArrayObject *hessian = sapwood_new(NPY_DOUBLE, 2, shape);
+  PyArrayObject *direction = sapwood_new(NPY_DOUBLE, 1, shape);
   if (gradient == NULL || hessian == NULL || direction == NULL || be_ready(self) < 0) {
     goto done;
   }
@@ -175,13 +171,11 @@ static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyO
   sap_error error = {0};
   sap_status status;
   double cost;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   status = sap_solver_evaluate(self->solver, &problem->problem, sapwood_doubles(v), &cost,
                                sapwood_doubles(gradient), sapwood_doubles(hessian),
                                sapwood_doubles(direction), &error);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
 
   if (sapwood_raise(status, &error) == 0) {
     dict = Py_BuildValue("{s:d,s:O,s:O,s:O}", "cost", cost, "gradient", gradient, "hessian",
@@ -237,14 +231,12 @@ static PyObject *solver_along_line(solver *self, PyTypeObject *defining_class,
 
   sap_error error = {0};
   sap_status status;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   status = sap_solver_along_line(self->solver, &problem->problem, sapwood_doubles(v),
                                  sapwood_doubles(dv), (int32_t)n, sapwood_doubles(alpha),
                                  sapwood_doubles(difference), sapwood_doubles(slope),
                                  sapwood_doubles(curvature), &error);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
 
   if (sapwood_raise(status, &error) == 0) {
     dict = Py_BuildValue("{s:O,s:O,s:O}", "difference", difference, "slope", slope, "curvature",
@@ -262,9 +254,8 @@ done:
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-#define METHOD(name)                                                                               \
-  {#name, (PyCFunction)(void (*)(void))solver_##name, METH_METHOD | METH_FASTCALL | METH_KEYWORDS, \
-   name##_doc}
+#define METHOD(name) \
+  {#name, SAPWOOD_FAST(solver_##name), METH_METHOD | METH_FASTCALL | METH_KEYWORDS, name##_doc}
 
 static PyMethodDef methods[] = {
     METHOD(solve), METHOD(evaluate), METHOD(along_line), {NULL, NULL, 0, NULL}};
@@ -285,12 +276,8 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)solver_doc},
                               {Py_tp_members, members},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.Solver",
-    .basicsize = sizeof(solver),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    SAPWOOD_SPEC("Solver", solver, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_solver(PyObject *module) {
   return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->solver_type);

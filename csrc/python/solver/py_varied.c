@@ -75,10 +75,10 @@ static int open_workers(batch *all) {
 /* Reads where derivatives are taken, makes a sensitivity for each thread, and reads the dict of
  * changes, or of gradients without a rule, for it. Returns 0, or -1 with an exception. */
 static int open_sensitivities(batch *all, PyObject *v, sapwood_rule rule) {
-  const npy_intp shape[2] = {all->n, (npy_intp)all->problem->sizes.nv};
   npy_intp n = all->n;
-  if ((all->v = sapwood_as_float64(v, "v", 2, shape, SAPWOOD_FINITE)) == NULL ||
-      (all->trees = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT32)) == NULL ||
+  if ((all->v = sapwood_as_float64(v, "v", SAPWOOD_SHAPE(all->n, (npy_intp)all->problem->sizes.nv),
+                                   SAPWOOD_FINITE)) == NULL ||
+      (all->trees = sapwood_new(NPY_INT32, SAPWOOD_SHAPE(n))) == NULL ||
       (all->residuals = (PyArrayObject *)PyArray_ZEROS(1, &n, NPY_DOUBLE, 0)) == NULL) {
     return -1;
   }
@@ -202,8 +202,8 @@ static PyObject *solve_varied(PyObject *module, PyObject *args) {
   if (begin(&all, module, problem, settings) == 0 && open_workers(&all) == 0 &&
       sapwood_read_guess(all.problem, Py_None, &all.guess, &all.v_guess) == 0 &&
       sapwood_response_make(&all.response, all.problem, n) == 0 &&
-      (all.status = (PyArrayObject *)PyArray_SimpleNew(1, &n, NPY_INT8)) != NULL &&
-      take_solvers(&all) == 0 && run(&all, solve_one) == 0) {
+      (all.status = sapwood_new(NPY_INT8, SAPWOOD_SHAPE(n))) != NULL && take_solvers(&all) == 0 &&
+      run(&all, solve_one) == 0) {
     PyArrayObject *const *found = all.response.array;
     result = Py_BuildValue("(OOOOO)", found[0], found[1], found[2], found[3], all.status);
   }

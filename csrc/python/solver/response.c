@@ -15,9 +15,9 @@ int sapwood_response_read(sapwood_response *r, const sapwood_problem *problem, n
                           PyObject *const objects[SAPWOOD_RESPONSES]) {
   measure(r, problem);
   for (int k = 0; k < SAPWOOD_RESPONSES; k++) {
-    const npy_intp shape[2] = {m, r->n[k]};
-    if (objects[k] != Py_None && (r->array[k] = sapwood_as_float64(objects[k], names[k], 2, shape,
-                                                                   SAPWOOD_FINITE)) == NULL) {
+    if (objects[k] != Py_None &&
+        (r->array[k] = sapwood_as_float64(objects[k], names[k], SAPWOOD_SHAPE(m, r->n[k]),
+                                          SAPWOOD_FINITE)) == NULL) {
       return -1;
     }
   }
@@ -27,8 +27,7 @@ int sapwood_response_read(sapwood_response *r, const sapwood_problem *problem, n
 int sapwood_response_make(sapwood_response *r, const sapwood_problem *problem, npy_intp m) {
   measure(r, problem);
   for (int k = 0; k < SAPWOOD_RESPONSES; k++) {
-    npy_intp shape[2] = {m, r->n[k]};
-    r->array[k] = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+    r->array[k] = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(m, r->n[k]));
     if (r->array[k] == NULL) {
       return -1;
     }
@@ -36,11 +35,7 @@ int sapwood_response_make(sapwood_response *r, const sapwood_problem *problem, n
   return 0;
 }
 
-void sapwood_response_clear(sapwood_response *r) {
-  for (int k = 0; k < SAPWOOD_RESPONSES; k++) {
-    Py_CLEAR(r->array[k]);
-  }
-}
+void sapwood_response_clear(sapwood_response *r) { sapwood_release(r->array, SAPWOOD_RESPONSES); }
 
 sap_response sapwood_response_at(const sapwood_response *r, npy_intp i) {
   double *at[SAPWOOD_RESPONSES];

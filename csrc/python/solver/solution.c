@@ -212,11 +212,9 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static void values_dealloc(PyObject *object) {
-  PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
   values_clear(object);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* The members are writable for the dataclass, which is frozen. */
@@ -274,12 +272,8 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)values_doc},
                               {Py_tp_getset, getters},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.SolutionValues",
-    .basicsize = sizeof(solution_values),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    SAPWOOD_SPEC("SolutionValues", solution_values, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC);
 
 enum {
   N_MEMBERS = sizeof members / sizeof *members - 1,

@@ -85,15 +85,13 @@ PyObject *sapwood_stepper_body_forces(PyObject *object, PyObject *Py_UNUSED(unus
   if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
-  const npy_intp shape[2] = {sap_stepper_forest(self->core)->n_bodies, 3};
-  PyArrayObject *forces = (PyArrayObject *)PyArray_SimpleNew(2, shape, NPY_DOUBLE);
+  PyArrayObject *forces =
+      sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(sap_stepper_forest(self->core)->n_bodies, 3));
   if (forces == NULL) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   sap_stepper_body_forces(self->core, PyArray_DATA(forces));
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   return (PyObject *)forces;
 }

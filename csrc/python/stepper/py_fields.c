@@ -41,11 +41,10 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   }
   own->pair_dim = sapwood_as_int32(pair_dim, "fields.pair_dim", -1);
   const npy_intp n = own->pair_dim == NULL ? 0 : PyArray_SIZE(own->pair_dim);
-  const npy_intp two[2] = {n, 2};
   if (own->pair_dim == NULL || n > INT32_MAX / 2 ||
       (own->pair_geom = sapwood_as_int32(pair_geom, "fields.pair_geom", 2 * n)) == NULL ||
-      (own->pair_friction = sapwood_as_float64(pair_friction, "fields.pair_friction", 2, two,
-                                               SAPWOOD_ANY)) == NULL ||
+      (own->pair_friction = sapwood_as_float64(pair_friction, "fields.pair_friction",
+                                               SAPWOOD_SHAPE(n, 2), SAPWOOD_ANY)) == NULL ||
       (own->shape = read_shapes(shapes)) == NULL) {
     return -1;
   }

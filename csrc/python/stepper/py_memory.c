@@ -41,13 +41,11 @@ static int is_lost(const sapwood_memory *self) {
 
 static void memory_dealloc(PyObject *object) {
   sapwood_memory *self = (sapwood_memory *)object;
-  PyTypeObject *type = Py_TYPE(object);
   if (!is_lost(self)) {
     sap_friction_memory_destroy(self->core);
   }
   Py_DECREF(self->stepper);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* Renews the memory if sapwood_stepper_be_ready(), which comes first, renewed the stepper. */
@@ -97,12 +95,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)memory_doc},
                               {Py_tp_dealloc, (void *)memory_dealloc},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.FrictionMemory",
-    .basicsize = sizeof(sapwood_memory),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = SAPWOOD_SPEC("FrictionMemory", sapwood_memory, Py_TPFLAGS_IMMUTABLETYPE);
 
 int sapwood_add_memory(PyObject *module) {
   return sapwood_add_type(module, &spec, &sapwood_state_of_module(module)->memory_type);

@@ -40,11 +40,9 @@ static output columns(const char *name, npy_intp rows, npy_intp n, const double 
 
 static int describe_locked(sapwood_stepper *self, describe *write, output *table) {
   int n;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   n = write(self->core, table);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   return n;
 }
 
@@ -81,8 +79,7 @@ static int copy_out(sapwood_stepper *self, describe *write, output *table, PyArr
   int failed = 0, same = 0;
   for (int i = 0; i < n; i++) {
     const npy_intp shape[2] = {table[i].rows, table[i].columns};
-    arrays[i] =
-        (PyArrayObject *)PyArray_SimpleNew(table[i].columns == 0 ? 1 : 2, shape, table[i].typenum);
+    arrays[i] = sapwood_new(table[i].typenum, table[i].columns == 0 ? 1 : 2, shape);
     failed |= arrays[i] == NULL;
   }
   if (!failed) {
@@ -95,9 +92,7 @@ static int copy_out(sapwood_stepper *self, describe *write, output *table, PyArr
     }
   }
   if (failed || !same) {
-    for (int i = 0; i < n; i++) {
-      Py_XDECREF(arrays[i]);
-    }
+    sapwood_release(arrays, n);
     return -1;
   }
   return n;
@@ -324,8 +319,7 @@ static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *group
 static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solved, double *seconds,
                         sap_iteration **records, int32_t *n_records) {
   int complete = 1;
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   const sap_solution *solution = sap_stepper_solution(self->core);
   const sap_iteration *source = sap_stepper_history(self->core, n_records);
   *solved = solution != NULL;
@@ -341,8 +335,7 @@ static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solv
       memcpy(*records, source, bytes);
     }
   }
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   return complete;
 }
 

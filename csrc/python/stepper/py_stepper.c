@@ -121,18 +121,14 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
 
 static void stepper_dealloc(PyObject *object) {
   sapwood_stepper *self = (sapwood_stepper *)object;
-  PyTypeObject *type = Py_TYPE(object);
   if (!sapwood_lock_is_lost(&self->lock)) {
     sap_linear_step_destroy(self->linear);
     sap_stepper_destroy(self->core);
   }
   sapwood_release_fields(self);
-  for (int i = 0; i < SAPWOOD_CONSTANTS; i++) {
-    Py_XDECREF(self->arrays[i]);
-  }
+  sapwood_release(self->arrays, SAPWOOD_CONSTANTS);
   sapwood_lock_free(&self->lock);
-  type->tp_free(object);
-  Py_DECREF(type);
+  sapwood_free_object(object);
 }
 
 /* ---- results of the last step --------------------------------------------------------------- */
@@ -149,13 +145,11 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   int64_t at;
   fault = (int)sap_stepper_fault(self->core, &at);
   index = (long long)at;
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   return Py_BuildValue("iL", fault, index);
 }
 
@@ -171,11 +165,9 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   memcpy(counts, sap_stepper_counts(self->core), sizeof counts);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   return Py_BuildValue("LLLL", (long long)counts[SAP_CONVERGED], (long long)counts[SAP_STALLED],
                        (long long)counts[SAP_ITERATION_LIMIT],
                        (long long)counts[SAP_FRICTION_LIMIT]);
@@ -208,11 +200,9 @@ static PyObject *stepper_set_speeds(PyObject *object, PyObject *args) {
   if (sapwood_stepper_be_ready(self) < 0) {
     return NULL;
   }
-  Py_BEGIN_ALLOW_THREADS
-  sapwood_lock_take(&self->lock);
+  SAPWOOD_BEGIN_LOCKED(&self->lock)
   sap_stepper_set_speeds(self->core, speeds);
-  sapwood_lock_leave(&self->lock);
-  Py_END_ALLOW_THREADS
+  SAPWOOD_END_LOCKED(&self->lock)
   Py_RETURN_NONE;
 }
 
@@ -279,12 +269,7 @@ static PyType_Slot slots[] = {{Py_tp_doc, (void *)stepper_doc},
                               {Py_tp_methods, methods},
                               {0, NULL}};
 
-static PyType_Spec spec = {
-    .name = "sapwood._core.ModelStepper",
-    .basicsize = sizeof(sapwood_stepper),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = SAPWOOD_SPEC("ModelStepper", sapwood_stepper, Py_TPFLAGS_IMMUTABLETYPE);
 
 static const char *fault_name(Py_ssize_t i) { return sap_fault_name((sap_fault)i); }
 
