@@ -1,4 +1,5 @@
-#include "python/conversions.h"
+/* The conversions of convert.h for Python code: as_float64 and as_int32 of the module. */
+#include "python/parts.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-#include "python/forks.h"
-
+/* Counts the forks between the import and this process: see lock.h. */
+#include "python/parts.h"
 #include "python/state.h"
 
 static PyObject *count_fork(PyObject *module, PyObject *Py_UNUSED(unused)) {
@@ -13,7 +13,7 @@ static PyObject *count_fork(PyObject *module, PyObject *Py_UNUSED(unused)) {
 
 static PyMethodDef count_fork_method = {"count_fork", count_fork, METH_NOARGS, NULL};
 
-int sapwood_watch_forks(PyObject *module) {
+int sapwood_add_forks(PyObject *module) {
   PyObject *os = PyImport_ImportModule("os"), *call = NULL, *options = NULL, *none = NULL;
   PyObject *at_fork = os == NULL ? NULL : PyObject_GetAttrString(os, "register_at_fork");
   int failed = at_fork == NULL;

@@ -31,3 +31,20 @@ PyArray_Descr *sapwood_record_dtype(const sapwood_field *fields, int n, size_t i
   Py_DECREF(layout);
   return dtype;
 }
+
+void *sapwood_take_structs(PyObject *object, const char *name, const char *dtype, size_t item_size,
+                           npy_intp n, int flags) {
+  PyArrayObject *array = PyArray_Check(object) ? (PyArrayObject *)object : NULL;
+  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
+      PyArray_ITEMSIZE(array) != (npy_intp)item_size || !PyArray_ISCARRAY_RO(array) ||
+      !PyArray_CHKFLAGS(array, flags)) {
+    PyErr_Format(PyExc_TypeError, "%s must be a contiguous array of dtype %s", name, dtype);
+    return NULL;
+  }
+  if (PyArray_SIZE(array) < n) {
+    PyErr_Format(PyExc_ValueError, "%s has %zd entries, expected %zd or more", name,
+                 PyArray_SIZE(array), n);
+    return NULL;
+  }
+  return PyArray_DATA(array);
+}

@@ -21,4 +21,9 @@ typedef struct sapwood_field {
 /* Returns the dtype with that memory layout, or NULL with an exception. */
 PyArray_Descr *sapwood_record_dtype(const sapwood_field *fields, int n, size_t item_size);
 
+/* Returns the structs of this size in a contiguous array of a dtype, which owns them, or NULL with
+ * an exception. The array has room for at least n; `flags` is NPY_ARRAY_WRITEABLE or 0. */
+void *sapwood_take_structs(PyObject *object, const char *name, const char *dtype, size_t item_size,
+                           npy_intp n, int flags);
+
 #endif

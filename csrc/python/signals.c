@@ -1,4 +1,5 @@
 #include "python/signals.h"
+#include "python/parts.h"
 
 int sapwood_signals_interrupt(void *state) {
   if (PyThread_get_thread_ident() != ((const sapwood_state *)state)->main_thread) {
@@ -20,7 +21,7 @@ void sapwood_watch_signals(sap_solver *solver, sapwood_state *state) {
   sap_solver_set_interrupt(solver, &interrupt);
 }
 
-int sapwood_find_main_thread(PyObject *module) {
+int sapwood_add_main_thread(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   PyObject *threading = PyImport_ImportModule("threading");
   PyObject *thread = threading == NULL ? NULL : PyObject_CallMethod(threading, "main_thread", NULL);

@@ -17,7 +17,4 @@ sap_interrupt sapwood_interrupt_of(sapwood_state *state);
 /* Sets this interrupt in a solver. */
 void sapwood_watch_signals(sap_solver *solver, sapwood_state *state);
 
-/* Records the thread that receives signals. Returns 0, or -1 with an exception. */
-int sapwood_find_main_thread(PyObject *module);
-
 #endif

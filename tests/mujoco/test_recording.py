@@ -222,7 +222,7 @@ def test_a_log_grows():
         log.append(contacts)
     np.testing.assert_array_equal(log.array(), np.tile(contacts, 500))
     for wrong in (None, np.zeros(3), contacts[::2], np.zeros(2, dtype=_core.STEP_RECORD)):
-        with pytest.raises(TypeError, match="contacts must be a contiguous array of CONTACT_RECO"):
+        with pytest.raises(TypeError, match="contiguous array of dtype CONTACT_RECORD"):
             log.append(wrong)
     with pytest.raises(TypeError):
         _core.ContactLog(3)

@@ -1,4 +1,5 @@
-#include "python/batch/py_worlds.h"
+/* The type _core.WorldBatch; see world_batch.h. */
+#include "python/parts.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Contacts of boundary faces with half spaces, overlaps of a body with itself, and the rows of
  * contacts: fem.h. */
+#include "python/parts.h"
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 
@@ -55,11 +56,13 @@ PyDoc_STRVAR(fem_plane_contacts_doc,
              "Contacts of faces with a half space: face, corners, weights, points, k, phi0.");
 
 static PyObject *find_plane_contacts(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *capsule, *given[4], *made = NULL;
-  PyArrayObject *corners = NULL, *tetrahedra = NULL, *x = NULL, *normal = NULL;
+  enum { CORNERS, TETRAHEDRA, X, NORMAL, N };
+  PyObject *capsule, *given[N], *made = NULL;
+  PyArrayObject *in[N] = {NULL};
   fem_half_space plane;
-  if (!PyArg_ParseTuple(args, "OOOOOdd:fem_plane_contacts", &capsule, &given[0], &given[1],
-                        &given[2], &given[3], &plane.offset, &plane.stiffness)) {
+  if (!PyArg_ParseTuple(args, "OOOOOdd:fem_plane_contacts", &capsule, &given[CORNERS],
+                        &given[TETRAHEDRA], &given[X], &given[NORMAL], &plane.offset,
+                        &plane.stiffness)) {
     return NULL;
   }
   const fem_mesh *mesh = sapwood_fem_mesh(capsule);
@@ -67,27 +70,21 @@ static PyObject *find_plane_contacts(PyObject *Py_UNUSED(module), PyObject *args
     return NULL;
   }
   const fem_arrays *a = fem_mesh_arrays(mesh);
-  corners = read_numbers(given[0], "faces", -1, 3, a->n_vertices);
-  if (corners) {
-    tetrahedra = read_numbers(given[1], "tetrahedra", PyArray_DIM(corners, 0), 0, a->n_tetrahedra);
+  const sapwood_argument table[] = {SAPWOOD_READ(X, "x", SAPWOOD_FINITE, 0, a->n_vertices, 3),
+                                    SAPWOOD_READ(NORMAL, "normal", SAPWOOD_FINITE, 0, 3)};
+  in[CORNERS] = read_numbers(given[CORNERS], "faces", -1, 3, a->n_vertices);
+  const npy_intp n = in[CORNERS] ? PyArray_DIM(in[CORNERS], 0) : 0;
+  if (in[CORNERS] &&
+      (in[TETRAHEDRA] = read_numbers(given[TETRAHEDRA], "tetrahedra", n, 0, a->n_tetrahedra)) !=
+          NULL &&
+      sapwood_read_all(in, given, table, 2) == 0) {
+    const fem_faces faces = {.n = (int32_t)n,
+                             .corners = sapwood_int32s(in[CORNERS]),
+                             .tetrahedra = sapwood_int32s(in[TETRAHEDRA])};
+    memcpy(plane.normal, sapwood_doubles(in[NORMAL]), sizeof plane.normal);
+    made = make_contacts(mesh, &faces, sapwood_doubles(in[X]), &plane);
   }
-  if (tetrahedra) {
-    x = sapwood_as_float64(given[2], "x", SAPWOOD_SHAPE(a->n_vertices, 3), SAPWOOD_FINITE);
-  }
-  if (x) {
-    normal = sapwood_as_vector(given[3], "normal", 3, SAPWOOD_FINITE);
-  }
-  if (normal) {
-    const fem_faces faces = {.n = (int32_t)PyArray_DIM(corners, 0),
-                             .corners = sapwood_int32s(corners),
-                             .tetrahedra = sapwood_int32s(tetrahedra)};
-    memcpy(plane.normal, sapwood_doubles(normal), sizeof plane.normal);
-    made = make_contacts(mesh, &faces, sapwood_doubles(x), &plane);
-  }
-  Py_XDECREF(corners);
-  Py_XDECREF(tetrahedra);
-  Py_XDECREF(x);
-  Py_XDECREF(normal);
+  sapwood_release(in, N);
   return made;
 }
 
@@ -123,10 +120,11 @@ static PyObject *list_pairs(const fem_mesh *mesh, const fem_balls *balls, const 
 }
 
 static PyObject *find_far_pairs(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *capsule, *given[4], *pairs = NULL;
-  PyArrayObject *order = NULL, *centre = NULL, *reach = NULL, *x = NULL;
-  if (!PyArg_ParseTuple(args, "OOOOO:fem_far_pairs", &capsule, &given[0], &given[1], &given[2],
-                        &given[3])) {
+  enum { ORDER, CENTRE, REACH, X, N };
+  PyObject *capsule, *given[N], *pairs = NULL;
+  PyArrayObject *in[N] = {NULL};
+  if (!PyArg_ParseTuple(args, "OOOOO:fem_far_pairs", &capsule, &given[ORDER], &given[CENTRE],
+                        &given[REACH], &given[X])) {
     return NULL;
   }
   const fem_mesh *mesh = sapwood_fem_mesh(capsule);
@@ -134,27 +132,18 @@ static PyObject *find_far_pairs(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   const fem_arrays *a = fem_mesh_arrays(mesh);
-  const npy_intp centres[2] = {a->n_tetrahedra, 3}, positions[2] = {a->n_vertices, 3};
-  order = read_numbers(given[0], "order", a->n_tetrahedra, 0, a->n_tetrahedra);
-  if (order) {
-    centre = sapwood_as_float64(given[1], "centre", 2, centres, SAPWOOD_FINITE);
+  const sapwood_argument table[] = {
+      SAPWOOD_READ(CENTRE, "centre", SAPWOOD_FINITE, 0, a->n_tetrahedra, 3),
+      SAPWOOD_READ(REACH, "reach", SAPWOOD_FINITE, 0, a->n_tetrahedra),
+      SAPWOOD_READ(X, "x", SAPWOOD_FINITE, 0, a->n_vertices, 3)};
+  in[ORDER] = read_numbers(given[ORDER], "order", a->n_tetrahedra, 0, a->n_tetrahedra);
+  if (in[ORDER] && sapwood_read_all(in, given, table, 3) == 0) {
+    const fem_balls balls = {.order = sapwood_int32s(in[ORDER]),
+                             .centre = sapwood_doubles(in[CENTRE]),
+                             .reach = sapwood_doubles(in[REACH])};
+    pairs = list_pairs(mesh, &balls, sapwood_doubles(in[X]));
   }
-  if (centre) {
-    reach = sapwood_as_vector(given[2], "reach", a->n_tetrahedra, SAPWOOD_FINITE);
-  }
-  if (reach) {
-    x = sapwood_as_float64(given[3], "x", 2, positions, SAPWOOD_FINITE);
-  }
-  if (x) {
-    const fem_balls balls = {.order = sapwood_int32s(order),
-                             .centre = sapwood_doubles(centre),
-                             .reach = sapwood_doubles(reach)};
-    pairs = list_pairs(mesh, &balls, sapwood_doubles(x));
-  }
-  Py_XDECREF(order);
-  Py_XDECREF(centre);
-  Py_XDECREF(reach);
-  Py_XDECREF(x);
+  sapwood_release(in, N);
   return pairs;
 }
 
@@ -165,35 +154,33 @@ PyDoc_STRVAR(fem_contact_rows_doc,
              "Axes (n, 3, 3) of contacts, and their Jacobian (n, 3, 3 n_last).");
 
 static PyObject *find_contact_rows(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *given[3], *axes = NULL, *J = NULL;
-  PyArrayObject *columns = NULL, *weights = NULL, *normals = NULL;
+  enum { COLUMNS, WEIGHTS, NORMALS, N };
+  PyObject *given[N], *found = NULL;
+  PyArrayObject *in[N] = {NULL}, *out[2] = {NULL};
   int n_last;
-  if (!PyArg_ParseTuple(args, "OOOi:fem_contact_rows", &given[0], &given[1], &given[2], &n_last)) {
+  if (!PyArg_ParseTuple(args, "OOOi:fem_contact_rows", &given[COLUMNS], &given[WEIGHTS],
+                        &given[NORMALS], &n_last)) {
     return NULL;
   }
-  weights = sapwood_as_float64(given[1], "weights", SAPWOOD_SHAPE(-1, -1), SAPWOOD_ANY);
-  if (weights == NULL) {
+  in[WEIGHTS] = sapwood_as_float64(given[WEIGHTS], "weights", SAPWOOD_SHAPE(-1, -1), SAPWOOD_ANY);
+  if (in[WEIGHTS] == NULL) {
     return NULL;
   }
-  const npy_intp n = PyArray_DIM(weights, 0), n_corners = PyArray_DIM(weights, 1);
-  columns = read_numbers(given[0], "columns", n, n_corners, n_last);
-  if (columns) {
-    normals = sapwood_as_float64(given[2], "normals", SAPWOOD_SHAPE(n, 3), SAPWOOD_ANY);
+  const npy_intp n = PyArray_DIM(in[WEIGHTS], 0), n_corners = PyArray_DIM(in[WEIGHTS], 1);
+  const sapwood_argument normals = SAPWOOD_ARGUMENT(NORMALS, "normals", n, 3);
+  const sapwood_layout layouts[] = {{NPY_DOUBLE, 3, {n, 3, 3}},
+                                    {NPY_DOUBLE, 3, {n, 3, 3 * (npy_intp)n_last}}};
+  in[COLUMNS] = read_numbers(given[COLUMNS], "columns", n, n_corners, n_last);
+  if (in[COLUMNS] && sapwood_read_all(in, given, &normals, 1) == 0 &&
+      sapwood_new_all(out, layouts, 2) == 0) {
+    fem_contact_rows((int32_t)n, (int32_t)n_corners, sapwood_int32s(in[COLUMNS]),
+                     sapwood_doubles(in[WEIGHTS]), sapwood_doubles(in[NORMALS]), n_last,
+                     sapwood_doubles(out[0]), sapwood_doubles(out[1]));
+    found = PyTuple_Pack(2, out[0], out[1]);
   }
-  if (normals) {
-    const npy_intp shape_axes[3] = {n, 3, 3}, shape_J[3] = {n, 3, 3 * (npy_intp)n_last};
-    axes = PyArray_SimpleNew(3, shape_axes, NPY_DOUBLE);
-    J = PyArray_SimpleNew(3, shape_J, NPY_DOUBLE);
-  }
-  if (axes && J) {
-    fem_contact_rows((int32_t)n, (int32_t)n_corners, sapwood_int32s(columns),
-                     sapwood_doubles(weights), sapwood_doubles(normals), n_last,
-                     sapwood_doubles((PyArrayObject *)axes), sapwood_doubles((PyArrayObject *)J));
-  }
-  Py_XDECREF(columns);
-  Py_XDECREF(weights);
-  Py_XDECREF(normals);
-  return Py_BuildValue("NN", axes, J);
+  sapwood_release(in, N);
+  sapwood_release(out, 2);
+  return found;
 }
 
 static PyMethodDef methods[] = {

@@ -1,5 +1,6 @@
 /* _core.fem_mesh: a fem_mesh in a capsule, and its evaluation. */
 #include "python/fem/py_fem.h"
+#include "python/parts.h"
 
 #include "python/errors.h"
 
@@ -11,12 +12,7 @@ static const char *const models[] = {"linear",      "linear_corotated",    "coro
 static const char *const masses[] = {"lumped", "consistent", "one_point", NULL};
 
 const fem_mesh *sapwood_fem_mesh(PyObject *capsule) {
-  if (!PyCapsule_IsValid(capsule, capsule_name)) {
-    PyErr_Format(PyExc_TypeError, "mesh must be one of fem_mesh, not %s",
-                 Py_TYPE(capsule)->tp_name);
-    return NULL;
-  }
-  return PyCapsule_GetPointer(capsule, capsule_name);
+  return sapwood_capsule_content(capsule, capsule_name, "mesh");
 }
 
 static void release(PyObject *capsule) {

@@ -5,11 +5,6 @@
 #include "python/convert.h"
 #include "sapwood.h"
 
-int sapwood_add_fem(PyObject *module);
-int sapwood_add_fem_systems(PyObject *module);
-int sapwood_add_fem_contacts(PyObject *module);
-int sapwood_add_fem_flexes(PyObject *module);
-
 /* Returns the mesh in a capsule of _core.fem_mesh; NULL with an exception for anything else. */
 const fem_mesh *sapwood_fem_mesh(PyObject *capsule);
 

@@ -1,4 +1,5 @@
 /* _core.fem_flex: a fem_flex in a capsule, with the arrays that it uses, and its evaluation. */
+#include "python/parts.h"
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 
@@ -9,12 +10,7 @@ enum { N_TABLES = 5 };
 /* Returns the flex in a capsule of _core.fem_flex, or NULL with an exception. The context of the
  * capsule is the tuple of its arrays. */
 static const fem_flex *flex_of(PyObject *capsule) {
-  if (!PyCapsule_IsValid(capsule, capsule_name)) {
-    PyErr_Format(PyExc_TypeError, "flex must be one of fem_flex, not %s",
-                 Py_TYPE(capsule)->tp_name);
-    return NULL;
-  }
-  return PyCapsule_GetPointer(capsule, capsule_name);
+  return sapwood_capsule_content(capsule, capsule_name, "flex");
 }
 
 int sapwood_fem_graph(PyObject *capsule, fem_graph *graph) {
@@ -123,28 +119,25 @@ static PyObject *new_flex(PyObject *Py_UNUSED(module), PyObject *args) {
 
 /* ---- evaluation ---- */
 
-/* Reads arrays of finite numbers, and the columns of the first. Returns 0, or -1 with an exception;
- * arrays that were read are set in both cases. */
-static int read_arrays(PyObject *const given[6], const fem_flex *flex, PyArrayObject *read[6],
-                       npy_intp *columns) {
-  static const char *const names[6] = {"stiffness", "bending", "rest", "last", "last_lengths", "x"};
-  static const int ndim[6] = {2, 3, 1, 2, 1, 2};
+enum { STIFFNESS, BENDING, REST, LAST, LAST_LENGTHS, X, N_GIVEN };
+
+/* Reads arrays of finite numbers. Returns 0, or -1 with an exception; arrays that were read are set
+ * in both cases. */
+static int read_arrays(PyObject *const given[N_GIVEN], const fem_flex *flex,
+                       PyArrayObject *read[N_GIVEN]) {
   const npy_intp n = flex->graph.n_vertices, edges = flex->n_edges;
-  const npy_intp shapes[6][3] = {{flex->n_elements, -1, 0},
-                                 {flex->n_hinges, 4, 4},
-                                 {edges, 0, 0},
-                                 {n, 3, 0},
-                                 {edges, 0, 0},
-                                 {n, 3, 0}};
+  const sapwood_argument table[N_GIVEN] = {
+      SAPWOOD_READ(STIFFNESS, "stiffness", SAPWOOD_FINITE, 0, flex->n_elements, -1),
+      SAPWOOD_READ(BENDING, "bending", SAPWOOD_FINITE, 0, flex->n_hinges, 4, 4),
+      SAPWOOD_READ(REST, "rest", SAPWOOD_FINITE, 0, edges),
+      SAPWOOD_READ(LAST, "last", SAPWOOD_FINITE, 0, n, 3),
+      SAPWOOD_READ(LAST_LENGTHS, "last_lengths", SAPWOOD_FINITE, 0, edges),
+      SAPWOOD_READ(X, "x", SAPWOOD_FINITE, 0, n, 3)};
   const npy_intp least = flex->n_corners == 4 ? 21 : 6;
-  for (int k = 0; k < 6; k++) {
-    read[k] = sapwood_as_float64(given[k], names[k], ndim[k], shapes[k], SAPWOOD_FINITE);
-    if (read[k] == NULL) {
-      return -1;
-    }
-    *columns = k == 0 ? PyArray_DIM(read[k], 1) : *columns;
+  if (sapwood_read_all(read, given, table, N_GIVEN) < 0) {
+    return -1;
   }
-  if (flex->n_elements > 0 && *columns < least) {
+  if (flex->n_elements > 0 && PyArray_DIM(read[STIFFNESS], 1) < least) {
     PyErr_Format(PyExc_ValueError, "stiffness: must have %zd columns", (Py_ssize_t)least);
     return -1;
   }
@@ -157,13 +150,14 @@ PyDoc_STRVAR(fem_evaluate_flex_doc,
              "rest, edge_stiffness) and last = (positions, lengths, rate, edge_rate).");
 
 static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *capsule, *outputs, *given[6];
-  PyArrayObject *read[6] = {NULL};
+  PyObject *capsule, *outputs, *given[N_GIVEN];
+  PyArrayObject *read[N_GIVEN] = {NULL};
   fem_flex_numbers numbers = {.stride = 0};
   double *tension = NULL, *force = NULL, *K = NULL, *K_pairs = NULL;
-  if (!PyArg_ParseTuple(args, "O(OOOd)(OOdd)OO!:fem_evaluate_flex", &capsule, &given[0], &given[1],
-                        &given[2], &numbers.edge_stiffness, &given[3], &given[4], &numbers.rate,
-                        &numbers.edge_rate, &given[5], &PyTuple_Type, &outputs)) {
+  if (!PyArg_ParseTuple(args, "O(OOOd)(OOdd)OO!:fem_evaluate_flex", &capsule, &given[STIFFNESS],
+                        &given[BENDING], &given[REST], &numbers.edge_stiffness, &given[LAST],
+                        &given[LAST_LENGTHS], &numbers.rate, &numbers.edge_rate, &given[X],
+                        &PyTuple_Type, &outputs)) {
     return NULL;
   }
   const fem_flex *flex = flex_of(capsule);
@@ -182,21 +176,20 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "outputs: tension, force must be given, and K with K_pairs");
     return NULL;
   }
-  npy_intp columns = 0;
-  const int is_read = read_arrays(given, flex, read, &columns) == 0;
+  const int is_read = read_arrays(given, flex, read) == 0;
   if (is_read) {
-    numbers.stiffness = sapwood_doubles(read[0]);
-    numbers.stride = (int32_t)columns;
-    numbers.bending = sapwood_doubles(read[1]);
-    numbers.rest = sapwood_doubles(read[2]);
-    numbers.last = sapwood_doubles(read[3]);
-    numbers.last_lengths = sapwood_doubles(read[4]);
-    const double *x = sapwood_doubles(read[5]);
+    numbers.stiffness = sapwood_doubles(read[STIFFNESS]);
+    numbers.stride = (int32_t)PyArray_DIM(read[STIFFNESS], 1);
+    numbers.bending = sapwood_doubles(read[BENDING]);
+    numbers.rest = sapwood_doubles(read[REST]);
+    numbers.last = sapwood_doubles(read[LAST]);
+    numbers.last_lengths = sapwood_doubles(read[LAST_LENGTHS]);
+    const double *x = sapwood_doubles(read[X]);
     Py_BEGIN_ALLOW_THREADS
     fem_evaluate_flex(flex, &numbers, x, tension, force, K, K_pairs);
     Py_END_ALLOW_THREADS
   }
-  sapwood_release(read, 6);
+  sapwood_release(read, N_GIVEN);
   if (!is_read) {
     return NULL;
   }

@@ -1,5 +1,7 @@
 /* _core.fem_system: a fem_system in a capsule, and the calls of it. A factorization lets go of the
  * GIL; a system may be used by one thread at a time, and other threads get an exception. */
+#include "python/parts.h"
+
 #include <stdatomic.h>
 
 #include "python/errors.h"
@@ -15,15 +17,10 @@ struct owned {
 
 /* The context of the capsule is the mesh or the flex, whose arrays the system uses. */
 static fem_system *system_of(PyObject *capsule, fem_graph *graph) {
-  if (!PyCapsule_IsValid(capsule, capsule_name)) {
-    PyErr_Format(PyExc_TypeError, "system must be one of fem_system, not %s",
-                 Py_TYPE(capsule)->tp_name);
+  struct owned *owned = sapwood_capsule_content(capsule, capsule_name, "system");
+  if (owned == NULL || sapwood_fem_graph(PyCapsule_GetContext(capsule), graph) != 0) {
     return NULL;
   }
-  if (sapwood_fem_graph(PyCapsule_GetContext(capsule), graph) != 0) {
-    return NULL;
-  }
-  struct owned *owned = PyCapsule_GetPointer(capsule, capsule_name);
   if (atomic_load(&owned->is_used)) {
     PyErr_SetString(PyExc_RuntimeError, "system: is used by another thread");
     return NULL;
@@ -107,35 +104,31 @@ static PyObject *order(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 /* Arrays of fem_blocks. */
+enum { K, K_PAIRS, MASS, MASS_PAIRS, N_BLOCKS };
 struct blocks {
   fem_blocks values;
-  PyArrayObject *arrays[4];
+  PyArrayObject *arrays[N_BLOCKS];
 };
 
-static void release_blocks(struct blocks *b) { sapwood_release(b->arrays, 4); }
-
-/* Reads (c_K, K, K_pairs, c_M, mass, mass_pairs). Returns 0, or -1 with an exception. */
+/* Reads (c_K, K, K_pairs, c_M, mass, mass_pairs). Returns 0, or -1 with an exception and no
+ * arrays. */
 static int read_blocks(PyObject *tuple, const fem_graph *a, struct blocks *b) {
-  static const char *const names[] = {"K", "K_pairs", "mass", "mass_pairs"};
-  const npy_intp shapes[4][3] = {
-      {a->n_vertices, 3, 3}, {a->n_pairs, 3, 3}, {a->n_vertices, 0, 0}, {a->n_pairs, 0, 0}};
-  PyObject *given[4];
-  *b = (struct blocks){.arrays = {NULL, NULL, NULL, NULL}};
-  if (!PyArg_ParseTuple(tuple, "dOOdOO:blocks", &b->values.c_K, &given[0], &given[1],
-                        &b->values.c_M, &given[2], &given[3])) {
+  const sapwood_argument table[] = {SAPWOOD_ARGUMENT(K, "K", a->n_vertices, 3, 3),
+                                    SAPWOOD_ARGUMENT(K_PAIRS, "K_pairs", a->n_pairs, 3, 3),
+                                    SAPWOOD_ARGUMENT(MASS, "mass", a->n_vertices),
+                                    SAPWOOD_ARGUMENT(MASS_PAIRS, "mass_pairs", a->n_pairs)};
+  PyObject *given[N_BLOCKS];
+  *b = (struct blocks){.arrays = {NULL}};
+  if (!PyArg_ParseTuple(tuple, "dOOdOO:blocks", &b->values.c_K, &given[K], &given[K_PAIRS],
+                        &b->values.c_M, &given[MASS], &given[MASS_PAIRS]) ||
+      sapwood_read_all(b->arrays, given, table, N_BLOCKS) < 0) {
+    sapwood_release(b->arrays, N_BLOCKS);
     return -1;
   }
-  for (int k = 0; k < 4; k++) {
-    b->arrays[k] = sapwood_as_float64(given[k], names[k], k < 2 ? 3 : 1, shapes[k], SAPWOOD_ANY);
-    if (b->arrays[k] == NULL) {
-      release_blocks(b);
-      return -1;
-    }
-  }
-  b->values.K = sapwood_doubles(b->arrays[0]);
-  b->values.K_pairs = sapwood_doubles(b->arrays[1]);
-  b->values.mass = sapwood_doubles(b->arrays[2]);
-  b->values.mass_pairs = sapwood_doubles(b->arrays[3]);
+  b->values.K = sapwood_doubles(b->arrays[K]);
+  b->values.K_pairs = sapwood_doubles(b->arrays[K_PAIRS]);
+  b->values.mass = sapwood_doubles(b->arrays[MASS]);
+  b->values.mass_pairs = sapwood_doubles(b->arrays[MASS_PAIRS]);
   return 0;
 }
 
@@ -201,7 +194,7 @@ static PyObject *factor(PyObject *Py_UNUSED(module), PyObject *args) {
     }
   }
   Py_XDECREF(fixed);
-  release_blocks(&blocks);
+  sapwood_release(blocks.arrays, N_BLOCKS);
   if (PyErr_Occurred()) {
     Py_CLEAR(x);
   }
@@ -291,7 +284,7 @@ static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
                         sapwood_doubles((PyArrayObject *)product));
   }
   Py_XDECREF(x);
-  release_blocks(&blocks);
+  sapwood_release(blocks.arrays, N_BLOCKS);
   return product;
 }
 

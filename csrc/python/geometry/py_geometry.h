@@ -6,9 +6,6 @@
 #include "python/convert.h"
 #include "sapwood.h"
 
-int sapwood_add_shapes(PyObject *module);
-int sapwood_add_surfaces(PyObject *module);
-
 /* Returns the shape in a capsule of _core.field_shape; NULL with an exception for anything else. */
 const geo_shape *sapwood_shape(PyObject *capsule);
 

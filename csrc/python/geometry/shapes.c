@@ -1,4 +1,5 @@
 /* _core.field_shape: a geo_shape in a capsule. */
+#include "python/parts.h"
 #include "python/errors.h"
 #include "python/geometry/py_geometry.h"
 
@@ -9,12 +10,7 @@ static const char *const kinds[] = {"tetrahedra", "triangles", "half_space", "co
                                     NULL};
 
 const geo_shape *sapwood_shape(PyObject *capsule) {
-  if (!PyCapsule_IsValid(capsule, capsule_name)) {
-    PyErr_Format(PyExc_TypeError, "a shape must be one of field_shape, not %s",
-                 Py_TYPE(capsule)->tp_name);
-    return NULL;
-  }
-  return PyCapsule_GetPointer(capsule, capsule_name);
+  return sapwood_capsule_content(capsule, capsule_name, "a shape");
 }
 
 static void release(PyObject *capsule) {

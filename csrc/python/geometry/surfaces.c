@@ -1,4 +1,6 @@
 /* _core.contact_surfaces: surfaces of many pairs as NumPy arrays. */
+#include "python/parts.h"
+
 #include <string.h>
 
 #include "python/errors.h"

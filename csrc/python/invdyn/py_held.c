@@ -1,10 +1,12 @@
 /* _core.held_contacts: contacts of an engine that touch, and those that are held beyond them. */
+#include "python/parts.h"
+
 #include <string.h>
 
 #include "invdyn/tasks/held_contacts.h"
 #include "python/convert.h"
 #include "python/errors.h"
-#include "python/invdyn/py_invdyn.h"
+#include "python/state.h"
 
 enum { GEOM, DIST, POS, FRAME, FRICTION, DIM, GEOM_BODY, XPOS, XMAT, N_ARRAYS };
 enum { HYSTERESIS = N_ARRAYS, HELD, N_ARGUMENTS };

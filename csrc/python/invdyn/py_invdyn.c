@@ -1,7 +1,9 @@
-#include "python/invdyn/py_invdyn.h"
+/* _core.InverseDynamics: a solver with the arguments of its controller. */
+#include "python/parts.h"
 
 #include "python/errors.h"
 #include "python/lock.h"
+#include "python/state.h"
 
 typedef struct controller {
   PyObject_HEAD
@@ -85,33 +87,14 @@ static int renew(void *owner) {
 
 /* Arguments of a call in their order, and new arrays for the results. */
 enum { M, H, V, QDD, J_N, J_T, MU, PHI, IDS, N_ARGUMENTS };
+enum { TAU, FORCES, V_PLUS, SLACK, STATES, N_RESULTS };
 typedef struct arrays {
-  PyArrayObject *in[N_ARGUMENTS];
-  PyArrayObject *tau, *forces, *v_plus, *slack, *states;
+  PyArrayObject *in[N_ARGUMENTS], *out[N_RESULTS];
 } arrays;
 
 static void release(arrays *of) {
   sapwood_release(of->in, N_ARGUMENTS);
-  Py_XDECREF(of->tau);
-  Py_XDECREF(of->forces);
-  Py_XDECREF(of->v_plus);
-  Py_XDECREF(of->slack);
-  Py_XDECREF(of->states);
-}
-
-int sapwood_read_arrays(const sapwood_argument *given, size_t n, PyObject *const *args,
-                        PyArrayObject **in) {
-  for (size_t i = 0; i < n; i++) {
-    const sapwood_argument *a = &given[i];
-    if (a->is_optional && args[a->which] == Py_None) {
-      continue;
-    }
-    in[a->which] = sapwood_as_float64(args[a->which], a->name, a->ndim, a->shape, SAPWOOD_ANY);
-    if (in[a->which] == NULL) {
-      return -1;
-    }
-  }
-  return 0;
+  sapwood_release(of->out, N_RESULTS);
 }
 
 static int read_ids(PyObject *object, npy_intp n, PyArrayObject **ids) {
@@ -139,10 +122,13 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
   }
   const npy_intp m = PyArray_DIM(of->in[V], 0), n = PyArray_DIM(of->in[MU], 0);
   const npy_intp n_q = PyArray_DIM(self->actuated, 0);
-  const sapwood_argument given[] = {
-      {"M", {m, m}, M, 2, 0},     {"h", {m}, H, 1, 0},           {"qdd_desired", {n_q}, QDD, 1, 0},
-      {"J_n", {n, m}, J_N, 2, 0}, {"J_t", {n, 2, m}, J_T, 3, 0}, {"phi", {n}, PHI, 1, 1}};
-  if (sapwood_read_arrays(given, sizeof given / sizeof *given, args, of->in) < 0) {
+  const sapwood_argument given[] = {SAPWOOD_ARGUMENT(M, "M", m, m),
+                                    SAPWOOD_ARGUMENT(H, "h", m),
+                                    SAPWOOD_ARGUMENT(QDD, "qdd_desired", n_q),
+                                    SAPWOOD_ARGUMENT(J_N, "J_n", n, m),
+                                    SAPWOOD_ARGUMENT(J_T, "J_t", n, 2, m),
+                                    SAPWOOD_OPTIONAL(PHI, "phi", n)};
+  if (sapwood_read_all(of->in, args, given, 6) < 0) {
     return -1;
   }
   if (m > INT32_MAX || n > INT32_MAX) {
@@ -152,12 +138,12 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
 }
 
 static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
-  of->tau = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_q));
-  of->forces = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n, 3));
-  of->v_plus = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(m));
-  of->slack = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_q));
-  of->states = sapwood_new(NPY_INT8, SAPWOOD_SHAPE(n));
-  return of->tau && of->forces && of->v_plus && of->slack && of->states ? 0 : -1;
+  const sapwood_layout layouts[N_RESULTS] = {{NPY_DOUBLE, 1, {n_q}},
+                                             {NPY_DOUBLE, 2, {n, 3}},
+                                             {NPY_DOUBLE, 1, {m}},
+                                             {NPY_DOUBLE, 1, {n_q}},
+                                             {NPY_INT8, 1, {n}}};
+  return sapwood_new_all(of->out, layouts, N_RESULTS);
 }
 
 static invdyn_problem problem_of(const controller *self, const arrays *of) {
@@ -200,11 +186,11 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
   if (make_results(&of, problem.m, problem.n, problem.n_q) < 0) {
     goto done;
   }
-  invdyn_solution solution = {.tau = sapwood_doubles(of.tau),
-                              .forces = sapwood_doubles(of.forces),
-                              .v_plus = sapwood_doubles(of.v_plus),
-                              .slack = sapwood_doubles(of.slack),
-                              .states = PyArray_DATA(of.states)};
+  invdyn_solution solution = {.tau = sapwood_doubles(of.out[TAU]),
+                              .forces = sapwood_doubles(of.out[FORCES]),
+                              .v_plus = sapwood_doubles(of.out[V_PLUS]),
+                              .slack = sapwood_doubles(of.out[SLACK]),
+                              .states = PyArray_DATA(of.out[STATES])};
   sap_error error = {0};
   sap_status status;
   SAPWOOD_BEGIN_LOCKED(&self->lock)
@@ -212,10 +198,11 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
   SAPWOOD_END_LOCKED(&self->lock)
   if (sapwood_raise(status, &error) == 0) {
     const invdyn_residuals *r = &solution.residuals;
-    result = Py_BuildValue("(iOOOOO(ddddddddd)id)", solution.outcome, of.tau, of.forces, of.v_plus,
-                           of.slack, of.states, r->dynamics, r->acceleration, r->penetration,
-                           r->complementarity, r->tension, r->cone, r->slip, r->friction, r->torque,
-                           solution.pivots, solution.regularization);
+    result =
+        Py_BuildValue("(iOOOOO(ddddddddd)id)", solution.outcome, of.out[TAU], of.out[FORCES],
+                      of.out[V_PLUS], of.out[SLACK], of.out[STATES], r->dynamics, r->acceleration,
+                      r->penetration, r->complementarity, r->tension, r->cone, r->slip, r->friction,
+                      r->torque, solution.pivots, solution.regularization);
   }
 done:
   release(&of);

@@ -1,11 +1,13 @@
 /* _core.Mechanism: the mass matrix of a mechanism, and the program of its tasks and contacts, from
  * arrays of an engine. */
+#include "python/parts.h"
+
 #include <string.h>
 
 #include "invdyn/tasks/task_rows.h"
 #include "python/convert.h"
 #include "python/errors.h"
-#include "python/invdyn/py_invdyn.h"
+#include "python/state.h"
 
 enum { LAST, ROOT, PARENT, COUNT, BEGIN, COLUMN, N_CONSTANTS };
 

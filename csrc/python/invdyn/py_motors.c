@@ -1,8 +1,9 @@
 /* _core.bound_torques: limits of motors at a state. */
+#include "python/parts.h"
 #include "invdyn/tasks/motors.h"
 #include "python/convert.h"
 #include "python/errors.h"
-#include "python/invdyn/py_invdyn.h"
+#include "python/state.h"
 
 enum { QPOS, QVEL, PLACE, DOF, BIAS, BY_CONTROL, BY_FORCE, N_ARGUMENTS };
 enum { FREE, LOWER, UPPER, N_RESULTS };

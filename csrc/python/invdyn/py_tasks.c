@@ -1,6 +1,8 @@
+/* _core.TaskSolver: a solver with the arguments of its controller. */
+#include "python/parts.h"
 #include "python/errors.h"
-#include "python/invdyn/py_invdyn.h"
 #include "python/lock.h"
+#include "python/state.h"
 
 typedef struct controller {
   PyObject_HEAD
@@ -63,17 +65,15 @@ static int renew(void *owner) {
 
 /* Arguments of a call in their order, and new arrays for the results. */
 enum { M, H, TASKS, TARGETS, WEIGHTS, J, MU, LOWER, UPPER, ACTIVE, N_ARGUMENTS };
+enum { A, TAU, FORCES, ACTIVE_ROWS, N_RESULTS };
 typedef struct arrays {
   PyArrayObject *in[N_ARGUMENTS]; /* NULL for ACTIVE */
-  PyArrayObject *a, *tau, *forces, *active;
+  PyArrayObject *out[N_RESULTS];
 } arrays;
 
 static void release(arrays *of) {
   sapwood_release(of->in, N_ARGUMENTS);
-  Py_XDECREF(of->a);
-  Py_XDECREF(of->tau);
-  Py_XDECREF(of->forces);
-  Py_XDECREF(of->active);
+  sapwood_release(of->out, N_RESULTS);
 }
 
 static int read_arguments(const controller *self, PyObject *const *args, arrays *of) {
@@ -85,10 +85,11 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
   }
   const npy_intp m = PyArray_DIM(of->in[H], 0), n = PyArray_DIM(of->in[MU], 0);
   const npy_intp n_T = PyArray_DIM(of->in[TARGETS], 0), n_q = PyArray_DIM(self->actuated, 0);
-  const sapwood_argument given[] = {{"M", {m, m}, M, 2, 0},        {"T", {n_T, m}, TASKS, 2, 0},
-                                    {"w", {n_T}, WEIGHTS, 1, 0},   {"J", {n, 3, m}, J, 3, 0},
-                                    {"lower", {n_q}, LOWER, 1, 1}, {"upper", {n_q}, UPPER, 1, 1}};
-  if (sapwood_read_arrays(given, sizeof given / sizeof *given, args, of->in) < 0) {
+  const sapwood_argument given[] = {
+      SAPWOOD_ARGUMENT(M, "M", m, m),        SAPWOOD_ARGUMENT(TASKS, "T", n_T, m),
+      SAPWOOD_ARGUMENT(WEIGHTS, "w", n_T),   SAPWOOD_ARGUMENT(J, "J", n, 3, m),
+      SAPWOOD_OPTIONAL(LOWER, "lower", n_q), SAPWOOD_OPTIONAL(UPPER, "upper", n_q)};
+  if (sapwood_read_all(of->in, args, given, 6) < 0) {
     return -1;
   }
   if (m > INT32_MAX || n > INT32_MAX || n_T > INT32_MAX) {
@@ -98,26 +99,25 @@ static int read_arguments(const controller *self, PyObject *const *args, arrays 
 }
 
 static int make_results(arrays *of, npy_intp m, npy_intp n, npy_intp n_q) {
-  of->a = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(m));
-  of->tau = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n_q));
-  of->forces = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(n, 3));
-  return of->a && of->tau && of->forces ? 0 : -1;
+  const sapwood_layout layouts[] = {
+      {NPY_DOUBLE, 1, {m}}, {NPY_DOUBLE, 1, {n_q}}, {NPY_DOUBLE, 2, {n, 3}}};
+  return sapwood_new_all(of->out, layouts, 3);
 }
 
 /* Makes the array of active rows, a copy of those expected. Returns 0 or -1. */
 static int make_active(PyObject *expected, npy_intp length, arrays *of) {
   if (expected == Py_None) {
-    of->active = (PyArrayObject *)PyArray_ZEROS(1, &length, NPY_INT8, 0);
-    return of->active == NULL ? -1 : 0;
+    of->out[ACTIVE_ROWS] = (PyArrayObject *)PyArray_ZEROS(1, &length, NPY_INT8, 0);
+    return of->out[ACTIVE_ROWS] == NULL ? -1 : 0;
   }
   PyArrayObject *given =
       sapwood_in_place(expected, "active", NPY_INT8, SAPWOOD_SHAPE(length), NPY_ARRAY_C_CONTIGUOUS);
   if (given == NULL) {
     return -1;
   }
-  of->active = (PyArrayObject *)PyArray_NewCopy(given, NPY_CORDER);
+  of->out[ACTIVE_ROWS] = (PyArrayObject *)PyArray_NewCopy(given, NPY_CORDER);
   Py_DECREF(given);
-  return of->active == NULL ? -1 : 0;
+  return of->out[ACTIVE_ROWS] == NULL ? -1 : 0;
 }
 
 static tasks_problem problem_of(const controller *self, const arrays *of) {
@@ -161,18 +161,18 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
       make_active(args[ACTIVE], length, &of) < 0) {
     goto done;
   }
-  tasks_solution solution = {.a = sapwood_doubles(of.a),
-                             .tau = sapwood_doubles(of.tau),
-                             .forces = sapwood_doubles(of.forces),
-                             .active = PyArray_DATA(of.active)};
+  tasks_solution solution = {.a = sapwood_doubles(of.out[A]),
+                             .tau = sapwood_doubles(of.out[TAU]),
+                             .forces = sapwood_doubles(of.out[FORCES]),
+                             .active = PyArray_DATA(of.out[ACTIVE_ROWS])};
   sap_error error = {0};
   sap_status status;
   SAPWOOD_BEGIN_LOCKED(&self->lock)
   status = tasks_solve(self->solver, &self->settings, &problem, &solution, &error);
   SAPWOOD_END_LOCKED(&self->lock)
   if (sapwood_raise(status, &error) == 0) {
-    result = Py_BuildValue("(iOOOOid)", solution.outcome, of.a, of.tau, of.forces, of.active,
-                           solution.changes, solution.residual);
+    result = Py_BuildValue("(iOOOOid)", solution.outcome, of.out[A], of.out[TAU], of.out[FORCES],
+                           of.out[ACTIVE_ROWS], solution.changes, solution.residual);
   }
 done:
   release(&of);

@@ -1,17 +1,20 @@
 /* _core.solve_lcps. */
+#include "python/parts.h"
+
 #include <string.h>
 
 #include "base/threads.h"
 #include "python/lcp/py_lcp.h"
 
 enum { OUTCOME, METHOD, PIVOTS, ATTEMPTS, N_COUNTS };
+enum { Z, W, BASIS, COUNTS, NUMBERS, N_RESULTS };
 enum { RESIDUAL, RELATIVE_RESIDUAL, REGULARIZATION, N_NUMBERS };
 
 typedef struct lcps {
   lcp_settings settings;
   npy_intp n_problems, n;
   PyArrayObject *M, *q, *start; /* start may be NULL */
-  PyArrayObject *z, *w, *basis, *counts, *numbers;
+  PyArrayObject *result[N_RESULTS];
   lcp_solver *solver[SAP_MOST_THREADS];
 } lcps;
 
@@ -26,13 +29,13 @@ static sap_status solve(void *context, int32_t task, int32_t thread, sap_error *
   const lcp_problem problem = {(int32_t)all->n, sapwood_doubles(all->M) + at * all->n,
                                sapwood_doubles(all->q) + at};
   const int8_t *start = all->start == NULL ? NULL : (const int8_t *)PyArray_DATA(all->start) + at;
-  lcp_solution solution = {.z = sapwood_doubles(all->z) + at,
-                           .w = sapwood_doubles(all->w) + at,
-                           .basis = (int8_t *)PyArray_DATA(all->basis) + at};
+  lcp_solution solution = {.z = sapwood_doubles(all->result[Z]) + at,
+                           .w = sapwood_doubles(all->result[W]) + at,
+                           .basis = (int8_t *)PyArray_DATA(all->result[BASIS]) + at};
   const sap_status status =
       lcp_solve(all->solver[thread], &all->settings, &problem, start, &solution, error);
-  int32_t *counts = sapwood_int32s(all->counts) + (npy_intp)task * N_COUNTS;
-  double *numbers = sapwood_doubles(all->numbers) + (npy_intp)task * N_NUMBERS;
+  int32_t *counts = sapwood_int32s(all->result[COUNTS]) + (npy_intp)task * N_COUNTS;
+  double *numbers = sapwood_doubles(all->result[NUMBERS]) + (npy_intp)task * N_NUMBERS;
   if (status == SAP_OK) {
     counts[OUTCOME] = (int32_t)solution.outcome;
     counts[METHOD] = (int32_t)solution.method;
@@ -72,20 +75,16 @@ static int read_problems(lcps *all, PyObject *M, PyObject *q, PyObject *start, i
 }
 
 static int make_results(lcps *all) {
-  const npy_intp k = all->n_problems;
-  all->z = sapwood_batch_result(k, all->n, NPY_DOUBLE);
-  all->w = sapwood_batch_result(k, all->n, NPY_DOUBLE);
-  all->basis = sapwood_batch_result(k, all->n, NPY_INT8);
-  all->counts = sapwood_batch_result(k, N_COUNTS, NPY_INT32);
-  all->numbers = sapwood_batch_result(k, N_NUMBERS, NPY_DOUBLE);
-  return all->z && all->w && all->basis && all->counts && all->numbers ? 0 : -1;
+  const npy_intp length[N_RESULTS] = {all->n, all->n, all->n, N_COUNTS, N_NUMBERS};
+  static const int typenum[N_RESULTS] = {NPY_DOUBLE, NPY_DOUBLE, NPY_INT8, NPY_INT32, NPY_DOUBLE};
+  return sapwood_batch_results(all->result, all->n_problems, length, typenum, N_RESULTS);
 }
 
 PyDoc_STRVAR(solve_lcps_doc,
              "solve_lcps(M, q, basis, settings, batched, threads, /)\n--\n\n"
              "Arrays z, w, basis (k, n), counts (k, 4) and numbers (k, 3) of k problems.");
 
-static PyObject *solve_lcps(PyObject *Py_UNUSED(module), PyObject *args) {
+static PyObject *solve_lcps(PyObject *module, PyObject *args) {
   lcps all = {.settings = lcp_settings_default()};
   PyObject *M, *q, *start, *results = NULL;
   lcp_settings *s = &all.settings;
@@ -97,23 +96,19 @@ static PyObject *solve_lcps(PyObject *Py_UNUSED(module), PyObject *args) {
   }
   s->method = (lcp_method)method;
   if (read_problems(&all, M, q, start, batched) == 0 && make_results(&all) == 0) {
-    sapwood_batch batch = {.context = &all,
-                           .create = create,
-                           .solve = solve,
-                           .n = (int32_t)all.n_problems,
-                           .n_threads = sapwood_batch_threads(threads, all.n_problems)};
-    if (sapwood_batch_run(&batch) == 0) {
-      results = PyTuple_Pack(5, all.z, all.w, all.basis, all.counts, all.numbers);
+    const sapwood_batch batch = {&all, create, solve, (int32_t)all.n_problems};
+    if (sapwood_batch_run(module, &batch, threads) == 0) {
+      PyArrayObject **r = all.result;
+      results = PyTuple_Pack(N_RESULTS, r[Z], r[W], r[BASIS], r[COUNTS], r[NUMBERS]);
     }
   }
   for (int k = 0; k < SAP_MOST_THREADS; k++) {
     lcp_destroy(all.solver[k]);
   }
-  PyArrayObject *const arrays[] = {all.M, all.q,     all.start,  all.z,
-                                   all.w, all.basis, all.counts, all.numbers};
-  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-    Py_XDECREF(arrays[i]);
-  }
+  Py_XDECREF(all.M);
+  Py_XDECREF(all.q);
+  Py_XDECREF(all.start);
+  sapwood_release(all.result, N_RESULTS);
   return results;
 }
 

@@ -6,9 +6,6 @@
 #include "python/convert.h"
 #include "sapwood.h"
 
-int sapwood_add_lcps(PyObject *module);
-int sapwood_add_qps(PyObject *module);
-
 /* ---- common parts ---- */
 
 /* The problems of a call, shared by threads with one solver each. */
@@ -17,24 +14,21 @@ typedef struct sapwood_batch {
   /* makes the solver of a thread */
   sap_status (*create)(void *context, int32_t thread, sap_error *error);
   sap_status (*solve)(void *context, int32_t task, int32_t thread, sap_error *error);
-  int32_t n, n_threads;
-  sap_status status; /* status of the first problem that failed */
-  sap_error error;
+  int32_t n;
 } sapwood_batch;
 
-/* Returns the useful number of threads for n problems. */
-int32_t sapwood_batch_threads(int threads, npy_intp n);
-
-/* Solves all without the GIL. Returns 0, or -1 with the exception of the first problem that
- * fails. */
-int sapwood_batch_run(sapwood_batch *batch);
+/* Solves all without the GIL on at most so many threads. Returns 0, or -1 with the exception of the
+ * first problem that fails, or of a signal. */
+int sapwood_batch_run(PyObject *module, const sapwood_batch *batch, int threads);
 
 /* Returns a finite array of ndim dimensions, after the leading one if it is `batched`; -1 in the
  * shape leaves a length open. */
 PyArrayObject *sapwood_as_batch(PyObject *object, const char *name, int batched, int ndim,
                                 const npy_intp *shape, sapwood_rule rule);
 
-/* Returns a new array of zeros with the shape (n, length) and this NumPy type. */
-PyArrayObject *sapwood_batch_result(npy_intp n, npy_intp length, int typenum);
+/* Makes arrays of zeros (n, length) of these NumPy types. Returns 0, or -1 with MemoryError; the
+ * caller releases them in both cases. */
+int sapwood_batch_results(PyArrayObject **results, npy_intp n, const npy_intp *length,
+                          const int *typenum, int n_results);
 
 #endif

@@ -1,4 +1,5 @@
 /* _core.solve_qps. */
+#include "python/parts.h"
 #include "base/threads.h"
 #include "python/lcp/py_lcp.h"
 
@@ -154,14 +155,9 @@ static int read_problems(qps *all, PyObject *const *objects, int batched) {
 static int make_results(qps *all) {
   const npy_intp length[N_RESULTS] = {all->n, all->n_equalities, all->n_inequalities,
                                       all->n, N_COUNTS,          N_NUMBERS};
-  for (int i = 0; i < N_RESULTS; i++) {
-    const int typenum = i == COUNTS ? NPY_INT32 : NPY_DOUBLE;
-    all->result[i] = sapwood_batch_result(all->n_problems, length[i], typenum);
-    if (all->result[i] == NULL) {
-      return -1;
-    }
-  }
-  return 0;
+  static const int typenum[N_RESULTS] = {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
+                                         NPY_DOUBLE, NPY_INT32,  NPY_DOUBLE};
+  return sapwood_batch_results(all->result, all->n_problems, length, typenum, N_RESULTS);
 }
 
 PyDoc_STRVAR(solve_qps_doc,
@@ -169,7 +165,7 @@ PyDoc_STRVAR(solve_qps_doc,
              "--\n\n"
              "Arrays x, y, lambda, bounds, counts (k, 3) and numbers (k, 5) of k problems.");
 
-static PyObject *solve_qps(PyObject *Py_UNUSED(module), PyObject *args) {
+static PyObject *solve_qps(PyObject *module, PyObject *args) {
   qps all = {.settings = qp_settings_default()};
   PyObject *o[UPPER + 1], *start, *results = NULL;
   qp_settings *s = &all.settings;
@@ -181,12 +177,8 @@ static PyObject *solve_qps(PyObject *Py_UNUSED(module), PyObject *args) {
   }
   if (read_problems(&all, o, batched) == 0 && read_start(&all, start, batched) == 0 &&
       make_results(&all) == 0) {
-    sapwood_batch batch = {.context = &all,
-                           .create = create,
-                           .solve = solve,
-                           .n = (int32_t)all.n_problems,
-                           .n_threads = sapwood_batch_threads(threads, all.n_problems)};
-    if (sapwood_batch_run(&batch) == 0) {
+    const sapwood_batch batch = {&all, create, solve, (int32_t)all.n_problems};
+    if (sapwood_batch_run(module, &batch, threads) == 0) {
       PyArrayObject **r = all.result;
       results = PyTuple_Pack(N_RESULTS, r[X], r[Y], r[LAMBDA], r[BOUNDS], r[COUNTS], r[NUMBERS]);
     }

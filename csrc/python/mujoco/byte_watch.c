@@ -1,4 +1,5 @@
 #include "python/mujoco/byte_watch.h"
+#include "python/parts.h"
 
 #include <string.h>
 

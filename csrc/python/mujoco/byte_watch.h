@@ -8,7 +8,4 @@
 /* Returns 1 if any byte of a ByteWatch has changed. Needs the GIL. */
 int sapwood_byte_watch_has_changed(PyObject *watch);
 
-/* Adds the type to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_byte_watch(PyObject *module);
-
 #endif

@@ -1,5 +1,6 @@
-#include "python/mujoco/contact_reader.h"
-
+/* _core.ContactReader: forces on chosen geoms, of the last step of a ModelStepper or of the contact
+ * logs of many worlds. */
+#include "python/parts.h"
 #include "python/mujoco/py_recording.h"
 #include "python/stepper/ready.h"
 #include "step/contact_forces.h"

@@ -1,4 +1,5 @@
 #include "python/mujoco/engine.h"
+#include "python/parts.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -82,28 +83,6 @@ static PyObject *make_rows(void) {
   return table;
 }
 
-int sapwood_add_engine(PyObject *module) {
-#define VERSION(number) number,
-  const int tested[] = {SAP_MUJOCO_TESTED(VERSION)};
-#undef VERSION
-  PyObject *versions = PyList_New(0);
-  for (size_t i = 0; i < sizeof tested / sizeof *tested && versions != NULL; i++) {
-    PyObject *version = PyLong_FromLong(tested[i]);
-    if (version == NULL || PyList_Append(versions, version) < 0) {
-      Py_CLEAR(versions);
-    }
-    Py_XDECREF(version);
-  }
-  return sapwood_add_object(module, "MUJOCO_TESTED", versions) < 0 ||
-                 sapwood_add_object(module, "MUJOCO_FUNCTIONS",
-                                    sapwood_make_names(N_FUNCTIONS, function_name)) < 0 ||
-                 sapwood_add_object(module, "MUJOCO_CALLBACKS",
-                                    sapwood_make_names(N_CALLBACKS, callback_name)) < 0 ||
-                 sapwood_add_object(module, "MUJOCO_FIELDS", make_rows()) < 0
-             ? -1
-             : 0;
-}
-
 /* ---- the capsule ---------------------------------------------------------------------------- */
 
 static void release(PyObject *capsule) {
@@ -177,14 +156,14 @@ static int read_table(sap_mujoco *api, PyObject *addresses, PyObject *layout) {
   return 0;
 }
 
-const char sapwood_mujoco_api_doc[] =
+static const char api_doc[] =
     "mujoco_api(functions, layout, model_type, data_type, /)\n--\n\n"
     "Capsule for ModelStepper.run and rollout. functions: addresses of MuJoCo's functions and\n"
     "callbacks by name; layout: offsets of fields of its structs by names like 'data.time'. "
     "Addresses and\n"
     "offsets are believed. RuntimeError where an error of MuJoCo cannot be caught.";
 
-PyObject *sapwood_mujoco_api(PyObject *Py_UNUSED(module), PyObject *args) {
+static PyObject *mujoco_api(PyObject *Py_UNUSED(module), PyObject *args) {
   PyObject *addresses, *layout, *model_type, *data_type;
   if (!PyArg_ParseTuple(args, "OOO!O!:mujoco_api", &addresses, &layout, &PyType_Type, &model_type,
                         &PyType_Type, &data_type)) {
@@ -212,12 +191,12 @@ PyObject *sapwood_mujoco_api(PyObject *Py_UNUSED(module), PyObject *args) {
   return capsule;
 }
 
-const char sapwood_mujoco_is_tested_doc[] =
+static const char is_tested_doc[] =
     "mujoco_is_tested(version, /)\n--\n\n"
     "Whether tests ran with this version of MuJoCo, as mujoco.mj_version has it, or with another\n"
     "one of its series.";
 
-PyObject *sapwood_mujoco_is_tested(PyObject *Py_UNUSED(module), PyObject *version) {
+static PyObject *mujoco_is_tested(PyObject *Py_UNUSED(module), PyObject *version) {
   const int number = (int)PyLong_AsLong(version);
   return number == -1 && PyErr_Occurred() ? NULL : PyBool_FromLong(sap_mujoco_is_tested(number));
 }
@@ -247,4 +226,33 @@ void *sapwood_engine_address(PyObject *object, PyTypeObject *type, const char *n
     PyErr_Format(PyExc_ValueError, "%s is empty", name);
   }
   return pointer;
+}
+
+/* ---- the module ----------------------------------------------------------------------------- */
+
+static PyMethodDef methods[] = {{"mujoco_api", mujoco_api, METH_VARARGS, api_doc},
+                                {"mujoco_is_tested", mujoco_is_tested, METH_O, is_tested_doc},
+                                {NULL, NULL, 0, NULL}};
+
+int sapwood_add_engine(PyObject *module) {
+#define VERSION(number) number,
+  const int tested[] = {SAP_MUJOCO_TESTED(VERSION)};
+#undef VERSION
+  PyObject *versions = PyList_New(0);
+  for (size_t i = 0; i < sizeof tested / sizeof *tested && versions != NULL; i++) {
+    PyObject *version = PyLong_FromLong(tested[i]);
+    if (version == NULL || PyList_Append(versions, version) < 0) {
+      Py_CLEAR(versions);
+    }
+    Py_XDECREF(version);
+  }
+  return sapwood_add_object(module, "MUJOCO_TESTED", versions) < 0 ||
+                 sapwood_add_object(module, "MUJOCO_FUNCTIONS",
+                                    sapwood_make_names(N_FUNCTIONS, function_name)) < 0 ||
+                 sapwood_add_object(module, "MUJOCO_CALLBACKS",
+                                    sapwood_make_names(N_CALLBACKS, callback_name)) < 0 ||
+                 sapwood_add_object(module, "MUJOCO_FIELDS", make_rows()) < 0 ||
+                 PyModule_AddFunctions(module, methods) < 0
+             ? -1
+             : 0;
 }

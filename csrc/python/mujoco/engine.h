@@ -15,20 +15,6 @@ typedef struct sapwood_engine {
   PyTypeObject *model_type, *data_type; /* references */
 } sapwood_engine;
 
-extern const char sapwood_mujoco_api_doc[];
-
-/* Returns the capsule of mujoco_api(functions, layout, model_type, data_type). */
-PyObject *sapwood_mujoco_api(PyObject *module, PyObject *args);
-
-extern const char sapwood_mujoco_is_tested_doc[];
-
-PyObject *sapwood_mujoco_is_tested(PyObject *module, PyObject *version);
-
-/* Adds the tables of sapwood/mujoco_engine.h to the module: the tuples MUJOCO_FUNCTIONS,
- * MUJOCO_CALLBACKS and MUJOCO_FIELDS, with a tuple for each row, and the list MUJOCO_TESTED.
- * Returns 0, or -1 with an exception. */
-int sapwood_add_engine(PyObject *module);
-
 /* Returns the engine of the capsule `object`, or NULL with TypeError. */
 const sapwood_engine *sapwood_engine_of(PyObject *object);
 

@@ -1,4 +1,7 @@
-#include "python/mujoco/prepared_step.h"
+/* _core.PreparedStep: one step of one MjData. All that stays the same from step to step is looked
+ * up before, so that a call from Python costs little more than the step. */
+#include "python/parts.h"
+#include "python/stepper/methods.h"
 
 #include <stddef.h>
 #include <structmember.h>

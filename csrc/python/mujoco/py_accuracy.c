@@ -1,4 +1,5 @@
 #include "python/mujoco/py_accuracy.h"
+#include "python/parts.h"
 
 #include "python/record.h"
 #include "python/state.h"
@@ -12,18 +13,6 @@ static int check_scale(const double *scale, npy_intp nv) {
     }
   }
   return 0;
-}
-
-static sap_parts_record *take_parts(PyObject *object, npy_intp steps) {
-  PyArrayObject *array = PyArray_Check(object) ? (PyArrayObject *)object : NULL;
-  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
-      PyArray_ITEMSIZE(array) != sizeof(sap_parts_record) || !PyArray_ISCARRAY(array) ||
-      PyArray_SIZE(array) < steps) {
-    PyErr_SetString(PyExc_TypeError,
-                    "parts must be a contiguous array of PARTS_RECORD with room for all steps");
-    return NULL;
-  }
-  return (sap_parts_record *)PyArray_DATA(array);
 }
 
 int sapwood_read_accuracy(PyObject *tuple, npy_intp nv, npy_intp steps, sap_accuracy *accuracy,
@@ -47,7 +36,8 @@ int sapwood_read_accuracy(PyObject *tuple, npy_intp nv, npy_intp steps, sap_accu
   }
   accuracy->scale = sapwood_doubles(array);
   Py_DECREF(array); /* the tuple owns it */
-  *parts = take_parts(records, steps);
+  *parts = sapwood_take_structs(records, "parts", "PARTS_RECORD", sizeof **parts, steps,
+                                NPY_ARRAY_WRITEABLE);
   return *parts == NULL || check_scale(accuracy->scale, nv) < 0 ? -1 : 0;
 }
 

@@ -11,7 +11,4 @@
 int sapwood_read_accuracy(PyObject *tuple, npy_intp nv, npy_intp steps, sap_accuracy *accuracy,
                           sap_parts_record **parts);
 
-/* Adds the dtype PARTS_RECORD to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_parts_record(PyObject *module);
-
 #endif

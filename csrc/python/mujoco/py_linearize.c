@@ -1,4 +1,5 @@
 #include "python/mujoco/py_linearize.h"
+#include "python/stepper/methods.h"
 
 #include <string.h>
 
@@ -65,31 +66,30 @@ static int read_inputs(call *c, const sap_mujoco_world *world, PyObject *const s
 static int allocate(call *c, const sap_mujoco_world *world, int sensors) {
   const struct sap_linear_sizes size = sap_mujoco_linear_sizes(world);
   const npy_intp n = (npy_intp)size.n, nu = (npy_intp)size.nu, ns = (npy_intp)size.n_sensors;
-  const npy_intp shape[N_OUTPUTS][3] = {
-      [A] = {c->n, n, n},
-      [B] = {c->n, n, nu},
-      [C] = {c->n, ns, n},
-      [D] = {c->n, ns, nu},
-      [Q] = {c->n, (npy_intp)size.nq},
-      [V] = {c->n, (npy_intp)size.nv},
-      [ACT] = {c->n, (npy_intp)world->state_length[2]},
-      [DISTANCE] = {c->n},
-      [CONTACTS] = {c->n},
-      [NEAR] = {c->n},
-      [REBOUND] = {c->n},
+  const npy_intp nq = (npy_intp)size.nq, nv = (npy_intp)size.nv;
+  const int of_sensors = sensors ? 3 : 0;
+  const sapwood_layout layouts[N_OUTPUTS] = {
+      [A] = {NPY_DOUBLE, 3, {c->n, n, n}},
+      [B] = {NPY_DOUBLE, 3, {c->n, n, nu}},
+      [C] = {NPY_DOUBLE, of_sensors, {c->n, ns, n}},
+      [D] = {NPY_DOUBLE, of_sensors, {c->n, ns, nu}},
+      [Q] = {NPY_DOUBLE, 2, {c->n, nq}},
+      [V] = {NPY_DOUBLE, 2, {c->n, nv}},
+      [ACT] = {NPY_DOUBLE, 2, {c->n, (npy_intp)world->state_length[2]}},
+      [DISTANCE] = {NPY_DOUBLE, 1, {c->n}},
+      [CONTACTS] = {NPY_INT32, 1, {c->n}},
+      [NEAR] = {NPY_BOOL, 1, {c->n}},
+      [REBOUND] = {NPY_BOOL, 1, {c->n}},
   };
-  for (int i = 0; i < N_OUTPUTS; ++i) {
-    const int rank = i < Q ? 3 : i < DISTANCE ? 2 : 1;
-    const int type = i < CONTACTS ? NPY_DOUBLE : i == CONTACTS ? NPY_INT32 : NPY_BOOL;
-    if (sensors || (i != C && i != D)) {
-      c->out[i] = (PyArrayObject *)PyArray_SimpleNew(rank, shape[i], type);
-    }
+  if (sapwood_new_all(c->out, layouts, N_OUTPUTS) < 0) {
+    return -1;
   }
   c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_mujoco_linear_work(world) + 1);
   if (c->work == NULL) {
     PyErr_NoMemory();
+    return -1;
   }
-  return PyErr_Occurred() ? -1 : 0;
+  return 0;
 }
 
 /* Copies n numbers of a state to the data, which may be its own memory. */
@@ -163,18 +163,16 @@ int sapwood_stepper_make_linear(sapwood_stepper *self) {
 
 PyObject *sapwood_stepper_linearize(PyObject *object, PyObject *args) {
   sapwood_stepper *self = (sapwood_stepper *)object;
-  PyObject *api, *model, *data, *limited, *range, *states[N_STATES], *found = NULL;
+  PyObject *objects[3], *limited, *range, *states[N_STATES], *found = NULL;
   struct sap_mujoco_linear linear = {0};
-  sapwood_place place;
   sap_mujoco_world *world;
   sapwood_watch watch;
   call c = {0};
   int sensors;
-  if (!PyArg_ParseTuple(args, "OOOOO(OOOO)ddp:linearize", &api, &model, &data, &limited, &range,
-                        &states[0], &states[1], &states[2], &states[3], &linear.step,
-                        &linear.soften, &sensors) ||
-      sapwood_place_find(&place, self, api, model, data) < 0 ||
-      sapwood_world_open(&world, &watch, &place, Py_None, 0) < 0) {
+  if (!PyArg_ParseTuple(args, "OOOOO(OOOO)ddp:linearize", &objects[0], &objects[1], &objects[2],
+                        &limited, &range, &states[0], &states[1], &states[2], &states[3],
+                        &linear.step, &linear.soften, &sensors) ||
+      sapwood_world_of(&world, &watch, self, objects, Py_None, 0) < 0) {
     return NULL;
   }
   if (sapwood_stepper_make_linear(self) == 0 &&

@@ -1,8 +1,10 @@
 #include "python/mujoco/py_recording.h"
+#include "python/parts.h"
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "python/record.h"
 #include "python/stepper/contacts.h"
 
 /* ---- the log -------------------------------------------------------------------------------- */
@@ -36,18 +38,17 @@ PyDoc_STRVAR(append_doc,
 
 static PyObject *log_append(PyObject *object, PyObject *contacts) {
   struct sap_contact_log *log = &((sapwood_contact_log *)object)->log;
-  const PyArrayObject *array = PyArray_Check(contacts) ? (PyArrayObject *)contacts : NULL;
-  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
-      PyArray_ITEMSIZE(array) != sizeof(sap_contact_record) || !PyArray_ISCARRAY_RO(array)) {
-    PyErr_SetString(PyExc_TypeError, "contacts must be a contiguous array of CONTACT_RECORD");
+  const sap_contact_record *given =
+      sapwood_take_structs(contacts, "contacts", "CONTACT_RECORD", sizeof *given, 0, 0);
+  if (given == NULL) {
     return NULL;
   }
-  const npy_intp n = PyArray_SIZE(array);
+  const npy_intp n = PyArray_SIZE((PyArrayObject *)contacts);
   sap_contact_record *room = sap_contact_log_room(log, n);
   if (room == NULL) {
     return PyErr_NoMemory();
   }
-  memcpy(room, PyArray_DATA(array), (size_t)n * sizeof *room);
+  memcpy(room, given, (size_t)n * sizeof *room);
   log->n += n;
   Py_RETURN_NONE;
 }

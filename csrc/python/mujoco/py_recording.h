@@ -15,7 +15,4 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
 /* Returns the log of a ContactLog, which owns it, or NULL with TypeError. */
 struct sap_contact_log *sapwood_contact_log_of(PyObject *object, const sapwood_state *state);
 
-/* Adds ContactLog and the names RECORDED to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_recording(PyObject *module);
-
 #endif

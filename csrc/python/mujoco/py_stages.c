@@ -1,17 +1,12 @@
-#include "python/mujoco/py_stages.h"
-
+/* Parts of a step of one MjData, for steps composed in Python. */
+#include "python/stepper/methods.h"
 #include "mujoco/stages/contact_part.h"
 #include "mujoco/stages/step.h"
 #include "python/mujoco/py_world.h"
 
-/* Opens the world of the arguments api, model and data. Returns 0, or -1 with an exception. */
 static int open_world(sap_mujoco_world **world, sapwood_watch *watch, PyObject *stepper,
                       PyObject *const objects[3], PyObject *memory) {
-  sapwood_place place;
-  return sapwood_place_find(&place, (sapwood_stepper *)stepper, objects[0], objects[1],
-                            objects[2]) < 0
-             ? -1
-             : sapwood_world_open(world, watch, &place, memory, 0);
+  return sapwood_world_of(world, watch, (sapwood_stepper *)stepper, objects, memory, 0);
 }
 
 static PyObject *close_world(sap_mujoco_world *world, PyObject *answer) {
@@ -37,40 +32,33 @@ static PyObject *call_part(PyObject *self, PyObject *args, step_part *part) {
   return close_world(world, sapwood_world_failure(world));
 }
 
+#define PART(name, function)                                         \
+  PyObject *sapwood_stepper_##name(PyObject *self, PyObject *args) { \
+    return call_part(self, args, function);                          \
+  }
+
 const char sapwood_stepper_start_doc[] =
     "start($self, api, model, data, /)\n--\n\n"
     "First half of a step of `data`, up to the velocity-dependent quantities. Returns None, or "
     "why\n"
     "the step cannot be taken, as `run` does; so do the other parts of a step. None of them looks\n"
     "at the options of the model.";
-
-PyObject *sapwood_stepper_start(PyObject *self, PyObject *args) {
-  return call_part(self, args, sap_mujoco_start);
-}
+PART(start, sap_mujoco_start)
 
 const char sapwood_stepper_find_forces_doc[] =
     "find_forces($self, api, model, data, /)\n--\n\n"
     "Find actuator forces, accelerations, and qDeriv where the forest has its pattern.";
-
-PyObject *sapwood_stepper_find_forces(PyObject *self, PyObject *args) {
-  return call_part(self, args, sap_mujoco_find_forces);
-}
+PART(find_forces, sap_mujoco_find_forces)
 
 const char sapwood_stepper_evaluate_doc[] =
     "evaluate($self, api, model, data, /)\n--\n\n"
     "Find positions, velocities and forces of the state, without sensors and control callback.";
-
-PyObject *sapwood_stepper_evaluate(PyObject *self, PyObject *args) {
-  return call_part(self, args, sap_mujoco_evaluate);
-}
+PART(evaluate, sap_mujoco_evaluate)
 
 const char sapwood_stepper_solve_doc[] =
     "solve($self, api, model, data, /)\n--\n\n"
     "Gather, solve and write back the contact part of a step whose forces were found.";
-
-PyObject *sapwood_stepper_solve(PyObject *self, PyObject *args) {
-  return call_part(self, args, sap_mujoco_solve);
-}
+PART(solve, sap_mujoco_solve)
 
 /* ---- the second half ------------------------------------------------------------------------ */
 

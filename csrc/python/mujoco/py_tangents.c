@@ -1,4 +1,6 @@
-#include "python/mujoco/py_tangents.h"
+/* Derivatives of the steps of one MjData by numbers of its model. */
+#include "python/stepper/methods.h"
+#include <string.h>
 
 #include "mujoco/stages/linearize_step.h"
 #include "mujoco/stages/step_tangents.h"
@@ -61,11 +63,8 @@ static void end(call *c) {
 /* Opens a world. Returns 0, or -1 with an exception. */
 static int open_world(const call *c, sapwood_stepper *stepper, PyObject *model, PyObject *data,
                       sap_mujoco_world **world, sapwood_watch *watch) {
-  sapwood_place place;
-  return sapwood_place_find(&place, stepper, c->api, model, data) < 0 ||
-                 sapwood_world_open(world, watch, &place, Py_None, 0) < 0
-             ? -1
-             : 0;
+  PyObject *const objects[3] = {c->api, model, data};
+  return sapwood_world_of(world, watch, stepper, objects, Py_None, 0);
 }
 
 /* Reads the patch of a changed model, whose arrays the caller keeps. Returns 0, or -1 with an
@@ -103,43 +102,56 @@ static int open_changed(call *c, PyObject *aside, PyObject *changed) {
   return 0;
 }
 
-static PyArrayObject *new_array(int ndim, const npy_intp *shape, int type) {
-  return (PyArrayObject *)PyArray_ZEROS(ndim, shape, type, 0);
+/* Makes the arrays of the results. Returns 0, or -1 with MemoryError. */
+static int make_results(call *c, const struct sap_linear_sizes *size) {
+  const npy_intp steps = (npy_intp)c->steps, n_sensors = (npy_intp)size->n_sensors;
+  const sapwood_layout layouts[N_OUTPUTS] = {
+      [QPOS] = {NPY_DOUBLE, 2, {steps, (npy_intp)size->nq}},
+      [QVEL] = {NPY_DOUBLE, 2, {steps, (npy_intp)size->nv}},
+      [X] = {NPY_DOUBLE, 3, {steps, c->n, (npy_intp)size->n}},
+      [NEAR] = {NPY_BOOL, 1, {steps}},
+      [REBOUND] = {NPY_BOOL, 1, {steps}},
+      [SENSORS] = {NPY_DOUBLE, c->sensors ? 2 : 0, {steps, n_sensors}},
+      [DY] = {NPY_DOUBLE, c->sensors ? 3 : 0, {steps, c->n, n_sensors}}};
+  if (sapwood_new_all(c->out, layouts, N_OUTPUTS) < 0) {
+    return -1;
+  }
+  for (int i = 0; i < N_OUTPUTS; i++) {
+    if (c->out[i] != NULL) { /* steps that were not taken leave zeros */
+      memset(PyArray_DATA(c->out[i]), 0, (size_t)PyArray_NBYTES(c->out[i]));
+    }
+  }
+  return 0;
 }
 
-/* Reads the arrays, and makes those of the results. Returns 0, or -1 with an exception. */
+/* Reads the arrays, and makes room for results and work. Returns 0, or -1 with an exception. */
 static int allocate(call *c, PyObject *numbers, PyObject *x, PyObject *ctrl) {
   const struct sap_linear_sizes size = sap_mujoco_linear_sizes(c->centre);
-  const npy_intp steps = (npy_intp)c->steps, n = c->n, controls[2] = {steps, (npy_intp)size.nu};
-  const npy_intp tangents[3] = {steps, n, (npy_intp)size.n};
-  c->x = sapwood_in_place(x, "x", NPY_DOUBLE, 2, tangents + 1, NPY_ARRAY_C_CONTIGUOUS);
-  c->numbers =
-      sapwood_in_place(numbers, "numbers", NPY_INT32, SAPWOOD_SHAPE(n, 3), NPY_ARRAY_C_CONTIGUOUS);
+  const int flags = NPY_ARRAY_C_CONTIGUOUS;
+  c->x = sapwood_in_place(x, "x", NPY_DOUBLE, SAPWOOD_SHAPE(c->n, (npy_intp)size.n), flags);
+  c->numbers = sapwood_in_place(numbers, "numbers", NPY_INT32, SAPWOOD_SHAPE(c->n, 3), flags);
   if (c->x == NULL || c->numbers == NULL) {
     return -1;
   }
   if (ctrl != Py_None) {
-    c->ctrl = sapwood_in_place(ctrl, "ctrl", NPY_DOUBLE, 2, controls, NPY_ARRAY_C_CONTIGUOUS);
+    const npy_intp steps = (npy_intp)c->steps;
+    c->ctrl =
+        sapwood_in_place(ctrl, "ctrl", NPY_DOUBLE, SAPWOOD_SHAPE(steps, (npy_intp)size.nu), flags);
     if (c->ctrl == NULL) {
       return -1;
     }
   }
-  c->out[QPOS] = new_array(SAPWOOD_SHAPE(steps, (npy_intp)size.nq), NPY_DOUBLE);
-  c->out[QVEL] = new_array(SAPWOOD_SHAPE(steps, (npy_intp)size.nv), NPY_DOUBLE);
-  c->out[X] = new_array(3, tangents, NPY_DOUBLE);
-  c->out[NEAR] = new_array(1, &steps, NPY_BOOL);
-  c->out[REBOUND] = new_array(1, &steps, NPY_BOOL);
-  if (c->sensors) {
-    c->out[SENSORS] = new_array(SAPWOOD_SHAPE(steps, (npy_intp)size.n_sensors), NPY_DOUBLE);
-    c->out[DY] = new_array(SAPWOOD_SHAPE(steps, n, (npy_intp)size.n_sensors), NPY_DOUBLE);
+  if (make_results(c, &size) < 0) {
+    return -1;
   }
   c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_tangents_work(c->centre, c->n) + 1);
   c->dof = PyMem_Malloc(sizeof *c->dof * (size_t)size.nv + 1);
   c->way = PyMem_Malloc(sizeof *c->way * (size_t)c->n + 1);
   if (c->work == NULL || c->dof == NULL || c->way == NULL) {
     PyErr_NoMemory();
+    return -1;
   }
-  return PyErr_Occurred() ? -1 : 0;
+  return 0;
 }
 
 /* Takes the steps. Returns the results, or NULL with an exception. */

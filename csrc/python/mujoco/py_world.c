@@ -1,4 +1,5 @@
 #include "python/mujoco/py_world.h"
+#include "python/parts.h"
 
 #include <string.h>
 
@@ -73,6 +74,14 @@ int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sap
   return 0;
 }
 
+int sapwood_world_of(sap_mujoco_world **world, sapwood_watch *watch, sapwood_stepper *stepper,
+                     PyObject *const objects[3], PyObject *memory, int signals) {
+  sapwood_place place;
+  return sapwood_place_find(&place, stepper, objects[0], objects[1], objects[2]) < 0
+             ? -1
+             : sapwood_world_open(world, watch, &place, memory, signals);
+}
+
 /* ---- reports -------------------------------------------------------------------------------- */
 
 PyObject *sapwood_world_failure(const sap_mujoco_world *world) {
@@ -110,18 +119,8 @@ PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int6
 /* ---- records -------------------------------------------------------------------------------- */
 
 sap_step_record *sapwood_take_records(PyObject *object, npy_intp n) {
-  PyArrayObject *array = PyArray_Check(object) ? (PyArrayObject *)object : NULL;
-  if (array == NULL || PyArray_TYPE(array) != NPY_VOID ||
-      PyArray_ITEMSIZE(array) != sizeof(sap_step_record) || !PyArray_ISCARRAY(array)) {
-    PyErr_SetString(PyExc_TypeError, "records must be a contiguous array of dtype STEP_RECORD");
-    return NULL;
-  }
-  if (PyArray_SIZE(array) < n) {
-    PyErr_Format(PyExc_ValueError, "records has %zd entries, expected %zd or more",
-                 PyArray_SIZE(array), n);
-    return NULL;
-  }
-  return (sap_step_record *)PyArray_DATA(array);
+  return sapwood_take_structs(object, "records", "STEP_RECORD", sizeof(sap_step_record), n,
+                              NPY_ARRAY_WRITEABLE);
 }
 
 /* Fields of the dtype with the memory layout of sap_step_record. */

@@ -33,6 +33,10 @@ int sapwood_place_find(sapwood_place *place, sapwood_stepper *stepper, PyObject 
 int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sapwood_place *place,
                        PyObject *memory, int signals);
 
+/* Does both for the objects api, model and data. */
+int sapwood_world_of(sap_mujoco_world **world, sapwood_watch *watch, sapwood_stepper *stepper,
+                     PyObject *const objects[3], PyObject *memory, int signals);
+
 /* Returns the failure as a tuple (name, code, index, message), or None without one. An exception
  * that a callback has set, or a MemoryError, takes the place of the tuple. NULL with an exception
  * if memory ran out. Needs the GIL. */
@@ -45,8 +49,5 @@ PyObject *sapwood_world_ended(const sap_mujoco_world *world, int64_t taken, int6
 /* Returns the n records of an array of dtype STEP_RECORD, which owns them, or NULL with an
  * exception. */
 sap_step_record *sapwood_take_records(PyObject *object, npy_intp n);
-
-/* Adds the dtype STEP_RECORD to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_step_record(PyObject *module);
 
 #endif

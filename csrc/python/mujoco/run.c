@@ -1,6 +1,5 @@
 /* ModelStepper.run: the loop over steps of one MjData, without the GIL. */
-#include "python/mujoco/run.h"
-
+#include "python/stepper/methods.h"
 #include "mujoco/engine/options.h"
 #include "mujoco/stages/step.h"
 #include "python/mujoco/engine.h"
@@ -73,7 +72,6 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
   sap_step_record *records = NULL;
   sap_parts_record *parts = NULL;
   sap_accuracy accuracy = {0};
-  sapwood_place place;
   sap_mujoco_world *world = NULL;
   sapwood_watch watch;
   struct sap_recording recording;
@@ -82,8 +80,8 @@ PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t 
       (n_args > 8 && args[8] != Py_None &&
        sapwood_read_accuracy(args[8], sap_stepper_forest(((sapwood_stepper *)self)->core)->nv,
                              steps, &accuracy, &parts) < 0) ||
-      sapwood_place_find(&place, (sapwood_stepper *)self, args[0], args[1], args[2]) < 0 ||
-      sapwood_world_open(&world, &watch, &place, n_args > 6 ? args[6] : Py_None, signals) < 0) {
+      sapwood_world_of(&world, &watch, (sapwood_stepper *)self, args,
+                       n_args > 6 ? args[6] : Py_None, signals) < 0) {
     return NULL;
   }
   if (n_args <= 7 || sapwood_recording_open(&recording, world, watch.state, args[7], steps) == 0) {

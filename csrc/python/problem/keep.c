@@ -21,15 +21,26 @@ const double *sapwood_keep_vector(PyObject *object, const char *name, int64_t le
   return sapwood_keep(sapwood_as_vector(object, name, (npy_intp)length, rule), slot);
 }
 
-int sapwood_keep_optional(PyObject *object, const char *name, int64_t length, PyObject **slot,
-                          const double **data) {
-  *data = NULL;
-  if (object == Py_None) {
-    *slot = Py_NewRef(Py_None);
-    return 0;
+int sapwood_keep_all(const sapwood_kept *rows, int n) {
+  for (const sapwood_kept *r = rows; r < rows + n; r++) {
+    *r->data = sapwood_keep_vector(r->given, r->name, r->length, r->rule, r->slot);
+    if (*r->data == NULL) {
+      return -1;
+    }
   }
-  *data = sapwood_keep_vector(object, name, length, SAPWOOD_ANY, slot);
-  return *data == NULL ? -1 : 0;
+  return 0;
+}
+
+int sapwood_keep_optional(const sapwood_kept *rows, int n) {
+  for (const sapwood_kept *r = rows; r < rows + n; r++) {
+    *r->data = NULL;
+    if (r->given == Py_None) {
+      *r->slot = Py_NewRef(Py_None);
+    } else if (sapwood_keep_all(r, 1) < 0) {
+      return -1;
+    }
+  }
+  return 0;
 }
 
 PyObject *sapwood_index_copy(const int32_t *indices, int32_t n) {

@@ -12,10 +12,21 @@ const double *sapwood_keep(PyArrayObject *array, PyObject **slot);
 const double *sapwood_keep_vector(PyObject *object, const char *name, int64_t length,
                                   sapwood_rule rule, PyObject **slot);
 
-/* Does the same for an object that may be None; *slot is then None and *data NULL. Returns 0, or -1
- * with an exception. */
-int sapwood_keep_optional(PyObject *object, const char *name, int64_t length, PyObject **slot,
-                          const double **data);
+/* An array that a problem keeps: the argument, its name, its length and rule, and where the view
+ * and the data go. */
+typedef struct sapwood_kept {
+  PyObject *given;
+  const char *name;
+  int64_t length;
+  sapwood_rule rule;
+  PyObject **slot;
+  const double **data;
+} sapwood_kept;
+
+/* Keep n vectors. None leaves None and NULL where it is allowed. They return 0, or -1 with an
+ * exception. */
+int sapwood_keep_all(const sapwood_kept *rows, int n);
+int sapwood_keep_optional(const sapwood_kept *rows, int n);
 
 /* Returns a new read-only array with a copy of private indices. */
 PyObject *sapwood_index_copy(const int32_t *indices, int32_t n);

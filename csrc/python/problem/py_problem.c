@@ -1,4 +1,5 @@
 #include "python/problem/py_problem.h"
+#include "python/parts.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static const char *const delassus_names[] = {"block", "diagonal", NULL};
 /* ---- index arrays --------------------------------------------------------------------------- */
 
 /* Checks the trees, copies them to private memory and fills the lengths that follow from them. */
-static int read_trees(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+static int read_trees(sapwood_problem *self, const sapwood_problem_arguments *in,
                       PyObject *groups) {
   int failed = -1;
   PyArrayObject *nv = NULL, *a = NULL, *b = NULL;
@@ -42,7 +43,7 @@ static int read_trees(sapwood_problem *self, const struct sapwood_problem_argume
   self->problem.tree_nv = own_nv;
   self->problem.tree_a = own_a;
   self->problem.tree_b = own_b;
-  if (sapwood_spin_read_contacts(&self->spin, &in->spin, &self->problem) < 0 ||
+  if (sapwood_spin_read_contacts(&self->spin, in, &self->problem) < 0 ||
       sapwood_groups_read_trees(&self->groups, groups, &self->problem) < 0) {
     goto done;
   }
@@ -65,46 +66,47 @@ static int copy_trees(sapwood_problem *self) {
 
 /* ---- float arrays --------------------------------------------------------------------------- */
 
+/* A row of sapwood_kept for an argument that has the same name in the problem. */
+#define KEPT(name, length, rule, to) {in->name, #name, length, rule, &self->name, &to}
+
 /* Finds R_t, R_n and v_hat_n from the physical parameters, in new arrays. */
 static int regularize(sapwood_problem *self, const sap_parameters *parameters,
                       const struct sap_masses *masses) {
-  int32_t n = self->problem.n_contacts;
-  npy_intp length = n;
-  PyArrayObject *R_t = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
-  PyArrayObject *R_n = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
-  PyArrayObject *v_hat_n = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(length));
-  int failed = -1;
-  if (R_t != NULL && R_n != NULL && v_hat_n != NULL) {
-    sap_error error = {0};
-    sap_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = sap_regularize_contacts(&self->problem, &self->sizes, parameters, masses,
-                                     sapwood_doubles(R_t), sapwood_doubles(R_n),
-                                     sapwood_doubles(v_hat_n), &error);
-    Py_END_ALLOW_THREADS
-    failed = sapwood_raise(status, &error);
+  const sapwood_layout layout = {NPY_DOUBLE, 1, {self->problem.n_contacts}};
+  const sapwood_layout layouts[3] = {layout, layout, layout};
+  PyArrayObject *R[3] = {NULL};
+  if (sapwood_new_all(R, layouts, 3) < 0) {
+    sapwood_release(R, 3);
+    return -1;
   }
-  self->problem.R_t = sapwood_keep(R_t, &self->R_t);
-  self->problem.R_n = sapwood_keep(R_n, &self->R_n);
-  self->problem.v_hat_n = sapwood_keep(v_hat_n, &self->v_hat_n);
+  sap_error error = {0};
+  sap_status status;
+  Py_BEGIN_ALLOW_THREADS
+  status = sap_regularize_contacts(&self->problem, &self->sizes, parameters, masses,
+                                   sapwood_doubles(R[0]), sapwood_doubles(R[1]),
+                                   sapwood_doubles(R[2]), &error);
+  Py_END_ALLOW_THREADS
+  const int failed = sapwood_raise(status, &error);
+  self->problem.R_t = sapwood_keep(R[0], &self->R_t);
+  self->problem.R_n = sapwood_keep(R[1], &self->R_n);
+  self->problem.v_hat_n = sapwood_keep(R[2], &self->v_hat_n);
   return failed || self->R_t == NULL || self->R_n == NULL || self->v_hat_n == NULL ? -1 : 0;
 }
 
 /* ---- construction --------------------------------------------------------------------------- */
 
 /* Reads mass, velocities, Jacobian and friction: everything except the regularization. */
-static int read_dynamics(sapwood_problem *self, const struct sapwood_problem_arguments *in) {
+static int read_dynamics(sapwood_problem *self, const sapwood_problem_arguments *in) {
   sap_problem *p = &self->problem;
   const sap_sizes *sizes = &self->sizes;
   int32_t n = p->n_contacts;
-  if ((p->A = sapwood_keep_vector(in->A, "A", sizes->nA, SAPWOOD_ANY, &self->A)) == NULL ||
-      (p->v_star = sapwood_keep_vector(in->v_star, "v_star", sizes->nv, SAPWOOD_ANY,
-                                       &self->v_star)) == NULL ||
-      (p->J = sapwood_keep_vector(in->J, "J", sizes->nJ, SAPWOOD_ANY, &self->J)) == NULL ||
-      (p->mu = sapwood_keep_vector(in->mu, "mu", n, SAPWOOD_ANY, &self->mu)) == NULL ||
-      sapwood_spin_read_values(&self->spin, &in->spin, sizes->nJ_spin) < 0 ||
-      sapwood_keep_optional(in->friction_bound, "friction_bound", n, &self->friction_bound,
-                            &p->friction_bound) < 0) {
+  const sapwood_kept given[] = {
+      KEPT(A, sizes->nA, SAPWOOD_ANY, p->A), KEPT(v_star, sizes->nv, SAPWOOD_ANY, p->v_star),
+      KEPT(J, sizes->nJ, SAPWOOD_ANY, p->J), KEPT(mu, n, SAPWOOD_ANY, p->mu)};
+  const sapwood_kept bound = KEPT(friction_bound, n, SAPWOOD_ANY, p->friction_bound);
+  if (sapwood_keep_all(given, 4) < 0 ||
+      sapwood_spin_read_values(&self->spin, in, sizes->nJ_spin) < 0 ||
+      sapwood_keep_optional(&bound, 1) < 0) {
     return -1;
   }
   if (in->v_hat_t == Py_None) {
@@ -118,7 +120,7 @@ static int read_dynamics(sapwood_problem *self, const struct sapwood_problem_arg
 }
 
 /* Reads the physical parameters. Returns 1 if they are given, 0 if not, -1 with an exception. */
-static int read_parameters(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+static int read_parameters(sapwood_problem *self, const sapwood_problem_arguments *in,
                            sap_parameters *parameters) {
   int32_t n = self->problem.n_contacts;
   int delassus = sapwood_as_choice(in->delassus, "delassus", delassus_names);
@@ -128,33 +130,23 @@ static int read_parameters(sapwood_problem *self, const struct sapwood_problem_a
     return -1;
   }
   parameters->delassus = (sap_delassus)delassus;
-  int given = sapwood_all_or_none("phi0, k and tau_d", in->phi0, in->k, in->tau_d);
-  if (given <= 0) {
-    self->phi0 = Py_NewRef(Py_None);
-    self->k = Py_NewRef(Py_None);
-    self->tau_d = Py_NewRef(Py_None);
-    return given;
-  }
-  if ((parameters->phi0 = sapwood_keep_vector(in->phi0, "phi0", n, SAPWOOD_FINITE, &self->phi0)) ==
-          NULL ||
-      (parameters->k =
-           sapwood_keep_vector(in->k, "k", n, SAPWOOD_POSITIVE_OR_INFINITE, &self->k)) == NULL ||
-      (parameters->tau_d = sapwood_keep_vector(in->tau_d, "tau_d", n, SAPWOOD_NON_NEGATIVE,
-                                               &self->tau_d)) == NULL) {
-    return -1;
-  }
-  return 1;
+  const sapwood_kept rows[] = {KEPT(phi0, n, SAPWOOD_FINITE, parameters->phi0),
+                               KEPT(k, n, SAPWOOD_POSITIVE_OR_INFINITE, parameters->k),
+                               KEPT(tau_d, n, SAPWOOD_NON_NEGATIVE, parameters->tau_d)};
+  const int given = sapwood_all_or_none("phi0, k and tau_d", in->phi0, in->k, in->tau_d);
+  return given < 0 || sapwood_keep_optional(rows, 3) < 0 ? -1 : given;
 }
 
 /* Keeps the slip ratios, which are checked with the physical parameters. */
-static int read_slip_ratio(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+static int read_slip_ratio(sapwood_problem *self, const sapwood_problem_arguments *in,
                            sap_parameters *parameters) {
-  return sapwood_keep_optional(in->slip_ratio, "slip_ratio", self->problem.n_contacts,
-                               &self->slip_ratio, &parameters->slip_ratio);
+  const sapwood_kept row =
+      KEPT(slip_ratio, self->problem.n_contacts, SAPWOOD_ANY, parameters->slip_ratio);
+  return sapwood_keep_optional(&row, 1);
 }
 
 /* Reads R_t, R_n, v_hat_n if given, or finds them from the physical parameters. */
-static int read_regularization(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+static int read_regularization(sapwood_problem *self, const sapwood_problem_arguments *in,
                                sap_parameters *parameters, const struct sap_masses *masses) {
   sap_problem *p = &self->problem;
   int32_t n = p->n_contacts;
@@ -174,13 +166,9 @@ static int read_regularization(sapwood_problem *self, const struct sapwood_probl
     self->is_physical = physical;
     return regularize(self, parameters, masses);
   }
-  if ((p->R_t = sapwood_keep_vector(in->R_t, "R_t", n, SAPWOOD_ANY, &self->R_t)) == NULL ||
-      (p->R_n = sapwood_keep_vector(in->R_n, "R_n", n, SAPWOOD_ANY, &self->R_n)) == NULL ||
-      (p->v_hat_n = sapwood_keep_vector(in->v_hat_n, "v_hat_n", n, SAPWOOD_ANY, &self->v_hat_n)) ==
-          NULL) {
-    return -1;
-  }
-  return 0;
+  const sapwood_kept rows[] = {KEPT(R_t, n, SAPWOOD_ANY, p->R_t), KEPT(R_n, n, SAPWOOD_ANY, p->R_n),
+                               KEPT(v_hat_n, n, SAPWOOD_ANY, p->v_hat_n)};
+  return sapwood_keep_all(rows, 3);
 }
 
 /* Finds kappa from delta, in a new array. */
@@ -199,15 +187,16 @@ static int find_energy(sapwood_problem *self, const sap_parameters *parameters) 
 
 /* Reads core (int8), core_lambda, core_table, and kappa, or finds kappa from delta. phi0, k and
  * tau_d have been read. */
-static int read_cores(sapwood_problem *self, const struct sapwood_problem_arguments *in,
+static int read_cores(sapwood_problem *self, const sapwood_problem_arguments *in,
                       sap_parameters *parameters) {
   sap_problem *p = &self->problem;
   npy_intp n = p->n_contacts;
-  if (sapwood_keep_optional(in->core_lambda, "core_lambda", n, &self->core_lambda,
-                            &p->barrier_lambda) < 0 ||
+  const sapwood_kept lambda = KEPT(core_lambda, n, SAPWOOD_ANY, p->barrier_lambda);
+  const sapwood_kept depths[] = {KEPT(delta, n, SAPWOOD_ANY, parameters->delta),
+                                 KEPT(kappa, n, SAPWOOD_ANY, p->kappa)};
+  if (sapwood_keep_optional(&lambda, 1) < 0 ||
       sapwood_core_table_read(&self->core_table, in->core_table) < 0 ||
-      sapwood_keep_optional(in->delta, "delta", n, &self->delta, &parameters->delta) < 0 ||
-      sapwood_keep_optional(in->kappa, "kappa", n, &self->kappa, &p->kappa) < 0) {
+      sapwood_keep_optional(depths, 2) < 0) {
     return -1;
   }
   p->barrier_table = sapwood_core_table_of(&self->core_table);
@@ -271,15 +260,10 @@ static int find_masses(const sapwood_problem *self, struct sap_masses *masses,
 }
 
 /* Keeps the initial velocity of solves. */
-static int keep_guess(sapwood_problem *self, PyObject *v_guess) {
-  if (v_guess == Py_None) {
-    self->v_guess = Py_NewRef(Py_None);
-    return 0;
-  }
-  return sapwood_keep_vector(v_guess, "v_guess", self->sizes.nv, SAPWOOD_FINITE, &self->v_guess) ==
-                 NULL
-             ? -1
-             : 0;
+static int keep_guess(sapwood_problem *self, const sapwood_problem_arguments *in) {
+  const double *data;
+  const sapwood_kept row = KEPT(v_guess, self->sizes.nv, SAPWOOD_FINITE, data);
+  return sapwood_keep_optional(&row, 1);
 }
 
 /* Runs the checks of sap_problem_check() that find_masses() leaves out. */
@@ -305,8 +289,7 @@ static void keep_parameters(sapwood_problem *self, const sap_parameters *paramet
   }
 }
 
-static int read_all(sapwood_problem *self, const struct sapwood_problem_arguments *in,
-                    PyObject *groups) {
+static int read_all(sapwood_problem *self, const sapwood_problem_arguments *in, PyObject *groups) {
   sap_parameters parameters = {0};
   struct sap_masses masses;
   struct sap_block block = {0};
@@ -318,7 +301,7 @@ static int read_all(sapwood_problem *self, const struct sapwood_problem_argument
       read_regularization(self, in, &parameters, &masses) < 0 ||
       read_cores(self, in, &parameters) < 0 ||
       sapwood_groups_read_values(&self->groups, groups, &self->problem, &parameters, &masses) < 0 ||
-      check_values(self) < 0 || keep_guess(self, in->v_guess) < 0 ||
+      check_values(self) < 0 || keep_guess(self, in) < 0 ||
       sapwood_factors_keep(&self->factors, &self->problem, self->A, &masses, &block) < 0;
   sap_block_release(&block, &memory);
   keep_parameters(self, &parameters);
@@ -326,7 +309,7 @@ static int read_all(sapwood_problem *self, const struct sapwood_problem_argument
 }
 
 static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-  struct sapwood_problem_arguments in;
+  sapwood_problem_arguments in;
   if (sapwood_problem_arguments_parse(&in, args, keywords) < 0) {
     return NULL;
   }
@@ -342,25 +325,6 @@ static PyObject *problem_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     return NULL;
   }
   return (PyObject *)self;
-}
-
-static void problem_dealloc(PyObject *object) {
-  sapwood_problem *self = (sapwood_problem *)object;
-  sapwood_factors_clear(&self->factors);
-  PyMem_Free(self->indices);
-  sapwood_groups_clear(&self->groups);
-  sapwood_spin_clear(&self->spin);
-  sapwood_core_table_clear(&self->core_table);
-  PyObject *arrays[] = {self->tree_nv,   self->tree_a,      self->tree_b,  self->A,
-                        self->v_star,    self->J,           self->mu,      self->R_t,
-                        self->R_n,       self->v_hat_n,     self->v_hat_t, self->phi0,
-                        self->k,         self->tau_d,       self->core,    self->kappa,
-                        self->delta,     self->core_lambda, self->v_guess, self->friction_bound,
-                        self->slip_ratio};
-  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-    Py_XDECREF(arrays[i]);
-  }
-  sapwood_free_object(object);
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */
@@ -399,6 +363,21 @@ static PyMemberDef members[] = {
     PART(groups, groups.bounds, "R, v_hat, lower and upper of each group of constraints"),
     {"nv", T_LONGLONG, offsetof(sapwood_problem, sizes.nv), READONLY, "number of velocities"},
     {NULL, 0, 0, 0, NULL}};
+
+static void problem_dealloc(PyObject *object) {
+  sapwood_problem *self = (sapwood_problem *)object;
+  for (const PyMemberDef *member = members; member->name != NULL; member++) {
+    if (member->type == T_OBJECT_EX) {
+      Py_CLEAR(*(PyObject **)((char *)object + member->offset));
+    }
+  }
+  sapwood_factors_clear(&self->factors);
+  PyMem_Free(self->indices);
+  sapwood_groups_clear(&self->groups);
+  sapwood_spin_clear(&self->spin);
+  sapwood_core_table_clear(&self->core_table);
+  sapwood_free_object(object);
+}
 
 _Static_assert(sizeof(long long) == sizeof(int64_t), "T_LONGLONG is not int64_t");
 

@@ -40,9 +40,4 @@ int sapwood_read_guess(const sapwood_problem *problem, PyObject *guess, PyArrayO
 /* Returns the object as a problem (borrowed), or NULL with TypeError. */
 sapwood_problem *sapwood_as_problem(const sapwood_state *state, PyObject *object);
 
-/* Add the type, and the function for the structure of H, to the module. They return 0, or -1 with
- * an exception. */
-int sapwood_add_problem(PyObject *module);
-int sapwood_add_structure(PyObject *module);
-
 #endif /* SAPWOOD_PYTHON_PROBLEM_PY_PROBLEM_H */

@@ -4,15 +4,15 @@
 
 #include "python/problem/keep.h"
 
-int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_spin_arguments *in,
+int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_problem_arguments *in,
                                sap_problem *problem) {
-  const int given =
-      sapwood_all_or_none("spin_contact, spin_J and spin_mu", in->contact, in->J, in->mu);
+  const int given = sapwood_all_or_none("spin_contact, spin_J and spin_mu", in->spin_contact,
+                                        in->spin_J, in->spin_mu);
   if (given <= 0) {
     spin->contact = Py_NewRef(Py_None);
     return given;
   }
-  PyArrayObject *contact = sapwood_as_int32(in->contact, "spin_contact", -1);
+  PyArrayObject *contact = sapwood_as_int32(in->spin_contact, "spin_contact", -1);
   if (contact == NULL) {
     return -1;
   }
@@ -39,17 +39,17 @@ int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_spin_arguments 
   return spin->contact == NULL ? -1 : 0;
 }
 
-int sapwood_spin_read_values(sapwood_spin *spin, const sapwood_spin_arguments *in, int64_t nJ) {
-  if (in->contact == Py_None) {
+int sapwood_spin_read_values(sapwood_spin *spin, const sapwood_problem_arguments *in, int64_t nJ) {
+  if (in->spin_contact == Py_None) {
     spin->J = Py_NewRef(Py_None);
     spin->mu = Py_NewRef(Py_None);
     return 0;
   }
-  spin->spin.J = sapwood_keep_vector(in->J, "spin_J", nJ, SAPWOOD_ANY, &spin->J);
+  spin->spin.J = sapwood_keep_vector(in->spin_J, "spin_J", nJ, SAPWOOD_ANY, &spin->J);
   spin->spin.mu =
       spin->spin.J == NULL
           ? NULL
-          : sapwood_keep(sapwood_as_float64(in->mu, "spin_mu", SAPWOOD_SHAPE(spin->spin.n, 3),
+          : sapwood_keep(sapwood_as_float64(in->spin_mu, "spin_mu", SAPWOOD_SHAPE(spin->spin.n, 3),
                                             SAPWOOD_NON_NEGATIVE),
                          &spin->mu);
   return spin->spin.mu == NULL ? -1 : 0;

@@ -5,7 +5,7 @@
 #ifndef SAPWOOD_PYTHON_PROBLEM_PY_SPIN_H
 #define SAPWOOD_PYTHON_PROBLEM_PY_SPIN_H
 
-#include "python/convert.h"
+#include "python/problem/problem_arguments.h"
 #include "sapwood.h"
 
 typedef struct sapwood_spin {
@@ -15,18 +15,13 @@ typedef struct sapwood_spin {
   PyObject *J, *mu;  /* read-only views */
 } sapwood_spin;
 
-/* The three arguments of the constructor. */
-typedef struct sapwood_spin_arguments {
-  PyObject *contact, *J, *mu;
-} sapwood_spin_arguments;
-
 /* Reads the indices, unchecked, and points `problem` at the spin, unless the arguments are None.
  * Returns 0, or -1 with an exception. */
-int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_spin_arguments *in,
+int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_problem_arguments *in,
                                sap_problem *problem);
 
 /* Reads J of this length, and mu. Returns 0, or -1 with an exception. */
-int sapwood_spin_read_values(sapwood_spin *spin, const sapwood_spin_arguments *in, int64_t nJ);
+int sapwood_spin_read_values(sapwood_spin *spin, const sapwood_problem_arguments *in, int64_t nJ);
 
 void sapwood_spin_clear(sapwood_spin *spin);
 

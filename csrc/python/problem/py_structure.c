@@ -1,4 +1,5 @@
 /* sap_structure_find for Python: the structure as arrays. */
+#include "python/parts.h"
 #include "problem/graph/structure.h"
 
 #include "python/errors.h"

@@ -4,7 +4,7 @@
  * which helpers fill behind it without the GIL. Then it turns finished results into Python objects,
  * in order; if the next one is not finished it solves another itself. Without helpers it goes
  * through the problems one by one. */
-#include "python/solver/py_solver.h"
+#include "python/parts.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -13,6 +13,7 @@
 #include "python/errors.h"
 #include "python/problem/py_problem.h"
 #include "python/signals.h"
+#include "python/solver/calls.h"
 #include "python/solver/worker_pool.h"
 #include "python/solver/py_settings.h"
 #include "python/solver/solution.h"
@@ -64,7 +65,7 @@ static void solve_entry(batch *all, Py_ssize_t i, int32_t thread) {
       all->interrupted = 1;
     }
     if (e->status == SAP_OK && all->record_history) {
-      e->status = sapwood_copy_records(solver, &e->records);
+      e->status = sapwood_copy_history(solver, &e->records);
     }
   }
   atomic_store_explicit(&e->done, 1, memory_order_release);
@@ -108,14 +109,10 @@ static int prepare_entry(const sapwood_state *state, const batch *all, Py_ssize_
 static int finish_entry(const sapwood_state *state, const batch *all, Py_ssize_t i,
                         PyObject *list) {
   entry *e = &all->entries[i];
-  PyObject *history = NULL, *solution = NULL;
+  PyObject *solution = NULL;
   if (!all->interrupted && PyErr_CheckSignals() == 0 && sapwood_raise(e->status, &e->error) == 0) {
-    history = all->record_history ? sapwood_history(state, e->records.copy, e->records.n)
-                                  : Py_NewRef(Py_None);
-  }
-  if (history != NULL) {
-    solution = sapwood_solution(state, &e->result, &e->problem->problem, e->seconds, history);
-    Py_DECREF(history);
+    solution = sapwood_solution(state, &e->result, &e->problem->problem, e->seconds,
+                                all->record_history ? &e->records : NULL);
     clear_entry(e);
   }
   if (solution == NULL) {
@@ -229,8 +226,7 @@ static PyObject *solve_batch(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "one guess per problem, and a thread");
     return NULL;
   }
-  n_threads = n_threads < SAP_MOST_THREADS ? n_threads : SAP_MOST_THREADS;
-  n_threads = n_threads < n ? n_threads : n > 0 ? (int)n : 1;
+  n_threads = sapwood_tasks_threads(n, n_threads);
 
   /* the lists must stay as they are while Python code runs */
   batch all = {.problems = PyList_GetSlice(problems, 0, n),

@@ -3,6 +3,8 @@
  * A problem of one tree has the memory layout of its two matrices, so they are used in place. The
  * call makes no Problem: regularization and solve share one factorization of M, and the memory is
  * that of a cached solver. */
+#include "python/parts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +12,6 @@
 #include "python/errors.h"
 #include "python/signals.h"
 #include "python/solver/py_settings.h"
-#include "python/solver/py_solver.h"
 #include "python/solver/solution.h"
 
 /* positions of the arguments */
@@ -271,7 +272,7 @@ static PyObject *solve_dense(PyObject *module, PyObject *const *args, Py_ssize_t
   sapwood_records recorded = {0};
   sap_error error = {0};
   sap_solver *solver = NULL;
-  PyObject *history = NULL, *solution = NULL;
+  PyObject *solution = NULL;
   if (read_all(&call, state, args) < 0 ||
       sapwood_result_allocate(&result, &call.problem, &call.sizes) < 0 ||
       sapwood_raise(
@@ -292,23 +293,19 @@ static PyObject *solve_dense(PyObject *module, PyObject *const *args, Py_ssize_t
           : sap_solver_solve(solver, &call.problem, v_guess, &result.solution, &error);
   seconds = sap_seconds() - seconds;
   if (status == SAP_OK && call.settings.record_history) {
-    status = sapwood_copy_records(solver, &recorded);
+    status = sapwood_copy_history(solver, &recorded);
   }
   Py_END_ALLOW_THREADS
   if (status != SAP_OK) {
     raise(status, &error, args);
     goto done;
   }
-  history = call.settings.record_history ? sapwood_history(state, recorded.copy, recorded.n)
-                                         : Py_NewRef(Py_None);
-  if (history != NULL) {
-    solution = sapwood_solution(state, &result, &call.problem, seconds, history);
-  }
+  solution = sapwood_solution(state, &result, &call.problem, seconds,
+                              call.settings.record_history ? &recorded : NULL);
 done:
   sapwood_solver_cache_leave(&state->solver_cache, solver);
   PyMem_RawFree(recorded.copy);
   PyMem_Free(call.room);
-  Py_XDECREF(history);
   sapwood_release(call.array, N);
   sapwood_result_clear(&result);
   return solution;

@@ -1,4 +1,5 @@
 /* NumPy arrays for a sap_solution, and the records of its iterations. */
+#include "python/parts.h"
 #include "python/record.h"
 #include "python/solver/py_result.h"
 
@@ -7,69 +8,43 @@
 
 int sapwood_result_allocate(sapwood_result *result, const sap_problem *problem,
                             const sap_sizes *sizes) {
-  npy_intp velocities = (npy_intp)sizes->nv;
-  npy_intp contacts[2] = {problem->n_contacts, 3};
-  npy_intp rows = (npy_intp)sizes->n_rows;
-  npy_intp islands[2] = {problem->n_trees, (npy_intp)sizeof(sap_island_report)};
+  const npy_intp n = problem->n_contacts, nv = (npy_intp)sizes->nv, rows = (npy_intp)sizes->n_rows;
+  const npy_intp n_spins = problem->spin == NULL ? 0 : problem->spin->n;
+  const int has_groups = problem->n_groups > 0, has_cores = problem->barrier != NULL;
+  const int spin_axes = problem->spin == NULL ? 0 : 2;
+  const sapwood_layout layouts[SAPWOOD_RESULTS] = {
+      [SAPWOOD_V] = {NPY_DOUBLE, 1, {nv}},
+      [SAPWOOD_GAMMA] = {NPY_DOUBLE, 2, {n, 3}},
+      [SAPWOOD_V_C] = {NPY_DOUBLE, 2, {n, 3}},
+      [SAPWOOD_REGIONS] = {NPY_INT8, 1, {n}},
+      [SAPWOOD_ISLANDS] = {NPY_UINT8, 2, {problem->n_trees, (npy_intp)sizeof(sap_island_report)}},
+      [SAPWOOD_GROUP_GAMMA] = {NPY_DOUBLE, has_groups, {rows}},
+      [SAPWOOD_GROUP_V_C] = {NPY_DOUBLE, has_groups, {rows}},
+      [SAPWOOD_CORE_SCALE] = {NPY_DOUBLE, has_cores, {n}},
+      [SAPWOOD_SPIN_GAMMA] = {NPY_DOUBLE, spin_axes, {n_spins, 3}},
+      [SAPWOOD_SPIN_V_C] = {NPY_DOUBLE, spin_axes, {n_spins, 3}}};
   memset(result, 0, sizeof *result);
-  result->v = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(velocities));
-  result->gamma = sapwood_new(NPY_DOUBLE, 2, contacts);
-  result->v_c = sapwood_new(NPY_DOUBLE, 2, contacts);
-  result->regions = sapwood_new(NPY_INT8, 1, contacts);
-  result->islands = sapwood_new(NPY_UINT8, 2, islands);
-  if (result->v == NULL || result->gamma == NULL || result->v_c == NULL ||
-      result->regions == NULL || result->islands == NULL) {
+  if (sapwood_new_all(result->array, layouts, SAPWOOD_RESULTS) < 0) {
     sapwood_result_clear(result);
     return -1;
   }
-  if (problem->n_groups > 0) {
-    result->group_gamma = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(rows));
-    result->group_v_c = sapwood_new(NPY_DOUBLE, SAPWOOD_SHAPE(rows));
-    if (result->group_gamma == NULL || result->group_v_c == NULL) {
-      sapwood_result_clear(result);
-      return -1;
-    }
-    result->solution.group_gamma = sapwood_doubles(result->group_gamma);
-    result->solution.group_v_c = sapwood_doubles(result->group_v_c);
-  }
-  if (problem->barrier != NULL) {
-    result->core_scale = sapwood_new(NPY_DOUBLE, 1, contacts);
-    if (result->core_scale == NULL) {
-      sapwood_result_clear(result);
-      return -1;
-    }
-    result->solution.barrier_scale = sapwood_doubles(result->core_scale);
-  }
-  if (problem->spin != NULL) {
-    npy_intp spins[2] = {problem->spin->n, 3};
-    result->spin_gamma = sapwood_new(NPY_DOUBLE, 2, spins);
-    result->spin_v_c = sapwood_new(NPY_DOUBLE, 2, spins);
-    if (result->spin_gamma == NULL || result->spin_v_c == NULL) {
-      sapwood_result_clear(result);
-      return -1;
-    }
-    result->solution.spin_gamma = sapwood_doubles(result->spin_gamma);
-    result->solution.spin_v_c = sapwood_doubles(result->spin_v_c);
-  }
-  result->solution.v = sapwood_doubles(result->v);
-  result->solution.gamma = sapwood_doubles(result->gamma);
-  result->solution.v_c = sapwood_doubles(result->v_c);
-  result->solution.regions = (int8_t *)PyArray_DATA(result->regions);
-  result->solution.islands = (sap_island_report *)PyArray_DATA(result->islands);
+  PyArrayObject *const *array = result->array;
+  sap_solution *solution = &result->solution;
+  solution->v = sapwood_doubles(array[SAPWOOD_V]);
+  solution->gamma = sapwood_doubles(array[SAPWOOD_GAMMA]);
+  solution->v_c = sapwood_doubles(array[SAPWOOD_V_C]);
+  solution->regions = (int8_t *)PyArray_DATA(array[SAPWOOD_REGIONS]);
+  solution->islands = (sap_island_report *)PyArray_DATA(array[SAPWOOD_ISLANDS]);
+  solution->group_gamma = sapwood_optional_doubles(array[SAPWOOD_GROUP_GAMMA]);
+  solution->group_v_c = sapwood_optional_doubles(array[SAPWOOD_GROUP_V_C]);
+  solution->barrier_scale = sapwood_optional_doubles(array[SAPWOOD_CORE_SCALE]);
+  solution->spin_gamma = sapwood_optional_doubles(array[SAPWOOD_SPIN_GAMMA]);
+  solution->spin_v_c = sapwood_optional_doubles(array[SAPWOOD_SPIN_V_C]);
   return 0;
 }
 
 void sapwood_result_clear(sapwood_result *result) {
-  Py_CLEAR(result->v);
-  Py_CLEAR(result->gamma);
-  Py_CLEAR(result->v_c);
-  Py_CLEAR(result->regions);
-  Py_CLEAR(result->islands);
-  Py_CLEAR(result->group_gamma);
-  Py_CLEAR(result->group_v_c);
-  Py_CLEAR(result->core_scale);
-  Py_CLEAR(result->spin_gamma);
-  Py_CLEAR(result->spin_v_c);
+  sapwood_release(result->array, SAPWOOD_RESULTS);
 }
 
 /* ---- history -------------------------------------------------------------------------------- */
@@ -85,20 +60,23 @@ static const sapwood_field iteration_fields[] = {
     SAPWOOD_FIELD(sap_iteration, momentum_error, "f8"),
 };
 
-PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *records, int32_t n) {
-  npy_intp length = n;
+PyObject *sapwood_history(const sapwood_state *state, const sapwood_records *records) {
+  if (records == NULL) {
+    Py_RETURN_NONE;
+  }
+  npy_intp length = records->n;
   /* the call steals the descriptor */
   Py_INCREF(state->iteration_dtype);
   PyObject *array = PyArray_Zeros(1, &length, state->iteration_dtype, 0);
-  if (array != NULL && n > 0) {
-    memcpy(PyArray_DATA((PyArrayObject *)array), records, (size_t)n * sizeof *records);
+  if (array != NULL && length > 0) {
+    memcpy(PyArray_DATA((PyArrayObject *)array), records->copy,
+           (size_t)length * sizeof *records->copy);
   }
   return array;
 }
 
-sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *records) {
-  const sap_iteration *source = sap_solver_history(solver, &records->n);
-  size_t bytes = (size_t)records->n * sizeof *source;
+sap_status sapwood_copy_records(const sap_iteration *source, sapwood_records *records) {
+  const size_t bytes = (size_t)records->n * sizeof *source;
   records->copy = PyMem_RawMalloc(bytes);
   if (records->copy == NULL) {
     return SAP_OUT_OF_MEMORY;
@@ -107,6 +85,10 @@ sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *recor
     memcpy(records->copy, source, bytes);
   }
   return SAP_OK;
+}
+
+sap_status sapwood_copy_history(const sap_solver *solver, sapwood_records *records) {
+  return sapwood_copy_records(sap_solver_history(solver, &records->n), records);
 }
 
 PyDoc_STRVAR(

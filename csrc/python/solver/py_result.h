@@ -4,19 +4,27 @@
 
 #include "python/state.h"
 
-/* A sap_solution with NumPy arrays. */
+/* The arrays of a sap_solution: v (nv), gamma and v_c (n_contacts, 3), regions (n_contacts) int8,
+ * islands (n_trees, 8) uint8, a sap_island_report each. NULL without what they are of: group_gamma
+ * and group_v_c (n_rows) of all groups, core_scale (n_contacts), spin_gamma and spin_v_c
+ * (n_spins, 3). */
+enum {
+  SAPWOOD_V,
+  SAPWOOD_GAMMA,
+  SAPWOOD_V_C,
+  SAPWOOD_REGIONS,
+  SAPWOOD_ISLANDS,
+  SAPWOOD_GROUP_GAMMA,
+  SAPWOOD_GROUP_V_C,
+  SAPWOOD_CORE_SCALE,
+  SAPWOOD_SPIN_GAMMA,
+  SAPWOOD_SPIN_V_C,
+  SAPWOOD_RESULTS
+};
+
 typedef struct sapwood_result {
-  PyArrayObject *v;           /* (nv) */
-  PyArrayObject *gamma;       /* (n_contacts, 3) */
-  PyArrayObject *v_c;         /* (n_contacts, 3) */
-  PyArrayObject *regions;     /* (n_contacts) int8 */
-  PyArrayObject *group_gamma; /* (n_rows) of all groups; NULL without groups, as group_v_c */
-  PyArrayObject *group_v_c;   /* (n_rows) */
-  PyArrayObject *core_scale;  /* (n_contacts); NULL if no contact has a core */
-  PyArrayObject *spin_gamma;  /* (n_spins, 3); NULL without torsional friction, as spin_v_c */
-  PyArrayObject *spin_v_c;    /* (n_spins, 3) */
-  PyArrayObject *islands;     /* (n_trees, 8) uint8: a sap_island_report each */
-  sap_solution solution;      /* points into the arrays above */
+  PyArrayObject *array[SAPWOOD_RESULTS];
+  sap_solution solution; /* points into the arrays */
 } sapwood_result;
 
 /* Allocates the arrays, zeroes the scalars and points `solution` at the arrays. Returns 0, or -1
@@ -34,13 +42,11 @@ typedef struct sapwood_records {
   int32_t n;
 } sapwood_records;
 
-/* Makes the copy; needs no GIL. */
-sap_status sapwood_copy_records(const sap_solver *solver, sapwood_records *records);
+/* Copy records->n records of a source, or all of a solver; they need no GIL. */
+sap_status sapwood_copy_records(const sap_iteration *source, sapwood_records *records);
+sap_status sapwood_copy_history(const sap_solver *solver, sapwood_records *records);
 
-/* Returns a new structured array (n) with a copy of the records. */
-PyObject *sapwood_history(const sapwood_state *state, const sap_iteration *records, int32_t n);
-
-/* Adds dtypes and functions to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_results(PyObject *module);
+/* Returns a new structured array (n) with a copy of the records, None for NULL. */
+PyObject *sapwood_history(const sapwood_state *state, const sapwood_records *records);
 
 #endif

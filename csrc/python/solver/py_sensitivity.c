@@ -1,5 +1,6 @@
 /* _core.Sensitivity: a sap_sensitivity linearized at a solution, its problem, and the lock that
  * serialises its calls. */
+#include "python/parts.h"
 #include "python/solver/response.h"
 
 #include <stddef.h>
@@ -9,7 +10,6 @@
 #include "python/lock.h"
 #include "python/solver/calls.h"
 #include "python/solver/py_settings.h"
-#include "python/solver/py_solver.h"
 
 typedef struct sensitivity {
   PyObject_HEAD

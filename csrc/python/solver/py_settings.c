@@ -1,5 +1,6 @@
 /* sap_settings from the attributes of a Python object, and back: one table row per field. */
 #include "python/solver/py_settings.h"
+#include "python/parts.h"
 
 #include <stddef.h>
 

@@ -17,7 +17,4 @@ int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings 
  * Returns 0 or -1 as above. */
 int sapwood_read_threads(PyObject *value, sap_settings *settings);
 
-/* Adds the functions on settings to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_settings(PyObject *module);
-
 #endif

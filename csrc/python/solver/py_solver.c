@@ -3,7 +3,7 @@
  * A thread waits for the lock without the GIL, and leaves the lock before it takes the GIL again.
  * So handlers of signals (signals.h) are the only Python code that runs while the lock is held:
  * neither another thread nor a finalizer can deadlock on it. */
-#include "python/solver/py_solver.h"
+#include "python/parts.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -83,6 +83,16 @@ static int renew(void *owner) {
 
 static int be_ready(solver *self) { return sapwood_lock_be_ready(&self->lock, renew, self); }
 
+/* Returns the problem that is the first of n arguments; NULL with an exception. */
+static const sapwood_problem *problem_of(PyTypeObject *defining_class, PyObject *const *args,
+                                         Py_ssize_t n_args, Py_ssize_t n, const char *takes) {
+  if (n_args != n) {
+    PyErr_SetString(PyExc_TypeError, takes);
+    return NULL;
+  }
+  return sapwood_as_problem(PyType_GetModuleState(defining_class), args[0]);
+}
+
 /* ---- solve ---------------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(solve_doc,
@@ -91,18 +101,15 @@ PyDoc_STRVAR(solve_doc,
 
 static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObject *const *args,
                               Py_ssize_t n_args, PyObject *Py_UNUSED(keyword_names)) {
-  const sapwood_state *state = PyType_GetModuleState(defining_class);
-  if (n_args != 2) {
-    PyErr_SetString(PyExc_TypeError, "solve takes problem and v_guess");
-    return NULL;
-  }
-  sapwood_problem *problem = sapwood_as_problem(state, args[0]);
+  const sapwood_state *state = self->state;
+  const sapwood_problem *problem =
+      problem_of(defining_class, args, n_args, 2, "solve takes problem and v_guess");
   if (problem == NULL) {
     return NULL;
   }
   PyArrayObject *guess = NULL;
   const double *v_guess = NULL;
-  PyObject *history = NULL, *solution = NULL;
+  PyObject *solution = NULL;
   sapwood_result result = {0};
   sapwood_records recorded = {0};
   if (be_ready(self) < 0 || sapwood_read_guess(problem, args[1], &guess, &v_guess) < 0 ||
@@ -118,21 +125,17 @@ static PyObject *solver_solve(solver *self, PyTypeObject *defining_class, PyObje
   status = sap_solver_solve(self->solver, &problem->problem, v_guess, &result.solution, &error);
   seconds = sap_seconds() - seconds;
   if (status == SAP_OK && self->record_history) {
-    status = sapwood_copy_records(self->solver, &recorded);
+    status = sapwood_copy_history(self->solver, &recorded);
   }
   SAPWOOD_END_LOCKED(&self->lock)
 
   if (sapwood_raise(status, &error) < 0) {
     goto done;
   }
-  history =
-      self->record_history ? sapwood_history(state, recorded.copy, recorded.n) : Py_NewRef(Py_None);
-  if (history != NULL) {
-    solution = sapwood_solution(state, &result, &problem->problem, seconds, history);
-  }
+  solution = sapwood_solution(state, &result, &problem->problem, seconds,
+                              self->record_history ? &recorded : NULL);
 done:
   PyMem_RawFree(recorded.copy);
-  Py_XDECREF(history);
   Py_XDECREF(guess);
   sapwood_result_clear(&result);
   return solution;
@@ -146,46 +149,33 @@ PyDoc_STRVAR(evaluate_doc,
 
 static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyObject *const *args,
                                  Py_ssize_t n_args, PyObject *Py_UNUSED(keyword_names)) {
-  const sapwood_state *state = PyType_GetModuleState(defining_class);
-  if (n_args != 2) {
-    PyErr_SetString(PyExc_TypeError, "evaluate takes problem and v");
-    return NULL;
-  }
-  sapwood_problem *problem = sapwood_as_problem(state, args[0]);
+  enum { GRADIENT, HESSIAN, DIRECTION, N };
+  const sapwood_problem *problem =
+      problem_of(defining_class, args, n_args, 2, "evaluate takes problem and v");
   if (problem == NULL) {
     return NULL;
   }
-  npy_intp shape[2] = {(npy_intp)problem->sizes.nv, (npy_intp)problem->sizes.nv};
-  PyArrayObject *v = sapwood_as_vector(args[1], "v", shape[0], SAPWOOD_FINITE);
-  if (v == NULL) {
-    return NULL;
-  }
+  const npy_intp nv = (npy_intp)problem->sizes.nv;
+  const sapwood_layout layouts[N] = {
+      {NPY_DOUBLE, 1, {nv}}, {NPY_DOUBLE, 2, {nv, nv}}, {NPY_DOUBLE, 1, {nv}}};
+  PyArrayObject *v = sapwood_as_vector(args[1], "v", nv, SAPWOOD_FINITE), *out[N] = {NULL};
   PyObject *dict = NULL;
-  PyArrayObject *gradient = sapwood_new(NPY_DOUBLE, 1, shape);
-  PyArrayObject *hessian = sapwood_new(NPY_DOUBLE, 2, shape);
-  PyArrayObject *direction = sapwood_new(NPY_DOUBLE, 1, shape);
-  if (gradient == NULL || hessian == NULL || direction == NULL || be_ready(self) < 0) {
-    goto done;
+  if (v != NULL && be_ready(self) == 0 && sapwood_new_all(out, layouts, N) == 0) {
+    sap_error error = {0};
+    sap_status status;
+    double cost;
+    SAPWOOD_BEGIN_LOCKED(&self->lock)
+    status = sap_solver_evaluate(self->solver, &problem->problem, sapwood_doubles(v), &cost,
+                                 sapwood_doubles(out[GRADIENT]), sapwood_doubles(out[HESSIAN]),
+                                 sapwood_doubles(out[DIRECTION]), &error);
+    SAPWOOD_END_LOCKED(&self->lock)
+    if (sapwood_raise(status, &error) == 0) {
+      dict = Py_BuildValue("{s:d,s:O,s:O,s:O}", "cost", cost, "gradient", out[GRADIENT], "hessian",
+                           out[HESSIAN], "direction", out[DIRECTION]);
+    }
   }
-
-  sap_error error = {0};
-  sap_status status;
-  double cost;
-  SAPWOOD_BEGIN_LOCKED(&self->lock)
-  status = sap_solver_evaluate(self->solver, &problem->problem, sapwood_doubles(v), &cost,
-                               sapwood_doubles(gradient), sapwood_doubles(hessian),
-                               sapwood_doubles(direction), &error);
-  SAPWOOD_END_LOCKED(&self->lock)
-
-  if (sapwood_raise(status, &error) == 0) {
-    dict = Py_BuildValue("{s:d,s:O,s:O,s:O}", "cost", cost, "gradient", gradient, "hessian",
-                         hessian, "direction", direction);
-  }
-done:
-  Py_DECREF(v);
-  Py_XDECREF(gradient);
-  Py_XDECREF(hessian);
-  Py_XDECREF(direction);
+  Py_XDECREF(v);
+  sapwood_release(out, N);
   return dict;
 }
 
@@ -195,60 +185,55 @@ PyDoc_STRVAR(along_line_doc,
              "along_line($self, problem, v, dv, alpha, /)\n--\n\n"
              "Dict with difference, slope and curvature at each entry of alpha.");
 
+/* Reads v, dv and alpha, and makes results of the shape of alpha. Returns 0, or -1 with an
+ * exception. */
+static int read_line(PyObject *const *args, npy_intp nv, PyArrayObject *in[3],
+                     PyArrayObject *out[3]) {
+  if ((in[0] = sapwood_as_vector(args[1], "v", nv, SAPWOOD_FINITE)) == NULL ||
+      (in[1] = sapwood_as_vector(args[2], "dv", nv, SAPWOOD_FINITE)) == NULL ||
+      (in[2] = sapwood_as_float64(args[3], "alpha", -1, NULL, SAPWOOD_FINITE)) == NULL) {
+    return -1;
+  }
+  if (PyArray_SIZE(in[2]) > INT32_MAX) {
+    PyErr_SetString(PyExc_ValueError, "alpha must have less than 2^31 entries");
+    return -1;
+  }
+  for (int i = 0; i < 3; i++) {
+    out[i] = sapwood_new(NPY_DOUBLE, PyArray_NDIM(in[2]), PyArray_DIMS(in[2]));
+    if (out[i] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 static PyObject *solver_along_line(solver *self, PyTypeObject *defining_class,
                                    PyObject *const *args, Py_ssize_t n_args,
                                    PyObject *Py_UNUSED(keyword_names)) {
-  const sapwood_state *state = PyType_GetModuleState(defining_class);
-  if (n_args != 4) {
-    PyErr_SetString(PyExc_TypeError, "along_line takes problem, v, dv and alpha");
-    return NULL;
-  }
-  sapwood_problem *problem = sapwood_as_problem(state, args[0]);
+  const sapwood_problem *problem =
+      problem_of(defining_class, args, n_args, 4, "along_line takes problem, v, dv and alpha");
+  PyArrayObject *in[3] = {NULL}, *out[3] = {NULL};
+  PyObject *dict = NULL;
   if (problem == NULL) {
     return NULL;
   }
-  npy_intp nv = (npy_intp)problem->sizes.nv;
-  PyObject *dict = NULL;
-  PyArrayObject *v = NULL, *dv = NULL, *alpha = NULL;
-  PyArrayObject *difference = NULL, *slope = NULL, *curvature = NULL;
-  if ((v = sapwood_as_vector(args[1], "v", nv, SAPWOOD_FINITE)) == NULL ||
-      (dv = sapwood_as_vector(args[2], "dv", nv, SAPWOOD_FINITE)) == NULL ||
-      (alpha = sapwood_as_float64(args[3], "alpha", -1, NULL, SAPWOOD_FINITE)) == NULL) {
-    goto done;
+  if (read_line(args, (npy_intp)problem->sizes.nv, in, out) == 0 && be_ready(self) == 0) {
+    const int32_t n = (int32_t)PyArray_SIZE(in[2]);
+    sap_error error = {0};
+    sap_status status;
+    SAPWOOD_BEGIN_LOCKED(&self->lock)
+    status = sap_solver_along_line(self->solver, &problem->problem, sapwood_doubles(in[0]),
+                                   sapwood_doubles(in[1]), n, sapwood_doubles(in[2]),
+                                   sapwood_doubles(out[0]), sapwood_doubles(out[1]),
+                                   sapwood_doubles(out[2]), &error);
+    SAPWOOD_END_LOCKED(&self->lock)
+    if (sapwood_raise(status, &error) == 0) {
+      dict = Py_BuildValue("{s:O,s:O,s:O}", "difference", out[0], "slope", out[1], "curvature",
+                           out[2]);
+    }
   }
-  int ndim = PyArray_NDIM(alpha);
-  npy_intp n = PyArray_SIZE(alpha);
-  if (n > INT32_MAX) {
-    PyErr_SetString(PyExc_ValueError, "alpha must have less than 2^31 entries");
-    goto done;
-  }
-  difference = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(alpha), NPY_DOUBLE);
-  slope = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(alpha), NPY_DOUBLE);
-  curvature = (PyArrayObject *)PyArray_SimpleNew(ndim, PyArray_DIMS(alpha), NPY_DOUBLE);
-  if (difference == NULL || slope == NULL || curvature == NULL || be_ready(self) < 0) {
-    goto done;
-  }
-
-  sap_error error = {0};
-  sap_status status;
-  SAPWOOD_BEGIN_LOCKED(&self->lock)
-  status = sap_solver_along_line(self->solver, &problem->problem, sapwood_doubles(v),
-                                 sapwood_doubles(dv), (int32_t)n, sapwood_doubles(alpha),
-                                 sapwood_doubles(difference), sapwood_doubles(slope),
-                                 sapwood_doubles(curvature), &error);
-  SAPWOOD_END_LOCKED(&self->lock)
-
-  if (sapwood_raise(status, &error) == 0) {
-    dict = Py_BuildValue("{s:O,s:O,s:O}", "difference", difference, "slope", slope, "curvature",
-                         curvature);
-  }
-done:
-  Py_XDECREF(v);
-  Py_XDECREF(dv);
-  Py_XDECREF(alpha);
-  Py_XDECREF(difference);
-  Py_XDECREF(slope);
-  Py_XDECREF(curvature);
+  sapwood_release(in, 3);
+  sapwood_release(out, 3);
   return dict;
 }
 

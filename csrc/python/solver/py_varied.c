@@ -4,11 +4,11 @@
  * Results are rows of a few arrays, so a small problem costs no Python objects. Each thread has a
  * solver or a sensitivity, which keeps graph and memory from problem to problem. Derivatives
  * linearize each problem again where its solution is. */
+#include "python/parts.h"
 #include "python/errors.h"
 #include "python/signals.h"
 #include "python/solver/calls.h"
 #include "python/solver/py_settings.h"
-#include "python/solver/py_solver.h"
 #include "python/solver/response.h"
 #include "python/solver/varied.h"
 

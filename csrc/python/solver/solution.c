@@ -3,6 +3,7 @@
  * sapwood.Solution is a dataclass derived from it without memory of its own: a solve fills one
  * object of C, and its numbers become Python objects when they are read. */
 #include "python/solver/solution.h"
+#include "python/parts.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -18,7 +19,7 @@ typedef struct solution_values {
       *spin_v_c;
   PyObject *timing;       /* NULL until it is first read */
   PyObject *sensitivity;  /* NULL unless the solve was asked for it */
-  PyObject *islands;      /* (n_trees, 3) uint8, the reports of its islands, or NULL */
+  PyObject *islands;      /* (n_trees, 8) uint8, the reports of its islands, or NULL */
   PyObject *algorithm;    /* NULL until it is first read */
   PyObject *to_algorithm; /* callable that makes it from the reports */
   sap_solution s;         /* numbers of the solution */
@@ -44,16 +45,18 @@ static PyObject *active_rows(const sap_constraints *group, const double *gamma, 
  * are parts of the arrays of all rows. */
 static PyObject *group_tuple(const sapwood_state *state, const sapwood_result *result,
                              const sap_problem *problem) {
-  const int32_t n = result->group_gamma == NULL ? 0 : problem->n_groups;
+  PyArrayObject *gamma = result->array[SAPWOOD_GROUP_GAMMA];
+  PyArrayObject *v_c = result->array[SAPWOOD_GROUP_V_C];
+  const int32_t n = gamma == NULL ? 0 : problem->n_groups;
   PyObject *groups = PyTuple_New(n);
   Py_ssize_t begin = 0;
   for (int32_t k = 0; k < n && groups != NULL; k++) {
     const sap_constraints *group = &problem->groups[k];
     const Py_ssize_t end = begin + (Py_ssize_t)sapwood_group_rows(group);
-    PyObject *arrays = Py_BuildValue(
-        "(NNN)", PySequence_GetSlice((PyObject *)result->group_gamma, begin, end),
-        PySequence_GetSlice((PyObject *)result->group_v_c, begin, end),
-        active_rows(group, sapwood_doubles(result->group_gamma) + begin, end - begin));
+    PyObject *arrays =
+        Py_BuildValue("(NNN)", PySequence_GetSlice((PyObject *)gamma, begin, end),
+                      PySequence_GetSlice((PyObject *)v_c, begin, end),
+                      active_rows(group, sapwood_doubles(gamma) + begin, end - begin));
     PyObject *entry =
         arrays == NULL ? NULL : PyObject_CallObject((PyObject *)state->group_type, arrays);
     Py_XDECREF(arrays);
@@ -74,29 +77,33 @@ static PyObject *object_or_none(PyArrayObject *array) {
 }
 
 PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *result,
-                           const sap_problem *problem, double seconds, PyObject *history) {
+                           const sap_problem *problem, double seconds,
+                           const sapwood_records *records) {
   if (state->statuses == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "sapwood.solution must be imported first");
     return NULL;
   }
-  PyObject *groups = group_tuple(state, result, problem);
+  PyObject *history = sapwood_history(state, records);
+  PyObject *groups = history == NULL ? NULL : group_tuple(state, result, problem);
   PyTypeObject *type = state->solution_type;
   solution_values *self = groups == NULL ? NULL : (solution_values *)type->tp_alloc(type, 0);
   if (self == NULL) {
     Py_XDECREF(groups);
+    Py_XDECREF(history);
     return NULL;
   }
-  self->v = object_or_none(result->v);
-  self->gamma = object_or_none(result->gamma);
-  self->v_c = object_or_none(result->v_c);
-  self->regions = object_or_none(result->regions);
+  PyArrayObject *const *array = result->array;
+  self->v = object_or_none(array[SAPWOOD_V]);
+  self->gamma = object_or_none(array[SAPWOOD_GAMMA]);
+  self->v_c = object_or_none(array[SAPWOOD_V_C]);
+  self->regions = object_or_none(array[SAPWOOD_REGIONS]);
   self->status = Py_NewRef(PyTuple_GET_ITEM(state->statuses, result->solution.outcome));
-  self->history = Py_NewRef(history);
+  self->history = history;
   self->constraints = groups;
-  self->core_scale = object_or_none(result->core_scale);
-  self->spin_gamma = object_or_none(result->spin_gamma);
-  self->spin_v_c = object_or_none(result->spin_v_c);
-  self->islands = Py_XNewRef(result->islands);
+  self->core_scale = object_or_none(array[SAPWOOD_CORE_SCALE]);
+  self->spin_gamma = object_or_none(array[SAPWOOD_SPIN_GAMMA]);
+  self->spin_v_c = object_or_none(array[SAPWOOD_SPIN_V_C]);
+  self->islands = Py_XNewRef(array[SAPWOOD_ISLANDS]);
   self->to_algorithm = Py_NewRef(state->island_algorithms);
   self->s = result->solution;
   self->seconds = seconds;

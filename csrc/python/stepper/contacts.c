@@ -1,4 +1,6 @@
 #include "python/stepper/contacts.h"
+#include "python/stepper/methods.h"
+#include "python/parts.h"
 
 #include "python/record.h"
 #include "python/stepper/ready.h"

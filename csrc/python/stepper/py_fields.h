@@ -11,8 +11,4 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object);
 
 void sapwood_release_fields(sapwood_stepper *self);
 
-/* The method of ModelStepper. */
-extern const char sapwood_stepper_patches_doc[];
-PyObject *sapwood_stepper_patches(PyObject *self, PyObject *unused);
-
 #endif

@@ -1,4 +1,5 @@
 #include "python/stepper/py_memory.h"
+#include "python/parts.h"
 
 #include "step/contacts/friction_memory.h"
 #include "python/errors.h"

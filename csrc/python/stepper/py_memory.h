@@ -9,7 +9,4 @@
  * Returns 0, or -1 with an exception. Needs the GIL. */
 int sapwood_memory_of(sapwood_stepper *stepper, PyObject *object, sap_friction_memory **memory);
 
-/* Adds the type to the module. Returns 0, or -1 with an exception. */
-int sapwood_add_memory(PyObject *module);
-
 #endif

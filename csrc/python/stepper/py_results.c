@@ -1,7 +1,7 @@
 /* Copies results by a table of arrays. The table is written twice under the lock: once for the
  * lengths, so that arrays can be allocated with the GIL held, and once for the copy. The copy is
  * refused if a step in another thread has changed the lengths in between. */
-#include "python/stepper/py_results.h"
+#include "python/stepper/methods.h"
 
 #include <string.h>
 
@@ -259,84 +259,68 @@ PyObject *sapwood_stepper_groups(PyObject *self, PyObject *Py_UNUSED(unused)) {
 
 /* ---- the solution --------------------------------------------------------------------------- */
 
+/* the arrays of sapwood_result, then more */
 enum {
-  RESULT_V,
-  RESULT_GAMMA,
-  RESULT_V_C,
-  RESULT_REGIONS,
-  RESULT_ISLANDS,
-  RESULT_GROUP_GAMMA,
-  RESULT_GROUP_V_C,
-  RESULT_CORE_SCALE,
-  RESULT_SPIN_GAMMA,
-  RESULT_SPIN_V_C,
-  RESULT_LOWER,
-  RESULT_UPPER,
-  RESULT_ENDS, /* numbers of rows up to the end of each group */
+  LOWER = SAPWOOD_RESULTS,
+  UPPER,
+  ENDS, /* numbers of rows up to the end of each group */
   N_RESULTS
 };
 
 static int describe_result(const sap_stepper *stepper, output *table) {
   const struct sap_gather *g = &stepper->gather;
   const npy_intp n = g->problem.n_contacts;
-  table[RESULT_V] = vector("v", stepper->forest.nv, g->v);
-  table[RESULT_GAMMA] = columns("gamma", n, 3, g->gamma);
-  table[RESULT_V_C] = columns("v_c", n, 3, g->v_c);
-  table[RESULT_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
-  table[RESULT_ISLANDS] =
-      (output){"islands", NPY_UINT8, stepper->forest.n_trees, 3, g->islands, sizeof *g->islands};
+  table[SAPWOOD_V] = vector("v", stepper->forest.nv, g->v);
+  table[SAPWOOD_GAMMA] = columns("gamma", n, 3, g->gamma);
+  table[SAPWOOD_V_C] = columns("v_c", n, 3, g->v_c);
+  table[SAPWOOD_REGIONS] = (output){"regions", NPY_INT8, n, 0, g->regions, sizeof *g->regions};
+  table[SAPWOOD_ISLANDS] =
+      (output){"islands",  NPY_UINT8,         stepper->forest.n_trees, (npy_intp)sizeof *g->islands,
+               g->islands, sizeof *g->islands};
   const struct sap_element_gather *e = &g->elements;
   const npy_intp groups = g->problem.n_groups, rows = groups > 0 ? e->n_rows : 0;
-  table[RESULT_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
-  table[RESULT_GROUP_V_C] = vector("group_v_c", rows, e->v_c);
-  table[RESULT_CORE_SCALE] = vector("core_scale", g->has_barriers ? n : 0, g->barrier_scale);
-  table[RESULT_SPIN_GAMMA] = columns("spin_gamma", g->spins.spin.n, 3, g->spins.gamma);
-  table[RESULT_SPIN_V_C] = columns("spin_v_c", g->spins.spin.n, 3, g->spins.v_c);
-  table[RESULT_LOWER] = vector("lower", rows, e->lower);
-  table[RESULT_UPPER] = vector("upper", rows, e->upper);
-  table[RESULT_ENDS] =
-      (output){"ends", NPY_INT64, groups, 0, e->first_row + 1, sizeof *e->first_row};
+  table[SAPWOOD_GROUP_GAMMA] = vector("group_gamma", rows, e->gamma);
+  table[SAPWOOD_GROUP_V_C] = vector("group_v_c", rows, e->v_c);
+  table[SAPWOOD_CORE_SCALE] = vector("core_scale", g->has_barriers ? n : 0, g->barrier_scale);
+  table[SAPWOOD_SPIN_GAMMA] = columns("spin_gamma", g->spins.spin.n, 3, g->spins.gamma);
+  table[SAPWOOD_SPIN_V_C] = columns("spin_v_c", g->spins.spin.n, 3, g->spins.v_c);
+  table[LOWER] = vector("lower", rows, e->lower);
+  table[UPPER] = vector("upper", rows, e->upper);
+  table[ENDS] = (output){"ends", NPY_INT64, groups, 0, e->first_row + 1, sizeof *e->first_row};
   return N_RESULTS;
 }
 
 /* Sets the part of the problem that a result reads: the bounds of the rows of each group. */
 static void describe_bounds(PyArrayObject *const *arrays, sap_constraints *groups,
                             sap_problem *problem) {
-  const int64_t *ends = (const int64_t *)PyArray_DATA(arrays[RESULT_ENDS]);
+  const int64_t *ends = (const int64_t *)PyArray_DATA(arrays[ENDS]);
   int64_t begin = 0;
-  *problem =
-      (sap_problem){.n_groups = (int32_t)PyArray_SIZE(arrays[RESULT_ENDS]), .groups = groups};
+  *problem = (sap_problem){.n_groups = (int32_t)PyArray_SIZE(arrays[ENDS]), .groups = groups};
   for (int32_t i = 0; i < problem->n_groups; i++) {
     groups[i] = (sap_constraints){.n = (int32_t)(ends[i] - begin),
-                                  .lower = sapwood_doubles(arrays[RESULT_LOWER]) + begin,
-                                  .upper = sapwood_doubles(arrays[RESULT_UPPER]) + begin};
+                                  .lower = sapwood_doubles(arrays[LOWER]) + begin,
+                                  .upper = sapwood_doubles(arrays[UPPER]) + begin};
     begin = ends[i];
   }
 }
 
-/* Copies the scalars of the solution and the history (by PyMem_RawMalloc); returns 0 if memory ran
- * out. */
-static int copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solved, double *seconds,
-                        sap_iteration **records, int32_t *n_records) {
-  int complete = 1;
+/* Copies the scalars of the solution, if there is one, and its history. */
+static sap_status copy_scalars(sapwood_stepper *self, sapwood_result *result, int *solved,
+                               double *seconds, sapwood_records *records) {
+  sap_status status = SAP_OK;
   SAPWOOD_BEGIN_LOCKED(&self->lock)
   const sap_solution *solution = sap_stepper_solution(self->core);
-  const sap_iteration *source = sap_stepper_history(self->core, n_records);
+  const sap_iteration *source = sap_stepper_history(self->core, &records->n);
   *solved = solution != NULL;
   *seconds = sap_stepper_solve_seconds(self->core);
   if (*solved) {
     result->solution = *solution;
   }
   if (source != NULL) {
-    const size_t bytes = (size_t)*n_records * sizeof *source;
-    *records = PyMem_RawMalloc(bytes);
-    complete = *records != NULL;
-    if (complete && bytes > 0) {
-      memcpy(*records, source, bytes);
-    }
+    status = sapwood_copy_records(source, records);
   }
   SAPWOOD_END_LOCKED(&self->lock)
-  return complete;
+  return status;
 }
 
 /* Returns the array if `told`, else NULL; takes the reference. */
@@ -358,45 +342,34 @@ PyObject *sapwood_stepper_result(PyObject *object, PyObject *Py_UNUSED(unused)) 
     return NULL;
   }
   sapwood_result result = {0};
-  sap_iteration *records = NULL;
-  int32_t n_records = 0;
+  sapwood_records records = {0};
   int solved;
   double seconds;
-  if (!copy_scalars(self, &result, &solved, &seconds, &records, &n_records)) {
+  if (copy_scalars(self, &result, &solved, &seconds, &records) != SAP_OK) {
     return PyErr_NoMemory();
   }
   if (!solved) {
+    PyMem_RawFree(records.copy);
     Py_RETURN_NONE;
   }
   output table[MAX_OUTPUTS];
   PyArrayObject *arrays[MAX_OUTPUTS];
   PyObject *solution = NULL;
   if (copy_out(self, describe_result, table, arrays) >= 0) {
-    result.v = arrays[RESULT_V];
-    result.gamma = arrays[RESULT_GAMMA];
-    result.v_c = arrays[RESULT_V_C];
-    result.regions = arrays[RESULT_REGIONS];
-    result.islands = arrays[RESULT_ISLANDS];
-    result.group_gamma = arrays[RESULT_GROUP_GAMMA];
-    result.group_v_c = arrays[RESULT_GROUP_V_C];
-    result.core_scale = take_if(sap_stepper_has_rigid_cores(self->core), arrays[RESULT_CORE_SCALE]);
-    const int spins = PyArray_SIZE(arrays[RESULT_SPIN_GAMMA]) > 0;
-    result.spin_gamma = take_if(spins, arrays[RESULT_SPIN_GAMMA]);
-    result.spin_v_c = take_if(spins, arrays[RESULT_SPIN_V_C]);
+    const int has_cores = sap_stepper_has_rigid_cores(self->core);
+    const int has_spins = PyArray_SIZE(arrays[SAPWOOD_SPIN_GAMMA]) > 0;
+    memcpy(result.array, arrays, sizeof result.array);
+    result.array[SAPWOOD_CORE_SCALE] = take_if(has_cores, arrays[SAPWOOD_CORE_SCALE]);
+    result.array[SAPWOOD_SPIN_GAMMA] = take_if(has_spins, arrays[SAPWOOD_SPIN_GAMMA]);
+    result.array[SAPWOOD_SPIN_V_C] = take_if(has_spins, arrays[SAPWOOD_SPIN_V_C]);
     sap_problem problem;
     sap_constraints groups[SAP_ELEMENT_GROUPS];
     describe_bounds(arrays, groups, &problem);
-    PyObject *history = self->settings.record_history ? sapwood_history(state, records, n_records)
-                                                      : Py_NewRef(Py_None);
-    if (history != NULL) {
-      solution = sapwood_solution(state, &result, &problem, seconds, history);
-      Py_DECREF(history);
-    }
+    solution = sapwood_solution(state, &result, &problem, seconds,
+                                self->settings.record_history ? &records : NULL);
     sapwood_result_clear(&result);
-    for (int i = RESULT_LOWER; i < N_RESULTS; i++) {
-      Py_DECREF(arrays[i]);
-    }
+    sapwood_release(arrays + LOWER, N_RESULTS - LOWER);
   }
-  PyMem_RawFree(records);
+  PyMem_RawFree(records.copy);
   return solution;
 }

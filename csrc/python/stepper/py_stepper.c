@@ -5,7 +5,8 @@
  * (constants.c). A step reads and writes the arrays of an MjData in place, without the GIL and
  * under the lock of the stepper; results are copied out under the same lock.
  */
-#include "python/stepper/py_stepper.h"
+#include "python/parts.h"
+#include "python/stepper/methods.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,24 +17,9 @@
 #include "python/signals.h"
 #include "python/solver/py_settings.h"
 #include "python/state.h"
-#include "python/mujoco/contact_reader.h"
-#include "python/mujoco/byte_watch.h"
 #include "python/stepper/constants.h"
-#include "python/stepper/contacts.h"
-#include "python/mujoco/engine.h"
-#include "python/batch/py_worlds.h"
 #include "python/stepper/py_fields.h"
-#include "python/stepper/py_memory.h"
-#include "python/mujoco/prepared_step.h"
-#include "python/mujoco/py_accuracy.h"
-#include "python/mujoco/py_linearize.h"
 #include "python/stepper/ready.h"
-#include "python/mujoco/py_recording.h"
-#include "python/stepper/py_results.h"
-#include "python/mujoco/run.h"
-#include "python/mujoco/py_stages.h"
-#include "python/mujoco/py_tangents.h"
-#include "python/mujoco/py_world.h"
 
 /* ---- construction --------------------------------------------------------------------------- */
 
@@ -133,12 +119,12 @@ static void stepper_dealloc(PyObject *object) {
 
 /* ---- results of the last step --------------------------------------------------------------- */
 
-PyDoc_STRVAR(fault_doc,
-             "fault($self)\n--\n\n"
-             "Code and index of what kept the last step from being taken; code 0 is none.\n"
-             "The codes are the positions in `FAULTS` of the module.");
+const char sapwood_stepper_fault_doc[] =
+    "fault($self)\n--\n\n"
+    "Code and index of what kept the last step from being taken; code 0 is none.\n"
+    "The codes are the positions in `FAULTS` of the module.";
 
-static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
+PyObject *sapwood_stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   int fault;
   long long index;
@@ -153,13 +139,12 @@ static PyObject *stepper_fault(PyObject *object, PyObject *Py_UNUSED(unused)) {
   return Py_BuildValue("iL", fault, index);
 }
 
-PyDoc_STRVAR(
-    counts_doc,
+const char sapwood_stepper_counts_doc[] =
     "counts($self)\n--\n\n"
     "How many contact parts left a velocity: converged, stalled, at the iteration limit, at\n"
-    "the limit of friction.");
+    "the limit of friction.";
 
-static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
+PyObject *sapwood_stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   int64_t counts[SAP_PROXIMAL_LIMIT + 1];
   if (sapwood_stepper_be_ready(self) < 0) {
@@ -173,13 +158,12 @@ static PyObject *stepper_counts(PyObject *object, PyObject *Py_UNUSED(unused)) {
                        (long long)counts[SAP_FRICTION_LIMIT]);
 }
 
-PyDoc_STRVAR(
-    set_speeds_doc,
+const char sapwood_stepper_set_speeds_doc[] =
     "set_speeds($self, release_speed, release_rate, slip_speed, slip_rate, stiction_speed, /)\n"
     "--\n\n"
-    "Change the speeds of the constructor that follow the scale of the model.");
+    "Change the speeds of the constructor that follow the scale of the model.";
 
-static PyObject *stepper_set_speeds(PyObject *object, PyObject *args) {
+PyObject *sapwood_stepper_set_speeds(PyObject *object, PyObject *args) {
   sapwood_stepper *self = (sapwood_stepper *)object;
   static const char *const names[] = {"release_speed", "release_rate", "slip_speed", "slip_rate",
                                       "stiction_speed"};
@@ -206,51 +190,20 @@ static PyObject *stepper_set_speeds(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(
-    constants_doc,
+const char sapwood_stepper_constants_doc[] =
     "constants($self)\n--\n\n"
     "The private arrays of doubles of `forest` and `elements`, by name, where the core reads\n"
-    "them: whoever writes to them keeps their rules.");
+    "them: whoever writes to them keeps their rules.";
 
-static PyObject *stepper_constants(PyObject *object, PyObject *Py_UNUSED(unused)) {
+PyObject *sapwood_stepper_constants(PyObject *object, PyObject *Py_UNUSED(unused)) {
   return sapwood_double_constants((sapwood_stepper *)object);
 }
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-#define FAST(function) (PyCFunction)(void (*)(void)) function
-
-static PyMethodDef methods[] = {
-    {"accept_options", sapwood_stepper_accept_options, METH_VARARGS,
-     sapwood_stepper_accept_options_doc},
-    {"start", sapwood_stepper_start, METH_VARARGS, sapwood_stepper_start_doc},
-    {"find_forces", sapwood_stepper_find_forces, METH_VARARGS, sapwood_stepper_find_forces_doc},
-    {"finish", sapwood_stepper_finish, METH_VARARGS, sapwood_stepper_finish_doc},
-    {"evaluate", sapwood_stepper_evaluate, METH_VARARGS, sapwood_stepper_evaluate_doc},
-    {"solve", sapwood_stepper_solve, METH_VARARGS, sapwood_stepper_solve_doc},
-    {"gather", sapwood_stepper_gather, METH_VARARGS, sapwood_stepper_gather_doc},
-    {"linearize", sapwood_stepper_linearize, METH_VARARGS, sapwood_stepper_linearize_doc},
-    {"tangents", sapwood_stepper_tangents, METH_VARARGS, sapwood_stepper_tangents_doc},
-    {"write", sapwood_stepper_write, METH_VARARGS, sapwood_stepper_write_doc},
-    {"remember", sapwood_stepper_remember, METH_VARARGS, sapwood_stepper_remember_doc},
-    {"run", FAST(sapwood_stepper_run), METH_FASTCALL, sapwood_stepper_run_doc},
-    {"prepare", sapwood_stepper_prepare, METH_VARARGS, sapwood_stepper_prepare_doc},
-    {"set_speeds", stepper_set_speeds, METH_VARARGS, set_speeds_doc},
-    {"constants", stepper_constants, METH_NOARGS, constants_doc},
-    {"counts", stepper_counts, METH_NOARGS, counts_doc},
-    {"fault", stepper_fault, METH_NOARGS, fault_doc},
-    {"problem", sapwood_stepper_problem, METH_NOARGS, sapwood_stepper_problem_doc},
-    {"contacts", sapwood_stepper_contacts, METH_NOARGS, sapwood_stepper_contacts_doc},
-    {"body_forces", sapwood_stepper_body_forces, METH_NOARGS, sapwood_stepper_body_forces_doc},
-    {"groups", sapwood_stepper_groups, METH_NOARGS, sapwood_stepper_groups_doc},
-    {"patches", sapwood_stepper_patches, METH_NOARGS, sapwood_stepper_patches_doc},
-    {"result", sapwood_stepper_result, METH_NOARGS, sapwood_stepper_result_doc},
-    {NULL, NULL, 0, NULL}};
-
-static PyMethodDef functions[] = {
-    {"mujoco_api", sapwood_mujoco_api, METH_VARARGS, sapwood_mujoco_api_doc},
-    {"mujoco_is_tested", sapwood_mujoco_is_tested, METH_O, sapwood_mujoco_is_tested_doc},
-    {NULL, NULL, 0, NULL}};
+#define METHOD(name, flags) \
+  {#name, SAPWOOD_FAST(sapwood_stepper_##name), flags, sapwood_stepper_##name##_doc},
+static PyMethodDef methods[] = {SAPWOOD_STEPPER_METHODS(METHOD){NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(
     stepper_doc,
@@ -276,12 +229,6 @@ static const char *fault_name(Py_ssize_t i) { return sap_fault_name((sap_fault)i
 int sapwood_add_stepper(PyObject *module) {
   sapwood_state *state = sapwood_state_of_module(module);
   if (sapwood_add_type(module, &spec, &state->model_stepper_type) < 0 ||
-      PyModule_AddFunctions(module, functions) < 0 || sapwood_add_step_record(module) < 0 ||
-      sapwood_add_parts_record(module) < 0 || sapwood_add_contact_record(module) < 0 ||
-      sapwood_add_engine(module) < 0 || sapwood_add_memory(module) < 0 ||
-      sapwood_add_recording(module) < 0 || sapwood_add_contact_reader(module) < 0 ||
-      sapwood_add_byte_watch(module) < 0 || sapwood_add_prepared_step(module) < 0 ||
-      sapwood_add_world_batch(module) < 0 ||
       sapwood_add_object(module, "LEAST_SIGMA", PyFloat_FromDouble(sap_least_sigma)) < 0 ||
       sapwood_add_object(module, "TIME_STEP", PyFloat_FromDouble(SAP_TIME_STEP)) < 0 ||
       sapwood_add_object(module, "DEEP_OVERLAP", PyFloat_FromDouble(SAP_DEEP_OVERLAP)) < 0) {
