@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -10,8 +12,8 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from batch_worlds import N, scatter
-from mujoco_models import mixed
-from sapwood.mujoco import Batch, NotSupported, SimulationError, Stepper
+from mujoco_models import MIXED, mixed
+from sapwood.mujoco import Batch, NotSupported, Rollout, SimulationError, Stepper
 
 # ---- failures -----------------------------------------------------------------------------------
 
@@ -95,6 +97,10 @@ def test_an_exception_of_a_callback_ends_the_call(nthread, rng):
 # ---- wrong arguments ----------------------------------------------------------------------------
 
 OTHER = mujoco.MjModel.from_xml_string("<mujoco/>")
+# the dofs of the model without its controls, which data of this one have no room for
+UNDRIVEN = mujoco.MjModel.from_xml_string(
+    re.sub("<actuator>.*</actuator>", "", MIXED.format(cone="elliptic"), flags=re.DOTALL)
+)
 WRONG = [
     (lambda b: b.bind("qpso"), ValueError, "did you mean 'qpos'"),
     (lambda b: b.bind("efc_force"), ValueError, "arena"),
@@ -158,6 +164,7 @@ WRONG = [
     (lambda b: b.get_model(6), IndexError, "got 6"),
     (lambda b: b.contacts_of(6), IndexError, "got 6"),
     (lambda b: b.get_data(0, mujoco.MjData(OTHER)), ValueError, "data"),
+    (lambda b: b.get_data(0, mujoco.MjData(UNDRIVEN)), ValueError, "data belongs to another"),
     (lambda b: b.body("nope"), (KeyError, ValueError), "nope"),
     (lambda b: b.body(99), (KeyError, IndexError, ValueError), "99"),
     (lambda b: b.contact_reader([99]), (IndexError, ValueError), "99"),
@@ -189,6 +196,7 @@ def test_wrong_batches_are_refused():
         ((model, 0), {}, ValueError, "nsim = 0"),
         ((model, 2.0), {}, TypeError, "nsim must be an integer"),
         ((model, 2, -1), {}, ValueError, "nthread = -1"),
+        ((model, 2, 257), {}, ValueError, "nthread = 257: must be <= 256"),
         ((model, 2), {"on_error": "ignore"}, ValueError, "on_error = 'ignore'"),
         ((model, 2), {"persistent": True}, TypeError, "persistent"),
         (("robot.xml", 2), {}, TypeError, "model must be a mujoco.MjModel"),
@@ -197,3 +205,18 @@ def test_wrong_batches_are_refused():
     ):
         with pytest.raises(error, match=message):
             Batch(*arguments, **keywords)
+
+
+def test_threads_by_default_are_no_more_than_worlds_and_the_limit(monkeypatch):
+    """A machine with more cores than the loop takes threads has batches by default."""
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    for name in ("batch", "rollout"):
+        module = sys.modules[f"sapwood.mujoco.{name}"]
+        monkeypatch.setattr(module, "usable_processors", lambda: 300)
+    assert Batch(model, 3).nthread == 3
+    batch = Batch(model, 280)
+    assert batch.nthread == Rollout(model).nthread == 256
+    batch.step()
+    assert (batch.time == model.opt.timestep).all()
+    with pytest.raises(ValueError, match="nthread = 257: must be <= 256"):
+        Rollout(model, nthread=257)

@@ -24,7 +24,7 @@ from sapwood.mujoco.batches.queries import BatchQueries
 from sapwood.mujoco.batches.rollout_arrays import RecordItem, control_plane, record_arrays
 from sapwood.mujoco.batches.soft_acts import SoftOutputs
 from sapwood.mujoco.batches.turns import Turn
-from sapwood.mujoco.batches.workers import Workers, chunk_of
+from sapwood.mujoco.batches.workers import Workers, chunk_of, thread_count
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import Failure
@@ -64,7 +64,8 @@ class Batch(BatchQueries):
     nsim : int
         Number of worlds.
     nthread : int
-        Threads, that of the caller among them; 0 is one per core that this process may run on.
+        Threads, that of the caller among them; 0 is one per core that this process may run on, and
+        no more than there are worlds.
     on_error : {"raise", "keep"}
         A call in which worlds failed raises :class:`SimulationError` at its end, or only sets
         :attr:`status`.
@@ -123,7 +124,9 @@ class Batch(BatchQueries):
         if on_error not in ("raise", "keep"):
             raise ValueError(f"on_error = {on_error!r}: must be 'raise' or 'keep'")
         self._n = integer(nsim, "nsim", 1)
-        self._nthread = integer(nthread, "nthread", 0) or usable_processors()
+        self._nthread = thread_count(
+            integer(nthread, "nthread", 0), min(usable_processors(), self._n)
+        )
         self._on_error = on_error
         if remembered_contacts is not None:
             remembered_contacts = integer(remembered_contacts, "remembered_contacts", 1)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained, warn_caller
 from sapwood.base.processors import usable_processors
-from sapwood.mujoco.batches.workers import Workers, chunk_of
+from sapwood.mujoco.batches.workers import Workers, chunk_of, thread_count
 from sapwood.mujoco.batches.worlds import CONTROL, ORDER, WHOLE_STATE, Worlds
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
@@ -62,7 +62,8 @@ class Rollout:
         if self._parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
         self._engine = engine()
-        self._nthread = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
+        wanted = 0 if nthread is None else integer(nthread, "nthread", 1)
+        self._nthread = thread_count(wanted, usable_processors())
         self._workers = Workers(self._parameters, self._engine)
         self._lock, self._closed = threading.Lock(), False
         free_in_children(self, Rollout._free)

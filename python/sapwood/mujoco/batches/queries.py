@@ -17,6 +17,7 @@ from sapwood.mujoco.batches.fields import WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
 from sapwood.mujoco.batches.models import BatchModels
 from sapwood.mujoco.batches.parameters import Reader
+from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.stepping.soft_memory import memory_size, state_in_row
@@ -193,10 +194,8 @@ class BatchQueries(BatchModels):
         row = self._outputs.engine_state[self._world(sim)]
         if data is None:
             data = mujoco.MjData(self.model)
-        elif not isinstance(data, mujoco.MjData):
-            raise TypeError(f"data must be a mujoco.MjData, not {type(data).__name__}")
-        elif (data.qpos.size, data.qvel.size) != (self.model.nq, self.model.nv):
-            raise ValueError("data belongs to another model than that of the batch")
+        else:
+            check_data(self.model, data)
         mujoco.mj_setState(self.model, data, row, WHOLE_STATE)
         return data
 

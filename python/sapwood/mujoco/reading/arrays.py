@@ -29,7 +29,7 @@ def check_data(model: mujoco.MjModel, data: object) -> None:
     sizes = data.qpos.size, data.qvel.size, len(data.xpos), len(data.geom_xpos)
     signatures = {data.signature, model.signature} - {0}  # 0 once a model was pickled
     if sizes != (model.nq, model.nv, model.nbody, model.ngeom) or len(signatures) > 1:
-        raise ValueError("data belongs to another model than the one this stepper was made for")
+        raise ValueError("data belongs to another model")
 
 
 def problem_arrays(core: _core.ModelStepper) -> dict[str, NDArray[Any]]:
