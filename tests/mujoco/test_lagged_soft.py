@@ -11,7 +11,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from sapwood import SapSettings, fem
 from sapwood.geometry import PressureField
-from sapwood.mujoco import Batch, NotSupported, Stepper, rollout
+from sapwood.mujoco import Stepper
 from soft_friction import loads, parts_at_bound
 
 G, MU = 9.81, 0.5
@@ -189,16 +189,3 @@ def test_the_memory_holds_for_the_state_that_a_step_left():
         np.testing.assert_allclose(kept[k], unchanged[k], atol=1e-7)
         np.testing.assert_allclose(nudged[k], new[k], atol=1e-7)
         assert np.abs(new[k] - unchanged[k]).max() > 1e-3
-
-
-def test_batches_and_rollouts_refuse_what_no_state_holds():
-    for model, soft in ((model_of(FLOOR), [cube()]), (sliding_flex()[0], [])):
-        stepper = lagged(model, soft)
-        for call in (
-            lambda stepper=stepper: Batch(stepper, 2),
-            lambda stepper=stepper, model=model: rollout(
-                stepper, mujoco.MjData(model), np.zeros((2, 1)), nstep=2
-            ),
-        ):
-            with pytest.raises(NotSupported, match="friction = 'lagged': batches and rollouts"):
-                call()

@@ -18,6 +18,7 @@ from sapwood.mujoco import (
     body_pose,
     rollout,
 )
+from sapwood.mujoco.stepping.soft_memory import memory_size, motion_size
 
 gym = pytest.importorskip("gymnasium")
 
@@ -62,7 +63,27 @@ def with_bodies() -> Stepper:
     return Stepper(model, soft=bodies)
 
 
+def lagged_flex() -> Stepper:
+    """Lagged friction of a slab that slides, with a ball on it."""
+    inner = FLEX + BODY.format(height=0.156)
+    return Stepper(model_of(inner), contact=ContactMaterial(1e5), friction="lagged")
+
+
+def lagged_bodies() -> Stepper:
+    """Lagged friction of two soft cubes, and of a ball on the floor."""
+    model = model_of(BODY.format(height=0.0505).replace('"0 0', '".3 0'))
+    material = fem.Material(young=2e4, poisson=0.3, density=1e3)
+    bodies = []
+    for name, height in (("low", 0.0505), ("high", 0.152)):
+        pose = np.eye(4)
+        pose[2, 3] = height
+        bodies.append(fem.SoftBody(fem.box([0.1] * 3, 2), material, pose=pose, name=name))
+        bodies[-1].velocities = bodies[-1].velocities + [height, 0, 0]
+    return Stepper(model, soft=bodies, friction="lagged")
+
+
 BOTH = [pytest.param(with_flex, marks=needs_flexes), with_bodies]
+LAGGED = [pytest.param(lagged_flex, marks=needs_flexes), lagged_bodies]
 
 
 def pushed(batch: Batch, rng: np.random.Generator) -> list[mujoco.MjData]:
@@ -71,7 +92,7 @@ def pushed(batch: Batch, rng: np.random.Generator) -> list[mujoco.MjData]:
 
 
 @pytest.mark.parametrize("nthread", [1, 3])
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", BOTH + LAGGED)
 def test_worlds_are_steps_of_their_own(make, nthread, rng):
     batch, steppers = Batch(make(), N, nthread), [make() for _ in range(N)]
     datas = pushed(batch, rng)
@@ -98,7 +119,7 @@ def test_worlds_are_steps_of_their_own(make, nthread, rng):
     assert max(len(stepper.soft_result.touches) for stepper in steppers) > 1
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", BOTH + LAGGED)
 def test_a_state_goes_on_where_it_was_kept(make, rng):
     """Also in another batch, after a pickle, and after stages that find forces."""
     batch = Batch(make(), N, 2)
@@ -126,7 +147,7 @@ def test_a_state_goes_on_where_it_was_kept(make, rng):
     np.testing.assert_array_equal(batch.state, fresh.state)
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", BOTH + LAGGED)
 def test_rollouts_are_runs(make, rng):
     stepper = make()
     model, data = stepper.model, mujoco.MjData(stepper.model)
@@ -154,7 +175,7 @@ def _data_of(model, row):
     return data
 
 
-@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("make", BOTH + LAGGED)
 def test_a_world_that_fails_keeps_its_state(make):
     batch = Batch(make(), N, 2, on_error="keep")
     batch.step(nstep=3)
@@ -169,6 +190,86 @@ def test_a_world_that_fails_keeps_its_state(make):
     strict.qvel[1, -1] = np.inf
     with pytest.raises(SimulationError, match="qvel"):
         strict.step()
+
+
+def friction_of(batch: Batch) -> np.ndarray:
+    """What lagged friction remembers of soft bodies and flexes, and then of geoms."""
+    behind = mujoco.mj_stateSize(batch.model, mujoco.mjtState.mjSTATE_INTEGRATION)
+    soft = batch._stepper.parameters.soft
+    return batch.state[:, behind + memory_size(soft) :]
+
+
+@pytest.mark.parametrize("make", LAGGED)
+def test_what_lagged_friction_remembers_is_of_one_state(make, rng):
+    """Without it, or from a state that was changed, a world goes on as one that begins there."""
+    batch = Batch(make(), N, 2)
+    pushed(batch, rng)
+    batch.qvel[:, :-6:3] += 0.3
+    batch.step(nstep=5)
+    friction = friction_of(batch)
+    assert (friction[:, 0] > 2).all()
+    kept = batch.get_state()
+    batch.step(nstep=3)
+    known = batch.get_state()
+    forgetful = kept.copy()
+    forgetful[:, -friction.shape[1] :] = 0
+    batch.set_state(forgetful)
+    batch.step(nstep=3)
+    unknown = batch.get_state()
+    assert (np.abs(unknown - known)[:, : -friction.shape[1]].max(axis=1) > 1e-6).all()
+    # the states differ in one bit from that to which the forces belong
+    nudged, ends = kept.copy(), []
+    for state in (nudged, forgetful):
+        batch.set_state(state)
+        batch.qvel[:, -1] = np.nextafter(batch.qvel[:, -1], 9.0)
+        batch.step(nstep=3)
+        ends.append(batch.get_state())
+    np.testing.assert_array_equal(*ends)
+
+
+@pytest.mark.parametrize("make", LAGGED)
+def test_stages_find_the_friction_of_the_next_step(make, rng):
+    batch = Batch(make(), N, 2)
+    pushed(batch, rng)
+    batch.qvel[:, :-6:3] += 0.3
+    force = batch.bind("qfrc_constraint")
+    batch.step(nstep=5)
+    batch.forward()
+    found = force.copy()
+    batch.step()
+    np.testing.assert_array_equal(force, found)
+
+
+@pytest.mark.parametrize("make", LAGGED)
+def test_a_world_whose_friction_has_no_room_fails_by_name(make):
+    batch, roomy = (Batch(make(), 2, **given) for given in ({"remembered_contacts": 1}, {}))
+    roomy.step(nstep=15)
+    n = int(friction_of(roomy)[0, 0])
+    before = batch.get_state()
+    with pytest.raises(SimulationError, match=rf"Batch\(remembered_contacts={n}\)"):
+        batch.step([0], nstep=15)
+    np.testing.assert_array_equal(batch.state, before)
+    other = Batch(make(), 2, remembered_contacts=n)
+    other.step([0], nstep=15)
+    size = other.nstate - friction_of(other).shape[1]
+    np.testing.assert_array_equal(other.state[0, :size], roomy.state[0, :size])
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [(-1, -1.0), (-1, 0.5), (-1, 1e9), (-1, np.nan), (0, 0.5), (3, -2.0), (7, np.nan), (8, np.inf)],
+)
+def test_impossible_friction_fails_its_world(column, value):
+    batch = Batch(lagged_bodies(), 2, 1, on_error="keep")
+    batch.step(nstep=15)
+    soft = batch._stepper.parameters.soft
+    row = friction_of(batch)[1]
+    row[0 if column < 0 else 1 + motion_size(batch.model, soft) + column] = value
+    before = batch.get_state()
+    batch.step()
+    assert np.flatnonzero(batch.status).tolist() == [1]
+    assert "has no friction memory" in batch.error(1)
+    np.testing.assert_array_equal(batch.state[1], before[1])
 
 
 @needs_flexes

@@ -26,6 +26,7 @@ from sapwood.mujoco.batches.soft_acts import SoftOutputs
 from sapwood.mujoco.batches.turns import Turn
 from sapwood.mujoco.batches.workers import Workers, chunk_of, thread_count
 from sapwood.mujoco.reading.engine import engine
+from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import Failure
 from sapwood.mujoco.results.results import StepError
@@ -70,8 +71,9 @@ class Batch(BatchQueries):
         A call in which worlds failed raises :class:`SimulationError` at its end, or only sets
         :attr:`status`.
     remembered_contacts : int, optional
-        Contacts that lagged friction may remember in :attr:`state`; None is 8 per geom, at least
-        64. A world with more fails.
+        Contacts that lagged friction may remember in :attr:`state`, of geoms and as many of soft
+        bodies and flexes. None is 8 per geom, at least 64, and one per face of soft bodies and two
+        per vertex of flexes. A world with more fails.
     **options
         Options of :class:`Stepper`, for a model.
 
@@ -163,8 +165,10 @@ class Batch(BatchQueries):
         if parameters.settings.friction != "lagged" and remembered is not None:
             raise ValueError("remembered_contacts: only friction='lagged' remembers contacts")
         lags = parameters.settings.friction == "lagged"
-        self._remembered = (remembered or max(64, 8 * model.ngeom)) if lags else 0
-        n_memory = self._core.memory_size(self._remembered) if lags else self._workers.memory_size
+        self._remembered = (remembered or _most_contacts(model, parameters)) if lags else 0
+        n_memory = self._workers.memory_size(self._remembered)
+        if lags:
+            n_memory += self._core.memory_size(self._remembered)
         self._outputs = Outputs(model, self._workers, self._n, n_memory)
         self._worlds = WorldParameters(model, stepper, self._workers, self._outputs, self._n)
         self._status = np.zeros(self._n, np.uint8)
@@ -426,10 +430,20 @@ class Batch(BatchQueries):
             starts = np.zeros((1, self.nstate))
         logs = None if self._lists is None else self._lists.logs
         given = SoftOutputs(self._worlds.speeds, logs, outputs.body_forces)
-        return self._workers.soft_arguments(ids, outputs.state, starts, given)
+        return self._workers.soft_arguments(ids, outputs.state, starts, given, self._remembered)
 
     def __repr__(self) -> str:
         return f"Batch(nsim={self._n}, nthread={self._nthread}, nv={self.model.nv})"
+
+
+def _most_contacts(model: mujoco.MjModel, parameters: StepParameters) -> int:
+    """Contacts that lagged friction may remember where nothing else was asked for."""
+    soft, n = parameters.soft, max(64, 8 * int(model.ngeom))
+    if soft is None:
+        return n
+    faces = sum(len(body.mesh.faces) for body in soft.bodies)
+    vertices: int = sum(flex.vertices.stop - flex.vertices.start for flex in soft.flexes)
+    return n + faces + 2 * vertices
 
 
 def _stage(stage: int) -> int:

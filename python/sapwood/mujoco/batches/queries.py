@@ -220,7 +220,8 @@ class BatchQueries(BatchModels):
         row, soft = self.state[self._world(sim)], self._stepper.parameters.soft
         if soft is None:
             return SoftState.of(())
-        found = state_in_row(soft, row[len(row) - memory_size(soft) :])
+        behind = row[self._outputs.engine_state.shape[1] :]
+        found = state_in_row(soft, behind[: memory_size(soft)])
         return SoftState.of(soft.bodies) if found is None else found
 
     # ---- contacts -------------------------------------------------------------------------------

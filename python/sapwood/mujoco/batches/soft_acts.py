@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.fem.friction_memory import FrictionMemory
 from sapwood.fem.state import SoftState
+from sapwood.mujoco.reading.soft_bodies import SoftModel
+from sapwood.mujoco.results.faults import remembered_text
+from sapwood.mujoco.results.results import StepError
+from sapwood.mujoco.stepping.soft_memory import memory_size, motion_size
 from sapwood.mujoco.stepping.soft_steps import SoftSteps
 
 _Float = NDArray[np.float64]
@@ -47,7 +52,8 @@ class SoftActs:
     ids : ndarray of int32 (n,), optional
         Indices of the worlds of the call; None is all.
     rows : ndarray (n_worlds, n_memory), optional
-        What the steps of all worlds remember.
+        What the steps of all worlds remember: their :class:`SoftMemory`, then with lagged friction
+        their :class:`FrictionMemory`.
     starts : ndarray (n or 1, n_memory), optional
         What those of the call remember first, in place of their rows.
     start : SoftState
@@ -71,10 +77,10 @@ class SoftActs:
         steps, data = self.workers[worker]
         world = position if self.ids is None else int(self.ids[position])
         if act == _BEGIN:
-            self._begin(steps, position, world)
+            self._begin(steps, data, position, world)
             self.solved.discard(worker)
         elif act == _END:
-            self._end(steps, world, worker in self.solved)
+            self._end(steps, data, world, worker in self.solved)
         else:
             self.solved.add(worker)
             if act == _STEP:
@@ -82,20 +88,26 @@ class SoftActs:
             else:
                 steps.forward(data)
 
-    def _begin(self, steps: SoftSteps, position: int, world: int) -> None:
+    def _begin(self, steps: SoftSteps, data: mujoco.MjData, position: int, world: int) -> None:
         if self.starts is not None:
             row = self.starts[min(position, len(self.starts) - 1)]
         elif self.rows is not None:
             row = self.rows[world]
         else:
             row = np.zeros(steps.memory.size)
-        steps.memory.load(row, self.start)
+        n, friction = steps.memory.size, steps.friction_of(data)
+        steps.memory.load(row[:n], self.start)
+        if friction is not None:
+            _load(friction[1], row[n:], steps, data)
         if self.outputs.speeds is not None:
             steps.speeds = tuple(self.outputs.speeds[world])
 
-    def _end(self, steps: SoftSteps, world: int, is_solved: bool) -> None:
+    def _end(self, steps: SoftSteps, data: mujoco.MjData, world: int, is_solved: bool) -> None:
         if self.rows is not None:
-            self.rows[world] = steps.memory.save()
+            n, friction = steps.memory.size, steps.friction_of(data)
+            if friction is not None:
+                _save(friction[1], self.rows[world, n:], steps, data)
+            self.rows[world, :n] = steps.memory.save()
         if not is_solved:
             return
         if self.outputs.logs is not None:
@@ -103,3 +115,43 @@ class SoftActs:
             self.outputs.logs[world].append(steps.contacts())
         if self.outputs.body_forces is not None:
             self.outputs.body_forces[world] = steps.body_forces()
+
+
+def row_size(model: mujoco.MjModel, soft: SoftModel, n_forces: int) -> int:
+    """Length of a row.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    soft : SoftModel
+        Its soft bodies and flexes.
+    n_forces : int
+        Forces of lagged friction that rows have room for; 0 without.
+
+    Returns
+    -------
+    int
+        The length.
+    """
+    n = memory_size(soft)
+    return n + FrictionMemory.row_size(motion_size(model, soft), n_forces) if n_forces else n
+
+
+def _load(friction: FrictionMemory, row: _Float, steps: SoftSteps, data: mujoco.MjData) -> None:
+    """Remember the friction of a row, which may be empty."""
+    if not row.size:
+        friction.forget()
+        return
+    try:
+        friction.load(row, steps.motion_size)
+    except ValueError as error:
+        raise StepError(remembered_text(1, 0), float(data.time)) from error
+
+
+def _save(friction: FrictionMemory, row: _Float, steps: SoftSteps, data: mujoco.MjData) -> None:
+    """Write the friction to a row."""
+    n_state, n = steps.motion_size, friction.n_forces
+    if FrictionMemory.row_size(n_state, n) > row.size:
+        raise StepError(remembered_text(0, n), float(data.time))
+    friction.save(row, n_state)

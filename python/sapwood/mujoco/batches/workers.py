@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.fem.state import SoftState
-from sapwood.mujoco.batches.soft_acts import SoftActs, SoftOutputs
+from sapwood.mujoco.batches.fields import WHOLE_STATE
+from sapwood.mujoco.batches.soft_acts import SoftActs, SoftOutputs, row_size
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.results.faults import Failure, failure_text
 from sapwood.mujoco.results.results import StepError
-from sapwood.mujoco.stepping.soft_memory import memory_size
 from sapwood.mujoco.stepping.soft_steps import SoftSteps
 
 Worker = tuple[_core.ModelStepper, mujoco.MjModel, mujoco.MjData, _core.FrictionMemory | None]
@@ -38,21 +37,11 @@ class Workers:
         The loaded MuJoCo, of :func:`sapwood.mujoco.reading.engine.engine`.
     own_models : bool
         Whether each thread has a copy of the model, for parameters of worlds.
-
-    Raises
-    ------
-    NotSupported
-        For soft bodies or flexes with lagged friction, whose memory is in no state.
     """
 
     def __init__(
         self, parameters: StepParameters, engine: object, *, own_models: bool = False
     ) -> None:
-        if parameters.soft is not None and parameters.settings.friction == "lagged":
-            raise NotSupported(
-                "friction = 'lagged': batches and rollouts remember no forces of soft bodies and "
-                "elastic or large flexes; use Stepper.run, 'coulomb' or 'convex'"
-            )
         self._parameters, self._engine, self._own_models = parameters, engine, own_models
         self.workers: list[Worker] = []
         self._soft: list[SoftSteps] = []
@@ -64,7 +53,9 @@ class Workers:
         if parameters.soft is not None:
             steps = SoftSteps(parameters.for_thread(own), self._engine)
             self._soft.append(steps)
-            return steps.core, own, mujoco.MjData(own), None
+            data = mujoco.MjData(own)
+            friction = steps.friction_of(data)
+            return steps.core, own, data, None if friction is None else friction[0]
         core = parameters.make_core()
         lags = self._parameters.settings.friction == "lagged"
         memory = _core.FrictionMemory(core) if lags else None
@@ -97,11 +88,22 @@ class Workers:
         """An array of each thread, as the C loop takes them."""
         return tuple(get(worker) for worker in self.workers)
 
-    @property
-    def memory_size(self) -> int:
-        """Number of values of a state that soft bodies and flexes have behind that of MuJoCo."""
-        soft = self._parameters.soft
-        return 0 if soft is None else memory_size(soft)
+    def memory_size(self, remembered: int) -> int:
+        """Number of values of a state that soft bodies and flexes have behind that of MuJoCo.
+
+        Parameters
+        ----------
+        remembered : int
+            Contacts of soft bodies that lagged friction may remember.
+
+        Returns
+        -------
+        int
+            The number.
+        """
+        parameters = self._parameters
+        soft = parameters.soft
+        return 0 if soft is None else row_size(parameters.model, soft, remembered)
 
     def soft_arguments(
         self,
@@ -109,6 +111,7 @@ class Workers:
         state: NDArray[np.float64] | None,
         starts: NDArray[np.float64] | None,
         outputs: SoftOutputs,
+        remembered: int = 0,
     ) -> dict[str, Any]:
         """Arguments of the C loop for worlds with soft bodies or flexes; none without.
 
@@ -117,11 +120,13 @@ class Workers:
         ids : ndarray of int32 (n,), optional
             Indices of the worlds of the call; None is all.
         state : ndarray (n_worlds, n_state), optional
-            Rows of all worlds, whose last values are read and written.
+            Rows of all worlds; what they have behind the state of MuJoCo is read and written.
         starts : ndarray (n or 1, n_state), optional
             Rows that the worlds of the call start from in place of their own.
         outputs : SoftOutputs
             Further inputs and outputs of worlds.
+        remembered : int
+            Contacts of soft bodies that rows have room for.
 
         Returns
         -------
@@ -131,11 +136,13 @@ class Workers:
         soft = self._parameters.soft
         if soft is None:
             return {}
-        n = memory_size(soft)
+        n = self.memory_size(remembered)
+        first = mujoco.mj_stateSize(self._parameters.model, WHOLE_STATE)
+        behind = slice(first, first + n)
         pairs = [(steps, worker[2]) for steps, worker in zip(self._soft, self.workers, strict=True)]
-        rows, first = ((None if a is None else a[:, -n:]) for a in (state, starts))
+        rows, begin = ((None if a is None else a[:, behind]) for a in (state, starts))
         start = SoftState.of(soft.bodies)
-        return {"acts": SoftActs(pairs, ids, rows, first, start, outputs), "behind": n}
+        return {"acts": SoftActs(pairs, ids, rows, begin, start, outputs), "behind": n}
 
     def error_of(
         self, worker: int, failure: Failure | StepError, step: int, world: int | None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +42,25 @@ def memory_size(soft: SoftModel) -> int:
     remembered = sum(map(SoftStep.memory_of_vertices, bodies))
     remembered += sum(map(BodyStep.memory_of_vertices, flexes))
     return _HEAD + 6 * sum(bodies) + remembered
+
+
+def motion_size(model: mujoco.MjModel, soft: SoftModel) -> int:
+    """Number of values of the state on which forces of contact depend.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    soft : SoftModel
+        Its soft bodies and flexes.
+
+    Returns
+    -------
+    int
+        Of time, qpos, qvel and act, and positions and velocities of the soft bodies.
+    """
+    bodies = sum(len(body.positions) for body in soft.bodies)
+    return int(1 + model.nq + model.nv + model.na + 6 * bodies)
 
 
 def state_in_row(soft: SoftModel, row: _Float) -> SoftState | None:

@@ -46,7 +46,7 @@ from sapwood.mujoco.stepping.flex_step import FlexStep
 from sapwood.mujoco.stepping.flex_trees import FlexTrees
 from sapwood.mujoco.stepping.friction_memories import FrictionMemories
 from sapwood.mujoco.stepping.python_steps import PythonSteps
-from sapwood.mujoco.stepping.soft_memory import SoftMemory
+from sapwood.mujoco.stepping.soft_memory import SoftMemory, motion_size
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Solution
 
@@ -106,6 +106,10 @@ class SoftSteps(PythonSteps):
             lambda: (_core.FrictionMemory(core), FrictionMemory()), settings
         )
 
+    def friction_of(self, data: mujoco.MjData) -> _Memory | None:
+        """The memories of lagged friction for these data; None without."""
+        return self._memories.of(data)
+
     def body_forces(self) -> _Float:
         """Sum of the contact forces of the last step on each body, of soft bodies too."""
         found: _Float = super().body_forces() + self._body_forces
@@ -157,7 +161,7 @@ class SoftSteps(PythonSteps):
         with self._whole(data):
             self._parameters.check_options()
             self.start(data)
-            self._solve(data)
+            self._solve(data, self._memories.of(data))
         self.memory.load(memory)
 
     def _finish(self, data: mujoco.MjData) -> Solution:
@@ -172,6 +176,11 @@ class SoftSteps(PythonSteps):
             forces = reduction.normal_forces(best)
             memory[1].keep(self._motion(data), reduction.meetings, forces)
         return best.solution
+
+    @property
+    def motion_size(self) -> int:
+        """Number of values of the state on which forces of contact depend."""
+        return motion_size(self._model, self.soft)
 
     def _motion(self, data: mujoco.MjData) -> list[_Float]:
         """The state on which forces of contact depend."""
