@@ -207,10 +207,13 @@ class BodyStep(ABC):
     def drop_factor(self) -> None:  # noqa: B027
         """Factor A in the next pass, as bodies that keep no factor do in each."""
 
-    def needs_correction(self, v: _Float) -> bool:
-        """Whether v* was too inexact for a pass that ended at v, which is the next guess."""
-        del v
-        return False
+    def guess_again(self, v: _Float, guess: _Float) -> _Float | None:
+        """Find the velocities at which a pass begins again; None if its v* was exact enough.
+
+        The pass ended at v, and its first search began at the guess.
+        """
+        del v, guess
+        return None
 
     def final_residual(self, v: _Float) -> _Float:
         """m(v) after a pass; it is m(w) + A (v - w) where one pass is exact."""

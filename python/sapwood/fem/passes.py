@@ -15,13 +15,16 @@ from .results import SoftStepResult
 
 _Float = NDArray[np.float64]
 
-# a step ends with its best iterate after more passes whose residual grows than this
+# most passes of a step, unless one is exact; most steps take two or three, and large strains and
+# hard impacts more: of random free bodies under large strain, 3 passes let the energy of some grow
+_MOST_PASSES = 10
+# a step ends with its best iterate after more passes in a row without a lower residual than this
 _MOST_GROWTHS = 3
 
 
 def default_passes(steps: Iterable[BodyStep]) -> int:
-    """Most passes of a step: 1 if all bodies are quadratic within a step, else 3."""
-    return 1 if all(step.is_quadratic for step in steps) else 3
+    """Most passes of a step: 1 if all bodies are quadratic within a step, else 10."""
+    return 1 if all(step.is_quadratic for step in steps) else _MOST_PASSES
 
 
 def order_steps(
@@ -85,15 +88,21 @@ def take_passes(
     growths = passes = 0
     while passes < most:
         passes += 1
-        tried = _try_pass(reduction, guesses)
-        while any(step.needs_correction(v) for step, v in zip(steps, tried.v, strict=True)):
-            tried = _try_pass(reduction, tried.v)
+        try:
+            tried = _try_pass(reduction, guesses)
+            while again := _guesses_again(steps, tried.v, guesses):
+                tried = _try_pass(reduction, again)
+        except ValueError:  # an iterate far off has no finite A; the residual of the best one tells
+            if best is None:
+                raise
+            break
         if best is None or tried.residual < best.residual:
-            best = tried
-            iterates = tried.v
+            best, iterates, growths = tried, tried.v, 0
         else:
+            # halve the change from the best iterate, again and again
+            ends = iterates if growths else tried.v
+            iterates = [(v + w) / 2 for v, w in zip(best.v, ends, strict=True)]
             growths += 1
-            iterates = [(v + w) / 2 for v, w in zip(best.v, tried.v, strict=True)]
         guesses = iterates
         if best.residual <= tolerance or growths > _MOST_GROWTHS or passes == most:
             break
@@ -134,6 +143,16 @@ def step_result(reduction: Reduction, best: Pass, passes: int, tolerance: float)
         best.turned_over,
         best.solution,
     )
+
+
+def _guesses_again(
+    steps: Sequence[BodyStep], ends: Sequence[_Float], guesses: Sequence[_Float]
+) -> list[_Float]:
+    """Velocities at which a pass begins again; none if the v* of all bodies are exact enough."""
+    found = [step.guess_again(v, w) for step, v, w in zip(steps, ends, guesses, strict=True)]
+    if all(again is None for again in found):
+        return []
+    return [v if again is None else again for again, v in zip(found, ends, strict=True)]
 
 
 def _try_pass(reduction: Reduction, guesses: Sequence[_Float]) -> Pass:

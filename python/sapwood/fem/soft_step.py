@@ -25,6 +25,9 @@ _KEPT_RESIDUAL = 1e-7
 _KEPT_ERROR = 1e-3
 # corrections of a pass after which A is factored
 _MOST_CORRECTIONS = 3
+# |(A - A_kept) d| over |A d| above which A is factored in place of a correction, for the change d
+# of the velocities in the pass: corrections diverge from 1 on
+_MOST_ERROR = 0.1
 
 # the models whose energy is quadratic within a step: one pass is exact
 QUADRATIC = ("linear", "linear_corotated")
@@ -79,6 +82,7 @@ class SoftStep(BodyStep):
         self.read_masses()
         self._reached: _Float | None = None  # velocities that the last step left
         self._kept: _KeptFactor | None = None
+        self._iterate: _Float | None = None  # velocities at which the pass before began
         self._spare = np.zeros_like(self.K), np.zeros_like(self.K_pairs)
 
     def read_masses(self) -> None:
@@ -131,6 +135,7 @@ class SoftStep(BodyStep):
             else None
         )
         self.weight = self._row_mass * gravity + body.external_loads()
+        self._iterate = None
         self._fixed = body.fixed.copy()
         self.has_fixed = bool(self._fixed.any())
         # fixed vertices move at their velocity from the first iterate on
@@ -231,8 +236,10 @@ class SoftStep(BodyStep):
     def linearize(self, w: _Float) -> None:
         """Linearize m at w, after `evaluate`; see :class:`BodyStep`."""
         super().linearize(w)
-        self._corrections = 0
-        if not self._keeps():
+        self._at_iterate, self._corrections = self._linearization, 0
+        change = self.guess - self.start if self._iterate is None else w - self._iterate
+        self._iterate = w
+        if not self._keeps(change):
             self._kept = None
 
     def free_velocity(self, guess: _Float) -> _Float:
@@ -252,32 +259,32 @@ class SoftStep(BodyStep):
             self._linearization = blocks, w, m
         return w - self.solve(m)
 
-    def needs_correction(self, v: _Float) -> bool:
-        """Whether v* was too inexact for a pass that ended at v; see :class:`BodyStep`."""
+    def guess_again(self, v: _Float, guess: _Float) -> _Float | None:
+        """Find the guess of a correction, or of a new factor; see :class:`BodyStep`."""
         blocks, w, _ = self._linearization
         assert self._kept is not None
         if self._kept.is_of(blocks):
-            return False
-        _, left = self._products(v - w)
-        if np.linalg.norm(left) <= _KEPT_RESIDUAL * self.dt * np.linalg.norm(self.weight):
-            return False
+            return None
+        whole, left = map(np.linalg.norm, self._products(v - w))
+        if left <= _KEPT_RESIDUAL * self.dt * np.linalg.norm(self.weight):
+            return None
         self._corrections += 1
-        if self._corrections > _MOST_CORRECTIONS:
-            self._kept = None
-        return True
+        if self._corrections <= _MOST_CORRECTIONS and left <= _MOST_ERROR * whole:
+            return v
+        self._kept, self._linearization = None, self._at_iterate
+        return guess
 
     def drop_factor(self) -> None:
         """Factor A in the next pass."""
         self._kept = None
 
-    def _keeps(self) -> bool:
-        """Whether there is a kept factor that is close to A."""
+    def _keeps(self, change: _Float) -> bool:
+        """Whether there is a kept factor that is close to A for a change of velocities."""
         kept = self._kept
         if kept is None or not self.weight.any() or not np.array_equal(kept.fixed, self._fixed):
             return False
         before = kept.blocks
         kept.blocks = before or self._blocks_of(kept.shape)
-        change = self.guess - self.start
         whole, left = self._products(change)
         if np.linalg.norm(left) > _KEPT_ERROR * np.linalg.norm(whole):
             return False

@@ -60,7 +60,7 @@ class World:
     scheme : {"implicit", "midpoint"} or tuple of float (3,), optional
         Theta-method (q, v, vq), see ``Scheme``; (1, 1, 0.5) is Drake's.
     passes : int, optional
-        Most passes of a step; by default 1 if all models are quadratic within a step, else 3.
+        Most passes of a step; by default 1 if all models are quadratic within a step, else 10.
     nonlinear_tolerance : float, optional
         Residual below which no further pass is taken.
     free_motion_first : bool, optional
