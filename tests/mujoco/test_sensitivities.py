@@ -76,7 +76,7 @@ def test_a_pushed_block():
 def test_a_contact_that_jumps_along_a_tangent_is_near_a_kink(y, jumps):
     """The engine's iteration finds the point of an ellipsoid on the other side of y = 0.
 
-    A force along y moves the point across, and the hinge seems to turn by thousands of rad/s.
+    A force along y moves the point across, and the hinge seems to turn by 10 rad/s and more.
     """
     model = mujoco.MjModel.from_xml_string("""
     <mujoco><option timestep="0.002"/><default><geom friction="0"/></default><worldbody>
@@ -89,16 +89,20 @@ def test_a_contact_that_jumps_along_a_tangent_is_near_a_kink(y, jumps):
     data.qpos[:2] = y, 0.0499
     by = [("actuator", "push", "biasprm", 0)]
     found = sensitivities(stepper, data, n_steps=4, parameters=by)
-    assert (np.abs(found.X[:, 5]).max() > 100.0) == jumps
+    assert (np.abs(found.X[:, 5]).max() > 1.0) == jumps
     assert found.near_kink.any() == jumps
 
 
-def test_a_ball_that_falls_has_closed_forms():
-    """v = -(1 - exp(-c t/m)) m g/c; by implicit damping v' = (m v - dt m g)/(m + dt c)."""
-    model = mujoco.MjModel.from_xml_string("""
+@pytest.mark.parametrize("sensor", ["", "<jointpos joint='z'/>"])
+def test_a_ball_that_falls_has_closed_forms(sensor):
+    """v = -(1 - exp(-c t/m)) m g/c; by implicit damping v' = (m v - dt m g)/(m + dt c).
+
+    With a sensor the numbers have differences, whose curvature cancels.
+    """
+    model = mujoco.MjModel.from_xml_string(f"""
     <mujoco><option timestep="0.01"/><worldbody><body name="ball">
       <joint name="z" type="slide" axis="0 0 1" damping="0.5"/><geom size=".1" mass="2"/></body>
-    </worldbody></mujoco>""")
+    </worldbody><sensor>{sensor}</sensor></mujoco>""")
     by = [("joint", "z", "damping"), ("body", "ball", "mass")]
     found = sensitivities(Stepper(model), mujoco.MjData(model), n_steps=50, parameters=by)
     v, dv_c, dv_m, m, c, dt, g = 0.0, 0.0, 0.0, 2.0, 0.5, 0.01, 9.81
@@ -108,10 +112,10 @@ def test_a_ball_that_falls_has_closed_forms():
         dv_m = (m * dv_m + v - dt * g - new) / (m + dt * c)
         v = new
         assert found.v[k, 0] == pytest.approx(v, rel=1e-12)
-        assert found.X[k, 1, 0] == pytest.approx(dv_c, rel=1e-6)
-        assert found.X[k, 1, 1] == pytest.approx(dv_m, rel=2e-5, abs=1e-8)
-    assert found.y.shape == (50, 0)
-    assert found.J.shape == (50, 0, 2)
+        assert found.X[k, 1, 0] == pytest.approx(dv_c, rel=1e-7)
+        assert found.X[k, 1, 1] == pytest.approx(dv_m, rel=1e-7, abs=1e-9)
+    assert found.y.shape == (50, bool(sensor))
+    assert found.J.shape == (50, bool(sensor), 2)
 
 
 def quadruped():

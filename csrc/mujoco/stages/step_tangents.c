@@ -33,6 +33,7 @@ struct room {
 struct part {
   sap_mujoco_world *world;
   double width;
+  double share;                        /* of the difference in the derivative */
   const double *x;                     /* tangent of the state, or NULL */
   const struct sap_model_patch *patch; /* changes of the model, or NULL without any */
 };
@@ -97,35 +98,31 @@ static double largest(const double *x, int64_t n) {
 
 /* ---- widths ---------------------------------------------------------------------------------- */
 
-/* Returns the reciprocal of the width along a tangent of the state at which it may leave the region
- * of the law. */
-static double find_law_reach(const struct sap_step_tangents *t, const struct room *room,
-                             const double *x) {
-  double sum = 0.0;
-  for (int64_t i = 0; i < room->nv; ++i) {
-    sum += fabs(x[i]) / t->linear->most[i];
-  }
-  return sum;
+/* Returns a width that the law bounds, or one at which the positions change enough. */
+static double enlarge(struct sap_step_tangents *t, const struct room *room, const double *x,
+                      double width) {
+  const double size = largest(x, room->nv);
+  const int is_near_kink = width * size < sap_least_change && size > 0.0;
+  t->is_near_kink |= is_near_kink;
+  return is_near_kink ? sap_least_change / size : width;
 }
 
-/* Returns the reciprocal of the largest width of a difference along a tangent of the state. */
-static double find_reach(const struct sap_step_tangents *t, const struct room *room,
-                         const double *x) {
-  double reach = fmax(find_law_reach(t, room, x), largest(x, room->nv) / sap_largest_change[0]);
-  reach = fmax(reach, largest(x + room->nv, room->nv) / sap_largest_change[1]);
-  return fmax(reach, largest(x + 2 * room->nv, room->na) / sap_largest_change[2]);
-}
-
-/* Returns the width of a difference along the state alone. */
-static double find_width(struct sap_step_tangents *t, const struct room *room, const double *x,
-                         double reach) {
-  const double size = largest(x, room->nv), law_reach = find_law_reach(t, room, x);
-  double width = sap_state_part / reach;
-  if (sap_state_part * size < sap_least_change * law_reach) {
-    t->is_near_kink |= size < sap_least_change * law_reach;
-    width = fmax(width, sap_least_change / size);
+/* Chooses the widths of the difference along a tangent of the state. */
+static void choose_widths(struct sap_step_tangents *t, const struct room *room, const double *x,
+                          struct sap_tangent_way *way) {
+  const double size = largest(x, room->nv);
+  double reach, turns;
+  const double change = fmax(
+      fmax(size / sap_largest_change[0], largest(x + room->nv, room->nv) / sap_largest_change[1]),
+      largest(x + 2 * room->nv, room->na) / sap_largest_change[2]);
+  sap_linear_find_reach(t->centre, t->linear, x, &reach, &turns);
+  way->narrow = 1.0 / fmax(turns, reach);
+  way->width = sap_one_sided_part / change;
+  way->is_central = way->width > sap_straight_part * way->narrow;
+  if (way->is_central) {
+    const double width = fmin(1.0 / change, sap_wider * way->moved / size);
+    way->width = reach * width > 1.0 ? enlarge(t, room, x, 1.0 / reach) : width;
   }
-  return width;
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -174,6 +171,15 @@ static void exchange(const struct sap_model_patch *patch) {
   }
 }
 
+/* Clears dF, the next activations and dy, unless it is NULL. */
+static void clear(const struct room *room, double *dy) {
+  memset(room->dF, 0, sizeof(double) * (size_t)room->nv);
+  memset(room->act, 0, sizeof(double) * (size_t)room->na);
+  if (dy) {
+    memset(dy, 0, sizeof(double) * (size_t)room->ns);
+  }
+}
+
 /* Adds the difference of a part, whose model is changed, to dF (nv), to that of the next
  * activations and to dy. */
 static sap_step_failure add_changed_part(struct sap_step_tangents *t, const struct room *room,
@@ -185,7 +191,8 @@ static sap_step_failure add_changed_part(struct sap_step_tangents *t, const stru
   if (failure != SAP_STEP_TAKEN) {
     return failure;
   }
-  add(room->dF, 1.0 / part->width, room->F, nv);
+  const double rate = part->share / part->width;
+  add(room->dF, rate, room->F, nv);
   if (sensors) {
     failure = sap_linear_find_change(world, t->linear, room->F, room->dv_part);
     if (failure != SAP_STEP_TAKEN) {
@@ -196,13 +203,13 @@ static sap_step_failure add_changed_part(struct sap_step_tangents *t, const stru
     failure = sap_linear_find_sensors(world, t->linear, room->v);
     const double *found = SAP_DATA(world, sensordata);
     for (int64_t i = 0; i < room->ns; ++i) {
-      dy[i] += (found[i] - sensors[i]) / part->width;
+      dy[i] += rate * (found[i] - sensors[i]);
     }
   }
   if (room->na > 0 && failure == SAP_STEP_TAKEN) {
     failure = sap_linear_integrate(world);
     for (int64_t i = 0; i < room->na; ++i) {
-      room->act[i] += (SAP_DATA(world, act)[i] - room->act_0[i]) / part->width;
+      room->act[i] += rate * (SAP_DATA(world, act)[i] - room->act_0[i]);
     }
   }
   return fail(t, world, failure);
@@ -213,6 +220,46 @@ static sap_step_failure add_part(struct sap_step_tangents *t, const struct room 
   exchange(part->patch);
   const sap_step_failure failure = add_changed_part(t, room, part, sensors, dy);
   exchange(part->patch);
+  return failure;
+}
+
+/* Replaces dF, the next activations and dy by their differences along the tangent x of the state.
+ * Writes the sum of the residuals of both sides. */
+static sap_step_failure find_state_part(struct sap_step_tangents *t, const struct room *room,
+                                        const double *x, double width, int is_central,
+                                        const double *sensors, double *dy) {
+  const double share = is_central ? 0.5 : 1.0;
+  sap_step_failure failure = SAP_STEP_TAKEN;
+  clear(room, sensors ? dy : NULL);
+  memset(room->sum, 0, sizeof(double) * (size_t)room->nv);
+  for (int side = 0; side <= is_central && failure == SAP_STEP_TAKEN; ++side) {
+    const struct part part = {t->aside, side ? -width : width, share, x, NULL};
+    failure = add_part(t, room, &part, sensors, dy);
+    add(room->sum, 1.0, room->F, room->nv);
+  }
+  return failure;
+}
+
+/* Returns 1 if both sides of the difference disagree. */
+static int is_bent(const struct room *room, double width) {
+  const double change = 2.0 * width * largest(room->dF, room->nv);
+  return largest(room->sum, room->nv) > sap_largest_bend * change;
+}
+
+/* Does the same with the largest width at which both sides agree. */
+static sap_step_failure find_state(struct sap_step_tangents *t, const struct room *room,
+                                   const double *x, struct sap_tangent_way *way,
+                                   const double *sensors, double *dy) {
+  const double size = largest(x, room->nv);
+  double width = way->width;
+  sap_step_failure failure = find_state_part(t, room, x, width, way->is_central, sensors, dy);
+  while (failure == SAP_STEP_TAKEN && way->is_central && way->narrow < width &&
+         is_bent(room, width)) {
+    width = enlarge(t, room, x, fmax(sap_narrower * width, way->narrow));
+    failure = find_state_part(t, room, x, width, 1, sensors, dy);
+  }
+  way->width = width;
+  way->moved = way->is_central && size > 0.0 ? width * size : INFINITY;
   return failure;
 }
 
@@ -236,18 +283,17 @@ static int any_may_jump(const struct sap_step_tangents *t) {
 
 /* Finds whether the velocity after the step jumps along the tangent x, by linear_stages.h. */
 static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room *room,
-                                  const double *x, double reach) {
+                                  const double *x, double width) {
   const double size = largest(x, room->nv), dt = t->centre->stepper->settings.dt;
   const double slope = fmax(largest(room->dv, room->nv), size / dt);
   if (size == 0.0 || t->is_near_kink || !any_may_jump(t)) {
     return SAP_STEP_TAKEN;
   }
-  const double width = find_width(t, room, x, reach);
   double bend[2] = {0.0, 0.0};
   for (int wide = 0; wide < 2; ++wide) {
     memset(room->sum, 0, sizeof(double) * (size_t)room->nv);
     for (int side = -1; side < 2; side += 2) {
-      const struct part part = {t->aside, side * (wide ? 4.0 : 1.0) * width, x, NULL};
+      const struct part part = {t->aside, side * (wide ? 4.0 : 1.0) * width, 1.0, x, NULL};
       const sap_step_failure failure = find_residual_change(t, room, &part, t->lean);
       if (failure != SAP_STEP_TAKEN) {
         return failure;
@@ -267,33 +313,16 @@ static sap_step_failure find_jump(struct sap_step_tangents *t, const struct room
   return SAP_STEP_TAKEN;
 }
 
-/* Returns 1 if the change of a number in a model may be taken together with that of the state. */
-static int fits(const struct sap_step_tangents *t, const struct room *room, int model,
-                const double *x, double reach) {
-  const double h = fabs(t->width[model]), dt = t->centre->stepper->settings.dt;
-  return t->changed[model] && h * reach <= 1.0 &&
-         dt * h * largest(x + room->nv, room->nv) >= sap_least_change;
-}
-
-/* Returns the model of tangent k whose change fits, or else the wide one. */
-static int find_model(const struct sap_step_tangents *t, const struct room *room, int32_t k,
-                      const double *x, double reach) {
-  const int wide = SAP_CHANGED_MODELS * k + t->is_odd, narrow = wide + 2;
-  return !fits(t, room, wide, x, reach) && fits(t, room, narrow, x, reach) ? narrow : wide;
-}
-
 /* ---- numbers in which the step is linear ----------------------------------------------------- */
 
 /* Chooses the ways of all tangents x, once the centre is solved. */
-static void choose_ways(const struct sap_step_tangents *t, const struct room *room, const double *x,
+static void choose_ways(struct sap_step_tangents *t, const struct room *room, const double *x,
                         const double *sensors) {
   const int applies = t->lean && !sensors && sap_linear_finds_numbers(t->centre, t->linear);
   for (int32_t k = 0; k < t->n; ++k, x += 2 * room->nv + room->na) {
     struct sap_tangent_way *way = t->way + k;
-    way->reach = find_reach(t, room, x);
-    way->model = find_model(t, room, k, x, way->reach);
-    way->at_once = fits(t, room, way->model, x, way->reach);
-    way->is_linear = applies && !way->at_once && t->number[k].kind != SAP_NUMBER_OTHER;
+    choose_widths(t, room, x, way);
+    way->is_linear = applies && t->number[k].kind != SAP_NUMBER_OTHER;
   }
 }
 
@@ -305,7 +334,7 @@ static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const s
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
     if (t->way[k].is_linear && (t->number[k].kind >= SAP_NUMBER_FRICTION) == keep_A) {
-      const double width = t->width[SAP_CHANGED_MODELS * k + t->is_odd];
+      const double width = t->width[k];
       sap_number_slope_find(t->centre, t->number + k, t->linear->v, &slope);
       failure = sap_linear_find_number(t->centre, t->linear, &slope, width,
                                        room->dF_number + k * room->nv);
@@ -320,29 +349,23 @@ static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const s
 static sap_step_failure find_changes(struct sap_step_tangents *t, const struct room *room,
                                      int32_t k, const double *x, const double *sensors,
                                      double *dy) {
-  const struct sap_tangent_way *way = t->way + k;
-  const int at = way->model;
+  struct sap_tangent_way *way = t->way + k;
   sap_step_failure failure = SAP_STEP_TAKEN;
-  memset(room->dF, 0, sizeof(double) * (size_t)room->nv);
-  memset(room->act, 0, sizeof(double) * (size_t)room->na);
-  if (sensors) {
-    memset(dy, 0, sizeof(double) * (size_t)room->ns);
+  if (isfinite(way->width)) {
+    failure = find_state(t, room, x, way, sensors, dy);
+  } else {
+    clear(room, sensors ? dy : NULL);
   }
   if (way->is_linear) {
-    copy(room->dF, room->dF_number + k * room->nv, room->nv);
-  } else if (t->changed[at]) {
-    const struct part part = {t->changed[at], t->width[at], way->at_once ? x : NULL, t->patch + at};
-    failure = add_part(t, room, &part, sensors, dy);
-  }
-  if (way->reach > 0.0 && !way->at_once && failure == SAP_STEP_TAKEN) {
-    const double width = find_width(t, room, x, way->reach);
-    const struct part part = {t->aside, t->is_odd ? -width : width, x, NULL};
+    add(room->dF, 1.0, room->dF_number + k * room->nv, room->nv);
+  } else if (t->changed[k] && failure == SAP_STEP_TAKEN) {
+    const struct part part = {t->changed[k], t->width[k], 1.0, NULL, t->patch + k};
     failure = add_part(t, room, &part, sensors, dy);
   }
   if (failure == SAP_STEP_TAKEN) {
     failure = fail(t, t->centre, sap_linear_find_change(t->centre, t->linear, room->dF, room->dv));
   }
-  return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, way->reach) : failure;
+  return failure == SAP_STEP_TAKEN ? find_jump(t, room, x, way->width) : failure;
 }
 
 /* Replaces tangent k by that at the end of the step. */
@@ -406,7 +429,7 @@ static sap_step_failure take_step(struct sap_step_tangents *t, const struct room
 /* Lets all worlds of a run keep the pairs of the centre, or none. */
 static void keep_pairs(const struct sap_step_tangents *t, struct sap_kept_pairs *pairs) {
   t->centre->pairs = t->aside->pairs = pairs;
-  for (int32_t i = 0; i < SAP_CHANGED_MODELS * t->n; ++i) {
+  for (int32_t i = 0; i < t->n; ++i) {
     if (t->changed[i]) {
       t->changed[i]->pairs = pairs;
     }
@@ -423,10 +446,12 @@ int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const doubl
   keep_pairs(t, &pairs);
   t->lean = sap_mujoco_begin_lean(world) && sap_mujoco_begin_lean(t->aside) &&
             !sap_mujoco_is_watched(world);
+  for (int32_t k = 0; k < t->n; ++k) {
+    t->way[k].moved = INFINITY;
+  }
   world->goes_on = t->aside->goes_on = 1;
   for (int64_t i = 0; i < steps; ++i) {
     double *x = record->x + i * nx;
-    t->is_odd = (int)(i % 2);
     copy(x, before, nx);
     if (record->ctrl) {
       copy(SAP_DATA(world, ctrl), record->ctrl + i * room.nu, room.nu);

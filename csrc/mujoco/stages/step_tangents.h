@@ -1,18 +1,18 @@
 /* Derivatives of steps along given changes: of the state at the start, and of numbers of the model.
  *
  * A tangent is (dq, v, act), as in linearize_step.h, per unit of what it is a derivative by. A step
- * takes it from x to A x + P, where P is the derivative of the step by a number. Both come from one
- * difference of the residual of linear_step.h,
+ * takes it from x to A x + P, where P is the derivative of the step by a number. Both come from
+ * differences of the residual of linear_step.h,
  *
- *     -H dv' = [F(state + h x, model with the number h larger) - F(state, model)]/h
+ *     -H dv' = [F(state + h x) - F(state - h x)]/(2 h) + [F(model with the number w larger) - F]/w
  *
- * so that a step of a tangent costs the stages of a step, and no solve. h is the change of the
- * number in the model. Where h x would leave the region of the contact law, a narrow h is tried.
- * Where neither fits, or h x is so small that round-off shows, as at rest, the state has a
- * difference of its own. The number then has its derivative by linear_number.h, or, where that does
- * not apply, another difference. Differences are one-sided, to the other side in each second step:
- * their curvature and the product of the two changes, which add up in a run of one sign, then
- * cancel. A number at the end of its range, such as a damping of 0, only grows.
+ * so that a step of a tangent costs the stages of three steps, and no solve. Round-off of gaps moves
+ * the velocity by as much over the time step, so h x is as large as the region of the contact law
+ * allows. The bounds for changes of J are pessimistic: h exceeds them where both sides of the
+ * difference agree. Far within all bounds one side is enough. Where linear_number.h has the
+ * derivative by a number, one step less is needed. Other differences by numbers are one-sided: the
+ * residual is nearly linear in them, and a number at the end of its range, such as a damping of 0,
+ * can only grow.
  *
  * Where contacts may jump, a tangent takes differences to both sides of the state besides.
  *
@@ -24,9 +24,6 @@
 #include "step/derivatives/linear_step.h"
 #include "sapwood/mujoco.h"
 
-/* Models with a changed number: for even and odd steps, then the same with a narrow change. */
-enum { SAP_CHANGED_MODELS = 4 };
-
 /* Numbers of a model that are exchanged while it is changed. One model with patches stays in the
  * caches, where as many models would not. */
 struct sap_model_patch {
@@ -37,10 +34,11 @@ struct sap_model_patch {
 
 /* The way in which a step of a tangent is found. */
 struct sap_tangent_way {
-  double reach;  /* reciprocal of the largest width of a difference along the state */
-  int model;     /* index of the changed model */
-  int at_once;   /* 1: state and number have one difference */
-  int is_linear; /* 1: the number has its derivative by linear_number.h */
+  double width;   /* of the difference along the state; INFINITY: the tangent is 0 */
+  double narrow;  /* the largest one within the bounds for the changes of J */
+  double moved;   /* change of the positions in the last step; INFINITY: not bounded by its bend */
+  int is_central; /* 1: that difference has two sides */
+  int is_linear;  /* 1: the number has its derivative by linear_number.h */
 };
 
 struct sap_step_tangents {
@@ -48,19 +46,16 @@ struct sap_step_tangents {
   struct sap_linear_step *linear; /* belongs to the stepper of the centre */
   sap_mujoco_world *aside;        /* the same model and stepper, with data for changed states */
   int32_t n;
-  sap_mujoco_world *const *changed;    /* (n, SAP_CHANGED_MODELS) worlds of the changed models, each
-                                       with its stepper, and the data of `aside`; NULL: not of a
-                                       number */
-  const struct sap_model_patch *patch; /* (n, SAP_CHANGED_MODELS) from the model of these worlds to
-                                          the changed one */
-  const double *width;                 /* (n, SAP_CHANGED_MODELS) changes of the numbers */
+  sap_mujoco_world *const *changed; /* (n) worlds of the changed models, each with its stepper, and
+                                          the data of `aside`; NULL: not of a number */
+  const struct sap_model_patch *patch;   /* (n) from the model of these worlds to the changed one */
+  const double *width;                   /* (n) changes of the numbers */
   const struct sap_model_number *number; /* (n) */
   double soften;                         /* as in sap_linear_step */
   double *work;                          /* sap_tangents_work() numbers */
   int32_t *dof;                          /* (nv) workspace */
   struct sap_tangent_way *way;           /* (n) workspace */
 
-  int is_odd;               /* 1 in each second step */
   int lean;                 /* 1 if steps without sensors may be lean, as in lean_step.h */
   sap_mujoco_world *failed; /* output: the world that failed, or NULL */
   int is_near_kink;         /* output: 1 if the last step was near a boundary of the law, or

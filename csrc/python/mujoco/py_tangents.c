@@ -12,14 +12,15 @@ const char sapwood_stepper_tangents_doc[] =
     "tangents($self, api, model, data, aside, changed, numbers, x, steps, ctrl, sensors, soften, "
     "/)\n--\n\n"
     "Take steps of `data`, with their derivatives. aside: data of the same model, for changed\n"
-    "states; changed: tuple of (stepper, model, places, values, width) or None, four for each of\n"
+    "states; changed: tuple of (stepper, model, places, values, width) or None for each of\n"
     "the tangents x (n, 2 nv + na): the numbers at some addresses in the model are exchanged with\n"
-    "the values while its steps are taken; for even and odd steps, then the same with narrow\n"
-    "changes; numbers: kind, element and axis (n, 3) of the numbers, as in number_slopes.h; ctrl:\n"
-    "controls (steps, nu) or None. Returns None, or\n"
-    "why a step cannot be taken, as `run` does, the number of steps taken, then for each step\n"
-    "positions, velocities, tangents, and with `sensors` sensors and their tangents or None,\n"
-    "whether it was near a kink, and whether a rebound was limited by its energy.";
+    "the values while its steps are taken; numbers: kind, element and axis (n, 3) of the numbers,\n"
+    "as in number_slopes.h; ctrl: controls (steps, nu) or None. Returns None, or why a step "
+    "cannot\n"
+    "be taken, as `run` does, the number of steps taken, then for each step positions, "
+    "velocities,\n"
+    "tangents, and with `sensors` sensors and their tangents or None, whether it was near a kink,\n"
+    "and whether a rebound was limited by its energy.";
 
 enum { QPOS, QVEL, X, NEAR, REBOUND, SENSORS, DY, N_OUTPUTS };
 
@@ -29,10 +30,10 @@ typedef struct call {
   PyObject *api;
   PyArrayObject *x, *ctrl, *numbers;
   PyArrayObject *out[N_OUTPUTS];
-  Py_ssize_t n, n_changed; /* n_changed = SAP_CHANGED_MODELS n */
+  Py_ssize_t n;
   sap_mujoco_world *centre, *aside, **changed;
-  sapwood_watch *watches;        /* (n_changed + 2) */
-  struct sap_model_patch *patch; /* (n_changed) */
+  sapwood_watch *watches;        /* (n + 2) */
+  struct sap_model_patch *patch; /* (n) */
   double *width, *work;
   int32_t *dof;                /* (nv) */
   struct sap_tangent_way *way; /* (n) */
@@ -46,7 +47,7 @@ static void end(call *c) {
   Py_CLEAR(c->ctrl);
   Py_CLEAR(c->numbers);
   sapwood_release(c->out, N_OUTPUTS);
-  for (Py_ssize_t k = 0; c->changed && k < c->n_changed; ++k) {
+  for (Py_ssize_t k = 0; c->changed && k < c->n; ++k) {
     sap_mujoco_close(c->changed[k]);
   }
   sap_mujoco_close(c->aside);
@@ -85,7 +86,7 @@ static int read_patch(struct sap_model_patch *patch, PyObject *places, PyObject 
 
 /* Opens the worlds of the changed models. Returns 0, or -1 with an exception. */
 static int open_changed(call *c, PyObject *aside, PyObject *changed) {
-  for (Py_ssize_t k = 0; k < c->n_changed; ++k) {
+  for (Py_ssize_t k = 0; k < c->n; ++k) {
     PyObject *item = PyTuple_GET_ITEM(changed, k), *stepper, *model, *places, *values;
     c->width[k] = 1.0;
     if (item == Py_None) {
@@ -199,13 +200,12 @@ PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {
                         &changed, &numbers, &x, &steps, &ctrl, &c.sensors, &c.soften)) {
     return NULL;
   }
-  c.n_changed = PyTuple_GET_SIZE(changed);
-  c.n = c.n_changed / SAP_CHANGED_MODELS;
+  c.n = PyTuple_GET_SIZE(changed);
   c.steps = steps;
-  c.changed = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(sap_mujoco_world *));
-  c.watches = PyMem_Calloc((size_t)c.n_changed + 2, sizeof(sapwood_watch));
-  c.width = PyMem_Calloc((size_t)c.n_changed + 1, sizeof(double));
-  c.patch = PyMem_Calloc((size_t)c.n_changed + 1, sizeof *c.patch);
+  c.changed = PyMem_Calloc((size_t)c.n + 1, sizeof(sap_mujoco_world *));
+  c.watches = PyMem_Calloc((size_t)c.n + 2, sizeof(sapwood_watch));
+  c.width = PyMem_Calloc((size_t)c.n + 1, sizeof(double));
+  c.patch = PyMem_Calloc((size_t)c.n + 1, sizeof *c.patch);
   if (c.changed == NULL || c.patch == NULL || c.watches == NULL || c.width == NULL) {
     PyErr_NoMemory();
   } else if (open_world(&c, c.self, model, data, &c.centre, &c.watches[0]) == 0 &&

@@ -6,14 +6,70 @@
 #include "constraints/kinds/kinds.h"
 #include "step/step_tuning.h"
 
-/* Bounds the changes of the positions of n velocities from `first` on, whose entries in a row of J
- * are given, so that the row moves by `way` at most. `most` holds reciprocals until the end. */
-static void bound_changes(struct sap_difference_bounds *bounds, const double *J, int32_t first,
-                          int32_t n, double way) {
+/* A row of J with the blocks of its trees. */
+struct bounded_row {
+  int n_sides;
+  const double *J[2];
+  int32_t first[2], n[2]; /* velocities of each block */
+  const int32_t *column;  /* velocity of each entry instead, or NULL */
+};
+
+static void add_side(struct bounded_row *row, const double *J, int32_t first, int32_t n) {
+  row->J[row->n_sides] = J;
+  row->first[row->n_sides] = first;
+  row->n[row->n_sides++] = n;
+}
+
+/* Goes on to the next row of the same blocks. */
+static void advance(struct bounded_row *row) {
+  for (int side = 0; side < row->n_sides; ++side) {
+    row->J[side] += row->n[side];
+  }
+}
+
+static int32_t velocity_of(const struct bounded_row *row, int side, int32_t j) {
+  return row->column ? row->column[j] : row->first[side] + j;
+}
+
+/* Bounds the change of each position so that the row moves by `way` at most. `most` holds
+ * reciprocals until the end. */
+static void bound_changes(struct sap_difference_bounds *bounds, const struct bounded_row *row,
+                          double way) {
   const double rate = 1.0 / way;
-  double *most = bounds->most + first;
-  for (int32_t j = 0; j < n; ++j) {
-    most[j] = J[j] == 0.0 ? most[j] : sap_larger(fabs(J[j]) * rate, most[j]);
+  for (int side = 0; side < row->n_sides; ++side) {
+    for (int32_t j = 0; j < row->n[side]; ++j) {
+      double *most = bounds->most + velocity_of(row, side, j);
+      const double J = row->J[side][j];
+      *most = J == 0.0 ? *most : sap_larger(fabs(J) * rate, *most);
+    }
+  }
+}
+
+/* Bounds the width along x so that the row moves by `way` at most, or, if it `turns`, so that the
+ * change of J does. */
+static void bound_width(struct sap_difference_bounds *bounds, const struct bounded_row *row,
+                        double way, int turns) {
+  double sum = 0.0, size = 0.0;
+  for (int side = 0; side < row->n_sides; ++side) {
+    for (int32_t j = 0; j < row->n[side]; ++j) {
+      const double part = row->J[side][j] * bounds->x[velocity_of(row, side, j)];
+      sum += part;
+      size += fabs(part);
+    }
+  }
+  if (turns) {
+    bounds->turns = size > 0.0 ? fmax(size / way, bounds->turns) : bounds->turns;
+  } else if (size > 0.0) {
+    bounds->reach = fmax(fmax(fabs(sum) / way, sqrt(size * bounds->size / way)), bounds->reach);
+  }
+}
+
+static void bound_row(struct sap_difference_bounds *bounds, const struct bounded_row *row,
+                      double way, int turns) {
+  if (bounds->most) {
+    bound_changes(bounds, row, way);
+  } else {
+    bound_width(bounds, row, way, turns);
   }
 }
 
@@ -77,12 +133,15 @@ static void bound_by_contacts(struct sap_difference_bounds *bounds, const int8_t
       bounds->distance = fmin(bounds->distance, distance[c]);
       ++bounds->n_acting;
     }
+    struct bounded_row row = {0};
     for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t n = forest->tree_dofnum[tree[side]], first = forest->tree_dofadr[tree[side]];
-      bound_changes(bounds, side_J[side] + 2 * (int64_t)n, first, n, sap_largest_part * way);
-      for (int r = 0; r < 3; ++r) {
-        bound_changes(bounds, side_J[side] + (int64_t)r * n, first, n,
-                      sap_largest_part * distance[c] / speed);
+      add_side(&row, side_J[side], forest->tree_dofadr[tree[side]],
+               forest->tree_dofnum[tree[side]]);
+    }
+    for (int r = 0; r < 3; ++r, advance(&row)) {
+      bound_row(bounds, &row, sap_largest_part * distance[c] / speed, 1);
+      if (r == 2) {
+        bound_row(bounds, &row, sap_largest_part * way, 0);
       }
     }
   }
@@ -96,12 +155,14 @@ static void bound_by_group(struct sap_difference_bounds *bounds, const sap_const
   for (int32_t i = 0; i < group->n; ++i) {
     const int32_t size = sap_rows_of(group, i), dof = group->dof ? group->dof[i] : -1;
     const int32_t tree[2] = {group->tree_a[i], dof < 0 ? group->tree_b[i] : -1};
+    struct bounded_row row = {0};
     for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t first = forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof);
       const int32_t n = dof < 0 ? forest->tree_dofnum[tree[side]] : 1;
-      for (int32_t r = 0; r < size; ++r, J += n) {
-        bound_changes(bounds, J, first, n, sap_largest_part * gather->dt * distance[r]);
-      }
+      add_side(&row, J, forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof), n);
+      J += (int64_t)size * n;
+    }
+    for (int32_t r = 0; r < size; ++r, advance(&row)) {
+      bound_row(bounds, &row, sap_largest_part * gather->dt * distance[r], 0);
     }
     distance += size;
   }
@@ -117,9 +178,8 @@ static void bound_by_open_limits(struct sap_difference_bounds *bounds) {
     const struct sap_engine_jacobian *row = side->dof >= 0 ? &joint : &side->row;
     const double rate = side->sign * sap_engine_product(row, bounds->v);
     const double way = sap_largest_part * open->dt * (side->phi0 / side->h + rate);
-    for (int32_t k = 0; k < row->n; ++k) {
-      bound_changes(bounds, row->value + k, row->column ? row->column[k] : k, 1, way);
-    }
+    const struct bounded_row bounded = {1, {row->value}, {0}, {row->n}, row->column};
+    bound_row(bounds, &bounded, way, 0);
   }
 }
 
@@ -127,10 +187,11 @@ void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *r
                            const double *distance, const double *row_distance) {
   const sap_problem *p = &bounds->gather->problem;
   const int32_t nv = bounds->gather->forest->nv;
-  for (int32_t i = 0; i < nv; ++i) {
+  for (int32_t i = 0; i < nv && bounds->most; ++i) {
     bounds->most[i] = 0.0;
   }
   bounds->distance = INFINITY;
+  bounds->reach = bounds->turns = 0.0;
   bounds->n_acting = 0;
   bound_by_contacts(bounds, regions, distance);
   bound_by_open_limits(bounds);
@@ -142,7 +203,7 @@ void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *r
       row_distance += sap_rows_of(&p->groups[g], i);
     }
   }
-  for (int32_t i = 0; i < nv; ++i) {
+  for (int32_t i = 0; i < nv && bounds->most; ++i) {
     bounds->most[i] = 1.0 / bounds->most[i];
   }
 }

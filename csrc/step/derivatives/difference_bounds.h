@@ -4,7 +4,8 @@
  * A small change of the position by h moves the target velocity v_hat of a row by |J| h/(dt +
  * tau_d), and J v by |J| h |v|. So h is at most a tenth of what brings a row to another region, or
  * the gap of a contact that acts to another sign: an open contact has another dissipation time
- * (gather.h).
+ * (gather.h). Along a motion x a row moves by |J x| h, which is far less where the contacts hold,
+ * and by the curvature of its path, sum |J_i x_i| max |x_i| h^2.
  *
  * Ownership: all arrays are the caller's. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_DIFFERENCE_BOUNDS_H
@@ -15,12 +16,17 @@
 struct sap_difference_bounds {
   const struct sap_gather *gather; /* the step, with R and v_hat */
   const double *v;                 /* (nv) velocity at its end */
-  double *most;                    /* (nv) output: largest change of each position, m or rad */
-  double distance;  /* output: smallest distance of an acting contact; INFINITY: none acts */
-  int32_t n_acting; /* output: contacts with an impulse */
+  double *most;        /* (nv) output: largest change of each position, m or rad; NULL: along x */
+  const double *x;     /* (nv) a motion, per unit of its width */
+  double size;         /* largest entry of x */
+  double reach, turns; /* output: reciprocals of the largest widths along x, by the motion of rows,
+                           and by the changes of J */
+  double distance;     /* output: smallest distance of an acting contact; INFINITY: none acts */
+  int32_t n_acting;    /* output: contacts with an impulse */
 };
 
-/* Finds the bounds from what sap_sensitivity_regions() writes. */
+/* Finds the bounds, of each position or, without `most`, of x, from what sap_sensitivity_regions()
+ * writes. */
 void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *regions,
                            const double *distance, const double *row_distance);
 

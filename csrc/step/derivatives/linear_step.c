@@ -66,20 +66,13 @@ void sap_linear_step_destroy(struct sap_linear_step *linear) {
 
 /* ---- the centre ------------------------------------------------------------------------------ */
 
-/* Arrays of the centre's contacts and rows; those of `linear` stay. */
-struct row_arrays {
-  struct sap_linear_step *linear;
-  int8_t *regions;
-  double *distance, *row_distance;
-};
-
+/* Carves the arrays of the centre's contacts and rows. */
 static void carve_rows(void *context, struct sap_arena *arena) {
-  struct row_arrays *rows = context;
-  struct sap_linear_step *linear = rows->linear;
+  struct sap_linear_step *linear = context;
   const size_t n = (size_t)linear->n_contacts, n_rows = (size_t)linear->n_rows;
-  rows->distance = sap_arena_take(arena, n, sizeof(double));
-  rows->row_distance = sap_arena_take(arena, n_rows, sizeof(double));
-  rows->regions = sap_arena_take(arena, n, 1);
+  linear->contact_distance = sap_arena_take(arena, n, sizeof(double));
+  linear->row_distance = sap_arena_take(arena, n_rows, sizeof(double));
+  linear->regions = sap_arena_take(arena, n, 1);
   linear->geom = sap_arena_take(arena, 2 * n, sizeof(int32_t));
   linear->offset = sap_arena_take(arena, 3 * n, sizeof(double));
   linear->released = sap_arena_take(arena, n, 1);
@@ -90,13 +83,26 @@ static void carve_rows(void *context, struct sap_arena *arena) {
 }
 
 /* Finds how far positions may change. */
-static void bound_all(struct sap_linear_step *linear, const struct sap_gather *gather,
-                      const struct row_arrays *rows) {
+static void bound_all(struct sap_linear_step *linear, const struct sap_gather *gather) {
   struct sap_difference_bounds bounds = {.gather = gather, .v = linear->v, .most = linear->most};
-  sap_sensitivity_regions(linear->sensitivity, rows->regions, rows->distance, rows->row_distance);
-  sap_bound_differences(&bounds, rows->regions, rows->distance, rows->row_distance);
+  sap_sensitivity_regions(linear->sensitivity, linear->regions, linear->contact_distance,
+                          linear->row_distance);
+  sap_bound_differences(&bounds, linear->regions, linear->contact_distance, linear->row_distance);
   linear->distance = bounds.distance;
   linear->n_acting = bounds.n_acting;
+}
+
+void sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
+                           const double *x, double *reach, double *turns) {
+  struct sap_difference_bounds bounds = {.gather = &stepper->gather, .v = linear->v, .x = x};
+  for (int32_t i = 0; i < linear->nv; ++i) {
+    bounds.size = sap_larger(fabs(x[i]), bounds.size);
+  }
+  if (bounds.size > 0.0) {
+    sap_bound_differences(&bounds, linear->regions, linear->contact_distance, linear->row_distance);
+  }
+  *reach = bounds.reach;
+  *turns = bounds.turns;
 }
 
 /* ---- a softer law ---------------------------------------------------------------------------- */
@@ -385,8 +391,7 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   linear->n_contacts = gather->problem.n_contacts;
   linear->n_groups = gather->problem.n_groups;
   linear->n_rows = gather->elements.n_rows;
-  struct row_arrays rows = {.linear = linear};
-  if (!sap_block_carve(&linear->rows, carve_rows, &rows, &linear->memory)) {
+  if (!sap_block_carve(&linear->rows, carve_rows, linear, &linear->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   keep_centre(linear, gather);
@@ -395,7 +400,7 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   if (status != SAP_OK) {
     return status;
   }
-  bound_all(linear, gather, &rows);
+  bound_all(linear, gather);
   return find_inverse(linear, gather, n_changes >= linear->nv, error);
 }
 

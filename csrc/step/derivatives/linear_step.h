@@ -51,10 +51,12 @@ struct sap_linear_step {
   /* the problem of the centre, to compare with */
   int64_t nA, n_rows;
   int32_t n_contacts, n_groups;
-  int loads_act;     /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
+  int loads_act;   /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
                         or a row is less than the full correction; v* acts on R and bounds then */
-  double *A;         /* (nA) */
-  double *J_gamma;   /* (nv) J^T gamma */
+  double *A;       /* (nA) */
+  double *J_gamma; /* (nv) J^T gamma */
+  int8_t *regions; /* (n_contacts) as of sap_sensitivity_regions(), and the next two */
+  double *contact_distance, *row_distance;
   int32_t *geom;     /* (n_contacts, 2) */
   double *offset;    /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
   int8_t *released;  /* (n_contacts) 1 if v_hat is less than the full correction */
@@ -74,6 +76,11 @@ void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed
  * are an error. */
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes, sap_error *error);
+
+/* Writes reciprocals of the largest widths of a difference of the positions along x (nv), as in
+ * difference_bounds.h. The gather must still hold the centre. */
+void sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
+                           const double *x, double *reach, double *turns);
 
 /* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
  * `in_place`. A fault of the gather is left in the stepper. */

@@ -23,8 +23,6 @@ its width. A mass or an armature is not among them: R of a near-rigid contact fo
 1e-5 had an error of 5e-6 in columns of armatures."""
 LEAST_FRICTION = 1e-5
 """MuJoCo's least coefficient of friction; a smaller one counts as it."""
-NARROW = 1.0 / 16.0
-"""Part of that change where the state changes too much with it."""
 
 # fields of each kind of element, and how many numbers of each joint, geom ... a field has
 _OF_DOF = ("damping", "armature", "frictionloss")
@@ -297,7 +295,7 @@ def _linear_number(parameters: StepParameters, number: ModelNumber) -> tuple[int
 
 
 class ChangedModels:
-    """Steppers in C of a model of which one number is larger or smaller.
+    """Steppers in C of a model of which one number is larger.
 
     All share one copy of the model, in which the numbers are changed while a step needs them, and
     most share one stepper. These stay in the caches, where as many models and steppers would not.
@@ -315,7 +313,7 @@ class ChangedModels:
         The numbers.
     rows : tuple
         Argument of ``ModelStepper.tangents``: stepper, model, changes of the model and width of
-        each number, for even and odd steps, then those of narrow changes.
+        each number.
     linear : ndarray (n, 3)
         Its argument `numbers`: kind, element and axis of each number, 0 where the step is not
         linear in it.
@@ -329,10 +327,7 @@ class ChangedModels:
         self.linear = np.zeros((len(self.numbers), 3), np.int32)
         for i, number in enumerate(self.numbers):
             self.linear[i] = _linear_number(parameters, number)
-            for width in (number.width, NARROW * number.width):
-                larger = self._row(parameters, number, width)
-                at_end = number.value == 0.0
-                changed += [larger, larger if at_end else self._row(parameters, number, -width)]
+            changed.append(self._row(parameters, number, number.width))
         self.rows = tuple(changed)
 
     def _row(self, parameters: StepParameters, number: ModelNumber, width: float) -> _Row:
