@@ -21,7 +21,7 @@ from .certificate import velocity_error_bound
 from .coulomb import minimize_coulomb, minimize_lagged
 from .dense import Component, fits
 from .direction import solve_hessian
-from .newton import minimize_with_barriers
+from .newton import Run, minimize_with_barriers
 from .objective import Objective, Point
 from .proximal import is_rigid, solve_rigid
 
@@ -59,6 +59,72 @@ def solve(
     return solve_compliant(problem, guess, settings)
 
 
+def _solve_islands(
+    objectives: list[Objective], guess: NDArray[np.float64], settings: SapSettings
+) -> tuple[list[Run], tuple[IslandAlgorithm, ...]]:
+    """Solve each island: a small one for its impulses, all others for their velocities.
+
+    An island whose impulses are not found is solved for its velocities too.
+    """
+    runs, algorithms = [], []
+    for k, objective in enumerate(objectives):
+        start, n = guess[objective.velocities], len(objectives)
+        small = fits(objective, settings)
+        run = Component(objective).solve(start, settings, k, n) if small else None
+        if run is not None:
+            algorithm = IslandAlgorithm("delassus", "dense")
+        else:
+            run = MINIMIZE[settings.friction](objective, start, settings, k, n)
+            taken = {*run.fallbacks, "supernodal"} if small else run.fallbacks
+            algorithm = IslandAlgorithm(
+                "coulomb" if settings.friction == "coulomb" else "newton",
+                "supernodal",
+                tuple(name for name in FALLBACKS if name in taken),
+            )
+        runs.append(run)
+        algorithms.append(algorithm)
+    return runs, tuple(algorithms)
+
+
+def _evaluate_whole(
+    problem: ContactProblem,
+    touched: NDArray[np.intp],
+    objectives: list[Objective],
+    runs: list[Run],
+    settings: SapSettings,
+) -> tuple[Objective, Point, NDArray[np.float64] | None]:
+    """The objective of all islands at their velocities, and the scale of rigid cores."""
+    whole = Objective(problem, touched, settings.soft_norm, settings.friction)
+    v = np.array(problem.v_star, dtype=float)
+    kappa = np.full(problem.n_contacts, np.inf)
+    friction_bound = np.full(problem.n_contacts, np.nan)
+    for objective, run in zip(objectives, runs, strict=True):
+        v[objective.velocities] = run.point.v
+        if isinstance(objective.pools[0], RigidCorePool):
+            kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
+        for law in objective.disks:
+            friction_bound[law.members] = law.bound
+    core_scale = None
+    if isinstance(whole.pools[0], RigidCorePool):
+        whole.pools[0].use(kappa)
+        core_scale = np.ones(problem.n_contacts)
+        core_scale[whole.pools[0].members] = whole.pools[0].core_scale
+    for law in whole.disks:
+        law.bound = friction_bound[law.members]
+    return whole, whole.point(v[whole.velocities]), core_scale
+
+
+def _status(runs: list[Run], point: Point, settings: SapSettings) -> Status:
+    """The worst status of all islands, seen from the whole problem."""
+    status = max((run.status for run in runs), key=int, default=Status.converged)
+    tolerance = settings.absolute_tolerance + settings.relative_tolerance * point.scale
+    if status == Status.stalled and point.gradient_norm <= tolerance:
+        status = Status.converged  # an island is at the end of precision, the whole meets (20)
+    if not point.finite:  # islands that are finite may have sums that are not
+        status = Status.non_finite
+    return status
+
+
 def solve_compliant(
     problem: ContactProblem, guess: NDArray[np.float64], settings: SapSettings
 ) -> Solution:
@@ -69,70 +135,35 @@ def solve_compliant(
     """
     start = time.perf_counter()
     island, n_islands = islands(problem.n_trees, *touching(problem))
+    touched = np.flatnonzero(island >= 0)
     if settings.islands:
         groups = [np.flatnonzero(island == k) for k in range(n_islands)]
     else:
-        groups = [np.flatnonzero(island >= 0)] if n_islands else []
-
-    v = np.array(problem.v_star, dtype=float)
-    kappa = np.full(problem.n_contacts, np.inf)
-    friction_bound = np.full(problem.n_contacts, np.nan)
-    bounds = []
+        groups = [touched] if n_islands else []
     # overflow is an outcome, not a warning
     with np.errstate(over="ignore", invalid="ignore"):
         objectives = [
             Objective(problem, trees, settings.soft_norm, settings.friction) for trees in groups
         ]
-        tries = [fits(objective, settings) for objective in objectives]
-        dense = [
-            Component(objective).solve(guess[objective.velocities], settings, k, len(groups))
-            if small
-            else None
-            for k, (objective, small) in enumerate(zip(objectives, tries, strict=True))
+        runs, algorithms = _solve_islands(objectives, guess, settings)
+        bounds = [
+            velocity_error_bound(objective, run.point)
+            for objective, run in zip(objectives, runs, strict=True)
         ]
-        runs = [
-            run
-            or MINIMIZE[settings.friction](
-                objective, guess[objective.velocities], settings, k, len(groups)
-            )
-            for k, (objective, run) in enumerate(zip(objectives, dense, strict=True))
-        ]
-        for objective, run in zip(objectives, runs, strict=True):
-            v[objective.velocities] = run.point.v
-            bounds.append(velocity_error_bound(objective, run.point))
-            if isinstance(objective.pools[0], RigidCorePool):
-                kappa[objective.pools[0].members] = objective.pools[0].barrier.kappa
-            for law in objective.disks:
-                friction_bound[law.members] = law.bound
-
-        touched = np.flatnonzero(island >= 0)
-        whole = Objective(problem, touched, settings.soft_norm, settings.friction)
-        core_scale = None
-        if isinstance(whole.pools[0], RigidCorePool):
-            whole.pools[0].use(kappa)
-            core_scale = np.ones(problem.n_contacts)
-            core_scale[whole.pools[0].members] = whole.pools[0].core_scale
-        for law in whole.disks:
-            law.bound = friction_bound[law.members]
-        point = whole.point(v[whole.velocities])
+        whole, point, core_scale = _evaluate_whole(problem, touched, objectives, runs, settings)
         e_c = coulomb_error(whole, point)
         e_mu = complementarity_error(whole, point)
-    contacts = gather_contacts(problem, whole, point)
+    v = np.array(problem.v_star, dtype=float)
+    v[whole.velocities] = point.v
     rows = point.parts[len(whole.contacts) :]
     bound = float(np.linalg.norm(bounds))
     worst = max(runs, key=lambda run: int(run.status), default=None)
-    status = Status.converged if worst is None else worst.status
-    tolerance = settings.absolute_tolerance + settings.relative_tolerance * point.scale
-    if status == Status.stalled and point.gradient_norm <= tolerance:
-        status = Status.converged  # an island is at the end of precision, the whole meets (20)
-    if not point.finite:  # islands that are finite may have sums that are not
-        status = Status.non_finite
     history = None
     if settings.record_history:
         history = np.array([r for run in runs for r in run.records], dtype=HISTORY_DTYPE)
     return Solution(
         v=v,
-        **contacts,
+        **gather_contacts(problem, whole, point),
         constraints=tuple(
             ConstraintSolution(
                 part.state.gamma[:, 0],
@@ -142,7 +173,7 @@ def solve_compliant(
             for group, part in zip(problem.constraints, rows, strict=True)
         ),
         core_scale=core_scale,
-        status=status,
+        status=_status(runs, point, settings),
         iterations=max((run.iterations for run in runs), default=0),
         total_iterations=sum(run.iterations for run in runs),
         line_search_trials=sum(run.trials for run in runs),
@@ -157,20 +188,7 @@ def solve_compliant(
         history=history,
         timing={"seconds": time.perf_counter() - start},
         tree=-1 if worst is None else worst.tree,
-        algorithm=tuple(
-            IslandAlgorithm("delassus", "dense")
-            if run is by_impulses
-            else IslandAlgorithm(
-                "coulomb" if settings.friction == "coulomb" else "newton",
-                "supernodal",
-                tuple(
-                    name
-                    for name in FALLBACKS
-                    if name in run.fallbacks or (small and name == "supernodal")
-                ),
-            )
-            for run, by_impulses, small in zip(runs, dense, tries, strict=True)
-        ),
+        algorithm=algorithms,
     )
 
 
