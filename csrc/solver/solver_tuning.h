@@ -34,9 +34,9 @@ enum {
 /* e_m from which on primal-dual friction serves; below, Newton's own H converges faster. */
 static const double sap_primal_dual_from = 1e-2;
 
-/* The last factor serves once more if the step before differed from a full one by less than the
- * first, and if the gradient is expected to fall below the second share of the tolerance. Trades an
- * iteration with a poor direction for a factorization. */
+/* The last factor serves once more after a step that differed from a full one by less than the
+ * first number. The gradient must be expected to fall below the second share of the tolerance.
+ * This trades an iteration with a poor direction for a factorization. */
 static const double sap_reuse_step = 0.1, sap_reuse_margin = 0.5;
 
 /* An iteration makes progress if it leaves at most this share of the least gradient. */
@@ -110,10 +110,10 @@ static const struct sap_small_search {
 } sap_small_usual = {6, 3, 0, {1, 30, 1000, 30}},
   sap_small_thorough = {20, 6, 1, {1, 30, 1000, 10000}};
 
-/* Natural map of a solution of the small problem, over that at 0: no other cycle begins below the
- * first, and Newton's steps end at the second. R of redundant contacts makes a velocity's error a
- * thousand times larger in the impulse, so that a first one of 1e-10 makes 1.1 times the iterations
- * of piles, and a second one of 1e-14 makes 1.05 to 1.3 times. */
+/* Natural map of a solution of the small problem, over its value at 0: no other cycle begins below
+ * the first, and Newton's steps end at the second. R of redundant contacts makes a velocity's error
+ * a thousand times larger in the impulse. Piles take 1.1 times the iterations with 1e-10 for the
+ * first, and 1.05 to 1.3 times with 1e-14 for the second. */
 static const double sap_small_tolerance = 1e-14, sap_small_last = 1e-18;
 
 /* The small problem ends after a later cycle that leaves more than this share of the natural map.

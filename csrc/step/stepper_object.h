@@ -85,9 +85,9 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper);
 /* Sums the forces of all contacts on each body (n_bodies, 3), N, in the world. */
 void sap_stepper_body_forces(const sap_stepper *stepper, double *force);
 
-/* The two parts of sap_stepper_gather(): gathers the problem, without limits that are far open at
- * the velocity v (nv) after the step unless v is NULL, and finds R, v_hat and bounds of one that
- * was gathered without a fault. */
+/* The two parts of sap_stepper_gather(). The first gathers the problem. Limits that are far open at
+ * the velocity v (nv) after the step have no rows; NULL gives rows to all limits. The second finds
+ * R, v_hat and bounds of a problem that was gathered without a fault. */
 sap_status sap_stepper_gather_numbers(sap_stepper *stepper, const sap_step_arrays *arrays,
                                       const double *v);
 sap_status sap_stepper_regularize(sap_stepper *stepper, sap_error *error);

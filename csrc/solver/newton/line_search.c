@@ -81,8 +81,8 @@ struct sap_step sap_search_exact(const struct sap_line *line, const sap_settings
     }
   }
   double step_before = bracket.right - bracket.left;
-  /* past the limit the search goes on only until a point has a lower cost (any with slope < 0), or
-   * the step moves nothing, so that slopes are round-off */
+  /* past the limit the search goes on only until a point has a lower cost (any with slope < 0). It
+   * ends if the step moves nothing, because slopes are then round-off */
   while ((bracket.trials < settings->line_search_max_trials ||
           (bracket.left == 0 && sap_line_moves(line, bracket.right))) &&
          !is_interrupted(line)) {

@@ -25,8 +25,8 @@ struct sap_difference_bounds {
   int32_t n_acting;    /* output: contacts with an impulse */
 };
 
-/* Finds the bounds, of each position or, without `most`, of x, from what sap_sensitivity_regions()
- * writes. */
+/* Finds the bounds, of each position or, without `most`, of x, from the results of
+ * sap_sensitivity_regions(). */
 void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *regions,
                            const double *distance, const double *row_distance);
 

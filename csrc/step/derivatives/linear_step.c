@@ -171,7 +171,7 @@ static void hold_slip(const struct sap_linear_step *linear, struct sap_gather *g
   sap_hold_slip(&held, gather, keep);
 }
 
-/* ---- what constants follow from -------------------------------------------------------------- */
+/* ---- sources of R, v_hat and bounds ---------------------------------------------------------- */
 
 /* Copies n numbers to *kept, or compares them with it; advances *kept. Returns 0 if they differ. */
 static int visit(const double *x, int64_t n, int keep, double **kept) {

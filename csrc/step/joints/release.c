@@ -7,7 +7,7 @@
 #include "step/joints/element_rows.h"
 #include "problem/regularization/regularization.h"
 
-/* ratio of the largest correction speed of what has just happened to the growth of the violation */
+/* largest correction speed of a violation that has just begun, over the speed of its growth */
 static const double recent = 2.0;
 
 static double free_speed(int driven, double speed) { return driven ? SAP_DRIVEN * speed : speed; }
