@@ -23,8 +23,7 @@ static PyObject *as_float64(PyObject *Py_UNUSED(module), PyObject *args, PyObjec
   int ndim = -1;
   if (shape != Py_None) {
     if (PySequence_Check(shape) && PySequence_Size(shape) > NPY_MAXDIMS) {
-      PyErr_Format(PyExc_ValueError, "shape: at most %d axes", NPY_MAXDIMS);
-      return NULL;
+      return PyErr_Format(PyExc_ValueError, "shape: at most %d axes", NPY_MAXDIMS);
     }
     ndim = PyArray_IntpFromSequence(shape, lengths, NPY_MAXDIMS);
     if (ndim < 0) {
@@ -37,9 +36,8 @@ static PyObject *as_float64(PyObject *Py_UNUSED(module), PyObject *args, PyObjec
       return (PyObject *)sapwood_as_float64(value, name, ndim, lengths, (sapwood_rule)i);
     }
   }
-  PyErr_Format(PyExc_ValueError, "rule = '%s': must be one of any, finite, non-negative, positive",
-               rule);
-  return NULL;
+  return PyErr_Format(PyExc_ValueError,
+                      "rule = '%s': must be one of any, finite, non-negative, positive", rule);
 }
 
 PyDoc_STRVAR(as_int32_doc,

@@ -1,6 +1,7 @@
 #include "python/convert.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* ---- error texts ---------------------------------------------------------------------------- */
@@ -27,6 +28,19 @@ int sapwood_value_error(const char *name, int64_t index, double value, const cha
   }
   Py_XDECREF(subject);
   Py_XDECREF(number);
+  return -1;
+}
+
+int sapwood_fail(PyObject *type, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)PyErr_FormatV(type, format, arguments);
+  va_end(arguments);
+  return -1;
+}
+
+int sapwood_no_memory(void) {
+  PyErr_NoMemory();
   return -1;
 }
 
@@ -360,8 +374,8 @@ int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, dou
 
 int sapwood_as_choice(PyObject *object, const char *name, const char *const *choices) {
   if (!PyUnicode_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "%s must be a str, not %s", name, Py_TYPE(object)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "%s must be a str, not %s", name,
+                        Py_TYPE(object)->tp_name);
   }
   for (int i = 0; choices[i] != NULL; i++) {
     if (PyUnicode_CompareWithASCIIString(object, choices[i]) == 0) {

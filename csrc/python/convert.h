@@ -136,4 +136,8 @@ static inline int32_t *sapwood_int32s(PyArrayObject *array) {
  * for NaN). Always returns -1. */
 int sapwood_value_error(const char *name, int64_t index, double value, const char *rule);
 
+/* Raise an exception with a text as of PyErr_Format(), or MemoryError. Always return -1. */
+int sapwood_fail(PyObject *type, const char *format, ...);
+int sapwood_no_memory(void);
+
 #endif /* SAPWOOD_PYTHON_CONVERT_H */

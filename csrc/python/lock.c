@@ -1,10 +1,11 @@
 #include "python/lock.h"
 
+#include "python/convert.h"
+
 int sapwood_lock_make(sapwood_lock *lock, const int *forks) {
   PyThread_type_lock made = PyThread_allocate_lock();
   if (made == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   lock->lock = made;
   lock->forks = forks;
@@ -37,9 +38,8 @@ int sapwood_lock_is_lost(sapwood_lock *lock) {
 static int check_holder(const sapwood_lock *lock) {
   const unsigned long self = PyThread_get_thread_ident();
   if (atomic_load_explicit(&lock->holder, memory_order_relaxed) == self) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "a signal handler must not use what was at work when the signal came");
-    return -1;
+    return sapwood_fail(PyExc_RuntimeError,
+                        "a signal handler must not use what was at work when the signal came");
   }
   return 0;
 }

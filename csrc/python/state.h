@@ -35,7 +35,7 @@ typedef struct sapwood_state {
   PyObject *statuses;                       /* tuple of sapwood.Status, by sap_outcome */
   PyObject *island_algorithms;              /* callable: reports of islands -> Solution.algorithm */
   PyObject *default_settings;               /* SapSettings in place of None */
-  sapwood_mutex shared;                     /* guards what follows, up to the workspace */
+  sapwood_mutex shared;                     /* guards the next fields, up to the workspace */
   PyObject *settings_object;                /* last SapSettings read; its values follow */
   sap_settings settings;
   sapwood_solver_cache solver_cache;

@@ -12,11 +12,18 @@
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
+/* clang-format off */
+#define OBJECTS(OBJECT)                                                                       \
+  OBJECT(state) OBJECT(start) OBJECT(keys) OBJECT(overlay) OBJECT(ids) OBJECT(control)        \
+  OBJECT(records) OBJECT(step_records) OBJECT(taken) OBJECT(last_records) OBJECT(body_forces) \
+  OBJECT(status) OBJECT(speeds) OBJECT(contacts) OBJECT(failed) OBJECT(acts)
+/* clang-format on */
+#define MEMBER(name) PyObject *name;
+#define NONE(name) .name = Py_None,
+
 /* The arguments as objects. */
 struct given {
-  PyObject *state, *start, *keys, *overlay, *ids, *control, *records, *step_records, *taken;
-  PyObject *last_records, *body_forces, *status, *speeds, *contacts, *failed;
-  PyObject *acts;
+  OBJECTS(MEMBER)
   Py_ssize_t n_worlds, chunk, steps, remembered, behind;
   int state_spec, overlay_spec, control_spec, stage, signals;
 };
@@ -73,17 +80,15 @@ static int take_ids(const struct given *g, npy_intp rows, sap_batch_call *call) 
   }
   if (call->ids == NULL) {
     if (n > rows) {
-      PyErr_Format(PyExc_ValueError, "n_worlds = %zd: there are %zd rows", (Py_ssize_t)n,
-                   (Py_ssize_t)rows);
-      return -1;
+      return sapwood_fail(PyExc_ValueError, "n_worlds = %zd: there are %zd rows", (Py_ssize_t)n,
+                          (Py_ssize_t)rows);
     }
     return 0;
   }
   for (npy_intp i = 0; i < n; i++) {
     if (call->ids[i] < 0 || call->ids[i] >= rows || (i > 0 && call->ids[i] <= call->ids[i - 1])) {
-      PyErr_Format(PyExc_ValueError, "ids[%zd] = %d: must be sorted and in [0, %zd)", (Py_ssize_t)i,
-                   (int)call->ids[i], (Py_ssize_t)rows);
-      return -1;
+      return sapwood_fail(PyExc_ValueError, "ids[%zd] = %d: must be sorted and in [0, %zd)",
+                          (Py_ssize_t)i, (int)call->ids[i], (Py_ssize_t)rows);
     }
   }
   return 0;
@@ -93,8 +98,7 @@ static int check_callable(PyObject *object, const char *name) {
   if (object == Py_None || PyCallable_Check(object)) {
     return 0;
   }
-  PyErr_Format(PyExc_TypeError, "%s must be callable", name);
-  return -1;
+  return sapwood_fail(PyExc_TypeError, "%s must be callable", name);
 }
 
 static int check_numbers(const struct given *g) {
@@ -102,13 +106,11 @@ static int check_numbers(const struct given *g) {
       g->remembered < 0 || g->remembered > INT32_MAX || g->behind < 0 || g->behind > INT32_MAX ||
       g->steps < 0 || g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
       g->stage > SAP_STAGE_ACC) {
-    PyErr_SetString(PyExc_ValueError,
-                    "n_worlds, chunk, remembered, steps or stage is out of range");
-    return -1;
+    return sapwood_fail(PyExc_ValueError,
+                        "n_worlds, chunk, remembered, steps or stage is out of range");
   }
   if (!PyTuple_Check(g->records)) {
-    PyErr_SetString(PyExc_TypeError, "records must be a tuple");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "records must be a tuple");
   }
   if (check_callable(g->failed, "failed") < 0 || check_callable(g->acts, "acts") < 0) {
     return -1;
@@ -148,13 +150,11 @@ static int take_states(const sapwood_world_batch *self, const struct given *g, n
     return -1;
   }
   if (call->state == NULL && call->start == NULL && call->keys == NULL) {
-    PyErr_SetString(PyExc_TypeError, "one of state, start and keys must be an array");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "one of state, start and keys must be an array");
   }
   if (self->n_worlds >= 0 && self->n_worlds != *rows) {
-    PyErr_Format(PyExc_ValueError, "state has %zd rows, the bound fields have %lld",
-                 (Py_ssize_t)*rows, (long long)self->n_worlds);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "state has %zd rows, the bound fields have %lld",
+                        (Py_ssize_t)*rows, (long long)self->n_worlds);
   }
   call->state_spec = g->state_spec;
   call->overlay_spec = g->overlay_spec;
@@ -389,25 +389,9 @@ PyObject *sapwood_world_batch_run(PyObject *object, PyObject *args, PyObject *ke
                           "control_spec", "records",    "step_records", "taken",        "acts",
                           "behind",       NULL};
   const sapwood_world_batch *self = (sapwood_world_batch *)object;
-  PyObject *none = Py_None, *empty = PyTuple_New(0);
-  struct given g = {.state = none,
-                    .start = none,
-                    .keys = none,
-                    .overlay = none,
-                    .ids = none,
-                    .control = none,
-                    .records = empty,
-                    .step_records = none,
-                    .taken = none,
-                    .last_records = none,
-                    .body_forces = none,
-                    .status = none,
-                    .speeds = none,
-                    .contacts = none,
-                    .failed = none,
-                    .acts = none,
-                    .n_worlds = -1,
-                    .chunk = 1};
+  PyObject *empty = PyTuple_New(0);
+  struct given g = {OBJECTS(NONE).n_worlds = -1, .chunk = 1};
+  g.records = empty;
   struct sapwood_call_room room = {0};
   sap_batch_call call = {0};
   PyObject *answer = NULL;

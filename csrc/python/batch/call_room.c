@@ -18,8 +18,7 @@ static int take_record(const sapwood_world_batch *self, PyObject *object,
   PyObject *arrays, *to;
   int spec, typenum = NPY_DOUBLE;
   if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OiO:record", &arrays, &spec, &to)) {
-    PyErr_SetString(PyExc_TypeError, "a record must be a tuple (arrays, spec, array)");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "a record must be a tuple (arrays, spec, array)");
   }
   const npy_intp length = arrays == Py_None ? sapwood_state_length(self, spec, "spec") : 0;
   record->bytes = sizeof(double) * (size_t)length;
@@ -30,15 +29,14 @@ static int take_record(const sapwood_world_batch *self, PyObject *object,
   }
   PyArrayObject *array = PyArray_Check(to) ? (PyArrayObject *)to : NULL;
   if (array == NULL || PyArray_TYPE(array) != typenum || !PyArray_ISCARRAY(array)) {
-    PyErr_SetString(PyExc_TypeError, "record must be a contiguous array of the type of the field");
-    return -1;
+    return sapwood_fail(PyExc_TypeError,
+                        "record must be a contiguous array of the type of the field");
   }
   if (PyArray_NDIM(array) < 2 || PyArray_DIM(array, 0) != call->n_worlds ||
       PyArray_DIM(array, 1) != call->steps ||
       (size_t)PyArray_NBYTES(array) !=
           record->bytes * (size_t)call->n_worlds * (size_t)call->steps) {
-    PyErr_SetString(PyExc_ValueError, "record has another shape than (worlds, steps, ...)");
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "record has another shape than (worlds, steps, ...)");
   }
   record->places = arrays == Py_None ? NULL : places;
   record->spec = spec;
@@ -52,8 +50,7 @@ int sapwood_take_call_records(const sapwood_world_batch *self, PyObject *records
   room->records = PyMem_Calloc((size_t)n + 1, sizeof *room->records);
   room->places = PyMem_Calloc((size_t)n + 1, sizeof *room->places * (size_t)self->n_workers);
   if (room->records == NULL || room->places == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     if (take_record(self, PyTuple_GET_ITEM(records, i), call, room->places + i * self->n_workers,
@@ -72,13 +69,11 @@ int sapwood_take_call_logs(const sapwood_world_batch *self, PyObject *logs, npy_
     return 0;
   }
   if (!PyTuple_Check(logs) || PyTuple_GET_SIZE(logs) != rows) {
-    PyErr_Format(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
   }
   room->logs = PyMem_Calloc((size_t)rows + 1, sizeof *room->logs);
   if (room->logs == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   for (npy_intp i = 0; i < rows; i++) {
     room->logs[i] = sapwood_contact_log_of(PyTuple_GET_ITEM(logs, i), self->state);

@@ -28,8 +28,7 @@ PyDoc_STRVAR(fem_mesh_doc,
 static PyObject *make_mesh(PyArrayObject *vertices, PyArrayObject *tetrahedra) {
   const npy_intp n = PyArray_DIM(vertices, 0), cells = PyArray_SIZE(tetrahedra) / 4;
   if (n > INT32_MAX || cells > INT32_MAX) {
-    PyErr_SetString(PyExc_ValueError, "vertices, tetrahedra: must be fewer than 2^31");
-    return NULL;
+    return PyErr_Format(PyExc_ValueError, "vertices, tetrahedra: must be fewer than 2^31");
   }
   fem_mesh *made = NULL;
   sap_error error = {.group = -1};
@@ -133,8 +132,7 @@ static PyObject *find_rotations(PyObject *Py_UNUSED(module), PyObject *args) {
 
 int sapwood_read_outputs(PyObject *tuple, const struct sapwood_output *outputs, int n) {
   if (PyTuple_GET_SIZE(tuple) != n) {
-    PyErr_Format(PyExc_ValueError, "outputs: must be %d arrays or None", n);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "outputs: must be %d arrays or None", n);
   }
   for (int k = 0; k < n; k++) {
     PyObject *given = PyTuple_GET_ITEM(tuple, k);

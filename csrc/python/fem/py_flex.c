@@ -61,16 +61,15 @@ static int fill(PyObject *arrays, int n_edges, fem_flex *flex) {
   for (int k = 0; k <= N_TABLES; k++) {
     table[k] = (PyArrayObject *)PyTuple_GET_ITEM(arrays, k);
     if (PyArray_DIM(table[k], 0) > INT32_MAX) {
-      PyErr_SetString(PyExc_ValueError, "vertices, pairs, elements, hinges: too many");
-      return -1;
+      return sapwood_fail(PyExc_ValueError, "vertices, pairs, elements, hinges: too many");
     }
   }
   const npy_intp corners = PyArray_DIM(table[2], 1);
   if (PyArray_DIM(table[3], 0) != PyArray_DIM(table[2], 0) ||
       PyArray_DIM(table[3], 1) != (corners == 4 ? 6 : 3) ||
       PyArray_DIM(table[5], 0) != PyArray_DIM(table[4], 0)) {
-    PyErr_SetString(PyExc_ValueError, "element_edges, hinge_pairs: do not fit elements, hinges");
-    return -1;
+    return sapwood_fail(PyExc_ValueError,
+                        "element_edges, hinge_pairs: do not fit elements, hinges");
   }
   *flex = (fem_flex){.graph = {.n_vertices = (int32_t)PyArray_DIM(table[0], 0),
                                .n_pairs = (int32_t)PyArray_DIM(table[1], 0),
@@ -138,8 +137,7 @@ static int read_arrays(PyObject *const given[N_GIVEN], const fem_flex *flex,
     return -1;
   }
   if (flex->n_elements > 0 && PyArray_DIM(read[STIFFNESS], 1) < least) {
-    PyErr_Format(PyExc_ValueError, "stiffness: must have %zd columns", (Py_ssize_t)least);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "stiffness: must have %zd columns", (Py_ssize_t)least);
   }
   return 0;
 }
@@ -173,8 +171,8 @@ static PyObject *evaluate(PyObject *Py_UNUSED(module), PyObject *args) {
     return NULL;
   }
   if (!tension || !force || (K == NULL) != (K_pairs == NULL)) {
-    PyErr_SetString(PyExc_ValueError, "outputs: tension, force must be given, and K with K_pairs");
-    return NULL;
+    return PyErr_Format(PyExc_ValueError,
+                        "outputs: tension, force must be given, and K with K_pairs");
   }
   const int is_read = read_arrays(given, flex, read) == 0;
   if (is_read) {

@@ -31,8 +31,7 @@ static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
   }
   Py_DECREF(array);
   if (is_wrong) {
-    PyErr_Format(PyExc_ValueError, "%s[3]: the last row must be 0, 0, 0, 1", name);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "%s[3]: the last row must be 0, 0, 0, 1", name);
   }
   return 0;
 }
@@ -40,8 +39,8 @@ static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
 /* Reads (a, pose_a, b, pose_b); returns -1 with an exception. */
 static int read_pair(PyObject *object, geo_pair *pair) {
   if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 4) {
-    PyErr_SetString(PyExc_TypeError, "a pair must be a tuple of two shapes, each with its pose");
-    return -1;
+    return sapwood_fail(PyExc_TypeError,
+                        "a pair must be a tuple of two shapes, each with its pose");
   }
   pair->a = sapwood_shape(PyTuple_GET_ITEM(object, 0));
   pair->b = pair->a == NULL ? NULL : sapwood_shape(PyTuple_GET_ITEM(object, 2));
@@ -192,8 +191,7 @@ static PyObject *surface_columns(PyObject *Py_UNUSED(module), PyObject *args) {
       !PyArray_IS_C_CONTIGUOUS(numbers) || !PyArray_IS_C_CONTIGUOUS(integers) ||
       PyArray_SIZE(integers) != 3 * n + 1 || corners < 0 ||
       PyArray_SIZE(numbers) != 4 * corners + 14 * n + 6) {
-    PyErr_SetString(PyExc_ValueError, "numbers, integers: must be those of contact_surfaces");
-    return NULL;
+    return PyErr_Format(PyExc_ValueError, "numbers, integers: must be those of contact_surfaces");
   }
   const struct {
     PyArrayObject *block;

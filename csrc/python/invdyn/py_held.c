@@ -38,8 +38,7 @@ static int read_listed(PyObject *const *args, call *c) {
     }
     n = PyArray_DIM(field, 0);
     if (n > 0 && width[k] > 0 && PyArray_STRIDE(field, 1) != PyArray_ITEMSIZE(field)) {
-      PyErr_Format(PyExc_ValueError, "%s must have contiguous rows", names[k]);
-      return -1;
+      return sapwood_fail(PyExc_ValueError, "%s must have contiguous rows", names[k]);
     }
   }
   c->n_listed = n;
@@ -62,8 +61,7 @@ static int read_bodies(PyObject *const *args, call *c) {
 static int read_held(PyObject *held, call *c) {
   const Py_ssize_t size = (Py_ssize_t)sizeof(struct tasks_contact);
   if (!PyBytes_Check(held) || PyBytes_GET_SIZE(held) % size != 0) {
-    PyErr_SetString(PyExc_TypeError, "held must be the last result of held_contacts()");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "held must be the last result of held_contacts()");
   }
   c->n_held = PyBytes_GET_SIZE(held) / size;
   return 0;
@@ -130,8 +128,7 @@ static int read_contacts(PyObject *held, call *c) {
   c->contacts = PyMem_Malloc((n + 1) * sizeof *c->contacts);
   c->chosen = PyMem_Malloc((n + 1) * (sizeof *c->chosen + 1));
   if (c->contacts == NULL || c->chosen == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   memcpy(c->contacts, PyBytes_AS_STRING(held), (size_t)PyBytes_GET_SIZE(held));
   for (npy_intp i = 0; i < c->n_held; i++) {
@@ -231,8 +228,7 @@ static PyObject *held_contacts(PyObject *module, PyObject *const *args, Py_ssize
   call c = {.n_listed = 0};
   PyObject *result = NULL;
   if (n_args != N_ARGUMENTS) {
-    PyErr_Format(PyExc_TypeError, "held_contacts takes %d arguments", N_ARGUMENTS);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "held_contacts takes %d arguments", N_ARGUMENTS);
   }
   if (read_listed(args, &c) == 0 && read_bodies(args, &c) == 0 &&
       sapwood_as_double(args[HYSTERESIS], "hysteresis", SAPWOOD_NON_NEGATIVE, &c.hysteresis) == 0 &&

@@ -176,8 +176,7 @@ static PyObject *controller_solve(PyObject *object, PyObject *const *args, Py_ss
   arrays of = {0};
   PyObject *result = NULL;
   if (n_args != N_ARGUMENTS) {
-    PyErr_Format(PyExc_TypeError, "solve takes %d arguments", N_ARGUMENTS);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "solve takes %d arguments", N_ARGUMENTS);
   }
   if (sapwood_lock_be_ready(&self->lock, renew, self) < 0 || read_arguments(self, args, &of) < 0) {
     goto done;

@@ -107,8 +107,8 @@ static int keep(call *c, PyArrayObject *array) {
 
 static int check_tuple(PyObject *object, const char *name) {
   if (!PyTuple_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "%s must be a tuple, not %s", name, Py_TYPE(object)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "%s must be a tuple, not %s", name,
+                        Py_TYPE(object)->tp_name);
   }
   return 0;
 }
@@ -306,8 +306,7 @@ static int read_tasks(PyObject *given, call *c) {
   c->weights = PyMem_Calloc((size_t)c->n_tasks + 1, sizeof *c->weights);
   c->scratch = PyMem_Calloc(3 * (size_t)c->m.nv + 1, sizeof *c->scratch);
   if (c->tasks == NULL || c->weights == NULL || c->scratch == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   for (npy_intp i = 0; i < c->n_tasks; i++) {
     if (read_task(PyTuple_GET_ITEM(given, i), c, i) < 0) {
@@ -391,8 +390,7 @@ PyDoc_STRVAR(
 static PyObject *mechanism_program(PyObject *object, PyObject *const *args, Py_ssize_t n_args) {
   const mechanism *self = (mechanism *)object;
   if (n_args != N_ARGUMENTS) {
-    PyErr_Format(PyExc_TypeError, "task_program takes %d arguments", N_ARGUMENTS);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "task_program takes %d arguments", N_ARGUMENTS);
   }
   call c = {.kept = PyList_New(0)};
   PyObject *result = NULL;

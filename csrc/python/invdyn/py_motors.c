@@ -36,8 +36,7 @@ PyDoc_STRVAR(bound_doc,
 static PyObject *bound_torques(PyObject *module, PyObject *const *args, Py_ssize_t n_args) {
   (void)module;
   if (n_args != N_ARGUMENTS) {
-    PyErr_Format(PyExc_TypeError, "bound_torques takes %d arguments", N_ARGUMENTS);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "bound_torques takes %d arguments", N_ARGUMENTS);
   }
   PyArrayObject *in[N_ARGUMENTS] = {NULL}, *out[N_RESULTS] = {NULL};
   PyObject *result = NULL;

@@ -55,10 +55,10 @@ static int read_cores(arrays *of, PyObject *const *args) {
 /* Reads the arguments of sap_project_barrier(), where those of cores may be missing. */
 static int read_arguments(arrays *of, PyObject *const *args, Py_ssize_t n_args) {
   if (n_args != CORE && n_args != N_ARGUMENTS) {
-    PyErr_SetString(PyExc_TypeError,
-                    "expected y, mu, R_t, R_n, soft_norm, or these with core, kappa, core_lambda, "
-                    "core_table");
-    return -1;
+    return sapwood_fail(
+        PyExc_TypeError,
+        "expected y, mu, R_t, R_n, soft_norm, or these with core, kappa, core_lambda, "
+        "core_table");
   }
   if (read_contacts(of, args, "mu") < 0) {
     return -1;

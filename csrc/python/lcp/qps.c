@@ -77,8 +77,8 @@ static npy_intp read_rows(qps *all, PyObject *const *objects, int matrix, int ve
     return 0;
   }
   if (objects[matrix] == Py_None || objects[vector] == Py_None) {
-    PyErr_Format(PyExc_ValueError, "%s and %s must be given together", matrix_name, vector_name);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "%s and %s must be given together", matrix_name,
+                        vector_name);
   }
   const npy_intp any[2] = {all->n_problems, -1};
   all->given[vector] = sapwood_as_batch(objects[vector], vector_name, batched, 1, any, rule);
@@ -146,8 +146,7 @@ static int read_problems(qps *all, PyObject *const *objects, int batched) {
   }
   const npy_intp rows = all->n_equalities + all->n_inequalities;
   if (all->n > 30000 || rows > 30000 || all->n_problems > INT32_MAX) {
-    PyErr_SetString(PyExc_ValueError, "g: must have at most 30000 entries, and as many rows");
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "g: must have at most 30000 entries, and as many rows");
   }
   return 0;
 }

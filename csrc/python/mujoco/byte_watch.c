@@ -30,8 +30,7 @@ static int read_place(bytes_watched *place, PyObject *object, const bytes_watche
   PyObject *address =
       PyTuple_Check(object) && PyTuple_GET_SIZE(object) == 2 ? PyTuple_GET_ITEM(object, 0) : NULL;
   if (address == NULL) {
-    PyErr_SetString(PyExc_TypeError, "places must be tuples of an address and a size");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "places must be tuples of an address and a size");
   }
   const Py_ssize_t size = PyLong_AsSsize_t(PyTuple_GET_ITEM(object, 1));
   *place = (bytes_watched){.now = PyLong_AsVoidPtr(address), .size = (size_t)size};
@@ -39,8 +38,7 @@ static int read_place(bytes_watched *place, PyObject *object, const bytes_watche
     return -1;
   }
   if (size <= 0 || place->now == NULL || (last != NULL && place->now < last->now + last->size)) {
-    PyErr_SetString(PyExc_ValueError, "places must be in the order of memory, and not empty");
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "places must be in the order of memory, and not empty");
   }
   return 0;
 }
@@ -178,8 +176,7 @@ static PyObject *watch_before(PyObject *object, PyObject *argument) {
     return NULL;
   }
   if (i < 0 || i >= self->n_places) {
-    PyErr_Format(PyExc_IndexError, "place = %zd: must be a position in places", i);
-    return NULL;
+    return PyErr_Format(PyExc_IndexError, "place = %zd: must be a position in places", i);
   }
   return PyBytes_FromStringAndSize(self->places[i].before, (Py_ssize_t)self->places[i].size);
 }

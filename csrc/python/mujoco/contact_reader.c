@@ -27,8 +27,7 @@ static int take_source(sapwood_contact_reader *self, PyObject *source) {
     return 0;
   }
   if (!PyTuple_Check(source)) {
-    PyErr_SetString(PyExc_TypeError, "source must be a ModelStepper or a tuple of ContactLog");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "source must be a ModelStepper or a tuple of ContactLog");
   }
   self->n_worlds = PyTuple_GET_SIZE(source);
   int known = 1;
@@ -151,8 +150,7 @@ PyDoc_STRVAR(read_doc,
 static PyObject *reader_read(PyObject *object, PyObject *const *args, Py_ssize_t n) {
   const sapwood_contact_reader *self = (const sapwood_contact_reader *)object;
   if (n != !self->is_stepper) {
-    PyErr_SetString(PyExc_TypeError, "read() takes the times of worlds, and none of a stepper");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "read() takes the times of worlds, and none of a stepper");
   }
   if ((self->is_stepper ? read_stepper(self) : read_logs(self, args[0])) < 0) {
     return NULL;

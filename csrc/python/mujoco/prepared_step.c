@@ -55,8 +55,7 @@ PyObject *sapwood_stepper_prepare(PyObject *object, PyObject *args) {
   }
   sap_mujoco_close(world); /* this was a trial */
   if (!are_watches(watches, stepper->state)) {
-    PyErr_SetString(PyExc_TypeError, "watches must be a tuple of ByteWatch");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "watches must be a tuple of ByteWatch");
   }
   PyObject *weak = PyWeakref_NewRef(data, forget);
   if (weak == NULL) {

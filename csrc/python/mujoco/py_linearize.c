@@ -86,8 +86,7 @@ static int allocate(call *c, const sap_mujoco_world *world, int sensors) {
   }
   c->work = PyMem_Malloc(sizeof(double) * (size_t)sap_mujoco_linear_work(world) + 1);
   if (c->work == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   return 0;
 }

@@ -142,16 +142,15 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
     return 0;
   }
   if (!PyDict_Check(dict)) {
-    PyErr_Format(PyExc_TypeError, "recording must be a dict, not %s", Py_TYPE(dict)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "recording must be a dict, not %s",
+                        Py_TYPE(dict)->tp_name);
   }
   if (take_integer(&recording->state_spec, dict, "state_spec") < 0 ||
       take_log(&recording->contacts, dict, state) < 0) {
     return -1;
   }
   if (sap_recording_open(recording, world) < 0) {
-    PyErr_SetString(PyExc_ValueError, sap_mujoco_end(world)->message);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "%s", sap_mujoco_end(world)->message);
   }
   for (int i = 0; i < SAP_N_RECORDED; i++) {
     if (take_array(&recording->arrays[i], dict, recorded[i], steps, recording->lengths[i]) < 0) {

@@ -149,8 +149,7 @@ static int allocate(call *c, PyObject *numbers, PyObject *x, PyObject *ctrl) {
   c->dof = PyMem_Malloc(sizeof *c->dof * (size_t)size.nv + 1);
   c->way = PyMem_Malloc(sizeof *c->way * (size_t)c->n + 1);
   if (c->work == NULL || c->dof == NULL || c->way == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   return 0;
 }

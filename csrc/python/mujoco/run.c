@@ -53,10 +53,9 @@ static int64_t take_steps(sap_mujoco_world *world, const sap_accuracy *accuracy,
 
 PyObject *sapwood_stepper_run(PyObject *self, PyObject *const *args, Py_ssize_t n_args) {
   if (n_args < 6 || n_args > 9) {
-    PyErr_SetString(PyExc_TypeError,
-                    "takes api, model, data, steps, records, signals, memory, recording and "
-                    "accuracy");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError,
+                        "takes api, model, data, steps, records, signals, memory, recording and "
+                        "accuracy");
   }
   const Py_ssize_t steps = PyLong_AsSsize_t(args[3]);
   const int signals = PyObject_IsTrue(args[5]);

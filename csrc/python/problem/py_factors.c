@@ -9,8 +9,7 @@ static int make_list(sapwood_factors *factors, sap_problem *p) {
   factors->inverse = PyMem_Calloc((size_t)p->n_trees, sizeof *factors->inverse);
   p->A_inverse_factor = factors->inverse;
   if (factors->inverse == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   return 0;
 }

@@ -50,8 +50,7 @@ static int read_indices(sapwood_groups *groups, int32_t k, PyObject *entry) {
           n > INT32_MAX ? NULL : PyMem_Malloc((3 * (size_t)n + 1) * sizeof(int32_t));
       if (groups->indices[k] == NULL) {
         Py_DECREF(array);
-        PyErr_NoMemory();
-        return -1;
+        return sapwood_no_memory();
       }
     }
     if (n > 0) {
@@ -79,15 +78,13 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_probl
   groups->values = PyMem_Calloc((size_t)n * SAP_MOST_PARAMETERS, sizeof *groups->values);
   if (groups->group == NULL || groups->indices == NULL || groups->J == NULL ||
       groups->physical == NULL || groups->parameters == NULL || groups->values == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   groups->n = (int32_t)n;
   for (int32_t k = 0; k < groups->n; ++k) {
     PyObject *entry = PyTuple_GET_ITEM(tuple, k);
     if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != N_ENTRIES) {
-      PyErr_Format(PyExc_TypeError, "groups[%d] must be a tuple of %d", (int)k, N_ENTRIES);
-      return -1;
+      return sapwood_fail(PyExc_TypeError, "groups[%d] must be a tuple of %d", (int)k, N_ENTRIES);
     }
     if (read_indices(groups, k, entry) < 0) {
       return -1;
@@ -105,8 +102,7 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_probl
 static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *names, int64_t n_rows,
                         PyArrayObject **arrays) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != n) {
-    PyErr_Format(PyExc_TypeError, "groups[%d] must have a tuple of %d arrays", (int)k, n);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "groups[%d] must have a tuple of %d arrays", (int)k, n);
   }
   for (int a = 0; a < n; ++a) {
     char name[SAPWOOD_NAME_LENGTH];

@@ -159,8 +159,7 @@ static int read_regularization(sapwood_problem *self, const sapwood_problem_argu
     return -1;
   }
   if (given == 0 && physical == 0 && n > 0) {
-    PyErr_SetString(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
   }
   if (given == 0) {
     self->is_physical = physical;
@@ -214,9 +213,9 @@ static int read_cores(sapwood_problem *self, const sapwood_problem_arguments *in
     return 0;
   }
   if (parameters->delta == NULL || self->tau_d == Py_None) {
-    PyErr_SetString(PyExc_TypeError,
-                    "a contact with a core needs delta, together with phi0, k and tau_d, or kappa");
-    return -1;
+    return sapwood_fail(
+        PyExc_TypeError,
+        "a contact with a core needs delta, together with phi0, k and tau_d, or kappa");
   }
   self->energy_follows = 1;
   return find_energy(self, parameters);
@@ -228,8 +227,7 @@ static PyObject *tuple_of_groups(PyObject *list) {
     return PyTuple_New(0);
   }
   if (!PyList_Check(list)) {
-    PyErr_Format(PyExc_TypeError, "groups must be a list, not %s", Py_TYPE(list)->tp_name);
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "groups must be a list, not %s", Py_TYPE(list)->tp_name);
   }
   return PyList_AsTuple(list);
 }
@@ -240,9 +238,8 @@ static int take_factors(sapwood_problem *self, PyObject *factors_of) {
     return 0;
   }
   if (!PyObject_TypeCheck(factors_of, Py_TYPE(self))) {
-    PyErr_Format(PyExc_TypeError, "factors_of must be a Problem, not %s",
-                 Py_TYPE(factors_of)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "factors_of must be a Problem, not %s",
+                        Py_TYPE(factors_of)->tp_name);
   }
   const sapwood_problem *other = (const sapwood_problem *)factors_of;
   return sapwood_factors_take(&self->factors, &self->problem, &other->factors, &other->problem);

@@ -29,8 +29,7 @@ int sapwood_spin_read_contacts(sapwood_spin *spin, const sapwood_problem_argumen
   }
   Py_DECREF(contact);
   if (spin->indices == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   spin->spin.n = (int32_t)n;
   spin->spin.contact = spin->indices;

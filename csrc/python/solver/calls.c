@@ -73,8 +73,7 @@ int sapwood_tasks_run(sapwood_state *state, const sapwood_tasks *tasks, int n_th
                                 (int32_t)((tasks->n + all.at_once - 1) / all.at_once)};
   struct sap_threads *threads = NULL;
   if (n_threads > 1 && (threads = sapwood_worker_pool_take(state, n_threads)) == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   Py_BEGIN_ALLOW_THREADS
   all.looked = sap_seconds();
@@ -110,8 +109,7 @@ static int run_call(void *context, Py_ssize_t i, int32_t thread) {
 static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, void *call) {
   PyObject *self, *args;
   if (!PyTuple_Check(item)) {
-    PyErr_SetString(PyExc_TypeError, "calls must be tuples");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "calls must be tuples");
   }
   if (!PyArg_ParseTuple(item, "OO!", &self, &PyTuple_Type, &args)) {
     return -1;
@@ -120,8 +118,7 @@ static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, voi
                        ? PyType_Check(self) && PyType_IsSubtype((PyTypeObject *)self, type)
                        : PyObject_TypeCheck(self, type);
   if (!fits) {
-    PyErr_Format(PyExc_TypeError, "calls must be of %s", type->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "calls must be of %s", type->tp_name);
   }
   return all->kind->prepare(call, self, args);
 }

@@ -84,8 +84,7 @@ static int reserve(sapwood_differential *d, const sapwood_problem *of) {
   d->values = PyMem_Calloc(n * SAP_MOST_PARAMETERS + 1, sizeof *d->values);
   d->slots = PyMem_Calloc(N_FIELDS + n * N_GROUP_FIELDS, sizeof *d->slots);
   if (d->groups == NULL || d->values == NULL || d->slots == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   for (size_t g = 0; g < n; g++) {
     const int physical = of->groups.physical[g].parameters.value != NULL;
@@ -158,8 +157,7 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
   }
   found += object != NULL;
   if (strict && found < PyDict_GET_SIZE(dict)) {
-    PyErr_SetString(PyExc_ValueError, "a change must be of numbers that the problem has");
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "a change must be of numbers that the problem has");
   }
   return 0;
 }
@@ -177,9 +175,8 @@ int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *of
     return 0;
   }
   if (!PyTuple_Check(groups) || PyTuple_GET_SIZE(groups) != of->problem.n_groups) {
-    PyErr_Format(PyExc_ValueError, "constraints must be one per group: %d",
-                 (int)of->problem.n_groups);
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "constraints must be one per group: %d",
+                        (int)of->problem.n_groups);
   }
   for (int32_t g = 0; g < of->problem.n_groups; g++) {
     PyObject *group = PyTuple_GET_ITEM(groups, g);

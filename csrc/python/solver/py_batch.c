@@ -34,6 +34,7 @@ typedef struct batch {
   entry *entries;               /* (n) from PyMem_Malloc */
   PyObject *problems, *guesses; /* lists (n) that no other code can reach */
   Py_ssize_t n;
+  int n_threads;
   sap_solver *solver[SAP_MOST_THREADS]; /* solver of each thread */
   int record_history;
   Py_ssize_t at_once; /* problems per task, so that threads rarely share the memory they write */
@@ -206,6 +207,68 @@ static int run_shared(sapwood_state *state, batch *all, PyObject *list,
   return failed;
 }
 
+/* Takes a solver for each thread; the first one looks for signals. Returns 0, or -1 with an
+ * exception. */
+static int take_solvers(sapwood_state *state, batch *all, const sap_settings *settings) {
+  for (int k = 0; k < all->n_threads; k++) {
+    sap_error error = {0};
+    if (sapwood_raise(
+            sapwood_solver_cache_take(&state->solver_cache, settings, &all->solver[k], &error),
+            &error) < 0) {
+      return -1;
+    }
+    if (k == 0) {
+      sapwood_watch_signals(all->solver[k], state);
+    } else {
+      sap_solver_set_interrupt(all->solver[k], &(sap_interrupt){is_stopped, all, 0});
+    }
+  }
+  return 0;
+}
+
+/* Keeps copies of the lists, which other threads may change, and makes the entries. Returns 0, or
+ * -1 with an exception. */
+static int open_batch(batch *all, PyObject *problems, PyObject *guesses) {
+  all->problems = PyList_GetSlice(problems, 0, all->n);
+  all->guesses = PyList_GetSlice(guesses, 0, all->n);
+  all->entries = PyMem_Calloc((size_t)all->n + 1, sizeof *all->entries);
+  if (all->problems == NULL || all->guesses == NULL || all->entries == NULL) {
+    return sapwood_no_memory();
+  }
+  if (PyList_GET_SIZE(all->problems) != all->n || PyList_GET_SIZE(all->guesses) != all->n) {
+    return sapwood_fail(PyExc_RuntimeError, "another thread has shortened the lists");
+  }
+  return 0;
+}
+
+static void close_batch(sapwood_state *state, batch *all) {
+  for (int k = 0; k < all->n_threads; k++) {
+    sapwood_solver_cache_leave(&state->solver_cache, all->solver[k]);
+  }
+  for (Py_ssize_t i = 0; all->entries != NULL && i < all->n; i++) {
+    clear_entry(&all->entries[i]);
+  }
+  PyMem_Free(all->entries);
+  Py_XDECREF(all->problems);
+  Py_XDECREF(all->guesses);
+}
+
+/* Solves all problems on the threads. Returns a new list of solutions, or NULL with an
+ * exception. */
+static PyObject *solve_all(sapwood_state *state, batch *all) {
+  struct sap_threads *threads = NULL;
+  if (all->n_threads > 1 && (threads = sapwood_worker_pool_take(state, all->n_threads)) == NULL) {
+    return PyErr_NoMemory();
+  }
+  PyObject *list = PyList_New(all->n);
+  if (list != NULL &&
+      (threads == NULL ? run_alone(state, all, list) : run_shared(state, all, list, threads)) < 0) {
+    Py_CLEAR(list);
+  }
+  sapwood_worker_pool_leave(state, threads, all->n_threads);
+  return list;
+}
+
 PyDoc_STRVAR(
     solve_batch_doc,
     "solve_batch(problems, v_guesses, settings, threads, /)\n--\n\n"
@@ -214,71 +277,27 @@ PyDoc_STRVAR(
 static PyObject *solve_batch(PyObject *module, PyObject *args) {
   sapwood_state *state = sapwood_state_of_module(module);
   PyObject *problems, *guesses, *settings_object, *list = NULL;
-  int n_threads;
+  int wanted;
   sap_settings settings;
   if (!PyArg_ParseTuple(args, "O!O!Oi:solve_batch", &PyList_Type, &problems, &PyList_Type, &guesses,
-                        &settings_object, &n_threads) ||
+                        &settings_object, &wanted) ||
       sapwood_load_settings(state, &settings_object, &settings) < 0) {
     return NULL;
   }
   const Py_ssize_t n = PyList_GET_SIZE(problems);
-  if (PyList_GET_SIZE(guesses) != n || n > INT32_MAX || n_threads < 1) {
-    PyErr_SetString(PyExc_ValueError, "one guess per problem, and a thread");
-    return NULL;
+  if (PyList_GET_SIZE(guesses) != n || n > INT32_MAX || wanted < 1) {
+    return PyErr_Format(PyExc_ValueError, "one guess per problem, and a thread");
   }
-  n_threads = sapwood_tasks_threads(n, n_threads);
-
-  /* the lists must stay as they are while Python code runs */
-  batch all = {.problems = PyList_GetSlice(problems, 0, n),
-               .guesses = PyList_GetSlice(guesses, 0, n),
-               .entries = PyMem_Calloc((size_t)n + 1, sizeof *all.entries),
-               .n = n,
+  const int n_threads = sapwood_tasks_threads(n, wanted);
+  batch all = {.n = n,
+               .n_threads = n_threads,
                .record_history = settings.record_history,
                .at_once = n / (64 * (Py_ssize_t)n_threads) + 1};
   all.at_once = all.at_once < 8 ? all.at_once : 8;
-  struct sap_threads *threads = NULL;
-  int ready = all.problems != NULL && all.guesses != NULL && all.entries != NULL;
-  if (ready && (PyList_GET_SIZE(all.problems) != n || PyList_GET_SIZE(all.guesses) != n)) {
-    PyErr_SetString(PyExc_RuntimeError, "another thread has shortened the lists");
-    ready = 0;
+  if (open_batch(&all, problems, guesses) == 0 && take_solvers(state, &all, &settings) == 0) {
+    list = solve_all(state, &all);
   }
-  for (int k = 0; k < n_threads && ready; k++) {
-    sap_error error = {0};
-    ready = sapwood_raise(
-                sapwood_solver_cache_take(&state->solver_cache, &settings, &all.solver[k], &error),
-                &error) == 0;
-    if (ready && k == 0) {
-      sapwood_watch_signals(all.solver[k], state);
-    } else if (ready) {
-      sap_solver_set_interrupt(all.solver[k], &(sap_interrupt){is_stopped, &all, 0});
-    }
-  }
-  if (ready && n_threads > 1) {
-    threads = sapwood_worker_pool_take(state, n_threads);
-    ready = threads != NULL;
-  }
-  if (!ready) {
-    if (!PyErr_Occurred()) {
-      PyErr_NoMemory();
-    }
-    goto done;
-  }
-  list = PyList_New(n);
-  if (list != NULL && (threads == NULL ? run_alone(state, &all, list)
-                                       : run_shared(state, &all, list, threads)) < 0) {
-    Py_CLEAR(list);
-  }
-done:
-  sapwood_worker_pool_leave(state, threads, n_threads);
-  for (int k = 0; k < n_threads; k++) {
-    sapwood_solver_cache_leave(&state->solver_cache, all.solver[k]);
-  }
-  for (Py_ssize_t i = 0; all.entries != NULL && i < n; i++) {
-    clear_entry(&all.entries[i]);
-  }
-  PyMem_Free(all.entries);
-  Py_XDECREF(all.problems);
-  Py_XDECREF(all.guesses);
+  close_batch(state, &all);
   return list;
 }
 

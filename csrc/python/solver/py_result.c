@@ -105,8 +105,7 @@ static PyObject *set_solution_types(PyObject *module, PyObject *args) {
     return NULL;
   }
   if (!PyType_IsSubtype((PyTypeObject *)solution, state->values_type)) {
-    PyErr_SetString(PyExc_TypeError, "solution must be derived from SolutionValues");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "solution must be derived from SolutionValues");
   }
   PyObject *statuses = PySequence_Tuple(status);
   if (statuses == NULL || PyTuple_GET_SIZE(statuses) != SAP_PROXIMAL_LIMIT + 1) {

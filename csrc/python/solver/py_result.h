@@ -5,9 +5,9 @@
 #include "python/state.h"
 
 /* The arrays of a sap_solution: v (nv), gamma and v_c (n_contacts, 3), regions (n_contacts) int8,
- * islands (n_trees, 8) uint8, a sap_island_report each. NULL without what they are of: group_gamma
- * and group_v_c (n_rows) of all groups, core_scale (n_contacts), spin_gamma and spin_v_c
- * (n_spins, 3). */
+ * islands (n_trees, 8) uint8, a sap_island_report each. The others are NULL for a problem without
+ * groups, rigid cores or torsional friction: group_gamma and group_v_c (n_rows), core_scale
+ * (n_contacts), spin_gamma and spin_v_c (n_spins, 3). */
 enum {
   SAPWOOD_V,
   SAPWOOD_GAMMA,

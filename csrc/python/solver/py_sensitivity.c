@@ -120,8 +120,7 @@ static const sapwood_call_kind linearization_kind = {sizeof(linearization), 1,
 
 static PyObject *sensitivity_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
   if (keywords != NULL && PyDict_GET_SIZE(keywords) > 0) {
-    PyErr_SetString(PyExc_TypeError, "Sensitivity takes no keywords");
-    return NULL;
+    return PyErr_Format(PyExc_TypeError, "Sensitivity takes no keywords");
   }
   return sapwood_call_one(&linearization_kind, (PyObject *)type, args);
 }

@@ -55,8 +55,8 @@ static const field fields[] = {
 static int read_integer(PyObject *value, const char *name, int32_t *target) {
   PyObject *index = PyBool_Check(value) ? NULL : PyNumber_Index(value);
   if (index == NULL) {
-    PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s", name, Py_TYPE(value)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "%s must be an integer, not %s", name,
+                        Py_TYPE(value)->tp_name);
   }
   int overflow;
   long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
@@ -72,8 +72,8 @@ static int read_integer(PyObject *value, const char *name, int32_t *target) {
 
 static int read_boolean(PyObject *value, const char *name, int32_t *target) {
   if (!PyBool_Check(value) && !PyArray_IsScalar(value, Bool)) {
-    PyErr_Format(PyExc_TypeError, "%s must be a bool, not %s", name, Py_TYPE(value)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "%s must be a bool, not %s", name,
+                        Py_TYPE(value)->tp_name);
   }
   int truth = PyObject_IsTrue(value);
   *target = truth > 0;
@@ -156,13 +156,11 @@ int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings 
     return 0;
   }
   if (given == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, "sapwood.settings must be imported first");
-    return -1;
+    return sapwood_fail(PyExc_RuntimeError, "sapwood.settings must be imported first");
   }
   if (!PyObject_TypeCheck(given, Py_TYPE(state->default_settings))) {
-    PyErr_Format(PyExc_TypeError, "settings must be a SapSettings, not %s",
-                 Py_TYPE(given)->tp_name);
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "settings must be a SapSettings, not %s",
+                        Py_TYPE(given)->tp_name);
   }
   if (sapwood_read_settings(given, settings) < 0) {
     return -1;

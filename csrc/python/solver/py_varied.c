@@ -50,8 +50,7 @@ static int begin(batch *all, PyObject *module, PyObject *problem, PyObject *sett
     return -1;
   }
   if (all->n < 0 || all->n > INT32_MAX || all->m < 0 || all->m > INT32_MAX || all->n_threads < 1) {
-    PyErr_SetString(PyExc_ValueError, "at least one thread, and not too many problems");
-    return -1;
+    return sapwood_fail(PyExc_ValueError, "at least one thread, and not too many problems");
   }
   return 0;
 }
@@ -61,8 +60,7 @@ static int open_workers(batch *all) {
   all->n_threads = sapwood_tasks_threads(all->n, all->n_threads);
   all->workers = PyMem_Calloc((size_t)all->n_threads, sizeof *all->workers);
   if (all->workers == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   for (int k = 0; k < all->n_threads; k++) {
     if (sapwood_varied_open(&all->workers[k].varied, all->problem, all->n, all->numbers) < 0) {
@@ -151,7 +149,7 @@ static int solve_one(void *context, Py_ssize_t i, int32_t thread) {
   batch *all = context;
   worker *w = &all->workers[thread];
   if (w->status != SAP_OK) {
-    return 0; /* problems before it may be those of other threads */
+    return 0; /* other threads may have problems before it */
   }
   const sap_response to = sapwood_response_at(&all->response, i);
   sap_solution solution = sap_solution_default();

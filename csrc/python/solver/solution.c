@@ -80,8 +80,7 @@ PyObject *sapwood_solution(const sapwood_state *state, const sapwood_result *res
                            const sap_problem *problem, double seconds,
                            const sapwood_records *records) {
   if (state->statuses == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, "sapwood.solution must be imported first");
-    return NULL;
+    return PyErr_Format(PyExc_RuntimeError, "sapwood.solution must be imported first");
   }
   PyObject *history = sapwood_history(state, records);
   PyObject *groups = history == NULL ? NULL : group_tuple(state, result, problem);
@@ -146,8 +145,7 @@ static int set_timing(PyObject *object, PyObject *value, void *Py_UNUSED(unused)
 /* Returns the algorithm that the reports of the islands tell of. */
 static PyObject *make_algorithm(const solution_values *self) {
   if (self->islands == NULL) {
-    PyErr_SetString(PyExc_AttributeError, "algorithm");
-    return NULL;
+    return PyErr_Format(PyExc_AttributeError, "algorithm");
   }
   PyObject *reports = PySequence_GetSlice(self->islands, 0, self->s.n_islands);
   PyObject *made = reports == NULL ? NULL : PyObject_CallOneArg(self->to_algorithm, reports);

@@ -17,8 +17,7 @@ static int reserve(sapwood_varied *varied, const sapwood_problem *of) {
   varied->derived = PyMem_Calloc(N_DERIVED * n_derived + 1, sizeof *varied->derived);
   if (varied->groups == NULL || varied->physical == NULL || varied->values == NULL ||
       varied->derived == NULL) {
-    PyErr_NoMemory();
-    return -1;
+    return sapwood_no_memory();
   }
   return 0;
 }
@@ -43,8 +42,7 @@ int sapwood_varied_open(sapwood_varied *varied, const sapwood_problem *problem, 
                         PyObject *dict) {
   varied->of = (const sapwood_problem *)Py_NewRef(problem);
   if (problem->energy_follows && !problem->is_physical) {
-    PyErr_SetString(PyExc_TypeError, "a core beside given R_t, R_n and v_hat_n needs kappa");
-    return -1;
+    return sapwood_fail(PyExc_TypeError, "a core beside given R_t, R_n and v_hat_n needs kappa");
   }
   if (reserve(varied, problem) < 0 ||
       sapwood_differential_read(&varied->numbers, problem, m, dict, SAPWOOD_ANY, 0) < 0) {

@@ -28,16 +28,14 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   }
   if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OOOO!:fields", &pair_geom, &pair_dim,
                                                   &pair_friction, &PyTuple_Type, &shapes)) {
-    PyErr_SetString(PyExc_TypeError,
-                    "fields must be None or (pair_geom, pair_dim, pair_friction, shapes)");
-    return -1;
+    return sapwood_fail(PyExc_TypeError,
+                        "fields must be None or (pair_geom, pair_dim, pair_friction, shapes)");
   }
   const sap_forest *forest = sap_stepper_forest(self->core);
   if (PyTuple_GET_SIZE(shapes) != forest->n_geoms) {
-    PyErr_Format(PyExc_ValueError,
-                 "fields: there are %zd shapes, expected one for each of %d geoms",
-                 PyTuple_GET_SIZE(shapes), (int)forest->n_geoms);
-    return -1;
+    return sapwood_fail(PyExc_ValueError,
+                        "fields: there are %zd shapes, expected one for each of %d geoms",
+                        PyTuple_GET_SIZE(shapes), (int)forest->n_geoms);
   }
   own->pair_dim = sapwood_as_int32(pair_dim, "fields.pair_dim", -1);
   const npy_intp n = own->pair_dim == NULL ? 0 : PyArray_SIZE(own->pair_dim);

@@ -26,23 +26,11 @@
 static const char *const cones[] = {"elliptic", "pyramidal", NULL};
 static const char *const estimates[] = {"block", "diagonal", NULL};
 
-static int read_parameters(sap_step_settings *step, PyObject *dt, PyObject *sigma, PyObject *beta,
-                           PyObject *delassus, PyObject *cone, PyObject *limit) {
-  const int estimate = sapwood_as_choice(delassus, "delassus", estimates);
-  const int cone_kind = estimate < 0 ? -1 : sapwood_as_choice(cone, "cone", cones);
-  if (cone_kind < 0 || sapwood_as_double(dt, "dt", SAPWOOD_POSITIVE, &step->dt) < 0 ||
-      sapwood_as_double(sigma, "sigma", SAPWOOD_POSITIVE, &step->sigma) < 0 ||
-      sapwood_as_double(beta, "beta", SAPWOOD_NON_NEGATIVE, &step->beta) < 0 ||
-      sapwood_as_double(limit, "acceleration_limit", SAPWOOD_POSITIVE, &step->acceleration_limit) <
-          0) {
-    return -1;
-  }
-  step->delassus = (sap_delassus)estimate;
-  step->cone = (sap_cone)cone_kind;
-  return 0;
-}
+/* The arguments of the constructor that are objects. */
+enum { FOREST, DT, SIGMA, BETA, DELASSUS, CONE, LIMIT, SETTINGS, ELEMENTS, FIELDS, N_OBJECTS };
 
-static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+static int parse(PyObject *args, PyObject *keywords, PyObject *in[N_OBJECTS],
+                 sap_step_settings *step) {
   static char *names[] = {"forest",
                           "dt",
                           "sigma",
@@ -60,17 +48,57 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                           "stiction_speed",
                           "fields",
                           NULL};
-  PyObject *forest_object, *dt, *sigma, *beta, *delassus, *cone, *limit, *object;
-  PyObject *elements_object = Py_None, *fields = Py_None;
-  int speculative = 0;
-  double release_speed = INFINITY, release_rate = INFINITY, slip_speed = 0.0, slip_rate = 0.0;
-  double stiction_speed = 0.001;
+  *step = (sap_step_settings){
+      .release_speed = INFINITY, .release_rate = INFINITY, .stiction_speed = 0.001};
+  in[ELEMENTS] = in[FIELDS] = Py_None;
+  return PyArg_ParseTupleAndKeywords(
+             args, keywords, "OOOOOOOO|OpdddddO:ModelStepper", names, &in[FOREST], &in[DT],
+             &in[SIGMA], &in[BETA], &in[DELASSUS], &in[CONE], &in[LIMIT], &in[SETTINGS],
+             &in[ELEMENTS], &step->speculative, &step->release_speed, &step->release_rate,
+             &step->slip_speed, &step->slip_rate, &step->stiction_speed, &in[FIELDS])
+             ? 0
+             : -1;
+}
+
+static int read_parameters(sap_step_settings *step, PyObject *const in[N_OBJECTS]) {
+  const int estimate = sapwood_as_choice(in[DELASSUS], "delassus", estimates);
+  const int cone = estimate < 0 ? -1 : sapwood_as_choice(in[CONE], "cone", cones);
+  if (cone < 0 || sapwood_as_double(in[DT], "dt", SAPWOOD_POSITIVE, &step->dt) < 0 ||
+      sapwood_as_double(in[SIGMA], "sigma", SAPWOOD_POSITIVE, &step->sigma) < 0 ||
+      sapwood_as_double(in[BETA], "beta", SAPWOOD_NON_NEGATIVE, &step->beta) < 0 ||
+      sapwood_as_double(in[LIMIT], "acceleration_limit", SAPWOOD_POSITIVE,
+                        &step->acceleration_limit) < 0) {
+    return -1;
+  }
+  step->delassus = (sap_delassus)estimate;
+  step->cone = (sap_cone)cone;
+  return 0;
+}
+
+/* Makes the core of a stepper. Returns 0, or -1 with an exception. */
+static int create(sapwood_stepper *self, PyObject *const in[N_OBJECTS], sap_step_settings *step) {
+  sap_forest forest = {0};
+  sap_elements elements = {0};
+  sap_error error = {0};
+  if (read_parameters(step, in) < 0 ||
+      sapwood_read_constants(self, in[FOREST], in[ELEMENTS], &forest, &elements) < 0 ||
+      sapwood_raise(
+          sap_stepper_create(&self->core, &forest, in[ELEMENTS] == Py_None ? NULL : &elements, step,
+                             &self->settings, NULL, &error),
+          &error) < 0 ||
+      sapwood_take_fields(self, in[FIELDS]) < 0) {
+    return -1;
+  }
+  const sap_interrupt interrupt = sapwood_interrupt_of(self->state);
+  sap_stepper_set_interrupt(self->core, &interrupt);
+  return 0;
+}
+
+static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+  PyObject *in[N_OBJECTS];
+  sap_step_settings step;
   sap_settings settings;
-  if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "OOOOOOOO|OpdddddO:ModelStepper", names, &forest_object, &dt, &sigma,
-          &beta, &delassus, &cone, &limit, &object, &elements_object, &speculative, &release_speed,
-          &release_rate, &slip_speed, &slip_rate, &stiction_speed, &fields) ||
-      sapwood_read_settings(object, &settings) < 0) {
+  if (parse(args, keywords, in, &step) < 0 || sapwood_read_settings(in[SETTINGS], &settings) < 0) {
     return NULL;
   }
   sapwood_stepper *self = (sapwood_stepper *)type->tp_alloc(type, 0);
@@ -78,31 +106,12 @@ static PyObject *stepper_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     return NULL;
   }
   self->settings = settings;
-  sapwood_state *state = sapwood_state_of_type(type);
-  sap_step_settings step = {.release_speed = release_speed,
-                            .release_rate = release_rate,
-                            .slip_speed = slip_speed,
-                            .slip_rate = slip_rate,
-                            .stiction_speed = stiction_speed,
-                            .speculative = speculative};
-  sap_forest forest = {0};
-  sap_elements elements = {0};
-  sap_error error = {0};
-  if (state != NULL && sapwood_lock_make(&self->lock, &state->forks) == 0 &&
-      read_parameters(&step, dt, sigma, beta, delassus, cone, limit) == 0 &&
-      sapwood_read_constants(self, forest_object, elements_object, &forest, &elements) == 0 &&
-      sapwood_raise(
-          sap_stepper_create(&self->core, &forest, elements_object == Py_None ? NULL : &elements,
-                             &step, &settings, NULL, &error),
-          &error) == 0 &&
-      sapwood_take_fields(self, fields) == 0) {
-    self->state = state;
-    const sap_interrupt interrupt = sapwood_interrupt_of(state);
-    sap_stepper_set_interrupt(self->core, &interrupt);
-    return (PyObject *)self;
+  self->state = sapwood_state_of_type(type);
+  if (self->state == NULL || sapwood_lock_make(&self->lock, &self->state->forks) < 0 ||
+      create(self, in, &step) < 0) {
+    Py_CLEAR(self);
   }
-  Py_DECREF(self);
-  return NULL;
+  return (PyObject *)self;
 }
 
 static void stepper_dealloc(PyObject *object) {
