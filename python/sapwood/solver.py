@@ -180,6 +180,12 @@ class SapSolver(_core.Solver):
         """
         return Evaluation(**super().evaluate(_core_of(problem), v))
 
+    def _impulses(  # type: ignore[override]
+        self, problem: ContactProblem, v: ArrayLike
+    ) -> Solution:
+        """Impulses and velocities of all constraints at v (nv,), as a solution without numbers."""
+        return super()._impulses(_core_of(problem), v)
+
     def along_line(  # type: ignore[override]
         self, problem: ContactProblem, v: ArrayLike, dv: ArrayLike, alpha: ArrayLike
     ) -> LineValues:

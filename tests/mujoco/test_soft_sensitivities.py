@@ -9,12 +9,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from sapwood import fem
 from sapwood.mujoco import (
-    NotSupported,
     SoftStepLinearization,
     StepError,
-    Stepper,
     linearize,
     sensitivities,
 )
@@ -25,15 +22,19 @@ from soft_differences import (
     state_after,
     state_difference,
 )
-from soft_models import BALL, GRIPPER, SENSORS, gripper, stepper_of, still_cube
+from soft_models import (
+    GRIPPER,
+    SENSORS,
+    SOFT_FIELDS,
+    gripper,
+    stepper_of,
+    still_cube,
+    with_number,
+)
 
 # tight solves stall at round-off
 pytestmark = pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")
 
-SOFT_FIELDS = (
-    "young", "poisson", "density", "mass_damping", "stiffness_damping", "friction",
-    "dissipation_time", "contact_stiffness", "loads", "pressures",
-)  # fmt: skip
 NUMBERS = [("body", "left", field) for field in SOFT_FIELDS] + [
     ("geom", "thing", "friction", 0), ("body", "thing", "mass"),
     ("joint", "left", "damping"), ("actuator", "close", "gainprm", 0), ("joint", "lift", "damping"),
@@ -44,33 +45,6 @@ NUMBERS = [("body", "left", field) for field in SOFT_FIELDS] + [
 def exact(monkeypatch):
     """Steps of several passes are taken to the end."""
     finish_passes(monkeypatch)
-
-
-def with_number(stepper, given, change):
-    """A stepper in the same state with another number."""
-    kind, name, field = given[:3]
-    model, bodies = copy.copy(stepper.model), copy.deepcopy(stepper.soft)
-    if kind == "body" and field in SOFT_FIELDS:
-        (body,) = (body for body in bodies if body.name == name)
-        holder = body.material if hasattr(body.material, field) else body
-        value = getattr(holder, field) + change
-        if holder is body:
-            setattr(body, field, value)
-        else:
-            body.material = dataclasses.replace(body.material, **{field: value})
-            body.vertex_mass, body.pair_mass = fem.mass_matrix(
-                body.mesh, body.material.density, body.mass
-            )
-    elif kind == "joint":
-        model.joint(name).damping[:] += change
-    elif kind == "body":
-        model.body(name).mass[:] += change
-        mujoco.mj_setConst(model, mujoco.MjData(model))
-    elif kind == "geom":
-        model.geom(name).friction[given[3]] += change
-    else:
-        model.actuator(name).gainprm[given[3]] += change
-    return stepper_of(model, bodies)
 
 
 def number_of(found, label):
@@ -184,20 +158,12 @@ def test_wrong_sensitivities_are_named():
     stepper, data = still_cube(0.1)
     with pytest.raises(ValueError, match="its field must be one of young"):
         sensitivities(stepper, data, n_steps=1, parameters=[("body", "soft", "speed")])
-    site = "<site name='tip'/></body></worldbody><sensor><clock/><accelerometer site='tip'/>"
-    text = BALL.replace("</body></worldbody>", site + "<touch name='felt' site='tip'/></sensor>")
-    sensed = mujoco.MjModel.from_xml_string(text)
-    stepper = Stepper(sensed, soft=stepper.soft)
-    numbers = [("body", "soft", "density")]
-    with pytest.raises(NotSupported, match=r"no derivatives: sensor 1, felt$"):
-        sensitivities(stepper, mujoco.MjData(sensed), n_steps=1, parameters=numbers)
-    with pytest.raises(NotSupported, match=r"no derivatives: sensor 1, felt$"):
-        linearize(stepper, mujoco.MjData(sensed), outputs="ABCD")
+    model, numbers = stepper.model, [("body", "soft", "density")]
     found = sensitivities(
-        stepper, mujoco.MjData(sensed), n_steps=2, parameters=numbers, sensors=False
+        stepper, mujoco.MjData(model), n_steps=2, parameters=numbers, sensors=False
     )
     assert found.J.shape == (2, 0, 1)
     stepper.soft[0].velocities[4, 1] = 1e200
     with pytest.raises(StepError) as failure:
-        sensitivities(stepper, mujoco.MjData(sensed), n_steps=2, parameters=numbers, sensors=False)
+        sensitivities(stepper, mujoco.MjData(model), n_steps=2, parameters=numbers, sensors=False)
     assert failure.value.step == 0

@@ -13,6 +13,11 @@ from sapwood.mujoco.stepping import soft_steps
 
 def state_after(stepper, data, change, h):
     """The state at the end of a step from a changed start."""
+    return step_after(stepper, data, change, h)[0]
+
+
+def step_after(stepper, data, change, h):
+    """The same, and the sensors of the step."""
     model, bodies = stepper.model, stepper.soft
     before, scratch = copy.copy(stepper.soft_state), mujoco.MjData(model)
     mujoco.mj_copyData(scratch, model, data)
@@ -35,7 +40,7 @@ def state_after(stepper, data, change, h):
     rest += [b.positions.ravel() for b in bodies] + [b.velocities.ravel() for b in bodies]
     found = scratch.qpos.copy(), np.concatenate(rest)
     stepper.soft_state = before
-    return found
+    return found, scratch.sensordata.copy()
 
 
 def step_difference(stepper, data, change, h):

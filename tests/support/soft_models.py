@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+
 import mujoco
 import numpy as np
 
@@ -34,6 +37,10 @@ SENSORS = """
 BALL = """
 <mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>
 <body pos='.3 0 .05'><freejoint/><geom size='.02' mass='.1'/></body></worldbody></mujoco>"""
+SOFT_FIELDS = (
+    "young", "poisson", "density", "mass_damping", "stiffness_damping", "friction",
+    "dissipation_time", "contact_stiffness", "loads", "pressures",
+)  # fmt: skip
 
 
 def pad(name, x, model):
@@ -83,3 +90,30 @@ def still_cube(height):
     body = fem.SoftBody(fem.box([0.1] * 3, 2), soft, pose=pose)
     model = mujoco.MjModel.from_xml_string(BALL)
     return Stepper(model, soft=[body]), mujoco.MjData(model)
+
+
+def with_number(stepper, given, change):
+    """A stepper in the same state with another number."""
+    kind, name, field = given[:3]
+    model, bodies = copy.copy(stepper.model), copy.deepcopy(stepper.soft)
+    if kind == "body" and field in SOFT_FIELDS:
+        (body,) = (body for body in bodies if body.name == name)
+        holder = body.material if hasattr(body.material, field) else body
+        value = getattr(holder, field) + change
+        if holder is body:
+            setattr(body, field, value)
+        else:
+            body.material = dataclasses.replace(body.material, **{field: value})
+            body.vertex_mass, body.pair_mass = fem.mass_matrix(
+                body.mesh, body.material.density, body.mass
+            )
+    elif kind == "joint":
+        model.joint(name).damping[:] += change
+    elif kind == "body":
+        model.body(name).mass[:] += change
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+    elif kind == "geom":
+        model.geom(name).friction[given[3]] += change
+    else:
+        model.actuator(name).gainprm[given[3]] += change
+    return stepper_of(model, bodies)

@@ -179,6 +179,38 @@ static PyObject *solver_evaluate(solver *self, PyTypeObject *defining_class, PyO
   return dict;
 }
 
+PyDoc_STRVAR(impulses_doc,
+             "_impulses($self, problem, v, /)\n--\n\n"
+             "Impulses and velocities of all constraints at v (nv), as a Solution whose numbers "
+             "are 0.");
+
+static PyObject *solver_impulses(solver *self, PyTypeObject *defining_class, PyObject *const *args,
+                                 Py_ssize_t n_args, PyObject *Py_UNUSED(keyword_names)) {
+  const sapwood_problem *problem =
+      problem_of(defining_class, args, n_args, 2, "_impulses takes problem and v");
+  if (problem == NULL) {
+    return NULL;
+  }
+  PyArrayObject *v = sapwood_as_vector(args[1], "v", (npy_intp)problem->sizes.nv, SAPWOOD_FINITE);
+  PyObject *solution = NULL;
+  sapwood_result result = {0};
+  if (v != NULL && be_ready(self) == 0 &&
+      sapwood_result_allocate(&result, &problem->problem, &problem->sizes) == 0) {
+    sap_error error = {0};
+    sap_status status;
+    SAPWOOD_BEGIN_LOCKED(&self->lock)
+    status = sap_solver_impulses(self->solver, &problem->problem, sapwood_doubles(v),
+                                 &result.solution, &error);
+    SAPWOOD_END_LOCKED(&self->lock)
+    if (sapwood_raise(status, &error) == 0) {
+      solution = sapwood_solution(self->state, &result, &problem->problem, 0.0, NULL);
+    }
+  }
+  Py_XDECREF(v);
+  sapwood_result_clear(&result);
+  return solution;
+}
+
 /* ---- along a line --------------------------------------------------------------------------- */
 
 PyDoc_STRVAR(along_line_doc,
@@ -238,11 +270,14 @@ static PyObject *solver_along_line(solver *self, PyTypeObject *defining_class,
 
 /* ---- type ----------------------------------------------------------------------------------- */
 
-#define METHOD(name) \
-  {#name, SAPWOOD_FAST(solver_##name), METH_METHOD | METH_FASTCALL | METH_KEYWORDS, name##_doc}
+#define METHOD(name, text) \
+  {text, SAPWOOD_FAST(solver_##name), METH_METHOD | METH_FASTCALL | METH_KEYWORDS, name##_doc}
 
-static PyMethodDef methods[] = {
-    METHOD(solve), METHOD(evaluate), METHOD(along_line), {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {METHOD(solve, "solve"),
+                                METHOD(evaluate, "evaluate"),
+                                METHOD(impulses, "_impulses"),
+                                METHOD(along_line, "along_line"),
+                                {NULL, NULL, 0, NULL}};
 
 static PyMemberDef members[] = {
     {"settings", T_OBJECT_EX, offsetof(solver, settings), READONLY, "Settings it was made with."},

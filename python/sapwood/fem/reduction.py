@@ -391,11 +391,11 @@ class Reduction:
                 own = solution.v[self.trees.of_body(body)]
             change = body.velocities(own) - v[b][body.step.last]
             v[b] = v[b] + body.step.extend(change)
-        gamma = self._soft_impulses(solution)
-        return Pass(v, self._loads(gamma), gamma, rigid, solution)
+        gamma = self.impulses_in_world(solution.gamma[self.n_rigid :])
+        return Pass(v, self.loads_of(gamma), gamma, rigid, solution)
 
-    def _loads(self, gamma: _Float) -> list[_Float]:
-        """Contact impulses (n, 3) on the vertices of each soft body."""
+    def loads_of(self, gamma: _Float) -> list[_Float]:
+        """Impulses (n, 3) on the vertices of each soft body, from those of contacts, N s."""
         impulses, begin = [np.zeros_like(step.start) for step in self.steps], 0
         for meeting in self.meetings:
             end = begin + len(meeting.contacts.k)
@@ -405,12 +405,23 @@ class Reduction:
             begin = end
         return impulses
 
-    def _soft_impulses(self, solution: Solution) -> _Float:
-        """Impulses (n, 3) of the contacts of soft bodies, in the world."""
+    def impulses_in_world(self, along: _Float) -> _Float:
+        """Impulses (n, 3) of all contacts of soft bodies in the world, from those along frames.
+
+        Parameters
+        ----------
+        along : ndarray (n_acting, 3)
+            Impulses of the contacts of the problem, N s.
+
+        Returns
+        -------
+        ndarray (n, 3)
+            The impulses; 0 of contacts that cannot move.
+        """
         if not self.meetings:
             return np.zeros((0, 3))
         gamma = np.zeros((len(self.is_acting), 3, 1))
-        gamma[self.is_acting, :, 0] = solution.gamma[self.n_rigid :]
+        gamma[self.is_acting, :, 0] = along
         found: _Float = (np.swapaxes(self.frames, 1, 2) @ gamma)[:, :, 0]
         return found
 

@@ -50,8 +50,7 @@ def linearize(
     stepper : Stepper
         A stepper with the default scheme, without pressure fields and rigid cores, whose friction
         is not lagged. With soft bodies A, B and P are those of :class:`SoftStepLinearization`,
-        whose reverse mode does not form them; `mode` and `soften` have their defaults then, and
-        sensors of forces and accelerations no C and D.
+        whose reverse mode does not form them; `mode` and `soften` have their defaults then.
     data : mujoco.MjData
         The state and the controls; not changed. A control callback is not called.
     mode : {"solve", "difference"}

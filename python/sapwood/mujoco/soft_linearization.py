@@ -12,19 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.fem.derivatives.linear_step import Adjoint, LinearStep
+from sapwood.fem.derivatives.linear_step import Adjoint, LinearStep, Response
 from sapwood.fem.derivatives.soft_equations import Equations, Slopes
 from sapwood.fem.derivatives.soft_numbers import SoftNumber
 from sapwood.fem.reduction import Pass, Reduction
 from sapwood.fem.state import SoftState
+from sapwood.mujoco.gradients.manifold import integration_slopes
 from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.reading.support import NotSupported
-from sapwood.mujoco.soft_start import SoftStart, model_slopes, own_parameters, own_steps
+from sapwood.mujoco.soft_sensors import SolvedStep, StepSensors
+from sapwood.mujoco.soft_start import SoftStart, StepEnd, model_slopes, own_parameters, own_steps
 from sapwood.mujoco.step_numbers import number_sides, step_numbers
 from sapwood.mujoco.stepper import Stepper
 
@@ -152,7 +153,7 @@ class SoftStepLinearization:
         self.positions: _Fields = tuple(body.positions for body in end.soft.bodies)
         self.velocities: _Fields = tuple(best.v[: len(end._soft_steps)])
         self._n_vertices = [len(v) for v in best.v]
-        self._by_motion, self._by_velocity = _integration_slopes(self._model, self.v, self._dt)
+        self._by_motion, self._by_velocity = integration_slopes(self._model, self.v, self._dt)
 
     def _differentiate(
         self,
@@ -186,6 +187,16 @@ class SoftStepLinearization:
             for number in self._numbers
             if isinstance(number, SoftNumber)
         }
+        self._sensors = StepSensors(
+            SolvedStep(
+                start, equations, changes, StepEnd(best.v, best.rigid, linear.gamma), length,
+                self.distance,
+            ),
+            self._by_model.sensors,
+            self._numbers,
+            lambda number: next(iter(number_sides(parameters, data, [number]))),
+            lambda *changes: self._response(*changes)[0],
+        )  # fmt: skip
         self._held = [(hold.body, hold.vertices) for hold in reduction.holds]
         self._attached = [
             np.concatenate([np.zeros(0, np.int32), *(each.vertices for each in body.attachments)])
@@ -221,30 +232,27 @@ class SoftStepLinearization:
             By the controls.
         by_numbers : ndarray (n_sensors, n_numbers)
             By the parameters, with a column for each number of an array.
-
-        Raises
-        ------
-        NotSupported
-            If the model has sensors of forces or accelerations; the text names them.
         """
-        model, slopes = self._model, self._by_model.sensors
-        excluded = _sensors_of_forces(model)
-        if excluded:
-            raise NotSupported(
-                "with soft bodies sensors of forces and accelerations have no derivatives: "
-                + ", ".join(excluded)
-            )
-        ends = self._n_model, self._n_model + model.nu
-        of_state, D, of_numbers = np.split(slopes, ends, axis=1)
-        C, columns = np.zeros((model.nsensordata, self.size)), iter(of_numbers.T)
-        C[:, : self._n_model] = of_state
-        by_numbers = [
-            np.zeros((model.nsensordata, np.size(number.value)))
-            if isinstance(number, SoftNumber)
-            else next(columns)[:, None]
-            for number in self._numbers
-        ]
-        return C, D, np.concatenate([np.zeros((model.nsensordata, 0)), *by_numbers], axis=1)
+        return self._sensors.matrices(self.size)
+
+    def sensor_jvp(self, before: _Float, number: int, change: _Float) -> _Float:
+        """Change of the sensors of the step with one of its start and of a parameter.
+
+        Parameters
+        ----------
+        before : ndarray (size,)
+            Change of x before the step.
+        number : int
+            Number of the parameter.
+        change : ndarray
+            Its change.
+
+        Returns
+        -------
+        ndarray (n_sensors,)
+            The change of the sensors.
+        """
+        return self._sensors.by_state(before) + self._sensors.by_number(number, change)
 
     # ---- reverse mode ----
 
@@ -361,7 +369,26 @@ class SoftStepLinearization:
             If the linearized equations are singular.
         """
         dx = _core.as_float64(before, "before", (self.size,), "finite")
-        nu, nv, n_model = self._model.nu, self._model.nv, self._n_model
+        found, change = self._response(dx, ctrl, parameters)
+        nv, (x, _) = self._model.nv, self._fields(dx)
+        soft = found.soft
+        v = np.zeros(nv)
+        v[self._trees.dofs] = found.rigid
+        for step, each in zip(self._flex_steps, soft[len(x) :], strict=True):
+            v[step.flex.dofs] = step.to_slides(each)
+        motion = self._by_motion @ dx[:nv] + self._by_velocity @ v
+        model = motion, v, self._by_model.activations @ change
+        moved = [q + self._dt * each for q, each in zip(x, soft, strict=False)]
+        return np.concatenate([*model, *map(np.ravel, moved), *map(np.ravel, soft[: len(x)])])
+
+    def _response(
+        self,
+        before: _Float | None,
+        ctrl: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] = MappingProxyType({}),
+    ) -> tuple[Response, _Float]:
+        """Change of the end of the step, and that of (dq, v, act, ctrl, numbers of the model)."""
+        nu, dx = self._model.nu, np.zeros(self.size) if before is None else before
         du = np.zeros(nu) if ctrl is None else _core.as_float64(ctrl, "ctrl", (nu,), "finite")
         for label in parameters:
             if label not in self.parameters:
@@ -380,19 +407,12 @@ class SoftStepLinearization:
             for number in self._numbers
             if not isinstance(number, SoftNumber)
         ]
-        change = np.concatenate([dx[:n_model], du, *of_model])
+        change = np.concatenate([dx[: self._n_model], du, *of_model])
         x, u = self._fields(dx)
         told = self._push_told(change, x)
         m, contacts = self._push(change, x, u, numbers)
-        soft, rigid = self._linear.solve_forward(m, contacts, self._by_model.momenta @ change, told)
-        v = np.zeros(nv)
-        v[self._trees.dofs] = rigid
-        for step, each in zip(self._flex_steps, soft[len(x) :], strict=True):
-            v[step.flex.dofs] = step.to_slides(each)
-        motion = self._by_motion @ dx[:nv] + self._by_velocity @ v
-        model = motion, v, self._by_model.activations @ change
-        moved = [q + self._dt * each for q, each in zip(x, soft, strict=False)]
-        return np.concatenate([*model, *map(np.ravel, moved), *map(np.ravel, soft[: len(x)])])
+        momenta = self._by_model.momenta @ change
+        return self._linear.solve_forward(m, contacts, momenta, told), change
 
     def _push_told(self, change: _Float, x: list[_Float]) -> _Fields:
         """Changes of the velocities of held vertices."""
@@ -463,28 +483,3 @@ class SoftStepLinearization:
         ends = self._n_model + np.cumsum([0, *sizes, *sizes])
         shaped = [bar[a:b].reshape(-1, 3) for a, b in pairwise(ends.tolist())]
         return shaped[: len(sizes)], shaped[len(sizes) :]
-
-
-def _sensors_of_forces(model: mujoco.MjModel) -> list[str]:
-    """Labels of the sensors that follow from forces or accelerations."""
-    contact = getattr(mujoco.mjtSensor, "mjSENS_CONTACT", None)
-    late = model.sensor_needstage == int(mujoco.mjtStage.mjSTAGE_ACC)
-    if contact is not None:
-        late |= model.sensor_type == int(contact)
-    return [model.sensor(i).name or f"sensor {i}" for i in np.flatnonzero(late)]
-
-
-def _integration_slopes(model: mujoco.MjModel, v: _Float, dt: float) -> tuple[_Float, _Float]:
-    """Derivatives of motions after a time at the velocity v by those before it, and by v."""
-    by_motion, by_velocity = np.eye(model.nv), dt * np.eye(model.nv)
-    free, ball = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
-    for kind, adr in zip(model.jnt_type.tolist(), model.jnt_dofadr.tolist(), strict=True):
-        if kind not in (free, ball):
-            continue
-        first = adr + (3 if kind == free else 0)
-        turn = slice(first, first + 3)
-        of_turn, of_speed, of_time = np.zeros(9), np.zeros(9), np.zeros(3)
-        mujoco.mjd_quatIntegrate(v[turn], dt, of_turn, of_speed, of_time)
-        by_motion[turn, turn] = of_turn.reshape(3, 3)
-        by_velocity[turn, turn] = dt * of_speed.reshape(3, 3)
-    return by_motion, by_velocity

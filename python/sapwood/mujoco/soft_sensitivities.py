@@ -17,7 +17,7 @@ from sapwood.mujoco.linearizable import check_linearizable
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.soft_linearization import SoftStepLinearization
 from sapwood.mujoco.soft_start import own_steps
-from sapwood.mujoco.step_numbers import step_numbers
+from sapwood.mujoco.step_numbers import step_numbers, unit_changes
 from sapwood.mujoco.stepper import Stepper
 
 _Float = NDArray[np.float64]
@@ -102,8 +102,7 @@ def soft_tangents(
             error.step = k
             raise
         if ns:
-            C, _, by_numbers = linear.sensor_matrices()
-            found.sensors[k], found.dy[k] = scratch.sensordata, C @ x + by_numbers
+            found.sensors[k], found.dy[k] = scratch.sensordata, _sensed(linear, x)
         x = _pushed(linear, x)
         found.q[k], found.v[k], found.x[k] = scratch.qpos, scratch.qvel, x
         found.near_kink[k] = linear.status == "near_kink"
@@ -116,13 +115,23 @@ def _size(stepper: Stepper) -> int:
     return int(2 * (stepper.model.nv + vertices) + stepper.model.na)
 
 
+def _sensed(linear: SoftStepLinearization, x: _Float) -> _Float:
+    """Derivatives of the sensors of a step (n_sensors, n_numbers), from those before it."""
+    changes = [
+        (k, change)
+        for k, value in enumerate(linear.numbers.values())
+        for change in unit_changes(value)
+    ]
+    columns = [linear.sensor_jvp(x[:, p], k, change) for p, (k, change) in enumerate(changes)]
+    return np.stack(columns, axis=1)
+
+
 def _pushed(linear: SoftStepLinearization, x: _Float) -> _Float:
     """Derivatives of the state after a step (size, n_numbers), from those before it."""
     found = np.empty_like(x)
     p = 0
     for label, value in linear.numbers.items():
-        for change in np.eye(value.size):
-            parameters = {label: change.reshape(value.shape)}
-            found[:, p] = linear.jvp(x[:, p], parameters=parameters)
+        for change in unit_changes(value):
+            found[:, p] = linear.jvp(x[:, p], parameters={label: change})
             p += 1
     return found

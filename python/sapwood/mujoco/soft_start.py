@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from sapwood.base.blocks import offsets
 from sapwood.fem.bodies import SoftBody
 from sapwood.fem.body_step import BodyStep
+from sapwood.fem.derivatives.linear_step import Response
 from sapwood.fem.derivatives.soft_equations import Equations, central_difference, copied
 from sapwood.fem.meetings import Hold, Meeting
-from sapwood.fem.reduction import Reduction
+from sapwood.fem.passes import step_result
+from sapwood.fem.reduction import Pass, Reduction
 from sapwood.fem.rigid_bodies import HalfSpace
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.step_differences import StateChanges
@@ -25,8 +27,12 @@ from sapwood.solver import SapSolver
 
 _Float = NDArray[np.float64]
 
-# differences of velocities, of activations and controls, and of positions for sensors
-_VELOCITY, _INPUT, _POSITION = 1e-5, 1e-6, 1e-6
+VELOCITY_WIDTH = 1e-5
+"""Half of a difference of a velocity of the model, m/s or rad/s."""
+INPUT_WIDTH = 1e-6
+"""Half of a difference of an activation or a control."""
+# the same of a position for sensors
+_POSITION = 1e-6
 # place of the sensors in the numbers that are differentiated
 _SENSORS = 4
 # the sides of a difference of a position differ by this part of the largest slope only at a jump
@@ -78,6 +84,22 @@ def own_steps(parameters: StepParameters) -> SoftSteps:
         The steps, which remember no earlier ones.
     """
     return SoftSteps(own_parameters(parameters), engine())
+
+
+class StepEnd(NamedTuple):
+    """The end of a step."""
+
+    v: Sequence[_Float]
+    """Velocities (n, 3) of each body and flex, m/s."""
+    rigid: _Float
+    """Velocities (n_rigid,) of the trees of the model without flexes."""
+    gamma: _Float
+    """Impulses (n, 3) of the contacts of soft bodies along their frames, N s."""
+
+    def moved(self, change: Response, by: float) -> StepEnd:
+        """The end after a part of a change."""
+        v = [x + by * more for x, more in zip(self.v, change.soft, strict=True)]
+        return StepEnd(v, self.rigid + by * change.rigid, self.gamma + by * change.gamma)
 
 
 class SoftStart:
@@ -161,6 +183,36 @@ class SoftStart:
             mujoco.mj_sensorPos(self.model, self._data)
             mujoco.mj_sensorVel(self.model, self._data)
         return np.array(self._data.sensordata)
+
+    def step_sensors(self, equations: Equations, end: StepEnd) -> _Float:
+        """Sensors of a step from the state.
+
+        Parameters
+        ----------
+        equations : Equations
+            The equations of the step, which follow this start.
+        end : StepEnd
+            The end of the step. Contacts of the model alone have the forces of the law there.
+
+        Returns
+        -------
+        ndarray (n_sensors,)
+            The sensors; NaN if contacts of soft bodies came or went.
+        """
+        soft, data = self._soft, self._data
+        reduction = equations.reduction(self._find_contacts())
+        if reduction is None:
+            return np.full(self.model.nsensordata, np.nan)
+        solution = self._solver._impulses(self._rigid, end.rigid)
+        gamma = reduction.impulses_in_world(end.gamma)
+        forces = Pass(list(end.v), reduction.loads_of(gamma), gamma, end.rigid, solution)
+        for hold in reduction.holds:
+            momentum = equations.momentum(hold.body, end.v[hold.body]).reshape(-1, 3)
+            forces.loads.append((momentum - forces.impulses[hold.body])[hold.vertices])
+        self.sensors()
+        result = step_result(reduction, forces, 1, np.inf)
+        soft._write_loads(data, forces, self._rigid, result)
+        return np.array(data.sensordata)
 
     def activations(self) -> _Float:
         """Activations after the step; positions and velocities of the data are changed."""
@@ -256,7 +308,7 @@ def model_slopes(
     columns: list[list[_Float]] = []
     model = start.model
     for i in range(2 * model.nv + model.na + model.nu):
-        h = length if i < model.nv else _VELOCITY if i < 2 * model.nv else _INPUT
+        h = length if i < model.nv else VELOCITY_WIDTH if i < 2 * model.nv else INPUT_WIDTH
         low = changes.change(i, -h), find(start)
         high = changes.change(i, h), find(start)
         add_column(high[1], low[1], high[0] - low[0])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import mujoco
+import numpy as np
+from numpy.typing import NDArray
 
 from sapwood.fem.derivatives.soft_numbers import SoftNumber, find_number
 from sapwood.mujoco.gradients.model_numbers import (
@@ -52,6 +54,23 @@ def step_numbers(
             found.append(model_number(parameters, one, i))
     check_constants(parameters, [x for x in found if isinstance(x, ModelNumber)])
     return found
+
+
+def unit_changes(value: NDArray[np.float64] | float) -> Iterator[NDArray[np.float64]]:
+    """Changes of a number or an array by 1 in each of its entries.
+
+    Parameters
+    ----------
+    value : ndarray or float
+        The number or the array.
+
+    Yields
+    ------
+    ndarray
+        The change, in the shape of the value.
+    """
+    for change in np.eye(np.size(value)):
+        yield change.reshape(np.shape(value))
 
 
 def number_sides(

@@ -51,6 +51,17 @@ class Adjoint(NamedTuple):
     """dL/d of the velocities of each body (n, 3), for vertices that move as told or are held."""
 
 
+class Response(NamedTuple):
+    """The change of the end of a step."""
+
+    soft: _Fields
+    """Changes of the velocities of each body (n, 3), m/s."""
+    rigid: _Float
+    """The same of the rigid trees (nv,)."""
+    gamma: _Float
+    """Changes of the impulses (n, 3) of the contacts of soft bodies along their frames, N s."""
+
+
 class LinearStep:
     """The linearized equations of a solved step.
 
@@ -121,6 +132,14 @@ class LinearStep:
             step.linearize(v)
             return False
         return is_exact
+
+    @property
+    def gamma(self) -> _Float:
+        """Impulses (n, 3) of the contacts of soft bodies along their frames, N s."""
+        if self.sensitivity is None:
+            return np.zeros((0, 3))
+        found: _Float = self.solution.gamma[self._reduction.n_rigid :]
+        return found
 
     @property
     def distance(self) -> float:
@@ -197,9 +216,7 @@ class LinearStep:
 
     # ---- forward mode ----
 
-    def solve_forward(
-        self, m: _Fields, contacts: _Float, rigid: _Float, told: _Fields
-    ) -> tuple[_Fields, _Float]:
+    def solve_forward(self, m: _Fields, contacts: _Float, rigid: _Float, told: _Fields) -> Response:
         """Solve with H.
 
         Parameters
@@ -215,15 +232,13 @@ class LinearStep:
 
         Returns
         -------
-        soft : tuple of ndarray (n, 3)
-            Changes of the velocities of each body at the end of the step.
-        rigid : ndarray (nv,)
-            The same of the rigid trees.
+        Response
+            The change of the end of the step.
         """
-        of_rigid = np.zeros(0)
+        of_rigid, gamma = np.zeros(0), np.zeros((0, 3))
 
         def solve(of_m: _Fields) -> _Fields:
-            nonlocal of_rigid
+            nonlocal of_rigid, gamma
             y = [-step.solve(x) for step, x in zip(self._steps, of_m, strict=True)]
             if self.sensitivity is None:
                 return tuple(y)
@@ -235,7 +250,8 @@ class LinearStep:
             for A, place in zip(self._A, self._places, strict=True):
                 v_star[place] = np.linalg.solve(A, v_star[place])
             change = dataclasses.replace(self._contact_change(contacts), v_star=v_star)
-            found = self.sensitivity.jvp(change, frozen_regularization=True).v
+            end = self.sensitivity.jvp(change, frozen_regularization=True)
+            found, gamma = end.v, end.gamma[self._reduction.n_rigid :]
             for b, body in self._bodies.items():
                 more = body.changes(found[self._places[body.tree]]) - y[b][body.step.last]
                 y[b] = y[b] + body.step.extend(more)
@@ -247,7 +263,8 @@ class LinearStep:
             for b, (of_m, x) in enumerate(zip(m, told, strict=True))
         )
         found = self._corrected(right, solve, 1, Slopes.push)
-        return tuple(x + more for x, more in zip(found, told, strict=True)), of_rigid
+        soft = tuple(x + more for x, more in zip(found, told, strict=True))
+        return Response(soft, of_rigid, gamma)
 
     def _contact_change(self, contacts: _Float) -> Differential:
         """The change of the convex problem with one of the numbers of the soft contacts."""

@@ -233,7 +233,7 @@ class SoftLinearization:
             contacts = contacts + of_contacts
         at, speed = self._read_slides(slides, "slides", self.slides.shape).T
         force = self._read_slides(slide_forces, "slide_forces", speed.shape)
-        found, rigid = self._linear.solve_forward(
+        found, rigid, _ = self._linear.solve_forward(
             _shaped(m),
             contacts + self._by_slides @ at,
             -self._slide_masses * speed - dt * force,

@@ -281,6 +281,15 @@ class Equations:
         self.jumps = True
         return np.full(self.n_contact_numbers, np.nan)
 
+    def reduction(self, meetings: Sequence[Meeting]) -> Reduction | None:
+        """The problem of the present state with its contacts; None if they came or went."""
+        if _key(meetings) == self._key:
+            found = self.start._reduction_of(meetings)
+            if not meetings or len(found._soft["k"]) == len(self._R):
+                return found
+        self.jumps = True
+        return None
+
     def _flat(self, reduction: Reduction) -> list[_Float]:
         soft = reduction._soft
         # another count is found by its length

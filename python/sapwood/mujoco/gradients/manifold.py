@@ -100,3 +100,34 @@ class Manifold:
         Q = by_body_turns(q[..., self._q4])
         found[..., self._q4] = 2.0 * (Q @ bar[..., self._v3][..., None])[..., 0]
         return found
+
+
+def integration_slopes(model: mujoco.MjModel, v: _Float, dt: float) -> tuple[_Float, _Float]:
+    """Derivatives of motions after a time at the velocity v by those before it, and by v.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        The model.
+    v : ndarray (nv,)
+        The velocity.
+    dt : float
+        The time, s.
+
+    Returns
+    -------
+    by_motion, by_velocity : ndarray (nv, nv)
+        The derivatives.
+    """
+    by_motion, by_velocity = np.eye(model.nv), dt * np.eye(model.nv)
+    free, ball = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+    for kind, adr in zip(model.jnt_type.tolist(), model.jnt_dofadr.tolist(), strict=True):
+        if kind not in (free, ball):
+            continue
+        first = adr + (3 if kind == free else 0)
+        turn = slice(first, first + 3)
+        of_turn, of_speed, of_time = np.zeros(9), np.zeros(9), np.zeros(3)
+        mujoco.mjd_quatIntegrate(v[turn], dt, of_turn, of_speed, of_time)
+        by_motion[turn, turn] = of_turn.reshape(3, 3)
+        by_velocity[turn, turn] = dt * of_speed.reshape(3, 3)
+    return by_motion, by_velocity

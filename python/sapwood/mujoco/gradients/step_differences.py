@@ -60,6 +60,23 @@ class StateChanges:
             by = self._change_control(i - 2 * nv - na, by)
         return by
 
+    def move(self, change: _Float, by: float) -> None:
+        """Set the data to the given state, changed along a direction.
+
+        Parameters
+        ----------
+        change : ndarray (2 nv + na,)
+            The direction.
+        by : float
+            The change along it.
+        """
+        self.restore()
+        data, nv = self._data, self._model.nv
+        q, v, act = np.split(change, [nv, 2 * nv])
+        mujoco.mj_integratePos(self._model, data.qpos, q, by)
+        data.qvel[:] += by * v
+        data.act[:] += by * act
+
     def _change_control(self, i: int, by: float) -> float:
         model, ctrl = self._model, self._data.ctrl
         u = float(ctrl[i])
