@@ -71,9 +71,8 @@ class Batch(BatchQueries):
         A call in which worlds failed raises :class:`SimulationError` at its end, or only sets
         :attr:`status`.
     remembered_contacts : int, optional
-        Contacts that lagged friction may remember in :attr:`state`, of geoms and as many of soft
-        bodies and flexes. None is 8 per geom, at least 64, and one per face of soft bodies and two
-        per vertex of flexes. A world with more fails.
+        Contacts that lagged friction may remember in :attr:`state`; None is 8 per geom, at least
+        64, more with soft bodies. A world with more fails.
     **options
         Options of :class:`Stepper`, for a model.
 
@@ -82,8 +81,8 @@ class Batch(BatchQueries):
     model : mujoco.MjModel
         A copy of the model.
     state : ndarray (nsim, nstate)
-        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``, and what lagged
-        friction, soft bodies and flexes remember; zeros of the latter are the start.
+        State of each world, as ``mj_getState`` has it with ``mjSTATE_INTEGRATION``, and memories of
+        friction, soft bodies and flexes; zeros are the start.
     status : ndarray of uint8 (nsim,)
         0, or a number > 0 for worlds that failed in their last call. Read-only.
     records : ndarray (nsim,)
