@@ -245,37 +245,77 @@ def test_files_of_meshio(tmp_path, name, binary):
     np.testing.assert_array_equal(again.tetrahedra, mesh.tetrahedra)
 
 
-@pytest.mark.parametrize("name", ["box.vtk", "box.vtu", "box.mesh"])
-def test_damaged_files_at_random(name, tmp_path, rng):
-    """A damaged file is a ValueError that has its name, or still a mesh."""
-    path, box = tmp_path / name, fem.box([1, 1, 1], 1)
-    if name == "box.vtk":
+SURFACES = (".stl", ".obj", ".ply")
+
+
+@pytest.mark.parametrize("kind", ["vtk", "vtu", "mesh", "msh", "stl", "obj", "ply"])
+def test_damaged_files_at_random(kind, tmp_path, rng, capfd):
+    """A damaged file is a ValueError that has its name, or still a mesh; nothing is printed."""
+    name, box = f"box.{kind}", fem.box([1, 1, 1], 1)
+    path = tmp_path / name
+    if kind == "vtk":
         fem.write_mesh(path, box)
     else:
         meshio = pytest.importorskip("meshio")
-        meshio.Mesh(box.vertices, [("tetra", box.tetrahedra)]).write(path)
+        is_surface = path.suffix in SURFACES
+        cells = ("triangle", box.faces) if is_surface else ("tetra", box.tetrahedra)
+        options = {"file_format": "gmsh"} if kind == "msh" else {}
+        meshio.Mesh(box.vertices, [cells]).write(path, **options)
     content, refused = path.read_bytes(), 0
+    capfd.readouterr()
     for _ in range(400):
         damaged = bytearray(content)
         for _ in range(rng.integers(1, 6)):
             i = int(rng.integers(len(damaged)))
-            kind = rng.integers(3)
-            if kind == 0:
+            how = rng.integers(4)
+            if how == 0:
                 damaged[i] = int(rng.integers(256))
-            elif kind == 1:
+            elif how == 1:
                 del damaged[i : i + int(rng.integers(1, 40))]
-            else:
-                damaged[i:i] = b" 9"
+            elif how == 2:
+                damaged[i:i] = rng.choice([b" 9", b"-", b"nan", b"99999999999999", b"\n"])
+            elif len(damaged) > 200:
+                del damaged[len(damaged) - i // 8 :]
         path.write_bytes(bytes(damaged))
         try:
-            fem.read_mesh(path, orient=True, prune=True)
+            if path.suffix in SURFACES:
+                fem.RenderMesh.from_file(box, path)
+            else:
+                fem.read_mesh(path, orient=True, prune=True)
         except ValueError as error:
-            refused += name in str(error)
+            refused += 1
             text = str(error)
         else:
             text = name
         assert name in text
     assert refused > 100
+    assert "".join(capfd.readouterr()) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.msh", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n", r"a\.msh: has no \$Nodes"),
+        ("a.ply", "ply\nformat ascii 1.0\n", r"a\.ply: has no end_header"),
+        ("a.mesh", "Vertexes\n", r"a\.mesh: meshio cannot read it: .*Vert"),
+        ("a.xyz", "1 2 3\n", r"a\.xyz: meshio cannot read it: Could not deduce file format"),
+    ],
+)
+def test_files_that_meshio_cannot_read(name, content, text, tmp_path):
+    """Some it reads for ever, and of others it prints the reason and ends the process."""
+    pytest.importorskip("meshio")
+    (tmp_path / name).write_text(content)
+    read = fem.read_surface if name == "a.ply" else fem.read_mesh
+    with pytest.raises(ValueError, match=text):
+        read(tmp_path / name)
+
+
+def test_numbers_beyond_their_type_are_refused(tmp_path):
+    fem.write_mesh(tmp_path / "a.vtk", fem.box([1, 1, 1], 1))
+    content = (tmp_path / "a.vtk").read_text().replace("\n4 ", "\n4999999999 ", 1)
+    (tmp_path / "a.vtk").write_text(content)
+    with pytest.raises(ValueError, match=r"a\.vtk: has a number that 'int' cannot hold"):
+        fem.read_mesh(tmp_path / "a.vtk")
 
 
 def test_missing_file(tmp_path):

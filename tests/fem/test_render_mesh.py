@@ -107,6 +107,12 @@ def test_files_are_read_in_their_units_and_quads_are_split(tmp_path):
     np.testing.assert_array_equal(read.triangles, [[0, 1, 2], [0, 2, 3], [0, 1, 2]])
 
 
+def test_surfaces_in_other_units_are_refused():
+    mesh = fem.box([0.1] * 3, 1)
+    with pytest.raises(ValueError, match=r"vertices\[0\]: is 50 m away .*, of 0.1 m: another sc"):
+        fem.RenderMesh(mesh, 1e3 * mesh.vertices, mesh.faces)
+
+
 def test_bad_surfaces_and_files(tmp_path):
     mesh, other = fem.box([0.1] * 3, 1), fem.box([0.1] * 3, 1)
     x, triangles = mesh.vertices, mesh.faces

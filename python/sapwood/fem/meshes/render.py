@@ -49,7 +49,8 @@ class RenderMesh:
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong; the text names the entry and the rule.
+        If an argument is wrong, or a point farther from the mesh than it is long; the text names the
+        entry and the rule.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class RenderMesh:
         if not isinstance(mesh, Mesh):
             raise TypeError(f"mesh must be a Mesh, not {type(mesh).__name__}")
         x, corners = checked_surface(vertices, triangles)
+        _check_near(mesh, x)
         self.mesh, self.vertices, self.triangles = mesh, x.copy(), corners.copy()
         self.tetrahedra: NDArray[np.int64] = find_tetrahedra(mesh, x)
         self.weights: _Float = weights_in(mesh, self.tetrahedra, x)
@@ -145,3 +147,16 @@ class RenderMesh:
 
     def __repr__(self) -> str:
         return f"RenderMesh({len(self.vertices)} vertices, {len(self.triangles)} triangles)"
+
+
+def _check_near(mesh: Mesh, x: _Float) -> None:
+    """Refuse points that are farther from the box of the mesh than its longest side."""
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    away = np.maximum(low - x, x - high).max(axis=1)
+    size = float(np.max(high - low))
+    far = np.flatnonzero(away > size)
+    if far.size:
+        raise ValueError(
+            f"vertices[{far[0]}]: is {away[far[0]]:.3g} m away from the mesh, of {size:.3g} m: "
+            "another scale?"
+        )

@@ -12,6 +12,7 @@ from sapwood import _core
 from sapwood.base.checks import real, regular_file
 from sapwood.base.optional import imported_for
 
+from .files import read_foreign
 from .mesh import Mesh
 
 _LEFT_BEHIND = Path("__tracked_surface.stl")  # the mesher writes it to the working directory
@@ -181,13 +182,10 @@ def read_triangles(
         Without meshio, the extra ``geometry``.
     """
     name, unit = regular_file(path, "path"), _positive(scale, "scale")
-    with imported_for(user, "geometry"):
-        import meshio
     try:
-        with np.errstate(over="ignore"):  # it tries binary STL first
-            found = meshio.read(name)
-    except (Exception, SystemExit) as error:  # meshio ends the process for an unknown format
-        raise ValueError(f"{name}: meshio cannot read it: {error}") from error
+        found = read_foreign(name, user)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
     triangles = [np.zeros((0, 3), np.int64)]
     for block in found.cells:
         if block.type == "triangle":
