@@ -98,6 +98,19 @@ def test_the_mirror_takes_the_same_way(path):
     assert distance <= 1e-4 * helpers.norm_A(problem, core.v)
 
 
+@pytest.mark.parametrize("seed", [12, 16, 17, 18, 20])
+def test_the_mirror_lets_reversed_contacts_stick_as_the_core_does(seed):
+    """Without stiction after a reversal these take one iteration or two more, or fewer."""
+    problem = helpers.random_problem(np.random.default_rng(seed), contacts=30)
+    problem = helpers.rebuild(problem, mu=np.ones(problem.n_contacts))
+    settings = dataclasses.replace(COULOMB, mixed_precision=False, relative_tolerance=1e-5)
+    core = sapwood.solve(problem, settings=settings)
+    mirror = reference.solve(problem, settings=settings)
+    assert mirror.iterations == core.iterations
+    distance = helpers.norm_A(problem, core.v - mirror.v)
+    assert distance <= 1e-6 * helpers.norm_A(problem, core.v)
+
+
 @implementations
 @pytest.mark.parametrize("seed", [770, 1132, 1555, 2140, 2474])
 def test_strong_friction_ends_soon(solver, seed):

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import helpers
+import sapwood
 from helpers import seeded_problem, seeds
 from sapwood import reference
 from sapwood.reference.solver.coulomb import coupling
 from sapwood.reference.solver.disputes import Disputes, Effort, unsymmetric_matrix
+from sapwood.reference.solver.reversals import stick_reversed
 from sapwood.reference.solver.small_problem import solve_small
 
 
@@ -136,3 +138,31 @@ def test_contacts_in_dispute_obey_both_laws(seed):
     left = objective.times_A(u.v - objective.v_star) - objective.times_J_transposed(impulses)
     if len(u.gamma) == 1:
         assert np.abs(left).max() <= 1e-6 * np.abs(objective.times_A(u.v)).max(), f"seed {seed}"
+
+
+# ---- reversals ---------------------------------------------------------------------------------
+
+
+def test_a_reversed_contact_has_the_law_of_stiction():
+    """A mass at -0.3 m/s; it came from 0.5 m/s, or from another direction."""
+    problem = sapwood.ContactProblem(
+        [3], (2.0 * np.eye(3)).ravel(), [-0.3, 0.0, -0.1], [0], [-1], np.eye(3).ravel(), [0.1],
+        dt=0.01, R_t=[1e-2], R_n=[1e-3], v_hat_n=[0.1], v_hat_t=[(0.0, 0.0)],
+    )  # fmt: skip
+    objective = objective_of(problem)
+    point = objective.point(np.array([-0.3, 0.0, -0.1]))
+    U = coupling(objective, point)
+    assert np.any(U[0] != 0.0)
+
+    start = objective.point(np.array([0.5, 0.1, -0.1]))
+    (G, *_), (U_stick, *_), (gamma, *_) = stick_reversed(objective, start, point, point.G, U)
+    np.testing.assert_allclose(G[0], np.diag([100.0, 100.0, 1000.0]))
+    np.testing.assert_array_equal(U_stick, 0.0)
+    np.testing.assert_allclose(gamma[0], [30.0, 0.0, 200.0])
+
+    for velocity in ([-0.5, 0.1], [0.3, 0.4], [0.0, 0.5]):  # cosines of 1, -0.6 and 0
+        start = objective.point(np.array([*velocity, -0.1]))
+        same = stick_reversed(objective, start, point, point.G, U)
+        np.testing.assert_array_equal(same[0][0], point.G[0])
+        np.testing.assert_array_equal(same[1][0], U[0])
+        np.testing.assert_array_equal(same[2][0], point.gamma[0])

@@ -7,6 +7,7 @@
 #include "solver/newton/iterate.h"
 #include "solver/coulomb/disputes.h"
 #include "solver/coulomb/part.h"
+#include "solver/coulomb/reversals.h"
 #include "solver/solver_tuning.h"
 
 /* Reasons for the end of the search. */
@@ -82,10 +83,11 @@ static int32_t find_direction(struct sap_workspace *w, const struct sap_island *
     *line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
     return -1;
   }
+  sap_newton_system(w, island);
   if (settings->turning && before->predicts && error_of(&result->last) > sap_primal_dual_from) {
     sap_dual_blend(w, island, SAP_FRICTION_COULOMB);
+    sap_stick_reversed(w, island, w->dv);
   }
-  sap_newton_system(w, island);
   return sap_unsymmetric_direction(w, island, watch, result, &before->kind, line);
 }
 
@@ -140,6 +142,7 @@ static int start_from_stick(struct sap_workspace *w, const struct sap_island *is
   before->kind = SAP_FACTOR_CHOLESKY;
   const struct sap_line line = sap_line_make(w, island, SAP_FRICTION_COULOMB);
   sap_dual_predict(w, island, SAP_FRICTION_CONVEX); /* sticking contacts are not coupled */
+  sap_iterate_save(w, island, &w->coulomb.start);
   sap_keep_slope(w, island, 0);
   sap_keep_origin(w, island);
   sap_line_advance(&line, 1);

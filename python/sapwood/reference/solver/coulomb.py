@@ -9,8 +9,9 @@ normal velocity and not the other way round, and of -dgamma/dv_c
 
     U_tn = -dgamma_t/dv_n = mu t/R_n    of contacts that slide, y_n > 0
 
-comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Where the full step is not the solution,
-contacts in dispute are solved exactly beside it (`disputes`), and the best of these steps is taken.
+comes to G, unsymmetric: (A + J^T (G + U) J) dv = -r. Contacts whose slip the last step reversed
+stick in the next system (`reversals`). Where the full step is not the solution, contacts in dispute
+are solved exactly beside it (`disputes`), and the best of these steps is taken.
 Where eight iterations do not lower |D r| by a tenth, the search alternates between two iterates, or
 a step is not finite, the bounds are held for one convex solve: a step of the fixed point
 b = mu gamma_n(b), and on from there; after three that bring nothing, once, from the minimiser with
@@ -50,6 +51,7 @@ from .disputes import (
 )
 from .newton import Newton, Run, first_part, nothing_moves, round_off
 from .objective import Objective, Point
+from .reversals import stick_reversed
 
 Array = NDArray[np.float64]
 
@@ -159,6 +161,8 @@ class Coulomb:
         self.predicts = False  # whether the last direction predicts the next one
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
         self.law: Sequence[Array] = ()  # K of the last factor
+        self.gamma: Sequence[Array] = ()  # impulses of the linear law at the last iterate
+        self.start: Point | None = None  # of the last step
         self.was_refused = False  # whether the last step did not lower |D r| by a tenth
         # length of the last step, |D r| before it and before the step ahead of that one
         self.alpha, self.before, self.earlier = 0.0, 0.0, 0.0
@@ -209,6 +213,7 @@ class Coulomb:
                 status, run.tree = Status.breakdown, error.tree
                 break
             sticks = False
+            self.start = before
             self.alpha, self.before, self.earlier = alpha, before.gradient_norm, self.before
             run.trials += trials
             run.iterations += 1
@@ -280,9 +285,13 @@ class Coulomb:
         turning = self.settings.turning and self.predicts and point.momentum_error > TURNING_ABOVE
         again = self.settings.turning and self.factor_suffices(point)
         U = coupling(objective, point)
-        G = blend(objective, point, self.dual) if turning and not again else point.G
+        G, self.gamma, b = point.G, point.gamma, -point.gradient
+        if turning and not again and self.start is not None:
+            G = blend(objective, point, self.dual)
+            G, U, self.gamma = stick_reversed(objective, self.start, point, G, U)
+            change = [a - b for a, b in zip(self.gamma, point.gamma, strict=True)]
+            b = b + objective.times_J_transposed(change)
         both = [G_k + U_k for G_k, U_k in zip(G, U, strict=True)]
-        b = -point.gradient
         coupled = any(np.any(U_k) for U_k in U) and not again
         unsymmetric = self.factor(both) if coupled else None
         if coupled and unsymmetric is None:
@@ -295,7 +304,7 @@ class Coulomb:
         else:
             dv = newton.solve_system(G, b)
             self.solve_again = newton.solve_again
-        self.dual = predict(objective, point.gamma, both, objective.times_J(dv))
+        self.dual = predict(objective, self.gamma, both, objective.times_J(dv))
         self.predicts = True
         return dv
 
@@ -314,7 +323,7 @@ class Coulomb:
         length is 0 if that is not finite.
         """
         after, trials = self.at(point.v + dv), 1
-        disputes = Disputes(self.objective, point, self.law, point.gamma, self.solve_again)
+        disputes = Disputes(self.objective, point, self.law, self.gamma, self.solve_again)
         stuck = self.stagnation >= STUCK - self.fixed_point_steps
         effort = effort_after(self.was_refused, stuck, DESCENT * point.gradient_norm)
         after, more = disputes.settle(after, effort, self.newton.tolerance)

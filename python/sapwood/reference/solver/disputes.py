@@ -6,7 +6,7 @@ itself replaces that, and all others keep their linear law:
 
     u_c' = u_c + W (gamma - gamma^0),   W = (1 - S K)^-1 S,   S = J_D H^-1 J_D^T
 
-with gamma^0 the impulses for which u solves the equations. `small_problem` finds gamma. Three or
+with gamma^0 the impulses for which u solves the equations. `small_problem` finds gamma. Two or
 four rounds, and more while |D r| is too large, add the contacts whose impulse by the law differs
 most from that of the equations, and the u of the least |D r| is the step, or the last u where the
 search makes no progress. See
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 DISPUTED, DISPUTED_AFTER_REFUSAL = 4, 8
 """Contacts that a round adds, after an accepted and after a refused step."""
 
-ROUNDS, MORE_ROUNDS = 3, 4
+ROUNDS, MORE_ROUNDS = 2, 4
 """Rounds after an accepted step, and after the stick start or a refused step."""
 
 MOST, PER_SET, SETS = 32, 5, 8
