@@ -256,3 +256,46 @@ def test_steppers_and_results_have_short_names():
     assert title.split() == ["controller", "position", "velocity", "force"]
     assert row.startswith("actuator 1 (unnamed)")
     np.testing.assert_allclose(float(row.split()[-1]), group.force[0], rtol=1e-3)
+
+
+# ---- contacts that MuJoCo lists more than once ---------------------------------------------------
+
+GROUND = """
+<mujoco><option timestep=".002"/><asset><hfield name="flat" nrow="9" ncol="9" size="1 1 1 .1"/></asset>
+<worldbody>{ground}<body pos="{place}"><freejoint/>{geom}</body></worldbody></mujoco>
+"""
+HEIGHT_FIELD = '<geom type="hfield" hfield="flat"/>'
+BALL = '<geom type="sphere" size=".1" mass="1"/>'
+ROD = '<geom type="capsule" size=".1 .25" euler="90 0 0" mass="1"/>'
+
+
+def first_step(ground, place, geom):
+    """A stepper and data after a step of a body that slides onto the ground."""
+    text = GROUND.format(ground=ground, place=place, geom=geom)
+    model = mujoco.MjModel.from_xml_string(text)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    data.qvel[:3] = 0.3, 0.1, -0.2
+    stepper.step(data)
+    return stepper, data
+
+
+@pytest.mark.parametrize("place", ["0 0 .0999", ".25 0 .0999"])
+def test_a_ball_on_a_corner_of_a_flat_height_field_moves_as_on_a_plane(place):
+    """All six prisms that meet in a corner list it: one contact, as stiff as everywhere."""
+    plane = '<geom type="plane" size="1 1 1"/>'
+    (field, moved), (_, expected) = (first_step(g, place, BALL) for g in (HEIGHT_FIELD, plane))
+    assert len(field.contacts) == moved.ncon == 1
+    np.testing.assert_allclose(moved.qpos, expected.qpos, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(moved.qvel, expected.qvel, rtol=0, atol=1e-12)
+
+
+def test_contacts_of_a_pair_at_several_places_stay():
+    """A rod over an edge of the grid has contacts at both ends, each of them once."""
+    stepper, data = first_step(HEIGHT_FIELD, "0 0 .0999", ROD)
+    places = {tuple(place) for place in stepper.contacts.position}
+    assert 2 <= len(places) == len(stepper.contacts.distance) == data.ncon
+    assert {place[1] > 0 for place in places} == {False, True}
+    own = mujoco.MjData(stepper.model)
+    own.qpos[2] = 0.0999
+    mujoco.mj_forward(stepper.model, own)
+    assert own.ncon > len(places)

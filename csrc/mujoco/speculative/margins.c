@@ -109,6 +109,35 @@ static int may_close(const sap_mujoco_world *world, const struct sap_twist *twis
   return dist < sap_motion_bound_in(world, 2.0 * sap_larger(closing, 0.0) + gain);
 }
 
+static int are_equal(int n, const double *x, const double *y) {
+  int i = 0;
+  while (i < n && x[i] == y[i]) {
+    ++i;
+  }
+  return i == n;
+}
+
+/* Returns 1 if a contact has the geoms, the place, the frame and the distance of one that was kept
+ * just before it: each prism of a height field lists the corner that it shares with others. */
+static int is_repeated(const sap_mujoco_world *world, int kept, const char *contact) {
+  const sap_mujoco *a = world->api;
+  const int *geom = sap_mjcontact_geom(a, contact);
+  const double dist = sap_mjcontact_dist(a, contact);
+  for (int k = kept - 1; k >= 0 && geom[0] >= 0 && geom[1] >= 0; --k) {
+    const char *before = SAP_CONTACT(world, k);
+    const int *other = sap_mjcontact_geom(a, before);
+    if (other[0] != geom[0] || other[1] != geom[1]) {
+      return 0;
+    }
+    if (sap_mjcontact_dist(a, before) == dist &&
+        are_equal(3, sap_mjcontact_pos(a, before), sap_mjcontact_pos(a, contact)) &&
+        are_equal(9, sap_mjcontact_frame(a, before), sap_mjcontact_frame(a, contact))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twist,
                       const struct sap_motion_bound *motion_bound) {
   const sap_mujoco *a = world->api;
@@ -118,7 +147,7 @@ static void leave_out(const sap_mujoco_world *world, const struct sap_twist *twi
   int kept = 0;
   for (int i = 0; i < n; ++i) {
     const char *contact = contacts + (size_t)i * size;
-    if (may_close(world, twist, motion_bound, contact)) {
+    if (may_close(world, twist, motion_bound, contact) && !is_repeated(world, kept, contact)) {
       if (kept < i) {
         memcpy(contacts + (size_t)kept * size, contact, size);
       }

@@ -16,8 +16,9 @@
  *     dist < (1 + SAP_OPEN_TIME) dt (2 (|W_2 - W_1| r - v_n) + g_1 + g_2)
  *
  * where v_n is the normal velocity of the two points, and r = 0 for spheres. Bodies that move as
- * one fall as one: for two geoms of one tree g_1 + g_2 is at most g of their relative speed. This
- * decides which contacts are listed; sap_gather_run() decides which of them act. */
+ * one fall as one: for two geoms of one tree g_1 + g_2 is at most g of their relative speed. Of
+ * contacts that agree in geoms, place, frame and distance one stays. This decides which contacts
+ * are listed; sap_gather_run() decides which of them act. */
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_MARGINS_H
 #define SAPWOOD_MUJOCO_SPECULATIVE_MARGINS_H
 
