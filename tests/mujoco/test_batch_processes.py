@@ -18,12 +18,14 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from batch_worlds import N, scatter
+import sapwood
+from batch_worlds import WHOLE, N, scatter
 from mujoco_models import mixed
-from sapwood.mujoco import Batch, ContactMaterial, SimulationError
+from sapwood.mujoco import Batch, ContactMaterial, Rollout, SimulationError, Stepper
 from sapwood.studies import scenes
 
 MATERIAL = ContactMaterial(stiffness=1e5)
+PHYSICS = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 
 # ---- threads, signals, processes ----------------------------------------------------------------
@@ -43,6 +45,78 @@ def test_calls_of_several_threads_come_one_after_the_other(rng):
     for thread in threads:
         thread.join()
     np.testing.assert_array_equal(batch.state, expected)
+
+
+def calls_of_steps(model, state, friction):
+    """Calls by name that return the end of four steps of worlds, or of solves beside them."""
+    stepper, pool, data = Stepper(model), Rollout(model, nthread=2), mujoco.MjData(model)
+    physics = np.empty((N, mujoco.mj_stateSize(model, PHYSICS)))
+    for row, whole in zip(physics, state, strict=True):
+        mujoco.mj_setState(model, data, whole, WHOLE)
+        mujoco.mj_getState(model, data, row, PHYSICS)
+    problem = sapwood.ContactProblem.from_dense(
+        np.eye(3), [0.02, 0.0, -0.1], np.eye(3), phi0=0.0, k=np.inf, tau_d=0.01, mu=0.5, dt=0.01
+    )
+
+    def by_batch():
+        batch = Batch(model, N, 2)
+        batch.expand("geom_friction")[:, :, 0] = friction
+        batch.state[:] = state
+        batch.step(nstep=4)
+        return batch.get_state()
+
+    def by_stepper():
+        data = mujoco.MjData(model)
+        mujoco.mj_setState(model, data, state[0], WHOLE)
+        for _ in range(4):
+            stepper.step(data)
+        return data.qpos.copy()
+
+    def by_model():
+        other = copy.copy(model)
+        own, data = Stepper(other), mujoco.MjData(other)
+        mujoco.mj_setState(other, data, state[0], WHOLE)
+        own.run(data, 2)
+        other.opt.gravity[2] *= 0.5  # followed in place
+        own.run(data, 2)
+        return data.qpos.copy()
+
+    return {
+        "batch": by_batch,
+        "stepper": by_stepper,
+        "changed model": by_model,
+        "rollout": lambda: pool.rollout(physics, nstep=4).state[:, -1],
+        "solve": lambda: sapwood.solve(problem).v,
+        "solve_batch": lambda: sapwood.solve_batch([problem] * 5, threads=2)[4].v,
+    }
+
+
+def test_calls_of_all_kinds_in_many_threads(rng):
+    """What calls share serves them: engine, steppers, rollouts, names of fields, threads."""
+    model = mixed()
+    batch = Batch(model, N, 1)
+    scatter(model, batch, rng)
+    friction = model.geom_friction[:, 0] * (1.0 + 0.1 * np.arange(N)[:, None])
+    calls = calls_of_steps(model, batch.get_state(), friction)
+    expected = {name: call() for name, call in calls.items()}
+    names, wrong, start = list(calls), [], threading.Barrier(8)
+
+    def work(k):
+        start.wait()
+        for turn in range(12):
+            name = names[(k + turn) % len(names)]
+            try:
+                if not np.array_equal(calls[name](), expected[name]):
+                    wrong.append((k, turn, name, "other bits"))
+            except Exception as error:
+                wrong.append((k, turn, name, repr(error)))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 @pytest.mark.parametrize("nthread", [1, 2])
