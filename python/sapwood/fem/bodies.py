@@ -265,7 +265,8 @@ class SoftBody:
     def pressure(self, where: ArrayLike, pressure: float) -> None:
         """Set the pressure on boundary faces; it acts along their present normals.
 
-        A step takes the faces at its start. Positive pressures push inwards.
+        A step takes the faces at its start. Positive pressures push inwards; all around a free body
+        they speed up its turning, except with ``linear_corotated``.
 
         Parameters
         ----------
