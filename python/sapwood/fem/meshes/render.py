@@ -49,8 +49,8 @@ class RenderMesh:
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong, or a point farther from the mesh than it is long; the text names the
-        entry and the rule.
+        If an argument is wrong, or a point farther from the mesh than that is long; the text names
+        the entry and the rule.
 
     Examples
     --------
