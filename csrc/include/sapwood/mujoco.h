@@ -96,7 +96,9 @@ SAP_API int64_t sap_mujoco_run(sap_mujoco_world *world, int64_t steps, sap_step_
  * kept. Their differences dq and dv estimate the error of the halves, which must be within the
  * tolerance: |dq| and, in the time step dt, dt |dv|, over the scale. Where the motion is smooth, h
  * |dv| <= |dq|, the halves are moved on by both differences (Richardson's extrapolation), which
- * makes them of second order; elsewhere a velocity may jump, and no difference is linear in h.
+ * makes them of second order; elsewhere a velocity may jump, and no difference is linear in h. A
+ * contact that closes in the second half has its force in the next step only, which the whole and
+ * the halves lack alike. Then a third half tells what they lack, as v_3 - 2 v_2 + v_1.
  *
  * Parts are the time step over powers of two and begin at multiples of their length, so that a time
  * step ends exactly. A part that fails or misses the tolerance is halved; after one with a fifth of

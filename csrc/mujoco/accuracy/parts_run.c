@@ -27,7 +27,9 @@ struct parts {
   int knows_whole;  /* 1: the present part was taken as a whole already */
 
   double *at_start, *at_part; /* (n_state) states where the step and the part begin */
+  double *at_end;             /* (n_state) state where the halves end */
   struct motion whole, half;  /* after the whole part and after its first half */
+  double *v_end;              /* (nv) velocity after the halves */
   double *difference;         /* (nv) positions after the halves less those after the whole */
 
   sap_step_record sum; /* sums and maxima over the halves of this step */
@@ -46,6 +48,8 @@ static void carve(void *context, struct sap_arena *arena) {
   struct parts *p = context;
   p->at_start = sap_arena_take(arena, (size_t)p->n_state, sizeof(double));
   p->at_part = sap_arena_take(arena, (size_t)p->n_state, sizeof(double));
+  p->at_end = sap_arena_take(arena, (size_t)p->n_state, sizeof(double));
+  p->v_end = sap_arena_take(arena, (size_t)p->nv, sizeof(double));
   carve_motion(p, arena, &p->whole);
   carve_motion(p, arena, &p->half);
   p->difference = sap_arena_take(arena, (size_t)p->nv, sizeof(double));
@@ -117,6 +121,16 @@ static struct errors find_errors(const struct parts *p) {
     errors.v = larger_or_nan(fabs(v[i] - p->whole.v[i]) / scale[i], errors.v);
   }
   return errors;
+}
+
+/* Returns 1 if a contact that was open at the start of the last step acted in it: its gap closes. */
+static int closes_gap(const struct parts *p) {
+  const struct sap_gather *gather = &p->world->stepper->gather;
+  int any = 0;
+  for (int32_t c = 0; c < gather->problem.n_contacts && !any; ++c) {
+    any = gather->phi0[c] > 0.0 && gather->gamma[3 * (int64_t)c + 2] > 0.0;
+  }
+  return any;
 }
 
 /* Moves the state by its difference from that after the whole part: the error of both is linear in
@@ -227,6 +241,23 @@ static void undo_part(struct parts *p, const struct mark *mark) {
   restore(p, p->at_part);
 }
 
+/* Adds to the errors what a contact may lack that closes in the second half. Its force, which the
+ * whole and the halves miss alike, shows in a third half. The state ends where the second one did. */
+static void find_missed_force(struct parts *p, struct errors *errors) {
+  const double *v = SAP_DATA(p->world, qvel), *scale = p->accuracy->scale;
+  int64_t counts[SAP_PROXIMAL_LIMIT + 1]; /* trials do not count as steps */
+  memcpy(counts, p->world->stepper->counts, sizeof counts);
+  save(p, p->at_end);
+  memcpy(p->v_end, v, (size_t)p->nv * sizeof(double));
+  const int taken = take(p, 1);
+  for (int64_t i = 0; i < p->nv && taken; ++i) {
+    const double missed = v[i] - 2.0 * p->v_end[i] + p->half.v[i];
+    errors->v = larger_or_nan(fabs(missed) / scale[i], errors->v);
+  }
+  memcpy(p->world->stepper->counts, counts, sizeof counts);
+  restore(p, p->at_end);
+}
+
 static void accept_part(struct parts *p, const struct errors *errors, double error) {
   const double tolerance = p->accuracy->tolerance;
   if (error <= tolerance && ldexp(p->time_step, -p->level) * errors->v <= errors->q) {
@@ -239,6 +270,26 @@ static void accept_part(struct parts *p, const struct errors *errors, double err
 
 enum outcome { TAKEN, REFUSED, FAILED };
 
+static double find_error(const struct parts *p, const struct errors *errors) {
+  return larger_or_nan(errors->q, p->time_step * errors->v);
+}
+
+/* Finds the errors of the halves, which were taken. Returns 0 with the failure in the world. */
+static int judge_halves(struct parts *p, const struct mark *mark, int closes,
+                        struct errors *errors) {
+  *errors = find_errors(p);
+  if (!(find_error(p, errors) <= p->accuracy->tolerance) || !closes_gap(p)) {
+    return 1;
+  }
+  find_missed_force(p, errors);
+  if (!closes || !(find_error(p, errors) <= p->accuracy->tolerance || is_shortest(p))) {
+    return 1;
+  }
+  undo_part(p, mark); /* the last half of a time step leaves its results in the data */
+  p->knows_whole = 0;
+  return take_halves(p, closes);
+}
+
 /* Takes the present part, or leaves the state at its beginning. */
 static enum outcome take_part(struct parts *p, int closes) {
   const struct mark mark = mark_part(p);
@@ -247,10 +298,12 @@ static enum outcome take_part(struct parts *p, int closes) {
   if (!has_whole && (is_final(p->world) || !is_shortest(p))) {
     return is_final(p->world) ? FAILED : REFUSED;
   }
-  const int has_halves = take_halves(p, closes);
-  const struct errors errors =
-      has_whole && has_halves ? find_errors(p) : (struct errors){INFINITY, INFINITY};
-  const double error = larger_or_nan(errors.q, p->time_step * errors.v);
+  struct errors errors = {INFINITY, INFINITY};
+  int has_halves = take_halves(p, closes);
+  if (has_whole && has_halves) {
+    has_halves = judge_halves(p, &mark, closes, &errors);
+  }
+  const double error = find_error(p, &errors);
   if (has_halves && (error <= p->accuracy->tolerance || is_shortest(p))) {
     accept_part(p, &errors, error);
     return TAKEN;

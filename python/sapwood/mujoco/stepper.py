@@ -261,7 +261,7 @@ class Stepper(FollowedSteps):
         record: Collection[str] = (),
         *,
         accuracy: float | None = None,
-        halvings: int = 12,
+        halvings: int = 14,
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
