@@ -89,7 +89,7 @@ if len(sys.argv) > 1:
     ball = 0.15 * np.array([np.cos(u) * np.sin(w), np.sin(u) * np.sin(w), np.cos(w)])
     solid.plot_surface(*ball, color="#d0d0d0", alpha=0.4)
     triangles = cloth.flex_elem.reshape(-1, 3)
-    solid.plot_trisurf(*draped[-1].T, triangles=triangles, color="#56b4e9")
+    solid.plot_trisurf(*draped[-1].T, triangles=triangles, color="#56b4e9", edgecolor="0.3", lw=0.2)
     solid.set_title("A cloth on a ball, after 1 s")
     solid.set_axis_off()
     plane = figure.add_subplot(1, 2, 2)

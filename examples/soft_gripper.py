@@ -105,11 +105,13 @@ def draw(axes, stepper, data):
         )  # fmt: skip
         drawn.set_array(1e-3 * pad.evaluate().von_mises[pad.mesh.face_tetrahedra])
         drawn.set_clim(0.0, 25.0)
-    axes.set(xlabel="x (mm)", ylabel="y (mm)", zlabel="z (mm)")
+    axes.set(xlabel="x (mm)", ylabel="y (mm)")
+    axes.set_zlabel("z (mm)", labelpad=16)
     sides = [np.ptp(limits) for limits in (axes.get_xlim(), axes.get_ylim(), axes.get_zlim())]
     axes.set_box_aspect(sides, zoom=0.85)
     axes.locator_params(nbins=4)
     axes.xaxis.set_major_locator(plt.MultipleLocator(20))
+    axes.tick_params(axis="z", pad=6)
     axes.view_init(elev=20, azim=-40)
     return drawn
 

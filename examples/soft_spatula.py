@@ -93,8 +93,8 @@ if len(sys.argv) > 1:
     figure, axes = plt.subplots(layout="constrained")
     for (kind, force), angle in curves.items():
         time = STEP * np.arange(1, len(angle) + 1)
-        style = "-" if kind == "soft" else "--"
-        axes.plot(time, angle - angle[0], style, label=f"{kind} pads, {force:g} N")
+        style, color = "-" if kind == "soft" else "--", "#0072b2" if force < 10 else "#d55e00"
+        axes.plot(time, angle - angle[0], style, color=color, label=f"{kind} pads, {force:g} N")
     axes.set_title("A spatula between two pads")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("turned by (degrees)")
