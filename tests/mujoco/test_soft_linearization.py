@@ -58,6 +58,31 @@ def test_a_thing_with_a_pressure_field_in_the_air_and_on_the_floor(on_floor, rng
     check_matrices(stepper, data, found, rng, 1e-5 if on_floor else 1e-6)
 
 
+SLOPE = """
+<mujoco><option timestep='.005'/><worldbody>
+<geom name='floor' type='plane' size='1 1 1' euler='8 5 0'/></worldbody></mujoco>"""
+
+
+def test_faces_that_lie_a_micrometre_deep_have_derivatives(rng):
+    """A frictionless cube at rest on an incline: its polygons curve over their depth of 10 um."""
+    foam = fem.Material(young=1e5, poisson=0.3, density=1000.0, stiffness_damping=0.01)
+    pose = np.eye(4)
+    pose[:3, 3] = 0.001, 0.002, 0.062
+    body = fem.SoftBody(fem.box([0.1] * 3, 2), foam, pose=pose, friction=0.0, name="cube")
+    model = mujoco.MjModel.from_xml_string(SLOPE)
+    stepper, data = stepper_of(model, [body]), mujoco.MjData(model)
+    stepper.run(data, 150)
+    found = SoftStepLinearization(stepper, data)
+    assert found.contacts == 8
+    change = 1e-4 * random_change(rng, stepper)
+    push = found.jvp(change[: found.size])
+    errors = []
+    for h in (1e-3, 1e-4, 1e-5):
+        expected = step_difference(stepper, data, change, h)
+        errors.append(np.max(np.abs(push - expected)) / np.max(np.abs(expected)))
+    assert min(errors) < 1e-6, errors
+
+
 PRESS = """
 <mujoco><option timestep='.005'/><worldbody><geom name='floor' type='plane' size='1 1 1'/>
 <body name='press' pos='0 0 .137'><joint name='x' type='slide' axis='1 0 0' stiffness='20'/>

@@ -33,6 +33,8 @@ LEAST_SIGMA = 1e-6
 
 # half of a difference of a position over the mean edge, and of another number over its size
 _WIDTH = 1e-6
+# most of the half of a difference of a position over the largest depth of a contact
+_DEPTH_PART = 1e-4
 # size of a number that is 0
 _SMALL = 1e-2
 # the same of numbers on which m depends linearly, where round-off alone counts
@@ -327,10 +329,17 @@ class Equations:
         first, second = np.swapaxes(mesh.vertices[mesh.pairs], 0, 1)
         return _WIDTH * float(np.mean(np.linalg.norm(second - first, axis=1)))
 
+    def contact_width(self, b: int) -> float:
+        """The same for contacts: their polygons also curve over distances of their depth."""
+        soft = self._solved._soft if self._solved.meetings else {}
+        depth = float(np.max(-soft.get("phi0", np.zeros(0)), initial=0.0))
+        return min(self.width(b), _DEPTH_PART * depth) if depth > 0.0 else self.width(b)
+
     def by_positions(self, b: int) -> Slopes:
         """Derivatives of m of body b and of all contacts by its positions."""
         x, width = self.start.bodies[b].positions, self.width(b)
         of_m = find_slopes(lambda: self.momentum(b), x, self._sets_of_mesh(b), width)
+        width = self.contact_width(b)
         return _stacked(of_m, find_slopes(self.contacts, x, self._sets_of_contacts(b), width))
 
     def by_velocities(self, b: int) -> Slopes:
