@@ -32,6 +32,34 @@ def test_a_state_that_is_not_finite_is_an_error():
     np.testing.assert_array_equal(body.positions, before)
 
 
+@pytest.mark.parametrize(
+    ("owner", "name", "value", "text"),
+    [
+        ("body", "fixed", np.zeros(27), r"soft\.fixed: must be an array of int8 of shape \(27,\)"),
+        ("body", "fixed", np.zeros(3, np.int8), r"soft\.fixed: must be an array of int8"),
+        ("body", "positions", np.zeros((5, 3)), r"soft\.positions has shape \(5, 3\), expected"),
+        ("body", "friction", np.nan, r"mu\[0\]: must be finite"),
+        ("body", "friction", -1.0, r"mu\[0\] = -1"),
+        ("body", "contact_stiffness", np.nan, r"k\[0\] = nan: must be > 0"),
+        ("body", "vertex_mass", -np.ones(27), r"vertices\[\d+\]: its block of mass and stiffness"),
+        ("plane", "offset", np.nan, r"plane\.offset: must be finite"),
+        ("world", "gravity", np.array([0, 0, np.nan]), r"v_star\[0\]: must be finite"),
+        ("world", "time_step", 0.0, r"dt = 0: must be finite and > 0"),
+    ],
+)
+def test_what_is_wrong_in_a_run_is_named_and_changes_nothing(owner, name, value, text):
+    body, plane = cube(height=-0.001), fem.HalfSpace()
+    world = fem.World([body], planes=[plane])
+    world.step()
+    setattr({"body": body, "plane": plane, "world": world}[owner], name, value)
+    before = body.positions.copy(), body.velocities.copy()
+    with pytest.raises(RuntimeError, match=text):
+        world.step()
+    np.testing.assert_array_equal(body.positions, before[0])
+    np.testing.assert_array_equal(body.velocities, before[1])
+    assert world.time == 0.01
+
+
 def test_turned_over_bodies_recover():
     """A cube with a vertex pushed through it stays finite, and unfolds."""
     body = cube(height=1.0, model="neo_hookean", damping=0.05)

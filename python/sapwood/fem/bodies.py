@@ -243,6 +243,9 @@ class SoftBody:
                 wrong = np.argwhere(~np.isfinite(array))[:, 0]
                 if wrong.size:
                     return f"{self.name}.{name}[{wrong[0]}]: must be finite"
+        fixed, n = np.asarray(self.fixed), len(self.positions)
+        if fixed.dtype != np.int8 or fixed.shape != (n,):
+            return f"{self.name}.fixed: must be an array of int8 of shape ({n},)"
         return ""
 
     def force(self, where: ArrayLike, force: ArrayLike) -> None:

@@ -60,8 +60,9 @@ class SoftContacts:
 
 
 def pair_friction(a: float, b: float) -> float:
-    """Friction of two surfaces, 2 a b/(a + b)."""
-    return 2 * a * b / (a + b) if a + b > 0 else 0.0
+    """Friction of two surfaces, 2 a b/(a + b); no valid one of numbers that are not."""
+    product = 2 * a * b
+    return product / (a + b) if product > 0 else product
 
 
 def contacts_with_plane(body: SoftBody, normal: _Float, offset: float) -> SoftContacts:

@@ -309,6 +309,9 @@ class World:
             fault = body.fault()
             if fault:
                 raise StepError(f"{fault}, at {self.time} s", self.time)
+        for plane in self.planes:
+            if not math.isfinite(plane.offset):
+                raise StepError(f"{plane.name}.offset: must be finite", self.time)
 
 
 @functools.lru_cache(maxsize=8)
