@@ -198,10 +198,11 @@ static void set_problem(struct sap_gather *gather, const sap_step_parameters *pa
   gather->parameters.release = gather->release;
   gather->parameters.body_w = gather->body_w;
   gather->parameters.rebound = gather->n_rebounds > 0 ? gather->rebound : NULL;
-  const int has_loads = !isinf(gather->release_speed) && problem->n_contacts > 0;
-  gather->parameters.free_change =
-      has_loads && !gather->free_motion.keeps_v_star ? gather->free_motion.change : NULL;
+  const int has_loads =
+      (!isinf(gather->release_speed) || gather->slip_speed > 0.0) && problem->n_contacts > 0;
+  gather->parameters.free_change = has_loads ? gather->free_motion.change : NULL;
   gather->parameters.load_speed = load_speed_share * gather->release_speed;
+  gather->parameters.slip_speed = gather->slip_speed;
   gather->parameters.groups = gather->elements.regularization;
   problem->n_trees = gather->forest->n_trees;
   problem->tree_nv = gather->forest->tree_dofnum;

@@ -48,12 +48,12 @@ static void make_with(int joins, int32_t n_trees, int32_t n, uint64_t *seed) {
     for (int i = 0; i < MOST_ROWS && kinds[g] == SAP_BILATERAL; ++i) {
       values[g][3][i] = -1; /* force_lower */
     }
-    physical[g] =
-        (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value[g], NULL, NULL},
-                                   group[g].R,
-                                   group[g].v_hat,
-                                   group[g].lower,
-                                   group[g].upper};
+    physical[g] = (sap_group_regularization){
+        {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value[g], NULL, NULL, NULL},
+        group[g].R,
+        group[g].v_hat,
+        group[g].lower,
+        group[g].upper};
   }
   parameters = (sap_parameters){.dt = 0.01, .sigma = 1e-3, .beta = 1, .groups = physical};
   REQUIRE(sap_problem_sizes(&scene.problem, &scene.sizes, NULL) == SAP_OK);

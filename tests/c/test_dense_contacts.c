@@ -138,7 +138,7 @@ static void make_with(struct extras extras, int32_t n_trees, int32_t n_contacts,
   for (int32_t g = 0; g < GROUPS; ++g) {
     constraints[g].n = g == FRICTION ? n_rows : 0;
     physical[g] =
-        (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL, NULL},
+        (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL, NULL, NULL},
                                    group[g].R,
                                    group[g].v_hat,
                                    group[g].lower,

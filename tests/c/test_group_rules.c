@@ -37,12 +37,12 @@ static void a_solve_regularizes_contacts_and_groups(void) {
                            NULL) == SAP_OK);
     for (int g = 0; g < GROUPS; ++g) {
       struct group *to = &group[g];
-      physical[g] =
-          (sap_group_regularization){{0.01, 1e-3, 0.1, (sap_delassus)delassus, value, NULL, NULL},
-                                     to->R,
-                                     to->v_hat,
-                                     to->lower,
-                                     to->upper};
+      physical[g] = (sap_group_regularization){
+          {0.01, 1e-3, 0.1, (sap_delassus)delassus, value, NULL, NULL, NULL},
+          to->R,
+          to->v_hat,
+          to->lower,
+          to->upper};
       REQUIRE(sap_regularize_group(&scene.problem, &constraints[g], &physical[g].parameters, to->R,
                                    to->v_hat, to->lower, to->upper, NULL, NULL) == SAP_OK);
     }
@@ -100,7 +100,7 @@ static void groups_are_regularized_in_place(void) {
   for (int g = 0; g < GROUPS; ++g) {
     struct group *to = &group[g];
     physical[g] =
-        (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL, NULL},
+        (sap_group_regularization){{0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, value, NULL, NULL, NULL},
                                    to->R,
                                    to->v_hat,
                                    to->lower,
@@ -231,8 +231,8 @@ static void what_gives_no_row_is_refused(void) {
         values[p][i] = cases[c].value[p];
       }
     }
-    const sap_group_parameters parameters = {cases[c].dt, cases[c].sigma, 0,   SAP_DELASSUS_BLOCK,
-                                             value,       NULL,           NULL};
+    const sap_group_parameters parameters = {cases[c].dt, cases[c].sigma, 0,    SAP_DELASSUS_BLOCK,
+                                             value,       NULL,           NULL, NULL};
     sap_error error = {0};
     CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[g], &parameters, out[0], out[1],
                                      out[2], out[3], NULL, &error),
@@ -245,7 +245,7 @@ static void what_gives_no_row_is_refused(void) {
   for (int i = 0; i < MOST_ROWS; ++i) {
     most[i] = INFINITY;
   }
-  sap_group_parameters held = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL, most};
+  sap_group_parameters held = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL, most, NULL};
   for (int i = 0; i < MOST_ROWS; ++i) {
     values[0][i] = -1;
     values[1][i] = INFINITY;
@@ -262,7 +262,8 @@ static void what_gives_no_row_is_refused(void) {
     CHECK_EQUAL(error.index, 0);
   }
   /* rows that nothing moves */
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_DIAGONAL, value, NULL, NULL};
+  const sap_group_parameters parameters = {0.01,  1e-3, 0,    SAP_DELASSUS_DIAGONAL,
+                                           value, NULL, NULL, NULL};
   sap_error error = {0};
   memset(group[0].J, 0, sizeof group[0].J);
   for (int i = 0; i < MOST_ROWS; ++i) {
@@ -285,7 +286,8 @@ static void groups_are_given_and_few_enough(void) {
   CHECK_EQUAL(sap_problem_check(&scene.problem, NULL, &error), SAP_INVALID_ARGUMENT);
   CHECK_STRING(error.argument, "groups");
   /* trees are measured before groups are read */
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, NULL, NULL, NULL};
+  const sap_group_parameters parameters = {0.01, 1e-3, 0,    SAP_DELASSUS_BLOCK,
+                                           NULL, NULL, NULL, NULL};
   scene.tree_nv[1] = 0;
   CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, NULL, NULL, NULL,
                                    NULL, NULL, &error),
@@ -306,7 +308,8 @@ static void a_group_alone_has_a_Jacobian(void) {
   for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
     value[p] = ones;
   }
-  const sap_group_parameters parameters = {0.01, 1e-3, 0, SAP_DELASSUS_BLOCK, value, NULL, NULL};
+  const sap_group_parameters parameters = {0.01,  1e-3, 0,    SAP_DELASSUS_BLOCK,
+                                           value, NULL, NULL, NULL};
   constraints[0].J = NULL;
   CHECK_EQUAL(sap_regularize_group(&scene.problem, &constraints[0], &parameters, out[0], out[1],
                                    out[2], out[3], NULL, &error),

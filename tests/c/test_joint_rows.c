@@ -180,8 +180,8 @@ static void regularization_is_that_of_whole_rows(void) {
         values[3][i] = bilateral ? -INFINITY : values[3][i];
       }
       const sap_group_parameters parameters = {
-          0.01,  1e-3, 0.1, trial % 2 ? SAP_DELASSUS_DIAGONAL : SAP_DELASSUS_BLOCK,
-          value, NULL, NULL};
+          0.01,  1e-3, 0.1,  trial % 2 ? SAP_DELASSUS_DIAGONAL : SAP_DELASSUS_BLOCK,
+          value, NULL, NULL, NULL};
       const sap_constraints *const groups[2] = {&constraints[g], &joint.groups[g]};
       for (int k = 0; k < 2; ++k) {
         REQUIRE(sap_regularize_group(&scene.problem, groups[k], &parameters, R[k], v_hat[k],

@@ -81,8 +81,8 @@ static void parameters_become_rows(void) {
     }
     const double *release = cases[k].release > 0 ? &cases[k].release : NULL;
     const double *most = cases[k].most > 0 ? &cases[k].most : NULL;
-    const sap_group_parameters parameters = {dt,     sigma,   0.1, SAP_DELASSUS_BLOCK,
-                                             values, release, most};
+    const sap_group_parameters parameters = {dt,     sigma,   0.1,  SAP_DELASSUS_BLOCK,
+                                             values, release, most, NULL};
     double R, v_hat, lower, upper;
     REQUIRE(sap_regularize_group(&problem, &row, &parameters, &R, &v_hat, &lower, &upper, NULL,
                                  NULL) == SAP_OK);
@@ -128,7 +128,8 @@ static void every_kind_obeys_its_cost(void) {
       for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
         values[p] = &parameter[p];
       }
-      const sap_group_parameters given = {dt, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL, NULL};
+      const sap_group_parameters given = {dt,     1e-3, 0.1,  SAP_DELASSUS_BLOCK,
+                                          values, NULL, NULL, NULL};
       double R, v_hat, lower, upper, gamma[3], G[3], cost[3];
       REQUIRE(sap_regularize_group(&problem, &row, &given, &R, &v_hat, &lower, &upper, NULL,
                                    NULL) == SAP_OK);
@@ -187,7 +188,8 @@ static void every_parameter_obeys_its_rule(void) {
     for (int p = 0; p < SAP_MOST_PARAMETERS; ++p) {
       values[p] = &parameter[p];
     }
-    const sap_group_parameters given = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL, NULL};
+    const sap_group_parameters given = {0.01,   1e-3, 0.1,  SAP_DELASSUS_BLOCK,
+                                        values, NULL, NULL, NULL};
     for (int32_t p = 0; p < sap_kind_parameters((sap_kind)kind); ++p) {
       const char *rule = sap_kind_rule((sap_kind)kind, p), *allowed = allowed_by(rule);
       REQUIRE(strlen(allowed) == CHECK_COUNT(samples));

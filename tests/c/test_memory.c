@@ -232,7 +232,8 @@ static void failed_allocation_of_a_group_is_a_clean_error(void) {
   add_groups();
   double R[SCENE_TREES], v_hat[SCENE_TREES], lower[SCENE_TREES], upper[SCENE_TREES];
   const double *const values[2] = {rows.one, rows.one};
-  const sap_group_parameters parameters = {0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, values, NULL, NULL};
+  const sap_group_parameters parameters = {0.01,   1e-3, 0.1,  SAP_DELASSUS_BLOCK,
+                                           values, NULL, NULL, NULL};
   for (long fail_at = 0; fail_at < 2; ++fail_at) {
     struct counter counter = {0, 0, fail_at};
     const sap_allocator allocator = {counting_allocate, counting_release, &counter};

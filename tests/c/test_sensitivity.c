@@ -47,12 +47,12 @@ static void make_limits(uint64_t *seed) {
   for (int k = 0; k < PARAMETERS; ++k) {
     physical.values[k] = physical.value[k];
   }
-  physical.groups[0] =
-      (sap_group_regularization){{0.01, 1e-2, 0.3, SAP_DELASSUS_BLOCK, physical.values, NULL, NULL},
-                                 limits->R,
-                                 limits->v_hat,
-                                 limits->lower,
-                                 limits->upper};
+  physical.groups[0] = (sap_group_regularization){
+      {0.01, 1e-2, 0.3, SAP_DELASSUS_BLOCK, physical.values, NULL, NULL, NULL},
+      limits->R,
+      limits->v_hat,
+      limits->lower,
+      limits->upper};
 }
 
 static void make(int32_t n_trees, int32_t n_contacts, uint64_t *seed) {

@@ -203,7 +203,7 @@ static void add_group(struct made *m, int32_t g) {
   add_numbers(m, n, -2, -0.5, &group->lower);
   add_numbers(m, n, 0.5, 2, &group->upper);
   m->physical[g] =
-      (sap_group_parameters){0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, m->values[g], NULL, NULL};
+      (sap_group_parameters){0.01, 1e-3, 0.1, SAP_DELASSUS_BLOCK, m->values[g], NULL, NULL, NULL};
   for (int32_t v = 0; v < sap_kind_parameters(group->kind); ++v) {
     const char *name = sap_kind_parameter(group->kind, v);
     const double sign = strcmp(name, "force_lower") == 0 ? -1 : 1;

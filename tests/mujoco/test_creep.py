@@ -33,6 +33,47 @@ def test_nothing_creeps_by_other_schemes(scheme):
     assert creep(incline(), scheme=scheme) < 1e-6
 
 
+@pytest.mark.parametrize("time_step", [0.002, 0.01])
+@pytest.mark.parametrize("load", [1e2, 1e4])
+def test_what_a_load_presses_does_not_creep(load, time_step):
+    """A box holds a push of half of its load, below 2 um/s; a constant sigma lets it go."""
+    model = scene(BOX_ON_FLOOR, f'timestep="{time_step}"')
+    speeds = []
+    for sigma in (None, 1e-3):
+        stepper, data = Stepper(model, sigma=sigma), mujoco.MjData(model)
+        data.xfrc_applied[1, [0, 2]] = 0.5 * load * 9.81, -load * 9.81
+        stepper.run(data, 400)
+        speeds.append(np.abs(data.qvel).max())
+    assert speeds[0] < 2e-6
+    assert speeds[1] > 5e-4
+
+
+def test_a_thin_plate_under_a_heavy_box_does_not_creep():
+    """1 g under 10 kg on an incline of 0.3 rad."""
+    gravity = f"{9.81 * np.sin(0.3)} 0 {-9.81 * np.cos(0.3)}"
+    model = scene(
+        '<geom type="plane" size="9 9 1"/>'
+        '<body pos="0 0 .01"><freejoint/><geom type="box" size=".1 .1 .01" mass=".001"/></body>'
+        '<body pos="0 0 .12"><freejoint/><geom type="box" size=".1 .1 .1" mass="10"/></body>',
+        f'timestep="0.005" gravity="{gravity}"',
+    )
+    _, data = settled(model)
+    assert np.abs(data.qvel[[0, 1, 6, 7]]).max() < 2e-6
+
+
+@pytest.mark.parametrize("length", [0.01, 0.04])
+def test_dry_friction_of_small_links_does_not_creep(length):
+    """Two links of a finger: the speed of their surfaces is below 2 um/s at 20 ms."""
+    link = f'<geom type="capsule" size="{0.1 * length}" fromto="0 0 0 {length} 0 0" mass=".01"/>'
+    holds = [f'frictionloss="{factor * 0.01 * 9.81 * length}"' for factor in (3, 2)]
+    model = scene(
+        f'<body><joint axis="0 1 0" {holds[0]}/>{link}'
+        f'<body pos="{length} 0 0"><joint axis="0 1 0" {holds[1]}/>{link}</body></body>',
+        'timestep="0.02"',
+    )
+    assert creep(model, seconds=4.0) * length < 2e-6
+
+
 @pytest.mark.slow
 def test_a_small_pile_comes_to_rest():
     model = scenes.clutter(12, walls=True, seed=1).compile()

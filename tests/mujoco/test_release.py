@@ -18,6 +18,7 @@ from sapwood.mujoco.reading.release import release_speeds
 from sapwood.mujoco.stepping.stages import Stages
 from sapwood.reference.problem.regularization import (
     HELD,
+    effective_inverse_mass,
     regularize,
     regularize_group,
     release_speed,
@@ -149,7 +150,7 @@ def test_loads_are_those_of_the_mirror(rng):
     stepper, data = Stepper(model, time_step=0.01), mujoco.MjData(model)
     stepper.run(data, 120)
     weight = stepper.parameters.forest["geom_inverse_mass"]
-    stiffer = 0
+    stiffer = held = 0
     for _ in range(5):
         size = (model.nbody - 1, 3)
         data.xfrc_applied[1:, :3] = 10.0 ** rng.uniform(3.0, 5.5) * rng.normal(size=size)
@@ -169,18 +170,23 @@ def test_loads_are_those_of_the_mirror(rng):
             "tau_d": problem.tau_d,
         }
         _, without, _ = regularize(problem, **given)
-        _, R_n, _ = regularize(
+        R_t, R_n, _ = regularize(
             problem,
             **given,
             free_change=0.01 * scratch.qacc_smooth,
             body_w=np.stack(body_w, axis=1),
             load_speed=2.5 * stepper.parameters.release.speed,
+            slip_ratio=problem.slip_ratio,
+            slip_speed=stepper.parameters.slip.speed,
         )
+        np.testing.assert_allclose(problem.R_t, R_t, rtol=1e-9)
+        held += np.count_nonzero(R_t < 0.999e-6 * effective_inverse_mass(problem))
         slow = problem.v_hat_n == -problem.phi0 / (0.01 + problem.tau_d)
         assert slow.sum() > 10
         np.testing.assert_allclose(problem.R_n[slow], R_n[slow], rtol=1e-9)
         stiffer += np.count_nonzero(R_n < 0.999 * without)
     assert stiffer > 20
+    assert held > 0
 
 
 def walk(stepper, data):

@@ -1,10 +1,12 @@
 /* Dry friction of a joint opposes the motion: |gamma| <= dt f, f a force or torque (N, N m). Its
- * sigma follows from the slip by slip_sigma.h. */
+ * sigma follows from the slip by slip_sigma.h, with a load of f at most and the same least sigma. */
 #include "constraints/kinds/row_run.h"
 #include "constraints/kinds/slip_sigma.h"
 
 static inline struct sap_row row(const double *p, const struct sap_row_step *step) {
-  return (struct sap_row){.R = sap_sigma_of_slip(step->sigma, p[1]) * step->w,
+  const double creep = step->sigma * step->w * step->dt * p[0];
+  const double share = sap_creep_share(creep, step->slip_speed);
+  return (struct sap_row){.R = sap_sigma_of_slip(step->sigma, share * p[1]) * step->w,
                           .v_hat = 0,
                           .lower = -step->dt * p[0],
                           .upper = step->dt * p[0]};

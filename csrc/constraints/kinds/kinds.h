@@ -44,12 +44,13 @@ struct sap_parameter {
 /* Numbers that a row needs besides its parameters. */
 struct sap_row_step {
   double dt;
-  double R_nr;    /* near-rigid regularization, beta^2/(4 pi^2) w */
-  double sigma;   /* regularization of dry friction */
-  double w;       /* inverse effective mass, 1/kg or 1/(kg m^2); read by the rows only */
-  double R;       /* R of the row; read by the slopes only */
-  double release; /* largest speed of correction for infinite k, INFINITY for any */
-  double most;    /* N s, largest impulse at rest of a held-back row, INFINITY for any */
+  double R_nr;       /* near-rigid regularization, beta^2/(4 pi^2) w */
+  double sigma;      /* regularization of dry friction */
+  double w;          /* inverse effective mass, 1/kg or 1/(kg m^2); read by the rows only */
+  double R;          /* R of the row; read by the slopes only */
+  double release;    /* largest speed of correction for infinite k, INFINITY for any */
+  double slip_speed; /* V_s, INFINITY for none; read by the rows of dry friction only */
+  double most;       /* N s, largest impulse at rest of a held-back row, INFINITY for any */
 };
 
 struct sap_row {
@@ -63,6 +64,7 @@ struct sap_row_run {
   const double *release;          /* (n) largest speed of correction; NULL for any */
   /* (n) N s, largest impulse at rest of a held-back row; NULL for any */
   const double *release_impulse;
+  const double *slip_speed; /* (n) V_s; NULL for none */
   double dt, sigma, beta;
   double *R;             /* (n) w on entry, R on return */
   double *v_hat;         /* (n) */

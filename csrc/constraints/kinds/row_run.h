@@ -73,10 +73,11 @@ sap_fill_rows(sap_row_rule *rule, const int32_t n_parameters, const struct sap_k
         .sigma = run->sigma,
         .w = w,
         .R = NAN,
+        .slip_speed = run->slip_speed ? run->slip_speed[i] : INFINITY,
         .release = run->release ? run->release[i] : INFINITY,
         .most = run->release_impulse ? run->release_impulse[i] : INFINITY};
     double parameter[SAP_MOST_PARAMETERS];
-    int holds = (step.release > 0) & (step.most > 0);
+    int holds = (step.release > 0) & (step.most > 0) & (step.slip_speed >= 0);
     for (int32_t k = 0; k < n_parameters; ++k) {
       parameter[k] = run->parameter[k][i];
       holds &= sap_keeps(kind->parameter[k].rule, parameter[k]);

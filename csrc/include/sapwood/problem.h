@@ -165,6 +165,7 @@ typedef struct sap_group_parameters {
   const double *release;      /* (n_rows) as in sap_parameters; acts on limits and bilateral ones */
   /* (n_rows) largest impulse at rest, N s or N m s, > 0, of a held-back row; NULL: any */
   const double *release_impulse;
+  const double *slip_speed; /* (n_rows) V_s of dry friction, m/s or rad/s, >= 0; NULL: none */
 } sap_group_parameters;
 
 /* Parameters of R, v_hat and the bounds of a group, and the arrays (n_rows) that receive them.
@@ -197,6 +198,7 @@ typedef struct sap_parameters {
    * rad/s; NULL: no contact is stiffer for its load */
   const double *free_change;
   double load_speed; /* V_1, m/s, > 0, INFINITY for none: read with free_change */
+  double slip_speed; /* V_s, m/s, >= 0, 0 for none: read with free_change and slip_ratio */
   /* (n_contacts, 2) inverse masses of the bodies of tree_a and tree_b at any point, 1/kg, >= 0: a
    * held-back contact uses at least their sum; NULL: 0 */
   const double *body_w;
@@ -215,13 +217,15 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * with w = |W_ii|_F/3. Writes three arrays (n_contacts), and then those of parameters->groups.
  * The first term of R_n, R_nr, is smaller under a load: with P, N s, the impulse by which the free
  * motion presses the contacts of an island, and x = R_nr P/load_speed > 1, it is R_nr x^(-0.98).
+ * R_t is smaller, too: with f = min(1, slip_speed/(4 sigma w mu P)) both 1e-6 and slip_ratio are
+ * multiplied by f, so that nothing creeps at full sigma.
  * If v_hat_n > release and k is infinite, v_hat_n becomes release, and R_n is multiplied by release
  * over the full v_hat_n, and by body_w/w if that exceeds 1: a contact that lies too deep opens with
  * that speed, and carries the same load at rest.
  * If rebound > 0 exceeds that v_hat_n and k is infinite, v_hat_n becomes rebound, and R_n becomes
  * 0.01 R_nr.
- * Reads only trees, A and J of `problem`, and the inputs of sap_regularize_group() for groups that
- * it regularizes. Checks its inputs. */
+ * Reads only trees, A and J of `problem`, mu if there are slip_ratio, slip_speed and free_change,
+ * and the inputs of sap_regularize_group() for groups that it regularizes. Checks its inputs. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
                                   double *R_t, double *R_n, double *v_hat_n,
                                   const sap_allocator *allocator, sap_error *error);
@@ -252,7 +256,8 @@ SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for exam
  *                  |gamma| <= dt effort
  *     dry_friction f, slip_ratio
  *                  R = max(1e-6, min(sigma, sigma slip_ratio)) w, v_hat = 0, |gamma| <= dt f;
- *                  slip_ratio INFINITY gives R = sigma w
+ *                  slip_ratio INFINITY gives R = sigma w; with slip_speed, slip_ratio is
+ *                  multiplied by min(1, slip_speed/(4 sigma w dt f))
  *
  * For infinite k, |v_hat| is limited to `release` as for contacts (for a limit only if it is
  * violated): R is multiplied by release over the full |v_hat|, and is at least

@@ -44,8 +44,11 @@ static sap_status check_parameters(const struct sap_kind_entry *kind, const sap_
   if (status == SAP_OK) {
     status = check_values("release", SAP_POSITIVE, n_rows, p->release, error);
   }
+  if (status == SAP_OK) {
+    status = check_values("release_impulse", SAP_POSITIVE, n_rows, p->release_impulse, error);
+  }
   return status == SAP_OK
-             ? check_values("release_impulse", SAP_POSITIVE, n_rows, p->release_impulse, error)
+             ? check_values("slip_speed", SAP_SYMMETRIC_BOUND, n_rows, p->slip_speed, error)
              : status;
 }
 
@@ -151,6 +154,7 @@ sap_status sap_regularize_rows(const sap_problem *problem, const sap_constraints
                                   .parameter = p->value,
                                   .release = p->release,
                                   .release_impulse = p->release_impulse,
+                                  .slip_speed = p->slip_speed,
                                   .dt = p->dt,
                                   .sigma = p->sigma,
                                   .beta = p->beta,

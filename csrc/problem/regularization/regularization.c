@@ -22,6 +22,11 @@ static sap_status check_body_masses(int64_t n, const double *body_w, sap_error *
   return SAP_OK;
 }
 
+/* Returns 1 if sigma depends on loads. */
+static int slips_under_load(const sap_parameters *p) {
+  return p->free_change && p->slip_ratio && p->slip_speed > 0;
+}
+
 /* Checks everything that sap_regularize() checks except trees and A. */
 static sap_status check_parameters(const sap_problem *problem, const sap_sizes *sizes,
                                    const sap_parameters *p, sap_error *error) {
@@ -53,6 +58,13 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   }
   if (status == SAP_OK && p->free_change && !(p->load_speed > 0)) {
     status = sap_invalid(error, "load_speed", -1, p->load_speed, "must be > 0");
+  }
+  if (status == SAP_OK && p->free_change && !(p->slip_speed >= 0 && isfinite(p->slip_speed))) {
+    status = sap_invalid(error, "slip_speed", -1, p->slip_speed, "must be finite and >= 0");
+  }
+  if (status == SAP_OK && slips_under_load(p) && n > 0) {
+    status = problem->mu ? sap_check_finite("mu", n, problem->mu, error)
+                         : sap_invalid(error, "mu", -1, NAN, "must be given");
   }
   if (status == SAP_OK && p->body_w) {
     status = check_body_masses(n, p->body_w, error);
@@ -105,12 +117,12 @@ static sap_status refuse_mass(const sap_problem *problem, int64_t nJ, int32_t i,
 }
 
 /* Finds w (n_contacts), and the loads (n_contacts) if they are known, else 0: P if the largest one
- * makes any contact stiffer, else P_i, which then make none stiffer. */
+ * makes any contact stiffer or changes any sigma, else P_i, which then do neither. */
 static sap_status find_masses(const sap_problem *problem, int64_t nJ, const sap_parameters *p,
                               const struct sap_masses *masses, double *w, double *load,
                               sap_error *error) {
   const double *J = problem->J;
-  double largest_w = 0, largest_load = 0;
+  double largest_w = 0, largest_load = 0, largest_mu = 0;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
     load[i] = 0;
     w[i] = contact_mass(problem, p, masses, i, &J, load + i);
@@ -119,12 +131,25 @@ static sap_status find_masses(const sap_problem *problem, int64_t nJ, const sap_
     }
     largest_w = fmax(largest_w, w[i]);
     largest_load = fmax(largest_load, load[i]);
+    largest_mu = fmax(largest_mu, slips_under_load(p) ? problem->mu[i] : 0);
   }
-  const double R_nr = sap_near_rigid(p->beta) * largest_w;
-  if (largest_load > 0 && R_nr * largest_load > p->load_speed) {
+  const double pull = largest_w * largest_load;
+  const double creep = p->sigma * largest_mu * pull;
+  if (largest_load > 0 && (sap_near_rigid(p->beta) * pull > p->load_speed ||
+                           sap_creep_share(creep, p->slip_speed) < 1)) {
     sap_spread_loads(problem, p->phi0, masses->island, masses->load, load);
   }
   return SAP_OK;
+}
+
+/* Returns sigma of contact i, with w and its load. */
+static double find_sigma(const sap_problem *problem, const sap_parameters *p, int32_t i, double w,
+                         double load) {
+  if (!p->slip_ratio) {
+    return p->sigma;
+  }
+  const double creep = slips_under_load(p) ? p->sigma * w * problem->mu[i] * load : 0;
+  return sap_sigma_under_load(p->sigma, p->slip_ratio[i], sap_creep_share(creep, p->slip_speed));
 }
 
 sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *sizes,
@@ -143,8 +168,7 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
     const double R_nr = sap_near_rigid(p->beta) * w;
     const double near_rigid = load > 0 ? sap_loaded_R(R_nr, load, p->load_speed) : R_nr;
     R_n[i] = fmax(near_rigid, 1 / (p->dt * p->k[i] * time)); /* (21) */
-    R_t[i] =
-        (p->slip_ratio ? sap_sigma_of_slip(p->sigma, p->slip_ratio[i]) : p->sigma) * w; /* (22) */
+    R_t[i] = find_sigma(problem, p, i, w, load) * w;         /* (22) */
     v_hat_n[i] = -p->phi0[i] / time;
     if (p->release && v_hat_n[i] > p->release[i] && isinf(p->k[i])) {
       const double *body_w = p->body_w ? p->body_w + 2 * (int64_t)i : NULL;

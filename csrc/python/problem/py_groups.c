@@ -149,12 +149,15 @@ static int regularize(sapwood_groups *groups, int32_t k, PyObject *parameters, d
     failed |= bounds[b] == NULL;
   }
   if (!failed) {
-    groups->physical[k] =
-        (sap_group_regularization){{step->dt, step->sigma, beta, step->delassus, value, NULL, NULL},
-                                   sapwood_doubles(bounds[0]),
-                                   sapwood_doubles(bounds[1]),
-                                   sapwood_doubles(bounds[2]),
-                                   sapwood_doubles(bounds[3])};
+    groups->physical[k] = (sap_group_regularization){{.dt = step->dt,
+                                                      .sigma = step->sigma,
+                                                      .beta = beta,
+                                                      .delassus = step->delassus,
+                                                      .value = value},
+                                                     sapwood_doubles(bounds[0]),
+                                                     sapwood_doubles(bounds[1]),
+                                                     sapwood_doubles(bounds[2]),
+                                                     sapwood_doubles(bounds[3])};
     sap_error error = {0};
     sap_status status;
     Py_BEGIN_ALLOW_THREADS

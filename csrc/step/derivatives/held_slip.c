@@ -6,14 +6,14 @@
 #include "constraints/kinds/slip_sigma.h"
 #include "step/step_tuning.h"
 
-/* Keeps the slip ratio of the centre, 0 or 1 where sigma is constant, or holds another there. In
+/* Keeps the slip ratio of the centre, 0 or at least 1 where sigma is constant, or holds another. In
  * between it makes 1/sigma linear in the slip: differences then have no curvature, even if they are
  * as wide as the slip. */
 static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   if (keep) {
-    *centre = sigma * *ratio > sap_least_sigma ? fmin(*ratio, 1.0) : 0.0;
+    *centre = sigma * *ratio > sap_least_sigma ? *ratio : 0.0;
     *ratio = *centre;
-  } else if (*centre == 0.0 || *centre == 1.0) {
+  } else if (*centre == 0.0 || *centre >= 1.0) {
     *ratio = *centre;
   } else {
     *ratio = *centre / fmax(2.0 - *ratio / *centre, sap_least_sigma_share);

@@ -10,7 +10,7 @@
 
 #include "step/gather.h"
 
-/* The slip ratios of the centre, 0 and 1 where sigma is least and full. */
+/* The slip ratios of the centre, 0 where sigma is least, and 1 or more where it is full or held. */
 struct sap_held_slip {
   int32_t n_contacts;
   int64_t n_rows;

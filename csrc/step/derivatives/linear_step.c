@@ -239,15 +239,16 @@ static void add_free(const struct sap_linear_step *linear, const struct sap_gath
   }
 }
 
-/* Returns 1 unless R_n of all contacts is that without a load: near-rigid ones have it from their
- * R_t = sigma w. */
+/* Returns 1 unless R of all rigid contacts is that without a load: R_n/R_t then follows from sigma,
+ * because both are in proportion to w. */
 static int may_be_loaded(const struct sap_gather *gather) {
   const sap_parameters *p = &gather->parameters;
   int any = 0;
   for (int32_t c = 0; p->free_change && c < gather->problem.n_contacts; ++c) {
     const double sigma = p->slip_ratio ? sap_sigma_of_slip(p->sigma, p->slip_ratio[c]) : p->sigma;
     const double R_nr = sap_near_rigid(p->beta) * gather->R_t[c] / sigma;
-    any |= gather->R_n[c] < (1.0 - 1e-9) * R_nr || is_released(gather, c);
+    const double excess = gather->R_n[c] / R_nr - 1.0;
+    any |= (isinf(gather->k[c]) ? fabs(excess) : -excess) > 1e-9 || is_released(gather, c);
   }
   return any;
 }

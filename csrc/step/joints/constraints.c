@@ -44,8 +44,9 @@ static void carve_listed(struct sap_element_gather *g, struct sap_arena *arena, 
   for (int i = 0; i < SAP_ELEMENT_VALUES; ++i) {
     g->value[i] = sap_arena_take(arena, n, sizeof(double));
   }
-  double **const rows[] = {&g->release, &g->release_impulse, &g->R,   &g->v_hat, &g->lower,
-                           &g->upper,   &g->gamma,           &g->v_c, &g->force};
+  double **const rows[] = {
+      &g->release, &g->release_impulse, &g->row_slip_speed, &g->R,   &g->v_hat,
+      &g->lower,   &g->upper,           &g->gamma,          &g->v_c, &g->force};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     *rows[i] = sap_arena_take(arena, n, sizeof(double));
   }
@@ -306,6 +307,9 @@ void sap_element_gather_parameters(struct sap_element_gather *gather,
                        .beta = near_rigid,
                        .delassus = parameters->delassus,
                        .value = gather->parameter[i],
+                       .slip_speed = gather->slip_speed > 0.0 && kind == SAP_DRY_FRICTION
+                                         ? gather->row_slip_speed + row
+                                         : NULL,
                        .release = released ? gather->release + row : NULL,
                        .release_impulse = released ? gather->release_impulse + row : NULL},
         .R = gather->R + row,

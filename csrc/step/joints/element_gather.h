@@ -37,6 +37,7 @@ struct sap_element_gather {
   double *value[SAP_ELEMENT_VALUES]; /* (n_rows) physical parameters, in the order of the kind */
   double *release;         /* (n_rows) limit of the speed of correction, at first INFINITY */
   double *release_impulse; /* (n_rows) limit of the impulse at rest, held rows, N s or N m s */
+  double *row_slip_speed;  /* (n_rows) V_s of dry friction */
   uint8_t *is_angle; /* (n_rows) 1 if the row is in rad, for limits and equality constraints */
   double *R, *v_hat, *lower, *upper; /* (n_rows) */
   double *gamma, *v_c;               /* (n_rows) output of the solver */

@@ -30,7 +30,7 @@ static struct frictions find_frictions(const struct sap_element_gather *g,
 
 /* Returns the slip ratio of dry friction along n dofs, INFINITY if sigma holds at any slip. */
 static double slip_ratio_of(const struct sap_element_gather *g, int32_t n, const int32_t *dof,
-                            const double *J, int is_angle) {
+                            const double *J, double slip_speed) {
   if (!(g->slip_speed > 0.0)) {
     return INFINITY;
   }
@@ -38,7 +38,11 @@ static double slip_ratio_of(const struct sap_element_gather *g, int32_t n, const
   for (int32_t k = 0; k < n; ++k) {
     velocity += J[k] * g->open.v_0[dof[k]];
   }
-  return fabs(velocity) / (is_angle ? g->slip_rate : g->slip_speed);
+  return fabs(velocity) / slip_speed;
+}
+
+static double slip_speed_of(const struct sap_element_gather *g, int is_angle) {
+  return is_angle ? g->slip_rate : g->slip_speed;
 }
 
 /* Gathers the frictions of dofs, each a constraint. It goes array by array, because a robot may
@@ -52,6 +56,7 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
   struct sap_row_label *restrict label = g->label + g->n_rows;
   double *restrict scale = g->scale + g->n_rows, *restrict release = g->release + g->n_rows;
   double *restrict J = at->J, *restrict slip_ratio = g->value[1] + g->n_rows;
+  double *restrict slip_speed = g->row_slip_speed + g->n_rows;
   const int32_t *restrict is_angle = g->elements->dof_angle;
   int32_t *restrict size = g->size + g->n_constraints, *restrict dof = g->dof + g->n_constraints;
   int32_t *restrict tree_a = g->tree_a + g->n_constraints;
@@ -68,7 +73,8 @@ static void gather_dof_frictions(struct sap_element_cursor *at,
     label[i] = (struct sap_row_label){SAP_ELEMENT_DOF, id[i], 0, row};
     tree_a[i] = tree;
     dof[i] = id[i] - first[tree];
-    slip_ratio[i] = slip_ratio_of(g, 1, id + i, J + i, is_angle && is_angle[id[i]]);
+    slip_speed[i] = slip_speed_of(g, is_angle && is_angle[id[i]]);
+    slip_ratio[i] = slip_ratio_of(g, 1, id + i, J + i, slip_speed[i]);
     at->touched[tree] = 1;
   }
   g->n_rows += n;
@@ -89,7 +95,9 @@ static int gather_tendon_friction(struct sap_element_cursor *at,
         sap_append_row(g, (struct sap_row_label){SAP_ELEMENT_TENDON, id, 0, i}, 1.0, 0);
     g->value[0][at_row] = state->efc_frictionloss[i];
     const int32_t *is_angle = g->elements->tendon_angle;
-    g->value[1][at_row] = slip_ratio_of(g, row.n, row.column, row.value, is_angle && is_angle[id]);
+    const double slip_speed = slip_speed_of(g, is_angle && is_angle[id]);
+    g->row_slip_speed[at_row] = slip_speed;
+    g->value[1][at_row] = slip_ratio_of(g, row.n, row.column, row.value, slip_speed);
     sap_append_constraint(at, 1, tree);
   }
   return moved >= 0;

@@ -143,6 +143,36 @@ def sigma_of_slip(sigma: float, slip_ratio: ArrayLike) -> Array:
     return np.asarray(np.maximum(min(LEAST_SIGMA, sigma), sigma * share))
 
 
+# ratio of V_s to the creep under a load from which on sigma grows more slowly with the slip
+CREEP_MARGIN = 4.0
+
+
+def creep_share(creep: ArrayLike, slip_speed: ArrayLike) -> Array:
+    """Share f of the slip that counts for sigma: min(1, V_s/(4 creep)).
+
+    Parameters
+    ----------
+    creep : array_like
+        Largest speed at which what sticks would creep with sigma, sigma w mu P, m/s or rad/s.
+    slip_speed : float or array_like
+        V_s, m/s or rad/s; 0 for none.
+
+    Returns
+    -------
+    ndarray
+        The shares.
+
+    Examples
+    --------
+    >>> creep_share([0.001, 0.01, 0.1], 0.01).tolist()
+    [1.0, 0.25, 0.025]
+    """
+    most = CREEP_MARGIN * np.asarray(creep, dtype=float)
+    speed = np.asarray(slip_speed, dtype=float)
+    loaded = (most > speed) & (speed > 0.0)
+    return np.asarray(np.where(loaded, speed / np.where(loaded, most, 1.0), 1.0))
+
+
 def regularize(
     problem: ContactProblem,
     *,
@@ -157,6 +187,7 @@ def regularize(
     release: ArrayLike = np.inf,
     free_change: ArrayLike | None = None,
     load_speed: float = np.inf,
+    slip_speed: float = 0.0,
     body_w: ArrayLike = 0.0,
     rebound: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array]:
@@ -165,7 +196,7 @@ def regularize(
     Parameters
     ----------
     problem : ContactProblem
-        Only its trees, A and J are read.
+        Only its trees, A and J are read, and its mu where loads are known.
     dt : float
         Time step, s.
     phi0, k, tau_d : (n_contacts) arrays
@@ -183,6 +214,9 @@ def regularize(
         for the load P of :func:`contact_loads`. Without it no contact is.
     load_speed : float
         V_1, m/s: R_n = R_nr min(1, x^(-0.98)) with x = R_nr P/V_1.
+    slip_speed : float
+        V_s, m/s, of the slip ratio: under P sigma is max(1e-6 f, min(sigma, sigma f slip_ratio))
+        with f of :func:`creep_share`; 0 for no dependence on loads.
     body_w : float or (n_contacts, 2) array
         Inverse masses of the bodies of the two sides, 1/kg: a contact is held back by no less than
         their sum.
@@ -193,14 +227,16 @@ def regularize(
     phi0, k, tau_d, release = (np.asarray(x, dtype=float) for x in (phi0, k, tau_d, release))
     w = effective_inverse_mass(problem, delassus)
     near_rigid = beta**2 / (4.0 * np.pi**2) * w
-    stiff = near_rigid
+    stiff, share = near_rigid, np.ones(problem.n_contacts)
     if free_change is not None:
         loads = contact_loads(
             problem, phi0=phi0, free_change=free_change, body_w=body_w, delassus=delassus
         )
         stiff = near_rigid * np.maximum(near_rigid * loads / load_speed, 1.0) ** (0.02 - 1.0)
+        share = creep_share(sigma * w * problem.mu * loads, slip_speed)
     R_n = np.maximum(stiff, 1.0 / (dt * k * (dt + tau_d)))  # (21)
-    R_t = sigma_of_slip(sigma, slip_ratio) * w  # (22)
+    least = min(LEAST_SIGMA, sigma) * share
+    R_t = np.maximum(least, sigma * np.minimum(np.multiply(slip_ratio, share), 1.0)) * w  # (22)
     v_hat_n = -phi0 / (dt + tau_d)  # section VII
     held = np.isinf(k) & (v_hat_n > release)
     heavy = np.broadcast_to(np.asarray(body_w, dtype=float), (problem.n_contacts, 2)).sum(axis=1)
@@ -323,6 +359,7 @@ def regularize_group(
     delassus: Literal["block", "diagonal"] = "block",
     release: ArrayLike = np.inf,
     release_impulse: ArrayLike = np.inf,
+    slip_speed: ArrayLike = 0.0,
 ) -> tuple[Array, Array, Array, Array]:
     """R, v_hat, lower and upper (n_rows) of group k from its physical parameters.
 
@@ -343,6 +380,9 @@ def regularize_group(
         infinite, m/s or rad/s.
     release_impulse : float or (n_rows) array
         Most impulse at rest of such a row, N s or N m s.
+    slip_speed : float or (n_rows) array
+        V_s of dry friction, m/s or rad/s: f of :func:`creep_share` times the slip counts, with the
+        creep under its whole force; 0 for none.
     """
     group = problem.constraints[k]
     w = constraint_inverse_mass(problem, k, delassus)
@@ -372,5 +412,6 @@ def regularize_group(
         v_hat = (x["Kp"] * (x["q_d"] - x["q_0"]) + x["Kd"] * x["v_d"]) / gain + dt * R * x["u_ff"]
         return R, v_hat, -dt * x["effort"], dt * x["effort"]
 
-    R = sigma_of_slip(sigma, x["slip_ratio"]) * w
+    share = creep_share(sigma * w * dt * x["f"], slip_speed)
+    R = sigma_of_slip(sigma, share * x["slip_ratio"]) * w
     return R, np.zeros_like(w), -dt * x["f"], dt * x["f"]
