@@ -110,6 +110,42 @@ def test_a_factor_of_other_fixed_vertices_is_not_tried():
     assert not step._keeps(change)
 
 
+def test_a_factor_whose_corrections_would_diverge_is_given_up(monkeypatch):
+    """The pass begins again: its linearization and its guess are as they were."""
+    body = cube(model="neo_hookean", dissipation_time=0.01)
+    world = world_of(body)
+    world.step(150)
+    (step,) = world._steps
+    body.positions *= [1.0, 1.0, 2.0]
+    monkeypatch.setattr(step, "_keeps", lambda _change: True)
+    world._reduce()
+    start, guess = step.start, step.guess
+    step.evaluate(start)
+    step.linearize(start)
+    v = step.free_velocity(guess)
+    assert step._linearization[1] is not start
+    assert step.guess_again(v, guess) is guess
+    assert step._linearization[1] is start
+    found = step.free_velocity(guess)
+    size = np.linalg.norm(step._linear_residual(start))
+    assert np.linalg.norm(step._linear_residual(found)) < 1e-12 * size
+    assert step.guess_again(found, guess) is None
+
+
+def test_a_factor_is_tried_for_the_change_of_the_pass_before(monkeypatch):
+    """In a first step the change of the step before is 0, which any factor fits."""
+    body = cube(model="neo_hookean")
+    world, changes = world_of(body), []
+    (step,) = world._steps
+    monkeypatch.setattr(step, "_keeps", lambda change: changes.append(change) or True)
+    world._reduce()
+    for w in (step.start, step.start + 0.25):
+        step.evaluate(w)
+        step.linearize(w)
+    np.testing.assert_array_equal(changes[0], 0)
+    np.testing.assert_array_equal(changes[1], 0.25)
+
+
 @pytest.mark.parametrize("change", ["load", "floor", "dt", "material", "moved", "held"])
 def test_a_factor_that_does_not_fit_is_not_kept(change, factored):
     """Whatever changes after a rest, the step is that of a new world."""
