@@ -94,6 +94,7 @@ def test_a_broken_bound_is_a_failure_of_the_command(capsys):
     [
         (["--engines", "havok"], "'havok' is none of sapwood"),
         (["--scenes", "juggling"], "no scene or family has one of 'juggling'"),
+        (["--quick", "--scenes", "pinch"], "--quick leaves out pinch"),
     ],
 )
 def test_wrong_arguments(given, told, capsys):

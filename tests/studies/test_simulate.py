@@ -142,6 +142,14 @@ def test_a_program_drives_the_motor(model, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("seconds", "told"),
+    [("inf", "inf: must be finite"), ("nan", "nan: must be finite"), ("-1", "-1: must be > 0")],
+)
+def test_a_number_that_breaks_its_rule_is_told(model, seconds, told):
+    assert told in error_line(command("simulate", model, "--seconds", seconds))
+
+
+@pytest.mark.parametrize(
     ("name", "text", "told"),
     [
         ("u.csv", "t,push\n0,1\n", "u.csv: has no column time"),

@@ -1,5 +1,5 @@
 /* Dry friction of a joint opposes the motion: |gamma| <= dt f, f a force or torque (N, N m). Its
- * sigma follows from the slip by slip_sigma.h, with a load of f at most and the same least sigma. */
+ * sigma follows from the slip by slip_sigma.h, with f for the load. */
 #include "constraints/kinds/row_run.h"
 #include "constraints/kinds/slip_sigma.h"
 

@@ -65,7 +65,9 @@ def number(kind: type[T], rule: str, holds: Callable[[T], bool]) -> Callable[[st
         except ValueError:
             name = "a whole number" if kind is int else "a number"
             raise argparse.ArgumentTypeError(f"{text!r} is not {name}") from None
-        if not (math.isfinite(value) and holds(value)):
+        if not math.isfinite(value):
+            raise argparse.ArgumentTypeError(f"{text}: must be finite")
+        if not holds(value):
             raise argparse.ArgumentTypeError(f"{text}: must be {rule}")
         return value
 

@@ -56,14 +56,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     engines = _engines(arguments.engines)
     words = [word.strip() for word in (arguments.scenes or "").split(",")]
-    names = [
+    found = [
         name
         for name, form in FORMS.items()
-        if (form.quick or not arguments.quick)
-        and any(word in name or word == form.family for word in words)
+        if any(word in name or word == form.family for word in words)
     ]
-    if not names:
+    if not found:
         raise CommandError(f"--scenes: no scene or family has one of {arguments.scenes!r}")
+    names = [name for name in found if FORMS[name].quick or not arguments.quick]
+    if not names:
+        raise CommandError(f"--quick leaves out {', '.join(found)}")
     rows, interrupted = _measure(names, engines)
     print(table(rows, engines))
     if arguments.out is not None:
