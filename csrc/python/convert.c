@@ -1,7 +1,6 @@
 #include "python/convert.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 /* ---- error texts ---------------------------------------------------------------------------- */
@@ -28,19 +27,6 @@ int sapwood_value_error(const char *name, int64_t index, double value, const cha
   }
   Py_XDECREF(subject);
   Py_XDECREF(number);
-  return -1;
-}
-
-int sapwood_fail(PyObject *type, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  (void)PyErr_FormatV(type, format, arguments);
-  va_end(arguments);
-  return -1;
-}
-
-int sapwood_no_memory(void) {
-  PyErr_NoMemory();
   return -1;
 }
 
@@ -306,31 +292,6 @@ PyArrayObject *sapwood_in_place(PyObject *object, const char *name, int typenum,
   return (PyArrayObject *)Py_NewRef(object);
 }
 
-int sapwood_new_all(PyArrayObject **arrays, const sapwood_layout *layouts, int n) {
-  for (int i = 0; i < n; i++) {
-    const sapwood_layout *of = &layouts[i];
-    arrays[i] = of->ndim == 0 ? NULL : sapwood_new(of->typenum, of->ndim, of->shape);
-    if (arrays[i] == NULL && of->ndim > 0) {
-      return -1;
-    }
-  }
-  return 0;
-}
-
-int sapwood_read_all(PyArrayObject **in, PyObject *const *args, const sapwood_argument *given,
-                     int n) {
-  for (const sapwood_argument *a = given; a < given + n; a++) {
-    if (a->is_optional && args[a->which] == Py_None) {
-      continue;
-    }
-    in[a->which] = sapwood_as_float64(args[a->which], a->name, a->ndim, a->shape, a->rule);
-    if (in[a->which] == NULL) {
-      return -1;
-    }
-  }
-  return 0;
-}
-
 void *sapwood_capsule_content(PyObject *capsule, const char *kind, const char *name) {
   if (!PyCapsule_IsValid(capsule, kind)) {
     PyErr_Format(PyExc_TypeError, "%s must be one of %s, not %s", name, strrchr(kind, '.') + 1,
@@ -374,7 +335,7 @@ int sapwood_as_double(PyObject *object, const char *name, sapwood_rule rule, dou
 
 int sapwood_as_choice(PyObject *object, const char *name, const char *const *choices) {
   if (!PyUnicode_Check(object)) {
-    return sapwood_fail(PyExc_TypeError, "%s must be a str, not %s", name,
+    return SAPWOOD_FAIL(PyExc_TypeError, "%s must be a str, not %s", name,
                         Py_TYPE(object)->tp_name);
   }
   for (int i = 0; choices[i] != NULL; i++) {

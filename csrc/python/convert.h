@@ -88,32 +88,6 @@ static inline PyArrayObject *sapwood_new(int typenum, int ndim, const npy_intp *
   return (PyArrayObject *)PyArray_SimpleNew(ndim, shape, typenum);
 }
 
-/* Makes the n arrays of a table; a row without dimensions leaves NULL. Returns 0, or -1 with
- * MemoryError; the caller releases the arrays in both cases. */
-typedef struct sapwood_layout {
-  int typenum, ndim;
-  npy_intp shape[3];
-} sapwood_layout;
-int sapwood_new_all(PyArrayObject **arrays, const sapwood_layout *layouts, int n);
-
-/* Reads the float arrays of a table among the arguments of a call to in[which]; NULL stands for
- * None. Returns 0, or -1 with an exception; the caller releases the arrays in both cases. */
-typedef struct sapwood_argument {
-  int which; /* position of the argument */
-  const char *name;
-  int ndim;
-  npy_intp shape[3];
-  sapwood_rule rule;
-  int is_optional; /* 1: may be None */
-} sapwood_argument;
-#define SAPWOOD_READ(which, name, rule, is_optional, ...)                     \
-  {which,         name, sizeof((npy_intp[]){__VA_ARGS__}) / sizeof(npy_intp), \
-   {__VA_ARGS__}, rule, is_optional}
-#define SAPWOOD_ARGUMENT(which, name, ...) SAPWOOD_READ(which, name, SAPWOOD_ANY, 0, __VA_ARGS__)
-#define SAPWOOD_OPTIONAL(which, name, ...) SAPWOOD_READ(which, name, SAPWOOD_ANY, 1, __VA_ARGS__)
-int sapwood_read_all(PyArrayObject **in, PyObject *const *args, const sapwood_argument *given,
-                     int n);
-
 /* Returns the content of a capsule that the function `kind` of the module made. NULL with TypeError
  * for anything else, which calls it `name`. */
 void *sapwood_capsule_content(PyObject *capsule, const char *kind, const char *name);
@@ -136,8 +110,11 @@ static inline int32_t *sapwood_int32s(PyArrayObject *array) {
  * for NaN). Always returns -1. */
 int sapwood_value_error(const char *name, int64_t index, double value, const char *rule);
 
-/* Raise an exception with a text as of PyErr_Format(), or MemoryError. Always return -1. */
-int sapwood_fail(PyObject *type, const char *format, ...);
-int sapwood_no_memory(void);
+/* Raise an exception by the arguments of PyErr_Format(), or MemoryError. Always -1. */
+#define SAPWOOD_FAIL(...) (PyErr_Format(__VA_ARGS__), -1)
+static inline int sapwood_no_memory(void) {
+  PyErr_NoMemory();
+  return -1;
+}
 
 #endif /* SAPWOOD_PYTHON_CONVERT_H */

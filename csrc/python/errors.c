@@ -42,7 +42,7 @@ int sapwood_refuse_keywords(PyObject *keywords, const char *type) {
   if (keywords == NULL || PyDict_GET_SIZE(keywords) == 0) {
     return 0;
   }
-  return sapwood_fail(PyExc_TypeError, "%s takes no keyword arguments", type);
+  return SAPWOOD_FAIL(PyExc_TypeError, "%s takes no keyword arguments", type);
 }
 
 int sapwood_raise(sap_status status, const sap_error *error) {

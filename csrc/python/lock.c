@@ -38,7 +38,7 @@ int sapwood_lock_is_lost(sapwood_lock *lock) {
 static int check_holder(const sapwood_lock *lock) {
   const unsigned long self = PyThread_get_thread_ident();
   if (atomic_load_explicit(&lock->holder, memory_order_relaxed) == self) {
-    return sapwood_fail(PyExc_RuntimeError,
+    return SAPWOOD_FAIL(PyExc_RuntimeError,
                         "a signal handler must not use what was at work when the signal came");
   }
   return 0;

@@ -6,7 +6,7 @@
 static int exec(PyObject *module) {
   /* NumPy has no support for sub-interpreters */
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    return sapwood_fail(PyExc_ImportError, "sapwood does not support sub-interpreters");
+    return SAPWOOD_FAIL(PyExc_ImportError, "sapwood does not support sub-interpreters");
   }
   if (sapwood_import_numpy() < 0) {
     return -1;

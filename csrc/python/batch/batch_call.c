@@ -80,14 +80,14 @@ static int take_ids(const struct given *g, npy_intp rows, sap_batch_call *call) 
   }
   if (call->ids == NULL) {
     if (n > rows) {
-      return sapwood_fail(PyExc_ValueError, "n_worlds = %zd: there are %zd rows", (Py_ssize_t)n,
+      return SAPWOOD_FAIL(PyExc_ValueError, "n_worlds = %zd: there are %zd rows", (Py_ssize_t)n,
                           (Py_ssize_t)rows);
     }
     return 0;
   }
   for (npy_intp i = 0; i < n; i++) {
     if (call->ids[i] < 0 || call->ids[i] >= rows || (i > 0 && call->ids[i] <= call->ids[i - 1])) {
-      return sapwood_fail(PyExc_ValueError, "ids[%zd] = %d: must be sorted and in [0, %zd)",
+      return SAPWOOD_FAIL(PyExc_ValueError, "ids[%zd] = %d: must be sorted and in [0, %zd)",
                           (Py_ssize_t)i, (int)call->ids[i], (Py_ssize_t)rows);
     }
   }
@@ -98,7 +98,7 @@ static int check_callable(PyObject *object, const char *name) {
   if (object == Py_None || PyCallable_Check(object)) {
     return 0;
   }
-  return sapwood_fail(PyExc_TypeError, "%s must be callable", name);
+  return SAPWOOD_FAIL(PyExc_TypeError, "%s must be callable", name);
 }
 
 static int check_numbers(const struct given *g) {
@@ -106,11 +106,11 @@ static int check_numbers(const struct given *g) {
       g->remembered < 0 || g->remembered > INT32_MAX || g->behind < 0 || g->behind > INT32_MAX ||
       g->steps < 0 || g->steps > NPY_MAX_INTP / (1 + g->n_worlds) || g->stage < SAP_STAGE_NONE ||
       g->stage > SAP_STAGE_ACC) {
-    return sapwood_fail(PyExc_ValueError,
+    return SAPWOOD_FAIL(PyExc_ValueError,
                         "n_worlds, chunk, remembered, steps or stage is out of range");
   }
   if (!PyTuple_Check(g->records)) {
-    return sapwood_fail(PyExc_TypeError, "records must be a tuple");
+    return SAPWOOD_FAIL(PyExc_TypeError, "records must be a tuple");
   }
   if (check_callable(g->failed, "failed") < 0 || check_callable(g->acts, "acts") < 0) {
     return -1;
@@ -150,10 +150,10 @@ static int take_states(const sapwood_world_batch *self, const struct given *g, n
     return -1;
   }
   if (call->state == NULL && call->start == NULL && call->keys == NULL) {
-    return sapwood_fail(PyExc_TypeError, "one of state, start and keys must be an array");
+    return SAPWOOD_FAIL(PyExc_TypeError, "one of state, start and keys must be an array");
   }
   if (self->n_worlds >= 0 && self->n_worlds != *rows) {
-    return sapwood_fail(PyExc_ValueError, "state has %zd rows, the bound fields have %lld",
+    return SAPWOOD_FAIL(PyExc_ValueError, "state has %zd rows, the bound fields have %lld",
                         (Py_ssize_t)*rows, (long long)self->n_worlds);
   }
   call->state_spec = g->state_spec;

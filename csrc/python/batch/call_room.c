@@ -18,7 +18,7 @@ static int take_record(const sapwood_world_batch *self, PyObject *object,
   PyObject *arrays, *to;
   int spec, typenum = NPY_DOUBLE;
   if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OiO:record", &arrays, &spec, &to)) {
-    return sapwood_fail(PyExc_TypeError, "a record must be a tuple (arrays, spec, array)");
+    return SAPWOOD_FAIL(PyExc_TypeError, "a record must be a tuple (arrays, spec, array)");
   }
   const npy_intp length = arrays == Py_None ? sapwood_state_length(self, spec, "spec") : 0;
   record->bytes = sizeof(double) * (size_t)length;
@@ -29,14 +29,14 @@ static int take_record(const sapwood_world_batch *self, PyObject *object,
   }
   PyArrayObject *array = PyArray_Check(to) ? (PyArrayObject *)to : NULL;
   if (array == NULL || PyArray_TYPE(array) != typenum || !PyArray_ISCARRAY(array)) {
-    return sapwood_fail(PyExc_TypeError,
+    return SAPWOOD_FAIL(PyExc_TypeError,
                         "record must be a contiguous array of the type of the field");
   }
   if (PyArray_NDIM(array) < 2 || PyArray_DIM(array, 0) != call->n_worlds ||
       PyArray_DIM(array, 1) != call->steps ||
       (size_t)PyArray_NBYTES(array) !=
           record->bytes * (size_t)call->n_worlds * (size_t)call->steps) {
-    return sapwood_fail(PyExc_ValueError, "record has another shape than (worlds, steps, ...)");
+    return SAPWOOD_FAIL(PyExc_ValueError, "record has another shape than (worlds, steps, ...)");
   }
   record->places = arrays == Py_None ? NULL : places;
   record->spec = spec;
@@ -69,7 +69,7 @@ int sapwood_take_call_logs(const sapwood_world_batch *self, PyObject *logs, npy_
     return 0;
   }
   if (!PyTuple_Check(logs) || PyTuple_GET_SIZE(logs) != rows) {
-    return sapwood_fail(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
+    return SAPWOOD_FAIL(PyExc_ValueError, "contacts must be a tuple of %zd", (Py_ssize_t)rows);
   }
   room->logs = PyMem_Calloc((size_t)rows + 1, sizeof *room->logs);
   if (room->logs == NULL) {

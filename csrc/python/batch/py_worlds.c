@@ -19,7 +19,7 @@ static int read_worker(const sapwood_world_batch *self, PyObject *api, PyObject 
   PyObject *stepper, *model, *data, *memory;
   sapwood_place place;
   if (!PyTuple_Check(object)) {
-    return sapwood_fail(PyExc_TypeError, "workers must be a list of tuples");
+    return SAPWOOD_FAIL(PyExc_TypeError, "workers must be a list of tuples");
   }
   if (!PyArg_ParseTuple(object, "O!OOO:worker", self->state->model_stepper_type, &stepper, &model,
                         &data, &memory)) {
@@ -43,7 +43,7 @@ static int open_batch(sapwood_world_batch *self, PyObject *api, PyObject *worker
   sap_batch_worker read[MOST] = {0};
   const Py_ssize_t n = PyList_GET_SIZE(workers);
   if (n < 1 || n > MOST) {
-    return sapwood_fail(PyExc_ValueError, "workers has %zd entries, expected 1 to %d", n, MOST);
+    return SAPWOOD_FAIL(PyExc_ValueError, "workers has %zd entries, expected 1 to %d", n, MOST);
   }
   for (Py_ssize_t i = 0; i < n; i++) {
     if (read_worker(self, api, PyList_GET_ITEM(workers, i), &read[i]) < 0) {
@@ -104,7 +104,7 @@ static int read_field(sapwood_world_batch *self, PyObject *object, void **places
   int typenum = NPY_VOID;
   if (!PyTuple_Check(object) ||
       !PyArg_ParseTuple(object, "OOOp:field", &arrays, &rows, &way, &field->is_kept)) {
-    return sapwood_fail(PyExc_TypeError, "a field must be a tuple (arrays, rows, way, is_kept)");
+    return SAPWOOD_FAIL(PyExc_TypeError, "a field must be a tuple (arrays, rows, way, is_kept)");
   }
   const int choice = sapwood_as_choice(way, "way", ways);
   if (choice < 0 ||
@@ -116,7 +116,7 @@ static int read_field(sapwood_world_batch *self, PyObject *object, void **places
   if (array == NULL || PyArray_NDIM(array) != 2 ||
       PyArray_TYPE(array) != (to_float ? NPY_FLOAT : typenum) || !PyArray_ISBEHAVED(array) ||
       (to_float && typenum != NPY_DOUBLE)) {
-    return sapwood_fail(
+    return SAPWOOD_FAIL(
         PyExc_TypeError,
         "rows must be a writeable array of two dimensions with the type of the field");
   }
@@ -125,7 +125,7 @@ static int read_field(sapwood_world_batch *self, PyObject *object, void **places
   const size_t expected = field->bytes / (to_float ? sizeof(double) : item);
   if (PyArray_DIM(array, 0) != n_worlds || columns != expected ||
       (columns > 1 && PyArray_STRIDE(array, 1) != (npy_intp)item)) {
-    return sapwood_fail(PyExc_ValueError,
+    return SAPWOOD_FAIL(PyExc_ValueError,
                         "rows must have shape (%zd, %zu), contiguous along the last "
                         "axis",
                         (Py_ssize_t)n_worlds, expected);

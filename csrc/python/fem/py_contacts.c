@@ -1,6 +1,7 @@
 /* Contacts of boundary faces with half spaces, overlaps of a body with itself, and the rows of
  * contacts: fem.h. */
 #include "python/parts.h"
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 

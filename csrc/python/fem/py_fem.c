@@ -132,7 +132,7 @@ static PyObject *find_rotations(PyObject *Py_UNUSED(module), PyObject *args) {
 
 int sapwood_read_outputs(PyObject *tuple, const struct sapwood_output *outputs, int n) {
   if (PyTuple_GET_SIZE(tuple) != n) {
-    return sapwood_fail(PyExc_ValueError, "outputs: must be %d arrays or None", n);
+    return SAPWOOD_FAIL(PyExc_ValueError, "outputs: must be %d arrays or None", n);
   }
   for (int k = 0; k < n; k++) {
     PyObject *given = PyTuple_GET_ITEM(tuple, k);

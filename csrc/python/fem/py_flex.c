@@ -1,5 +1,6 @@
 /* _core.fem_flex: a fem_flex in a capsule, with the arrays that it uses, and its evaluation. */
 #include "python/parts.h"
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 
@@ -61,14 +62,14 @@ static int fill(PyObject *arrays, int n_edges, fem_flex *flex) {
   for (int k = 0; k <= N_TABLES; k++) {
     table[k] = (PyArrayObject *)PyTuple_GET_ITEM(arrays, k);
     if (PyArray_DIM(table[k], 0) > INT32_MAX) {
-      return sapwood_fail(PyExc_ValueError, "vertices, pairs, elements, hinges: too many");
+      return SAPWOOD_FAIL(PyExc_ValueError, "vertices, pairs, elements, hinges: too many");
     }
   }
   const npy_intp corners = PyArray_DIM(table[2], 1);
   if (PyArray_DIM(table[3], 0) != PyArray_DIM(table[2], 0) ||
       PyArray_DIM(table[3], 1) != (corners == 4 ? 6 : 3) ||
       PyArray_DIM(table[5], 0) != PyArray_DIM(table[4], 0)) {
-    return sapwood_fail(PyExc_ValueError,
+    return SAPWOOD_FAIL(PyExc_ValueError,
                         "element_edges, hinge_pairs: do not fit elements, hinges");
   }
   *flex = (fem_flex){.graph = {.n_vertices = (int32_t)PyArray_DIM(table[0], 0),
@@ -137,7 +138,7 @@ static int read_arrays(PyObject *const given[N_GIVEN], const fem_flex *flex,
     return -1;
   }
   if (flex->n_elements > 0 && PyArray_DIM(read[STIFFNESS], 1) < least) {
-    return sapwood_fail(PyExc_ValueError, "stiffness: must have %zd columns", (Py_ssize_t)least);
+    return SAPWOOD_FAIL(PyExc_ValueError, "stiffness: must have %zd columns", (Py_ssize_t)least);
   }
   return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/fem/py_fem.h"
 

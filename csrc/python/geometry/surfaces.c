@@ -31,7 +31,7 @@ static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
   }
   Py_DECREF(array);
   if (is_wrong) {
-    return sapwood_fail(PyExc_ValueError, "%s[3]: the last row must be 0, 0, 0, 1", name);
+    return SAPWOOD_FAIL(PyExc_ValueError, "%s[3]: the last row must be 0, 0, 0, 1", name);
   }
   return 0;
 }
@@ -39,7 +39,7 @@ static int read_pose(PyObject *object, const char *name, geo_pose *pose) {
 /* Reads (a, pose_a, b, pose_b); returns -1 with an exception. */
 static int read_pair(PyObject *object, geo_pair *pair) {
   if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 4) {
-    return sapwood_fail(PyExc_TypeError,
+    return SAPWOOD_FAIL(PyExc_TypeError,
                         "a pair must be a tuple of two shapes, each with its pose");
   }
   pair->a = sapwood_shape(PyTuple_GET_ITEM(object, 0));

@@ -38,7 +38,7 @@ static int read_listed(PyObject *const *args, call *c) {
     }
     n = PyArray_DIM(field, 0);
     if (n > 0 && width[k] > 0 && PyArray_STRIDE(field, 1) != PyArray_ITEMSIZE(field)) {
-      return sapwood_fail(PyExc_ValueError, "%s must have contiguous rows", names[k]);
+      return SAPWOOD_FAIL(PyExc_ValueError, "%s must have contiguous rows", names[k]);
     }
   }
   c->n_listed = n;
@@ -61,7 +61,7 @@ static int read_bodies(PyObject *const *args, call *c) {
 static int read_held(PyObject *held, call *c) {
   const Py_ssize_t size = (Py_ssize_t)sizeof(struct tasks_contact);
   if (!PyBytes_Check(held) || PyBytes_GET_SIZE(held) % size != 0) {
-    return sapwood_fail(PyExc_TypeError, "held must be the last result of held_contacts()");
+    return SAPWOOD_FAIL(PyExc_TypeError, "held must be the last result of held_contacts()");
   }
   c->n_held = PyBytes_GET_SIZE(held) / size;
   return 0;

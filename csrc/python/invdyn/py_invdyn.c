@@ -1,6 +1,7 @@
 /* _core.InverseDynamics: a solver with the arguments of its controller. */
 #include "python/parts.h"
 
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/lock.h"
 #include "python/state.h"

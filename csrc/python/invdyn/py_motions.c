@@ -107,7 +107,7 @@ static int keep(call *c, PyArrayObject *array) {
 
 static int check_tuple(PyObject *object, const char *name) {
   if (!PyTuple_Check(object)) {
-    return sapwood_fail(PyExc_TypeError, "%s must be a tuple, not %s", name,
+    return SAPWOOD_FAIL(PyExc_TypeError, "%s must be a tuple, not %s", name,
                         Py_TYPE(object)->tp_name);
   }
   return 0;

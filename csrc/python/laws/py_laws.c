@@ -2,6 +2,7 @@
  * the values, while their indices are still the caller's, and broadcasts; this file fills new
  * arrays. */
 #include "python/parts.h"
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/problem/core_table.h"
 #include "python/state.h"
@@ -55,7 +56,7 @@ static int read_cores(arrays *of, PyObject *const *args) {
 /* Reads the arguments of sap_project_barrier(), where those of cores may be missing. */
 static int read_arguments(arrays *of, PyObject *const *args, Py_ssize_t n_args) {
   if (n_args != CORE && n_args != N_ARGUMENTS) {
-    return sapwood_fail(
+    return SAPWOOD_FAIL(
         PyExc_TypeError,
         "expected y, mu, R_t, R_n, soft_norm, or these with core, kappa, core_lambda, "
         "core_table");

@@ -58,7 +58,7 @@ static int read_problems(lcps *all, PyObject *M, PyObject *q, PyObject *start, i
   all->n_problems = batched ? PyArray_DIM(all->q, 0) : 1;
   all->n = PyArray_DIM(all->q, batched);
   if (all->n > 30000 || all->n_problems > INT32_MAX) {
-    return sapwood_fail(PyExc_ValueError, "q: must have at most 30000 entries");
+    return SAPWOOD_FAIL(PyExc_ValueError, "q: must have at most 30000 entries");
   }
   const npy_intp shape[3] = {all->n_problems, all->n, all->n};
   all->M = sapwood_as_batch(M, "M", batched, 2, shape, SAPWOOD_FINITE);

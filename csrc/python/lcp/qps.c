@@ -77,7 +77,7 @@ static npy_intp read_rows(qps *all, PyObject *const *objects, int matrix, int ve
     return 0;
   }
   if (objects[matrix] == Py_None || objects[vector] == Py_None) {
-    return sapwood_fail(PyExc_ValueError, "%s and %s must be given together", matrix_name,
+    return SAPWOOD_FAIL(PyExc_ValueError, "%s and %s must be given together", matrix_name,
                         vector_name);
   }
   const npy_intp any[2] = {all->n_problems, -1};
@@ -146,7 +146,7 @@ static int read_problems(qps *all, PyObject *const *objects, int batched) {
   }
   const npy_intp rows = all->n_equalities + all->n_inequalities;
   if (all->n > 30000 || rows > 30000 || all->n_problems > INT32_MAX) {
-    return sapwood_fail(PyExc_ValueError, "g: must have at most 30000 entries, and as many rows");
+    return SAPWOOD_FAIL(PyExc_ValueError, "g: must have at most 30000 entries, and as many rows");
   }
   return 0;
 }

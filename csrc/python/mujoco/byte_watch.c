@@ -30,7 +30,7 @@ static int read_place(bytes_watched *place, PyObject *object, const bytes_watche
   PyObject *address =
       PyTuple_Check(object) && PyTuple_GET_SIZE(object) == 2 ? PyTuple_GET_ITEM(object, 0) : NULL;
   if (address == NULL) {
-    return sapwood_fail(PyExc_TypeError, "places must be tuples of an address and a size");
+    return SAPWOOD_FAIL(PyExc_TypeError, "places must be tuples of an address and a size");
   }
   const Py_ssize_t size = PyLong_AsSsize_t(PyTuple_GET_ITEM(object, 1));
   *place = (bytes_watched){.now = PyLong_AsVoidPtr(address), .size = (size_t)size};
@@ -38,7 +38,7 @@ static int read_place(bytes_watched *place, PyObject *object, const bytes_watche
     return -1;
   }
   if (size <= 0 || place->now == NULL || (last != NULL && place->now < last->now + last->size)) {
-    return sapwood_fail(PyExc_ValueError, "places must be in the order of memory, and not empty");
+    return SAPWOOD_FAIL(PyExc_ValueError, "places must be in the order of memory, and not empty");
   }
   return 0;
 }

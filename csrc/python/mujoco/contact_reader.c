@@ -27,7 +27,7 @@ static int take_source(sapwood_contact_reader *self, PyObject *source) {
     return 0;
   }
   if (!PyTuple_Check(source)) {
-    return sapwood_fail(PyExc_TypeError, "source must be a ModelStepper or a tuple of ContactLog");
+    return SAPWOOD_FAIL(PyExc_TypeError, "source must be a ModelStepper or a tuple of ContactLog");
   }
   self->n_worlds = PyTuple_GET_SIZE(source);
   int known = 1;

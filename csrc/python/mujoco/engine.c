@@ -109,7 +109,7 @@ static int read_offset(PyObject *layout, const char *name, int optional, ptrdiff
     return -1;
   }
   if (*offset < (optional ? -1 : 0) || *offset > INT_MAX) {
-    return sapwood_fail(PyExc_ValueError, "%s = %zd: must be an offset in bytes", name, *offset);
+    return SAPWOOD_FAIL(PyExc_ValueError, "%s = %zd: must be an offset in bytes", name, *offset);
   }
   return 0;
 }
@@ -122,7 +122,7 @@ static int read_functions(sap_mujoco *api, PyObject *addresses, const struct fun
       return -1;
     }
     if (address == 0) {
-      return sapwood_fail(PyExc_ValueError, "%s: no function has the address 0", list[i].name);
+      return SAPWOOD_FAIL(PyExc_ValueError, "%s: no function has the address 0", list[i].name);
     }
     memcpy((char *)api + list[i].place, &address, sizeof address);
   }

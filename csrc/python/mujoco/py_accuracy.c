@@ -8,7 +8,7 @@
 static int check_scale(const double *scale, npy_intp nv) {
   for (npy_intp i = 0; i < nv; i++) {
     if (!(scale[i] > 0.0)) {
-      return sapwood_fail(PyExc_ValueError, "scale[%zd] must be > 0", (Py_ssize_t)i);
+      return SAPWOOD_FAIL(PyExc_ValueError, "scale[%zd] must be > 0", (Py_ssize_t)i);
     }
   }
   return 0;
@@ -24,7 +24,7 @@ int sapwood_read_accuracy(PyObject *tuple, npy_intp nv, npy_intp steps, sap_accu
   }
   if (!(accuracy->tolerance > 0.0) || accuracy->halvings < 1 || accuracy->halvings > 30 ||
       accuracy->level < 0 || accuracy->level >= accuracy->halvings) {
-    return sapwood_fail(PyExc_ValueError,
+    return SAPWOOD_FAIL(PyExc_ValueError,
                         "accuracy: tolerance must be > 0, halvings from 1 to 30, level below them");
   }
   PyArrayObject *array =

@@ -1,3 +1,4 @@
+#include "python/arrays.h"
 #include "python/mujoco/py_linearize.h"
 #include "python/stepper/methods.h"
 

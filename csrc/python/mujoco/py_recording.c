@@ -142,7 +142,7 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
     return 0;
   }
   if (!PyDict_Check(dict)) {
-    return sapwood_fail(PyExc_TypeError, "recording must be a dict, not %s",
+    return SAPWOOD_FAIL(PyExc_TypeError, "recording must be a dict, not %s",
                         Py_TYPE(dict)->tp_name);
   }
   if (take_integer(&recording->state_spec, dict, "state_spec") < 0 ||
@@ -150,7 +150,7 @@ int sapwood_recording_open(struct sap_recording *recording, sap_mujoco_world *wo
     return -1;
   }
   if (sap_recording_open(recording, world) < 0) {
-    return sapwood_fail(PyExc_ValueError, "%s", sap_mujoco_end(world)->message);
+    return SAPWOOD_FAIL(PyExc_ValueError, "%s", sap_mujoco_end(world)->message);
   }
   for (int i = 0; i < SAP_N_RECORDED; i++) {
     if (take_array(&recording->arrays[i], dict, recorded[i], steps, recording->lengths[i]) < 0) {

@@ -32,33 +32,40 @@ static PyObject *call_part(PyObject *self, PyObject *args, step_part *part) {
   return close_world(world, sapwood_world_failure(world));
 }
 
-#define PART(name, function)                                         \
-  PyObject *sapwood_stepper_##name(PyObject *self, PyObject *args) { \
-    return call_part(self, args, function);                          \
-  }
-
 const char sapwood_stepper_start_doc[] =
     "start($self, api, model, data, /)\n--\n\n"
     "First half of a step of `data`, up to the velocity-dependent quantities. Returns None, or "
     "why\n"
     "the step cannot be taken, as `run` does; so do the other parts of a step. None of them looks\n"
     "at the options of the model.";
-PART(start, sap_mujoco_start)
+
+PyObject *sapwood_stepper_start(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_start);
+}
 
 const char sapwood_stepper_find_forces_doc[] =
     "find_forces($self, api, model, data, /)\n--\n\n"
     "Find actuator forces, accelerations, and qDeriv where the forest has its pattern.";
-PART(find_forces, sap_mujoco_find_forces)
+
+PyObject *sapwood_stepper_find_forces(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_find_forces);
+}
 
 const char sapwood_stepper_evaluate_doc[] =
     "evaluate($self, api, model, data, /)\n--\n\n"
     "Find positions, velocities and forces of the state, without sensors and control callback.";
-PART(evaluate, sap_mujoco_evaluate)
+
+PyObject *sapwood_stepper_evaluate(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_evaluate);
+}
 
 const char sapwood_stepper_solve_doc[] =
     "solve($self, api, model, data, /)\n--\n\n"
     "Gather, solve and write back the contact part of a step whose forces were found.";
-PART(solve, sap_mujoco_solve)
+
+PyObject *sapwood_stepper_solve(PyObject *self, PyObject *args) {
+  return call_part(self, args, sap_mujoco_solve);
+}
 
 /* ---- the second half ------------------------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
 /* Derivatives of the steps of one MjData by numbers of its model. */
+#include "python/arrays.h"
 #include "python/stepper/methods.h"
 #include <string.h>
 

@@ -61,7 +61,7 @@ int sapwood_world_open(sap_mujoco_world **world, sapwood_watch *watch, const sap
       sap_mujoco_open_with(world, &place->engine->api, stepper->core, place->model, place->data,
                            stepper->options_known ? &stepper->options : NULL, &error);
   if (status == SAP_INVALID_ARGUMENT) {
-    return sapwood_fail(PyExc_ValueError, "%s %s", error.argument, error.rule);
+    return SAPWOOD_FAIL(PyExc_ValueError, "%s %s", error.argument, error.rule);
   }
   if (sapwood_raise(status, &error) < 0) {
     return -1;

@@ -56,7 +56,7 @@ PyObject *sapwood_index_copy(const int32_t *indices, int32_t n) {
 int sapwood_all_or_none(const char *names, PyObject *a, PyObject *b, PyObject *c) {
   const int given = (a != Py_None) + (b != Py_None) + (c != Py_None);
   if (given == 1 || given == 2) {
-    return sapwood_fail(PyExc_TypeError, "%s must be given together", names);
+    return SAPWOOD_FAIL(PyExc_TypeError, "%s must be given together", names);
   }
   return given == 3;
 }

@@ -84,7 +84,7 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_probl
   for (int32_t k = 0; k < groups->n; ++k) {
     PyObject *entry = PyTuple_GET_ITEM(tuple, k);
     if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != N_ENTRIES) {
-      return sapwood_fail(PyExc_TypeError, "groups[%d] must be a tuple of %d", (int)k, N_ENTRIES);
+      return SAPWOOD_FAIL(PyExc_TypeError, "groups[%d] must be a tuple of %d", (int)k, N_ENTRIES);
     }
     if (read_indices(groups, k, entry) < 0) {
       return -1;
@@ -102,7 +102,7 @@ int sapwood_groups_read_trees(sapwood_groups *groups, PyObject *tuple, sap_probl
 static int read_vectors(PyObject *tuple, int32_t k, int n, const char *const *names, int64_t n_rows,
                         PyArrayObject **arrays) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != n) {
-    return sapwood_fail(PyExc_TypeError, "groups[%d] must have a tuple of %d arrays", (int)k, n);
+    return SAPWOOD_FAIL(PyExc_TypeError, "groups[%d] must have a tuple of %d arrays", (int)k, n);
   }
   for (int a = 0; a < n; ++a) {
     char name[SAPWOOD_NAME_LENGTH];

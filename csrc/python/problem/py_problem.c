@@ -1,3 +1,4 @@
+#include "python/arrays.h"
 #include "python/problem/py_problem.h"
 #include "python/parts.h"
 
@@ -67,7 +68,7 @@ static int copy_trees(sapwood_problem *self) {
 /* ---- float arrays --------------------------------------------------------------------------- */
 
 /* A row of sapwood_kept for an argument that has the same name in the problem. */
-#define KEPT(name, length, rule, to) {in->name, #name, length, rule, &self->name, &to}
+#define KEPT(name, length, rule, to) {in->name, #name, length, rule, &self->name, &(to)}
 
 /* Finds R_t, R_n and v_hat_n from the physical parameters, in new arrays. */
 static int regularize(sapwood_problem *self, const sap_parameters *parameters,
@@ -159,7 +160,7 @@ static int read_regularization(sapwood_problem *self, const sapwood_problem_argu
     return -1;
   }
   if (given == 0 && physical == 0 && n > 0) {
-    return sapwood_fail(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
+    return SAPWOOD_FAIL(PyExc_TypeError, "give phi0, k and tau_d, or R_t, R_n and v_hat_n");
   }
   if (given == 0) {
     self->is_physical = physical;
@@ -213,7 +214,7 @@ static int read_cores(sapwood_problem *self, const sapwood_problem_arguments *in
     return 0;
   }
   if (parameters->delta == NULL || self->tau_d == Py_None) {
-    return sapwood_fail(
+    return SAPWOOD_FAIL(
         PyExc_TypeError,
         "a contact with a core needs delta, together with phi0, k and tau_d, or kappa");
   }
@@ -238,7 +239,7 @@ static int take_factors(sapwood_problem *self, PyObject *factors_of) {
     return 0;
   }
   if (!PyObject_TypeCheck(factors_of, Py_TYPE(self))) {
-    return sapwood_fail(PyExc_TypeError, "factors_of must be a Problem, not %s",
+    return SAPWOOD_FAIL(PyExc_TypeError, "factors_of must be a Problem, not %s",
                         Py_TYPE(factors_of)->tp_name);
   }
   const sapwood_problem *other = (const sapwood_problem *)factors_of;

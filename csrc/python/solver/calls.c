@@ -109,7 +109,7 @@ static int run_call(void *context, Py_ssize_t i, int32_t thread) {
 static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, void *call) {
   PyObject *self, *args;
   if (!PyTuple_Check(item)) {
-    return sapwood_fail(PyExc_TypeError, "calls must be tuples");
+    return SAPWOOD_FAIL(PyExc_TypeError, "calls must be tuples");
   }
   if (!PyArg_ParseTuple(item, "OO!", &self, &PyTuple_Type, &args)) {
     return -1;
@@ -118,7 +118,7 @@ static int prepare_one(const calls *all, PyTypeObject *type, PyObject *item, voi
                        ? PyType_Check(self) && PyType_IsSubtype((PyTypeObject *)self, type)
                        : PyObject_TypeCheck(self, type);
   if (!fits) {
-    return sapwood_fail(PyExc_TypeError, "calls must be of %s", type->tp_name);
+    return SAPWOOD_FAIL(PyExc_TypeError, "calls must be of %s", type->tp_name);
   }
   return all->kind->prepare(call, self, args);
 }

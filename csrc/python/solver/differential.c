@@ -157,7 +157,7 @@ static int read_arrays(sapwood_differential *d, npy_intp m, const field *fields,
   }
   found += object != NULL;
   if (strict && found < PyDict_GET_SIZE(dict)) {
-    return sapwood_fail(PyExc_ValueError, "a change must be of numbers that the problem has");
+    return SAPWOOD_FAIL(PyExc_ValueError, "a change must be of numbers that the problem has");
   }
   return 0;
 }
@@ -175,7 +175,7 @@ int sapwood_differential_read(sapwood_differential *d, const sapwood_problem *of
     return 0;
   }
   if (!PyTuple_Check(groups) || PyTuple_GET_SIZE(groups) != of->problem.n_groups) {
-    return sapwood_fail(PyExc_ValueError, "constraints must be one per group: %d",
+    return SAPWOOD_FAIL(PyExc_ValueError, "constraints must be one per group: %d",
                         (int)of->problem.n_groups);
   }
   for (int32_t g = 0; g < of->problem.n_groups; g++) {

@@ -236,7 +236,7 @@ static int open_batch(batch *all, PyObject *problems, PyObject *guesses) {
     return sapwood_no_memory();
   }
   if (PyList_GET_SIZE(all->problems) != all->n || PyList_GET_SIZE(all->guesses) != all->n) {
-    return sapwood_fail(PyExc_RuntimeError, "another thread has shortened the lists");
+    return SAPWOOD_FAIL(PyExc_RuntimeError, "another thread has shortened the lists");
   }
   return 0;
 }

@@ -46,7 +46,7 @@ static int read_matrices(dense_call *call, PyObject *const *args) {
     return -1;
   }
   if (nv < 1 || nv > INT32_MAX) {
-    return sapwood_fail(PyExc_ValueError, "M must have from 1 to 2^31 - 1 rows");
+    return SAPWOOD_FAIL(PyExc_ValueError, "M must have from 1 to 2^31 - 1 rows");
   }
   if ((call->array[V_STAR] = sapwood_as_vector(args[V_STAR], "v_star", nv, SAPWOOD_ANY)) == NULL ||
       (call->array[J] = sapwood_as_float64(args[J], "J", 2, rows, SAPWOOD_ANY)) == NULL) {
@@ -54,7 +54,7 @@ static int read_matrices(dense_call *call, PyObject *const *args) {
   }
   const npy_intp n_rows = PyArray_DIM(call->array[J], 0), n = n_rows / 3;
   if (n_rows % 3 != 0 || n > INT32_MAX) {
-    return sapwood_fail(PyExc_ValueError, "J has shape (%zd, %zd), expected (3 n_contacts, %zd)",
+    return SAPWOOD_FAIL(PyExc_ValueError, "J has shape (%zd, %zd), expected (3 n_contacts, %zd)",
                         (Py_ssize_t)n_rows, (Py_ssize_t)nv, (Py_ssize_t)nv);
   }
   enum { N_ROOMS = 7 };
@@ -142,7 +142,7 @@ static int read_parameters(dense_call *call, PyObject *const *args) {
   sap_parameters *parameters = &call->parameters;
   double dt;
   if (args[DT] == Py_None) {
-    return sapwood_fail(PyExc_TypeError, "k needs dt");
+    return SAPWOOD_FAIL(PyExc_TypeError, "k needs dt");
   }
   if (sapwood_as_double(args[DT], "dt", SAPWOOD_POSITIVE, &dt) < 0) {
     return -1;
@@ -168,15 +168,15 @@ static int check_ways(PyObject *const *args) {
   } of_k[] = {{PHI0, "phi0 goes with k"}, {TAU_D, "tau_d goes with k"}, {DT, "dt goes with k"}};
   const int has_R = args[R] != Py_None, has_k = args[K] != Py_None;
   if (has_R == has_k) {
-    return sapwood_fail(PyExc_TypeError, "%s",
+    return SAPWOOD_FAIL(PyExc_TypeError, "%s",
                         has_R ? "R and k exclude each other" : "give R, or k and dt");
   }
   if (has_k && args[V_HAT] != Py_None) {
-    return sapwood_fail(PyExc_TypeError, "v_hat goes with R");
+    return SAPWOOD_FAIL(PyExc_TypeError, "v_hat goes with R");
   }
   for (size_t i = 0; has_R && i < sizeof of_k / sizeof *of_k; i++) {
     if (args[of_k[i].which] != Py_None) {
-      return sapwood_fail(PyExc_TypeError, "%s", of_k[i].text);
+      return SAPWOOD_FAIL(PyExc_TypeError, "%s", of_k[i].text);
     }
   }
   return 0;

@@ -1,5 +1,6 @@
 /* NumPy arrays for a sap_solution, and the records of its iterations. */
 #include "python/parts.h"
+#include "python/arrays.h"
 #include "python/record.h"
 #include "python/solver/py_result.h"
 

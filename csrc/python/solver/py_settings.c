@@ -55,7 +55,7 @@ static const field fields[] = {
 static int read_integer(PyObject *value, const char *name, int32_t *target) {
   PyObject *index = PyBool_Check(value) ? NULL : PyNumber_Index(value);
   if (index == NULL) {
-    return sapwood_fail(PyExc_TypeError, "%s must be an integer, not %s", name,
+    return SAPWOOD_FAIL(PyExc_TypeError, "%s must be an integer, not %s", name,
                         Py_TYPE(value)->tp_name);
   }
   int overflow;
@@ -72,7 +72,7 @@ static int read_integer(PyObject *value, const char *name, int32_t *target) {
 
 static int read_boolean(PyObject *value, const char *name, int32_t *target) {
   if (!PyBool_Check(value) && !PyArray_IsScalar(value, Bool)) {
-    return sapwood_fail(PyExc_TypeError, "%s must be a bool, not %s", name,
+    return SAPWOOD_FAIL(PyExc_TypeError, "%s must be a bool, not %s", name,
                         Py_TYPE(value)->tp_name);
   }
   int truth = PyObject_IsTrue(value);
@@ -156,10 +156,10 @@ int sapwood_load_settings(sapwood_state *state, PyObject **object, sap_settings 
     return 0;
   }
   if (given == NULL) {
-    return sapwood_fail(PyExc_RuntimeError, "sapwood.settings must be imported first");
+    return SAPWOOD_FAIL(PyExc_RuntimeError, "sapwood.settings must be imported first");
   }
   if (!PyObject_TypeCheck(given, Py_TYPE(state->default_settings))) {
-    return sapwood_fail(PyExc_TypeError, "settings must be a SapSettings, not %s",
+    return SAPWOOD_FAIL(PyExc_TypeError, "settings must be a SapSettings, not %s",
                         Py_TYPE(given)->tp_name);
   }
   if (sapwood_read_settings(given, settings) < 0) {

@@ -9,6 +9,7 @@
 #include <structmember.h>
 
 #include "base/clock.h"
+#include "python/arrays.h"
 #include "python/errors.h"
 #include "python/lock.h"
 #include "python/problem/py_problem.h"
@@ -227,7 +228,7 @@ static int read_line(PyObject *const *args, npy_intp nv, PyArrayObject *in[3],
     return -1;
   }
   if (PyArray_SIZE(in[2]) > INT32_MAX) {
-    return sapwood_fail(PyExc_ValueError, "alpha must have less than 2^31 entries");
+    return SAPWOOD_FAIL(PyExc_ValueError, "alpha must have less than 2^31 entries");
   }
   for (int i = 0; i < 3; i++) {
     out[i] = sapwood_new(NPY_DOUBLE, PyArray_NDIM(in[2]), PyArray_DIMS(in[2]));

@@ -50,7 +50,7 @@ static int begin(batch *all, PyObject *module, PyObject *problem, PyObject *sett
     return -1;
   }
   if (all->n < 0 || all->n > INT32_MAX || all->m < 0 || all->m > INT32_MAX || all->n_threads < 1) {
-    return sapwood_fail(PyExc_ValueError, "at least one thread, and not too many problems");
+    return SAPWOOD_FAIL(PyExc_ValueError, "at least one thread, and not too many problems");
   }
   return 0;
 }

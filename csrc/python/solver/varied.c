@@ -42,7 +42,7 @@ int sapwood_varied_open(sapwood_varied *varied, const sapwood_problem *problem, 
                         PyObject *dict) {
   varied->of = (const sapwood_problem *)Py_NewRef(problem);
   if (problem->energy_follows && !problem->is_physical) {
-    return sapwood_fail(PyExc_TypeError, "a core beside given R_t, R_n and v_hat_n needs kappa");
+    return SAPWOOD_FAIL(PyExc_TypeError, "a core beside given R_t, R_n and v_hat_n needs kappa");
   }
   if (reserve(varied, problem) < 0 ||
       sapwood_differential_read(&varied->numbers, problem, m, dict, SAPWOOD_ANY, 0) < 0) {

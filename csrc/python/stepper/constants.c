@@ -164,7 +164,7 @@ static int copy_length(PyObject *mapping, const char *name, int32_t *length) {
     return -1;
   }
   if (number < 0 || number > INT32_MAX) {
-    return sapwood_fail(PyExc_ValueError, "%s = %ld: must be a length", name, number);
+    return SAPWOOD_FAIL(PyExc_ValueError, "%s = %ld: must be a length", name, number);
   }
   *length = (int32_t)number;
   return 0;

@@ -28,12 +28,12 @@ int sapwood_take_fields(sapwood_stepper *self, PyObject *object) {
   }
   if (!PyTuple_Check(object) || !PyArg_ParseTuple(object, "OOOO!:fields", &pair_geom, &pair_dim,
                                                   &pair_friction, &PyTuple_Type, &shapes)) {
-    return sapwood_fail(PyExc_TypeError,
+    return SAPWOOD_FAIL(PyExc_TypeError,
                         "fields must be None or (pair_geom, pair_dim, pair_friction, shapes)");
   }
   const sap_forest *forest = sap_stepper_forest(self->core);
   if (PyTuple_GET_SIZE(shapes) != forest->n_geoms) {
-    return sapwood_fail(PyExc_ValueError,
+    return SAPWOOD_FAIL(PyExc_ValueError,
                         "fields: there are %zd shapes, expected one for each of %d geoms",
                         PyTuple_GET_SIZE(shapes), (int)forest->n_geoms);
   }

@@ -69,12 +69,12 @@ int sapwood_memory_of(sapwood_stepper *stepper, PyObject *object, sap_friction_m
     return 0;
   }
   if (!PyObject_TypeCheck(object, stepper->state->memory_type)) {
-    return sapwood_fail(PyExc_TypeError, "memory must be a FrictionMemory, not %s",
+    return SAPWOOD_FAIL(PyExc_TypeError, "memory must be a FrictionMemory, not %s",
                         Py_TYPE(object)->tp_name);
   }
   sapwood_memory *self = (sapwood_memory *)object;
   if (self->stepper != stepper) {
-    return sapwood_fail(PyExc_ValueError, "memory must be of this stepper");
+    return SAPWOOD_FAIL(PyExc_ValueError, "memory must be of this stepper");
   }
   if (be_ready(self) < 0) {
     return -1;
