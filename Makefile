@@ -23,7 +23,7 @@ PYTEST_ARGS = -m 'not slow and not nightly' --ignore=tests/benchmarks --ignore=t
 	-n 2 --dist worksteal
 
 .PHONY: help demo quick test test-all test-nightly test-c test-race test-python test-slow \
-	test-claims test-figures test-bridges test-engines test-sanitized \
+	test-claims test-figures test-bridges test-engines test-free-threaded test-sanitized \
 	fuzz coverage mutate docs wheels check lint format types warnings tidy clean
 
 help:
@@ -107,6 +107,23 @@ test-bridges: .venv/bridges
 # of its own in build/engines: some ten minutes
 test-engines: .venv/test
 	$(PY) scripts/engines
+
+# with a CPython without a GIL, FREE=/opt/python/bin/python3.13t, in an environment of its own in
+# build/free: tests of calls of many threads; those of steps are skipped where MuJoCo has no wheel
+FREE = python3.14t
+FREE_TESTS = $(addprefix tests/,solver/test_threads.py solver/test_batch.py solver/test_forked_solver.py \
+	solver/test_sensitivity_batch.py lcp/test_lcp.py stepping mujoco/test_batch_processes.py \
+	mujoco/test_batch_failures.py mujoco/test_rollout.py mujoco/test_same_bits.py)
+
+test-free-threaded:
+	$(FREE) -m venv build/free
+	build/free/bin/pip install --quiet --only-binary :all: numpy scipy pytest hypothesis \
+		scikit-build-core cmake ninja
+	build/free/bin/pip install --quiet --only-binary :all: 'mujoco-core>=4.0.1' || true
+	build/free/bin/pip install --quiet --no-build-isolation --no-deps \
+		-C build-dir=build/free-objects -C build.targets=_core .
+	PYTHON_GIL=0 build/free/bin/python -P -m pytest -m 'not slow and not nightly' $(FREE_TESTS)
+	PYTHON_GIL=0 build/free/bin/python -P tests/isolated/hostile_threads.py
 
 # inputs that look for what breaks, in C and then among files; what they find is left in build/fuzz.
 # FUZZ_SEED=1, or any number but 0, tries the same ones again while the code is the same, and

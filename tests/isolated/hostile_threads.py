@@ -201,7 +201,8 @@ def garbage_collector_calls(rng: np.random.Generator) -> list[str]:
             break
     gc.set_threshold(*threshold)
     gc.callbacks.remove(call_back)
-    if calls == 0:
+    # without a GIL the collector waits for hundreds of new objects of a thread
+    if calls == 0 and getattr(sys, "_is_gil_enabled", lambda: True)():
         failures.append("collector: never called")
     return failures
 
