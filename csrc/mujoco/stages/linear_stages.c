@@ -76,11 +76,12 @@ sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_line
   return end_call(world, sap_linear_step_find(linear, world->stepper, &arrays, n_changes, error));
 }
 
-void sap_linear_find_reach(sap_mujoco_world *world, const struct sap_linear_step *linear,
-                           const double *x, double *reach, double *turns) {
+double sap_linear_find_reach(sap_mujoco_world *world, const struct sap_linear_step *linear,
+                             const double *x) {
   sap_mujoco_lock(world);
-  sap_linear_step_reach(linear, world->stepper, x, reach, turns);
+  const double reach = sap_linear_step_reach(linear, world->stepper, x);
   sap_mujoco_unlock(world);
+  return reach;
 }
 
 sap_step_failure sap_linear_find_change(sap_mujoco_world *world, struct sap_linear_step *linear,

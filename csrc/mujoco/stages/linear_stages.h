@@ -15,9 +15,9 @@
 sap_step_failure sap_linear_find_centre(sap_mujoco_world *world, struct sap_linear_step *linear,
                                         int32_t n_changes);
 
-/* Writes reciprocals of widths, as sap_linear_step_reach(), straight after the centre. */
-void sap_linear_find_reach(sap_mujoco_world *world, const struct sap_linear_step *linear,
-                           const double *x, double *reach, double *turns);
+/* Returns the reciprocal of a width, as sap_linear_step_reach(), straight after the centre. */
+double sap_linear_find_reach(sap_mujoco_world *world, const struct sap_linear_step *linear,
+                             const double *x);
 
 /* Writes the residual F (nv), as sap_linear_step_residual(). */
 sap_step_failure sap_linear_find_residual(sap_mujoco_world *world, struct sap_linear_step *linear,

@@ -18,22 +18,13 @@ static const double sap_jump_share = 1e-4;
 
 /* ---- derivatives of runs; python -m benchmarks gradients ------------------------------------- */
 
-/* Largest changes of positions (m, rad), velocities and activations in a difference of the state:
- * larger ones have more curvature, smaller ones more round-off. */
-static const double sap_largest_change[3] = {1e-6, 1e-4, 1e-5};
+/* Largest changes of positions (m, rad), velocities and activations in a difference of the state.
+ * Larger ones bend: 5e-7 has errors of 2e-5 on Go1. Smaller ones have more round-off of gaps, some
+ * 1e-15 m: 1e-8 has errors of 1e-5 on G1. */
+static const double sap_largest_change[3] = {1e-7, 1e-5, 1e-6};
 
-/* Part of these changes in a one-sided difference, whose curvature is its error, and the largest part
- * of the way to the boundary of a region that it may go: a longer difference has two sides, which
- * cost twice the stages. */
-static const double sap_one_sided_part = 0.1, sap_straight_part = 0.01;
-
-/* Largest part of a difference by which its sides may disagree, and the factor of the next width if
- * they do: then it crosses the boundary of a region, or bends. Each width costs a difference, so that
- * widths grow by the last factor at most from step to step. */
-static const double sap_largest_bend = 1e-4, sap_narrower = 0.1, sap_wider = 2.0;
-
-/* Least change of positions, m or rad, in a difference: with the round-off of gaps, 1e-16 m, it has
- * an error of 1e-6. */
-static const double sap_least_change = 1e-10;
+/* Part of them in a difference of the contact law, whose round-off is that of numbers: a larger one
+ * meets more boundaries of its regions. */
+static const double sap_law_part = 1e-3;
 
 #endif

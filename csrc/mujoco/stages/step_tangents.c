@@ -98,31 +98,15 @@ static double largest(const double *x, int64_t n) {
 
 /* ---- widths ---------------------------------------------------------------------------------- */
 
-/* Returns a width that the law bounds, or one at which the positions change enough. */
-static double enlarge(struct sap_step_tangents *t, const struct room *room, const double *x,
-                      double width) {
-  const double size = largest(x, room->nv);
-  const int is_near_kink = width * size < sap_least_change && size > 0.0;
-  t->is_near_kink |= is_near_kink;
-  return is_near_kink ? sap_least_change / size : width;
-}
-
-/* Chooses the widths of the difference along a tangent of the state. */
-static void choose_widths(struct sap_step_tangents *t, const struct room *room, const double *x,
-                          struct sap_tangent_way *way) {
-  const double size = largest(x, room->nv);
-  double reach, turns;
-  const double change = fmax(
-      fmax(size / sap_largest_change[0], largest(x + room->nv, room->nv) / sap_largest_change[1]),
-      largest(x + 2 * room->nv, room->na) / sap_largest_change[2]);
-  sap_linear_find_reach(t->centre, t->linear, x, &reach, &turns);
-  way->narrow = 1.0 / fmax(turns, reach);
-  way->width = sap_one_sided_part / change;
-  way->is_central = way->width > sap_straight_part * way->narrow;
-  if (way->is_central) {
-    const double width = fmin(1.0 / change, sap_wider * way->moved / size);
-    way->width = reach * width > 1.0 ? enlarge(t, room, x, 1.0 / reach) : width;
-  }
+/* Returns the width of the difference along a tangent of the state; INFINITY if this is 0. */
+static double find_width(struct sap_step_tangents *t, const struct room *room, const double *x,
+                         const double *sensors) {
+  const double change = fmax(fmax(largest(x, room->nv) / sap_largest_change[0],
+                                  largest(x + room->nv, room->nv) / sap_largest_change[1]),
+                             largest(x + 2 * room->nv, room->na) / sap_largest_change[2]);
+  const double reach = sap_linear_find_reach(t->centre, t->linear, x), width = 1.0 / change;
+  t->is_near_kink |= reach > change / sap_law_part;
+  return sensors && reach > change ? fmax(1.0 / reach, sap_law_part * width) : width;
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -154,6 +138,7 @@ static sap_step_failure find_residual_change(struct sap_step_tangents *t, const 
   sap_mujoco_world *world = part->world;
   set_state(t, room, part);
   world->lean = lean;
+  t->linear->law_part = part->patch ? 1.0 : sap_law_part;
   sap_step_failure failure = sap_mujoco_evaluate_step(world);
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_linear_find_residual(world, t->linear, 0, room->F);
@@ -223,43 +208,16 @@ static sap_step_failure add_part(struct sap_step_tangents *t, const struct room 
   return failure;
 }
 
-/* Replaces dF, the next activations and dy by their differences along the tangent x of the state.
- * Writes the sum of the residuals of both sides. */
-static sap_step_failure find_state_part(struct sap_step_tangents *t, const struct room *room,
-                                        const double *x, double width, int is_central,
-                                        const double *sensors, double *dy) {
-  const double share = is_central ? 0.5 : 1.0;
+/* Adds the difference along the tangent x of the state, which has two sides with sensors. */
+static sap_step_failure add_state(struct sap_step_tangents *t, const struct room *room,
+                                  const double *x, double width, const double *sensors,
+                                  double *dy) {
+  const double share = sensors ? 0.5 : 1.0;
   sap_step_failure failure = SAP_STEP_TAKEN;
-  clear(room, sensors ? dy : NULL);
-  memset(room->sum, 0, sizeof(double) * (size_t)room->nv);
-  for (int side = 0; side <= is_central && failure == SAP_STEP_TAKEN; ++side) {
+  for (int side = 0; side <= (sensors != NULL) && failure == SAP_STEP_TAKEN; ++side) {
     const struct part part = {t->aside, side ? -width : width, share, x, NULL};
     failure = add_part(t, room, &part, sensors, dy);
-    add(room->sum, 1.0, room->F, room->nv);
   }
-  return failure;
-}
-
-/* Returns 1 if both sides of the difference disagree. */
-static int is_bent(const struct room *room, double width) {
-  const double change = 2.0 * width * largest(room->dF, room->nv);
-  return largest(room->sum, room->nv) > sap_largest_bend * change;
-}
-
-/* Does the same with the largest width at which both sides agree. */
-static sap_step_failure find_state(struct sap_step_tangents *t, const struct room *room,
-                                   const double *x, struct sap_tangent_way *way,
-                                   const double *sensors, double *dy) {
-  const double size = largest(x, room->nv);
-  double width = way->width;
-  sap_step_failure failure = find_state_part(t, room, x, width, way->is_central, sensors, dy);
-  while (failure == SAP_STEP_TAKEN && way->is_central && way->narrow < width &&
-         is_bent(room, width)) {
-    width = enlarge(t, room, x, fmax(sap_narrower * width, way->narrow));
-    failure = find_state_part(t, room, x, width, 1, sensors, dy);
-  }
-  way->width = width;
-  way->moved = way->is_central && size > 0.0 ? width * size : INFINITY;
   return failure;
 }
 
@@ -321,7 +279,7 @@ static void choose_ways(struct sap_step_tangents *t, const struct room *room, co
   const int applies = t->lean && !sensors && sap_linear_finds_numbers(t->centre, t->linear);
   for (int32_t k = 0; k < t->n; ++k, x += 2 * room->nv + room->na) {
     struct sap_tangent_way *way = t->way + k;
-    choose_widths(t, room, x, way);
+    way->width = find_width(t, room, x, sensors);
     way->is_linear = applies && t->number[k].kind != SAP_NUMBER_OTHER;
   }
 }
@@ -349,12 +307,11 @@ static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const s
 static sap_step_failure find_changes(struct sap_step_tangents *t, const struct room *room,
                                      int32_t k, const double *x, const double *sensors,
                                      double *dy) {
-  struct sap_tangent_way *way = t->way + k;
+  const struct sap_tangent_way *way = t->way + k;
   sap_step_failure failure = SAP_STEP_TAKEN;
+  clear(room, sensors ? dy : NULL);
   if (isfinite(way->width)) {
-    failure = find_state(t, room, x, way, sensors, dy);
-  } else {
-    clear(room, sensors ? dy : NULL);
+    failure = add_state(t, room, x, way->width, sensors, dy);
   }
   if (way->is_linear) {
     add(room->dF, 1.0, room->dF_number + k * room->nv, room->nv);
@@ -422,7 +379,7 @@ static sap_step_failure take_step(struct sap_step_tangents *t, const struct room
   for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
     failure = push(t, room, k, x + k * n, sensors, sensors ? dy + k * room->ns : NULL);
   }
-  t->is_near_kink |= t->linear->crosses_release;
+  t->is_near_kink |= t->linear->crosses_release || t->linear->crosses_set;
   return failure;
 }
 
@@ -446,9 +403,6 @@ int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const doubl
   keep_pairs(t, &pairs);
   t->lean = sap_mujoco_begin_lean(world) && sap_mujoco_begin_lean(t->aside) &&
             !sap_mujoco_is_watched(world);
-  for (int32_t k = 0; k < t->n; ++k) {
-    t->way[k].moved = INFINITY;
-  }
   world->goes_on = t->aside->goes_on = 1;
   for (int64_t i = 0; i < steps; ++i) {
     double *x = record->x + i * nx;

@@ -4,15 +4,16 @@
  * takes it from x to A x + P, where P is the derivative of the step by a number. Both come from
  * differences of the residual of linear_step.h,
  *
- *     -H dv' = [F(state + h x) - F(state - h x)]/(2 h) + [F(model with the number w larger) - F]/w
+ *     -H dv' = [F(state + h x) - F]/h + [F(model with the number w larger) - F]/w
  *
- * so that a step of a tangent costs the stages of three steps, and no solve. Round-off of gaps moves
- * the velocity by as much over the time step, so h x is as large as the region of the contact law
- * allows. The bounds for changes of J are pessimistic: h exceeds them where both sides of the
- * difference agree. Far within all bounds one side is enough. Where linear_number.h has the
- * derivative by a number, one step less is needed. Other differences by numbers are one-sided: the
- * residual is nearly linear in them, and a number at the end of its range, such as a damping of 0,
- * can only grow.
+ * so that a step of a tangent costs the stages of two steps, and no solve. h is wide, since
+ * round-off of gaps moves the velocity by as much over the time step. The contact law would bend
+ * over it, so it has a difference of its own, over a part of the change (law_numbers.h). Where
+ * linear_number.h has the derivative by a number, one step less is needed. Differences have one
+ * side: all but the law is nearly linear in them, and a number at the end of its range, such as a
+ * damping of 0, can only grow. Sensors follow from forces of the law itself: with them, the state
+ * has a difference with two sides, within the region of the law. Numbers move no gap, so that their
+ * differences are narrow, and take the law itself.
  *
  * Where contacts may jump, a tangent takes differences to both sides of the state besides.
  *
@@ -34,11 +35,8 @@ struct sap_model_patch {
 
 /* The way in which a step of a tangent is found. */
 struct sap_tangent_way {
-  double width;   /* of the difference along the state; INFINITY: the tangent is 0 */
-  double narrow;  /* the largest one within the bounds for the changes of J */
-  double moved;   /* change of the positions in the last step; INFINITY: not bounded by its bend */
-  int is_central; /* 1: that difference has two sides */
-  int is_linear;  /* 1: the number has its derivative by linear_number.h */
+  double width;  /* of the difference along the state; INFINITY: the tangent is 0 */
+  int is_linear; /* 1: the number has its derivative by linear_number.h */
 };
 
 struct sap_step_tangents {
@@ -58,8 +56,8 @@ struct sap_step_tangents {
 
   int lean;                 /* 1 if steps without sensors may be lean, as in lean_step.h */
   sap_mujoco_world *failed; /* output: the world that failed, or NULL */
-  int is_near_kink;         /* output: 1 if the last step was near a boundary of the law, or
-                               a contact jumps along a tangent */
+  int is_near_kink;         /* output: 1 if the last step was near a boundary of the law, a
+                               difference had other constraints, or a contact jumps along it */
   int loses_rebound;        /* output: as in sap_mujoco_linear, of the last step */
 };
 

@@ -45,10 +45,9 @@ static void bound_changes(struct sap_difference_bounds *bounds, const struct bou
   }
 }
 
-/* Bounds the width along x so that the row moves by `way` at most, or, if it `turns`, so that the
- * change of J does. */
+/* Bounds the width along x so that the row moves by `way` at most. */
 static void bound_width(struct sap_difference_bounds *bounds, const struct bounded_row *row,
-                        double way, int turns) {
+                        double way) {
   double sum = 0.0, size = 0.0;
   for (int side = 0; side < row->n_sides; ++side) {
     for (int32_t j = 0; j < row->n[side]; ++j) {
@@ -57,19 +56,17 @@ static void bound_width(struct sap_difference_bounds *bounds, const struct bound
       size += fabs(part);
     }
   }
-  if (turns) {
-    bounds->turns = size > 0.0 ? fmax(size / way, bounds->turns) : bounds->turns;
-  } else if (size > 0.0) {
+  if (size > 0.0) {
     bounds->reach = fmax(fmax(fabs(sum) / way, sqrt(size * bounds->size / way)), bounds->reach);
   }
 }
 
 static void bound_row(struct sap_difference_bounds *bounds, const struct bounded_row *row,
-                      double way, int turns) {
+                      double way) {
   if (bounds->most) {
     bound_changes(bounds, row, way);
   } else {
-    bound_width(bounds, row, way, turns);
+    bound_width(bounds, row, way);
   }
 }
 
@@ -139,9 +136,11 @@ static void bound_by_contacts(struct sap_difference_bounds *bounds, const int8_t
                forest->tree_dofnum[tree[side]]);
     }
     for (int r = 0; r < 3; ++r, advance(&row)) {
-      bound_row(bounds, &row, sap_largest_part * distance[c] / speed, 1);
+      if (bounds->most) {
+        bound_changes(bounds, &row, sap_largest_part * distance[c] / speed);
+      }
       if (r == 2) {
-        bound_row(bounds, &row, sap_largest_part * way, 0);
+        bound_row(bounds, &row, sap_largest_part * way);
       }
     }
   }
@@ -162,7 +161,7 @@ static void bound_by_group(struct sap_difference_bounds *bounds, const sap_const
       J += (int64_t)size * n;
     }
     for (int32_t r = 0; r < size; ++r, advance(&row)) {
-      bound_row(bounds, &row, sap_largest_part * gather->dt * distance[r], 0);
+      bound_row(bounds, &row, sap_largest_part * gather->dt * distance[r]);
     }
     distance += size;
   }
@@ -179,7 +178,7 @@ static void bound_by_open_limits(struct sap_difference_bounds *bounds) {
     const double rate = side->sign * sap_engine_product(row, bounds->v);
     const double way = sap_largest_part * open->dt * (side->phi0 / side->h + rate);
     const struct bounded_row bounded = {1, {row->value}, {0}, {row->n}, row->column};
-    bound_row(bounds, &bounded, way, 0);
+    bound_row(bounds, &bounded, way);
   }
 }
 
@@ -191,7 +190,7 @@ void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *r
     bounds->most[i] = 0.0;
   }
   bounds->distance = INFINITY;
-  bounds->reach = bounds->turns = 0.0;
+  bounds->reach = 0.0;
   bounds->n_acting = 0;
   bound_by_contacts(bounds, regions, distance);
   bound_by_open_limits(bounds);

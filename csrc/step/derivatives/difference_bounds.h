@@ -5,7 +5,7 @@
  * tau_d), and J v by |J| h |v|. So h is at most a tenth of what brings a row to another region, or
  * the gap of a contact that acts to another sign: an open contact has another dissipation time
  * (gather.h). Along a motion x a row moves by |J x| h, which is far less where the contacts hold,
- * and by the curvature of its path, sum |J_i x_i| max |x_i| h^2.
+ * and by the curvature of its path, sum |J_i x_i| max |x_i| h^2; changes of J are left out.
  *
  * Ownership: all arrays are the caller's. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_DIFFERENCE_BOUNDS_H
@@ -16,13 +16,12 @@
 struct sap_difference_bounds {
   const struct sap_gather *gather; /* the step, with R and v_hat */
   const double *v;                 /* (nv) velocity at its end */
-  double *most;        /* (nv) output: largest change of each position, m or rad; NULL: along x */
-  const double *x;     /* (nv) a motion, per unit of its width */
-  double size;         /* largest entry of x */
-  double reach, turns; /* output: reciprocals of the largest widths along x, by the motion of rows,
-                           and by the changes of J */
-  double distance;     /* output: smallest distance of an acting contact; INFINITY: none acts */
-  int32_t n_acting;    /* output: contacts with an impulse */
+  double *most;     /* (nv) output: largest change of each position, m or rad; NULL: along x */
+  const double *x;  /* (nv) a motion, per unit of its width */
+  double size;      /* largest entry of x */
+  double reach;     /* output: reciprocal of the largest width along x */
+  double distance;  /* output: smallest distance of an acting contact; INFINITY: none acts */
+  int32_t n_acting; /* output: contacts with an impulse */
 };
 
 /* Finds the bounds, of each position or, without `most`, of x, from the results of

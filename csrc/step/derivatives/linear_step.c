@@ -10,6 +10,7 @@
 #include "problem/regularization/regularization.h"
 #include "step/derivatives/difference_bounds.h"
 #include "step/derivatives/held_slip.h"
+#include "step/derivatives/softer_law.h"
 #include "step/step_tuning.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -40,7 +41,7 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   made->memory = memory;
   made->nv = stepper->forest.nv;
   made->forest = &stepper->forest;
-  made->soften = 1.0;
+  made->soften = made->law_part = 1.0;
   made->nA = stepper->gather.free_motion.nA;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
   if (status == SAP_OK && !sap_block_carve_zeros(&made->fixed, carve_fixed, made, &memory)) {
@@ -80,6 +81,8 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   linear->row_slip = sap_arena_take(arena, n_rows, sizeof(double));
   linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
   linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
+  linear->label = sap_arena_take(arena, n_rows, sizeof *linear->label);
+  linear->law_number = sap_arena_take(arena, (size_t)linear->n_law, sizeof(double));
 }
 
 /* Finds how far positions may change. */
@@ -92,8 +95,8 @@ static void bound_all(struct sap_linear_step *linear, const struct sap_gather *g
   linear->n_acting = bounds.n_acting;
 }
 
-void sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
-                           const double *x, double *reach, double *turns) {
+double sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
+                             const double *x) {
   struct sap_difference_bounds bounds = {.gather = &stepper->gather, .v = linear->v, .x = x};
   for (int32_t i = 0; i < linear->nv; ++i) {
     bounds.size = sap_larger(fabs(x[i]), bounds.size);
@@ -101,47 +104,10 @@ void sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepp
   if (bounds.size > 0.0) {
     sap_bound_differences(&bounds, linear->regions, linear->contact_distance, linear->row_distance);
   }
-  *reach = bounds.reach;
-  *turns = bounds.turns;
+  return bounds.reach;
 }
 
-/* ---- a softer law ---------------------------------------------------------------------------- */
-
-/* Keeps the change of the targets of the centre's contacts. */
-static void find_offsets(const struct sap_linear_step *linear, const struct sap_gather *gather) {
-  const double *J = gather->problem.J, more = linear->soften - 1.0;
-  for (int32_t c = 0; c < linear->n_contacts && more != 0.0; ++c) {
-    const double *side_J[2];
-    double v_c[3], *offset = linear->offset + 3 * (int64_t)c;
-    sap_contact_velocity(gather, linear->v, c, &J, side_J, v_c);
-    offset[0] = more * (gather->v_hat_t[2 * (int64_t)c] - v_c[0]);
-    offset[1] = more * (gather->v_hat_t[2 * (int64_t)c + 1] - v_c[1]);
-    offset[2] = more * (gather->v_hat_n[c] - v_c[2]);
-  }
-}
-
-/* Makes the law of the gathered contacts softer. Contacts of two geoms keep their order. One that
- * the centre lacks has no impulse, and stays as it is. */
-static void soften(const struct sap_linear_step *linear, struct sap_gather *gather) {
-  int32_t at = 0;
-  for (int32_t c = 0; c < gather->problem.n_contacts && linear->soften != 1.0; ++c) {
-    int32_t i = at;
-    while (i < linear->n_contacts && memcmp(linear->geom + 2 * (int64_t)i, gather->contacts[c].geom,
-                                            2 * sizeof(int32_t)) != 0) {
-      ++i;
-    }
-    if (i == linear->n_contacts) {
-      continue;
-    }
-    const double *offset = linear->offset + 3 * (int64_t)i;
-    gather->R_t[c] *= linear->soften;
-    gather->R_n[c] *= linear->soften;
-    gather->v_hat_t[2 * (int64_t)c] += offset[0];
-    gather->v_hat_t[2 * (int64_t)c + 1] += offset[1];
-    gather->v_hat_n[c] += offset[2];
-    at = i + 1;
-  }
-}
+/* ---- branches of the law --------------------------------------------------------------------- */
 
 /* Returns 1 if the violation of contact c is corrected more slowly than in one step. */
 static int8_t is_released(const struct sap_gather *gather, int32_t c) {
@@ -262,8 +228,9 @@ static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gathe
   memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
   hold_slip(linear, gather, 1);
   visit_constants(linear, gather, 1);
-  find_offsets(linear, gather);
-  linear->crosses_release = 0;
+  memcpy(linear->label, gather->elements.label, sizeof *linear->label * (size_t)linear->n_rows);
+  sap_softer_law_keep(linear, gather);
+  linear->crosses_release = linear->crosses_set = 0;
   watch_release(linear, gather, 1);
 }
 
@@ -392,11 +359,13 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   linear->n_contacts = gather->problem.n_contacts;
   linear->n_groups = gather->problem.n_groups;
   linear->n_rows = gather->elements.n_rows;
+  linear->n_law = sap_law_numbers_count(gather);
   if (!sap_block_carve(&linear->rows, carve_rows, linear, &linear->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   keep_centre(linear, gather);
-  soften(linear, gather);
+  sap_softer_law_set(linear, gather);
+  sap_law_numbers_keep(linear->law_number, gather);
   status = linearize(linear, gather, error);
   if (status != SAP_OK) {
     return status;
@@ -406,6 +375,47 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
+
+/* Returns 1 if the present problem has the constraints of the centre, with open contacts open: they
+ * have another dissipation time. */
+static int has_same_set(const struct sap_linear_step *linear, struct sap_gather *gather) {
+  const double *tau_d = linear->contact + 2 * (int64_t)linear->n_contacts; /* as visited above */
+  int same = gather->problem.n_contacts == linear->n_contacts &&
+             gather->elements.n_rows == linear->n_rows &&
+             sap_law_numbers_count(gather) == linear->n_law;
+  for (int32_t c = 0; c < linear->n_contacts && same; ++c) {
+    same =
+        tau_d[c] == gather->tau_d[c] &&
+        memcmp(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t)) == 0;
+  }
+  return same && memcmp(linear->label, gather->elements.label,
+                        sizeof *linear->label * (size_t)linear->n_rows) == 0;
+}
+
+/* Writes -J^T gamma of the present problem. */
+static sap_status find_impulses(const struct sap_linear_step *linear, sap_stepper *stepper,
+                                double *F, sap_error *error) {
+  sap_problem problem = stepper->gather.problem;
+  problem.v_star = linear->v;
+  return sap_solver_gradient(stepper->solver, &problem, linear->v, F, error);
+}
+
+/* Writes that of the centre, and adds the change by a difference of the law over a part of the
+ * changes of its numbers. */
+static sap_status add_law_change(struct sap_linear_step *linear, sap_stepper *stepper, double *F,
+                                 sap_error *error) {
+  const double part = linear->law_part;
+  sap_law_numbers_take_part(linear->law_number, &stepper->gather, part);
+  sap_status status = find_impulses(linear, stepper, F, error);
+  sap_law_numbers_take_part(linear->law_number, &stepper->gather, -1.0);
+  if (status == SAP_OK) {
+    status = find_impulses(linear, stepper, linear->column, error);
+  }
+  for (int32_t i = 0; i < linear->nv; ++i) {
+    F[i] = 0.5 * (F[i] - linear->column[i]) / part - linear->J_gamma[i];
+  }
+  return status;
+}
 
 sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper *stepper,
                                     const sap_step_arrays *arrays, int in_place, double *F,
@@ -431,10 +441,11 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
     return status;
   }
   watch_release(linear, gather, 0);
-  soften(linear, gather);
-  sap_problem problem = gather->problem;
-  problem.v_star = linear->v;
-  status = sap_solver_gradient(stepper->solver, &problem, linear->v, F, error);
+  sap_softer_law_set(linear, gather);
+  const int is_whole = linear->law_part == 1.0, is_same = is_whole || has_same_set(linear, gather);
+  linear->crosses_set |= !is_same;
+  status = is_whole || !is_same ? find_impulses(linear, stepper, F, error)
+                                : add_law_change(linear, stepper, F, error);
   add_free(linear, gather, F);
   return status;
 }
@@ -451,7 +462,7 @@ sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepp
   if (status != SAP_OK) {
     return status;
   }
-  soften(linear, gather);
+  sap_softer_law_set(linear, gather);
   return sap_stepper_write_at(stepper, arrays, v, error);
 }
 

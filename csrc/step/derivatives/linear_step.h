@@ -22,6 +22,7 @@
 #ifndef SAPWOOD_STEP_DERIVATIVES_LINEAR_STEP_H
 #define SAPWOOD_STEP_DERIVATIVES_LINEAR_STEP_H
 
+#include "step/derivatives/law_numbers.h"
 #include "step/stepper_object.h"
 
 enum { SAP_CONTACT_NUMBERS = 11 }; /* numbers of a contact that R, v_hat and mu follow from */
@@ -30,6 +31,9 @@ struct sap_linear_step {
   const sap_forest *forest;
   int32_t nv;
   double soften;   /* > 0, set by the caller; 1: the law itself */
+  double law_part; /* (0, 1], set by the caller: residuals change by a difference of the law over
+                      this part of the changes of its numbers (law_numbers.h), divided by it; 1:
+                      by the law itself */
   double *v;       /* (nv) velocity at the end of the step */
   double *F;       /* (nv) residual of the centre, nearly 0 */
   double *most;    /* (nv) largest change of each position, m or rad; INFINITY: any */
@@ -38,6 +42,9 @@ struct sap_linear_step {
   int32_t n_acting;    /* contacts with an impulse */
   int crosses_release; /* 1 if a residual had a contact on the other side of the kink where a deep
                           violation begins to be released slowly (release.h) */
+
+  int crosses_set; /* 1 if a residual with a law_part below 1 had other constraints than the centre,
+                      and so changed by the law itself */
 
   sap_sensitivity *sensitivity;
   sap_allocator memory;
@@ -64,6 +71,9 @@ struct sap_linear_step {
   double *row_slip;  /* (n_rows) the same of dry friction */
   double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
   double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
+  struct sap_row_label *label; /* (n_rows) */
+  int64_t n_law;
+  double *law_number; /* (n_law) as in law_numbers.h */
 };
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
@@ -77,10 +87,10 @@ void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes, sap_error *error);
 
-/* Writes reciprocals of the largest widths of a difference of the positions along x (nv), as in
+/* Returns the reciprocal of the largest width of a difference of the positions along x (nv), as in
  * difference_bounds.h. The gather must still hold the centre. */
-void sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
-                           const double *x, double *reach, double *turns);
+double sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
+                             const double *x);
 
 /* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
  * `in_place`. A fault of the gather is left in the stepper. */

@@ -57,8 +57,8 @@ def sensitivities(
 ) -> Sensitivities:
     """Take steps with their derivatives by numbers of the model.
 
-    The derivatives of the state go along with the steps: each parameter costs the stages of two or
-    three steps, and no solve. Without sensors, two are enough for inertial numbers, dampings,
+    The derivatives of the state go along with the steps: each parameter costs the stages of one to
+    three steps, and no solve. Without sensors, one is enough for inertial numbers, dampings,
     frictions of the model and gains of position servos. The derivatives are those of the steps as
     they are, with the contacts of each. A change of a number that moves the first step of a contact
     is outside of them.
