@@ -164,8 +164,8 @@ def creep_share(creep: ArrayLike, slip_speed: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> creep_share([0.001, 0.01, 0.1], 0.01).tolist()
-    [1.0, 0.25, 0.025]
+    >>> creep_share([0.125, 1.0, 4.0], 1.0).tolist()
+    [1.0, 0.25, 0.0625]
     """
     most = CREEP_MARGIN * np.asarray(creep, dtype=float)
     speed = np.asarray(slip_speed, dtype=float)
