@@ -261,7 +261,8 @@ def test_steppers_and_results_have_short_names():
 # ---- contacts that MuJoCo lists more than once ---------------------------------------------------
 
 GROUND = """
-<mujoco><option timestep=".002"/><asset><hfield name="flat" nrow="9" ncol="9" size="1 1 1 .1"/></asset>
+<mujoco><option timestep=".002"/>
+<asset><hfield name="flat" nrow="9" ncol="9" size="1 1 1 .1"/></asset>
 <worldbody>{ground}<body pos="{place}"><freejoint/>{geom}</body></worldbody></mujoco>
 """
 HEIGHT_FIELD = '<geom type="hfield" hfield="flat"/>'
