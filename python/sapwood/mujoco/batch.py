@@ -65,8 +65,7 @@ class Batch(BatchQueries):
     nsim : int
         Number of worlds.
     nthread : int
-        Threads, that of the caller among them; 0 is one per core that this process may run on, and
-        no more than there are worlds.
+        Threads, that of the caller among them; 0 is one per usable core, at most one per world.
     on_error : {"raise", "keep"}
         A call in which worlds failed raises :class:`SimulationError` at its end, or only sets
         :attr:`status`.
