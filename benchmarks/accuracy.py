@@ -4,8 +4,8 @@ Five scenes with finite stiffness and dissipation time, so that a limit of small
 error is the largest difference of positions at the end of a run from their limit, in the model's
 extent and in radians. The limit of an impact is no extrapolation of fixed steps: those of 0.25 us
 are off by 7e-6 at the pendulum. So it is a run to an accuracy of 1e-8, which one to 3e-8 meets
-within 6e-7. The ball rolls, and would take too many parts: two runs of fixed steps are extrapolated.
-Tolerances begin at 1e-3, since the time step itself meets coarser ones.
+within 6e-7. The ball rolls, and would take too many parts: its limit is extrapolated from two runs
+of fixed steps. Tolerances begin at 1e-3, since the time step itself meets coarser ones.
 """
 
 from __future__ import annotations
@@ -129,9 +129,7 @@ def _limit(scene: str, plan: Plan) -> np.ndarray:
     if scene not in _ROLLING:
         stepper, data = _start(scene, plan.time_steps[0])
         steps = round(plan.seconds / plan.time_steps[0])
-        stepper.run(
-            data, steps, accuracy=plan.reference_accuracy, halvings=plan.reference_halvings
-        )
+        stepper.run(data, steps, accuracy=plan.reference_accuracy, halvings=plan.reference_halvings)
         return data.qpos.copy()
     ends = []
     for time_step in (2.0 * plan.reference_step, plan.reference_step):

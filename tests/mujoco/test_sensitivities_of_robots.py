@@ -7,6 +7,7 @@ which the two that agree best count. They are off by 1e-8 to 1e-6.
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 from pathlib import Path
 
@@ -63,7 +64,7 @@ class StepDifferences:
     @staticmethod
     def best(found):
         """The first of the neighbours that agree best."""
-        apart = [np.abs(a - b).max() for a, b in zip(found[:-1], found[1:], strict=True)]
+        apart = [np.abs(a - b).max() for a, b in itertools.pairwise(found)]
         return found[int(np.argmin(apart))]
 
     def push(self, state, x):

@@ -123,7 +123,7 @@ static struct errors find_errors(const struct parts *p) {
   return errors;
 }
 
-/* Returns 1 if a contact that was open at the start of the last step acted in it: its gap closes. */
+/* Returns 1 if a gap closes: a contact that was open at the start of the last step acted in it. */
 static int closes_gap(const struct parts *p) {
   const struct sap_gather *gather = &p->world->stepper->gather;
   int any = 0;
@@ -242,7 +242,8 @@ static void undo_part(struct parts *p, const struct mark *mark) {
 }
 
 /* Adds to the errors what a contact may lack that closes in the second half. Its force, which the
- * whole and the halves miss alike, shows in a third half. The state ends where the second one did. */
+ * whole and the halves miss alike, shows in a third half. The state stays that after the second
+ * one. */
 static void find_missed_force(struct parts *p, struct errors *errors) {
   const double *v = SAP_DATA(p->world, qvel), *scale = p->accuracy->scale;
   int64_t counts[SAP_PROXIMAL_LIMIT + 1]; /* trials do not count as steps */
