@@ -8,13 +8,13 @@
  * by a semismooth Newton method. There is no cost: where a contact slides, friction depends on the
  * normal velocity and not the other way round, so that the matrix A + J^T (G + U) J of
  * unsymmetric_direction.h is not symmetric. Contacts whose slip the last step reversed stick in the
- * next system (reversals.h). Where the full step is not the solution, contacts in
- * dispute are solved exactly beside it (disputes.h), and the step is the one of the least |D r|. It
- * is taken even where |D r| rises: near an iterate where one contact has no solution beside the
- * others, those have to change too, and |D r| rises before it falls. After three iterations that do
- * not lower |D r| by a tenth, the step is the last one with contacts in dispute. After eight, if
- * the search alternates between two iterates, or if a step is not finite, one convex solve with
- * fixed bounds follows: a step of the fixed point b = mu gamma_n(b). After three such steps without
+ * next system (reversals.h). Where the full step is not the solution, contacts in dispute are
+ * solved exactly beside it (disputes.h), and the step is the one of the least |D r|. It is taken
+ * even where |D r| rises: near an iterate where one contact has no solution beside the others,
+ * those have to change too, and |D r| rises before it falls. After three iterations that do not
+ * lower |D r| by a tenth, the step is the last one with contacts in dispute. After eight, if the
+ * search alternates between two iterates, or if a step is not finite, one convex solve with fixed
+ * bounds follows: a step of the fixed point b = mu gamma_n(b). After three such steps without
  * success the search restarts, once, from the minimiser with convex friction.
  *
  * The first step is the full step of Newton's stick start (newton.c), unless the guess is fair.

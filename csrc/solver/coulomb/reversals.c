@@ -16,7 +16,7 @@ static int is_reversed(const struct sap_workspace *w, int32_t i) {
     now += last * last;
   }
   const int slides = p->contact.slip[0][i] != 0 || p->contact.slip[1][i] != 0;
-  return slides && p->gamma[2][i] > 0 && product < -sap_reversal * sqrt(before * now);
+  return slides && p->contact.bound[i] > 0 && product < -sap_reversal * sqrt(before * now);
 }
 
 /* Gives contact i of a patch the linear law of stiction. */

@@ -101,13 +101,9 @@ double sap_linear_step_reach(const struct sap_linear_step *linear, const sap_ste
   for (int32_t i = 0; i < linear->nv; ++i) {
     bounds.size = sap_larger(fabs(x[i]), bounds.size);
   }
-  if (bounds.size > 0.0) {
-    sap_bound_differences(&bounds, linear->regions, linear->contact_distance, linear->row_distance);
-  }
+  sap_bound_differences(&bounds, linear->regions, linear->contact_distance, linear->row_distance);
   return bounds.reach;
 }
-
-/* ---- branches of the law --------------------------------------------------------------------- */
 
 /* Returns 1 if the violation of contact c is corrected more slowly than in one step. */
 static int8_t is_released(const struct sap_gather *gather, int32_t c) {
@@ -126,6 +122,11 @@ static void watch_release(struct sap_linear_step *linear, const struct sap_gathe
       linear->crosses_release |= linear->released[c] != is_released(gather, c);
     }
   }
+}
+
+static void soften(const struct sap_linear_step *l, struct sap_gather *gather, int keep) {
+  const struct sap_softer_law law = {l->soften, l->v, l->n_contacts, l->geom, l->offset};
+  sap_soften(&law, gather, keep);
 }
 
 static void hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep) {
@@ -229,7 +230,7 @@ static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gathe
   hold_slip(linear, gather, 1);
   visit_constants(linear, gather, 1);
   memcpy(linear->label, gather->elements.label, sizeof *linear->label * (size_t)linear->n_rows);
-  sap_softer_law_keep(linear, gather);
+  soften(linear, gather, 1);
   linear->crosses_release = linear->crosses_set = 0;
   watch_release(linear, gather, 1);
 }
@@ -364,7 +365,7 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
     return SAP_OUT_OF_MEMORY;
   }
   keep_centre(linear, gather);
-  sap_softer_law_set(linear, gather);
+  soften(linear, gather, 0);
   sap_law_numbers_keep(linear->law_number, gather);
   status = linearize(linear, gather, error);
   if (status != SAP_OK) {
@@ -404,15 +405,14 @@ static sap_status find_impulses(const struct sap_linear_step *linear, sap_steppe
  * changes of its numbers. */
 static sap_status add_law_change(struct sap_linear_step *linear, sap_stepper *stepper, double *F,
                                  sap_error *error) {
-  const double part = linear->law_part;
-  sap_law_numbers_take_part(linear->law_number, &stepper->gather, part);
+  sap_law_numbers_take_part(linear->law_number, &stepper->gather, linear->law_part);
   sap_status status = find_impulses(linear, stepper, F, error);
   sap_law_numbers_take_part(linear->law_number, &stepper->gather, -1.0);
   if (status == SAP_OK) {
     status = find_impulses(linear, stepper, linear->column, error);
   }
   for (int32_t i = 0; i < linear->nv; ++i) {
-    F[i] = 0.5 * (F[i] - linear->column[i]) / part - linear->J_gamma[i];
+    F[i] = 0.5 * (F[i] - linear->column[i]) / linear->law_part - linear->J_gamma[i];
   }
   return status;
 }
@@ -441,7 +441,7 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
     return status;
   }
   watch_release(linear, gather, 0);
-  sap_softer_law_set(linear, gather);
+  soften(linear, gather, 0);
   const int is_whole = linear->law_part == 1.0, is_same = is_whole || has_same_set(linear, gather);
   linear->crosses_set |= !is_same;
   status = is_whole || !is_same ? find_impulses(linear, stepper, F, error)
@@ -462,7 +462,7 @@ sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepp
   if (status != SAP_OK) {
     return status;
   }
-  sap_softer_law_set(linear, gather);
+  soften(linear, gather, 0);
   return sap_stepper_write_at(stepper, arrays, v, error);
 }
 

@@ -1,14 +1,20 @@
-/* The softer law of a linearized step's contacts (`soften` of linear_step.h). */
+/* The softer law of a linearized step's contacts (linear_step.h). */
 #ifndef SAPWOOD_STEP_DERIVATIVES_SOFTER_LAW_H
 #define SAPWOOD_STEP_DERIVATIVES_SOFTER_LAW_H
 
-#include "step/derivatives/linear_step.h"
+#include "step/gather.h"
 
-/* Keeps the change of the targets of the centre's contacts. */
-void sap_softer_law_keep(const struct sap_linear_step *linear, const struct sap_gather *gather);
+struct sap_softer_law {
+  double soften;   /* factor of R */
+  const double *v; /* (nv) velocity at the end of the centre's step */
+  int32_t n_contacts;
+  const int32_t *geom; /* (n_contacts, 2) of the centre */
+  double *offset;      /* (n_contacts, 3) change of v_hat along (t1, t2, n), m/s */
+};
 
-/* Makes the law of the gathered contacts softer. Contacts of two geoms keep their order. One that
- * the centre lacks has no impulse, and stays as it is. */
-void sap_softer_law_set(const struct sap_linear_step *linear, struct sap_gather *gather);
+/* Keeps the change of the targets of the centre's contacts, or makes the law of the gathered
+ * contacts softer. Contacts of two geoms keep their order. One that the centre lacks has no
+ * impulse, and stays as it is. */
+void sap_soften(const struct sap_softer_law *law, struct sap_gather *gather, int keep);
 
 #endif

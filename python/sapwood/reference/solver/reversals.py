@@ -30,7 +30,7 @@ def reversed_contacts(pool: DiskPool, start: Point, point: Point) -> NDArray[np.
     product = np.sum(before * now, axis=1)
     size = np.linalg.norm(before, axis=1) * np.linalg.norm(now, axis=1)
     slides = np.any(pool.coupling(part.y) != 0.0, axis=(1, 2))
-    return slides & (product < -REVERSAL * size)
+    return np.asarray(slides & (product < -REVERSAL * size), dtype=np.bool_)
 
 
 def stick_reversed(
