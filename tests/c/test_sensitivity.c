@@ -507,6 +507,30 @@ static void a_solve_is_forward_mode_by_the_free_motion(void) {
   }
 }
 
+/* H dv = -dm/dp dp for trees with constraints, for a change of all numbers. */
+static void a_solve_of_the_momentum_is_forward_mode(void) {
+  uint64_t seed = 12;
+  for (int friction = SAP_FRICTION_CONVEX; friction <= SAP_FRICTION_COULOMB; friction += 2) {
+    make(5, 8, &seed);
+    make_change(&seed);
+    solve((sap_friction)friction, &solution);
+    sap_sensitivity *s = linearize((sap_friction)friction, solution.v, NULL);
+    REQUIRE(s);
+    const sap_response response = {.v = moved.v};
+    sap_coupling coupling;
+    CHECK_EQUAL(sap_sensitivity_jvp(s, &change.all, 0, &response, &coupling, NULL), SAP_OK);
+    CHECK_EQUAL(sap_sensitivity_momentum(s, &change.all, 0, bar.v, NULL), SAP_OK);
+    CHECK_EQUAL(sap_sensitivity_solve(s, bar.v, presolve.v, &coupling, NULL), SAP_OK);
+    int64_t n_solved = 0;
+    for (int64_t i = 0; i < scene.sizes.nv; ++i) {
+      CHECK(presolve.v[i] == 0.0 || fabs(presolve.v[i] - moved.v[i]) <= 1e-9);
+      n_solved += presolve.v[i] != 0.0;
+    }
+    CHECK(n_solved > 0);
+    sap_sensitivity_destroy(s);
+  }
+}
+
 /* ---- what is wrong is named ---- */
 
 static void wrong_arguments_are_named(void) {
@@ -587,6 +611,7 @@ static const check_test tests[] = {
     CHECK_TEST(memory_that_runs_out_is_reported),
     CHECK_TEST(directions_allocate_nothing),
     CHECK_TEST(a_solve_is_forward_mode_by_the_free_motion),
+    CHECK_TEST(a_solve_of_the_momentum_is_forward_mode),
     CHECK_TEST(wrong_arguments_are_named),
     CHECK_TEST(arrays_of_one_constraint_are_missed),
 };

@@ -117,6 +117,12 @@ SAP_API sap_status sap_sensitivity_jvp(sap_sensitivity *sensitivity, const sap_d
                                        int frozen, const sap_response *response,
                                        sap_coupling *coupling, sap_error *error);
 
+/* Writes the right-hand side H dv of forward mode, -dm/dp dp at constant v, to the velocities of
+ * the trees with constraints in `momentum` (nv), and 0 to all others. */
+SAP_API sap_status sap_sensitivity_momentum(sap_sensitivity *sensitivity,
+                                            const sap_differential *change, int frozen,
+                                            double *momentum, sap_error *error);
+
 /* Solves H x = b for the trees with constraints: x (nv) of all other trees is 0, and its matrix is
  * A. */
 SAP_API sap_status sap_sensitivity_solve(sap_sensitivity *sensitivity, const double *b, double *x,

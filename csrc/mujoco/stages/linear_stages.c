@@ -102,8 +102,7 @@ int sap_linear_finds_numbers(const sap_mujoco_world *world, const struct sap_lin
   return sap_linear_takes_numbers(linear) && !sap_mujoco_takes_rotation(world);
 }
 
-sap_step_failure sap_linear_find_number(sap_mujoco_world *world,
-                                        const struct sap_linear_step *linear,
+sap_step_failure sap_linear_find_number(sap_mujoco_world *world, struct sap_linear_step *linear,
                                         const struct sap_number_slope *slope, double width,
                                         double *dF) {
   sap_error *error = begin_call(world);

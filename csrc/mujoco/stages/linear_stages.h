@@ -31,8 +31,7 @@ sap_step_failure sap_linear_find_change(sap_mujoco_world *world, struct sap_line
 int sap_linear_finds_numbers(const sap_mujoco_world *world, const struct sap_linear_step *linear);
 
 /* Writes the derivative of the residual dF (nv), as sap_linear_number_find(). */
-sap_step_failure sap_linear_find_number(sap_mujoco_world *world,
-                                        const struct sap_linear_step *linear,
+sap_step_failure sap_linear_find_number(sap_mujoco_world *world, struct sap_linear_step *linear,
                                         const struct sap_number_slope *slope, double width,
                                         double *dF);
 

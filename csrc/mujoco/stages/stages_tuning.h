@@ -23,8 +23,8 @@ static const double sap_jump_share = 1e-4;
  * 1e-15 m: 1e-8 has errors of 1e-5 on G1. */
 static const double sap_largest_change[3] = {1e-7, 1e-5, 1e-6};
 
-/* Part of them in a difference of the contact law, whose round-off is that of numbers: a larger one
- * meets more boundaries of its regions. */
-static const double sap_law_part = 1e-3;
+/* Part of them within which a boundary of the contact law is near, and the least part in a
+ * difference with sensors: a larger one meets more boundaries, a smaller one has more round-off. */
+static const double sap_least_part = 1e-3;
 
 #endif

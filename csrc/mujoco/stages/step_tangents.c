@@ -105,8 +105,8 @@ static double find_width(struct sap_step_tangents *t, const struct room *room, c
                                   largest(x + room->nv, room->nv) / sap_largest_change[1]),
                              largest(x + 2 * room->nv, room->na) / sap_largest_change[2]);
   const double reach = sap_linear_find_reach(t->centre, t->linear, x), width = 1.0 / change;
-  t->is_near_kink |= reach > change / sap_law_part;
-  return sensors && reach > change ? fmax(1.0 / reach, sap_law_part * width) : width;
+  t->is_near_kink |= reach > change / sap_least_part;
+  return sensors && reach > change ? fmax(1.0 / reach, sap_least_part * width) : width;
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static sap_step_failure find_residual_change(struct sap_step_tangents *t, const 
   sap_mujoco_world *world = part->world;
   set_state(t, room, part);
   world->lean = lean;
-  t->linear->law_part = part->patch ? 1.0 : sap_law_part;
+  t->linear->is_law_linear = !part->patch;
   sap_step_failure failure = sap_mujoco_evaluate_step(world);
   if (failure == SAP_STEP_TAKEN) {
     failure = sap_linear_find_residual(world, t->linear, 0, room->F);
@@ -284,14 +284,13 @@ static void choose_ways(struct sap_step_tangents *t, const struct room *room, co
   }
 }
 
-/* Finds the derivatives of the residual by all these numbers, those that leave A or the others.
- * They are taken in the problem of the centre, before that of a changed state replaces it. */
-static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const struct room *room,
-                                            int keep_A) {
+/* Finds the derivatives of the residual by all these numbers. They are taken in the problem of the
+ * centre, before that of a changed state replaces it. */
+static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const struct room *room) {
   struct sap_number_slope slope = {.dof = t->dof, .dA = room->dA, .dp = room->dp};
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
-    if (t->way[k].is_linear && (t->number[k].kind >= SAP_NUMBER_FRICTION) == keep_A) {
+    if (t->way[k].is_linear) {
       const double width = t->width[k];
       sap_number_slope_find(t->centre, t->number + k, t->linear->v, &slope);
       failure = sap_linear_find_number(t->centre, t->linear, &slope, width,
@@ -352,9 +351,7 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
   t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
   if (failure == SAP_STEP_TAKEN) {
     choose_ways(t, room, x, sensors);
-  }
-  for (int keep_A = 1; keep_A >= 0 && failure == SAP_STEP_TAKEN; --keep_A) {
-    failure = find_linear_numbers(t, room, keep_A);
+    failure = find_linear_numbers(t, room);
   }
   if (failure == SAP_STEP_TAKEN && sensors) {
     failure = sap_linear_find_sensors(world, t->linear, t->linear->v);

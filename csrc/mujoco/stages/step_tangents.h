@@ -8,10 +8,10 @@
  *
  * so that a step of a tangent costs the stages of two steps, and no solve. h is wide, since
  * round-off of gaps moves the velocity by as much over the time step. The contact law would bend
- * over it, so it has a difference of its own, over a part of the change (law_numbers.h). Where
- * linear_number.h has the derivative by a number, one step less is needed. Differences have one
- * side: all but the law is nearly linear in them, and a number at the end of its range, such as a
- * damping of 0, can only grow. Sensors follow from forces of the law itself: with them, the state
+ * over it, so it has a derivative of its own, along the changes of its numbers (law_numbers.h).
+ * Where linear_number.h has the derivative by a number, one step less is needed. Differences have
+ * one side: all but the law is nearly linear in them, and a number at the end of its range, such as
+ * a damping of 0, can only grow. Sensors follow from forces of the law itself: with them, the state
  * has a difference with two sides, within the region of the law. Numbers move no gap, so that their
  * differences are narrow, and take the law itself.
  *

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "constraints/kinds/kinds.h"
-#include "solver/derivatives/sensitivity_object.h"
+#include "solver/derivatives/places.h"
 
 /* ---- the change of the constants of the laws ---- */
 
@@ -54,6 +54,17 @@ static sap_differential derive(struct sap_sensitivity *s, const sap_differential
 
 /* ---- one island ---- */
 
+/* Computes b += dJ^T gamma of a row with n entries. Returns dJ v. */
+static double push_row(const double *restrict dJ, int32_t n, const double *restrict v, double gamma,
+                       double *restrict b) {
+  double sum = 0;
+  for (int32_t j = 0; j < n; ++j) {
+    sum += dJ[j] * v[j];
+    b[j] += dJ[j] * gamma;
+  }
+  return sum;
+}
+
 /* Computes z = dv_hat - dJ v of the rows of a triple, and b += dJ^T gamma. */
 static void push_rows(struct sap_sensitivity *s, int law, int32_t place,
                       const sap_differential *change, double *b) {
@@ -61,38 +72,70 @@ static void push_rows(struct sap_sensitivity *s, int law, int32_t place,
   const struct sap_place_rows rows = sap_rows_at_place(s, place, change);
   for (int32_t r = 0; r < 3; ++r) {
     const double *v_hat = r < rows.n_rows ? sap_target_at_place(s, law, place, r, change) : NULL;
-    s->z[r][place] = v_hat ? *v_hat : 0;
-  }
-  for (int side = 0; rows.J && side < rows.n_sides; ++side) {
-    for (int32_t r = 0; r < rows.n_rows; ++r) {
+    double z = v_hat ? *v_hat : 0;
+    for (int side = 0; rows.J && r < rows.n_rows && side < rows.n_sides; ++side) {
       const double *dJ = rows.J + rows.side[side].offset + r * rows.side[side].step;
       int32_t first;
       const int32_t n = sap_columns_of(&rows, side, r, &first);
-      for (int32_t j = 0; j < n; ++j) {
-        s->z[r][place] -= dJ[j] * w->v[first + j];
-        b[first + j] += dJ[j] * w->pool.gamma[r][place];
-      }
+      z -= push_row(dJ, n, w->v + first, w->pool.gamma[r][place], b + first);
+    }
+    s->z[r][place] = z;
+  }
+}
+
+/* Computes x += (dgamma/dc) dc of clamped rows. */
+static void push_clamps(const struct sap_sensitivity *s, int32_t place,
+                        const sap_differential *change) {
+  const int n_rows = sap_triple_rows_at_place(s, place)->n;
+  for (int c = 0; c < SAP_N_ROW_CONSTANTS; ++c) {
+    const double *dc = sap_row_constant_at_place(s, place, c, 0, change);
+    for (int r = 0; dc && r < n_rows; ++r) {
+      s->x[r][place] += s->by[c][r][place] * dc[r];
     }
   }
 }
 
-/* Computes x += (dgamma/dc) dc of the triple, or the pair, at a place. */
-static void push_constants(const struct sap_sensitivity *s, int law, int32_t place,
-                           const sap_differential *change) {
-  const int by_row = sap_laws[law]->takes_rows, pairs = sap_laws[law]->takes_pairs;
-  const int n_rows = by_row ? sap_rows_at_place(s, place, change).n_rows : 0;
+/* Computes x += (dgamma/dc) dc of a contact for the constants that only some laws have. */
+static void push_rest(const struct sap_sensitivity *s, int law, int32_t place,
+                      const sap_differential *change) {
   struct sap_partials partials;
-  sap_laws[law]->partials(&sap_sensitivity_work(s)->pool, place, &partials);
-  for (int r = 0; r < n_rows; ++r) {
-    for (int c = 0; c < SAP_N_ROW_CONSTANTS; ++c) {
-      const double *dc = sap_constant_at_place(s, law, place, c, r, change);
-      s->x[r][place] += dc ? partials.by[c][r] * *dc : 0;
+  int is_known = 0;
+  for (int c = SAP_COMMON; c < sap_laws[law]->n_constants; ++c) {
+    const double *dc = sap_contact_constant_at_place(s, law, place, c, change);
+    if (dc && !is_known) {
+      sap_laws[law]->partials(&sap_sensitivity_work(s)->pool, place, &partials);
+      is_known = 1;
+    }
+    for (int r = 0; dc && r < 3 * (1 + sap_laws[law]->takes_pairs); ++r) {
+      s->x[r % 3][place + r / 3] += partials.by[c][r] * *dc;
     }
   }
-  for (int c = 0; !by_row && c < SAP_N_CONTACT_CONSTANTS; ++c) {
-    const double *dc = sap_constant_at_place(s, law, place, c, 0, change);
-    for (int r = 0; dc && r < 3 * (1 + pairs); ++r) {
-      s->x[r % 3][place + r / 3] += partials.by[c][r] * *dc;
+}
+
+/* Computes x += (dgamma/dc) dc of the contact, whose pair of triples may begin at a place. */
+static void push_contact(const struct sap_sensitivity *s, int law, int32_t place,
+                         const sap_differential *change) {
+  const int32_t end = place + 1 + sap_laws[law]->takes_pairs;
+  for (int c = 0; c < SAP_COMMON; ++c) {
+    const double *dc = sap_contact_constant_at_place(s, law, place, c, change);
+    for (int32_t i = place; dc && i < end; ++i) {
+      for (int r = 0; r < 3; ++r) {
+        s->x[r][i] += s->by[c][r][i] * *dc;
+      }
+    }
+  }
+  push_rest(s, law, place, change);
+}
+
+/* Computes x += (dgamma/dc) dc of the triples of a law. */
+static void push_constants(const struct sap_sensitivity *s, const struct sap_island *island,
+                           int law, const sap_differential *change) {
+  const int32_t step = 1 + sap_laws[law]->takes_pairs;
+  for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
+    if (sap_laws[law]->takes_rows) {
+      push_clamps(s, i, change);
+    } else {
+      push_contact(s, law, i, change);
     }
   }
 }
@@ -113,9 +156,9 @@ static void push_mass(const struct sap_workspace *w, const struct sap_island *is
   }
 }
 
-/* Finds dv, in dv of the workspace, and x = dgamma. */
-static void push_island(struct sap_sensitivity *s, const struct sap_island *island,
-                        const sap_differential *change) {
+/* Finds H dv = A dv* - dA (v - v*) + dJ^T gamma + J^T q, in dv of the workspace, and x = q. */
+static void push_momentum(struct sap_sensitivity *s, const struct sap_island *island,
+                          const sap_differential *change) {
   struct sap_workspace *w = sap_sensitivity_work(s);
   const struct sap_jacobian_loops *J = w->plan->jacobian_loops;
   double *dv = w->dv, *b = w->dp;
@@ -136,17 +179,21 @@ static void push_island(struct sap_sensitivity *s, const struct sap_island *isla
   /* q = K (dv_hat - dJ v) + (dgamma/dp) dp */
   sap_apply_slope(s, island, 0, s->z, s->x);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
-    const int32_t step = 1 + sap_laws[law]->takes_pairs;
-    for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; i += step) {
-      push_constants(s, law, i, change);
-    }
+    push_constants(s, island, law, change);
   }
   J->multiply_transposed(&w->J, island, s->x, dv);
   for (int32_t i = island->scalar_begin; i < island->scalar_end; ++i) {
     dv[i] += b[i];
   }
+}
+
+/* Finds dv, in dv of the workspace, and x = dgamma. */
+static void push_island(struct sap_sensitivity *s, const struct sap_island *island,
+                        const sap_differential *change) {
+  struct sap_workspace *w = sap_sensitivity_work(s);
+  push_momentum(s, island, change);
   sap_unsymmetric_solve(s, island, 0);
-  J->multiply(&w->J, island, dv, w->pool.dv_c);
+  w->plan->jacobian_loops->multiply(&w->J, island, w->dv, w->pool.dv_c);
   sap_apply_slope(s, island, 0, w->pool.dv_c, s->z);
   for (int r = 0; r < 3; ++r) {
     for (int32_t i = island->triple_begin; i < island->triple_end; ++i) {
@@ -200,6 +247,23 @@ sap_status sap_sensitivity_jvp(sap_sensitivity *s, const sap_differential *chang
     write_island(s, &graph->island[i], response);
   }
   *coupling = s->coupling;
+  return SAP_OK;
+}
+
+sap_status sap_sensitivity_momentum(sap_sensitivity *s, const sap_differential *change, int frozen,
+                                    double *momentum, sap_error *error) {
+  const sap_status status = sap_sensitivity_check(s, error);
+  if (status != SAP_OK) {
+    return status;
+  }
+  const struct sap_graph *graph = &s->solver->plan.graph;
+  const sap_differential all = derive(s, change, frozen);
+  write_others(s, NULL, momentum);
+  for (int32_t i = 0; i < graph->n_islands; ++i) {
+    push_momentum(s, &graph->island[i], &all);
+    sap_workspace_scatter(sap_sensitivity_work(s), &graph->island[i], sap_sensitivity_work(s)->dv,
+                          momentum);
+  }
   return SAP_OK;
 }
 

@@ -5,7 +5,7 @@
 #include "base/finite.h"
 #include "base/fail.h"
 #include "constraints/kinds/kinds.h"
-#include "solver/derivatives/sensitivity_object.h"
+#include "solver/derivatives/places.h"
 
 /* ---- checks of the arrays ---- */
 
@@ -187,7 +187,7 @@ static void write_clamps(const struct sap_sensitivity *s, int law, int32_t place
   for (int32_t r = 0; r < n_rows; ++r) {
     *sap_target_at_place(s, law, place, r, to) = s->x[r][place];
     for (int c = 0; c < SAP_COMMON; ++c) {
-      *sap_constant_at_place(s, law, place, c, r, to) = s->by[c][r][place] * s->z[r][place];
+      *sap_row_constant_at_place(s, place, c, r, to) = s->by[c][r][place] * s->z[r][place];
     }
   }
 }
@@ -199,7 +199,7 @@ static void write_rest(const struct sap_sensitivity *s, int law, int32_t place,
   struct sap_partials partials;
   sap_laws[law]->partials(&sap_sensitivity_work(s)->pool, place, &partials);
   for (int c = SAP_COMMON; c < sap_laws[law]->n_constants; ++c) {
-    double *to_c = sap_constant_at_place(s, law, place, c, 0, to);
+    double *to_c = sap_contact_constant_at_place(s, law, place, c, to);
     for (int r = 0; to_c && r < 3 * places; ++r) {
       *to_c += partials.by[c][r] * s->z[r % 3][place + r / 3];
     }

@@ -2,8 +2,8 @@
  * velocity in its workspace, all factors, and room for a right-hand side.
  *
  * linearize.h linearizes island by island. reverse.c and forward.c are the two modes. They access
- * K = G + U by the functions below, J in the workspace, and numbers in the shape of J by
- * sap_rows_at_place(). */
+ * K = G + U by the functions below, J in the workspace, and numbers in the shape of a problem by
+ * places.h. */
 #ifndef SAPWOOD_SOLVER_DERIVATIVES_SENSITIVITY_OBJECT_H
 #define SAPWOOD_SOLVER_DERIVATIVES_SENSITIVITY_OBJECT_H
 
@@ -58,43 +58,6 @@ int32_t sap_sensitivity_factor(struct sap_sensitivity *s, const struct sap_islan
  * s->coupling if U != 0. */
 void sap_unsymmetric_solve(struct sap_sensitivity *s, const struct sap_island *island,
                            int transposed);
-
-/* One side of the rows of a triple, in J or in numbers of its shape. */
-struct sap_place_side {
-  int32_t scalar, n; /* first velocity, number of velocities */
-  int64_t offset, step;
-};
-
-struct sap_place_rows {
-  double *J; /* the array, or NULL */
-  int32_t n_rows, n_sides;
-  struct sap_place_side side[2];
-  const int32_t *dof; /* (n_rows) NULL unless rows have one entry each */
-};
-
-/* Returns the rows of the triple at a place, in numbers with the shape of the problem's J. */
-struct sap_place_rows sap_rows_at_place(const struct sap_sensitivity *s, int32_t place,
-                                        const sap_differential *in);
-
-/* Returns the number of columns of one row of a side, and their first one in *first. */
-static inline int32_t sap_columns_of(const struct sap_place_rows *rows, int side, int32_t row,
-                                     int32_t *first) {
-  *first = rows->side[side].scalar + (rows->dof ? rows->dof[row] : 0);
-  return rows->dof ? 1 : rows->side[side].n;
-}
-
-/* Returns the place of `constant` of a triple in `in`, for laws of rows that of `row`; NULL if
- * there is none. */
-double *sap_constant_at_place(const struct sap_sensitivity *s, int law, int32_t place, int constant,
-                              int row, const sap_differential *in);
-
-/* Returns the place of v_hat of a row, or NULL. */
-double *sap_target_at_place(const struct sap_sensitivity *s, int law, int32_t place, int row,
-                            const sap_differential *in);
-
-/* Returns the place of a row's impulse, or NULL; second triples count as places of their own. */
-double *sap_impulse_at_place(const struct sap_sensitivity *s, int law, int32_t place, int row,
-                             const sap_response *in);
 
 /* Returns SAP_OK if there is a linearization with valid factors. */
 sap_status sap_sensitivity_check(const struct sap_sensitivity *s, sap_error *error);

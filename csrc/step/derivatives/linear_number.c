@@ -1,7 +1,5 @@
 #include "step/derivatives/linear_number.h"
 
-#include <string.h>
-
 #include "step/contacts/material.h"
 
 int sap_linear_takes_numbers(const struct sap_linear_step *linear) {
@@ -63,78 +61,67 @@ static int has_friction(const struct sap_number_slope *slope, const struct sap_g
   return other == slope->geom || mu > mu_other || (mu == mu_other && width > 0.0);
 }
 
-/* Adds `width` to the coefficients that follow the friction of the geom. Returns 1 if any does. */
-static int move_friction(const struct sap_number_slope *slope, struct sap_gather *gather,
-                         double sign, double width) {
-  int any = 0;
+/* Writes the derivatives of mu, 1 where it follows the friction of the geom. */
+static void find_frictions(const struct sap_number_slope *slope, const struct sap_gather *gather,
+                           double width, double *dmu) {
   for (int32_t c = 0; c < gather->problem.n_contacts && slope->geom >= 0; ++c) {
-    if (has_friction(slope, gather, c, sign)) {
-      gather->mu[c] += width;
-      any = 1;
-    }
+    dmu[c] = has_friction(slope, gather, c, width);
   }
-  return any;
 }
 
 /* ---- gains ----------------------------------------------------------------------------------- */
 
-/* Adds the change by the gain to the target of the controller. Returns 0 if this is off. */
-static int move_target(const struct sap_number_slope *slope, const struct sap_gather *gather,
-                       double width) {
-  const struct sap_element_gather *g = &gather->elements;
-  for (int64_t i = 0; i < g->n_rows && slope->output >= 0; ++i) {
-    if (g->label[i].element == SAP_ELEMENT_OUTPUT && g->label[i].index == slope->output) {
-      g->v_hat[i] += width * slope->force / (gather->dt * g->value[0][i] + g->value[1][i]);
-      return 1;
+/* Writes the derivative of the target of the controller by its gain, unless this is off. */
+static void find_target(const struct sap_number_slope *slope, const struct sap_gather *gather,
+                        const sap_group_differential *by) {
+  const struct sap_element_gather *e = &gather->elements;
+  for (int32_t g = 0; g < e->n_groups && slope->output >= 0; ++g) {
+    for (int64_t i = e->first_row[g]; i < e->first_row[g + 1]; ++i) {
+      if (e->label[i].element == SAP_ELEMENT_OUTPUT && e->label[i].index == slope->output) {
+        by[g].v_hat[i - e->first_row[g]] =
+            slope->force / (gather->dt * e->value[0][i] + e->value[1][i]);
+      }
     }
   }
-  return 0;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Writes the residual without p. */
-static sap_status find_impulses(const struct sap_linear_step *linear, sap_stepper *stepper,
-                                double *F, sap_error *error) {
-  sap_problem problem = stepper->gather.problem;
-  problem.v_star = linear->v;
-  return sap_solver_gradient(stepper->solver, &problem, linear->v, F, error);
-}
-
-/* Changes the gathered problem by `width`, finds the residual without p, and changes it back. Sets
- * *any to 0, with nothing found, if the problem has no such number. */
-static sap_status find_changed(const struct sap_linear_step *linear, sap_stepper *stepper,
-                               const struct sap_number_slope *slope, double width, double *F,
-                               int *any, sap_error *error) {
+/* Finds the changes of R, v_hat and bounds by that of A. */
+static sap_status find_regularization(struct sap_linear_step *linear, sap_stepper *stepper,
+                                      const struct sap_number_slope *slope, double width,
+                                      sap_error *error) {
   struct sap_gather *gather = &stepper->gather;
-  sap_status status = SAP_OK;
-  if (slope->n > 0) {
-    move_mass(linear, &gather->free_motion, slope, width);
-    status = sap_stepper_regularize(stepper, error);
-    status = status == SAP_OK ? find_impulses(linear, stepper, F, error) : status;
-    move_mass(linear, &gather->free_motion, slope, 0.0);
-  } else if (move_friction(slope, gather, width, width)) {
-    status = find_impulses(linear, stepper, F, error);
-    move_friction(slope, gather, width, -width);
-  } else if (move_target(slope, gather, width)) {
-    status = find_impulses(linear, stepper, F, error);
-    move_target(slope, gather, -width);
-  } else {
-    *any = 0;
+  move_mass(linear, &gather->free_motion, slope, width);
+  const sap_status status = sap_stepper_regularize(stepper, error);
+  move_mass(linear, &gather->free_motion, slope, 0.0);
+  if (status == SAP_OK) {
+    sap_law_numbers_subtract(&linear->law, gather);
   }
   return status;
 }
 
-sap_status sap_linear_number_find(const struct sap_linear_step *linear, sap_stepper *stepper,
+sap_status sap_linear_number_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                   const struct sap_number_slope *slope, double width, double *dF,
                                   sap_error *error) {
-  int any = 1;
-  memset(dF, 0, sizeof *dF * (size_t)linear->nv);
-  const sap_status status = find_changed(linear, stepper, slope, width, dF, &any, error);
-  for (int32_t i = 0; i < linear->nv && any; ++i) {
-    dF[i] = (dF[i] + linear->J_gamma[i]) / width;
+  const double unit = slope->n > 0 ? width : 1.0; /* of the number, for which changes are found */
+  sap_group_differential groups[SAP_ELEMENT_GROUPS];
+  const sap_differential change = sap_law_numbers_at_J(&linear->law, groups);
+  sap_status status = SAP_OK;
+  if (slope->n > 0) {
+    status = find_regularization(linear, stepper, slope, width, error);
+  } else {
+    sap_law_numbers_clear(&linear->law);
+    find_frictions(slope, &stepper->gather, width, change.mu);
+    find_target(slope, &stepper->gather, groups);
   }
-  for (int32_t i = 0; i < slope->n; ++i) {
+  if (status == SAP_OK) {
+    status = sap_sensitivity_momentum(linear->sensitivity, &change, 0, dF, error);
+  }
+  for (int32_t i = 0; i < linear->nv && status == SAP_OK; ++i) {
+    dF[i] *= -1.0 / unit;
+  }
+  for (int32_t i = 0; i < slope->n && status == SAP_OK; ++i) {
     dF[slope->dof[i]] += slope->dp[i];
   }
   return status;

@@ -5,8 +5,8 @@
  *
  * dp and dA are given for a mass and its like; gamma depends on them by the effective masses from
  * which R follows. It depends on a friction by mu, and on a gain of an implicit controller by its
- * target. A difference finds its change in the problem that the stepper gathered for the
- * centre, so that no stage of the engine runs.
+ * target. A difference finds the change of R in the problem that the stepper gathered for the
+ * centre, so that no stage of the engine runs; all else is in closed form.
  *
  * Ownership: all arrays are the caller's. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_LINEAR_NUMBER_H
@@ -33,10 +33,9 @@ struct sap_number_slope {
  * model act on R of loaded contacts and of violations that are released slowly. */
 int sap_linear_takes_numbers(const struct sap_linear_step *linear);
 
-/* Writes dF (nv) per unit of the number, with a difference of gamma over `width`. Calls follow
- * sap_linear_step_find(), before any residual, first those for numbers that leave A, as they keep
- * R. */
-sap_status sap_linear_number_find(const struct sap_linear_step *linear, sap_stepper *stepper,
+/* Writes dF (nv) per unit of the number, with a difference of R over `width`. Calls follow
+ * sap_linear_step_find(), before any residual. */
+sap_status sap_linear_number_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                   const struct sap_number_slope *slope, double width, double *dF,
                                   sap_error *error);
 

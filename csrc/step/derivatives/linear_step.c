@@ -41,7 +41,7 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   made->memory = memory;
   made->nv = stepper->forest.nv;
   made->forest = &stepper->forest;
-  made->soften = made->law_part = 1.0;
+  made->soften = 1.0;
   made->nA = stepper->gather.free_motion.nA;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
   if (status == SAP_OK && !sap_block_carve_zeros(&made->fixed, carve_fixed, made, &memory)) {
@@ -82,7 +82,7 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
   linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
   linear->label = sap_arena_take(arena, n_rows, sizeof *linear->label);
-  linear->law_number = sap_arena_take(arena, (size_t)linear->n_law, sizeof(double));
+  sap_law_numbers_carve(&linear->law, arena);
 }
 
 /* Finds how far positions may change. */
@@ -238,7 +238,7 @@ static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gathe
 /* Linearizes the law of the centre, and finds F and J^T gamma. */
 static sap_status linearize(struct sap_linear_step *linear, const struct sap_gather *gather,
                             sap_error *error) {
-  sap_problem problem = gather->problem;
+  sap_problem problem = sap_law_numbers_problem(&linear->law, gather);
   sap_linear_point point;
   problem.A = linear->A; /* other states replace that of the gather before the last solve */
   problem.v_star = linear->v;
@@ -360,13 +360,13 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   linear->n_contacts = gather->problem.n_contacts;
   linear->n_groups = gather->problem.n_groups;
   linear->n_rows = gather->elements.n_rows;
-  linear->n_law = sap_law_numbers_count(gather);
+  sap_law_numbers_measure(&linear->law, gather);
   if (!sap_block_carve(&linear->rows, carve_rows, linear, &linear->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
   keep_centre(linear, gather);
   soften(linear, gather, 0);
-  sap_law_numbers_keep(linear->law_number, gather);
+  sap_law_numbers_keep(&linear->law, gather);
   status = linearize(linear, gather, error);
   if (status != SAP_OK) {
     return status;
@@ -383,7 +383,7 @@ static int has_same_set(const struct sap_linear_step *linear, struct sap_gather 
   const double *tau_d = linear->contact + 2 * (int64_t)linear->n_contacts; /* as visited above */
   int same = gather->problem.n_contacts == linear->n_contacts &&
              gather->elements.n_rows == linear->n_rows &&
-             sap_law_numbers_count(gather) == linear->n_law;
+             sap_law_numbers_count(gather) == linear->law.n;
   for (int32_t c = 0; c < linear->n_contacts && same; ++c) {
     same =
         tau_d[c] == gather->tau_d[c] &&
@@ -401,18 +401,14 @@ static sap_status find_impulses(const struct sap_linear_step *linear, sap_steppe
   return sap_solver_gradient(stepper->solver, &problem, linear->v, F, error);
 }
 
-/* Writes that of the centre, and adds the change by a difference of the law over a part of the
- * changes of its numbers. */
-static sap_status add_law_change(struct sap_linear_step *linear, sap_stepper *stepper, double *F,
-                                 sap_error *error) {
-  sap_law_numbers_take_part(linear->law_number, &stepper->gather, linear->law_part);
-  sap_status status = find_impulses(linear, stepper, F, error);
-  sap_law_numbers_take_part(linear->law_number, &stepper->gather, -1.0);
-  if (status == SAP_OK) {
-    status = find_impulses(linear, stepper, linear->column, error);
-  }
-  for (int32_t i = 0; i < linear->nv; ++i) {
-    F[i] = 0.5 * (F[i] - linear->column[i]) / linear->law_part - linear->J_gamma[i];
+/* Writes that of the centre, and adds the derivative along the changes of the law's numbers. */
+static sap_status add_law_change(struct sap_linear_step *linear, const struct sap_gather *gather,
+                                 double *F, sap_error *error) {
+  sap_law_numbers_subtract(&linear->law, gather);
+  const sap_status status =
+      sap_sensitivity_momentum(linear->sensitivity, &linear->law.by, 0, F, error);
+  for (int32_t i = 0; i < linear->nv && status == SAP_OK; ++i) {
+    F[i] = -F[i] - linear->J_gamma[i];
   }
   return status;
 }
@@ -442,10 +438,10 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
   }
   watch_release(linear, gather, 0);
   soften(linear, gather, 0);
-  const int is_whole = linear->law_part == 1.0, is_same = is_whole || has_same_set(linear, gather);
+  const int is_same = !linear->is_law_linear || has_same_set(linear, gather);
   linear->crosses_set |= !is_same;
-  status = is_whole || !is_same ? find_impulses(linear, stepper, F, error)
-                                : add_law_change(linear, stepper, F, error);
+  status = linear->is_law_linear && is_same ? add_law_change(linear, gather, F, error)
+                                            : find_impulses(linear, stepper, F, error);
   add_free(linear, gather, F);
   return status;
 }

@@ -30,21 +30,20 @@ enum { SAP_CONTACT_NUMBERS = 11 }; /* numbers of a contact that R, v_hat and mu 
 struct sap_linear_step {
   const sap_forest *forest;
   int32_t nv;
-  double soften;   /* > 0, set by the caller; 1: the law itself */
-  double law_part; /* (0, 1], set by the caller: residuals change by a difference of the law over
-                      this part of the changes of its numbers (law_numbers.h), divided by it; 1:
-                      by the law itself */
-  double *v;       /* (nv) velocity at the end of the step */
-  double *F;       /* (nv) residual of the centre, nearly 0 */
-  double *most;    /* (nv) largest change of each position, m or rad; INFINITY: any */
+  double soften;     /* > 0, set by the caller; 1: the law itself */
+  int is_law_linear; /* set by the caller; 1: residuals change by the derivative of the law along
+                        the changes of its numbers (law_numbers.h); 0: by the law itself */
+  double *v;         /* (nv) velocity at the end of the step */
+  double *F;         /* (nv) residual of the centre, nearly 0 */
+  double *most;      /* (nv) largest change of each position, m or rad; INFINITY: any */
   double distance; /* smallest velocity change of an acting contact to another region, m/s or rad/s;
                       INFINITY: none acts */
   int32_t n_acting;    /* contacts with an impulse */
   int crosses_release; /* 1 if a residual had a contact on the other side of the kink where a deep
                           violation begins to be released slowly (release.h) */
 
-  int crosses_set; /* 1 if a residual with a law_part below 1 had other constraints than the centre,
-                      and so changed by the law itself */
+  int crosses_set; /* 1 if a residual with is_law_linear had other constraints than the centre, and
+                      so changed by the law itself */
 
   sap_sensitivity *sensitivity;
   sap_allocator memory;
@@ -72,8 +71,7 @@ struct sap_linear_step {
   double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
   double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
   struct sap_row_label *label; /* (n_rows) */
-  int64_t n_law;
-  double *law_number; /* (n_law) as in law_numbers.h */
+  struct sap_law_numbers law;
 };
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
