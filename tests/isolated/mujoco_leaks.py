@@ -176,7 +176,8 @@ def step_in_patches_wrongly() -> None:
     for fields in wrong:
         fails(
             (TypeError, ValueError), _core.ModelStepper, parameters.forest, 0.01, 1e-3, 1.0,
-            "block", "elliptic", 1e10, SapSettings(), None, False, np.inf, np.inf, 0.0, 0.0, fields,
+            "block", "elliptic", 1e10, SapSettings(), None, False, np.inf, np.inf, 0.0, 0.0, 0.0,
+            fields,
         )  # fmt: skip
     nowhere = mujoco.MjData(PADS)
     nowhere.qpos[2] = np.nan
