@@ -23,7 +23,8 @@ enum { WORLDS = 8, WORKERS = 2, CALLS = 20, SUBSTEPS = 10, GEOMS = 2, DOFS = 6 }
 /* one material for both geoms; the friction is MuJoCo's */
 struct materials {
   double stiffness[GEOMS], dissipation_time[GEOMS], friction[GEOMS];
-  double damping[SAP_DAMPING_TERMS * DOFS];
+  double damping[SAP_DAMPING_TERMS * DOFS], inverse_mass[GEOMS];
+  int32_t quaternion[DOFS];
 };
 
 static mjModel *make_model(void) {
@@ -58,14 +59,16 @@ static sap_status make_workers(sap_batch_worker *workers, mjModel *model, struct
     m->friction[i] = model->geom_friction[3 * i];
   }
   sap_mujoco_damping(model, m->damping);
+  sap_mujoco_bodies(model, m->inverse_mass, m->quaternion);
   forest.stiffness = m->stiffness;
   forest.dissipation_time = m->dissipation_time;
   forest.friction = m->friction;
   forest.damping = m->damping;
+  forest.geom_inverse_mass = m->inverse_mass;
+  forest.dof_quaternion = m->quaternion;
   sap_settings settings = sap_settings_default();
   settings.friction = SAP_FRICTION_COULOMB;
-  sap_step_settings how = sap_step_settings_default(model->opt.timestep);
-  how.speculative = 1;
+  sap_step_settings how = sap_mujoco_step_settings(model);
   sap_status status = SAP_OK;
   for (int i = 0; i < WORKERS && status == SAP_OK; ++i) {
     workers[i].model = model;

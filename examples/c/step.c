@@ -32,22 +32,26 @@ static mjModel *make_model(void) {
 /* one material for all geoms; the friction is MuJoCo's */
 static double *make_materials(const mjModel *model, sap_forest *forest) {
   const size_t n = (size_t)model->ngeom, nv = (size_t)model->nv;
-  double *memory = (double *)malloc(sizeof(double) * (3 * n + SAP_DAMPING_TERMS * nv));
+  double *memory = (double *)malloc(sizeof(double) * (4 * n + (SAP_DAMPING_TERMS + 1) * nv));
   if (!memory) {
     return NULL;
   }
   double *stiffness = memory, *dissipation_time = stiffness + n, *friction = dissipation_time + n;
-  double *damping = friction + n;
+  double *inverse_mass = friction + n, *damping = inverse_mass + n;
+  int32_t *quaternion = (int32_t *)(damping + SAP_DAMPING_TERMS * nv);
   for (size_t i = 0; i < n; ++i) {
     stiffness[i] = 1e5;
     dissipation_time[i] = 0.02;
     friction[i] = model->geom_friction[3 * i];
   }
   sap_mujoco_damping(model, damping);
+  sap_mujoco_bodies(model, inverse_mass, quaternion);
   forest->stiffness = stiffness;
   forest->dissipation_time = dissipation_time;
   forest->friction = friction;
   forest->damping = damping;
+  forest->geom_inverse_mass = inverse_mass;
+  forest->dof_quaternion = quaternion;
   return memory;
 }
 
@@ -91,8 +95,7 @@ static int simulate(const sap_mujoco *api, sap_stepper *stepper, mjModel *model,
 static int step(const sap_mujoco *api, const sap_forest *forest, mjModel *model, mjData *data) {
   sap_settings settings = sap_settings_default();
   settings.friction = SAP_FRICTION_COULOMB;
-  sap_step_settings how = sap_step_settings_default(model->opt.timestep);
-  how.speculative = 1;
+  sap_step_settings how = sap_mujoco_step_settings(model);
   sap_stepper *stepper;
   sap_error error;
   const sap_status status =

@@ -167,8 +167,9 @@ static inline void sap_mujoco_prepare(mjModel *model) {
 }
 
 /* Returns a forest in the arrays of the model. Values that no single array holds are NULL and must
- * be set: damping, and stiffness, dissipation_time and friction of the geoms. mu of all contacts
- * follows from the geoms; a friction_given of zeros selects MuJoCo's mu, for explicit pairs too.
+ * be set: damping, and stiffness, dissipation_time and friction of the geoms; the functions below
+ * write damping, inverse masses and quaternions. mu of all contacts follows from the geoms; a
+ * friction_given of zeros selects MuJoCo's mu, for explicit pairs too.
  * The forest has the pattern of D if the integrator is implicit. */
 static inline sap_forest sap_mujoco_forest(const mjModel *model) {
   sap_forest forest;
@@ -197,6 +198,49 @@ static inline sap_forest sap_mujoco_forest(const mjModel *model) {
     forest.D_colind = model->D_colind;
   }
   return forest;
+}
+
+/* Writes the inverse mass of each geom's body (ngeom), and the places of the quaternions (nv) of
+ * free bodies and of single bodies on ball joints, as sap_forest has them. */
+static inline void sap_mujoco_bodies(const mjModel *model, double *geom_inverse_mass,
+                                     int32_t *dof_quaternion) {
+  for (int geom = 0; geom < (int)model->ngeom; ++geom) {
+    geom_inverse_mass[geom] = model->body_invweight0[2 * model->geom_bodyid[geom]];
+  }
+  for (int i = 0; i < (int)model->nv; ++i) {
+    dof_quaternion[i] = -1;
+  }
+  for (int tree = 0; tree < (int)model->ntree; ++tree) {
+    const int first = model->tree_dofadr[tree], n = model->tree_dofnum[tree];
+    const int joint = model->dof_jntid[first], place = model->jnt_qposadr[joint];
+    if (model->jnt_type[joint] == mjJNT_FREE && n == 6) {
+      dof_quaternion[first] = place + 3;
+    } else if (model->jnt_type[joint] == mjJNT_BALL && n == 3) {
+      dof_quaternion[first] = place;
+    }
+  }
+}
+
+/* Returns sap_step_settings_default() with the model's time step, and with speeds of its scale: for
+ * gravity g and the mean size s of the bodies, contacts are released with 0.1 sqrt(g s) m/s and
+ * 0.01 sqrt(g/s) rad/s (s/(1 s) and 0.1 rad/s without gravity). Slip speeds are a tenth of these,
+ * and the stiction speed is a hundredth of the first. Contacts are looked for ahead. */
+static inline sap_step_settings sap_mujoco_step_settings(const mjModel *model) {
+  sap_step_settings settings = sap_step_settings_default(model->opt.timestep);
+  const double *g = model->opt.gravity, extent = model->stat.extent;
+  const double size = model->stat.meansize > 0.0 ? model->stat.meansize
+                      : extent > 0.0             ? extent
+                                                 : 1.0;
+  const int falls = !(model->opt.disableflags & mjDSBL_GRAVITY);
+  const double gravity = falls ? sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) : 0.0;
+  const double speed = gravity > 0.0 ? 0.1 * sqrt(gravity * size) : size, rate = 0.1 * speed / size;
+  settings.release_speed = speed;
+  settings.release_rate = rate;
+  settings.slip_speed = 0.1 * speed;
+  settings.slip_rate = 0.1 * rate;
+  settings.stiction_speed = 0.01 * speed;
+  settings.speculative = 1;
+  return settings;
 }
 
 /* Writes the coefficients (nv, SAP_DAMPING_TERMS) of the damping forces of the dofs, including

@@ -150,6 +150,7 @@ SAP_API int sap_mujoco_is_tested(int version);
 #error "sapwood needs MuJoCo 4.0 or later, in double precision"
 #endif
 
+#include <math.h>
 #include <string.h>
 
 #ifdef __cplusplus
