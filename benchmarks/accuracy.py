@@ -33,7 +33,7 @@ _BOX = '<geom type="box" size="0.1 0.1 0.1" mass="1"/>'
 _FINGER = '<geom type="box" size="0.02 0.05 0.05" mass="0.2"/>'
 _END = "</worldbody></mujoco>"
 
-# whose limit is that of fixed steps
+# the limit of these scenes is that of fixed steps
 _ROLLING = {"ball that bounces"}
 
 #: Models by name, each with the velocity at the start.

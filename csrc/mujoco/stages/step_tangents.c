@@ -33,7 +33,7 @@ struct room {
 struct part {
   sap_mujoco_world *world;
   double width;
-  double share;                        /* of the difference in the derivative */
+  double share;                        /* factor of the difference in the derivative */
   const double *x;                     /* tangent of the state, or NULL */
   const struct sap_model_patch *patch; /* changes of the model, or NULL without any */
 };

@@ -35,7 +35,7 @@ struct sap_model_patch {
 
 /* The way in which a step of a tangent is found. */
 struct sap_tangent_way {
-  double width;  /* of the difference along the state; INFINITY: the tangent is 0 */
+  double width;  /* width of the difference along the state; INFINITY: the tangent is 0 */
   int is_linear; /* 1: the number has its derivative by linear_number.h */
 };
 

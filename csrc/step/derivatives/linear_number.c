@@ -104,7 +104,8 @@ static sap_status find_regularization(struct sap_linear_step *linear, sap_steppe
 sap_status sap_linear_number_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                   const struct sap_number_slope *slope, double width, double *dF,
                                   sap_error *error) {
-  const double unit = slope->n > 0 ? width : 1.0; /* of the number, for which changes are found */
+  /* changes are found for this change of the number */
+  const double unit = slope->n > 0 ? width : 1.0;
   sap_group_differential groups[SAP_ELEMENT_GROUPS];
   const sap_differential change = sap_law_numbers_at_J(&linear->law, groups);
   sap_status status = SAP_OK;

@@ -25,8 +25,8 @@ _KEPT_RESIDUAL = 1e-7
 _KEPT_ERROR = 1e-3
 # corrections of a pass after which A is factored
 _MOST_CORRECTIONS = 3
-# |(A - A_kept) d| over |A d| above which A is factored in place of a correction, for the change d
-# of the velocities in the pass: corrections diverge from 1 on
+# A is factored in place of a correction above this |(A - A_kept) d| over |A d|, where d is the
+# change of the velocities in the pass; corrections diverge from 1 on
 _MOST_ERROR = 0.1
 
 # the models whose energy is quadratic within a step: one pass is exact

@@ -162,7 +162,7 @@ class Coulomb:
         self.solve_again: Callable[[Array], Array] = self.newton.solve_again  # by the last factor
         self.law: Sequence[Array] = ()  # K of the last factor
         self.gamma: Sequence[Array] = ()  # impulses of the linear law at the last iterate
-        self.start: Point | None = None  # of the last step
+        self.start: Point | None = None  # the last step began here
         self.was_refused = False  # whether the last step did not lower |D r| by a tenth
         # length of the last step, |D r| before it and before the step ahead of that one
         self.alpha, self.before, self.earlier = 0.0, 0.0, 0.0
