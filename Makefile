@@ -164,7 +164,7 @@ coverage: .venv/test .venv/coverage
 # AddressSanitizer finds the exceptions of C++ where its library is loaded at the start. Left out is
 # what it disturbs: a child that is forked while another thread allocates waits for ever for a lock;
 # and the large sets of problems and models, which show other numbers and no other code.
-SANITIZED_FILES = laws lcp invdyn geometry problem solver stepping trajectory mujoco fuzz
+SANITIZED_FILES = laws lcp invdyn geometry problem solver stepping trajectory fem mujoco fuzz
 SANITIZED_TESTS = $(addprefix tests/,$(SANITIZED_FILES)) -m 'not slow and not nightly and not undisturbed' \
 	-k 'not reference or test_reference'
 SANITIZED = $(CURDIR)/build/sanitized

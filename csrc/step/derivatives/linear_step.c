@@ -229,7 +229,9 @@ static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gathe
   memcpy(linear->A, gather->problem.A, sizeof(double) * (size_t)linear->nA);
   hold_slip(linear, gather, 1);
   visit_constants(linear, gather, 1);
-  memcpy(linear->label, gather->elements.label, sizeof *linear->label * (size_t)linear->n_rows);
+  if (linear->n_rows > 0) { /* without rows there is no array to copy */
+    memcpy(linear->label, gather->elements.label, sizeof *linear->label * (size_t)linear->n_rows);
+  }
   soften(linear, gather, 1);
   linear->crosses_release = linear->crosses_set = 0;
   watch_release(linear, gather, 1);
@@ -389,8 +391,9 @@ static int has_same_set(const struct sap_linear_step *linear, struct sap_gather 
         tau_d[c] == gather->tau_d[c] &&
         memcmp(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t)) == 0;
   }
-  return same && memcmp(linear->label, gather->elements.label,
-                        sizeof *linear->label * (size_t)linear->n_rows) == 0;
+  return same &&
+         (linear->n_rows == 0 || memcmp(linear->label, gather->elements.label,
+                                        sizeof *linear->label * (size_t)linear->n_rows) == 0);
 }
 
 /* Writes -J^T gamma of the present problem. */
