@@ -248,6 +248,7 @@ def test_files_of_meshio(tmp_path, name, binary):
 SURFACES = (".stl", ".obj", ".ply")
 
 
+@pytest.mark.undisturbed
 @pytest.mark.parametrize("kind", ["vtk", "vtu", "mesh", "msh", "stl", "obj", "ply"])
 def test_damaged_files_at_random(kind, tmp_path, rng, capfd):
     """A damaged file is a ValueError that has its name, or still a mesh; nothing is printed."""
