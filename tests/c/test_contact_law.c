@@ -48,7 +48,35 @@ static void complementarity_adds_magnitudes(void) {
   points_check_complementarity(&points, SAP_LAW_CONTACT, term);
 }
 
+/* For the first system touching contacts stick, with gamma = (v_hat - v_c)/R and G = 1/R; others have
+ * neither. */
+static void contacts_that_touch_stick(void) {
+  uint64_t seed = 7;
+  points_make(&points, SAP_LAW_CONTACT, &seed);
+  REQUIRE(points_load(&points));
+  struct sap_workspace *w = points.solver->work;
+  int32_t touching = 0;
+  sap_laws[SAP_LAW_CONTACT]->stick(&w->pool, 0, POINTS);
+  for (int32_t place = 0; place < POINTS; ++place) {
+    const int32_t i = w->plan->graph.triple[place];
+    const struct sap_contact c = points_contact(&points, i);
+    const int touches = points.v_hat_n[i] > 0;
+    touching += touches;
+    for (int r = 0; r < 3; ++r) {
+      const double R = r < 2 ? c.R_t : c.R_n;
+      CHECK_CLOSE(w->pool.gamma[r][place], touches * (c.v_hat[r] - points.v[3 * i + r]) / R, 1e-12);
+    }
+    CHECK_CLOSE(w->pool.G[SAP_G_11][place], touches / c.R_t, 1e-12);
+    CHECK_CLOSE(w->pool.G[SAP_G_22][place], touches / c.R_t, 1e-12);
+    CHECK_CLOSE(w->pool.G[SAP_G_NN][place], touches / c.R_n, 1e-12);
+    CHECK(w->pool.G[SAP_G_12][place] == 0 && w->pool.G[SAP_G_1N][place] == 0);
+  }
+  CHECK(touching > 0 && touching < POINTS);
+  sap_solver_destroy(points.solver);
+}
+
 static const check_test tests[] = {
+    CHECK_TEST(contacts_that_touch_stick),
     CHECK_TEST(bound_is_its_formula_and_holds),
     CHECK_TEST(complementarity_adds_magnitudes),
 };

@@ -305,8 +305,24 @@ static void any_change_of_the_graph_is_noticed(void) {
   sap_solver_destroy(solver);
 }
 
+/* Trees of components that dense storage takes are left out of the graph of the others. */
+static void trees_left_out_belong_to_the_graph(void) {
+  uint64_t seed = 5;
+  const sap_settings settings = sap_settings_default();
+  int8_t left_out[SCENE_TREES] = {0};
+  make_problem(1, &seed);
+  sap_solver *solver = make_solver(1);
+  REQUIRE(solver && sap_solver_load(solver, &scene.problem, NULL) == SAP_OK);
+  CHECK(sap_plan_has_graph_of(&solver->plan, NULL, &settings));
+  CHECK(sap_plan_has_graph_of(&solver->plan, left_out, &settings));
+  left_out[scene.problem.n_trees - 1] = 1;
+  CHECK(!sap_plan_has_graph_of(&solver->plan, left_out, &settings));
+  sap_solver_destroy(solver);
+}
+
 static const check_test tests[] = {
     CHECK_TEST(lists_keep_what_they_promise),
     CHECK_TEST(any_change_of_the_graph_is_noticed),
+    CHECK_TEST(trees_left_out_belong_to_the_graph),
 };
 CHECK_FILE(test_graph, tests);

@@ -169,6 +169,18 @@ static void table_is_the_integral_of_its_curvature(void) {
   CHECK(isinf(sap_barrier_at(&barrier, INFINITY).phi) && isnan(sap_barrier_at(&barrier, NAN).phi));
 }
 
+/* A difference from a short step across a node keeps the digits of the step. */
+static void differences_across_a_node_keep_short_steps(void) {
+  double slope[NODES], value[NODES];
+  const sap_barrier_table table = make_table(slope, value);
+  for (int j = 1; j < NODES; ++j) {
+    const double ds = 3e-13, s_a = node[j] - 1e-13, s_b = node[j] + 2e-13;
+    const double found = sap_barrier_table_difference(&table, s_a, s_b, ds);
+    CHECK_CLOSE(found / (slope[j] * ds), 1, 1e-9);
+    CHECK_CLOSE(sap_barrier_table_difference(&table, s_b, s_a, -ds) / -found, 1, 1e-15);
+  }
+}
+
 /* Changes one entry of a good table. */
 static void check_wrong_table(int row, int32_t j, double entry, const char *argument) {
   double rows[4][NODES];
@@ -252,6 +264,7 @@ static const check_test tests[] = {
     CHECK_TEST(logarithm_near_its_wall),
     CHECK_TEST(outside_of_the_domain_is_infinite),
     CHECK_TEST(table_is_the_integral_of_its_curvature),
+    CHECK_TEST(differences_across_a_node_keep_short_steps),
     CHECK_TEST(wrong_tables_are_refused),
     CHECK_TEST(cost_difference_is_that_of_the_costs),
     CHECK_TEST(deep_contacts_become_feasible_at_rest),

@@ -31,7 +31,6 @@ void sap_dense_unknowns_clear(struct sap_dense_unknowns *unknowns, int32_t n, in
   p->ld = sap_impulses_stride(m);
   memset(p->W, 0, (size_t)p->ld * (size_t)m * sizeof *p->W);
   memset(p->u, 0, (size_t)p->ld * sizeof *p->u);
-  memset(p->gamma, 0, (size_t)m * sizeof *p->gamma);
   unknowns->J = unknowns->panel + (is_condensed ? n : 0);
   unknowns->ld = is_condensed ? panel_stride(n, m) : m;
 }
