@@ -45,9 +45,14 @@ static const double sap_rebound_round_off = 1e-9;
 
 /* ---- free rotation; python -m benchmarks closed-forms ---------------------------------------- */
 
-/* Limit of Newton's steps. They end below the share of the velocities, since they converge
- * quadratically. */
+/* Limit of Newton's steps, which converge quadratically. */
 enum { SAP_ROTATION_STEPS = 8 };
+
+/* Largest number of parts of a step. Each doubling lets a body turn twice as far, and takes twice
+ * the time. */
+enum { SAP_ROTATION_PARTS = 1024 };
+
+/* Step of Newton's method, over the velocities, after which it ends. */
 static const double sap_last_rotation_step = 1e-8;
 
 /* ---- derivatives; python -m benchmarks linearize --------------------------------------------- */

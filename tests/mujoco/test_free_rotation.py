@@ -180,14 +180,20 @@ def test_bodies_of_equal_moments_and_slow_ones_are_mujocos_to_the_bit():
         np.testing.assert_array_equal(ours.qpos, theirs.qpos)
 
 
-@pytest.mark.parametrize(("speed", "missed"), [(20.0, False), (2000.0, True)])
-def test_runs_count_what_has_no_midpoint(speed, missed):
-    """At 4 rad in a step Newton's method may end without one; the torque is then explicit."""
-    model = box()
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("speed", [1e3, 2e3, 2e4, 5e5])
+def test_a_box_that_turns_by_many_radians_in_a_step_keeps_energy_and_momenta(speed, offset):
+    """Up to 1000 rad in a step, where the midpoint rule has no solution for the whole step."""
+    model = box(OFFSETS[offset])
     stepper, data = Stepper(model), mujoco.MjData(model)
-    data.qvel[3:] = 0.15 * speed, speed, 0.05 * speed
-    result = stepper.run(data, 5)
-    assert (result.fallbacks["explicit_rotation"] > 0) == missed
+    data.qvel[:] = 0.3, -0.2, 0.1, 0.15 * speed, speed, 0.05 * speed
+    energy, spin, momentum = invariants(model, data)
+    result = stepper.run(data, 100)
+    end, end_spin, end_momentum = invariants(model, data)
+    assert end == pytest.approx(energy, rel=1e-9)
+    assert np.linalg.norm(end_spin) == pytest.approx(np.linalg.norm(spin), rel=1e-9)
+    np.testing.assert_allclose(end_momentum, momentum, rtol=0, atol=1e-11 * speed)
+    assert result.fallbacks["explicit_rotation"] == 0
 
 
 def test_gradients_follow_the_midpoint(rng):

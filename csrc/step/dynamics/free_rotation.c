@@ -154,18 +154,13 @@ static int read_body(const sap_forest *f, int32_t first, int32_t n,
   return 1;
 }
 
-/* Finds w_1 from w_0 and dt I a_w; returns 0 if Newton's method does not converge. */
-static int find_spin(double I[3][3], double dt, const double *w_0, const double *a, double *w_1) {
-  double spin[3], torque[3], kick[3];
-  apply(I, w_0, spin);
-  cross(w_0, spin, torque);
-  apply(I, a, kick);
-  for (int i = 0; i < 3; ++i) {
-    kick[i] = dt * (kick[i] + torque[i]);
-    w_1[i] = w_0[i];
-  }
+/* Finds w_1 from w_0 and the impulse `kick` of the torque t, dt t; returns 0 if Newton's method does
+ * not converge. */
+static int take_midpoint(double I[3][3], double dt, const double *w_0, const double *kick,
+                         double *w_1) {
+  memcpy(w_1, w_0, 3 * sizeof *w_1);
   for (int step = 0; step < SAP_ROTATION_STEPS; ++step) {
-    double w_m[3], gain[3], J[3][3], g[3], dw[3];
+    double spin[3], torque[3], w_m[3], gain[3], J[3][3], g[3], dw[3];
     for (int i = 0; i < 3; ++i) {
       w_m[i] = 0.5 * (w_0[i] + w_1[i]);
       dw[i] = w_1[i] - w_0[i];
@@ -189,6 +184,40 @@ static int find_spin(double I[3][3], double dt, const double *w_0, const double 
     }
     if (square(dw) <=
         sap_last_rotation_step * sap_last_rotation_step * (square(w_0) + square(w_1))) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+/* Finds w_1 in `parts` equal parts of the step; returns 0 if one of them does not converge. */
+static int take_parts(double I[3][3], double dt, int parts, const double *w_0, const double *kick,
+                      double *w_1) {
+  double w[3], of_part[3];
+  memcpy(w_1, w_0, sizeof w);
+  for (int i = 0; i < 3; ++i) {
+    of_part[i] = kick[i] / parts;
+  }
+  for (int part = 0; part < parts; ++part) {
+    memcpy(w, w_1, sizeof w);
+    if (!take_midpoint(I, dt / parts, w, of_part, w_1)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* Finds w_1 from w_0 and a_w, in as few parts as converge; returns 0 if none do. */
+static int find_spin(double I[3][3], double dt, const double *w_0, const double *a, double *w_1) {
+  double spin[3], torque[3], kick[3];
+  apply(I, w_0, spin);
+  cross(w_0, spin, torque);
+  apply(I, a, kick);
+  for (int i = 0; i < 3; ++i) {
+    kick[i] = dt * (kick[i] + torque[i]);
+  }
+  for (int parts = 1; parts <= SAP_ROTATION_PARTS; parts *= 2) {
+    if (take_parts(I, dt, parts, w_0, kick, w_1)) {
       return 1;
     }
   }
@@ -234,8 +263,7 @@ static void write_tree(int32_t first, int32_t n, const struct sap_free_rotation 
   }
 }
 
-/* Takes the rule for the tree with the root `first`; returns 0 if Newton's method does not
- * converge. */
+/* Takes the rule for the tree with the root `first`; returns 0 if no number of parts converges. */
 static int take_tree(const sap_forest *f, int32_t first, double dt,
                      const struct sap_free_rotation *state) {
   const int32_t n = sap_root_end(f, first) - first == FREE ? FREE : BALL, turn = n - BALL;

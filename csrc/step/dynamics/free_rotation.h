@@ -10,6 +10,9 @@
  *
  *     I + dt/2 ([w_m]x I - [I w_m]x)
  *
+ * Where it does not converge, above some 3 rad in a step, the rule acts on 2, 4, 8 ... equal parts
+ * of the step in turn, each with its share of dt t.
+ *
  * The centre of mass of a free body, at c from its origin, moves by the engine's acceleration. The
  * origin follows at the end of the step, with the rotation R_1 = R_0 exp(dt [w_1]x):
  *
@@ -45,7 +48,7 @@ struct sap_free_rotation {
 int sap_free_rotation_acts(const sap_forest *forest);
 
 /* Replaces the free acceleration of every tree with a quaternion in the forest. Returns the number
- * of trees that keep the explicit torque because Newton's method does not converge. */
+ * of trees that keep the explicit torque because no number of parts converges. */
 int32_t sap_free_rotation_find(const sap_forest *forest, double dt,
                                const struct sap_free_rotation *state);
 

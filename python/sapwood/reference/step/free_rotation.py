@@ -7,7 +7,8 @@ body, and the torque t of the other smooth forces::
 
     I (w_1 - w_0) + dt w_m x I w_m = dt t     w_m = (w_0 + w_1)/2,  t = I a_w + w_0 x I w_0
 
-which keeps w.Iw and |Iw| of a body without torque. The centre of mass of a free body moves by the
+which keeps w.Iw and |Iw| of a body without torque. Where Newton's method does not converge, the
+rule acts on equal parts of the step. The centre of mass of a free body moves by the
 free acceleration of the engine, and the origin follows at the end of the step. Trees with joints
 below a free or ball joint, and those in equality constraints, take their bias forces at a velocity
 in the middle of the step.
@@ -32,6 +33,9 @@ in full."""
 MOST_RATE = 0.5
 """Largest rate of convergence of the pass for trees."""
 
+MOST_PARTS = 1024
+"""Largest number of equal parts of a step."""
+
 _NEWTON_STEPS = 8
 _LAST_STEP = 1e-8
 _ISOTROPIC = 1e-14
@@ -53,8 +57,24 @@ def _turned(r: Array, x: Array) -> Array:
     return turned
 
 
+def _take_midpoint(
+    I: Array, dt: float, w_0: Array, kick: Array  # noqa: E741
+) -> Array | None:
+    """w_1 by Newton's method from w_0, with the impulse dt t; None without convergence."""
+    w_1 = w_0.copy()
+    for _ in range(_NEWTON_STEPS):
+        w_m = 0.5 * (w_0 + w_1)
+        g = I @ (w_1 - w_0) + dt * np.cross(w_m, I @ w_m) - kick
+        J = I + 0.5 * dt * (cross_matrix(w_m) @ I - cross_matrix(I @ w_m))
+        dw = np.linalg.solve(J, g)
+        w_1 = w_1 - dw
+        if dw @ dw <= _LAST_STEP**2 * (w_0 @ w_0 + w_1 @ w_1):
+            return w_1
+    return None
+
+
 def midpoint_spin(I: Array, dt: float, w_0: Array, a_w: Array) -> Array | None:  # noqa: E741
-    """The angular velocity w_1 at the end of a step, by Newton's method from w_0.
+    """The angular velocity w_1 at the end of a step, in as few equal parts as converge.
 
     Parameters
     ----------
@@ -69,18 +89,17 @@ def midpoint_spin(I: Array, dt: float, w_0: Array, a_w: Array) -> Array | None: 
     Returns
     -------
     ndarray (3,) or None
-        None without convergence.
+        None where no number of parts converges.
     """
     kick = dt * (I @ a_w + np.cross(w_0, I @ w_0))
-    w_1 = w_0.copy()
-    for _ in range(_NEWTON_STEPS):
-        w_m = 0.5 * (w_0 + w_1)
-        g = I @ (w_1 - w_0) + dt * np.cross(w_m, I @ w_m) - kick
-        J = I + 0.5 * dt * (cross_matrix(w_m) @ I - cross_matrix(I @ w_m))
-        dw = np.linalg.solve(J, g)
-        w_1 = w_1 - dw
-        if dw @ dw <= _LAST_STEP**2 * (w_0 @ w_0 + w_1 @ w_1):
-            return w_1
+    parts = 1
+    while parts <= MOST_PARTS:
+        w: Array | None = w_0
+        for _ in range(parts):
+            w = None if w is None else _take_midpoint(I, dt / parts, w, kick / parts)
+        if w is not None:
+            return w
+        parts *= 2
     return None
 
 
@@ -103,7 +122,7 @@ def free_rotation(M: Array, R_0: Array, dt: float, v_0: Array, a: Array) -> Arra
     -------
     ndarray (n,)
         (v_1 - v_0)/dt; `a` itself for a body that hardly turns, has equal moments of inertia, or
-        for which Newton's method does not converge.
+        for which no number of parts converges.
     """
     w_0, a_w = v_0[-3:], a[-3:]
     if max(np.linalg.norm(w_0), np.linalg.norm(w_0 + dt * a_w)) * dt < LEAST_TURN:
