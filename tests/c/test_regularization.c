@@ -141,6 +141,27 @@ static void find_own_loads(const sap_parameters *p, long double load[N]) {
   }
 }
 
+/* Finds the impulse of every contact that stops its free motion at the end of its gap. */
+static void find_impacts(const sap_parameters *p, const long double w[N], double impact[N]) {
+  const double *J = scene.J;
+  for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
+    const int32_t trees[2] = {scene.tree_a[i], scene.tree_b[i]};
+    double approach = fmin(0, -phi0[i] / (p->dt + tau_d[i]));
+    for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
+      const int32_t n = scene.tree_nv[trees[side]];
+      int32_t v = 0;
+      for (int32_t t = 0; t < trees[side]; ++t) {
+        v += scene.tree_nv[t];
+      }
+      for (int32_t j = 0; j < n; ++j) {
+        approach -= J[2 * n + j] * scene.v_star[v + j];
+      }
+      J += 3 * n;
+    }
+    impact[i] = fmax(0, approach) / (double)w[i];
+  }
+}
+
 static int share_a_tree(int32_t i, int32_t j) {
   const int32_t *a = scene.tree_a, *b = scene.tree_b;
   return a[i] == a[j] || a[i] == b[j] || (b[i] >= 0 && (b[i] == a[j] || b[i] == b[j]));
@@ -170,16 +191,17 @@ static void spread(long double load[N]) {
 
 static void contacts_are_stiffer_under_a_load(void) {
   uint64_t seed = 5;
-  int32_t n_stiffer = 0, n_same = 0;
+  int32_t n_stiffer = 0, n_same = 0, n_impacts = 0;
   for (int trial = 0; trial < 60; ++trial) {
     const sap_delassus delassus = trial % 3 ? SAP_DELASSUS_BLOCK : SAP_DELASSUS_DIAGONAL;
     sap_parameters p = make(1 + trial % 12, 1 + trial % 30, delassus, &seed);
-    double R_0[N], change[SCENE_MOST_NV * SCENE_TREES], body_w[2 * N];
+    double R_0[N], impact[N], change[SCENE_MOST_NV * SCENE_TREES], body_w[2 * N];
     long double w[N] = {0}, load[N];
     find_masses(p.delassus, w);
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_0, v_hat_n, NULL, NULL) == SAP_OK);
     for (int i = 0; i < SCENE_MOST_NV * SCENE_TREES; ++i) {
       change[i] = check_random(&seed, -1, 1) * pow(10, check_random(&seed, -3, 2));
+      scene.v_star[i] = check_random(&seed, -1, 1) * pow(10, check_random(&seed, -1, 2));
     }
     for (int i = 0; i < 2 * N; ++i) {
       body_w[i] = (double)w[i / 2] * pow(10, check_random(&seed, -2, 1));
@@ -189,19 +211,22 @@ static void contacts_are_stiffer_under_a_load(void) {
     p.body_w = trial % 2 ? body_w : NULL;
     find_own_loads(&p, load);
     spread(load);
+    find_impacts(&p, w, impact);
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
     for (int32_t i = 0; i < scene.problem.n_contacts; ++i) {
       const double time = p.dt + tau_d[i];
       const double R_nr = (double)w[i] * p.beta * p.beta / 39.478417604357434;
-      const double x = R_nr * (double)load[i] / p.load_speed, soft = 1 / (p.dt * k[i] * time);
+      const double most = fmax((double)load[i], impact[i]);
+      const double x = R_nr * most / p.load_speed, soft = 1 / (p.dt * k[i] * time);
       const double R = fmax(x > 1 ? R_nr * pow(x, -0.98) : R_nr, soft);
       CHECK_CLOSE(R_n[i], R, 1e-11 * R);
       CHECK(x > 1 || R_n[i] == R_0[i]);
       /* at rest under the load it is V_1 (dt + tau_d) x^0.02 deep */
       if (x > 1 && isinf(k[i])) {
-        const double depth = R_n[i] * (double)load[i] * time;
+        const double depth = R_n[i] * most * time;
         CHECK_CLOSE(depth, p.load_speed * time * pow(x, 0.02), 1e-10 * depth);
       }
+      n_impacts += impact[i] > (double)load[i] && R_n[i] < R_0[i];
       n_stiffer += R_n[i] < R_0[i];
       n_same += R_n[i] == R_0[i];
     }
@@ -210,7 +235,7 @@ static void contacts_are_stiffer_under_a_load(void) {
     REQUIRE(sap_regularize(&scene.problem, &p, R_t, R_n, v_hat_n, NULL, NULL) == SAP_OK);
     CHECK(memcmp(R_n, R_0, (size_t)scene.problem.n_contacts * sizeof *R_n) == 0);
   }
-  CHECK(n_stiffer > 100 && n_same > 100);
+  CHECK(n_stiffer > 100 && n_same > 100 && n_impacts > 20);
 }
 
 /* R_t is that of sigma by the slip, and nothing else follows from the slip. */
@@ -333,6 +358,8 @@ static void broken_rules_are_named(void) {
   CHECK_REFUSED((p.free_change = change, p.load_speed = 1), "free_change", 1, REGULARIZE);
   change[1] = 0;
   CHECK_REFUSED((p.free_change = change, p.load_speed = 0), "load_speed", -1, REGULARIZE);
+  CHECK_REFUSED((p.free_change = change, p.load_speed = 1, scene.v_star[2] = NAN), "v_star", 2,
+                REGULARIZE);
   CHECK_REFUSED(p.tau_d = NULL, "tau_d", -1, REGULARIZE);
   /* numbers that are fine by themselves, and overflow or vanish together */
   CHECK_REFUSED(k[2] = 1e-320, "k", 2, REGULARIZE);

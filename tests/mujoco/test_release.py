@@ -145,14 +145,15 @@ def test_release_speeds_follow_gravity_and_size():
 
 
 def test_loads_are_those_of_the_mirror(rng):
-    """R_n of piles under loads: of free bodies dv = dt M^-1 f."""
+    """R_n of piles under loads and of bodies that meet fast: of free bodies dv = dt M^-1 f."""
     model = scenes.clutter(10, seed=3).compile()
     stepper, data = Stepper(model, time_step=0.01), mujoco.MjData(model)
     stepper.run(data, 120)
     weight = stepper.parameters.forest["geom_inverse_mass"]
-    stiffer = held = 0
-    for _ in range(5):
+    stiffer = held = struck = 0
+    for speed in (0.0, 0.0, 0.0, 20.0, 60.0):
         size = (model.nbody - 1, 3)
+        data.qvel.reshape(-1, 6)[:, :3] += speed * rng.normal(size=size)
         data.xfrc_applied[1:, :3] = 10.0 ** rng.uniform(3.0, 5.5) * rng.normal(size=size)
         problem = stepper.problem(data)
         stages = Stages(stepper.parameters, engine())
@@ -185,7 +186,9 @@ def test_loads_are_those_of_the_mirror(rng):
         assert slow.sum() > 10
         np.testing.assert_allclose(problem.R_n[slow], R_n[slow], rtol=1e-9)
         stiffer += np.count_nonzero(R_n < 0.999 * without)
+        struck += np.count_nonzero((R_n < 0.999 * without) & (problem.phi0 > 0.0))
     assert stiffer > 20
+    assert struck > 0
     assert held > 0
 
 

@@ -490,3 +490,33 @@ def test_lean_steps_and_batches_list_the_same():
     assert [i for k in range(20) for i in result.contacts_of(k).index.tolist()] == index
     batch.forward(stage=mujoco.mjtStage.mjSTAGE_POS)
     assert (count <= 3).all()
+
+
+# ---- impacts -----------------------------------------------------------------------------------
+
+THIN_WALLS = {
+    "box": 'type="box" size="1 1 .002"',
+    "cylinder": 'type="cylinder" size="1 .002"',
+    "mesh": 'type="mesh" mesh="thin"',
+    "plane": 'type="plane" size="5 5 1"',
+}
+
+
+@pytest.mark.parametrize("wall", THIN_WALLS)
+@pytest.mark.parametrize(("speed", "time_step"), [(60.0, 0.02), (300.0, 0.01), (900.0, 0.016)])
+def test_bullets_do_not_pass_thin_walls(wall, speed, time_step, rng):
+    """Balls that fly up to 480 of their radii in a step stop before a wall of 4 mm."""
+    corners = " ".join(f"{x} {y} {z}" for x in (-1, 1) for y in (-1, 1) for z in (-0.002, 0.002))
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option timestep="{time_step}" gravity="0 0 0"/>
+        <asset><mesh name="thin" vertex="{corners}"/></asset><worldbody><geom {THIN_WALLS[wall]}/>
+        <body><freejoint/><geom size=".03" mass="1"/></body></worldbody></mujoco>"""
+    )
+    stepper = Stepper(model)
+    for _ in range(5):
+        data = mujoco.MjData(model)
+        data.qpos[:3] = *rng.uniform(-0.1, 0.1, 2), 0.1 + 2.0 * speed * time_step * rng.uniform()
+        data.qvel[2] = -speed
+        heights = stepper.run(data, 12, record=("qpos",)).qpos[:, 2]
+        assert heights.min() > 0.015
+        assert abs(data.qvel[2]) < 1.0

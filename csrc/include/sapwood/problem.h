@@ -217,6 +217,7 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * with w = |W_ii|_F/3. Writes three arrays (n_contacts), and then those of parameters->groups.
  * The first term of R_n, R_nr, is smaller under a load: with P, N s, the impulse by which the free
  * motion presses the contacts of an island, and x = R_nr P/load_speed > 1, it is R_nr x^(-0.98).
+ * There P is at least the impulse max(0, min(0, v_hat_n) - J_n v*)/w of the impact of the contact.
  * R_t is smaller, too: with f = min(1, slip_speed/(4 sigma w mu P)) both 1e-6 and slip_ratio are
  * multiplied by f, so that nothing creeps at full sigma.
  * If v_hat_n > release and k is infinite, v_hat_n becomes release, and R_n is multiplied by release
@@ -224,8 +225,8 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * that speed, and carries the same load at rest.
  * If rebound > 0 exceeds that v_hat_n and k is infinite, v_hat_n becomes rebound, and R_n becomes
  * 0.01 R_nr.
- * Reads only trees, A and J of `problem`, mu if there are slip_ratio, slip_speed and free_change,
- * and the inputs of sap_regularize_group() for groups that it regularizes. Checks its inputs. */
+ * Reads only trees, A and J of `problem`, v_star if there is free_change, mu if there are
+ * slip_ratio, slip_speed and free_change, and the inputs of sap_regularize_group() for groups that it regularizes. Checks its inputs. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
                                   double *R_t, double *R_n, double *v_hat_n,
                                   const sap_allocator *allocator, sap_error *error);

@@ -20,6 +20,15 @@
  * Coulomb's law (`python -m benchmarks piles`, mass ratio 100); a large one lets light bodies sink
  * in (`sapwood closed-forms`).
  *
+ * An impact presses its own contact with the impulse that stops the free motion v* at the end of the
+ * gap:
+ *
+ *     P_n = max(0, min(0, v_hat_n) - J_n v*)/w
+ *
+ * R_n uses the larger one of P and P_n: the rest of the approach after the impact is V_1 x^e, so
+ * that a bullet does not pass through a thin wall. P_n makes contacts stiffer from an approach of
+ * 4 pi^2 V_1/beta^2 on.
+ *
  * Half of the inverse mass w_body of the body itself is the lower limit of w_s: near a centre of
  * rotation |W_s|_F goes to zero, and P_i would grow without a load. Loads that reach a tree through
  * constraints are not in dv. */
@@ -34,6 +43,11 @@
 static inline double sap_side_load(double approach, double w, double w_body) {
   const double w_s = fmax(w, w_body / 2);
   return approach > 0 && w_s > 0 ? approach / w_s : 0;
+}
+
+/* Returns the load P_n of an impact, where the free motion approaches with `approach` = -J_n v*. */
+static inline double sap_impact_load(double v_hat_n, double approach, double w) {
+  return fmax(0, fmin(0, v_hat_n) + approach) / w;
 }
 
 static const double sap_load_exponent = 0.02; /* e */

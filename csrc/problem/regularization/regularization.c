@@ -56,6 +56,10 @@ static sap_status check_parameters(const sap_problem *problem, const sap_sizes *
   if (status == SAP_OK && p->free_change) {
     status = sap_check_finite("free_change", sizes->nv, p->free_change, error);
   }
+  if (status == SAP_OK && p->free_change && n > 0) {
+    status = problem->v_star ? sap_check_finite("v_star", sizes->nv, problem->v_star, error)
+                             : sap_invalid(error, "v_star", -1, NAN, "must be given");
+  }
   if (status == SAP_OK && p->free_change && !(p->load_speed > 0)) {
     status = sap_invalid(error, "load_speed", -1, p->load_speed, "must be > 0");
   }
@@ -83,10 +87,10 @@ static double dot(int32_t n, const double *x, const double *y) {
 }
 
 /* Returns w of contact i, whose J begins at *J, which advances to the next one; finds its load P_i
- * if loads are known. */
+ * and -J_n v* if loads are known. */
 static double contact_mass(const sap_problem *problem, const sap_parameters *p,
                            const struct sap_masses *masses, int32_t i, const double **J,
-                           double *load) {
+                           double *load, double *approach) {
   const int32_t trees[2] = {problem->tree_a[i], problem->tree_b[i]};
   double W[9] = {0};
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
@@ -99,7 +103,10 @@ static double contact_mass(const sap_problem *problem, const sap_parameters *p,
         of_side[k] = W[k] - of_side[k];
       }
       const double w_body = p->body_w ? p->body_w[2 * (int64_t)i + side] : 0;
-      const double a = dot(n, *J + 2 * (int64_t)n, p->free_change + masses->tree_v[trees[side]]);
+      const double *J_n = *J + 2 * (int64_t)n;
+      const int64_t v = masses->tree_v[trees[side]];
+      const double a = dot(n, J_n, p->free_change + v);
+      *approach -= dot(n, J_n, problem->v_star + v);
       *load = fmax(*load, sap_side_load(-a, sap_inverse_mass(of_side, 3), w_body));
     }
     *J += 3 * (int64_t)n;
@@ -116,16 +123,17 @@ static sap_status refuse_mass(const sap_problem *problem, int64_t nJ, int32_t i,
                                            i, w, "must give an effective mass");
 }
 
-/* Finds w (n_contacts), and the loads (n_contacts) if they are known, else 0: P if the largest one
- * makes any contact stiffer or changes any sigma, else P_i, which then do neither. */
+/* Finds w (n_contacts), and the loads and -J_n v* (n_contacts) if they are known, else 0. Loads are
+ * P if the largest one makes any contact stiffer or changes any sigma, else P_i, which then do
+ * neither. */
 static sap_status find_masses(const sap_problem *problem, int64_t nJ, const sap_parameters *p,
                               const struct sap_masses *masses, double *w, double *load,
-                              sap_error *error) {
+                              double *approach, sap_error *error) {
   const double *J = problem->J;
   double largest_w = 0, largest_load = 0, largest_mu = 0;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    load[i] = 0;
-    w[i] = contact_mass(problem, p, masses, i, &J, load + i);
+    load[i] = approach[i] = 0;
+    w[i] = contact_mass(problem, p, masses, i, &J, load + i, approach + i);
     if (!(w[i] > 0 && isfinite(w[i]))) {
       return refuse_mass(problem, nJ, i, w[i], error);
     }
@@ -157,19 +165,20 @@ sap_status sap_regularize_contacts(const sap_problem *problem, const sap_sizes *
                                    double *R_t, double *R_n, double *v_hat_n, sap_error *error) {
   sap_status status = check_parameters(problem, sizes, p, error);
   if (status == SAP_OK) {
-    status = find_masses(problem, sizes->nJ, p, masses, R_t, R_n, error);
+    status = find_masses(problem, sizes->nJ, p, masses, R_t, R_n, v_hat_n, error);
   }
   if (status != SAP_OK) {
     return status;
   }
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const double w = R_t[i], load = R_n[i];
+    const double w = R_t[i], load = R_n[i], approach = v_hat_n[i];
     const double time = p->dt + p->tau_d[i]; /* s */
+    v_hat_n[i] = -p->phi0[i] / time;
     const double R_nr = sap_near_rigid(p->beta) * w;
-    const double near_rigid = load > 0 ? sap_loaded_R(R_nr, load, p->load_speed) : R_nr;
+    const double most = fmax(load, sap_impact_load(v_hat_n[i], approach, w));
+    const double near_rigid = most > 0 ? sap_loaded_R(R_nr, most, p->load_speed) : R_nr;
     R_n[i] = fmax(near_rigid, 1 / (p->dt * p->k[i] * time)); /* (21) */
     R_t[i] = find_sigma(problem, p, i, w, load) * w;         /* (22) */
-    v_hat_n[i] = -p->phi0[i] / time;
     if (p->release && v_hat_n[i] > p->release[i] && isinf(p->k[i])) {
       const double *body_w = p->body_w ? p->body_w + 2 * (int64_t)i : NULL;
       R_n[i] *= body_w ? fmax(1, (body_w[0] + body_w[1]) / w) : 1;

@@ -115,6 +115,28 @@ def contact_loads(
     return loads
 
 
+def impact_loads(problem: ContactProblem, v_hat_n: ArrayLike, w: Array) -> Array:
+    """The impulse max(0, min(0, v_hat_n) - J_n v*)/w (n_contacts), N s, of impacts.
+
+    Parameters
+    ----------
+    problem : ContactProblem
+        Only its trees, v* and J are read.
+    v_hat_n : (n_contacts) array
+        Speed by which gaps close, -phi0/(dt + tau_d), m/s.
+    w : (n_contacts) array
+        Inverse effective masses, 1/kg.
+    """
+    start = np.concatenate([[0], np.cumsum(problem.tree_nv)])
+    approach = np.zeros(problem.n_contacts)
+    for i in range(problem.n_contacts):
+        pair = (problem.tree_a[i], problem.tree_b[i])
+        for tree, J in zip(pair, problem.J_blocks(i), strict=True):
+            if J is not None:
+                approach[i] -= float(J[2] @ problem.v_star[start[tree] : start[tree + 1]])
+    return np.asarray(np.maximum(np.minimum(v_hat_n, 0.0) + approach, 0.0) / w)
+
+
 # least sigma of the rule by slip
 LEAST_SIGMA = 1e-6
 
@@ -196,7 +218,7 @@ def regularize(
     Parameters
     ----------
     problem : ContactProblem
-        Only its trees, A and J are read, and its mu where loads are known.
+        Only its trees, A and J are read, and its v* and mu where loads are known.
     dt : float
         Time step, s.
     phi0, k, tau_d : (n_contacts) arrays
@@ -213,7 +235,8 @@ def regularize(
         Change of the velocity in the step by all forces except constraints: contacts are stiffer
         for the load P of :func:`contact_loads`. Without it no contact is.
     load_speed : float
-        V_1, m/s: R_n = R_nr min(1, x^(-0.98)) with x = R_nr P/V_1.
+        V_1, m/s: R_n = R_nr min(1, x^(-0.98)) with x = R_nr P/V_1 and the larger P of
+        :func:`contact_loads` and :func:`impact_loads`.
     slip_speed : float
         V_s, m/s, of the slip ratio: under P sigma is max(1e-6 f, min(sigma, sigma f slip_ratio))
         with f of :func:`creep_share`; 0 for no dependence on loads.
@@ -232,7 +255,8 @@ def regularize(
         loads = contact_loads(
             problem, phi0=phi0, free_change=free_change, body_w=body_w, delassus=delassus
         )
-        stiff = near_rigid * np.maximum(near_rigid * loads / load_speed, 1.0) ** (0.02 - 1.0)
+        most = np.maximum(loads, impact_loads(problem, -phi0 / (dt + tau_d), w))
+        stiff = near_rigid * np.maximum(near_rigid * most / load_speed, 1.0) ** (0.02 - 1.0)
         share = creep_share(sigma * w * problem.mu * loads, slip_speed)
     R_n = np.maximum(stiff, 1.0 / (dt * k * (dt + tau_d)))  # (21)
     least = min(LEAST_SIGMA, sigma) * share
