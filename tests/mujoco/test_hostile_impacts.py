@@ -74,8 +74,8 @@ def test_hostile_impacts_end_finite_or_by_name(rng):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_an_impact_whose_rebounds_have_no_solution_gains_nothing():
     """The solver finds no velocity with the rebounds of this scene, and one without them."""
-    rng = np.random.default_rng(2281370346)
-    stepper, data = [thrown(rng) for _ in range(14)][-1]
+    rng = np.random.default_rng(48)
+    stepper, data = [thrown(rng) for _ in range(6)][-1]
     before = energy(stepper.model, data)
     result = stepper.run(data, 1)
     assert result.converged

@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "step/stepper_object.h"
+#include "mujoco/speculative/contact_place.h"
 #include "mujoco/speculative/separation.h"
 #include "mujoco/engine/enumerations.h"
 #include "mujoco/engine/fields.h"
@@ -198,5 +199,6 @@ void sap_mujoco_find_contacts(const sap_mujoco_world *world) {
                               : sap_mujoco_with_pairs(&motion_bound, pair, n_pairs),
                   world->data);
   leave_out(world, twist, &motion_bound);
+  sap_mujoco_shorten_arms(world, twist);
   a->mj_freeStack(world->data);
 }
