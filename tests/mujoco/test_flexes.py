@@ -360,3 +360,17 @@ def test_a_stepper_is_copied_and_follows_its_numbers():
     before = np.ptp(data.flexvert_xpos[:, 2])
     stepper.run(data, 400)
     assert np.ptp(data.flexvert_xpos[:, 2]) < before - 1e-3
+
+
+def test_a_vertex_may_get_another_mass():
+    # the masses that MuJoCo sums over subtrees are those of before until mj_setConst
+    model = cube()
+    stepper = Stepper(model)
+    model.body_mass[model.flex_vertbodyid[2]] *= 1.5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fresh = Stepper(copy.deepcopy(model))
+    data, other = mujoco.MjData(model), mujoco.MjData(fresh.model)
+    stepper.run(data, 20)
+    fresh.run(other, 20)
+    np.testing.assert_array_equal(data.qpos, other.qpos)

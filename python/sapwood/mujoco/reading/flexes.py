@@ -140,7 +140,7 @@ def _obstacle(model: mujoco.MjModel, flex: int, moved: NDArray[np.bool_]) -> str
     if np.any(model.body_weldid[model.body_parentid[free]] != 0):
         return "is on a moving body"
     joints = model.body_jntadr[free, None] + np.arange(3)
-    alone = (model.body_jntnum[free] == 3) & (model.body_subtreemass[free] == model.body_mass[free])
+    alone = (model.body_jntnum[free] == 3) & ~np.isin(free, model.body_parentid)
     if not alone.all() or np.any(model.jnt_type[joints] != int(mujoco.mjtJoint.mjJNT_SLIDE)):
         return "has vertices without three slides of their own"
     if np.any(model.body_geomnum[free]):
