@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import os
-import threading
 import warnings
-from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sapwood import _core
 from sapwood.base.checks import regular_file
+from sapwood.base.foreign_mesh import read_foreign
 from sapwood.base.optional import imported_for
 
 from .primitives import FieldMesh, Points
@@ -220,36 +218,21 @@ def read_points(path: str | os.PathLike[str]) -> Points:
     return _read(path)[0]
 
 
-# meshio writes to streams that all threads share
-_READING = threading.Lock()
-
-
 def _read(path: str | os.PathLike[str]) -> tuple[Points, list[Cells]]:
-    """Vertices and blocks of tetrahedra, with every failure as an OSError or a ValueError.
-
-    meshio ends the process where it cannot read a file, its readers raise whatever Python and NumPy
-    do on damaged ones, and both print. What they print is a part of the error.
-    """
-    with imported_for("reading a mesh file", "geometry"):
-        import meshio
-    name, said = regular_file(path, "path"), io.StringIO()
+    """Vertices and blocks of tetrahedra, with every failure as an OSError or a ValueError."""
+    name = regular_file(path, "path")
     try:
-        with _READING, redirect_stdout(said), redirect_stderr(said):
-            mesh = meshio.read(name)
-            points = np.asarray(mesh.points, dtype=np.float64)
-            blocks = [
-                np.asarray(block.data, dtype=np.int64)
-                for block in mesh.cells
-                if block.type == "tetra"
-            ]
-    except (Exception, SystemExit) as error:
-        reason = "" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error} "
-        text = " ".join(f"{reason}{said.getvalue()}".split())
-        raise ValueError(f"{name}: meshio cannot read it: {text}") from error
+        mesh, told = read_foreign(name, "reading a mesh file")
+        points = np.asarray(mesh.points, dtype=np.float64)
+        blocks = [
+            np.asarray(block.data, dtype=np.int64) for block in mesh.cells if block.type == "tetra"
+        ]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: {error}") from error
     if points.shape != (len(points), 3) or any(b.shape != (len(b), 4) for b in blocks):
         raise ValueError(f"{name}: its vertices or tetrahedra have a wrong number of columns")
     if not np.all(np.isfinite(points)):
         raise ValueError(f"{name}: vertices must be finite")
-    if text := " ".join(said.getvalue().split()):
-        warnings.warn(f"{name}: {text}", stacklevel=4)
+    if told:
+        warnings.warn(f"{name}: {told}", stacklevel=4)
     return points, blocks

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood.base.checks import file_name, regular_file
 from sapwood.base.files import write_file
-from sapwood.base.optional import imported_for
+from sapwood.base.foreign_mesh import read_foreign
 
 from .mesh import Mesh
 
 _TETRAHEDRON = 10  # VTK's number of the cell type
-_GMSH = (b"$MeshFormat", b"$Nodes", b"$EndNodes", b"$Elements", b"$EndElements")
 _TYPES = {
     "float": ">f4",
     "double": ">f8",
@@ -89,52 +85,8 @@ def write_mesh(path: str | PathLike[str], mesh: Mesh, x: ArrayLike | None = None
     write_file(name, "\n".join(lines))
 
 
-def read_foreign(name: str, user: str) -> Any:
-    """Read a mesh by meshio.
-
-    Parameters
-    ----------
-    name : str
-        The file.
-    user : str
-        The function that needs it, for errors.
-
-    Returns
-    -------
-    meshio.Mesh
-        Its mesh.
-
-    Raises
-    ------
-    ValueError
-        If meshio cannot read it; the text says why, and what meshio printed.
-    ImportError
-        Without meshio, the extra ``geometry``.
-    """
-    with imported_for(user, "geometry"):
-        import meshio
-    suffix = Path(name).suffix.lower()
-    content = Path(name).read_bytes() if suffix in (".msh", ".ply") else b""
-    is_gmsh = suffix == ".msh" and content.startswith(b"$")  # others are of Ansys
-    # meshio reads on for ever behind the end of files without these words
-    for word in _GMSH if is_gmsh else (b"end_header",) if suffix == ".ply" else ():
-        if word not in content:
-            raise ValueError(f"has no {word.decode()}")
-    told = io.StringIO()
-    try:
-        with (
-            contextlib.redirect_stdout(told),
-            contextlib.redirect_stderr(told),
-            np.errstate(over="ignore"),  # it tries binary STL first
-        ):
-            return meshio.read(name, "gmsh" if is_gmsh else None)
-    except (Exception, SystemExit) as error:  # meshio ends the process for an unknown format
-        reason = " ".join(told.getvalue().split()) if isinstance(error, SystemExit) else error
-        raise ValueError(f"meshio cannot read it: {reason}") from error
-
-
 def _read_by_meshio(name: str) -> tuple[ArrayLike, ArrayLike]:
-    found = read_foreign(name, "sapwood.fem.read_mesh")
+    found, _ = read_foreign(name, "sapwood.fem.read_mesh")
     cells = [block.data for block in found.cells if block.type == "tetra"]
     if not cells:
         raise ValueError("has no tetrahedra")

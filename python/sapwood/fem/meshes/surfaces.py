@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import real, regular_file
+from sapwood.base.foreign_mesh import read_foreign
 from sapwood.base.optional import imported_for
 
-from .files import read_foreign
 from .mesh import Mesh
 
 _LEFT_BEHIND = Path("__tracked_surface.stl")  # the mesher writes it to the working directory
@@ -183,7 +183,7 @@ def read_triangles(
     """
     name, unit = regular_file(path, "path"), _positive(scale, "scale")
     try:
-        found = read_foreign(name, user)
+        found, _ = read_foreign(name, user)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     triangles = [np.zeros((0, 3), np.int64)]
