@@ -488,3 +488,18 @@ def test_other_schemes_follow(name):
     expected = state_after(Stepper(changed, scheme="midpoint"), 10)
     np.testing.assert_array_equal(state_after(stepper, 10), expected)
     assert not np.array_equal(before, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("dof_damping", r"dof_damping\[\d+\] = nan: must be finite$"),
+        ("body_mass", r"body_invweight0\[\d+, 0\] = nan: must be finite; mj_setConst finds it"),
+    ],
+)
+def test_numbers_that_are_not_finite_have_the_name_of_the_model(name, text):
+    model = mujoco.MjModel.from_xml_string(XML)
+    getattr(model, name)[-1] = np.nan
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    with pytest.raises(ValueError, match=text):
+        Stepper(model)

@@ -40,6 +40,14 @@ def problem_arrays(core: _core.ModelStepper) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+def _check_finite(model: mujoco.MjModel, name: str, remedy: str = "") -> None:
+    """Name the field of the model, where the core would name an array that follows from it."""
+    values = getattr(model, name)
+    for index in np.argwhere(~np.isfinite(values)):
+        place = ", ".join(map(str, index))
+        raise ValueError(f"{name}[{place}] = {values[tuple(index)]:g}: must be finite{remedy}")
+
+
 def _damping(model: mujoco.MjModel) -> _Float:
     """Coefficients (nv, 3) of the damping forces -(c_0 + c_1 |v| + c_2 v^2) v of the dofs."""
     damping = np.zeros((model.nv, 3))
@@ -188,10 +196,14 @@ def forest_arrays(
         for name in ("friction", "static_friction"):
             forest[name] = np.where(given, forest[name], friction)
     if changes.any_of(*DAMPING):
+        _check_finite(model, "dof_damping")
         forest["damping"] = _damping(model)
     if changes.any_of("tendon_armature"):
         forest["dof_turns"] = turning_dofs(model)
     if changes.any_of("body_invweight0"):
+        _check_finite(
+            model, "body_invweight0", "; mj_setConst finds it from masses, inertias and armatures"
+        )
         forest["geom_inverse_mass"] = model.body_invweight0[forest["geom_bodyid"], 0]
     if changes.any_of("geom_size"):
         forest["geom_width"] = _widths(model, n_flexes)
