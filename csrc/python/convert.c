@@ -139,11 +139,40 @@ static int check_values(PyArrayObject *array, const char *name, sapwood_rule rul
 
 /* ---- conversions ---------------------------------------------------------------------------- */
 
+/* Refuses a masked entry of one of NumPy's masked arrays, whose number means nothing. Returns 0, or
+ * -1 with ValueError `name[2] is masked`. */
+static int check_mask(PyObject *object, const char *name) {
+  PyObject *mask = PyArray_Check(object) ? PyObject_GetAttrString(object, "mask") : NULL;
+  const int has_flags = mask != NULL && (PyArray_Check(mask) || PyArray_IsScalar(mask, Bool));
+  PyArrayObject *flags =
+      has_flags ? (PyArrayObject *)PyArray_FROM_OTF(mask, NPY_BOOL, NPY_ARRAY_CARRAY_RO) : NULL;
+  Py_XDECREF(mask);
+  if (flags == NULL) {
+    PyErr_Clear(); /* other arrays have no mask */
+    return 0;
+  }
+  const npy_bool *entries = PyArray_DATA(flags);
+  npy_intp i = 0, n = PyArray_SIZE(flags);
+  while (i < n && !entries[i]) {
+    i++;
+  }
+  PyObject *index = i < n ? index_text(flags, i) : NULL;
+  if (index != NULL) {
+    PyErr_Format(PyExc_ValueError, "%s%U is masked: fill it with a number", name, index);
+  }
+  Py_XDECREF(index);
+  Py_DECREF(flags);
+  return i < n ? -1 : 0;
+}
+
 /* Returns an ndarray of the dtype that NumPy finds in the object; NumPy's message gets the
  * argument's name. */
 static PyArrayObject *as_array(PyObject *object, const char *name) {
   if (PyArray_CheckExact(object)) {
     return (PyArrayObject *)Py_NewRef(object);
+  }
+  if (check_mask(object, name) < 0) {
+    return NULL;
   }
   PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
   if (array != NULL) {

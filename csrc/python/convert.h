@@ -3,7 +3,7 @@
  * A conversion accepts anything NumPy can make an array of. It checks dtype, number of dimensions,
  * shape and (on request) values. It returns a C-contiguous, aligned array in native byte order. An
  * array that is all of that already is used in place; anything else is converted once. Complex
- * numbers, booleans, objects, strings and dates are refused. Error texts name the argument, the
+ * numbers, booleans, objects, strings, dates and masked entries are refused. Error texts name the argument, the
  * index and the rule:
  *
  *     mu[3] = -0.5: must be >= 0

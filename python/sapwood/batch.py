@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.base.checks import boolean, integer
-from sapwood.base.processors import usable_processors
+from sapwood.base.checks import boolean
+from sapwood.base.processors import sharing_threads
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.sparse_problem import SparseProblem
 from sapwood.sensitivity_batch import linearize_batch
@@ -84,7 +84,7 @@ def solve_batch(
         for problem, guess in zip(given, guesses, strict=True)
     ]
     sensitivity = boolean(sensitivity, "sensitivity")
-    n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
+    n_threads = sharing_threads(threads)
     solutions = _core.solve_batch(
         [problem._core for problem in solved],
         guesses,

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base import checks
 from sapwood.base.checks import integer, real
-from sapwood.base.processors import usable_processors
+from sapwood.base.processors import sharing_threads
 
 Method = Literal["lemke", "ppm", "auto"]
 METHODS: tuple[Method, ...] = ("lemke", "ppm", "auto")
@@ -206,7 +207,7 @@ def solve_batch(
         least_index_after,
         (regularization_first, regularization_factor, regularization_last),
     )
-    n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
+    n_threads = sharing_threads(threads)
     return _solutions(*_core.solve_lcps(M, q, _basis(z0), settings, True, n_threads))
 
 
@@ -237,7 +238,7 @@ def _settings(
 def _basis(z0: ArrayLike | None) -> NDArray[np.int8] | None:
     if z0 is None:
         return None
-    values = np.asarray(z0)
+    values = checks.array(z0, "z0")
     if values.dtype != np.bool_:
         values = _core.as_float64(values, "z0") > 0
     return np.ascontiguousarray(values, dtype=np.int8)

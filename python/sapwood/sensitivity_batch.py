@@ -9,8 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from sapwood import _core
-from sapwood.base.checks import integer
-from sapwood.base.processors import usable_processors
+from sapwood.base.processors import sharing_threads
 from sapwood.derivatives.differential import Differential, Gradient, SolutionDifferential
 from sapwood.derivatives.sensitivity import Sensitivity, Solved
 from sapwood.problem.contact_problem import ContactProblem
@@ -51,7 +50,7 @@ def linearize_batch(
         (Sensitivity, (problem._core, settings, solution.v, solution.core_scale))
         for problem, solution in zip(problems, solutions, strict=True)
     ]
-    made: list[Sensitivity] = _core.linearize_batch(calls, _number_of(threads))
+    made: list[Sensitivity] = _core.linearize_batch(calls, sharing_threads(threads))
     for sensitivity, problem, solution in zip(made, problems, solutions, strict=True):
         sensitivity.problem = problem
         sensitivity.converged = solution.status == 0
@@ -129,7 +128,7 @@ def vjp_batch(
         calls.append((sensitivity, arguments))
         batches.append(batch)
     gradients = []
-    for i, numbers in enumerate(_core.vjp_batch(calls, _number_of(threads))):
+    for i, numbers in enumerate(_core.vjp_batch(calls, sharing_threads(threads))):
         with _noted(i):
             gradients.append(found[i]._gradient(calls[i][1], batches[i], numbers))
     return gradients
@@ -174,14 +173,10 @@ def jvp_batch(
         calls.append((sensitivity, arguments))
         batches.append(batch)
     changes = []
-    for i, numbers in enumerate(_core.jvp_batch(calls, _number_of(threads))):
+    for i, numbers in enumerate(_core.jvp_batch(calls, sharing_threads(threads))):
         with _noted(i):
             changes.append(found[i]._response(batches[i], numbers))
     return changes
-
-
-def _number_of(threads: int | None) -> int:
-    return usable_processors() if threads is None else integer(threads, "threads", 1)
 
 
 def _counted(solutions: Iterable[Any]) -> tuple[range, list[Any]]:

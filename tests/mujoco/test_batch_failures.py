@@ -196,7 +196,7 @@ def test_wrong_batches_are_refused():
         ((model, 0), {}, ValueError, "nsim = 0"),
         ((model, 2.0), {}, TypeError, "nsim must be an integer"),
         ((model, 2, -1), {}, ValueError, "nthread = -1"),
-        ((model, 2, 257), {}, ValueError, "nthread = 257: must be <= 256"),
+        ((model, 2, 257), {}, ValueError, "nthread = 257: must be from 1 to 256"),
         ((model, 2), {"on_error": "ignore"}, ValueError, "on_error = 'ignore'"),
         ((model, 2), {"persistent": True}, TypeError, "persistent"),
         (("robot.xml", 2), {}, TypeError, "model must be a mujoco.MjModel"),
@@ -210,13 +210,13 @@ def test_wrong_batches_are_refused():
 def test_threads_by_default_are_no_more_than_worlds_and_the_limit(monkeypatch):
     """A machine with more cores than the loop takes threads has batches by default."""
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
-    for name in ("batch", "rollout"):
-        module = sys.modules[f"sapwood.mujoco.{name}"]
+    for name in ("mujoco.batch", "base.processors"):
+        module = sys.modules[f"sapwood.{name}"]
         monkeypatch.setattr(module, "usable_processors", lambda: 300)
     assert Batch(model, 3).nthread == 3
     batch = Batch(model, 280)
     assert batch.nthread == Rollout(model).nthread == 256
     batch.step()
     assert (batch.time == model.opt.timestep).all()
-    with pytest.raises(ValueError, match="nthread = 257: must be <= 256"):
+    with pytest.raises(ValueError, match="nthread = 257: must be from 1 to 256"):
         Rollout(model, nthread=257)

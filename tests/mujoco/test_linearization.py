@@ -304,6 +304,7 @@ def test_bad_input() -> None:
         linearize_batch(stepper, q, v, np.zeros((3, 1)))
     with pytest.raises(ValueError, match="nthread = 0: must be"):
         linearize_batch(stepper, q, v, nthread=0)
+    assert len(linearize_batch(stepper, q, v, nthread=2**40)[0]) == 3
     with pytest.raises(TypeError, match="stepper must be a Stepper"):
         linearize_batch(None, q, v)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"qpos\[1, 2\] = nan: must be finite"):

@@ -210,7 +210,7 @@ def test_lengths_come_from_any_array():
         ({"sensordata": np.zeros((1, 1, 3))}, ValueError, "sensordata has shape"),
         ({"nstep": -1}, ValueError, "nstep = -1: must be >= 0"),
         ({"nstep": 1.0}, TypeError, "nstep must be an integer"),
-        ({"nthread": 0}, ValueError, "nthread = 0: must be >= 1"),
+        ({"nthread": 0}, ValueError, "nthread = 0: must be from 1 to 256"),
         ({"chunk_size": 0}, ValueError, "chunk_size = 0: must be >= 1"),
         ({"control_spec": int(mujoco.mjtState.mjSTATE_QPOS)}, ValueError, "control_spec = 2: must"),
         ({"control_spec": "ctrl"}, TypeError, "control_spec must be an integer"),

@@ -87,12 +87,12 @@ static const double *repeat(double value, int32_t n, double *room) {
 }
 
 /* Returns numbers of each contact (n_contacts): the argument's own array, or one number repeated in
- * `room`. `absent` replaces None. Returns NULL with an exception. */
+ * `room`. `absent` replaces None, which NaN refuses. Returns NULL with an exception. */
 static const double *read_numbers(dense_call *call, PyObject *const *args, int which,
                                   const char *name, double absent, double *room) {
   const int32_t n = call->problem.n_contacts;
   PyObject *given = args[which];
-  if (given == Py_None || PyFloat_CheckExact(given)) {
+  if ((given == Py_None && !isnan(absent)) || PyFloat_CheckExact(given)) {
     return repeat(given == Py_None ? absent : PyFloat_AS_DOUBLE(given), n, room);
   }
   PyArrayObject *array = sapwood_as_float64(given, name, -1, NULL, SAPWOOD_ANY);
@@ -201,7 +201,7 @@ static int read_all(dense_call *call, sapwood_state *state, PyObject *const *arg
     return -1;
   }
   const npy_intp n = call->problem.n_contacts;
-  call->problem.mu = read_numbers(call, args, MU, "mu", 0.0, call->room);
+  call->problem.mu = read_numbers(call, args, MU, "mu", NAN, call->room);
   call->R_t = call->room + n;
   call->R_n = call->room + 2 * n;
   call->v_hat_n = call->room + 3 * n;

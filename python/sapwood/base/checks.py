@@ -8,6 +8,7 @@ import stat
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 
@@ -37,7 +38,36 @@ def boolean(value: object, name: str) -> bool:
     return bool(value)
 
 
-def integer(value: object, name: str, least: int | None = None) -> int:
+def array(value: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an array of any dtype.
+
+    Parameters
+    ----------
+    value : array_like
+        What NumPy can make an array of, without masked entries.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    ndarray
+        The array itself, or a new one.
+
+    Raises
+    ------
+    ValueError
+        If NumPy makes no array of it, or an entry is masked.
+    """
+    try:
+        found = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be read as an array: {error}") from None
+    for index in np.argwhere(getattr(value, "mask", False)) if np.ma.is_masked(value) else ():
+        raise ValueError(f"{name}{list(map(int, index)) or ''} is masked: fill it with a number")
+    return found
+
+
+def integer(value: object, name: str, least: int | None = None, most: int | None = None) -> int:
     """Return an integer as an int.
 
     Parameters
@@ -46,8 +76,8 @@ def integer(value: object, name: str, least: int | None = None) -> int:
         An int, or what can stand for one without loss; no bool.
     name : str
         Name of the argument, for the error.
-    least : int, optional
-        Smallest value allowed.
+    least, most : int, optional
+        Smallest and largest value allowed.
 
     Returns
     -------
@@ -59,11 +89,16 @@ def integer(value: object, name: str, least: int | None = None) -> int:
     TypeError
         If it is no integer.
     ValueError
-        If it is smaller than `least`.
+        If it is smaller than `least` or larger than `most`.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, (bool, np.ma.MaskedArray)):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
-    number = operator.index(value)
+    if most is not None and not (least or 0) <= number <= most:
+        raise ValueError(f"{name} = {number}: must be from {least or 0} to {most}")
     if least is not None and number < least:
         raise ValueError(f"{name} = {number}: must be >= {least}")
     return number
@@ -88,10 +123,17 @@ def real(value: object, name: str) -> float:
     ------
     TypeError
         If it is no real number.
+    ValueError
+        If it is an array of several, or an int that no float can hold.
     """
+    if isinstance(value, (np.ndarray, np.generic)):
+        return float(_core.as_float64(value, name, (), "any"))
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} must be a real number, not {type(value).__name__}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def file_name(path: object, name: str) -> str:

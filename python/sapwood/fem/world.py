@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import boolean, integer, real
+from sapwood.base.processors import thread_count
 from sapwood.base.step_error import StepError
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
@@ -163,15 +164,22 @@ class World:
             self.scheme = Scheme(*(real(value, "scheme") for value in scheme))
         self.free_motion_first = boolean(free_motion_first, "free_motion_first")
         self.settings = SapSettings(friction="coulomb") if settings is None else settings
-        self.threads = integer(threads, "threads", 1)
+        self.threads = thread_count(threads)
         self._solver = SapSolver(self.settings, self.threads)
         self._memory = FrictionMemory() if self.settings.friction == "lagged" else None
         self._steps = [SoftStep(body, self.threads) for body in self.bodies]
-        self.passes = (
-            default_passes(self._steps) if passes is None else integer(passes, "passes", 1)
-        )
+        self.passes = default_passes(self._steps) if passes is None else passes
         self.time = 0.0
         self.result: SoftStepResult | None = None
+
+    @property
+    def passes(self) -> int:
+        """Most passes of a step, >= 1; may be set."""
+        return self._passes
+
+    @passes.setter
+    def passes(self, passes: int) -> None:
+        self._passes = integer(passes, "passes", 1)
 
     @property
     def state(self) -> SoftState:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base import checks
 
 DEFAULT_LAMBDA = 5.0
 
@@ -103,7 +104,7 @@ def core_kinds(core: ArrayLike, shape: tuple[int, ...] | None = None) -> NDArray
     TypeError, ValueError
         If an entry is no kind (the message names its index), or for a wrong shape.
     """
-    given = np.asarray(core)
+    given = checks.array(core, "core")
     if given.dtype.kind in "UO":
         codes = np.empty(given.shape, np.int8)
         for index, value in np.ndenumerate(given):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained
-from sapwood.base.processors import usable_processors
+from sapwood.base.processors import thread_count, usable_processors
 from sapwood.mujoco.batches.errors import SimulationError
 from sapwood.mujoco.batches.fields import WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
@@ -24,7 +24,7 @@ from sapwood.mujoco.batches.queries import BatchQueries
 from sapwood.mujoco.batches.rollout_arrays import RecordItem, control_plane, record_arrays
 from sapwood.mujoco.batches.soft_acts import SoftOutputs
 from sapwood.mujoco.batches.turns import Turn
-from sapwood.mujoco.batches.workers import Workers, chunk_of, thread_count
+from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.reading.support import NotSupported
@@ -124,9 +124,8 @@ class Batch(BatchQueries):
         if on_error not in ("raise", "keep"):
             raise ValueError(f"on_error = {on_error!r}: must be 'raise' or 'keep'")
         self._n = integer(nsim, "nsim", 1)
-        self._nthread = thread_count(
-            integer(nthread, "nthread", 0), min(usable_processors(), self._n)
-        )
+        wanted = integer(nthread, "nthread", 0) or None
+        self._nthread = thread_count(wanted, "nthread", min(usable_processors(), self._n))
         self._on_error = on_error
         if remembered_contacts is not None:
             remembered_contacts = integer(remembered_contacts, "remembered_contacts", 1)

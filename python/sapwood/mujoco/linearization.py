@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import integer
+from sapwood.base.processors import sharing_threads
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.linearizations import Linearization, Linearizations
 from sapwood.mujoco.gradients.model_numbers import Parameter
@@ -192,11 +192,11 @@ def linearize_batch(
         For a wrong argument; the message names it.
     """
     largest, factor = difference_of(step), positive(soften, "soften")
-    threads = integer(nthread, "nthread", 1)
     if not isinstance(stepper, Stepper):
         raise TypeError(f"stepper must be a Stepper, not {type(stepper).__name__}")
     model = stepper.model
     q = _core.as_float64(qpos, "qpos", (-1, model.nq), "finite")
+    threads = min(sharing_threads(nthread, "nthread"), max(len(q), 1))
     v = _core.as_float64(qvel, "qvel", (len(q), model.nv), "finite")
     given = np.zeros((len(q), model.nu)) if ctrl is None else ctrl
     u = _core.as_float64(given, "ctrl", (len(q), model.nu), "finite")

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood.base.checks import integer
 from sapwood.base.hints import explained, warn_caller
-from sapwood.base.processors import usable_processors
-from sapwood.mujoco.batches.workers import Workers, chunk_of, thread_count
+from sapwood.base.processors import thread_count
+from sapwood.mujoco.batches.workers import Workers, chunk_of
 from sapwood.mujoco.batches.worlds import CONTROL, ORDER, WHOLE_STATE, Worlds
 from sapwood.mujoco.reading.engine import engine
 from sapwood.mujoco.reading.support import NotSupported
@@ -62,8 +62,7 @@ class Rollout:
         if self._parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
         self._engine = engine()
-        wanted = 0 if nthread is None else integer(nthread, "nthread", 1)
-        self._nthread = thread_count(wanted, usable_processors())
+        self._nthread = thread_count(nthread, "nthread")
         self._workers = Workers(self._parameters, self._engine)
         self._lock, self._closed = threading.Lock(), False
         free_in_children(self, Rollout._free)
@@ -285,7 +284,7 @@ def _roll_out_models(
     all_worlds = Worlds(
         models[0], initial_state, control, control_spec, nstep, state, sensordata, n
     )
-    threads = usable_processors() if nthread is None else integer(nthread, "nthread", 1)
+    threads = thread_count(nthread, "nthread")
     groups = [list(group) for _, group in itertools.groupby(range(n), lambda i: id(models[i]))]
 
     def run(group: list[int]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base import checks
 from sapwood.base.blocks import diagonal_blocks, split_contacts
 from sapwood.base.equality import equal_values
 from sapwood.base.hints import explained
@@ -157,7 +158,7 @@ class ContactProblem(ProblemArrays):
     ) -> None:
         if not isinstance(source, str):
             raise TypeError(f"source must be a str, not {type(source).__name__}")
-        n = np.size(tree_a)
+        n = checks.array(tree_a, "tree_a").size
         mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound, slip_ratio = (
             _of_each(x, n)
             for x in (mu, phi0, k, tau_d, R_t, R_n, v_hat_n, friction_bound, slip_ratio)
@@ -167,6 +168,7 @@ class ContactProblem(ProblemArrays):
         groups = placed_groups(constraints, tree_nv)
         if groups:
             dt = float(_core.as_float64(dt, "dt", (), "positive"))
+        shape = checks.array(mu, "mu").shape
         held = _core.Problem(
             tree_nv, A, v_star, tree_a, tree_b, J, mu, dt, sigma, beta, delassus,
             phi0=phi0, k=k, tau_d=tau_d, R_t=R_t, R_n=R_n, v_hat_n=v_hat_n, v_hat_t=v_hat_t,
@@ -174,7 +176,7 @@ class ContactProblem(ProblemArrays):
             spin_contact=spin_contact, spin_J=spin_J, spin_mu=spin_mu,
             friction_bound=friction_bound, slip_ratio=slip_ratio,
             factors_of=None if factors_of is None else factors_of._core,
-            **core_arrays(core, delta, kappa, core_lambda, core_table, np.shape(mu)),
+            **core_arrays(core, delta, kappa, core_lambda, core_table, shape),
         )  # fmt: skip
         n_contacts = len(held.mu)
         self._core = held

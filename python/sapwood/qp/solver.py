@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base import checks
 from sapwood.base.checks import boolean, integer, real
 from sapwood.base.hints import explained
-from sapwood.base.processors import usable_processors
+from sapwood.base.processors import sharing_threads
 
 from .result import QpSolution, QpStatus
 
@@ -76,7 +77,7 @@ def solve(
     ([1.0, 1.0], 'SOLVED')
     """
     settings = _settings(tolerance, max_iterations, polish, check_convex)
-    arrays = (H, g, A, b, C, d, _bound(lower, g), _bound(upper, g))
+    arrays = (H, g, A, b, C, d, _bound(lower, "lower", g), _bound(upper, "upper", g))
     return _solutions(*_core.solve_qps(arrays, _start(start), settings, False, 1))[0]
 
 
@@ -122,8 +123,8 @@ def solve_batch(
         For a wrong argument; the message names it.
     """
     settings = _settings(tolerance, max_iterations, polish, check_convex)
-    n_threads = usable_processors() if threads is None else integer(threads, "threads", 1)
-    arrays = (H, g, A, b, C, d, _bound(lower, g), _bound(upper, g))
+    n_threads = sharing_threads(threads)
+    arrays = (H, g, A, b, C, d, _bound(lower, "lower", g), _bound(upper, "upper", g))
     return _solutions(*_core.solve_qps(arrays, _starts(start), settings, True, n_threads))
 
 
@@ -153,11 +154,11 @@ def _starts(starts: Sequence[QpSolution] | None) -> tuple[ArrayLike, ...] | None
     return tuple(np.array(arrays) for arrays in zip(*each, strict=True))
 
 
-def _bound(bound: ArrayLike | None, g: ArrayLike) -> ArrayLike | None:
+def _bound(bound: ArrayLike | None, name: str, g: ArrayLike) -> ArrayLike | None:
     """A number counts for every variable."""
-    if bound is None or np.ndim(bound) > 0:
+    if bound is None or checks.array(bound, name).ndim > 0:
         return bound
-    return np.full(np.shape(g), bound)
+    return np.full(checks.array(g, "g").shape, bound)
 
 
 def _solutions(

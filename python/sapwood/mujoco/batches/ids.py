@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.base import checks
+
 _Int = NDArray[np.int32]
 
 
@@ -30,7 +32,7 @@ def world_ids(ids: ArrayLike | None, n_worlds: int) -> _Int | None:
     """
     if ids is None:
         return None
-    array = np.asarray(ids)
+    array = checks.array(ids, "ids")
     kind = array.dtype.kind
     if kind == "b":
         if array.shape != (n_worlds,):
@@ -80,7 +82,7 @@ def bounded(value: ArrayLike, shape: tuple[int, ...], least: int, end: int, name
     ValueError
         If a number is no integer or out of range, or the shape does not fit.
     """
-    array = np.asarray(value)
+    array = checks.array(value, name)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be integers, not {array.dtype}")
     wrong = array[(array < least) | (array >= end)]

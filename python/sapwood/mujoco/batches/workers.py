@@ -22,9 +22,6 @@ from sapwood.mujoco.stepping.soft_steps import SoftSteps
 Worker = tuple[_core.ModelStepper, mujoco.MjModel, mujoco.MjData, _core.FrictionMemory | None]
 """The stepper of a thread, its model, its data, and its friction of the step before."""
 
-MOST_THREADS = 256
-"""Threads that a loop over worlds has at most, as in csrc/base/threads.h."""
-
 
 class Workers:
     """Some threads with a stepper each, and the C loop over worlds on them.
@@ -169,31 +166,6 @@ class Workers:
             return StepError(failure.args[0], failure.time, step, world)
         _, model, data, _ = self.workers[worker]
         return StepError(failure_text(failure, model, data), data.time, step, world)
-
-
-def thread_count(nthread: int, default: int) -> int:
-    """Number of threads of a loop over worlds.
-
-    Parameters
-    ----------
-    nthread : int
-        Wanted number, or 0 for the default.
-    default : int
-        Default, of which the loop takes what it can.
-
-    Returns
-    -------
-    int
-        At least 1.
-
-    Raises
-    ------
-    ValueError
-        If a loop cannot have so many.
-    """
-    if nthread > MOST_THREADS:
-        raise ValueError(f"nthread = {nthread}: must be <= {MOST_THREADS}")
-    return nthread or min(default, MOST_THREADS)
 
 
 def chunk_of(n_worlds: int, n_threads: int) -> int:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
-from sapwood.base.checks import boolean, integer
+from sapwood.base.checks import boolean
 from sapwood.base.hints import warn_caller
+from sapwood.base.processors import thread_count
 from sapwood.constraints.materials import ConstraintMaterial, Stiffness
 from sapwood.fem.bodies import SoftBody
 from sapwood.laws.materials import ContactMaterial
@@ -215,7 +216,7 @@ class StepParameters:
             options=model_options.options_of(own),
             fields=found_fields,
             soft=found_soft,
-            threads=integer(threads, "threads", 1),
+            threads=thread_count(threads),
         )
 
     def adapt_again(self) -> StepParameters:
