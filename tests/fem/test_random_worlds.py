@@ -52,15 +52,18 @@ def test_free_bodies_keep_momentum_and_gain_no_energy(model, rng):
             spin = rng.normal(size=3) * min(0.02 / dt, 0.1 * sound / size)
             body.velocities += np.cross(spin, body.positions)
         world = fem.World([body], gravity=[0, 0, 0], time_step=dt, nonlinear_tolerance=1e-8)
-        # rotations of `linear_corotated` are those at the start of a step
-        slack = 1e-3 if model == "linear_corotated" else 1e-9
+        # rotations of `linear_corotated` are those at the start of a step: of 500 bodies one gained
+        # 0.12 % in a step, and none had more than at its start
+        slack = 5e-3 if model == "linear_corotated" else 1e-9
         momentum, before = body.momentum, energy(body)
+        first = before
         sizes = np.sum(body.vertex_mass[:, None] * np.abs(body.velocities))
         for _ in range(40):
             result = world.step()
             assert result.status in ("converged", "nonlinear_limit")
             after = energy(body)
             assert after <= before * (1 + slack)
+            assert after <= first * (1 + 1e-9)
             before = after
         assert np.max(np.abs(body.momentum - momentum)) < 1e-11 * sizes
 
