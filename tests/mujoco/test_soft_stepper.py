@@ -425,3 +425,11 @@ def test_what_goes_with_no_soft_body():
     )
     with pytest.raises(NotSupported, match="soft: geom 'hills'"):
         Stepper(field, soft=[body])
+
+
+def test_the_offset_of_a_pose_is_named():
+    data = mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco/>"))
+    with pytest.raises(ValueError, match=r"offset has shape \(2,\), expected \(3,\)"):
+        body_pose(data, 0, [0.0, 0.0])
+    with pytest.raises(ValueError, match=r"offset\[1\] = nan: must be finite"):
+        body_pose(data, 0, [0.0, np.nan, 0.0])

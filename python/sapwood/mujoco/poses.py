@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood import _core
+
 
 def body_pose(
     data: mujoco.MjData, body: str | int, offset: ArrayLike = (0.0, 0.0, 0.0)
@@ -30,6 +32,8 @@ def body_pose(
     ------
     KeyError
         If there is no such body; the text lists those there are.
+    TypeError, ValueError
+        If the offset is not three finite numbers.
 
     Examples
     --------
@@ -40,8 +44,9 @@ def body_pose(
     >>> body_pose(data, "hand", [0.0, 0.0, 0.1])[:3, 3].tolist()
     [0.0, 0.0, 1.1]
     """
+    shift = _core.as_float64(offset, "offset", (3,), "finite")
     view = data.body(body)
     pose = np.eye(4)
     pose[:3, :3] = view.xmat.reshape(3, 3)
-    pose[:3, 3] = view.xpos + pose[:3, :3] @ np.asarray(offset, float)
+    pose[:3, 3] = view.xpos + pose[:3, :3] @ shift
     return pose
