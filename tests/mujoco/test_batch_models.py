@@ -395,3 +395,28 @@ def test_a_geom_that_grows_between_two_calls_is_met_in_the_next():
     own = copy.copy(model)
     own.geom_size[0, 0] = own.geom_rbound[0] = 0.89
     assert_worlds_are_of_their_models(batch, [own], start)
+
+
+def test_rays_that_mujoco_would_end_the_process_for_are_refused():
+    batch = Batch(mixed(), 2)
+    for vec in ([0, 0, 0], [0, 0, 1e-16], [0, np.nan, 1], [0, np.inf, 1]):
+        with pytest.raises(ValueError, match=r"vec = \[0.0, .*\] of ray 1: must be finite and at"):
+            batch.ray([[0, 0, 3], [0, 0, 3]], [[0, 0, -1], vec])
+    with pytest.raises(ValueError, match=r"pnt = \[nan, 0.0, 3.0\] of ray 0: must be finite"):
+        batch.ray([np.nan, 0, 3], [0, 0, -1])
+    with pytest.raises(TypeError, match="geomgroup must hold integers or booleans, not float64"):
+        batch.ray([0, 0, 3], [0, 0, -1], geomgroup=np.ones(6))
+    with pytest.raises(TypeError, match="flg_static = 1: must be True or False"):
+        batch.ray([0, 0, 3], [0, 0, -1], flg_static=1)
+
+
+def test_a_name_that_a_batch_lacks_is_no_attribute():
+    batch = Batch(mixed(), 2)
+    with pytest.raises(AttributeError, match="no attribute 'crtl'; did you mean 'ctrl'"):
+        batch.crtl = 0.0
+    with pytest.raises(AttributeError, match=r"use expand\('geom_friction'\)"):
+        batch.geom_friction = 1.0
+    with pytest.raises(AttributeError, match="has no setter"):
+        batch.state = 0.0
+    with pytest.raises(ValueError, match=r"^qvel: could not broadcast .* from shape"):
+        batch.qvel = np.zeros((2, 99))

@@ -144,24 +144,33 @@ class BatchArrays:
 
     def __getattr__(self, name: str) -> _Array:
         # fields of MjData, where the batch has no attribute of that name
-        if not name.startswith("_"):
-            if name in data_fields():
-                return self.bind(name)
-            hint = (
-                f"; {name} is a field of the model: use expand({name!r})"
-                if name in model_fields()
-                else hint_of(name, data_fields(), model_fields() | fixed_fields())
-            )
-            raise AttributeError(f"'Batch' object has no attribute {name!r}{hint}")
-        raise AttributeError(f"'Batch' object has no attribute {name!r}")
+        if not name.startswith("_") and name in data_fields():
+            return self.bind(name)
+        raise _no_attribute(name)
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in data_fields():
             if name not in STATE_FIELDS:
                 raise output_error(name)
-            self.bind(name)[...] = value
-        else:
+            rows = self.bind(name)
+            try:
+                rows[...] = value
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+        elif name.startswith("_") or name == "model" or hasattr(type(self), name):
             object.__setattr__(self, name, value)
+        else:
+            raise _no_attribute(name)
+
+
+def _no_attribute(name: str) -> AttributeError:
+    """The error for a name that a batch does not have, with what was meant."""
+    hint = ""
+    if name in model_fields():
+        hint = f"; {name} is a field of the model: use expand({name!r})"
+    elif not name.startswith("_"):
+        hint = hint_of(name, data_fields(), model_fields() | fixed_fields())
+    return AttributeError(f"'Batch' object has no attribute {name!r}{hint}")
 
 
 def output_error(name: str) -> ValueError:

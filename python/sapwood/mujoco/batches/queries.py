@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base import checks
+from sapwood.base.checks import boolean
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.batches.contacts import ContactLists
 from sapwood.mujoco.batches.fields import WHOLE_STATE
@@ -52,6 +54,22 @@ def broadcast(value: ArrayLike, shape: tuple[int, ...], name: str) -> _Float:
         return np.ascontiguousarray(np.broadcast_to(array, shape))
     except ValueError:
         raise ValueError(f"{name} has shape {array.shape}, expected {shape}") from None
+
+
+def _check_rays(points: _Float, directions: _Float) -> None:
+    """Refuse rays that would make MuJoCo end the process."""
+    length = np.linalg.norm(directions, axis=-1)
+    for name, array, holds, rule in (
+        ("pnt", points, np.isfinite(points).all(axis=-1), "finite"),
+        (
+            "vec",
+            directions,
+            np.isfinite(length) & (length >= mujoco.mjMINVAL),
+            f"finite and at least {mujoco.mjMINVAL:g} long",
+        ),
+    ):
+        for i, k in np.argwhere(~holds):
+            raise ValueError(f"{name} = {array[i, k].tolist()} of ray {k}: must be {rule}")
 
 
 Places = Iterable[tuple[int, mujoco.MjModel, mujoco.MjData]]
@@ -375,12 +393,21 @@ class BatchQueries(BatchModels):
         n_rays = max([shape[-2] for shape in shapes if len(shape) > 1], default=1)
         points = broadcast(pnt, (n, n_rays, 3), "pnt")
         directions = broadcast(vec, (n, n_rays, 3), "vec")
+        _check_rays(points, directions)
         excluded = bounded(bodyexclude, (n, n_rays), -1, self.model.nbody, "bodyexclude")
-        groups = None if geomgroup is None else np.asarray(geomgroup, np.uint8)
+        groups = None if geomgroup is None else checks.array(geomgroup, "geomgroup")
         if groups is not None and groups.shape != (mujoco.mjNGROUP,):
             raise ValueError(f"geomgroup has shape {groups.shape}, expected ({mujoco.mjNGROUP},)")
+        if groups is not None and groups.dtype.kind not in "biu":
+            raise TypeError(f"geomgroup must hold integers or booleans, not {groups.dtype}")
         normals = np.zeros((n, n_rays, 3)) if normal else None
         distance, geoms = cast_rays(
-            self._places(chosen), points, directions, groups, bool(flg_static), excluded, normals
+            self._places(chosen),
+            points,
+            directions,
+            None if groups is None else (groups != 0).astype(np.uint8),
+            boolean(flg_static, "flg_static"),
+            excluded,
+            normals,
         )
         return (distance, geoms) if normals is None else (distance, geoms, normals)
