@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -469,3 +472,38 @@ def test_bad_input():
         fem.RigidBody(shape, mass=1.0)
     with pytest.raises(ValueError, match="axis: must have unit length"):
         fem.RigidBody(shape, mass=1.0, axis=[0, 0, 2])
+
+
+@pytest.mark.parametrize("friction", ["coulomb", "lagged", "convex"])
+def test_copies_of_a_world_go_on_alone(friction):
+    pose = np.eye(4)
+    pose[2, 3] = 0.051
+    rubber = fem.Material(young=1e5, poisson=0.3, density=1e3, model="neo_hookean")
+    body = fem.SoftBody(fem.box([0.1, 0.1, 0.1], 2), rubber, pose=pose)
+    body.velocities[:] = [1.0, 0.0, -0.5]
+    settings = SapSettings(friction=friction, relative_tolerance=1e-10)
+    world = fem.World(
+        [body], planes=[fem.HalfSpace()], settings=settings, nonlinear_tolerance=1e-10
+    )
+    world.step(10)
+    before = world.state
+    copies = copy.deepcopy(world), pickle.loads(pickle.dumps(world))
+    for each in copies:
+        each.step(10)
+    assert world.state == before
+    world.step(10)
+    assert world.result.touches
+    for each in copies:
+        assert each.time == world.time
+        np.testing.assert_allclose(each.bodies[0].positions, body.positions, rtol=0, atol=1e-9)
+
+
+def test_states_are_equal_by_their_numbers():
+    world = fem.World(
+        [fem.SoftBody(fem.box([1, 1, 1], 1), fem.Material(young=1e5, poisson=0.3, density=1e3))]
+    )
+    state = world.state
+    assert state == copy.deepcopy(state)
+    world.bodies[0].velocities[0, 0] = 1.0
+    assert state != world.state
+    assert state != 3

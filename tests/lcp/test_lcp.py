@@ -1,5 +1,6 @@
 """Complementarity problems: what is solved, what is said of the rest."""
 
+import copy
 import itertools
 from collections import Counter
 
@@ -9,7 +10,7 @@ import scipy.optimize
 
 import complementarity
 import sapwood
-from sapwood import reference
+from sapwood import lcp, qp, reference
 from sapwood.lcp import METHODS, LcpStatus
 
 implementations = pytest.mark.parametrize(
@@ -234,3 +235,12 @@ def test_errors(arguments, text):
     given = {"M": np.eye(2), "q": [1.0, 1.0]} | arguments
     with pytest.raises(ValueError, match=text):
         sapwood.lcp.solve(**given)
+
+
+@pytest.mark.parametrize("solve", [lcp.solve, qp.solve])
+def test_solutions_are_equal_by_their_numbers(solve):
+    M, q = np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-5.0, -6.0])
+    solution = solve(M, q)
+    assert solution == copy.deepcopy(solution)
+    assert solution != solve(M, q - 1.0)
+    assert solution != 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -50,3 +51,25 @@ def equal_arrays(one: tuple[Any, ...], other: object) -> bool:
         and len(one) == len(other)
         and all(equal_values(a, b) for a, b in zip(one, other, strict=True))
     )
+
+
+def equal_fields(one: Any, other: object) -> bool:
+    """Whether `other` is a dataclass of the same type with the same fields.
+
+    Parameters
+    ----------
+    one : dataclass
+        Fields are arrays, plain values, or tuples of these.
+    other : object
+        The value to compare with.
+
+    Returns
+    -------
+    bool
+        True where all fields are equal, as by :func:`equal_values`.
+    """
+    if type(one) is not type(other):
+        return False
+    names = [field.name for field in dataclasses.fields(one)]
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    return all(equal_arrays(a, b) if isinstance(a, tuple) else equal_values(a, b) for a, b in pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +46,9 @@ class World:
     Each step solves M (v - v0) + dt (dE/dx + D v - f) = J^T gamma by passes. A pass linearizes the
     left side at an iterate, eliminates all vertices that nothing touches, and solves one convex
     problem of contact over the others, exactly the one of the whole body.
+
+    Pickling or copying keeps bodies, state and settings. A copy makes factors and guesses anew: it
+    follows within the tolerances, and not bit for bit.
 
     Parameters
     ----------
@@ -171,6 +175,14 @@ class World:
         self.passes = default_passes(self._steps) if passes is None else passes
         self.time = 0.0
         self.result: SoftStepResult | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # factors of the equations belong to their process; a step makes its own
+        return {name: value for name, value in vars(self).items() if name != "_steps"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._steps = [SoftStep(body, self.threads) for body in self.bodies]
 
     @property
     def passes(self) -> int:

@@ -8,6 +8,8 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.equality import equal_fields
+
 
 class QpStatus(IntEnum):
     """The outcome of a quadratic program.
@@ -31,7 +33,7 @@ class QpStatus(IntEnum):
     NON_FINITE = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QpSolution:
     """The solution of a quadratic program.
 
@@ -79,6 +81,11 @@ class QpSolution:
     dual_residual: float
     gap: float
     relative_residual: float
+
+    def __eq__(self, other: object) -> bool:
+        return equal_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def solved(self) -> bool:
