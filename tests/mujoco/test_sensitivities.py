@@ -207,13 +207,14 @@ ARM_NUMBERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("rows", ["", 'frictionloss="2"', 'range="-.1 .0005" limited="true"'])
 @pytest.mark.parametrize("push", [-2.0, 0.05])
-def test_numbers_in_closed_form(rng, push, monkeypatch):
+def test_numbers_in_closed_form(rng, push, rows, monkeypatch):
     """One step of moving bodies: its state has no derivative yet, so that numbers act alone.
 
     Closed forms are those of differences of all stages.
     """
-    model = mujoco.MjModel.from_xml_string(ARM)
+    model = mujoco.MjModel.from_xml_string(ARM.replace('name="c"', f'name="c" {rows}'))
     data = mujoco.MjData(model)
     data.ctrl[:] = 0.2, push
     data.qvel[:] = 0.3 * rng.normal(size=model.nv)

@@ -1,5 +1,6 @@
 #include "mujoco/engine/number_slopes.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
@@ -100,25 +101,29 @@ static void find_inertial(const sap_mujoco_world *world, const struct sap_model_
                           const double *v, struct sap_number_slope *slope) {
   const double *cdof = SAP_DATA(world, cdof);
   const struct inertia dI = inertia_of(world, number);
-  double f[SIX], p[SIX];
+  double f[SIX];
   slope->n = find_chain(world, number->element, slope->dof);
   find_impulse(world, slope, &dI, v, f);
+  slope->rank = dI.is_mass ? 3 : 1;
   for (int32_t i = 0; i < slope->n; ++i) {
     const double *S_i = cdof + SIX * (int64_t)slope->dof[i];
+    double u[3] = {sap_vector_dot(3, dI.r, S_i)};
     slope->dp[i] = sap_vector_dot(SIX, S_i, f);
-    multiply(&dI, S_i, p);
-    for (int32_t j = 0; j <= i; ++j) {
-      const double dA = sap_vector_dot(SIX, cdof + SIX * (int64_t)slope->dof[j], p);
-      slope->dA[(int64_t)i * slope->n + j] = slope->dA[(int64_t)j * slope->n + i] = dA;
+    if (dI.is_mass) {
+      memcpy(u, S_i + 3, sizeof u);
+      sap_vector_add_cross(S_i, dI.r, u);
+    }
+    for (int32_t k = 0; k < slope->rank; ++k) {
+      slope->U[k * slope->n + i] = u[k];
     }
   }
 }
 
 /* Sets the derivatives by a number of one velocity. */
 static void set_diagonal(struct sap_number_slope *slope, int32_t dof, double dA, double dp) {
-  slope->n = 1;
+  slope->n = slope->rank = 1;
   slope->dof[0] = dof;
-  slope->dA[0] = dA;
+  slope->U[0] = sqrt(dA);
   slope->dp[0] = dp;
 }
 

@@ -1,11 +1,12 @@
 /* Derivatives of A and of the smooth forces by numbers of MuJoCo's model in which they are linear
  * (step/derivatives/linear_number.h). For a mass or an inertia of a body they are
  *
- *     dA = S^T dI S,    dp = dt S^T (dI a + V x* dI V)
+ *     dA = S^T dI S = U^T U,    dp = dt S^T (dI a + V x* dI V)
  *
  * with the axes S of the velocities that move the body, its spatial velocity V and acceleration a,
  * gravity included, over the step, and the derivative dI of its spatial inertia. This is the
- * Newton-Euler recursion for one body. An armature adds to the diagonal of A, and so does damping
+ * Newton-Euler recursion for one body. For a mass, U are the velocities of its centre; for an inertia,
+ * the angular velocities about its axis. An armature adds to the diagonal of A, and so does damping
  * times dt, whose force is implicit. A gain multiplies the input of an actuator.
  *
  * The data must hold the stages of the centre. */

@@ -104,9 +104,16 @@ int sap_linear_finds_numbers(const sap_mujoco_world *world, const struct sap_lin
 
 sap_step_failure sap_linear_find_number(sap_mujoco_world *world, struct sap_linear_step *linear,
                                         const struct sap_number_slope *slope, double width,
-                                        double *dF) {
+                                        int32_t k, double *dF) {
   sap_error *error = begin_call(world);
-  return end_call(world, sap_linear_number_find(linear, world->stepper, slope, width, dF, error));
+  return end_call(world,
+                  sap_linear_number_find(linear, world->stepper, slope, width, k, dF, error));
+}
+
+sap_step_failure sap_linear_add_along(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                      double *F) {
+  sap_error *error = begin_call(world);
+  return end_call(world, sap_linear_step_along(linear, F, error));
 }
 
 sap_step_failure sap_linear_find_sensors(sap_mujoco_world *world,

@@ -30,10 +30,14 @@ sap_step_failure sap_linear_find_change(sap_mujoco_world *world, struct sap_line
 /* Returns 1 if the next function applies to the centre, whose step must correct no rotation. */
 int sap_linear_finds_numbers(const sap_mujoco_world *world, const struct sap_linear_step *linear);
 
-/* Writes the derivative of the residual dF (nv), as sap_linear_number_find(). */
+/* Finds row k of linear->by_number, and dF (nv), as sap_linear_number_find(). */
 sap_step_failure sap_linear_find_number(sap_mujoco_world *world, struct sap_linear_step *linear,
                                         const struct sap_number_slope *slope, double width,
-                                        double *dF);
+                                        int32_t k, double *dF);
+
+/* Adds to F (nv), as sap_linear_step_along(). */
+sap_step_failure sap_linear_add_along(sap_mujoco_world *world, struct sap_linear_step *linear,
+                                      double *F);
 
 /* Finds the sensors of a step that ends at the velocity v (nv), with the forces of the law at v.
  * The stages of the state must have made all rows. */

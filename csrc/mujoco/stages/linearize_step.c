@@ -407,7 +407,8 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   begin(&run, world, linear, out);
   world->pairs = &pairs;
   linear->soften = out->soften;
-  linear->is_law_linear = 0;
+  linear->is_law_linear = linear->n_numbers = 0;
+  linear->along = NULL;
   keep_state(&run);
   const int may_be_lean = sap_mujoco_begin_lean(world) && !sap_mujoco_is_watched(world);
   world->lean = 0;

@@ -25,8 +25,8 @@ struct room {
   double *v;                   /* (nv) velocity after a changed step */
   double *q_0, *v_0;           /* (nq), (nv): state of the centre */
   double *a_0;                 /* (na) */
-  double *dF_number;           /* (n, nv) derivatives of the residual by linear numbers */
-  double *dA, *dp;             /* (nv, nv), (nv) of one of them */
+  double *dF_number;           /* (n, nv) changes of the residual by those of A and smooth forces */
+  double *U, *dp;              /* (SAP_MASS_RANK, nv), (nv) of one of them */
 };
 
 /* One difference: the changed world, and the width by which it differs. */
@@ -40,7 +40,7 @@ struct part {
 
 int64_t sap_tangents_work(const sap_mujoco_world *world, int64_t n) {
   const int64_t nv = world->state_length[1];
-  return world->state_length[0] + (9 + n + nv) * nv + 3 * world->state_length[2];
+  return world->state_length[0] + (9 + n + SAP_MASS_RANK) * nv + 3 * world->state_length[2];
 }
 
 static double *take(double **work, int64_t n) {
@@ -70,7 +70,7 @@ static struct room find_room(const struct sap_step_tangents *t) {
   room.a_0 = take(&work, room.na);
   room.q_0 = take(&work, room.nq);
   room.dF_number = take(&work, t->n * room.nv);
-  room.dA = take(&work, room.nv * room.nv);
+  room.U = take(&work, SAP_MASS_RANK * room.nv);
   room.dp = take(&work, room.nv);
   return room;
 }
@@ -284,16 +284,16 @@ static void choose_ways(struct sap_step_tangents *t, const struct room *room, co
   }
 }
 
-/* Finds the derivatives of the residual by all these numbers. They are taken in the problem of the
- * centre, before that of a changed state replaces it. */
+/* Finds the changes of the problem by all these numbers. They are taken in the problem of the centre,
+ * before that of a changed state replaces it. */
 static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const struct room *room) {
-  struct sap_number_slope slope = {.dof = t->dof, .dA = room->dA, .dp = room->dp};
+  struct sap_number_slope slope = {.dof = t->dof, .U = room->U, .dp = room->dp};
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int32_t k = 0; k < t->n && failure == SAP_STEP_TAKEN; ++k) {
     if (t->way[k].is_linear) {
       const double width = t->width[k];
       sap_number_slope_find(t->centre, t->number + k, t->linear->v, &slope);
-      failure = sap_linear_find_number(t->centre, t->linear, &slope, width,
+      failure = sap_linear_find_number(t->centre, t->linear, &slope, width, k,
                                        room->dF_number + k * room->nv);
     }
   }
@@ -309,9 +309,14 @@ static sap_step_failure find_changes(struct sap_step_tangents *t, const struct r
   const struct sap_tangent_way *way = t->way + k;
   sap_step_failure failure = SAP_STEP_TAKEN;
   clear(room, sensors ? dy : NULL);
+  t->linear->along = way->is_linear ? t->linear->by_number + k * t->linear->law.n : NULL;
+  t->linear->width = isfinite(way->width) ? way->width : 1.0;
   if (isfinite(way->width)) {
     failure = add_state(t, room, x, way->width, sensors, dy);
+  } else {
+    failure = fail(t, t->centre, sap_linear_add_along(t->centre, t->linear, room->dF));
   }
+  t->linear->along = NULL;
   if (way->is_linear) {
     add(room->dF, 1.0, room->dF_number + k * room->nv, room->nv);
   } else if (t->changed[k] && failure == SAP_STEP_TAKEN) {
@@ -346,6 +351,8 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
   copy(room->v_0, SAP_DATA(world, qvel), room->nv);
   copy(room->a_0, SAP_DATA(world, act), room->na);
   t->linear->soften = t->soften;
+  t->linear->n_numbers = t->n;
+  t->linear->along = NULL;
   world->lean = world->is_unread = t->lean && !sensors;
   sap_step_failure failure = sap_linear_find_centre(world, t->linear, t->n);
   t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;

@@ -83,8 +83,7 @@ static struct contact_slopes slopes_of(const struct sap_chain *chain, int32_t i)
   return s;
 }
 
-/* Returns the rows of contact i, which begin at `offset` in J. */
-static struct sap_row_set rows_of_contact(const sap_problem *problem, int32_t i, int64_t offset) {
+struct sap_row_set sap_rows_of_contact(const sap_problem *problem, int32_t i, int64_t offset) {
   const int32_t a = problem->tree_a[i], b = problem->tree_b[i];
   const int64_t n_a = problem->tree_nv[a];
   return (struct sap_row_set){
@@ -93,16 +92,12 @@ static struct sap_row_set rows_of_contact(const sap_problem *problem, int32_t i,
       .side = {{a, offset, n_a}, {b, offset + 3 * n_a, b < 0 ? 0 : problem->tree_nv[b]}}};
 }
 
-static int64_t length_of(const struct sap_row_set *rows) {
-  return rows->n_rows * (rows->side[0].step + rows->side[1].step);
-}
-
 static void pull_contacts(const struct sap_chain *chain, sap_differential *gradient) {
   const sap_problem *problem = chain->problem;
   const sap_parameters *p = chain->parameters;
   int64_t offset = 0;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const struct sap_row_set rows = rows_of_contact(problem, i, offset);
+    const struct sap_row_set rows = sap_rows_of_contact(problem, i, offset);
     const struct contact_slopes s = slopes_of(chain, i);
     const double kappa_bar = has_delta(chain, i) ? gradient->kappa[i] : 0;
     const double R_n_bar = gradient->R_n[i] + kappa_bar * s.kappa_by_R_n;
@@ -121,7 +116,7 @@ static void pull_contacts(const struct sap_chain *chain, sap_differential *gradi
     }
     pull_mass(chain, &rows, p->delassus, problem->J, R_n_bar * s.R_n_by_w + R_t_bar * s.R_t_by_w,
               gradient->J, gradient->A);
-    offset += length_of(&rows);
+    offset += sap_length_of(&rows);
   }
 }
 
@@ -131,7 +126,7 @@ static void push_contacts(const struct sap_chain *chain, const sap_differential 
   const sap_parameters *p = chain->parameters;
   int64_t offset = 0;
   for (int32_t i = 0; i < problem->n_contacts; ++i) {
-    const struct sap_row_set rows = rows_of_contact(problem, i, offset);
+    const struct sap_row_set rows = sap_rows_of_contact(problem, i, offset);
     const struct contact_slopes s = slopes_of(chain, i);
     const double dtau_d = entry(change->tau_d, i), dtime = dtau_d + change->dt;
     const double dw = push_mass(chain, &rows, p->delassus, problem->J, change->J, change->A);
@@ -145,34 +140,26 @@ static void push_contacts(const struct sap_chain *chain, const sap_differential 
       to->kappa[i] += s.kappa_by_R_n * dR_n + s.kappa_by_delta * entry(change->delta, i) +
                       s.kappa_by_time * dtime;
     }
-    offset += length_of(&rows);
+    offset += sap_length_of(&rows);
   }
 }
 
 /* ---- rows of groups ---- */
 
-/* Up to three rows of a constraint that are taken together. */
-struct batch {
-  struct sap_row_set rows;
-  int64_t first; /* first row in the group */
-};
-
-/* Returns the next batch: rows from `row` on of constraint c, whose J begins at `offset`. */
-static struct batch batch_of(const sap_problem *problem, const sap_constraints *group, int32_t c,
-                             int32_t row, int64_t first, int64_t offset) {
+struct sap_row_batch sap_row_batch_of(const sap_problem *problem, const sap_constraints *group,
+                                      int32_t c, int32_t row, int64_t first, int64_t offset) {
   const int32_t size = sap_rows_of(group, c), a = group->tree_a[c], b = group->tree_b[c];
   const int32_t dof = sap_dof_of(group, c);
   const int64_t n_a = dof >= 0 ? 1 : problem->tree_nv[a], n_b = b < 0 ? 0 : problem->tree_nv[b];
-  return (struct batch){
+  return (struct sap_row_batch){
       .rows = {.n_rows = size - row < 3 ? size - row : 3,
                .dof = dof,
                .side = {{a, offset + row * n_a, n_a}, {b, offset + size * n_a + row * n_b, n_b}}},
       .first = first + row};
 }
 
-/* Finds the derivatives of row i; infinite bounds stay infinite. */
-static void find_slopes(const sap_constraints *group, const sap_group_parameters *p, int64_t i,
-                        struct sap_row by[SAP_ROW_SLOPES]) {
+void sap_row_slopes_find(const sap_constraints *group, const sap_group_parameters *p, int64_t i,
+                         struct sap_row by[SAP_ROW_SLOPES]) {
   const struct sap_kind_entry *kind = sap_kinds[group->kind];
   double parameter[SAP_MOST_PARAMETERS];
   for (int32_t k = 0; k < kind->n_parameters; ++k) {
@@ -197,14 +184,14 @@ static void find_slopes(const sap_constraints *group, const sap_group_parameters
 }
 
 static void pull_batch(const struct sap_chain *chain, const sap_constraints *group,
-                       const sap_group_parameters *p, const struct batch *batch,
+                       const sap_group_parameters *p, const struct sap_row_batch *batch,
                        const sap_group_differential *bar, sap_differential *gradient) {
   const int32_t n_parameters = sap_kind_parameters(group->kind);
   double w_bar = 0;
   for (int64_t i = batch->first; i < batch->first + batch->rows.n_rows; ++i) {
     struct sap_row by[SAP_ROW_SLOPES];
     double x[SAP_ROW_SLOPES];
-    find_slopes(group, p, i, by);
+    sap_row_slopes_find(group, p, i, by);
     for (int k = 0; k < SAP_ROW_SLOPES; ++k) {
       x[k] = by[k].R * bar->R[i] + by[k].v_hat * bar->v_hat[i] + by[k].lower * bar->lower[i] +
              by[k].upper * bar->upper[i];
@@ -220,7 +207,7 @@ static void pull_batch(const struct sap_chain *chain, const sap_constraints *gro
 }
 
 static void push_batch(const struct sap_chain *chain, const sap_constraints *group,
-                       const sap_group_parameters *p, const struct batch *batch,
+                       const sap_group_parameters *p, const struct sap_row_batch *batch,
                        const sap_group_differential *group_change, const sap_differential *change,
                        const sap_group_differential *to) {
   const int32_t n_parameters = sap_kind_parameters(group->kind);
@@ -229,7 +216,7 @@ static void push_batch(const struct sap_chain *chain, const sap_constraints *gro
   for (int64_t i = batch->first; i < batch->first + batch->rows.n_rows; ++i) {
     struct sap_row by[SAP_ROW_SLOPES];
     double dx[SAP_ROW_SLOPES] = {0};
-    find_slopes(group, p, i, by);
+    sap_row_slopes_find(group, p, i, by);
     for (int32_t k = 0; group_change && group_change->value && k < n_parameters; ++k) {
       dx[k] = entry(group_change->value[k], i);
     }
@@ -256,8 +243,8 @@ static void chain_group(const struct sap_chain *chain, int32_t g, sap_differenti
   for (int32_t c = 0; c < group->n; ++c) {
     int64_t length = 0;
     for (int32_t row = 0; row < sap_rows_of(group, c); row += 3) {
-      const struct batch batch = batch_of(problem, group, c, row, first, offset);
-      length += length_of(&batch.rows);
+      const struct sap_row_batch batch = sap_row_batch_of(problem, group, c, row, first, offset);
+      length += sap_length_of(&batch.rows);
       if (gradient) {
         pull_batch(chain, group, p, &batch, &gradient->groups[g], gradient);
       } else {

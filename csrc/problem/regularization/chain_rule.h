@@ -6,8 +6,31 @@
 #ifndef SAPWOOD_PROBLEM_REGULARIZATION_CHAIN_RULE_H
 #define SAPWOOD_PROBLEM_REGULARIZATION_CHAIN_RULE_H
 
+#include "constraints/kinds/kinds.h"
 #include "problem/regularization/inverse_mass.h"
 #include "sapwood/sensitivity.h"
+
+/* Returns the rows of contact i, whose J begins at `offset`. */
+struct sap_row_set sap_rows_of_contact(const sap_problem *problem, int32_t i, int64_t offset);
+
+/* Returns the number of entries of J of some rows. */
+static inline int64_t sap_length_of(const struct sap_row_set *rows) {
+  return rows->n_rows * (rows->side[0].step + rows->side[1].step);
+}
+
+/* Up to three rows of a constraint that have one effective mass. */
+struct sap_row_batch {
+  struct sap_row_set rows;
+  int64_t first; /* first row in the group */
+};
+
+/* Returns a batch: rows from `row` on of constraint c, whose J begins at `offset`. */
+struct sap_row_batch sap_row_batch_of(const sap_problem *problem, const sap_constraints *group,
+                                      int32_t c, int32_t row, int64_t first, int64_t offset);
+
+/* Finds the derivatives of row i of a group; infinite bounds stay infinite. */
+void sap_row_slopes_find(const sap_constraints *group, const sap_group_parameters *parameters,
+                         int64_t i, struct sap_row by[SAP_ROW_SLOPES]);
 
 struct sap_chain {
   const sap_problem *problem;

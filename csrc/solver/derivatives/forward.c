@@ -65,31 +65,60 @@ static double push_row(const double *restrict dJ, int32_t n, const double *restr
   return sum;
 }
 
-/* Computes z = dv_hat - dJ v of the rows of a triple, and b += dJ^T gamma. */
-static void push_rows(struct sap_sensitivity *s, int law, int32_t place,
-                      const sap_differential *change, double *b) {
+/* Computes z -= dJ v of the rows of a triple, and b += dJ^T gamma. */
+static void push_jacobian(const struct sap_sensitivity *s, int32_t place,
+                          const sap_differential *change, double *b) {
   const struct sap_workspace *w = sap_sensitivity_work(s);
   const struct sap_place_rows rows = sap_rows_at_place(s, place, change);
-  for (int32_t r = 0; r < 3; ++r) {
-    const double *v_hat = r < rows.n_rows ? sap_target_at_place(s, law, place, r, change) : NULL;
-    double z = v_hat ? *v_hat : 0;
-    for (int side = 0; rows.J && r < rows.n_rows && side < rows.n_sides; ++side) {
+  for (int32_t r = 0; rows.J && r < rows.n_rows; ++r) {
+    for (int side = 0; side < rows.n_sides; ++side) {
       const double *dJ = rows.J + rows.side[side].offset + r * rows.side[side].step;
       int32_t first;
       const int32_t n = sap_columns_of(&rows, side, r, &first);
-      z -= push_row(dJ, n, w->v + first, w->pool.gamma[r][place], b + first);
+      s->z[r][place] -= push_row(dJ, n, w->v + first, w->pool.gamma[r][place], b + first);
     }
-    s->z[r][place] = z;
+  }
+}
+
+/* Computes z = dv_hat - dJ v of a clamped triple, and b += dJ^T gamma. */
+static void push_clamped_rows(const struct sap_sensitivity *s, int32_t place,
+                              const sap_differential *change, double *b) {
+  const struct sap_triple_rows *rows = sap_triple_rows_at_place(s, place);
+  const sap_group_differential none = {0};
+  const sap_group_differential *group =
+      change->groups ? &change->groups[rows->group - s->problem.groups] : &none;
+  for (int r = 0; r < 3; ++r) {
+    s->z[r][place] = group->v_hat && r < rows->n ? group->v_hat[rows->row + r] : 0;
+  }
+  if (group->J) {
+    push_jacobian(s, place, change, b);
+  }
+}
+
+/* Does the same for a triple of a contact. */
+static void push_contact_rows(const struct sap_sensitivity *s, int law, int32_t place,
+                              const sap_differential *change, double *b) {
+  for (int r = 0; r < 3; ++r) {
+    const double *v_hat = sap_target_at_place(s, law, place, r, change);
+    s->z[r][place] = v_hat ? *v_hat : 0;
+  }
+  if (change->J || change->spin_J) {
+    push_jacobian(s, place, change, b);
   }
 }
 
 /* Computes x += (dgamma/dc) dc of clamped rows. */
 static void push_clamps(const struct sap_sensitivity *s, int32_t place,
                         const sap_differential *change) {
-  const int n_rows = sap_triple_rows_at_place(s, place)->n;
+  const struct sap_triple_rows *rows = sap_triple_rows_at_place(s, place);
+  if (!change->groups) {
+    return;
+  }
+  const sap_group_differential *group = &change->groups[rows->group - s->problem.groups];
+  const double *const of[SAP_N_ROW_CONSTANTS] = {group->R, group->lower, group->upper};
   for (int c = 0; c < SAP_N_ROW_CONSTANTS; ++c) {
-    const double *dc = sap_row_constant_at_place(s, place, c, 0, change);
-    for (int r = 0; dc && r < n_rows; ++r) {
+    const double *dc = of[c] ? of[c] + rows->row : NULL;
+    for (int r = 0; dc && r < rows->n; ++r) {
       s->x[r][place] += s->by[c][r][place] * dc[r];
     }
   }
@@ -173,7 +202,11 @@ static void push_momentum(struct sap_sensitivity *s, const struct sap_island *is
   push_mass(w, island, change->A, b);
   for (int law = sap_law_from(island, 0); law < SAP_N_LAWS; law = sap_law_from(island, law + 1)) {
     for (int32_t i = island->law_begin[law]; i < island->law_begin[law + 1]; ++i) {
-      push_rows(s, law, i, change, b);
+      if (sap_laws[law]->takes_rows) {
+        push_clamped_rows(s, i, change, b);
+      } else {
+        push_contact_rows(s, law, i, change, b);
+      }
     }
   }
   /* q = K (dv_hat - dJ v) + (dgamma/dp) dp */

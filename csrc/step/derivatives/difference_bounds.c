@@ -1,6 +1,7 @@
 #include "step/derivatives/difference_bounds.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/arithmetic.h"
 #include "constraints/kinds/kinds.h"
@@ -45,6 +46,14 @@ static void bound_changes(struct sap_difference_bounds *bounds, const struct bou
   }
 }
 
+/* Bounds the width along x by a row that moves by `sum` per unit, with entries of `size` in all. */
+static void bound_by_motion(struct sap_difference_bounds *bounds, double sum, double size,
+                            double rate) {
+  if (size > 0.0) {
+    bounds->reach = fmax(fmax(fabs(sum) * rate, sqrt(size * bounds->size * rate)), bounds->reach);
+  }
+}
+
 /* Bounds the width along x so that the row moves by `way` at most. */
 static void bound_width(struct sap_difference_bounds *bounds, const struct bounded_row *row,
                         double way) {
@@ -56,9 +65,7 @@ static void bound_width(struct sap_difference_bounds *bounds, const struct bound
       size += fabs(part);
     }
   }
-  if (size > 0.0) {
-    bounds->reach = fmax(fmax(fabs(sum) / way, sqrt(size * bounds->size / way)), bounds->reach);
-  }
+  bound_by_motion(bounds, sum, size, 1.0 / way);
 }
 
 static void bound_row(struct sap_difference_bounds *bounds, const struct bounded_row *row,
@@ -112,16 +119,15 @@ static double normal_distance(const struct sap_gather *gather, int32_t c, const 
   return p->R_n[c] * way;
 }
 
-/* A change of positions turns J, and moves the velocity J v of a row by about `speed` times it. */
-static void bound_by_contacts(struct sap_difference_bounds *bounds, const int8_t *regions,
+/* Finds how far the gap of each contact may change. A change of positions turns J, too, and moves
+ * the velocity J v of a row by about `speed` times it. */
+static void find_contact_ways(struct sap_difference_bounds *bounds, const int8_t *regions,
                               const double *distance) {
   const struct sap_gather *gather = bounds->gather;
   const sap_problem *p = &gather->problem;
-  const sap_forest *forest = gather->forest;
   const double *J = p->J;
   for (int32_t c = 0; c < p->n_contacts; ++c) {
-    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
-    const double *side_J[2] = {NULL, NULL};
+    const double *side_J[2];
     double v_c[3];
     const double speed = sap_contact_velocity(gather, bounds->v, c, &J, side_J, v_c);
     double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
@@ -130,78 +136,120 @@ static void bound_by_contacts(struct sap_difference_bounds *bounds, const int8_t
       bounds->distance = fmin(bounds->distance, distance[c]);
       ++bounds->n_acting;
     }
-    struct bounded_row row = {0};
+    bounds->gap_way[c] = sap_largest_part * way;
+    bounds->turn_way[c] = sap_largest_part * distance[c] / speed;
+  }
+}
+
+static void bound_by_contacts(struct sap_difference_bounds *bounds) {
+  const sap_problem *p = &bounds->gather->problem;
+  const sap_forest *forest = bounds->gather->forest;
+  const double *J = p->J;
+  for (int32_t c = 0; c < p->n_contacts; ++c) {
+    const int32_t tree[2] = {p->tree_a[c], p->tree_b[c]};
+    struct bounded_row row = {0}, normal;
     for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      add_side(&row, side_J[side], forest->tree_dofadr[tree[side]],
-               forest->tree_dofnum[tree[side]]);
+      const int32_t n = forest->tree_dofnum[tree[side]];
+      add_side(&row, J, forest->tree_dofadr[tree[side]], n);
+      J += 3 * (int64_t)n;
     }
-    for (int r = 0; r < 3; ++r, advance(&row)) {
-      if (bounds->most) {
-        bound_changes(bounds, &row, sap_largest_part * distance[c] / speed);
-      }
-      if (r == 2) {
-        bound_row(bounds, &row, sap_largest_part * way);
-      }
+    normal = row;
+    advance(&normal);
+    advance(&normal);
+    for (int r = 0; r < 3 && bounds->most; ++r, advance(&row)) {
+      bound_changes(bounds, &row, bounds->turn_way[c]);
+    }
+    bound_row(bounds, &normal, bounds->gap_way[c]);
+  }
+}
+
+/* Keeps 1/way of a row whose only entry J is at a velocity. */
+static void keep_entry(struct sap_difference_bounds *bounds, int32_t velocity, double J,
+                       double way) {
+  bounds->rate[velocity] = sap_larger(fabs(J) / way, bounds->rate[velocity]);
+}
+
+/* Bounds differences by the rows that have one entry each. */
+static void bound_by_entries(struct sap_difference_bounds *bounds) {
+  for (int32_t i = 0; i < bounds->gather->forest->nv; ++i) {
+    if (bounds->most) {
+      bounds->most[i] = sap_larger(bounds->rate[i], bounds->most[i]);
+    } else {
+      const double size = fabs(bounds->x[i]);
+      bound_by_motion(bounds, size, size, bounds->rate[i]);
     }
   }
 }
 
-static void bound_by_group(struct sap_difference_bounds *bounds, const sap_constraints *group,
-                           const double *distance) {
+/* Bounds by constraint i of a group, whose J begins at J. Returns the length of J. */
+static int64_t bound_by_constraint(struct sap_difference_bounds *bounds,
+                                   const sap_constraints *group, int32_t i, const double *J,
+                                   const double *distance) {
   const struct sap_gather *gather = bounds->gather;
   const sap_forest *forest = gather->forest;
-  const double *J = group->J;
-  for (int32_t i = 0; i < group->n; ++i) {
-    const int32_t size = sap_rows_of(group, i), dof = group->dof ? group->dof[i] : -1;
-    const int32_t tree[2] = {group->tree_a[i], dof < 0 ? group->tree_b[i] : -1};
-    struct bounded_row row = {0};
-    for (int side = 0; side < 2 && tree[side] >= 0; ++side) {
-      const int32_t n = dof < 0 ? forest->tree_dofnum[tree[side]] : 1;
-      add_side(&row, J, forest->tree_dofadr[tree[side]] + (dof < 0 ? 0 : dof), n);
-      J += (int64_t)size * n;
-    }
-    for (int32_t r = 0; r < size; ++r, advance(&row)) {
-      bound_row(bounds, &row, sap_largest_part * gather->dt * distance[r]);
-    }
-    distance += size;
+  const int32_t tree[2] = {group->tree_a[i], group->tree_b[i]}, dof = sap_dof_of(group, i);
+  const int32_t size = sap_rows_of(group, i);
+  const double part = sap_largest_part * gather->dt, *end = J;
+  struct bounded_row row = {0};
+  if (dof >= 0 && bounds->most) {
+    keep_entry(bounds, forest->tree_dofadr[tree[0]] + dof, J[0], part * distance[0]);
   }
+  for (int side = 0; side < 2 && tree[side] >= 0 && dof < 0; ++side) {
+    const int32_t n = forest->tree_dofnum[tree[side]];
+    add_side(&row, end, forest->tree_dofadr[tree[side]], n);
+    end += (int64_t)size * n;
+  }
+  for (int32_t r = 0; r < size && dof < 0; ++r, advance(&row)) {
+    bound_row(bounds, &row, part * distance[r]);
+  }
+  return dof < 0 ? end - J : 1;
 }
 
 /* Does the same for limits that are far open at the velocity after the step. */
 static void bound_by_open_limits(struct sap_difference_bounds *bounds) {
   const struct sap_open_limits *open = &bounds->gather->elements.open;
-  const double one = 1.0;
   for (int32_t i = 0; i < open->n; ++i) {
     const struct sap_limit_side *side = open->limits + i;
-    const struct sap_engine_jacobian joint = {1, &side->dof, &one};
-    const struct sap_engine_jacobian *row = side->dof >= 0 ? &joint : &side->row;
-    const double rate = side->sign * sap_engine_product(row, bounds->v);
-    const double way = sap_largest_part * open->dt * (side->phi0 / side->h + rate);
-    const struct bounded_row bounded = {1, {row->value}, {0}, {row->n}, row->column};
-    bound_row(bounds, &bounded, way);
+    const struct sap_engine_jacobian *row = &side->row;
+    const double first = side->phi0 / side->h;
+    if (side->dof < 0) {
+      const double speed = first + side->sign * sap_engine_product(row, bounds->v);
+      const struct bounded_row bounded = {1, {row->value}, {0}, {row->n}, row->column};
+      bound_row(bounds, &bounded, sap_largest_part * open->dt * speed);
+    } else if (bounds->most) {
+      const double speed = first + side->sign * bounds->v[side->dof];
+      keep_entry(bounds, side->dof, 1.0, sap_largest_part * open->dt * speed);
+    }
+  }
+}
+
+static void bound_by_groups(struct sap_difference_bounds *bounds, const double *distance) {
+  const sap_problem *p = &bounds->gather->problem;
+  for (int32_t g = 0; g < p->n_groups; ++g) {
+    const sap_constraints *group = p->groups + g;
+    const int acts = group->kind != SAP_DRY_FRICTION; /* its target velocity is always 0 */
+    const double *J = group->J;
+    for (int32_t i = 0; i < group->n; distance += sap_rows_of(group, i), ++i) {
+      J += acts ? bound_by_constraint(bounds, group, i, J, distance) : 0;
+    }
   }
 }
 
 void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *regions,
                            const double *distance, const double *row_distance) {
-  const sap_problem *p = &bounds->gather->problem;
   const int32_t nv = bounds->gather->forest->nv;
-  for (int32_t i = 0; i < nv && bounds->most; ++i) {
-    bounds->most[i] = 0.0;
-  }
-  bounds->distance = INFINITY;
   bounds->reach = 0.0;
-  bounds->n_acting = 0;
-  bound_by_contacts(bounds, regions, distance);
-  bound_by_open_limits(bounds);
-  for (int32_t g = 0; g < p->n_groups; ++g) {
-    if (p->groups[g].kind != SAP_DRY_FRICTION) { /* its target velocity is always 0 */
-      bound_by_group(bounds, &p->groups[g], row_distance);
-    }
-    for (int32_t i = 0; i < p->groups[g].n; ++i) {
-      row_distance += sap_rows_of(&p->groups[g], i);
-    }
+  if (bounds->most) {
+    memset(bounds->most, 0, sizeof *bounds->most * (size_t)nv);
+    memset(bounds->rate, 0, sizeof *bounds->rate * (size_t)nv);
+    bounds->distance = INFINITY;
+    bounds->n_acting = 0;
+    find_contact_ways(bounds, regions, distance);
   }
+  bound_by_contacts(bounds);
+  bound_by_open_limits(bounds);
+  bound_by_groups(bounds, row_distance);
+  bound_by_entries(bounds);
   for (int32_t i = 0; i < nv && bounds->most; ++i) {
     bounds->most[i] = 1.0 / bounds->most[i];
   }

@@ -17,11 +17,14 @@ struct sap_difference_bounds {
   const struct sap_gather *gather; /* the step, with R and v_hat */
   const double *v;                 /* (nv) velocity at its end */
   double *most;     /* (nv) output: largest change of each position, m or rad; NULL: along x */
+  double *gap_way;  /* (n_contacts) largest change of the gap, m; found with `most` */
+  double *turn_way; /* (n_contacts) largest change of positions by which J may turn; likewise */
+  double *rate;     /* (nv) largest |J|/way of rows whose only entry is at a velocity; likewise */
   const double *x;  /* (nv) a motion, per unit of its width */
   double size;      /* largest entry of x */
   double reach;     /* output: reciprocal of the largest width along x */
-  double distance;  /* output: smallest distance of an acting contact; INFINITY: none acts */
-  int32_t n_acting; /* output: contacts with an impulse */
+  double distance;  /* output with `most`: smallest distance of an acting contact; INFINITY: none */
+  int32_t n_acting; /* output with `most`: contacts with an impulse */
 };
 
 /* Finds the bounds, of each position or, without `most`, of x, from the results of

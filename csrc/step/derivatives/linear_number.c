@@ -1,44 +1,13 @@
 #include "step/derivatives/linear_number.h"
 
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
 #include "step/contacts/material.h"
 
 int sap_linear_takes_numbers(const struct sap_linear_step *linear) {
-  return linear->soften == 1.0 && !linear->loads_act;
-}
-
-/* ---- masses ---------------------------------------------------------------------------------- */
-
-/* Returns the tree of a velocity, and where its block of A begins. */
-static int32_t find_tree(const sap_forest *forest, int32_t dof, int64_t *begin) {
-  int32_t t = 0;
-  *begin = 0;
-  for (; dof >= forest->tree_dofadr[t] + forest->tree_dofnum[t]; ++t) {
-    *begin += (int64_t)forest->tree_dofnum[t] * forest->tree_dofnum[t];
-  }
-  return t;
-}
-
-/* Returns the place in A of the derivative by velocities i and j. */
-static int64_t find_place(const sap_forest *forest, const struct sap_number_slope *slope,
-                          int32_t tree, int64_t begin, int32_t i, int32_t j) {
-  const int32_t first = forest->tree_dofadr[tree];
-  return begin + (slope->dof[i] - first) * (int64_t)forest->tree_dofnum[tree] + slope->dof[j] -
-         first;
-}
-
-/* Sets the entries of A that have a derivative to those of the centre plus `width` times it. The
- * inverse factor of the block is then unknown. */
-static void move_mass(const struct sap_linear_step *linear, struct sap_free_motion *motion,
-                      const struct sap_number_slope *slope, double width) {
-  int64_t begin;
-  const int32_t tree = find_tree(linear->forest, slope->dof[0], &begin);
-  for (int32_t i = 0; i < slope->n; ++i) {
-    for (int32_t j = 0; j < slope->n; ++j) {
-      const int64_t at = find_place(linear->forest, slope, tree, begin, i, j);
-      motion->A[at] = linear->A[at] + width * slope->dA[(int64_t)i * slope->n + j];
-    }
-  }
-  motion->S[tree] = NULL;
+  return linear->soften == 1.0 && !linear->loads_act && linear->has_whole_blocks;
 }
 
 /* ---- frictions ------------------------------------------------------------------------------- */
@@ -87,43 +56,35 @@ static void find_target(const struct sap_number_slope *slope, const struct sap_g
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* Finds the changes of R, v_hat and bounds by that of A. */
-static sap_status find_regularization(struct sap_linear_step *linear, sap_stepper *stepper,
-                                      const struct sap_number_slope *slope, double width,
-                                      sap_error *error) {
-  struct sap_gather *gather = &stepper->gather;
-  move_mass(linear, &gather->free_motion, slope, width);
-  const sap_status status = sap_stepper_regularize(stepper, error);
-  move_mass(linear, &gather->free_motion, slope, 0.0);
-  if (status == SAP_OK) {
-    sap_law_numbers_subtract(&linear->law, gather);
-  }
-  return status;
+/* Adds the changes of R, v_hat and bounds by that of A. */
+static sap_status add_regularization(struct sap_linear_step *linear, struct sap_gather *gather,
+                                     const struct sap_number_slope *slope,
+                                     const sap_differential *change, sap_error *error) {
+  const struct sap_mass_change of = {slope->n, slope->rank, slope->dof, slope->U};
+  const int32_t tree = sap_mass_slopes_push(&linear->masses, gather, &of, change);
+  return tree < 0 ? SAP_OK
+                  : sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", tree, NAN,
+                                   "must be positive definite");
 }
 
 sap_status sap_linear_number_find(struct sap_linear_step *linear, sap_stepper *stepper,
-                                  const struct sap_number_slope *slope, double width, double *dF,
-                                  sap_error *error) {
-  /* changes are found for this change of the number */
-  const double unit = slope->n > 0 ? width : 1.0;
+                                  const struct sap_number_slope *slope, double width, int32_t k,
+                                  double *dF, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
   sap_group_differential groups[SAP_ELEMENT_GROUPS];
   const sap_differential change = sap_law_numbers_at_J(&linear->law, groups);
   sap_status status = SAP_OK;
+  sap_law_numbers_clear(&linear->law);
+  find_frictions(slope, gather, width, change.mu);
+  find_target(slope, gather, groups);
   if (slope->n > 0) {
-    status = find_regularization(linear, stepper, slope, width, error);
-  } else {
-    sap_law_numbers_clear(&linear->law);
-    find_frictions(slope, &stepper->gather, width, change.mu);
-    find_target(slope, &stepper->gather, groups);
+    status = add_regularization(linear, gather, slope, &change, error);
   }
-  if (status == SAP_OK) {
-    status = sap_sensitivity_momentum(linear->sensitivity, &change, 0, dF, error);
-  }
-  for (int32_t i = 0; i < linear->nv && status == SAP_OK; ++i) {
-    dF[i] *= -1.0 / unit;
-  }
-  for (int32_t i = 0; i < slope->n && status == SAP_OK; ++i) {
-    dF[slope->dof[i]] += slope->dp[i];
+  memcpy(linear->by_number + k * linear->law.n, linear->law.change,
+         sizeof(double) * (size_t)linear->law.n);
+  memset(dF, 0, sizeof *dF * (size_t)linear->nv);
+  for (int32_t i = 0; i < slope->n; ++i) {
+    dF[slope->dof[i]] = slope->dp[i];
   }
   return status;
 }

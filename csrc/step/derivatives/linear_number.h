@@ -3,10 +3,9 @@
  *
  *     dF/dtheta = dp/dtheta - J^T dgamma/dtheta
  *
- * dp and dA are given for a mass and its like; gamma depends on them by the effective masses from
+ * dp and dA = U^T U are given for a mass and its like; gamma depends on them by the effective masses from
  * which R follows. It depends on a friction by mu, and on a gain of an implicit controller by its
- * target. A difference finds the change of R in the problem that the stepper gathered for the
- * centre, so that no stage of the engine runs; all else is in closed form.
+ * target.
  *
  * Ownership: all arrays are the caller's. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_LINEAR_NUMBER_H
@@ -18,7 +17,8 @@
 struct sap_number_slope {
   int32_t n;    /* number of velocities with a derivative, all of one tree */
   int32_t *dof; /* (n) */
-  double *dA;   /* (n, n) of A, symmetric */
+  int32_t rank; /* number of rows of U, SAP_MASS_RANK at most */
+  double *U;    /* (rank, n) */
   double *dp;   /* (n) of p */
 
   int32_t geom;           /* geom whose sliding friction is the number, or -1 */
@@ -29,14 +29,15 @@ struct sap_number_slope {
   double force;   /* derivative of its force, N or N m per unit */
 };
 
-/* Returns 1 if R at the centre depends on masses through A alone. Other inverse masses of the
+/* Returns 1 if R at the centre depends on masses through blocks of A alone. Other inverse masses of the
  * model act on R of loaded contacts and of violations that are released slowly. */
 int sap_linear_takes_numbers(const struct sap_linear_step *linear);
 
-/* Writes dF (nv) per unit of the number, with a difference of R over `width`. Calls follow
- * sap_linear_step_find(), before any residual. */
+/* Writes dp to dF (nv), and row k of linear->by_number: the changes of the law's numbers per unit of
+ * the number, to the side of a change by `width`. Calls follow sap_linear_step_find(), before any
+ * residual. */
 sap_status sap_linear_number_find(struct sap_linear_step *linear, sap_stepper *stepper,
-                                  const struct sap_number_slope *slope, double width, double *dF,
-                                  sap_error *error);
+                                  const struct sap_number_slope *slope, double width, int32_t k,
+                                  double *dF, sap_error *error);
 
 #endif

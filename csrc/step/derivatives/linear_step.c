@@ -20,13 +20,14 @@ static void carve_fixed(void *context, struct sap_arena *arena) {
   const size_t nv = (size_t)linear->nv;
   linear->v = sap_arena_take(arena, nv, sizeof(double));
   linear->most = sap_arena_take(arena, nv, sizeof(double));
-  linear->unit = sap_arena_take(arena, nv, sizeof(double));
-  linear->column = sap_arena_take(arena, nv, sizeof(double));
+  linear->inverse.unit = sap_arena_take(arena, nv, sizeof(double));
+  linear->inverse.column = sap_arena_take(arena, nv, sizeof(double));
   linear->F = sap_arena_take(arena, nv, sizeof(double));
   linear->J_gamma = sap_arena_take(arena, nv, sizeof(double));
   linear->A = sap_arena_take(arena, (size_t)linear->nA, sizeof(double));
-  linear->inverse = sap_arena_take(arena, nv * nv, sizeof(double));
-  linear->is_moved = sap_arena_take(arena, (size_t)linear->forest->n_trees, 1);
+  linear->inverse.matrix = sap_arena_take(arena, nv * nv, sizeof(double));
+  linear->rate = sap_arena_take(arena, nv, sizeof(double));
+  linear->inverse.is_moved = sap_arena_take(arena, (size_t)linear->forest->n_trees, 1);
 }
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
@@ -44,6 +45,8 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   made->soften = 1.0;
   made->nA = stepper->gather.free_motion.nA;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
+  made->inverse = (struct sap_linear_inverse){
+      .forest = made->forest, .sensitivity = made->sensitivity, .nv = made->nv};
   if (status == SAP_OK && !sap_block_carve_zeros(&made->fixed, carve_fixed, made, &memory)) {
     status = SAP_OUT_OF_MEMORY;
   }
@@ -73,6 +76,8 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   const size_t n = (size_t)linear->n_contacts, n_rows = (size_t)linear->n_rows;
   linear->contact_distance = sap_arena_take(arena, n, sizeof(double));
   linear->row_distance = sap_arena_take(arena, n_rows, sizeof(double));
+  linear->gap_way = sap_arena_take(arena, n, sizeof(double));
+  linear->turn_way = sap_arena_take(arena, n, sizeof(double));
   linear->regions = sap_arena_take(arena, n, 1);
   linear->geom = sap_arena_take(arena, 2 * n, sizeof(int32_t));
   linear->offset = sap_arena_take(arena, 3 * n, sizeof(double));
@@ -83,11 +88,24 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
   linear->label = sap_arena_take(arena, n_rows, sizeof *linear->label);
   sap_law_numbers_carve(&linear->law, arena);
+  linear->by_number =
+      sap_arena_take(arena, (size_t)linear->n_numbers * (size_t)linear->law.n, sizeof(double));
+  sap_mass_slopes_carve(&linear->masses, arena);
+}
+
+static struct sap_difference_bounds bounds_of(const struct sap_linear_step *linear,
+                                              const struct sap_gather *gather) {
+  return (struct sap_difference_bounds){.gather = gather,
+                                        .v = linear->v,
+                                        .gap_way = linear->gap_way,
+                                        .turn_way = linear->turn_way,
+                                        .rate = linear->rate};
 }
 
 /* Finds how far positions may change. */
 static void bound_all(struct sap_linear_step *linear, const struct sap_gather *gather) {
-  struct sap_difference_bounds bounds = {.gather = gather, .v = linear->v, .most = linear->most};
+  struct sap_difference_bounds bounds = bounds_of(linear, gather);
+  bounds.most = linear->most;
   sap_sensitivity_regions(linear->sensitivity, linear->regions, linear->contact_distance,
                           linear->row_distance);
   sap_bound_differences(&bounds, linear->regions, linear->contact_distance, linear->row_distance);
@@ -97,7 +115,8 @@ static void bound_all(struct sap_linear_step *linear, const struct sap_gather *g
 
 double sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
                              const double *x) {
-  struct sap_difference_bounds bounds = {.gather = &stepper->gather, .v = linear->v, .x = x};
+  struct sap_difference_bounds bounds = bounds_of(linear, &stepper->gather);
+  bounds.x = x;
   for (int32_t i = 0; i < linear->nv; ++i) {
     bounds.size = sap_larger(fabs(x[i]), bounds.size);
   }
@@ -257,87 +276,6 @@ static sap_status linearize(struct sap_linear_step *linear, const struct sap_gat
   return status;
 }
 
-/* ---- the inverse ----------------------------------------------------------------------------- */
-
-/* Writes A^-1 of a tree that no constraint moves. Returns 0 if it is not positive definite. */
-static int invert_tree(const struct sap_linear_step *linear, struct sap_gather *gather,
-                       int32_t tree, int64_t begin) {
-  const int32_t first = gather->forest->tree_dofadr[tree], n = gather->forest->tree_dofnum[tree];
-  const double *S = sap_free_motion_inverse(&gather->free_motion, tree, begin);
-  for (int32_t j = 0; S && j < n; ++j) {
-    double *row = linear->inverse + (int64_t)(first + j) * linear->nv + first;
-    memset(row, 0, sizeof *row * (size_t)n);
-    row[j] = 1.0;
-    sap_free_motion_multiply(&gather->free_motion, tree, S, row);
-  }
-  return S != NULL;
-}
-
-/* Marks the trees that a constraint moves. */
-static void mark_moved(const struct sap_linear_step *linear, const sap_problem *p) {
-  memset(linear->is_moved, 0, (size_t)p->n_trees);
-  for (int32_t c = 0; c < p->n_contacts; ++c) {
-    linear->is_moved[p->tree_a[c]] = 1;
-    linear->is_moved[p->tree_b[c] < 0 ? p->tree_a[c] : p->tree_b[c]] = 1;
-  }
-  for (int32_t g = 0; g < p->n_groups; ++g) {
-    const sap_constraints *group = p->groups + g;
-    for (int32_t c = 0; c < group->n; ++c) {
-      linear->is_moved[group->tree_a[c]] = 1;
-      linear->is_moved[group->tree_b[c] < 0 ? group->tree_a[c] : group->tree_b[c]] = 1;
-    }
-  }
-}
-
-/* Finds A^-1 of the trees that no constraint moves. */
-static sap_status invert_others(const struct sap_linear_step *linear, struct sap_gather *gather,
-                                sap_error *error) {
-  const sap_forest *forest = gather->forest;
-  int64_t begin = 0;
-  for (int32_t t = 0; t < forest->n_trees; ++t) {
-    const int64_t n = forest->tree_dofnum[t];
-    if (!linear->is_moved[t] && !invert_tree(linear, gather, t, begin)) {
-      return sap_fail_whole(error, SAP_NOT_POSITIVE_DEFINITE, SAP_ERROR_TREE, "A", t, NAN,
-                            "must be positive definite");
-    }
-    begin += n * n;
-  }
-  return SAP_OK;
-}
-
-/* Writes x = H^-1 b of the trees that constraints move, and 0 elsewhere. */
-static sap_status solve(struct sap_linear_step *linear, const double *b, double *x,
-                        sap_error *error) {
-  sap_coupling coupling;
-  const sap_status status = sap_sensitivity_solve(linear->sensitivity, b, x, &coupling, error);
-  if (status == SAP_OK && !(coupling.residual <= sap_linear_residual)) {
-    return sap_fail(error, SAP_INVALID_ARGUMENT, "friction", -1, NAN,
-                    "the system of Coulomb's friction is singular to round-off at the solution");
-  }
-  return status;
-}
-
-/* Finds H^-1; without `whole`, of the trees that no constraint moves alone. */
-static sap_status find_inverse(struct sap_linear_step *linear, struct sap_gather *gather, int whole,
-                               sap_error *error) {
-  const int32_t nv = linear->nv;
-  memset(linear->unit, 0, sizeof(double) * (size_t)nv);
-  linear->is_whole = whole;
-  for (int32_t j = 0; j < nv && whole; ++j) {
-    linear->unit[j] = 1.0;
-    const sap_status status = solve(linear, linear->unit, linear->column, error);
-    if (status != SAP_OK) {
-      return status;
-    }
-    linear->unit[j] = 0.0;
-    for (int32_t i = 0; i < nv; ++i) {
-      linear->inverse[(int64_t)i * nv + j] = linear->column[i];
-    }
-  }
-  mark_moved(linear, &gather->problem);
-  return invert_others(linear, gather, error);
-}
-
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes,
                                 sap_error *error) {
@@ -362,7 +300,9 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
   linear->n_contacts = gather->problem.n_contacts;
   linear->n_groups = gather->problem.n_groups;
   linear->n_rows = gather->elements.n_rows;
+  linear->has_whole_blocks = gather->parameters.delassus == SAP_DELASSUS_BLOCK;
   sap_law_numbers_measure(&linear->law, gather);
+  sap_mass_slopes_measure(&linear->masses, gather);
   if (!sap_block_carve(&linear->rows, carve_rows, linear, &linear->memory)) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -374,7 +314,7 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
     return status;
   }
   bound_all(linear, gather);
-  return find_inverse(linear, gather, n_changes >= linear->nv, error);
+  return sap_linear_inverse_find(&linear->inverse, gather, n_changes >= linear->nv, error);
 }
 
 /* ---- differences ----------------------------------------------------------------------------- */
@@ -404,14 +344,36 @@ static sap_status find_impulses(const struct sap_linear_step *linear, sap_steppe
   return sap_solver_gradient(stepper->solver, &problem, linear->v, F, error);
 }
 
+/* Adds a row of `by_number` times `width` to the changes of the law's numbers. */
+static void add_number(struct sap_linear_step *linear) {
+  for (int64_t i = 0; linear->along && i < linear->law.n; ++i) {
+    linear->law.change[i] += linear->width * linear->along[i];
+  }
+}
+
 /* Writes that of the centre, and adds the derivative along the changes of the law's numbers. */
 static sap_status add_law_change(struct sap_linear_step *linear, const struct sap_gather *gather,
                                  double *F, sap_error *error) {
   sap_law_numbers_subtract(&linear->law, gather);
+  add_number(linear);
   const sap_status status =
       sap_sensitivity_momentum(linear->sensitivity, &linear->law.by, 0, F, error);
   for (int32_t i = 0; i < linear->nv && status == SAP_OK; ++i) {
     F[i] = -F[i] - linear->J_gamma[i];
+  }
+  return status;
+}
+
+sap_status sap_linear_step_along(struct sap_linear_step *linear, double *F, sap_error *error) {
+  if (!linear->along) {
+    return SAP_OK;
+  }
+  sap_law_numbers_clear(&linear->law);
+  add_number(linear);
+  const sap_status status = sap_sensitivity_momentum(linear->sensitivity, &linear->law.by, 0,
+                                                     linear->inverse.column, error);
+  if (status == SAP_OK) {
+    sap_vector_add(linear->nv, -1.0, linear->inverse.column, F);
   }
   return status;
 }
@@ -443,8 +405,12 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
   soften(linear, gather, 0);
   const int is_same = !linear->is_law_linear || has_same_set(linear, gather);
   linear->crosses_set |= !is_same;
-  status = linear->is_law_linear && is_same ? add_law_change(linear, gather, F, error)
-                                            : find_impulses(linear, stepper, F, error);
+  if (linear->is_law_linear && is_same) {
+    status = add_law_change(linear, gather, F, error);
+  } else {
+    status = find_impulses(linear, stepper, F, error);
+    status = status == SAP_OK ? sap_linear_step_along(linear, F, error) : status;
+  }
   add_free(linear, gather, F);
   return status;
 }
@@ -465,35 +431,7 @@ sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepp
   return sap_stepper_write_at(stepper, arrays, v, error);
 }
 
-/* Subtracts the product with the block of H^-1 of n velocities from `first` on. */
-static void subtract_product(const struct sap_linear_step *linear, int32_t first, int32_t n,
-                             const double *dF, double *dv) {
-  for (int32_t i = first; i < first + n; ++i) {
-    const double *row = linear->inverse + (int64_t)i * linear->nv;
-    double sum = 0.0;
-    for (int32_t j = first; j < first + n; ++j) {
-      sum += row[j] * dF[j];
-    }
-    dv[i] -= sum;
-  }
-}
-
 sap_status sap_linear_step_change(struct sap_linear_step *linear, const double *dF, double *dv,
                                   sap_error *error) {
-  const sap_forest *forest = linear->forest;
-  memset(dv, 0, sizeof *dv * (size_t)linear->nv);
-  if (linear->is_whole || linear->nv == 0) {
-    subtract_product(linear, 0, linear->nv, dF, dv);
-    return SAP_OK;
-  }
-  const sap_status status = solve(linear, dF, dv, error);
-  for (int32_t i = 0; i < linear->nv; ++i) {
-    dv[i] = -dv[i];
-  }
-  for (int32_t t = 0; t < forest->n_trees; ++t) {
-    if (!linear->is_moved[t]) {
-      subtract_product(linear, forest->tree_dofadr[t], forest->tree_dofnum[t], dF, dv);
-    }
-  }
-  return status;
+  return sap_linear_inverse_apply(&linear->inverse, dF, dv, error);
 }

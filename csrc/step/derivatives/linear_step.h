@@ -23,6 +23,8 @@
 #define SAPWOOD_STEP_DERIVATIVES_LINEAR_STEP_H
 
 #include "step/derivatives/law_numbers.h"
+#include "step/derivatives/linear_inverse.h"
+#include "step/derivatives/mass_slopes.h"
 #include "step/stepper_object.h"
 
 enum { SAP_CONTACT_NUMBERS = 11 }; /* numbers of a contact that R, v_hat and mu follow from */
@@ -33,6 +35,12 @@ struct sap_linear_step {
   double soften;     /* > 0, set by the caller; 1: the law itself */
   int is_law_linear; /* set by the caller; 1: residuals change by the derivative of the law along
                         the changes of its numbers (law_numbers.h); 0: by the law itself */
+  int32_t n_numbers; /* set by the caller before sap_linear_step_find(): numbers of the model whose
+                          changes of the law are kept (linear_number.h) */
+  const double *along; /* set by the caller: a row of `by_number`, whose change times `width` is
+                          added to residuals with is_law_linear; NULL: none */
+  double width;
+  double *by_number; /* (n_numbers, law.n) changes of the law's numbers */
   double *v;         /* (nv) velocity at the end of the step */
   double *F;         /* (nv) residual of the centre, nearly 0 */
   double *most;      /* (nv) largest change of each position, m or rad; INFINITY: any */
@@ -48,30 +56,31 @@ struct sap_linear_step {
   sap_sensitivity *sensitivity;
   sap_allocator memory;
   struct sap_block fixed; /* arrays above, and the next ones */
-  double *unit, *column;  /* (nv) */
-  uint8_t *is_moved;      /* (n_trees) 1 if a constraint moves the tree */
-  double *inverse;        /* (nv, nv) H^-1, row-major, or its blocks of trees that none moves */
-  int is_whole;           /* 1: the first of both */
-  struct sap_block rows;  /* arrays of contacts and rows of the centre, and the next ones */
+  struct sap_linear_inverse inverse;
+  struct sap_block rows; /* arrays of contacts and rows of the centre, and the next ones */
 
   /* the problem of the centre, to compare with */
   int64_t nA, n_rows;
   int32_t n_contacts, n_groups;
-  int loads_act;   /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
+  int loads_act; /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
                         or a row is less than the full correction; v* acts on R and bounds then */
-  double *A;       /* (nA) */
-  double *J_gamma; /* (nv) J^T gamma */
-  int8_t *regions; /* (n_contacts) as of sap_sensitivity_regions(), and the next two */
+  int has_whole_blocks; /* 1 if effective masses follow from blocks of A, not from its diagonal */
+  double *A;            /* (nA) */
+  double *J_gamma;      /* (nv) J^T gamma */
+  int8_t *regions;      /* (n_contacts) as of sap_sensitivity_regions(), and the next two */
   double *contact_distance, *row_distance;
-  int32_t *geom;     /* (n_contacts, 2) */
-  double *offset;    /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
-  int8_t *released;  /* (n_contacts) 1 if v_hat is less than the full correction */
+  double *gap_way, *turn_way; /* (n_contacts) as in difference_bounds.h */
+  double *rate;               /* (nv) as there */
+  int32_t *geom;              /* (n_contacts, 2) */
+  double *offset;             /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
+  int8_t *released;           /* (n_contacts) 1 if v_hat is less than the full correction */
   double *slip;      /* (n_contacts) slip ratios; 0 where sigma is least, >= 1 where it is full */
   double *row_slip;  /* (n_rows) the same of dry friction */
   double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
   double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
   struct sap_row_label *label; /* (n_rows) */
   struct sap_law_numbers law;
+  struct sap_mass_slopes masses;
 };
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
@@ -90,6 +99,9 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
 double sap_linear_step_reach(const struct sap_linear_step *linear, const sap_stepper *stepper,
                              const double *x);
 
+/* Adds to F (nv) the change of the residual by linear->along times linear->width. */
+sap_status sap_linear_step_along(struct sap_linear_step *linear, double *F, sap_error *error);
+
 /* Writes F (nv) at linear->v for the state in the arrays, which has the positions of the centre if
  * `in_place`. A fault of the gather is left in the stepper. */
 sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper *stepper,
@@ -101,7 +113,7 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
 sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepper *stepper,
                                  const sap_step_arrays *arrays, const double *v, sap_error *error);
 
-/* Writes the change dv = -H^-1 dF (nv). */
+/* Writes the change dv = -H^-1 dF (nv), by linear_inverse.h. */
 sap_status sap_linear_step_change(struct sap_linear_step *linear, const double *dF, double *dv,
                                   sap_error *error);
 
