@@ -446,3 +446,46 @@ def test_controls_of_a_tree_that_turns():
     expected = (velocity_after(1e-4) - velocity_after(-1e-4)) / 2e-4
     B = linearize(stepper, data).B[stepper.model.nv :, 0]
     np.testing.assert_allclose(B, expected, rtol=1e-8, atol=1e-10)
+
+
+SLIDER = """
+<mujoco><option timestep=".002" gravity="0 0 0"/><worldbody><body>
+<joint name="x" type="slide" axis="1 0 0" {joint}/><geom size=".1" mass="2" contype="0"
+ conaffinity="0"/></body></worldbody>{rest}</mujoco>"""
+TENDON = '<tendon><fixed name="t" {}><joint joint="x" coef="1"/></fixed></tendon>'
+SERVO = '<actuator><position joint="x" kp="1000" kv="10" forcerange="-3 3"/></actuator>'
+LIMIT, LOSS = 'range="-1 .1" limited="true"', 'frictionloss="2"'
+
+
+@pytest.mark.parametrize(
+    ("joint", "rest", "q", "v", "ctrl"),
+    [
+        (LIMIT, "", 0.09998, 0.0, 0.0),  # open
+        (LIMIT, "", 0.05, 0.0, 0.0),  # far open
+        (LIMIT, "", 0.0999, 0.4, 0.0),  # acts
+        (LOSS, "", 0.0, 0.004, 0.0),  # slides
+        ("", TENDON.format(LIMIT), 0.09999, 0.02, 0.0),
+        ("", TENDON.format(LOSS), 0.0, 0.004, 0.0),
+        ("", SERVO, 0.0, 0.0, 0.0029),
+    ],
+)
+def test_distance_of_rows(joint: str, rest: str, q: float, v: float, ctrl: float) -> None:
+    """The derivative changes where the velocity changes by more than the distance of a row."""
+    model = mujoco.MjModel.from_xml_string(SLIDER.format(joint=joint, rest=rest))
+    stepper, data = Stepper(model, settings=EXACT), mujoco.MjData(model)
+    data.qpos[0] = q
+    data.ctrl[:] = ctrl
+
+    def slope(velocity: float) -> tuple[float, float]:
+        data.qvel[0] = velocity
+        found = linearize(stepper, data)
+        return found.A[1, 1], found.distance
+
+    A, distance = slope(v)
+    assert 0.0 < distance < np.inf
+
+    def others(share: float) -> list[float]:
+        return [slope(v + side * share * distance / A)[0] for side in (-1.0, 1.0)]
+
+    assert others(0.8) == pytest.approx([A, A], rel=1e-6)
+    assert max(abs(x / A - 1.0) for x in others(1.2)) > 1e-3

@@ -133,9 +133,9 @@ static void find_contact_ways(struct sap_difference_bounds *bounds, const int8_t
     double way = (gather->dt + gather->tau_d[c]) * normal_distance(gather, c, v_c);
     if (regions[c] != SAP_NO_CONTACT) {
       way = fmin(way, fabs(gather->phi0[c]));
-      bounds->distance = fmin(bounds->distance, distance[c]);
       ++bounds->n_acting;
     }
+    bounds->distance = fmin(bounds->distance, distance[c]);
     bounds->gap_way[c] = sap_largest_part * way;
     bounds->turn_way[c] = sap_largest_part * distance[c] / speed;
   }
@@ -181,6 +181,13 @@ static void bound_by_entries(struct sap_difference_bounds *bounds) {
   }
 }
 
+/* Finds the smallest distance of a row. */
+static void find_row_distance(struct sap_difference_bounds *bounds, const double *distance) {
+  for (int32_t i = 0; i < bounds->gather->elements.n_rows; ++i) {
+    bounds->distance = fmin(bounds->distance, distance[i]);
+  }
+}
+
 /* Bounds by constraint i of a group, whose J begins at J. Returns the length of J. */
 static int64_t bound_by_constraint(struct sap_difference_bounds *bounds,
                                    const sap_constraints *group, int32_t i, const double *J,
@@ -214,10 +221,12 @@ static void bound_by_open_limits(struct sap_difference_bounds *bounds) {
     const double first = side->phi0 / side->h;
     if (side->dof < 0) {
       const double speed = first + side->sign * sap_engine_product(row, bounds->v);
+      bounds->distance = fmin(bounds->distance, speed);
       const struct bounded_row bounded = {1, {row->value}, {0}, {row->n}, row->column};
       bound_row(bounds, &bounded, sap_largest_part * open->dt * speed);
     } else if (bounds->most) {
       const double speed = first + side->sign * bounds->v[side->dof];
+      bounds->distance = fmin(bounds->distance, speed);
       keep_entry(bounds, side->dof, 1.0, sap_largest_part * open->dt * speed);
     }
   }
@@ -245,6 +254,7 @@ void sap_bound_differences(struct sap_difference_bounds *bounds, const int8_t *r
     bounds->distance = INFINITY;
     bounds->n_acting = 0;
     find_contact_ways(bounds, regions, distance);
+    find_row_distance(bounds, row_distance);
   }
   bound_by_contacts(bounds);
   bound_by_open_limits(bounds);

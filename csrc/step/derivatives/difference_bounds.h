@@ -23,7 +23,7 @@ struct sap_difference_bounds {
   const double *x;  /* (nv) a motion, per unit of its width */
   double size;      /* largest entry of x */
   double reach;     /* output: reciprocal of the largest width along x */
-  double distance;  /* output with `most`: smallest distance of an acting contact; INFINITY: none */
+  double distance;  /* output with `most`: smallest distance of a contact or row; INFINITY: none */
   int32_t n_acting; /* output with `most`: contacts with an impulse */
 };
 

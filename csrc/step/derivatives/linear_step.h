@@ -44,8 +44,9 @@ struct sap_linear_step {
   double *v;         /* (nv) velocity at the end of the step */
   double *F;         /* (nv) residual of the centre, nearly 0 */
   double *most;      /* (nv) largest change of each position, m or rad; INFINITY: any */
-  double distance; /* smallest velocity change of an acting contact to another region, m/s or rad/s;
-                      INFINITY: none acts */
+  double
+      distance; /* smallest change of the velocity of a contact or of a row, m/s or rad/s, to another
+                      region of its law; INFINITY: none has one */
   int32_t n_acting;    /* contacts with an impulse */
   int crosses_release; /* 1 if a residual had a contact on the other side of the kink where a deep
                           violation begins to be released slowly (release.h) */

@@ -60,9 +60,9 @@ class DifferentiableModel:
     -----
     A step near a kink raises :class:`sapwood.trajectory.TrajectoryError` in the reverse pass if its
     derivative is known to be wrong: an impact rebounds less than by its restitution. ``distance``
-    of a gradient is the least change of velocity by which an acting contact comes to another region
-    of its law; it is 0 where a contact or a limit is so near a boundary that the derivative may be
-    that of neither side.
+    of a gradient is the least change of velocity by which a contact, a limit, dry friction or a
+    bounded actuator comes to another region of its law; it is 0 where one is so near a boundary
+    that the derivative may be that of neither side.
 
     Examples
     --------

@@ -78,8 +78,8 @@ class SoftStepLinearization:
     result : SoftStepResult
         The outcome of the step.
     distance : float
-        Least change of velocity, m/s, by which an acting contact comes to another region of its
-        law; infinite where none acts.
+        Least change of velocity, m/s or rad/s, by which a contact, or a row of joints, tendons or
+        actuators, comes to another region of its law; infinite where none has another one.
     contacts : int
         Number of contacts with an impulse.
     status : {"ok", "near_kink"}

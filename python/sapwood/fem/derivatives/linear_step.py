@@ -143,10 +143,11 @@ class LinearStep:
 
     @property
     def distance(self) -> float:
-        """Least change of velocity, m/s, that brings an acting contact to another region."""
+        """Least change of velocity, m/s or rad/s, to another region of a contact or row."""
         if self.sensitivity is None:
             return math.inf
-        return float(self.sensitivity.distance[self.acts].min(initial=math.inf))
+        ways = np.concatenate([self.sensitivity.distance, self.sensitivity.row_distance])
+        return float(ways.min(initial=math.inf))
 
     def rigid_way(self) -> float:
         """Least change of a position, m or rad, that brings a rigid constraint to a kink.

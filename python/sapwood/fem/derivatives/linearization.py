@@ -77,8 +77,8 @@ class SoftLinearization:
     parameters : tuple of str
         Labels of the parameters.
     distance : float
-        Least change of velocity, m/s, by which an acting contact comes to another region of its
-        law; infinite where none acts.
+        Least change of velocity, m/s or rad/s, by which a contact, or a row of joints, tendons or
+        actuators, comes to another region of its law; infinite where none has another one.
     is_near_kink : bool
         Whether contacts came or went within the differences: then the derivative may be that of
         neither side.

@@ -39,8 +39,8 @@ class Linearization(NamedTuple):
     v: _Float
     """Velocity after the step (nv,)."""
     distance: float
-    """Least change of velocity, m/s, by which an acting contact comes to another region of its law;
-    infinite where no contact acts."""
+    """Least change of velocity, m/s or rad/s, by which a contact or a row of joints, tendons or
+    actuators comes to another region of its law; infinite where none has another one."""
     contacts: int
     """Number of contacts with an impulse."""
     status: Status
