@@ -54,8 +54,10 @@ if len(sys.argv) > 1:
     figure = plt.figure(figsize=(10, 4), layout="constrained")
     axes = figure.add_subplot(1, 2, 1)
     curve = np.linspace(0, 1.05 * DEPTHS[-1], 100)
-    axes.plot(1e3 * curve, hertz(curve), "--", label="Hertz: patch much smaller than the ball")
-    axes.plot(1e3 * curve, tatara(curve), label="Tatara: ball between two planes")
+    label = "Hertz: patch much smaller than the ball"
+    axes.plot(1e3 * curve, hertz(curve), "--", color="#0072b2", label=label)
+    label = "Tatara: ball between two planes"
+    axes.plot(1e3 * curve, tatara(curve), color="#d55e00", label=label)
     axes.plot(1e3 * DEPTHS, forces, "o", color="black", label=f"sapwood, {CELLS} cells across")
     axes.set_title(f"Radius {1e3 * RADIUS:.0f} mm, {YOUNG / 1e3:.0f} kPa, $\\nu$ = {POISSON}")
     axes.set_xlabel("approach of each plane (mm)")

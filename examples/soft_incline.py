@@ -47,9 +47,10 @@ if len(sys.argv) > 1:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(layout="constrained")
-    for degrees, (speeds, _) in curves.items():
+    colors = "#0072b2", "#d55e00", "#009e73", "#cc79a7"
+    for color, (degrees, (speeds, _)) in zip(colors, curves.items(), strict=True):
         time = STEP * np.arange(len(speeds))
-        axes.plot(time, speeds, label=f"{degrees} degrees")
+        axes.plot(time, speeds, color=color, label=f"{degrees} degrees")
         angle = np.radians(degrees)
         slope = max(0.0, G * (np.sin(angle) - MU * np.cos(angle)))
         label = "slope by Coulomb's law" if degrees == 35 else None

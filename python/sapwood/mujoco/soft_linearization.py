@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
@@ -24,8 +24,15 @@ from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.parameters import StepParameters
-from sapwood.mujoco.soft_sensors import SolvedStep, StepSensors
-from sapwood.mujoco.soft_start import SoftStart, StepEnd, model_slopes, own_parameters, own_steps
+from sapwood.mujoco.soft_sensors import EndChanges, SolvedStep, StepSensors
+from sapwood.mujoco.soft_start import (
+    ModelVelocities,
+    SoftStart,
+    StepEnd,
+    model_slopes,
+    own_parameters,
+    own_steps,
+)
 from sapwood.mujoco.step_numbers import number_sides, step_numbers
 from sapwood.mujoco.stepper import Stepper
 
@@ -143,7 +150,7 @@ class SoftStepLinearization:
         reduction = end._reduce(scratch)
         best, self.result = end._take_passes(scratch, reduction)
         self._linear = LinearStep(end._steps, reduction, best, stepper.settings)
-        self._trees, self._flex_steps = end._trees, end._flex_steps
+        self._of_model = ModelVelocities(end)
         self.distance = self._linear.distance
         self.contacts = int(np.count_nonzero(self._linear.acts))
         self._differentiate(own, scratch, reduction, best, largest)
@@ -195,7 +202,9 @@ class SoftStepLinearization:
             self._by_model.sensors,
             self._numbers,
             lambda number: next(iter(number_sides(parameters, data, [number]))),
-            lambda *changes: self._response(*changes)[0],
+            EndChanges(
+                lambda *changes: self._response(*changes)[0], self._pull_end, self._of_model
+            ),
         )  # fmt: skip
         self._held = [(hold.body, hold.vertices) for hold in reduction.holds]
         self._attached = [
@@ -295,13 +304,18 @@ class SoftStepLinearization:
         ctrl, by_numbers = np.split(by_model[n_model:], [self._model.nu])
         return before, ctrl, self._pull_numbers(found, by_numbers)
 
-    def _solve_transposed(self, soft: list[_Float], rigid: _Float) -> Adjoint:
-        """From dL/d of velocities after the step, dL/d of its equations."""
-        for step in self._flex_steps:
-            field = np.zeros_like(step.start)
-            field[step.flex.free] = step.to_world(rigid[step.flex.dofs])
-            soft = [*soft, field]
-        return self._linear.solve_transposed(tuple(soft), rigid[self._trees.dofs])
+    def _solve_transposed(self, soft: list[_Float], rigid: _Float, *more: Any) -> Adjoint:
+        """From dL/d of the end of the step, dL/d of its equations."""
+        of_flexes, of_trees = self._of_model.split(rigid)
+        return self._linear.solve_transposed((*soft, *of_flexes), of_trees, *more)
+
+    def _pull_end(self, v: _Float, *more: Any) -> tuple[_Float, _Float]:
+        """DL/d of the state and the numbers of the soft bodies, flat, from dL/d of the end."""
+        found = self._solve_transposed(list(map(np.zeros_like, self.velocities)), v, *more)
+        by_x, by_u = self._pull_states(found)
+        by_number = self._pull_numbers(found, np.zeros(len(self._numbers)))
+        numbers = [by_number[label].ravel() for label in self._by_numbers]
+        return np.concatenate([x.ravel() for x in by_x + by_u]), np.concatenate([v[:0], *numbers])
 
     def _pull(self, found: Adjoint) -> _Float:
         """DL/d of (dq, v, act, ctrl, numbers of the model), by the equations."""
@@ -372,10 +386,7 @@ class SoftStepLinearization:
         found, change = self._response(dx, ctrl, parameters)
         nv, (x, _) = self._model.nv, self._fields(dx)
         soft = found.soft
-        v = np.zeros(nv)
-        v[self._trees.dofs] = found.rigid
-        for step, each in zip(self._flex_steps, soft[len(x) :], strict=True):
-            v[step.flex.dofs] = step.to_slides(each)
+        v = self._of_model.join(soft[len(x) :], found.rigid)
         motion = self._by_motion @ dx[:nv] + self._by_velocity @ v
         model = motion, v, self._by_model.activations @ change
         moved = [q + self._dt * each for q, each in zip(x, soft, strict=False)]

@@ -102,6 +102,37 @@ class StepEnd(NamedTuple):
         return StepEnd(v, self.rigid + by * change.rigid, self.gamma + by * change.gamma)
 
 
+class ModelVelocities:
+    """Velocities of a model, by those of its trees and of the vertices of its flexes.
+
+    Parameters
+    ----------
+    steps : SoftSteps
+        Steps of the model.
+    """
+
+    def __init__(self, steps: SoftSteps) -> None:
+        self._dofs, self._flex_steps = steps._trees.dofs, steps._flex_steps
+        self.nv = int(steps._model.nv)
+
+    def split(self, v: _Float) -> tuple[list[_Float], _Float]:
+        """Split velocities (nv,) into those of the vertices (n, 3) of flexes, and of trees."""
+        fields = []
+        for step in self._flex_steps:
+            field = np.zeros_like(step.start)
+            field[step.flex.free] = step.to_world(v[step.flex.dofs])
+            fields.append(field)
+        return fields, v[self._dofs]
+
+    def join(self, flexes: Sequence[_Float], rigid: _Float) -> _Float:
+        """Join what :meth:`split` splits."""
+        v = np.zeros(self.nv)
+        v[self._dofs] = rigid
+        for step, each in zip(self._flex_steps, flexes, strict=True):
+            v[step.flex.dofs] = step.to_slides(each)
+        return v
+
+
 class SoftStart:
     """The start of a step, as :class:`sapwood.fem.derivatives.soft_equations.Start` has it.
 
@@ -127,6 +158,21 @@ class SoftStart:
         self.gravity = steps._gravity()
         self._solver = SapSolver(steps._parameters.settings)
         self._holds: list[Hold] = []
+
+    @property
+    def met(self) -> list[int]:
+        """Bodies of the model that the first meetings found are with; -1 for other flexes."""
+        return self._soft._met
+
+    @property
+    def held(self) -> list[int]:
+        """Bodies of the model that hold vertices, attachment by attachment."""
+        return self._soft._held
+
+    @property
+    def centres(self) -> _Float:
+        """Centres of mass (nbody, 3) of the bodies of the model."""
+        return np.array(self._data.xipos)
 
     def follow(self) -> None:
         """Take over the state of the data: its smooth forces, and the problem without soft bodies.
@@ -184,7 +230,9 @@ class SoftStart:
             mujoco.mj_sensorVel(self.model, self._data)
         return np.array(self._data.sensordata)
 
-    def step_sensors(self, equations: Equations, end: StepEnd) -> _Float:
+    def step_sensors(
+        self, equations: Equations, end: StepEnd, loads: _Float | None = None
+    ) -> _Float:
         """Sensors of a step from the state.
 
         Parameters
@@ -193,6 +241,9 @@ class SoftStart:
             The equations of the step, which follow this start.
         end : StepEnd
             The end of the step. Contacts of the model alone have the forces of the law there.
+        loads : ndarray (nbody, 6), optional
+            Forces, and torques about the centres of mass, that act on the bodies beside those of
+            the soft bodies.
 
         Returns
         -------
@@ -211,7 +262,7 @@ class SoftStart:
             forces.loads.append((momentum - forces.impulses[hold.body])[hold.vertices])
         self.sensors()
         result = step_result(reduction, forces, 1, np.inf)
-        soft._write_loads(data, forces, self._rigid, result)
+        soft._write_loads(data, forces, self._rigid, result, loads)
         return np.array(data.sensordata)
 
     def activations(self) -> _Float:

@@ -171,7 +171,13 @@ class LinearStep:
 
     # ---- reverse mode ----
 
-    def solve_transposed(self, soft: _Fields, rigid: _Float) -> Adjoint:
+    def solve_transposed(
+        self,
+        soft: _Fields,
+        rigid: _Float,
+        gamma: _Float | None = None,
+        m: _Fields | None = None,
+    ) -> Adjoint:
         """Solve with the transpose of H.
 
         Parameters
@@ -180,6 +186,10 @@ class LinearStep:
             dL/d of the velocities of each body at the end of the step.
         rigid : ndarray (nv,)
             The same of the rigid trees.
+        gamma : ndarray (n, 3), optional
+            The same of the impulses of the contacts of soft bodies along their frames.
+        m : tuple of ndarray (n, 3), optional
+            dL/d of m of each body, where the loss has it too.
 
         Returns
         -------
@@ -187,6 +197,16 @@ class LinearStep:
             dL/d of the equations.
         """
         of_rigid = of_contacts = np.zeros(0)
+        impulses: _Float | None = None
+        if gamma is not None and self.sensitivity is not None:
+            impulses = np.zeros((self.problem.n_contacts, 3))
+            impulses[self._reduction.n_rigid :] = gamma
+        if m is not None:
+            # m follows from the velocities too
+            soft = tuple(
+                bar + self._multiply(b, of_m, Slopes.pull) if np.any(of_m) else bar
+                for b, (bar, of_m) in enumerate(zip(soft, m, strict=True))
+            )
 
         def solve(bar: _Fields) -> _Fields:
             nonlocal of_rigid, of_contacts
@@ -198,7 +218,7 @@ class LinearStep:
             for b, body in self._bodies.items():
                 loads = body.step.schur() @ z[b][body.step.last].ravel()
                 cotangent[self._places[body.tree]] += body.columns(loads[None])[0]
-            gradient = self.sensitivity.vjp(cotangent, frozen_regularization=True)
+            gradient = self.sensitivity.vjp(cotangent, impulses, frozen_regularization=True)
             x = np.array(gradient.v_star)
             for A, place in zip(self._A, self._places, strict=True):
                 x[place] = np.linalg.solve(A, x[place])
@@ -213,6 +233,8 @@ class LinearStep:
             bar - self._multiply(b, x, Slopes.pull)
             for b, (bar, x) in enumerate(zip(soft, found, strict=True))
         ]
+        if m is not None:
+            found = tuple(x - of_m for x, of_m in zip(found, m, strict=True))
         return Adjoint(found, of_rigid, of_contacts, tuple(told))
 
     # ---- forward mode ----

@@ -409,12 +409,23 @@ class Equations:
             chosen = np.flatnonzero(owners == np.arange(len(owners)))
             yield ChangedSet(chosen, np.repeat(owners.astype(np.int64), 3))
 
-    def _sets_of_contacts(self, b: int) -> Iterator[ChangedSet]:
-        """Sets of vertices of body b for contacts; in the first one those where one may come."""
+    def contact_slopes(self, b: int, find: Callable[[], _Float], n_each: int) -> Slopes:
+        """Derivatives by the positions of body b of some numbers of each acting contact, flat."""
+        counts = [np.full(len(self._R), n_each)] if self._solved.meetings else []
+        sets = self._sets_of_contacts(b, counts)
+        return find_slopes(find, self.start.bodies[b].positions, sets, self.contact_width(b))
+
+    def _sets_of_contacts(
+        self, b: int, counts: Sequence[NDArray[np.int64]] | None = None
+    ) -> Iterator[ChangedSet]:
+        """Sets of vertices of body b for contacts; in the first one those where one may come.
+
+        `counts` are those of :meth:`_counts` for other arrays of numbers.
+        """
         n = len(self.start.bodies[b].positions)
         contacts, vertices = self._corners(b)
         color = spread_corners(n, contacts, vertices)
-        counts = self._counts()
+        counts = self._counts() if counts is None else counts
         for k in range(-1, int(color.max(initial=-1)) + 1):
             owners = np.full(len(counts[0]) if counts else 0, -1, np.int64)
             of_set = color[vertices] == k

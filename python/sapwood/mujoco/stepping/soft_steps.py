@@ -211,11 +211,19 @@ class SoftSteps(PythonSteps):
         return best, step_result(reduction, best, passes, _TOLERANCE)
 
     def _write_loads(
-        self, data: mujoco.MjData, best: Pass, problem: ContactProblem, result: SoftStepResult
+        self,
+        data: mujoco.MjData,
+        best: Pass,
+        problem: ContactProblem,
+        result: SoftStepResult,
+        more: _Float | None = None,
     ) -> None:
-        """Write the solution of the model, and the loads of soft bodies on its bodies."""
+        """Write the solution of the model, and the loads of soft bodies on its bodies.
+
+        `more` (nbody, 6) adds forces, and torques about the centres of mass, to these loads.
+        """
         model = self._model
-        loads = np.zeros((model.nbody, 6))
+        loads = np.zeros((model.nbody, 6)) if more is None else more.copy()
         touches = np.zeros((model.nbody, 3))
         for touch, body in zip(result.touches, self._met, strict=False):  # the rest are soft
             if body >= 0:
