@@ -107,6 +107,49 @@ def test_bad_meshes_are_refused(vertices, tetrahedra, text):
         fem.Mesh(vertices, tetrahedra)
 
 
+BRICK = fem.box([0.1] * 3, 1)
+PAIRS = len(BRICK.pairs)
+FOAM = fem.Material(young=1e5, poisson=0.3, density=1e3)
+RAGGED = [[1, 2], [3]]
+DIAGONAL, COUPLING = np.zeros((8, 3, 3)), np.zeros((PAIRS, 3, 3))
+WRONG_CALLS = [
+    (lambda: fem.Mesh(ONE, RAGGED), "tetrahedra cannot be read"),
+    (lambda: fem.Mesh(ONE, [[0, 1, 2, 3]], orient="no"), "orient = 'no'"),
+    (lambda: fem.Mesh(ONE, [[0, 1, 2, 3]], prune=1), "prune = 1"),
+    (lambda: fem.box([0.1] * 3, RAGGED), "cells = "),
+    (lambda: fem.box([0.1] * 3, [2, 2]), r"cells = \[2, 2\]: must be 3 integers"),
+    (lambda: fem.box([0.1] * 3, [2, 2.5, 2]), r"cells\[1\] must be an integer"),
+    # too many for int32, found before they take memory
+    (lambda: fem.box([0.1] * 3, 2000), "cells make 8012006001 vertices"),
+    (lambda: fem.ball(0.1, 2**63), "vertices: at most 2147483647"),
+    (lambda: fem.rod(0.1, 0.01, 5), "cells = 5: must be 2 integers"),
+    (lambda: fem.rod(0.1, 0.01, [10**6, 10**6]), "vertices: at most 2147483647"),
+    (lambda: fem.evaluate(None, FOAM, ONE), "mesh must be a Mesh, not NoneType"),
+    (lambda: fem.evaluate(BRICK, "rubber", BRICK.vertices), "material must be a Material, not str"),
+    (lambda: fem.evaluate(BRICK, FOAM, BRICK.vertices, exact="yes"), "exact = 'yes'"),
+    (lambda: fem.rotations(ONE, ONE), "mesh must be a Mesh"),
+    (lambda: fem.mass_matrix(FOAM, 1e3), "mesh must be a Mesh"),
+    (lambda: fem.mass_matrix(BRICK, "light"), "density must be a real number"),
+    (lambda: fem.scatter_blocks([1, 2], DIAGONAL, COUPLING), "pairs has shape"),
+    (lambda: fem.scatter_blocks(BRICK.pairs, np.zeros((8, 3)), COUPLING), "diagonal has shape"),
+    (lambda: fem.scatter_blocks(BRICK.pairs, DIAGONAL, COUPLING[1:]), "off_diagonal has shape"),
+    (lambda: fem.scatter_blocks([[0, 9]], DIAGONAL, COUPLING[:1]), r"pairs\[0\] = \[0 9\]"),
+    (lambda: fem.write_mesh("x.vtk", ONE), "mesh must be a Mesh"),
+    (lambda: fem.write_mesh("x.vtk", BRICK, BRICK.vertices[1:]), "x has shape"),
+    (lambda: fem.write_mesh("x.vtk", BRICK, np.full((8, 3), np.nan)), r"x\[0"),
+    (lambda: fem.RenderMesh(BRICK, BRICK.vertices, RAGGED), "triangles cannot be read"),
+    (lambda: fem.SeriesWriter("x.pvd", None), "bodies must be a sequence of SoftBody, not None"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), WRONG_CALLS)
+def test_wrong_calls_name_their_argument(call, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((TypeError, ValueError), match=text):
+        call()
+    assert not any(tmp_path.iterdir())
+
+
 def test_wrong_types_are_refused():
     with pytest.raises((TypeError, ValueError), match="vertices"):
         fem.Mesh("abc", [[0, 1, 2, 3]])

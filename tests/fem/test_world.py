@@ -445,8 +445,29 @@ def test_bad_input():
     body = cube()
     with pytest.raises(TypeError, match=r"bodies\[0\] must be a SoftBody, not int"):
         fem.World([1])
+    for name in ("bodies", "planes", "rigid"):
+        with pytest.raises(TypeError, match=f"{name} must be a sequence of .*, not 3"):
+            fem.World(**{"bodies": [body], name: 3})
     with pytest.raises(ValueError, match="same body twice"):
         fem.World([body, body])
+    with pytest.raises(ValueError, match=r"gravity\[2\] = (nan|inf): must be finite"):
+        fem.World([body], gravity=[0, 0, np.nan])
+    with pytest.raises(TypeError, match="state must be a SoftState, not NoneType"):
+        fem.World([body]).state = None
+    with pytest.raises(ValueError, match=r"velocity\[0\] = (nan|inf): must be finite"):
+        body.fix([1], [np.inf, 0, 0])
+    with pytest.raises(ValueError, match=r"force\[1\] = (nan|inf): must be finite"):
+        body.force([1], [0, np.nan, 0])
+    with pytest.raises(ValueError, match=r"velocity\[2\] = (nan|inf): must be finite"):
+        cube(velocity=[0, 0, np.nan])
+    with pytest.raises(ValueError, match="where cannot be read as an array"):
+        body.fix([[1, 2], [3]])
+    with pytest.raises(TypeError, match="parameters must be a sequence of tuples, not 3"):
+        fem.linearize(fem.World([body]), 3)
+    with pytest.raises(TypeError, match="positions must be a sequence of arrays, not float"):
+        fem.linearize(fem.World([body])).vjp(1.0)
+    with pytest.raises(ValueError, match=r"scheme = 1: must be a name or three numbers"):
+        fem.World([body], scheme=1)
     with pytest.raises(ValueError, match=r"time_step = 0\.0: must be finite and > 0"):
         fem.World([body], time_step=0.0)
     with pytest.raises(ValueError, match=r"scheme = 'euler': must be one of implicit"):

@@ -12,7 +12,7 @@ import pytest
 import sapwood
 from sapwood import SapSettings, fem
 from sapwood.geometry import PressureField
-from sapwood.mujoco import NotSupported, StepError, Stepper, body_pose
+from sapwood.mujoco import NotSupported, SoftStepLinearization, StepError, Stepper, body_pose
 
 G = 9.81
 TIGHT = SapSettings(relative_tolerance=1e-9)
@@ -359,6 +359,8 @@ def test_state_can_be_kept_and_set():
     np.testing.assert_allclose(twin.soft[0].positions, first, rtol=0, atol=1e-8)
     stepper.soft_state = start
     stepper.step(mujoco.MjData(model))
+    with pytest.raises(TypeError, match="soft_state must be a SoftState, not NoneType"):
+        stepper.soft_state = None
     with pytest.raises(ValueError, match="state has bodies of shapes"):
         stepper.soft_state = fem.SoftState(0.0, (first[1:],), (first[1:],))
 
@@ -385,6 +387,15 @@ def test_what_goes_with_no_soft_body():
         "<geom name='g' size='.1'/></body>"
     )
     body, data = cube(centre=(0, 0, 1.0)), mujoco.MjData(model)
+    with pytest.raises(TypeError, match="data must be a MjData, not MjModel"):
+        body_pose(model, "b")
+    with pytest.raises(ValueError, match=r"offset\[0\] = (nan|inf): must be finite"):
+        body_pose(data, "b", [np.nan, 0, 0])
+    linear = Stepper(model, soft=[body])
+    with pytest.raises(TypeError, match="parameters must be a sequence of tuples, not 3"):
+        SoftStepLinearization(linear, data, parameters=3)
+    with pytest.raises(TypeError, match="soft_state must be a SoftState, not int"):
+        SoftStepLinearization(linear, data, soft_state=3)
     with pytest.raises(TypeError, match=r"soft\[0\] must be a SoftBody, not int"):
         Stepper(model, soft=[1])
     with pytest.raises(ValueError, match="soft: has the same body twice"):

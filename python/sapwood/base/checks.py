@@ -1,16 +1,19 @@
-"""Checks of arguments that are no arrays; the text of an error names the argument."""
+"""Checks of arguments; the text of an error names the argument."""
 
 from __future__ import annotations
 
 import operator
 import os
 import stat
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+
+_Kind = TypeVar("_Kind")
 
 
 def boolean(value: object, name: str) -> bool:
@@ -159,6 +162,91 @@ def file_name(path: object, name: str) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"{name} must be a str or a path, not {type(path).__name__}")
     return os.fsdecode(path)
+
+
+def instance(value: object, kind: type[_Kind], name: str) -> _Kind:
+    """Return an object of a class.
+
+    Parameters
+    ----------
+    value : object
+        The object.
+    kind : type
+        Its class.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    object
+        The object.
+
+    Raises
+    ------
+    TypeError
+        If it is of another class.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def instances(values: object, kind: type[_Kind], name: str) -> tuple[_Kind, ...]:
+    """Return objects of a class as a tuple.
+
+    Parameters
+    ----------
+    values : iterable
+        The objects.
+    kind : type
+        Their class.
+    name : str
+        Name of the argument, for the error.
+
+    Returns
+    -------
+    tuple
+        The objects.
+
+    Raises
+    ------
+    TypeError
+        If one is of another class, or `values` is not iterable.
+    """
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a sequence of {kind.__name__}, not {values!r}")
+    return tuple(instance(each, kind, f"{name}[{i}]") for i, each in enumerate(values))
+
+
+def integers(value: ArrayLike, name: str, columns: int) -> NDArray[np.int32]:
+    """Return a table of integers as an array (n, columns).
+
+    Parameters
+    ----------
+    value : array_like of int (n, columns)
+        The table.
+    name : str
+        Name of the argument, for the error.
+    columns : int
+        Its columns.
+
+    Returns
+    -------
+    ndarray of int32 (n, columns)
+        The table.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it has another shape, or other numbers than integers.
+    """
+    try:
+        table = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be read as an array: {error}") from error
+    if table.ndim != 2 or table.shape[1] != columns:
+        raise ValueError(f"{name} has shape {table.shape}, expected (any, {columns})")
+    return _core.as_int32(table.ravel(), name).reshape(-1, columns)
 
 
 def stiffness(value: Any, name: str) -> float:

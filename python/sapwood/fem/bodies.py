@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import boolean, real
+from sapwood.base.checks import boolean, instance, real
 from sapwood.geometry.plot import plot_faces
 
 from .body_checks import checked_pose, ranged
@@ -147,10 +147,8 @@ class SoftBody:
         name: str = "soft",
         render_mesh: RenderMesh | None = None,
     ) -> None:
-        if not isinstance(mesh, Mesh):
-            raise TypeError(f"mesh must be a Mesh, not {type(mesh).__name__}")
-        if not isinstance(material, Material):
-            raise TypeError(f"material must be a Material, not {type(material).__name__}")
+        instance(mesh, Mesh, "mesh")
+        instance(material, Material, "material")
         if contact not in get_args(ContactKind):
             raise ValueError(f"contact = {contact!r}: must be faces, vertices or none")
         self.self_contact = boolean(self_contact, "self_contact")
@@ -169,7 +167,7 @@ class SoftBody:
         X = checked_pose(pose)
         n = len(mesh.vertices)
         self.positions: _Float = mesh.vertices @ X[:3, :3].T + X[:3, 3]
-        given = _core.as_float64(velocity, "velocity")
+        given = _core.as_float64(velocity, "velocity", rule="finite")
         if given.shape not in ((3,), (n, 3)):
             raise ValueError(f"velocity has shape {given.shape}, expected (3,) or ({n}, 3)")
         self.velocities: _Float = np.array(np.broadcast_to(given, (n, 3)))
@@ -198,7 +196,7 @@ class SoftBody:
         index = self._vertices(where)
         self._check_free(index, "attached")
         self.fixed[index] = 1
-        self.fixed_velocities[index] = _core.as_float64(velocity, "velocity", (3,))
+        self.fixed_velocities[index] = _core.as_float64(velocity, "velocity", (3,), "finite")
 
     def attach(self, where: ArrayLike, body: str, pose: ArrayLike) -> None:
         """Let a rigid body of a model hold vertices, which keep their places in its frame.
@@ -235,7 +233,7 @@ class SoftBody:
             raise ValueError(f"where: vertex {index[i]} is {what}")
 
     def fault(self) -> str:
-        """Describe the first fault of the state: a value that is not finite; empty without one."""
+        """Describe the first fault of the state and the numbers; empty without one."""
         for name, shape in self._shapes.items():
             array = _core.as_float64(getattr(self, name), f"{self.name}.{name}", shape)
             # entries are finite if their sum is
@@ -246,6 +244,14 @@ class SoftBody:
         fixed, n = np.asarray(self.fixed), len(self.positions)
         if fixed.dtype != np.int8 or fixed.shape != (n,):
             return f"{self.name}.fixed: must be an array of int8 of shape ({n},)"
+        try:
+            instance(self.material, Material, "material")
+            for name in ("friction", "dissipation_time", "contact_stiffness"):
+                ranged(getattr(self, name), name, positive=name == "contact_stiffness")
+        except (TypeError, ValueError) as error:
+            return f"{self.name}.{error}"
+        if self.contact not in get_args(ContactKind):
+            return f"{self.name}.contact = {self.contact!r}: must be faces, vertices or none"
         return ""
 
     def force(self, where: ArrayLike, force: ArrayLike) -> None:
@@ -263,7 +269,7 @@ class SoftBody:
         TypeError, ValueError
             For a vertex that is not there.
         """
-        self.loads[self._vertices(where)] = _core.as_float64(force, "force", (3,))
+        self.loads[self._vertices(where)] = _core.as_float64(force, "force", (3,), "finite")
 
     def pressure(self, where: ArrayLike, pressure: float) -> None:
         """Set the pressure on boundary faces; it acts along their present normals.
@@ -372,7 +378,10 @@ class SoftBody:
 
     @staticmethod
     def _numbers(where: ArrayLike, n: int, kind: str) -> NDArray[np.int32]:
-        given = np.asarray(where)
+        try:
+            given = np.asarray(where)
+        except ValueError as error:
+            raise ValueError(f"where cannot be read as an array: {error}") from error
         if given.dtype == bool:
             if given.shape != (n,):
                 raise ValueError(f"where has shape {given.shape}, expected ({n},)")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.checks import boolean, instance, integers, real
 
 from .material import Material
 from .meshes.mesh import Mesh
@@ -98,7 +99,8 @@ def evaluate(
     TypeError, ValueError
         For arrays of wrong type or shape, or values that are not finite.
     """
-    n, cells = len(mesh.vertices), len(mesh.tetrahedra)
+    instance(material, Material, "material")
+    n, cells = len(instance(mesh, Mesh, "mesh").vertices), len(mesh.tetrahedra)
     if rotations is None and material.model == "linear_corotated":
         rotations = _core.fem_rotations(mesh._mesh, x)
     force, K, K_pairs = np.empty((n, 3)), np.empty((n, 3, 3)), np.empty((len(mesh.pairs), 3, 3))
@@ -111,7 +113,7 @@ def evaluate(
         material.poisson,
         x,
         rotations,
-        exact,
+        boolean(exact, "exact"),
         (force, K, K_pairs, energies, deformation, stress),
     )
     return Evaluation(energy, turned_over, force, K, K_pairs, energies, deformation, stress)
@@ -131,8 +133,13 @@ def rotations(mesh: Mesh, x: ArrayLike) -> _Float:
     -------
     ndarray (m, 3, 3)
         Rotations, of determinant +1 even where a tetrahedron has turned over.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument of wrong type or shape.
     """
-    return _core.fem_rotations(mesh._mesh, x)
+    return _core.fem_rotations(instance(mesh, Mesh, "mesh")._mesh, x)
 
 
 def mass_matrix(mesh: Mesh, density: float, kind: MassKind = "lumped") -> tuple[_Float, _Float]:
@@ -156,10 +163,10 @@ def mass_matrix(mesh: Mesh, density: float, kind: MassKind = "lumped") -> tuple[
 
     Raises
     ------
-    ValueError
-        For a density that is not positive, or an unknown kind.
+    TypeError, ValueError
+        For a density that is not positive, an unknown kind, or what is no mesh.
     """
-    return _core.fem_mass(mesh._mesh, density, kind)
+    return _core.fem_mass(instance(mesh, Mesh, "mesh")._mesh, real(density, "density"), kind)
 
 
 def scatter_blocks(pairs: ArrayLike, diagonal: ArrayLike, off_diagonal: ArrayLike) -> _Float:
@@ -178,11 +185,21 @@ def scatter_blocks(pairs: ArrayLike, diagonal: ArrayLike, off_diagonal: ArrayLik
     -------
     ndarray (3 n, 3 n)
         The matrix.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an array of wrong type or shape, or a pair that is not there.
     """
-    blocks, index = np.asarray(diagonal), np.asarray(pairs)
+    index = integers(pairs, "pairs", 2)
+    blocks = _core.as_float64(diagonal, "diagonal", (-1, 3, 3))
+    coupling = _core.as_float64(off_diagonal, "off_diagonal", (len(index), 3, 3))
     n = len(blocks)
+    wrong = np.flatnonzero(np.any((index < 0) | (index >= n), axis=1))
+    if wrong.size:
+        raise ValueError(f"pairs[{wrong[0]}] = {index[wrong[0]]}: names no diagonal block")
     dense = np.zeros((n, 3, n, 3))
     dense[np.arange(n), :, np.arange(n)] = blocks
-    dense[index[:, 0], :, index[:, 1]] = off_diagonal
-    dense[index[:, 1], :, index[:, 0]] = np.swapaxes(np.asarray(off_diagonal), 1, 2)
+    dense[index[:, 0], :, index[:, 1]] = coupling
+    dense[index[:, 1], :, index[:, 0]] = np.swapaxes(coupling, 1, 2)
     return dense.reshape(3 * n, 3 * n)

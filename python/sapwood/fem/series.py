@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.base.checks import file_name, real
+from sapwood.base.checks import file_name, instances, real
 from sapwood.base.files import write_file
 
 from .bodies import SoftBody, check_distinct
@@ -63,10 +63,7 @@ class SeriesWriter:
         self._path = Path(file_name(path, "path"))
         if self._path.suffix not in (".pvd", ".xdmf"):
             raise ValueError(f"path = {str(self._path)!r}: must end with .pvd or .xdmf")
-        self._bodies = tuple(bodies)
-        for i, body in enumerate(self._bodies):
-            if not isinstance(body, SoftBody):
-                raise TypeError(f"bodies[{i}] must be a SoftBody, not {type(body).__name__}")
+        self._bodies = instances(bodies, SoftBody, "bodies")
         if not self._bodies:
             raise ValueError("bodies: names none")
         check_distinct(self._bodies, "bodies")

@@ -72,9 +72,9 @@ class SoftState:
         ValueError
             If there are more or fewer bodies or vertices.
         """
-        shapes = [each.shape for each in self.positions]
+        shapes = [np.shape(each) for each in self.positions]
         expected = [body.positions.shape for body in bodies]
-        if shapes != expected or [each.shape for each in self.velocities] != expected:
+        if shapes != expected or [np.shape(each) for each in self.velocities] != expected:
             raise ValueError(f"state has bodies of shapes {shapes}, expected {expected}")
         for body, x, v in zip(bodies, self.positions, self.velocities, strict=True):
-            body.positions, body.velocities = x.copy(), v.copy()
+            body.positions, body.velocities = np.array(x), np.array(v)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import boolean, integer, real
+from sapwood.base.checks import boolean, instance, instances, integer, real
 from sapwood.base.processors import thread_count
 from sapwood.base.step_error import StepError
 from sapwood.problem.arrays import Delassus
@@ -131,17 +131,9 @@ class World:
         beta: float = YIELDING_BETA,
         delassus: Delassus = "block",
     ) -> None:
-        self.bodies, self.planes, self.rigid = tuple(bodies), tuple(planes), tuple(rigid)
-        for name, listed, kind in (
-            ("bodies", self.bodies, SoftBody),
-            ("planes", self.planes, HalfSpace),
-            ("rigid", self.rigid, RigidBody),
-        ):
-            for i, each in enumerate(listed):
-                if not isinstance(each, kind):
-                    raise TypeError(
-                        f"{name}[{i}] must be a {kind.__name__}, not {type(each).__name__}"
-                    )
+        self.bodies = instances(bodies, SoftBody, "bodies")
+        self.planes = instances(planes, HalfSpace, "planes")
+        self.rigid = instances(rigid, RigidBody, "rigid")
         check_distinct(self.bodies, "bodies")
         check_depths(self.bodies, "bodies")
         for i, body in enumerate(self.bodies):
@@ -151,7 +143,7 @@ class World:
                 raise ValueError(
                     f"bodies[{i}]: contact = 'vertices' meets no rigid body with a pressure field"
                 )
-        self.gravity = _core.as_float64(gravity, "gravity", (3,)).copy()
+        self.gravity = _core.as_float64(gravity, "gravity", (3,), "finite").copy()
         self.time_step = _positive(time_step, "time_step")
         self.nonlinear_tolerance = _positive(nonlinear_tolerance, "nonlinear_tolerance")
         self.sigma, self.delassus = _positive(sigma, "sigma"), delassus
@@ -163,8 +155,8 @@ class World:
                 raise ValueError(f"scheme = {scheme!r}: must be one of {', '.join(SCHEMES)}")
             self.scheme = SCHEMES[scheme]
         else:
-            if len(scheme) != 3:
-                raise ValueError("scheme: must be a name or three numbers q, v, vq")
+            if not isinstance(scheme, Sequence | np.ndarray) or len(scheme) != 3:
+                raise ValueError(f"scheme = {scheme!r}: must be a name or three numbers q, v, vq")
             self.scheme = Scheme(*(real(value, "scheme") for value in scheme))
         self.free_motion_first = boolean(free_motion_first, "free_motion_first")
         self.settings = SapSettings(friction="coulomb") if settings is None else settings
@@ -200,8 +192,9 @@ class World:
 
     @state.setter
     def state(self, state: SoftState) -> None:
+        time = real(instance(state, SoftState, "state").time, "state.time")
         state.restore(self.bodies)
-        self.time = state.time
+        self.time = time
 
     def step(self, n: int = 1) -> SoftStepResult:
         """Take steps.

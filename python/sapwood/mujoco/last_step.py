@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.checks import instance
 from sapwood.fem.bodies import SoftBody
 from sapwood.fem.results import SoftStepResult
 from sapwood.fem.state import SoftState
@@ -165,7 +166,7 @@ class LastStep:
 
     @soft_state.setter
     def soft_state(self, state: SoftState) -> None:
-        state.restore(self.soft)
+        instance(state, SoftState, "soft_state").restore(self.soft)
         if self._parameters.soft is not None:
             self._parameters.soft.time = state.time
 

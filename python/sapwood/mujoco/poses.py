@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.checks import instance
 
 
 def body_pose(
@@ -30,10 +31,10 @@ def body_pose(
 
     Raises
     ------
-    KeyError
+    KeyError, IndexError
         If there is no such body; the text lists those there are.
     TypeError, ValueError
-        If the offset is not three finite numbers.
+        For a wrong argument.
 
     Examples
     --------
@@ -44,8 +45,8 @@ def body_pose(
     >>> body_pose(data, "hand", [0.0, 0.0, 0.1])[:3, 3].tolist()
     [0.0, 0.0, 1.1]
     """
+    view = instance(data, mujoco.MjData, "data").body(body)
     shift = _core.as_float64(offset, "offset", (3,), "finite")
-    view = data.body(body)
     pose = np.eye(4)
     pose[:3, :3] = view.xmat.reshape(3, 3)
     pose[:3, 3] = view.xpos + pose[:3, :3] @ shift

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.base.blocks import offsets
+from sapwood.base.checks import instance
 from sapwood.fem.bodies import SoftBody
 from sapwood.fem.body_step import BodyStep
 from sapwood.fem.derivatives.linear_step import Response
@@ -65,7 +66,7 @@ def own_parameters(parameters: StepParameters, state: SoftState | None = None) -
     own.soft.bodies = tuple(map(copied, parameters.soft.bodies))
     own.soft.time = parameters.soft.time
     if state is not None:
-        state.restore(own.soft.bodies)
+        instance(state, SoftState, "soft_state").restore(own.soft.bodies)
         own.soft.time = state.time
     return own
 

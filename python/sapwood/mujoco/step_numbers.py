@@ -45,6 +45,8 @@ def step_numbers(
     """
     assert parameters.soft is not None
     found: list[SoftNumber | ModelNumber] = []
+    if not isinstance(given, Sequence):
+        raise TypeError(f"parameters must be a sequence of tuples, not {given!r}")
     for i, one in enumerate(given):
         is_soft = len(one) == 3 and one[0] == "body" and one[2] not in MODEL_FIELDS["body"]
         if is_soft:

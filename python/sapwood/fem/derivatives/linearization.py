@@ -85,6 +85,8 @@ class SoftLinearization:
     """
 
     def __init__(self, world: World, parameters: Sequence[SoftParameter]) -> None:
+        if not isinstance(parameters, Sequence):
+            raise TypeError(f"parameters must be a sequence of tuples, not {parameters!r}")
         numbers = [
             find_number(world.bodies, world.planes, each, i) for i, each in enumerate(parameters)
         ]
@@ -255,6 +257,8 @@ class SoftLinearization:
         shapes = [x.shape for x in self.velocities]
         if given is None:
             return tuple(np.zeros(shape) for shape in shapes)
+        if not isinstance(given, Sequence):
+            raise TypeError(f"{name} must be a sequence of arrays, not {type(given).__name__}")
         if len(given) != len(shapes):
             raise ValueError(f"{name} has {len(given)} arrays for {len(shapes)} bodies")
         return tuple(

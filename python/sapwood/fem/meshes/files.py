@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sapwood.base.checks import file_name, regular_file
+from sapwood import _core
+from sapwood.base.checks import file_name, instance, regular_file
 from sapwood.base.files import write_file
 from sapwood.base.foreign_mesh import read_foreign
 
@@ -70,11 +71,17 @@ def write_mesh(path: str | PathLike[str], mesh: Mesh, x: ArrayLike | None = None
         The mesh.
     x : array_like (n, 3), optional
         Positions, by default the reference positions.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    TypeError, ValueError
+        For an argument of wrong type or shape, or positions that are not finite.
     """
-    name = file_name(path, "path")
-    points = mesh.vertices if x is None else np.asarray(x, float)
-    if points.shape != mesh.vertices.shape:
-        raise ValueError(f"x has shape {points.shape}, expected {mesh.vertices.shape}")
+    name, points = file_name(path, "path"), instance(mesh, Mesh, "mesh").vertices
+    if x is not None:
+        points = _core.as_float64(x, "x", points.shape, "finite")
     m = len(mesh.tetrahedra)
     lines = ["# vtk DataFile Version 3.0", "sapwood", "ASCII", "DATASET UNSTRUCTURED_GRID"]
     lines += [f"POINTS {len(points)} double"]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.checks import boolean, integers
 from sapwood.base.hints import counted, warn_caller
 from sapwood.geometry.meshes import distances_to_triangles
 
@@ -86,15 +87,12 @@ class Mesh:
         prune: bool = False,
     ) -> None:
         x = _core.as_float64(vertices, "vertices", (-1, 3))
-        cells = np.asarray(tetrahedra)
-        if cells.ndim != 2 or cells.shape[1] != 4:
-            raise ValueError(f"tetrahedra has shape {cells.shape}, expected (any, 4)")
-        cells = _core.as_int32(cells.ravel(), "tetrahedra").reshape(-1, 4)
+        cells = integers(tetrahedra, "tetrahedra", 4)
         kept = np.arange(len(x), dtype=np.int32)
         self.n_swapped = 0
-        if prune:
+        if boolean(prune, "prune"):
             x, cells, kept = _pruned(x, cells)
-        if orient:
+        if boolean(orient, "orient"):
             cells, self.n_swapped = _oriented(x, cells)
         self._mesh = _core.fem_mesh(x, cells.ravel())
         self.vertices, self.tetrahedra, self.kept = x.copy(), cells.copy(), kept

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +16,9 @@ from sapwood.base.checks import integer, real
 from .mesh import Mesh
 
 _Float = NDArray[np.float64]
+
+# numbers of vertices are int32
+_MOST_VERTICES = 2**31 - 1
 
 
 def box(size: ArrayLike, cells: int | ArrayLike) -> Mesh:
@@ -38,7 +44,7 @@ def box(size: ArrayLike, cells: int | ArrayLike) -> Mesh:
     lengths = _core.as_float64(size, "size", (3,))
     if not np.all(lengths > 0):
         raise ValueError(f"size[{np.argmin(lengths)}] = {np.min(lengths)}: must be > 0")
-    x, tetrahedra = _grid(_numbers(cells))
+    x, tetrahedra = _grid(_numbers(cells, 3))
     return Mesh(x * lengths, tetrahedra)
 
 
@@ -62,7 +68,7 @@ def ball(radius: float, cells: int) -> Mesh:
     TypeError, ValueError
         For a radius that is not positive, or fewer than one cell.
     """
-    x, tetrahedra = _grid(_numbers(integer(cells, "cells", 1)))
+    x, tetrahedra = _grid([integer(cells, "cells", 1)] * 3)
     return Mesh(2 * _positive(radius, "radius") * _rounded(x), tetrahedra, orient=True)
 
 
@@ -86,21 +92,22 @@ def rod(length: float, radius: float, cells: ArrayLike) -> Mesh:
     TypeError, ValueError
         For a size that is not positive, or fewer than one cell.
     """
-    numbers = np.asarray(cells)
-    if numbers.shape != (2,):
-        raise ValueError(f"cells has shape {numbers.shape}, expected (2,)")
-    x, tetrahedra = _grid(_numbers([numbers[0], numbers[0], numbers[1]]))
+    across, along = _numbers(cells, 2)
+    x, tetrahedra = _grid([across, across, along])
     x[:, :2] = 2 * _positive(radius, "radius") * _rounded(x[:, :2])
     x[:, 2] *= _positive(length, "length")
     return Mesh(x, tetrahedra, orient=True)
 
 
-def _numbers(cells: int | ArrayLike) -> tuple[int, int, int]:
-    given = np.broadcast_to(np.asarray(cells), 3) if np.ndim(cells) == 0 else np.asarray(cells)
-    if given.shape != (3,):
-        raise ValueError(f"cells has shape {given.shape}, expected (3,)")
-    nx, ny, nz = (integer(n, f"cells[{i}]", 1) for i, n in enumerate(given))
-    return nx, ny, nz
+def _numbers(cells: int | ArrayLike, n: int) -> list[int]:
+    """Numbers of cells along n axes; a single number is that of all three."""
+    given: Any = cells
+    is_listed = isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim)
+    if not is_listed and n == 3:
+        return [integer(given, "cells", 1)] * 3
+    if not is_listed or len(given) != n:
+        raise ValueError(f"cells = {given!r}: must be {n} integers")
+    return [integer(each, f"cells[{i}]", 1) for i, each in enumerate(given)]
 
 
 def _positive(value: float, name: str) -> float:
@@ -110,8 +117,11 @@ def _positive(value: float, name: str) -> float:
     return number
 
 
-def _grid(cells: tuple[int, int, int]) -> tuple[_Float, NDArray[np.int32]]:
+def _grid(cells: Sequence[int]) -> tuple[_Float, NDArray[np.int32]]:
     """Grid of the unit cube about the origin, each cell cut along the diagonal (1, 1, 1)."""
+    count = math.prod(n + 1 for n in cells)
+    if count > _MOST_VERTICES:
+        raise ValueError(f"cells make {count} vertices: at most {_MOST_VERTICES} have a number")
     axes = [np.linspace(-0.5, 0.5, n + 1) for n in cells]
     x = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     strides = np.array([(cells[1] + 1) * (cells[2] + 1), cells[2] + 1, 1])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import real, regular_file
+from sapwood.base.checks import integers, real, regular_file
 from sapwood.base.foreign_mesh import read_foreign
 from sapwood.base.optional import imported_for
 
@@ -142,10 +142,9 @@ def checked_surface(
         If an array is wrong; the text names the entry and the rule.
     """
     x = _core.as_float64(vertices, "vertices", (-1, 3), "finite")
-    shape = np.shape(triangles)
-    if len(shape) != 2 or shape[1] != 3 or shape[0] == 0:
-        raise ValueError(f"triangles has shape {shape}, expected (m, 3) with m > 0")
-    corners = _core.as_int32(np.ravel(triangles), "triangles").reshape(-1, 3)
+    corners = integers(triangles, "triangles", 3)
+    if not len(corners):
+        raise ValueError("triangles has shape (0, 3), expected (m, 3) with m > 0")
     wrong = np.argwhere((corners < 0) | (corners >= len(x)))
     if len(wrong):
         i, j = wrong[0]
