@@ -7,14 +7,13 @@
 #include "base/fail.h"
 #include "fem/dissection.h"
 #include "fem/fem_tuning.h"
-#include "linalg/parallel_factor.h"
+#include "linalg/factorization.h"
 #include "sapwood/fem.h"
 
 struct fem_system {
   sap_allocator allocator;
   fem_graph graph;
-  struct sap_block graph_block, tree_block, rows_block, updates_block, schedule_block, places_block,
-      values_block;
+  struct sap_block graph_block, tree_block, rows_block, updates_block, places_block, values_block;
   int is_ordered, is_factored;
 
   /* graph_block */
@@ -29,9 +28,6 @@ struct fem_system {
   int32_t n_last;
   struct sap_junction_tree tree;
   struct sap_factor factor;
-  int32_t n_threads;
-  struct sap_threads *threads; /* NULL for one thread, which needs no schedule */
-  struct sap_schedule schedule;
   double *last_factor; /* (3 n_last, 3 n_last) L_pp, column-major */
 };
 
@@ -69,10 +65,6 @@ static void carve_updates(void *context, struct sap_arena *arena) {
   sap_junction_tree_carve_updates(&((fem_system *)context)->tree, arena);
 }
 
-static void carve_schedule(void *context, struct sap_arena *arena) {
-  sap_schedule_carve(&((fem_system *)context)->schedule, arena);
-}
-
 static void carve_places(void *context, struct sap_arena *arena) {
   sap_factor_carve_places(&((fem_system *)context)->factor, arena);
 }
@@ -106,12 +98,9 @@ static void list_neighbours(fem_system *s) {
   }
 }
 
-sap_status fem_system_create(fem_system **system, const fem_graph *graph, int32_t threads,
-                             const sap_allocator *allocator, sap_error *error) {
+sap_status fem_system_create(fem_system **system, const fem_graph *graph,
+                             const sap_allocator *allocator) {
   *system = NULL;
-  if (threads < 1 || threads > SAP_MOST_THREADS) {
-    return sap_invalid(error, "threads", -1, threads, "must be 1 to 256");
-  }
   if (graph->n_pairs > INT32_MAX - graph->n_vertices) {
     return SAP_OUT_OF_MEMORY;
   }
@@ -120,9 +109,8 @@ sap_status fem_system_create(fem_system **system, const fem_graph *graph, int32_
   if (!s) {
     return SAP_OUT_OF_MEMORY;
   }
-  *s = (fem_system){.allocator = memory, .graph = *graph, .n_threads = threads};
-  s->threads = threads > 1 ? sap_threads_create(threads, &memory) : NULL;
-  if ((threads > 1 && !s->threads) || !sap_block_carve(&s->graph_block, carve_graph, s, &memory)) {
+  *s = (fem_system){.allocator = memory, .graph = *graph};
+  if (!sap_block_carve(&s->graph_block, carve_graph, s, &memory)) {
     fem_system_destroy(s);
     return SAP_OUT_OF_MEMORY;
   }
@@ -138,10 +126,8 @@ void fem_system_destroy(fem_system *system) {
     sap_block_release(&system->tree_block, &memory);
     sap_block_release(&system->rows_block, &memory);
     sap_block_release(&system->updates_block, &memory);
-    sap_block_release(&system->schedule_block, &memory);
     sap_block_release(&system->places_block, &memory);
     sap_block_release(&system->values_block, &memory);
-    sap_threads_destroy(system->threads, &memory);
     memory.release(system, memory.context);
   }
 }
@@ -223,13 +209,6 @@ static int find_structure(fem_system *s, int32_t n_edges) {
     return 0;
   }
   sap_junction_tree_list_updates(&s->tree);
-  if (s->threads) {
-    s->schedule.tree = &s->tree;
-    if (!sap_block_carve(&s->schedule_block, carve_schedule, s, memory)) {
-      return 0;
-    }
-    sap_schedule_find(&s->schedule, s->n_threads);
-  }
   s->factor.tree = &s->tree;
   s->factor.kernels = sap_kernels_best();
   if (!sap_block_carve(&s->places_block, carve_places, s, memory)) {
@@ -340,20 +319,6 @@ static void scatter(const fem_system *s, double *x) {
   }
 }
 
-/* Factors A, and sets x <- A^-1 x by position, unless it is NULL. Returns -1 or a position. */
-static int32_t factor(fem_system *s, double *x) {
-  if (!s->threads) {
-    return sap_factor_run(&s->factor, 0, x);
-  }
-  sap_threads_wake(s->threads);
-  const int32_t failed = sap_factor_run_parallel(&s->factor, &s->schedule, s->threads);
-  sap_threads_sleep(s->threads);
-  if (x && failed < 0) {
-    sap_factor_solve(&s->factor, 0, x);
-  }
-  return failed;
-}
-
 sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks, const int8_t *fixed,
                              double *x, sap_error *error) {
   if (!system->is_ordered) {
@@ -370,7 +335,7 @@ sap_status fem_system_factor(fem_system *system, const fem_blocks *blocks, const
   if (x) {
     gather(system, x);
   }
-  const int32_t failed = factor(system, x ? system->x : NULL);
+  const int32_t failed = sap_factor_run(&system->factor, 0, x ? system->x : NULL);
   if (failed >= 0) {
     sap_fail(error, SAP_NOT_POSITIVE_DEFINITE, "vertices", system->tree.order[failed], NAN,
              "its block of mass and stiffness must be positive definite");

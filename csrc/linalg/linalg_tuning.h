@@ -15,10 +15,6 @@ static inline int32_t sap_slice_end(int32_t begin, int32_t n) {
   return n - begin < 2 * SAP_SLICE ? n : begin + SAP_SLICE;
 }
 
-/* Columns of a panel that a thread works on at once, where several share it: even loads against
- * products that are too narrow. */
-enum { SAP_SHARED_COLUMNS = 48 };
-
 /* Columns of a mass matrix that are inverted at once, with products of matrices for the rest: fewer
  * have narrow products, more leave more to the loops of factor_loops.h. */
 enum { SAP_INVERSE_COLUMNS = 48 };
@@ -43,11 +39,5 @@ enum { SAP_LU_BLOCK = 8 };
 /* Right-hand sides that go through a factor together, and the most of these sets: more columns load
  * the factor less often, and follow the paths of all. */
 enum { SAP_PATH_COLUMNS = 16, SAP_PATH_SETS = 8 };
-
-/* ---- branches; python -m benchmarks scaling -------------------------------------------------- */
-
-/* Work of the busiest thread on branches, over its share, above which the largest branch is split:
- * even loads against a longer trunk. */
-static const double sap_most_imbalance = 1.15;
 
 #endif

@@ -194,10 +194,8 @@ SAP_API sap_status fem_mass_matrix(const fem_mesh *mesh, double density, fem_mas
  * outlive the system. */
 typedef struct fem_system fem_system;
 
-/* `threads`, 1 to 256, share a factorization; no bit of a result depends on them. The error names
- * "threads". */
-SAP_API sap_status fem_system_create(fem_system **system, const fem_graph *graph, int32_t threads,
-                                     const sap_allocator *allocator, sap_error *error);
+SAP_API sap_status fem_system_create(fem_system **system, const fem_graph *graph,
+                                     const sap_allocator *allocator);
 SAP_API void fem_system_destroy(fem_system *system); /* NULL is allowed */
 
 /* Chooses the vertices p, ascending, and orders the elimination. The error names "last". */

@@ -110,13 +110,13 @@ void SAP_OF_ISA(sap_solve_forward_)(int32_t rows, int32_t cols, const double *P,
 void SAP_OF_ISA(sap_solve_backward_)(int32_t rows, int32_t cols, const double *P, int32_t ld,
                                      double *x, const double *t);
 
-/* functions of sap_panel_kernels, in double and in single precision */
+/* functions of sap_panel_kernels, in double and in single precision. push_slice is a part of
+ * factor_panel: it subtracts the products of the columns from `begin` to `end` from all columns to
+ * the right. */
 #define SAP_DECLARE_PANELS(name)                                                                  \
   int32_t name(sap_factor_panel_)(const struct sap_supernode *s, void *values);                   \
-  int32_t name(sap_factor_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,      \
-                                  void *values);                                                  \
   void name(sap_push_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,           \
-                             int32_t first, int32_t last, void *values);                          \
+                             void *values);                                                       \
   void name(sap_push_updates_)(const struct sap_supernode *s, const struct sap_update *update,    \
                                void *values);                                                     \
   void name(sap_push_solution_)(const struct sap_supernode *s, const struct sap_segment *segment, \

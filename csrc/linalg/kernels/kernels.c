@@ -2,9 +2,9 @@
 
 #include "linalg/kernels/isa.h"
 
-#define SAP_PANELS(name)                                                     \
-  {name(sap_factor_panel_), name(sap_factor_slice_),  name(sap_push_slice_), \
-   name(sap_push_updates_), name(sap_push_solution_), name(sap_pull_solution_)}
+#define SAP_PANELS(name)                                                       \
+  {name(sap_factor_panel_), name(sap_push_updates_), name(sap_push_solution_), \
+   name(sap_pull_solution_)}
 
 const struct sap_kernels SAP_OF_ISA(sap_kernels_);
 const struct sap_kernels SAP_OF_ISA(sap_kernels_) = {

@@ -27,11 +27,6 @@ enum sap_precision { SAP_DOUBLE, SAP_SINGLE, SAP_N_PRECISIONS };
  * or floats. */
 struct sap_panel_kernels {
   int32_t (*factor)(const struct sap_supernode *s, void *values);
-  /* the parts of it: factors the columns from `begin` to `end`, less the products of those to the
-   * left; then subtracts their products from the columns from `first` to `last`, to the right */
-  int32_t (*factor_slice)(const struct sap_supernode *s, int32_t begin, int32_t end, void *values);
-  void (*push_slice)(const struct sap_supernode *s, int32_t begin, int32_t end, int32_t first,
-                     int32_t last, void *values);
   void (*push_updates)(const struct sap_supernode *s, const struct sap_update *update,
                        void *values);
   void (*push_solution)(const struct sap_supernode *s, const struct sap_segment *segment,

@@ -231,8 +231,9 @@ static int32_t padded_top(int32_t n, int32_t rows, int32_t cols, real *T, int32_
   return done;
 }
 
-int32_t SAP_OF_PANEL(sap_factor_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,
-                                        void *values) {
+/* Factors the columns from `begin` to `end`, less the products of those between them. */
+static int32_t factor_slice(const struct sap_supernode *s, int32_t begin, int32_t end,
+                            void *values) {
   real *P = (real *)values + s->values;
   const int32_t ld = s->ld;
   for (int32_t j = begin; j < end; j += SIMD_STRIP) {
@@ -251,12 +252,12 @@ int32_t SAP_OF_PANEL(sap_factor_slice_)(const struct sap_supernode *s, int32_t b
 int32_t SAP_OF_PANEL(sap_factor_panel_)(const struct sap_supernode *s, void *values) {
   for (int32_t begin = 0, end; begin < s->n_cols; begin = end) {
     end = sap_slice_end(begin, s->n_cols);
-    const int32_t done = SAP_OF_PANEL(sap_factor_slice_)(s, begin, end, values);
+    const int32_t done = factor_slice(s, begin, end, values);
     if (done < end) {
       return done;
     }
     if (end < s->n_cols) {
-      SAP_OF_PANEL(sap_push_slice_)(s, begin, end, end, s->n_cols, values);
+      SAP_OF_PANEL(sap_push_slice_)(s, begin, end, values);
     }
   }
   return s->n_cols;

@@ -28,9 +28,9 @@ void SAP_OF_PANEL(sap_push_updates_)(const struct sap_supernode *s, const struct
 }
 
 void SAP_OF_PANEL(sap_push_slice_)(const struct sap_supernode *s, int32_t begin, int32_t end,
-                                   int32_t first, int32_t last, void *values) {
+                                   void *values) {
   real *P = (real *)values + s->values;
-  const real *rows = P + (int64_t)begin * s->ld + first;
-  multiply_any(1, s->n_cols + s->n_rows - first, last - first, end - begin, -1, rows, s->ld, rows,
-               s->ld, P + (int64_t)first * s->ld + first, s->ld, 1);
+  const real *rows = P + (int64_t)begin * s->ld + end;
+  multiply_any(1, s->n_cols + s->n_rows - end, s->n_cols - end, end - begin, -1, rows, s->ld, rows,
+               s->ld, P + (int64_t)end * s->ld + end, s->ld, 1);
 }

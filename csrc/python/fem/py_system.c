@@ -46,22 +46,14 @@ static void release(PyObject *capsule) {
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
-PyDoc_STRVAR(
-    fem_system_doc,
-    "fem_system(body, threads, /)\n--\n\n"
-    "System of the mass and stiffness of a mesh or a flex; threads share a factorization.");
+PyDoc_STRVAR(fem_system_doc,
+             "fem_system(body, /)\n--\n\nSystem of the mass and stiffness of a mesh or a flex.");
 
-static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *args) {
-  PyObject *body;
-  int threads;
-  if (!PyArg_ParseTuple(args, "Oi:fem_system", &body, &threads)) {
-    return NULL;
-  }
+static PyObject *new_system(PyObject *Py_UNUSED(module), PyObject *body) {
   fem_graph graph;
-  sap_error error = {.group = -1};
   fem_system *made = NULL;
   if (sapwood_fem_graph(body, &graph) != 0 ||
-      sapwood_raise(fem_system_create(&made, &graph, threads, NULL, &error), &error) != 0) {
+      sapwood_raise(fem_system_create(&made, &graph, NULL), NULL) != 0) {
     return NULL;
   }
   struct owned *owned = PyMem_Malloc(sizeof *owned);
@@ -289,7 +281,7 @@ static PyObject *multiply(PyObject *Py_UNUSED(module), PyObject *args) {
   return product;
 }
 
-static PyMethodDef methods[] = {{"fem_system", new_system, METH_VARARGS, fem_system_doc},
+static PyMethodDef methods[] = {{"fem_system", new_system, METH_O, fem_system_doc},
                                 {"fem_order", order, METH_VARARGS, fem_order_doc},
                                 {"fem_factor", factor, METH_VARARGS, fem_factor_doc},
                                 {"fem_solve", solve, METH_VARARGS, fem_solve_doc},

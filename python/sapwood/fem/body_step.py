@@ -44,8 +44,6 @@ class BodyStep(ABC):
         Its vertices.
     n_pairs : int
         Pairs of vertices that its stiffness couples.
-    threads : int, optional
-        Threads that share a factorization.
 
     Attributes
     ----------
@@ -81,9 +79,9 @@ class BodyStep(ABC):
     dt: float
     turned_over: int = 0
 
-    def __init__(self, name: str, graph: object, n: int, n_pairs: int, threads: int = 1) -> None:
+    def __init__(self, name: str, graph: object, n: int, n_pairs: int) -> None:
         self.name, self._graph = name, graph
-        self._system = _core.fem_system(graph, threads)
+        self._system = _core.fem_system(graph)
         self.force = np.empty((n, 3))
         self.K, self.K_pairs = np.zeros((n, 3, 3)), np.zeros((n_pairs, 3, 3))
         self.last = np.empty(0, np.int32)

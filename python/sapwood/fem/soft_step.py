@@ -74,9 +74,9 @@ class SoftStep(BodyStep):
     convex problem is solved again from the velocities found, with the same S.
     """
 
-    def __init__(self, body: SoftBody, threads: int = 1) -> None:
+    def __init__(self, body: SoftBody) -> None:
         mesh = body.mesh
-        super().__init__(body.name, mesh._mesh, len(mesh.vertices), len(mesh.pairs), threads)
+        super().__init__(body.name, mesh._mesh, len(mesh.vertices), len(mesh.pairs))
         self.body = body
         self.is_quadratic = body.material.model in QUADRATIC
         self.read_masses()

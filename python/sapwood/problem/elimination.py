@@ -71,7 +71,7 @@ class Component:
         none = (np.zeros((0, k), np.int32) for k in (3, 3, 4, 6))
         # a flex without elements is a graph
         graph = _core.fem_flex(_distances(n, pairs[:, 0], pairs[:, 1]), 0, pairs, *none)
-        self._system = _core.fem_system(graph, 1)
+        self._system = _core.fem_system(graph)
         _core.fem_order(self._system, touched.astype(np.int32))
         blocks = (1.0, K, K_pairs, 0.0, np.zeros(n), np.zeros(len(keys)))
         try:

@@ -191,7 +191,7 @@ def copy_world(world: World) -> World:
     made.bodies = tuple(copied(body) for body in world.bodies)
     made.planes = tuple(copy.copy(plane) for plane in world.planes)
     made.rigid = tuple(copy.copy(rigid) for rigid in world.rigid)
-    made._steps = [SoftStep(body, world.threads) for body in made.bodies]
+    made._steps = [SoftStep(body) for body in made.bodies]
     return made
 
 

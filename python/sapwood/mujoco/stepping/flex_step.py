@@ -29,8 +29,6 @@ class FlexStep(BodyStep):
     ----------
     flex : ElasticFlex
         The flex.
-    threads : int, optional
-        Threads that share a factorization.
 
     Attributes
     ----------
@@ -46,9 +44,9 @@ class FlexStep(BodyStep):
     axes: _Float
     edges: EdgeRows
 
-    def __init__(self, flex: ElasticFlex, threads: int = 1) -> None:
+    def __init__(self, flex: ElasticFlex) -> None:
         n, n_pairs = flex.vertices.stop - flex.vertices.start, len(flex.mesh.pairs)
-        super().__init__(flex.name, flex.mesh.graph, n, n_pairs, threads)
+        super().__init__(flex.name, flex.mesh.graph, n, n_pairs)
         self.flex = flex
         self._fixed[:] = 1
         self._fixed[flex.free] = 0

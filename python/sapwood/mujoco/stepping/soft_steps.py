@@ -86,9 +86,8 @@ class SoftSteps(PythonSteps):
         super().__init__(parameters, engine)
         assert parameters.soft is not None
         self.soft: SoftModel = parameters.soft
-        threads = parameters.threads
-        self._soft_steps = [SoftStep(body, threads) for body in self.soft.bodies]
-        self._flex_steps = [FlexStep(flex, threads) for flex in self.soft.flexes]
+        self._soft_steps = [SoftStep(body) for body in self.soft.bodies]
+        self._flex_steps = [FlexStep(flex) for flex in self.soft.flexes]
         self._steps: list[BodyStep] = [*self._soft_steps, *self._flex_steps]
         self.memory = SoftMemory(self.soft, self._steps)
         self.speeds = parameters.speeds
