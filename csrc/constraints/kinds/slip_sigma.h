@@ -19,6 +19,7 @@
 #define SAPWOOD_CONSTRAINTS_KINDS_SLIP_SIGMA_H
 
 #include "base/arithmetic.h"
+#include "constraints/constraints_tuning.h"
 
 /* least sigma: contacts at rest creep by 0.1 um/s */
 static const double sap_least_sigma = 1e-6;
@@ -28,9 +29,6 @@ static inline double sap_sigma_of_slip(double sigma, double slip_ratio) {
   const double least = sap_lesser(sap_least_sigma, sigma);
   return sap_larger(least, slip_ratio < 1 ? sigma * slip_ratio : sigma);
 }
-
-/* ratio of V_s to the creep by sigma under a load, from which on sigma grows more slowly */
-static const double sap_creep_margin = 12.0;
 
 /* Returns f for the speed `creep`, m/s or rad/s, at which sigma lets what sticks creep at most. */
 static inline double sap_creep_share(double creep, double slip_speed) {

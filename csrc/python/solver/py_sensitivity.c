@@ -269,7 +269,6 @@ static PyMemberDef members[] = {
     MEMBER(row_distance, T_OBJECT_EX, row_distance, "of the rows of all groups, m/s or rad/s"),
     MEMBER(momentum_error, T_DOUBLE, point.momentum_error, "e_m (24) at v"),
     MEMBER(tree, T_INT, point.tree, "where H is singular to round-off, else -1"),
-    MEMBER(n_coupled, T_INT, point.n_coupled, "contacts whose friction follows gamma_n and slides"),
     {NULL, 0, 0, 0, NULL}};
 
 PyDoc_STRVAR(sensitivity_doc,

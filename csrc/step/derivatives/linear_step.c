@@ -143,9 +143,9 @@ static void watch_release(struct sap_linear_step *linear, const struct sap_gathe
   }
 }
 
-static void soften(const struct sap_linear_step *l, struct sap_gather *gather, int keep) {
-  const struct sap_softer_law law = {l->soften, l->v, l->n_contacts, l->geom, l->offset};
-  sap_soften(&law, gather, keep);
+static struct sap_softer_law softer_law(const struct sap_linear_step *linear) {
+  return (struct sap_softer_law){linear->soften, linear->v, linear->n_contacts, linear->geom,
+                                 linear->offset};
 }
 
 static void hold_slip(const struct sap_linear_step *linear, struct sap_gather *gather, int keep) {
@@ -251,7 +251,7 @@ static void keep_centre(struct sap_linear_step *linear, struct sap_gather *gathe
   if (linear->n_rows > 0) { /* without rows there is no array to copy */
     memcpy(linear->label, gather->elements.label, sizeof *linear->label * (size_t)linear->n_rows);
   }
-  soften(linear, gather, 1);
+  sap_softer_law_find(softer_law(linear), gather);
   linear->crosses_release = linear->crosses_set = 0;
   watch_release(linear, gather, 1);
 }
@@ -307,7 +307,7 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
     return SAP_OUT_OF_MEMORY;
   }
   keep_centre(linear, gather);
-  soften(linear, gather, 0);
+  sap_soften(softer_law(linear), gather);
   sap_law_numbers_keep(&linear->law, gather);
   status = linearize(linear, gather, error);
   if (status != SAP_OK) {
@@ -402,7 +402,7 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
     return status;
   }
   watch_release(linear, gather, 0);
-  soften(linear, gather, 0);
+  sap_soften(softer_law(linear), gather);
   const int is_same = !linear->is_law_linear || has_same_set(linear, gather);
   linear->crosses_set |= !is_same;
   if (linear->is_law_linear && is_same) {
@@ -427,7 +427,7 @@ sap_status sap_linear_step_write(const struct sap_linear_step *linear, sap_stepp
   if (status != SAP_OK) {
     return status;
   }
-  soften(linear, gather, 0);
+  sap_soften(softer_law(linear), gather);
   return sap_stepper_write_at(stepper, arrays, v, error);
 }
 

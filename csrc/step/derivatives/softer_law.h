@@ -12,9 +12,11 @@ struct sap_softer_law {
   double *offset;      /* (n_contacts, 3) change of v_hat along (t1, t2, n), m/s */
 };
 
-/* Keeps the change of the targets of the centre's contacts, or makes the law of the gathered
- * contacts softer. Contacts of two geoms keep their order. One that the centre lacks has no
- * impulse, and stays as it is. */
-void sap_soften(const struct sap_softer_law *law, struct sap_gather *gather, int keep);
+/* Finds `offset` for the contacts of the centre, which `gather` holds. */
+void sap_softer_law_find(struct sap_softer_law law, const struct sap_gather *gather);
+
+/* Makes the law of the gathered contacts softer. Contacts of two geoms keep their order. One that
+ * the centre lacks has no impulse, and stays as it is. */
+void sap_soften(struct sap_softer_law law, struct sap_gather *gather);
 
 #endif

@@ -40,6 +40,30 @@ SCHEMES = {
 }
 
 
+def _check_bodies(bodies: tuple[SoftBody, ...], with_rigid: bool) -> None:
+    """Raise ValueError unless a world can hold these bodies."""
+    check_distinct(bodies, "bodies")
+    check_depths(bodies, "bodies")
+    for i, body in enumerate(bodies):
+        if body.attachments:
+            raise ValueError(f"bodies[{i}]: is attached, which needs a stepper of a model")
+        if body.contact == "vertices" and with_rigid:
+            raise ValueError(
+                f"bodies[{i}]: contact = 'vertices' meets no rigid body with a pressure field"
+            )
+
+
+def _scheme(scheme: str | Sequence[float]) -> Scheme:
+    """Return the scheme of this name or of these numbers."""
+    if isinstance(scheme, str):
+        if scheme not in SCHEMES:
+            raise ValueError(f"scheme = {scheme!r}: must be one of {', '.join(SCHEMES)}")
+        return SCHEMES[scheme]
+    if not isinstance(scheme, Sequence | np.ndarray) or len(scheme) != 3:
+        raise ValueError(f"scheme = {scheme!r}: must be a name or three numbers q, v, vq")
+    return Scheme(*(real(value, "scheme") for value in scheme))
+
+
 class World:
     """Soft bodies among half spaces and rigid bodies.
 
@@ -75,8 +99,8 @@ class World:
     settings : SapSettings, optional
         Settings of the solver; by default exact Coulomb friction (lagged friction has memory).
     threads : int, optional
-        Threads of a step, 1 to 256; no bit of a result depends on them. They pay from some 500
-        vertices on.
+        Threads that share the islands of a contact problem, 1 to 256; no bit of a result depends
+        on them.
     sigma : float, optional
         Regularization of friction, dimensionless.
     beta : float, optional
@@ -134,15 +158,7 @@ class World:
         self.bodies = instances(bodies, SoftBody, "bodies")
         self.planes = instances(planes, HalfSpace, "planes")
         self.rigid = instances(rigid, RigidBody, "rigid")
-        check_distinct(self.bodies, "bodies")
-        check_depths(self.bodies, "bodies")
-        for i, body in enumerate(self.bodies):
-            if body.attachments:
-                raise ValueError(f"bodies[{i}]: is attached, which needs a stepper of a model")
-            if body.contact == "vertices" and self.rigid:
-                raise ValueError(
-                    f"bodies[{i}]: contact = 'vertices' meets no rigid body with a pressure field"
-                )
+        _check_bodies(self.bodies, with_rigid=bool(self.rigid))
         self.gravity = _core.as_float64(gravity, "gravity", (3,), "finite").copy()
         self.time_step = _positive(time_step, "time_step")
         self.nonlinear_tolerance = _positive(nonlinear_tolerance, "nonlinear_tolerance")
@@ -150,20 +166,13 @@ class World:
         self.beta = _positive(beta, "beta") if beta else 0.0
         if delassus not in ("block", "diagonal"):
             raise ValueError(f"delassus = {delassus!r}: must be block or diagonal")
-        if isinstance(scheme, str):
-            if scheme not in SCHEMES:
-                raise ValueError(f"scheme = {scheme!r}: must be one of {', '.join(SCHEMES)}")
-            self.scheme = SCHEMES[scheme]
-        else:
-            if not isinstance(scheme, Sequence | np.ndarray) or len(scheme) != 3:
-                raise ValueError(f"scheme = {scheme!r}: must be a name or three numbers q, v, vq")
-            self.scheme = Scheme(*(real(value, "scheme") for value in scheme))
+        self.scheme = _scheme(scheme)
         self.free_motion_first = boolean(free_motion_first, "free_motion_first")
         self.settings = SapSettings(friction="coulomb") if settings is None else settings
         self.threads = thread_count(threads)
         self._solver = SapSolver(self.settings, self.threads)
         self._memory = FrictionMemory() if self.settings.friction == "lagged" else None
-        self._steps = [SoftStep(body, self.threads) for body in self.bodies]
+        self._steps = [SoftStep(body) for body in self.bodies]
         self.passes = default_passes(self._steps) if passes is None else passes
         self.time = 0.0
         self.result: SoftStepResult | None = None

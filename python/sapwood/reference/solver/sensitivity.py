@@ -73,67 +73,85 @@ def solution_gradient(
     """
     objective = Objective(problem, soft_norm=soft_norm, friction=friction)
     point = objective.point(v)
-    J = dense_jacobians(objective)
     K = [slope(pool, part.y) for pool, part in zip(objective.pools, point.parts, strict=True)]
+    lambda_, z, x = adjoint(objective, K, v_bar, gamma_bar)
+    found = _Found(problem)
+    for k, pool in enumerate(objective.pools):
+        by = partials(pool, point.parts[k].y, K[k])
+        bars = {name: np.sum(z[k] * of, axis=1) for name, of in by.items()}
+        gamma = point.parts[k].state.gamma
+        if isinstance(pool, RowPool):
+            n = len(found.groups)
+            rows = row_gradients(problem, n, gamma, x[k], lambda_, point.v, objective)
+            found.groups.append(GroupDifferential(J=rows, v_hat=x[k][:, 0], **bars))
+            continue
+        members = cast("ContactPool | WidePool", pool).members
+        for name, bar in bars.items():
+            found.numbers[name][members] += bar
+        found.v_hat[members] = x[k][:, :3]
+        for n, i in enumerate(members):
+            trees = [int(problem.tree_a[i]), int(problem.tree_b[i])]
+            found.blocks["J"][int(i)] = outer_blocks(
+                gamma[n, :3], x[k][n, :3], lambda_, point.v, objective, trees
+            )
+        if isinstance(pool, WidePool):
+            add_spins(
+                problem, pool, gamma, x[k], lambda_, objective, point.v, found.numbers, found.blocks
+            )
+    return found.differential(objective, lambda_, point.v - objective.v_star)
+
+
+class _Found:
+    """Derivatives of a loss by the numbers of a problem, as far as they are found."""
+
+    def __init__(self, problem: ContactProblem) -> None:
+        n = problem.n_contacts
+        names = ("mu", "R_t", "R_n", "friction_bound", "kappa", "core_lambda")
+        self.numbers: dict[str, Array] = {name: np.zeros(n) for name in names}
+        self.numbers["spin_mu"] = np.zeros((problem.n_spins, 3))
+        self.v_hat = np.zeros((n, 3))
+        self.blocks: dict[str, dict[int, Array]] = {"J": {}, "spin_J": {}}
+        self.groups: list[GroupDifferential] = []
+
+    def differential(self, objective: Objective, lambda_: Array, dw: Array) -> Differential:
+        """All of them, with those by A and v*; dw = v - v*."""
+        A = [
+            (-0.5 * (np.outer(lambda_[at], dw[at]) + np.outer(dw[at], lambda_[at]))).ravel()
+            for at in objective.at.values()
+        ]
+        flat = {
+            name: np.concatenate([np.zeros(0), *(of[i] for i in sorted(of))])
+            for name, of in self.blocks.items()
+        }
+        return Differential(
+            v_star=objective.times_A(lambda_),
+            A=np.concatenate(A),
+            **self.numbers,
+            **flat,
+            v_hat_n=self.v_hat[:, 2],
+            v_hat_t=self.v_hat[:, :2],
+            constraints=tuple(self.groups),
+        )
+
+
+def adjoint(
+    objective: Objective, K: list[Array], v_bar: ArrayLike, gamma_bar: ArrayLike | None
+) -> tuple[Array, list[Array], list[Array]]:
+    """Solve H^T lambda = v_bar - J^T K^T gamma_bar; return lambda, and z and x of each pool."""
+    J = dense_jacobians(objective)
     z = [np.zeros(pool.R.shape) for pool in objective.pools]
     if gamma_bar is not None:
         for contacts, z_pool in zip(objective.contacts, z, strict=False):
             z_pool[:, :3] = np.asarray(gamma_bar, dtype=float)[contacts.members]
-
     H = objective.hessian([np.zeros_like(K_pool) for K_pool in K])  # A
-    for J_pool, K_pool in zip(J, K, strict=True):
-        H += np.einsum("nra,nrs,nsb->ab", J_pool, K_pool, J_pool)
     right = np.array(v_bar, dtype=float)
     for J_pool, K_pool, z_pool in zip(J, K, z, strict=True):
+        H += np.einsum("nra,nrs,nsb->ab", J_pool, K_pool, J_pool)
         right -= np.einsum("nra,nsr,ns->a", J_pool, K_pool, z_pool)
     lambda_ = np.linalg.solve(H.T, right)
     z = [z_pool + J_pool @ lambda_ for J_pool, z_pool in zip(J, z, strict=True)]
     x = [np.einsum("nsr,ns->nr", K_pool, z_pool) for K_pool, z_pool in zip(K, z, strict=True)]
-
-    dw = point.v - objective.v_star
-    found: dict[str, Array] = {"v_star": objective.times_A(lambda_)}
-    found["A"] = np.concatenate(
-        [
-            (-0.5 * (np.outer(lambda_[at], dw[at]) + np.outer(dw[at], lambda_[at]))).ravel()
-            for at in objective.at.values()
-        ]
-    )
-    groups: list[GroupDifferential] = []
-    blocks: dict[str, dict[int, Array]] = {"J": {}, "spin_J": {}}
-    names = ("mu", "R_t", "R_n", "friction_bound", "kappa", "core_lambda")
-    found |= {name: np.zeros(problem.n_contacts) for name in names}
-    found["v_hat"] = np.zeros((problem.n_contacts, 3))
-    found["spin_mu"] = np.zeros((problem.n_spins, 3))
-    for pool, part, K_pool, z_pool, x_pool in zip(
-        objective.pools, point.parts, K, z, x, strict=True
-    ):
-        by = partials(pool, part.y, K_pool)
-        bars = {name: np.sum(z_pool * of, axis=1) for name, of in by.items()}
-        gamma = part.state.gamma
-        if isinstance(pool, RowPool):
-            k = len(groups)
-            rows = row_gradients(problem, k, gamma, x_pool, lambda_, point.v, objective)
-            groups.append(GroupDifferential(J=rows, v_hat=x_pool[:, 0], **bars))
-            continue
-        members = cast("ContactPool | WidePool", pool).members
-        for name, bar in bars.items():
-            found[name][members] += bar
-        found["v_hat"][members] = x_pool[:, :3]
-        for n, i in enumerate(members):
-            trees = [int(problem.tree_a[i]), int(problem.tree_b[i])]
-            blocks["J"][int(i)] = outer_blocks(
-                gamma[n, :3], x_pool[n, :3], lambda_, point.v, objective, trees
-            )
-        if isinstance(pool, WidePool):
-            add_spins(problem, pool, gamma, x_pool, lambda_, objective, point.v, found, blocks)
-    flat = {
-        name: np.concatenate([np.zeros(0), *(of[i] for i in sorted(of))])
-        for name, of in blocks.items()
-    }
-    v_hat = found.pop("v_hat")
-    return Differential(
-        **found, **flat, v_hat_n=v_hat[:, 2], v_hat_t=v_hat[:, :2], constraints=tuple(groups)
-    )
+    return lambda_, z, x
 
 
 def dense_jacobians(objective: Objective) -> list[Array]:
