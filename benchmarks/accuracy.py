@@ -86,7 +86,7 @@ SCENES: dict[str, tuple[str, Sequence[float]]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Which runs."""
+    """The choice of runs."""
 
     scenes: Sequence[str] = tuple(SCENES)
     accuracies: Sequence[float] = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)

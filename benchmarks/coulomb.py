@@ -40,13 +40,13 @@ class Row:
     tolerance: float
     status: str
     iterations: int
-    """of the island that took most"""
+    """iterations of the island that took most"""
     total_iterations: int
     """summed over islands; of Coulomb's law all of them, with bounds held too"""
     error: float
     """e_m of the convex law, e_c of Coulomb's"""
     momentum: float
-    """of the result's own impulses, by NumPy; nan for the convex law"""
+    """e_m of the result's own impulses, by NumPy; nan for the convex law"""
     law_error: float
     """by NumPy, see sapwood.studies.friction_law; nan for the convex law"""
     glide: float

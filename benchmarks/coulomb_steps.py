@@ -31,7 +31,7 @@ class Row:
 
     scene: str
     listed: str
-    """which contacts there are: overlapping ones, or speculative, that would close in the step"""
+    """contacts that there are: overlapping ones, or speculative, that would close in the step"""
     law: str
     part: str
     """all of it, or settled: the last second"""

@@ -41,7 +41,7 @@ class Row:
     merit: float = math.nan
     """FCLIB's MERIT_1"""
     iterations: int = 0
-    """of Siconos as it counts them; Newton's, of the island that took most, summed over solves"""
+    """Siconos counts its own; ours are Newton's on the island that took most, over all solves"""
     solves: int = 1
     """proximal solves of compliant contact, see sapwood.studies.fclib.solving"""
     cpu_min: float = math.nan
@@ -57,7 +57,7 @@ class Plan:
     targets: tuple[float, ...] = (1e-4, 1e-6, 1e-8)
     """relative residuals"""
     solvers: tuple[str, ...] = tuple(SOLVERS)
-    """of Siconos"""
+    """names in Siconos"""
     repeat: int = 10
     """samples"""
     budget: float = 5.0

@@ -46,7 +46,7 @@ class Row:
     contacts: int
     islands: int
     directions: int
-    """of all islands"""
+    """directions of all islands"""
     phase: str
     """one of `benchmarks.work.PHASES`, or all"""
     flops: float
@@ -54,9 +54,9 @@ class Row:
     bytes: float
     least: float
     bound: str
-    """what most of the least time is bound by: arithmetic, roots or memory"""
+    """bound on most of the least time: arithmetic, roots or memory"""
     kernels: float
-    """of the factorization, by our kernels at the sizes that occur; else nan"""
+    """time of the factorization by our kernels at the sizes that occur; else nan"""
     measured: float
     """the phase timed by itself; all: the sum of the phases"""
     solve: float

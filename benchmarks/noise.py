@@ -46,7 +46,7 @@ class Row:
     """s per solve, least of the samples"""
     median: float
     digest: str
-    """of the bits of v and gamma"""
+    """hash of the bits of v and gamma"""
 
 
 # ---- measuring ---------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ _LAYER = 4
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Which piles, and how long they fall."""
+    """The piles, and how long they fall."""
 
     bodies: Sequence[int] = (40, 100)
     mass_ratios: Sequence[int] = (1, 10, 100)

@@ -52,7 +52,7 @@ class Row:
     contacts: float
     """mean per step or problem"""
     iterations: float
-    """of the island that took most, mean per step or problem; nan where it is not told"""
+    """iterations on the island that took most, mean per step or problem; nan if unknown"""
     seconds: float
     """per step, solve, batch or problem"""
     solve: float

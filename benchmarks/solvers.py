@@ -46,7 +46,7 @@ class Row:
     mode: str
     """cold, or warm: memory and symbolic work of an earlier call are kept"""
     variant: str = ""
-    """which way of running the solver was the fastest"""
+    """fastest way of running the solver"""
     target: float
     """e_m that was asked for"""
     status: str = FAILED
@@ -60,7 +60,7 @@ class Row:
     v_error: float | None = None
     """|v - v_ref|_A / |v_ref|_A"""
     iterations: int | None = None
-    """of the island that took most"""
+    """iterations of the island that took most"""
     total_iterations: int | None = None
     """summed over islands"""
     samples: int | None = None

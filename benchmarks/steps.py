@@ -41,7 +41,7 @@ class Row:
     nv: int
     contacts: float
     iterations: float
-    """of the island that took most, mean over the steps"""
+    """iterations of the island that took most, mean over the steps"""
     step: float
     step_median: float
     stages: float

@@ -78,7 +78,7 @@ class Row:
     creep_mj: float
     creep_recommended: float
     drift: float
-    """of free: change of energy, from the mean of the second tenth of the steps to that of the
+    """change of energy of a free run, from the mean of the second tenth of the steps to that of the
     last, over the largest kinetic energy"""
     drift_mj: float
     drift_recommended: float

@@ -54,7 +54,7 @@ class Row:
     """ran, refused, failed, unstable (`mj_step` is), late, died"""
     step: float
     solve: float
-    """of it regularization and solve, as the core times them, on the wall clock"""
+    """part for regularization and solve, as the core times them, on the wall clock"""
     step_mj: float
     speed: float
     """step_mj/step: above 1 we are faster"""

@@ -28,7 +28,11 @@ def test_a_piece_can_be_switched_off(piece, tmp_path):
 
 
 def test_what_brings_much_stays():
-    ratios = {"reduced trees": [1.04] * 9, "hinges": [1.0] * 9, "lean step": [1.0] * 9 + [1.2] * 6}
+    ratios = {
+        "reduced trees": [1.04] * 9,
+        "inactive contacts": [1.0] * 9,
+        "lean step": [1.0] * 9 + [1.2] * 6,
+    }
     empty = against._empty(revisions.ROOT / "a.xml", "zero", "ran", "")
     rows = {
         name: [dataclasses.replace(empty, ratio=ratio) for ratio in values]
@@ -36,4 +40,4 @@ def test_what_brings_much_stays():
     }
     table = ablation.tables(PIECES, rows)
     verdict = {line.rsplit(None, 7)[0].strip(): line.split()[-1] for line in table.splitlines()[3:]}
-    assert verdict == {"reduced trees": "yes", "hinges": "no", "lean step": "yes"}
+    assert verdict == {"reduced trees": "yes", "inactive contacts": "no", "lean step": "yes"}

@@ -240,7 +240,7 @@ static void what_gives_no_row_is_refused(void) {
     CHECK_STRING(error.argument, cases[c].argument);
     CHECK_EQUAL(error.index, cases[c].index);
   }
-  /* what is held back pulls at rest with */
+  /* largest impulse of a released row at rest */
   double most[MOST_ROWS];
   for (int i = 0; i < MOST_ROWS; ++i) {
     most[i] = INFINITY;

@@ -82,7 +82,7 @@ static double clearance(const struct moved *m, double time, const double *p) {
   return sqrt(out) - m->mover.round;
 }
 
-/* What stays apart meets at no time. Where nothing moves, what is apart by a face is seen. */
+/* Boxes that stay apart meet at no time. Without motion, a face that separates two is found. */
 static void what_stays_apart_does_not_meet(void) {
   const double time = 0.05;
   uint64_t seed = 11;

@@ -153,7 +153,7 @@ static void a_joint_is_drawn_to_its_target(void) {
   CHECK_CLOSE(t, 25, 1e-12);
 }
 
-/* Of two held contacts of a pair the one nearest to the listed one gives way to it; the other stays
+/* A listed contact replaces the nearest of the two held ones of its pair; the other stays
  * while its gap is small. The listed contact of another pair is new. */
 static void listed_contacts_replace_the_nearest_held_ones(void) {
   struct tasks_contact contacts[] = {{.geoms = {0, 1}, .position = {0, 0, 0}},

@@ -47,7 +47,7 @@ def speed(body, direction):
 
 @pytest.mark.parametrize("contact", ["faces", "vertices"])
 def test_a_cube_sticks_on_an_incline(contact):
-    """Of 0.3 where friction is 0.5: it carries the weight along the incline, and creeps."""
+    """The slope is 0.3 and friction 0.5: friction carries the weight, and the cube creeps."""
     tilt = np.arctan(0.3)
     world, downhill = incline(tilt, contact)
     result = world.step(200)

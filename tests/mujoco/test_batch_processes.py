@@ -92,7 +92,7 @@ def calls_of_steps(model, state, friction):
 
 
 def test_calls_of_all_kinds_in_many_threads(rng):
-    """What calls share serves them: engine, steppers, rollouts, names of fields, threads."""
+    """Calls share what serves them: engine, steppers, rollouts, names of fields, threads."""
     model = mixed()
     batch = Batch(model, N, 1)
     scatter(model, batch, rng)

@@ -1,4 +1,4 @@
-"""Geoms on two sides of a hinge: what a plane across its axis keeps apart is never looked at."""
+"""Geoms on two sides of a hinge never meet if a plane across its axis separates them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_others_are_listed(change, listed):
 
 
 def test_a_peg_stops_at_a_post():
-    """Which reaches beyond the plane between the flanges."""
+    """The post reaches beyond the plane between the flanges."""
     peg = "<geom name='peg' type='box' size='.1 .01 .02' pos='.1 0 .04' mass='1'/>"
     post = "<geom name='post' type='box' size='.01 .01 .15' pos='0 .15 .15'/>"
     model = arm(peg, post, gap=1e-9)

@@ -193,7 +193,7 @@ def test_a_world_that_fails_keeps_its_state(make):
 
 
 def friction_of(batch: Batch) -> np.ndarray:
-    """What lagged friction remembers of soft bodies and flexes, and then of geoms."""
+    """Memory of lagged friction, of soft bodies and flexes and then of geoms."""
     behind = mujoco.mj_stateSize(batch.model, mujoco.mjtState.mjSTATE_INTEGRATION)
     soft = batch._stepper.parameters.soft
     return batch.state[:, behind + memory_size(soft) :]

@@ -1,4 +1,4 @@
-"""What linearize and linearize_batch return for steppers with soft bodies."""
+"""Results of linearize and linearize_batch for steppers with soft bodies."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_gradients_of_a_run_are_those_of_whole_runs(rng):
 
 
 def test_gradients_of_a_run_by_numbers_are_those_of_whole_runs(rng):
-    """Of the soft body, an array of it, and the model: in reverse and in forward mode."""
+    """Numbers of the soft body and the model, and an array: in reverse and in forward mode."""
     numbers = [("body", "cube", "young"), ("body", "cube", "loads"), ("joint", "x", "damping")]
     system, run, bars, gradient = smooth_run(rng, numbers)
     model, (cube,) = system.model, system.stepper.soft

@@ -133,7 +133,7 @@ def test_what_turns_too_fast_for_the_time_step_is_named():
 
     with pytest.raises(StepError, match=r"; joint '\w+' turns by .* smaller time_step, or scheme"):
         whirl()
-    # which both help
+    # both help
     for parameters in ({"time_step": 0.001}, {"scheme": "midpoint"}):
         assert np.abs(whirl(**parameters).qvel).max() < 150.0
 

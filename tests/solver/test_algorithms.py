@@ -1,4 +1,4 @@
-"""Which code solves an island: the same whatever is asked for, and the same in the mirror."""
+"""The code that solves an island is the same whatever is asked for, and the same in the mirror."""
 
 from __future__ import annotations
 

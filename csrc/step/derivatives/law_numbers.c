@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is done with each number. */
+/* The action on each number. */
 struct visit {
   enum { COUNT, KEEP, SUBTRACT } action;
   struct sap_law_numbers *numbers;

@@ -1,4 +1,4 @@
-"""What files show of soft bodies: tetrahedra and render meshes, with their fields."""
+"""Soft bodies as files show them: tetrahedra and render meshes, with their fields."""
 
 from __future__ import annotations
 

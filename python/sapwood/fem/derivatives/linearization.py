@@ -56,11 +56,11 @@ class SoftChange(NamedTuple):
     """The change of the state after a step."""
 
     positions: _Fields
-    """Of each soft body (n, 3)."""
+    """Rows of the positions of each soft body (n, 3)."""
     velocities: _Fields
-    """Of each soft body (n, 3)."""
+    """Rows of the velocities of each soft body (n, 3)."""
     slides: _Float
-    """Of the position and the velocity of each rigid body on a slide (n_slides, 2)."""
+    """Rows of the position and the velocity of each rigid body on a slide (n_slides, 2)."""
 
 
 class SoftLinearization:

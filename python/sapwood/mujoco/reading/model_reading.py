@@ -1,4 +1,4 @@
-"""What a model gives to the parameters of its steps, by the arguments of a stepper."""
+"""Parameters of steps from a model and the arguments of a stepper."""
 
 from __future__ import annotations
 

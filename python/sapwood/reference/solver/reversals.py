@@ -23,7 +23,7 @@ REVERSAL = 0.8
 
 
 def reversed_contacts(pool: DiskPool, start: Point, point: Point) -> NDArray[np.bool_]:
-    """Which contacts (n) slide at the point, against their slip at the start of the last step."""
+    """True (n) for contacts that slide at the point, against their slip before the last step."""
     part = point.parts[0]
     before = (start.parts[0].v_c - pool.v_hat)[:, :2]
     now = (part.v_c - pool.v_hat)[:, :2]

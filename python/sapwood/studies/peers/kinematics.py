@@ -1,4 +1,4 @@
-"""Which velocity moves which: kinematic parents, read from the zeros of a contact problem.
+"""Kinematic parents, read from the zeros of a contact problem.
 
 A problem file holds blocks A_t and Jacobians, no mechanism. In a mechanism each velocity has a
 parent (the one before it on the way to the world), A couples a velocity with its ancestors and
