@@ -50,7 +50,7 @@ demo: .venv/demo
 # FILE=csrc/step/gather.c, for example
 quick: .venv/test
 	cmake --preset debug
-	cmake --build --preset debug
+	cmake --build --preset debug --target test_sapwood test_threads
 	$(PY) scripts/quick $(FILE)
 
 test: test-python test-c
