@@ -157,10 +157,10 @@ enum {
 };
 
 enum {
-  /* Newton's steps to the direction of a sliding contact, and halvings of an interval of directions
+  /* Newton's steps to the direction of a sliding contact, and secants in an interval of directions
    * with a root, which take over where Newton's steps find none */
   SAP_SLIDING_STEPS = 6,
-  SAP_SLIDING_HALVINGS = 40
+  SAP_SLIDING_SECANTS = 40
 };
 
 /* Sine of the angle between friction and slip below which they are parallel, as sweeps need it. */

@@ -23,6 +23,12 @@ struct sap_one_contact {
   double q[3], mu;
 };
 
+/* u_t times the divisor, and the divisor, of impulses that slide with friction along t: a constant
+ * and the factors of t_1 and t_2 of each. */
+struct sap_sliding_law {
+  double divisor[3], slip[2][3];
+};
+
 /* The impulse that slides with friction along t, |t| = 1, scaled by `divisor`. */
 struct sap_sliding {
   double t[2], divisor;
@@ -31,18 +37,27 @@ struct sap_sliding {
   double turning; /* its derivative by the angle of t */
 };
 
-static inline struct sap_sliding sap_slide(const struct sap_one_contact *c, double t_1,
-                                           double t_2) {
-  struct sap_sliding s = {.t = {t_1, t_2}, .divisor = 0, .slip = {0}, .cross = 0, .turning = 0};
+static inline struct sap_sliding_law sap_sliding_law_of(const struct sap_one_contact *c) {
   const double *column_1 = c->M, *column_2 = c->M + c->ld, *column_n = c->M + 2 * c->ld;
   const double n_1 = c->mu * column_1[2], n_2 = c->mu * column_2[2];
-  const double d = n_2 * t_1 - n_1 * t_2; /* derivative of the divisor */
-  double turn[2];
-  s.divisor = column_n[2] + n_1 * t_1 + n_2 * t_2;
+  struct sap_sliding_law law = {.divisor = {column_n[2], n_1, n_2}, .slip = {{0}}};
   for (int r = 0; r < 2; ++r) {
-    const double m_1 = c->mu * column_1[r], m_2 = c->mu * column_2[r];
-    s.slip[r] = s.divisor * c->q[r] - c->q[2] * (m_1 * t_1 + m_2 * t_2 + column_n[r]);
-    turn[r] = d * c->q[r] - c->q[2] * (m_2 * t_1 - m_1 * t_2);
+    law.slip[r][0] = column_n[2] * c->q[r] - column_n[r] * c->q[2];
+    law.slip[r][1] = n_1 * c->q[r] - c->mu * column_1[r] * c->q[2];
+    law.slip[r][2] = n_2 * c->q[r] - c->mu * column_2[r] * c->q[2];
+  }
+  return law;
+}
+
+static inline struct sap_sliding sap_slide(const struct sap_sliding_law *law, double t_1,
+                                           double t_2) {
+  struct sap_sliding s = {.t = {t_1, t_2}, .divisor = 0, .slip = {0}, .cross = 0, .turning = 0};
+  double turn[2];
+  s.divisor = law->divisor[0] + law->divisor[1] * t_1 + law->divisor[2] * t_2;
+  for (int r = 0; r < 2; ++r) {
+    const double *slip = law->slip[r];
+    s.slip[r] = slip[0] + slip[1] * t_1 + slip[2] * t_2;
+    turn[r] = slip[2] * t_1 - slip[1] * t_2;
   }
   s.cross = t_1 * s.slip[1] - t_2 * s.slip[0];
   s.turning = t_1 * turn[1] - t_2 * turn[0] - (t_1 * s.slip[0] + t_2 * s.slip[1]);
@@ -60,60 +75,87 @@ static inline int sap_sliding_is_root(const struct sap_sliding *s) {
 }
 
 /* Slides along t of any length. */
-static inline struct sap_sliding sap_slide_along(const struct sap_one_contact *c, double t_1,
+static inline struct sap_sliding sap_slide_along(const struct sap_sliding_law *law, double t_1,
                                                  double t_2) {
   const double inverse = 1 / sqrt(t_1 * t_1 + t_2 * t_2);
-  return sap_slide(c, inverse * t_1, inverse * t_2);
+  return sap_slide(law, inverse * t_1, inverse * t_2);
+}
+
+/* Turns t by Newton's step for the cross product, a = -cross/turning. The tangent of half the angle
+ * is a/2, and 1/4 at most, so that one division finds sine and cosine. */
+static inline struct sap_sliding sap_sliding_turn(const struct sap_sliding_law *law,
+                                                  const struct sap_sliding *s) {
+  const double y = 2 * s->turning, most = 0.25 * fabs(y);
+  const double x = fabs(s->cross) < most ? s->cross : copysign(most, s->cross);
+  const double inverse = 1 / (x * x + y * y);
+  const double cosine = (y * y - x * x) * inverse, sine = -2 * x * y * inverse;
+  return sap_slide(law, cosine * s->t[0] - sine * s->t[1], sine * s->t[0] + cosine * s->t[1]);
 }
 
 /* Finds a root of the cross product near t by Newton's method. Returns 1 if it is admissible. */
-static inline int sap_sliding_follow(const struct sap_one_contact *c, double t_1, double t_2,
+static inline int sap_sliding_follow(const struct sap_sliding_law *law, double t_1, double t_2,
                                      struct sap_sliding *found) {
-  struct sap_sliding now = sap_slide_along(c, t_1, t_2);
+  struct sap_sliding now = sap_slide_along(law, t_1, t_2);
   for (int k = 0; k < SAP_SLIDING_STEPS && !sap_sliding_is_root(&now) && now.turning != 0; ++k) {
-    const double step = -now.cross / now.turning;
-    const double angle = fabs(step) < 0.5 ? step : copysign(0.5, step);
-    now = sap_slide_along(c, now.t[0] - angle * now.t[1], now.t[1] + angle * now.t[0]);
+    now = sap_sliding_turn(law, &now);
   }
   *found = now;
   return sap_sliding_is_root(&now) && sap_sliding_is_admissible(&now);
 }
 
-/* Finds the root between two directions with cross products of different signs. */
-static inline struct sap_sliding sap_sliding_bracket(const struct sap_one_contact *c,
+/* Finds the root between two directions with cross products of different signs by the secant. A
+ * side that stays counts half as much each time (Illinois method). */
+static inline struct sap_sliding sap_sliding_bracket(const struct sap_sliding_law *law,
                                                      struct sap_sliding left,
                                                      struct sap_sliding right) {
   struct sap_sliding now = left;
-  for (int k = 0; k < SAP_SLIDING_HALVINGS && !sap_sliding_is_root(&now); ++k) {
-    now = sap_slide_along(c, left.t[0] + right.t[0], left.t[1] + right.t[1]);
-    if ((now.cross > 0) == (left.cross > 0)) {
-      left = now;
-    } else {
-      right = now;
-    }
+  double size[2] = {fabs(left.cross), fabs(right.cross)};
+  int last = -1;
+  for (int k = 0; k < SAP_SLIDING_SECANTS && !sap_sliding_is_root(&now); ++k) {
+    now = sap_slide_along(law, size[1] * left.t[0] + size[0] * right.t[0],
+                          size[1] * left.t[1] + size[0] * right.t[1]);
+    const int side = (now.cross > 0) != (left.cross > 0);
+    size[!side] *= side == last ? 0.5 : 1;
+    size[side] = fabs(now.cross);
+    *(side ? &right : &left) = now;
+    last = side;
   }
   return now;
 }
 
 /* Finds the admissible root of the smallest slip. Returns 0 if there is none. */
-static inline int sap_sliding_scan(const struct sap_one_contact *c, struct sap_sliding *found) {
-  enum { DIRECTIONS = 32 };
+static inline int sap_sliding_scan(const struct sap_sliding_law *law, struct sap_sliding *found) {
+  enum { QUARTER = 8, DIRECTIONS = 4 * QUARTER };
   static const double cosine = 0.98078528040323045, sine = 0.19509032201612827;
-  double smallest = INFINITY;
-  struct sap_sliding last = sap_slide(c, 1, 0);
-  for (int k = 1; k <= DIRECTIONS; ++k) {
-    const struct sap_sliding now =
-        sap_slide(c, cosine * last.t[0] - sine * last.t[1], sine * last.t[0] + cosine * last.t[1]);
-    if ((last.cross > 0) != (now.cross > 0)) {
-      const struct sap_sliding root = sap_sliding_bracket(c, last, now);
-      const double square = (root.slip[0] * root.slip[0] + root.slip[1] * root.slip[1]) /
-                            (root.divisor * root.divisor);
-      if (sap_sliding_is_admissible(&root) && square < smallest) {
-        smallest = square;
-        *found = root;
-      }
+  double t_1[DIRECTIONS + 1], t_2[DIRECTIONS + 1], cross[DIRECTIONS + 1];
+  double smallest = INFINITY, x = 1, y = 0;
+  for (int k = 0; k < QUARTER; ++k) {
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const double sign = quarter < 2 ? 1 : -1;
+      t_1[k + quarter * QUARTER] = sign * (quarter % 2 ? -y : x);
+      t_2[k + quarter * QUARTER] = sign * (quarter % 2 ? x : y);
     }
-    last = now;
+    const double before = x;
+    x = cosine * x - sine * y;
+    y = sine * before + cosine * y;
+  }
+  t_1[DIRECTIONS] = t_1[0];
+  t_2[DIRECTIONS] = t_2[0];
+  for (int k = 0; k <= DIRECTIONS; ++k) {
+    cross[k] = sap_slide(law, t_1[k], t_2[k]).cross;
+  }
+  for (int k = 0; k < DIRECTIONS; ++k) {
+    if ((cross[k] > 0) == (cross[k + 1] > 0)) {
+      continue;
+    }
+    const struct sap_sliding root = sap_sliding_bracket(law, sap_slide(law, t_1[k], t_2[k]),
+                                                        sap_slide(law, t_1[k + 1], t_2[k + 1]));
+    const double square =
+        (root.slip[0] * root.slip[0] + root.slip[1] * root.slip[1]) / (root.divisor * root.divisor);
+    if (sap_sliding_is_admissible(&root) && square < smallest) {
+      smallest = square;
+      *found = root;
+    }
   }
   return smallest < INFINITY;
 }
@@ -139,7 +181,8 @@ static inline void sap_solve_contact(const struct sap_one_contact *c, double gam
   const int moves = gamma[0] != 0 || gamma[1] != 0, is_still = c->q[0] == 0 && c->q[1] == 0;
   const double t_1 = moves ? gamma[0] : is_still ? 1 : -c->q[0];
   const double t_2 = moves ? gamma[1] : is_still ? 0 : -c->q[1];
-  if (sap_sliding_follow(c, t_1, t_2, &s) || sap_sliding_scan(c, &s)) {
+  const struct sap_sliding_law law = sap_sliding_law_of(c);
+  if (sap_sliding_follow(&law, t_1, t_2, &s) || sap_sliding_scan(&law, &s)) {
     gamma[2] = -c->q[2] / s.divisor;
     gamma[0] = c->mu * gamma[2] * s.t[0];
     gamma[1] = c->mu * gamma[2] * s.t[1];

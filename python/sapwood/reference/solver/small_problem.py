@@ -98,8 +98,23 @@ def follow(M: Array, q: Array, mu: float, t: Array) -> Sliding:
     for _ in range(6):
         if now.root or now.turning == 0.0:
             break
-        angle = float(np.clip(-now.cross / now.turning, -0.5, 0.5))
-        now = slide(M, q, mu, now.t + angle * np.array([-now.t[1], now.t[0]]))
+        half = float(np.clip(-0.5 * now.cross / now.turning, -0.25, 0.25))
+        across = np.array([-now.t[1], now.t[0]])
+        now = slide(M, q, mu, (1.0 - half**2) * now.t + 2.0 * half * across)
+    return now
+
+
+def bracket(M: Array, q: Array, mu: float, left: Sliding, right: Sliding) -> Sliding:
+    """The root between two directions by the Illinois method."""
+    now, sides, last = left, [left, right], -1
+    size = [abs(left.cross), abs(right.cross)]
+    for _ in range(40):
+        if now.root:
+            break
+        now = slide(M, q, mu, size[1] * sides[0].t + size[0] * sides[1].t)
+        side = int((now.cross > 0.0) != (sides[0].cross > 0.0))
+        size[1 - side] *= 0.5 if side == last else 1.0
+        size[side], sides[side], last = abs(now.cross), now, side
     return now
 
 
@@ -111,15 +126,7 @@ def scan(M: Array, q: Array, mu: float) -> Sliding | None:
     for left, right in itertools.pairwise(tried):
         if (left.cross > 0.0) == (right.cross > 0.0):
             continue
-        now = left
-        for _ in range(40):
-            if now.root:
-                break
-            now = slide(M, q, mu, left.t + right.t)
-            if (now.cross > 0.0) == (left.cross > 0.0):
-                left = now
-            else:
-                right = now
+        now = bracket(M, q, mu, left, right)
         slip = float(now.slip @ now.slip) / now.divisor**2
         if now.admissible and slip < smallest:
             best, smallest = now, slip
