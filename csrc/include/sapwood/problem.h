@@ -226,7 +226,8 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * If rebound > 0 exceeds that v_hat_n and k is infinite, v_hat_n becomes rebound, and R_n becomes
  * 0.01 R_nr.
  * Reads only trees, A and J of `problem`, v_star if there is free_change, mu if there are
- * slip_ratio, slip_speed and free_change, and the inputs of sap_regularize_group() for groups that it regularizes. Checks its inputs. */
+ * slip_ratio, slip_speed and free_change, and the inputs of sap_regularize_group() for groups that
+ * it regularizes. Checks its inputs. */
 SAP_API sap_status sap_regularize(const sap_problem *problem, const sap_parameters *parameters,
                                   double *R_t, double *R_n, double *v_hat_n,
                                   const sap_allocator *allocator, sap_error *error);

@@ -4,12 +4,12 @@
 #include "step/stepper_object.h"
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
-#include "mujoco/speculative/margins.h"
 
 /* Returns the inverse mass of the body of a geom, 0 for one that is fixed. */
 static double inverse_mass(const sap_mujoco_world *world, int geom) {
-  const double *w = world->stepper->forest.geom_inverse_mass;
-  return !sap_mujoco_geom_moves(world, geom) ? 0.0 : w ? w[geom] : 1.0;
+  const sap_forest *f = &world->stepper->forest;
+  const double *w = f->geom_inverse_mass;
+  return f->body_treeid[f->geom_bodyid[geom]] < 0 ? 0.0 : w ? w[geom] : 1.0;
 }
 
 double sap_mujoco_place_share(const sap_mujoco_world *world, const int *geom) {
@@ -34,7 +34,7 @@ void sap_mujoco_place_contacts(const sap_mujoco_world *world) {
   }
 }
 
-/* ---- arms of fast bodies ---------------------------------------------------------------------- */
+/* ---- arms of fast bodies --------------------------------------------------------------------- */
 
 /* Returns 1 if a body is the only moving one of a tree with six dofs. */
 static int is_free(const sap_mujoco_world *world, int32_t body) {

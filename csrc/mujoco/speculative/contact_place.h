@@ -15,8 +15,9 @@
  * turns by many radians in the rest of the step: it would pass. If the centre would come through
  * the plane of the wall in the step,
  *
- *     s = u dt - max(0, dist) > h     u: approach of c to the wall, h: height of c above its surface
+ *     s = u dt - max(0, dist) > h
  *
+ * with the approach u of c to the wall and the height h of c above the surface of its body,
  * the point moves in that plane towards c, to an arm h/s as long. The centre then ends above the
  * plane for the inertias of rods, boxes and what is rounder. The lighter body of two counts. */
 #ifndef SAPWOOD_MUJOCO_SPECULATIVE_CONTACT_PLACE_H

@@ -20,8 +20,8 @@
  * Coulomb's law (`python -m benchmarks piles`, mass ratio 100); a large one lets light bodies sink
  * in (`sapwood closed-forms`).
  *
- * An impact presses its own contact with the impulse that stops the free motion v* at the end of the
- * gap:
+ * An impact presses its own contact with the impulse that stops the free motion v* at the end of
+ * the gap:
  *
  *     P_n = max(0, min(0, v_hat_n) - J_n v*)/w
  *

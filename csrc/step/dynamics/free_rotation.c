@@ -154,8 +154,8 @@ static int read_body(const sap_forest *f, int32_t first, int32_t n,
   return 1;
 }
 
-/* Finds w_1 from w_0 and the impulse `kick` of the torque t, dt t; returns 0 if Newton's method does
- * not converge. */
+/* Finds w_1 from w_0 and the impulse `kick` of the torque t, dt t; returns 0 if Newton's method
+ * does not converge. */
 static int take_midpoint(double I[3][3], double dt, const double *w_0, const double *kick,
                          double *w_1) {
   memcpy(w_1, w_0, 3 * sizeof *w_1);

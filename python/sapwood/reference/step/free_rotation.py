@@ -57,15 +57,14 @@ def _turned(r: Array, x: Array) -> Array:
     return turned
 
 
-def _take_midpoint(
-    I: Array, dt: float, w_0: Array, kick: Array  # noqa: E741
-) -> Array | None:
+def _take_midpoint(inertia: Array, dt: float, w_0: Array, kick: Array) -> Array | None:
     """w_1 by Newton's method from w_0, with the impulse dt t; None without convergence."""
     w_1 = w_0.copy()
     for _ in range(_NEWTON_STEPS):
         w_m = 0.5 * (w_0 + w_1)
-        g = I @ (w_1 - w_0) + dt * np.cross(w_m, I @ w_m) - kick
-        J = I + 0.5 * dt * (cross_matrix(w_m) @ I - cross_matrix(I @ w_m))
+        g = inertia @ (w_1 - w_0) + dt * np.cross(w_m, inertia @ w_m) - kick
+        spin = cross_matrix(w_m) @ inertia - cross_matrix(inertia @ w_m)
+        J = inertia + 0.5 * dt * spin
         dw = np.linalg.solve(J, g)
         w_1 = w_1 - dw
         if dw @ dw <= _LAST_STEP**2 * (w_0 @ w_0 + w_1 @ w_1):
