@@ -5,8 +5,9 @@
  *
  * with the axes S of the velocities that move the body, its spatial velocity V and acceleration a,
  * gravity included, over the step, and the derivative dI of its spatial inertia. This is the
- * Newton-Euler recursion for one body. For a mass, U are the velocities of its centre; for an inertia,
- * the angular velocities about its axis. An armature adds to the diagonal of A, and so does damping
+ * Newton-Euler recursion for one body. For a mass, U are the velocities of its centre, for
+ * an inertia the angular velocities about its axis. An armature adds to the diagonal of A, and
+ * so does damping
  * times dt, whose force is implicit. A gain multiplies the input of an actuator.
  *
  * The data must hold the stages of the centre. */

@@ -284,8 +284,8 @@ static void choose_ways(struct sap_step_tangents *t, const struct room *room, co
   }
 }
 
-/* Finds the changes of the problem by all these numbers. They are taken in the problem of the centre,
- * before that of a changed state replaces it. */
+/* Finds the changes of the problem by all these numbers. They are taken in the problem of the
+ * centre, before that of a changed state replaces it. */
 static sap_step_failure find_linear_numbers(struct sap_step_tangents *t, const struct room *room) {
   struct sap_number_slope slope = {.dof = t->dof, .U = room->U, .dp = room->dp};
   sap_step_failure failure = SAP_STEP_TAKEN;

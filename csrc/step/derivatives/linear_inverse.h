@@ -20,8 +20,8 @@ struct sap_linear_inverse {
   double *matrix;        /* (nv, nv) H^-1, row-major, or its blocks of trees that none moves */
 };
 
-/* Finds H^-1; without `whole`, of the trees that no constraint moves alone. The gather must hold the
- * problem of the sensitivity. */
+/* Finds H^-1; without `whole`, of the trees that no constraint moves alone. The gather must hold
+ * the problem of the sensitivity. */
 sap_status sap_linear_inverse_find(struct sap_linear_inverse *inverse, struct sap_gather *gather,
                                    int whole, sap_error *error);
 

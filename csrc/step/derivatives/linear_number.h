@@ -3,9 +3,9 @@
  *
  *     dF/dtheta = dp/dtheta - J^T dgamma/dtheta
  *
- * dp and dA = U^T U are given for a mass and its like; gamma depends on them by the effective masses from
- * which R follows. It depends on a friction by mu, and on a gain of an implicit controller by its
- * target.
+ * dp and dA = U^T U are given for a mass and its like; gamma depends on them by the effective
+ * masses from which R follows. It depends on a friction by mu, and on a gain of an implicit controller by
+ * its target.
  *
  * Ownership: all arrays are the caller's. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_LINEAR_NUMBER_H
@@ -29,13 +29,13 @@ struct sap_number_slope {
   double force;   /* derivative of its force, N or N m per unit */
 };
 
-/* Returns 1 if R at the centre depends on masses through blocks of A alone. Other inverse masses of the
- * model act on R of loaded contacts and of violations that are released slowly. */
+/* Returns 1 if R at the centre depends on masses through blocks of A alone. Other inverse masses of
+ * the model act on R of loaded contacts and of violations that are released slowly. */
 int sap_linear_takes_numbers(const struct sap_linear_step *linear);
 
-/* Writes dp to dF (nv), and row k of linear->by_number: the changes of the law's numbers per unit of
- * the number, to the side of a change by `width`. Calls follow sap_linear_step_find(), before any
- * residual. */
+/* Writes dp to dF (nv), and row k of linear->by_number: the changes of the law's numbers per unit
+ * of the number, to the side of a change by `width`. Calls follow sap_linear_step_find(), before
+ * any residual. */
 sap_status sap_linear_number_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                   const struct sap_number_slope *slope, double width, int32_t k,
                                   double *dF, sap_error *error);

@@ -40,13 +40,12 @@ struct sap_linear_step {
   const double *along; /* set by the caller: a row of `by_number`, whose change times `width` is
                           added to residuals with is_law_linear; NULL: none */
   double width;
-  double *by_number; /* (n_numbers, law.n) changes of the law's numbers */
-  double *v;         /* (nv) velocity at the end of the step */
-  double *F;         /* (nv) residual of the centre, nearly 0 */
-  double *most;      /* (nv) largest change of each position, m or rad; INFINITY: any */
-  double
-      distance; /* smallest change of the velocity of a contact or of a row, m/s or rad/s, to another
-                      region of its law; INFINITY: none has one */
+  double *by_number;   /* (n_numbers, law.n) changes of the law's numbers */
+  double *v;           /* (nv) velocity at the end of the step */
+  double *F;           /* (nv) residual of the centre, nearly 0 */
+  double *most;        /* (nv) largest change of each position, m or rad; INFINITY: any */
+  double distance;     /* least change of the velocity of a contact or row, m/s or rad/s, to another
+                        region of its law; INFINITY: none has one */
   int32_t n_acting;    /* contacts with an impulse */
   int crosses_release; /* 1 if a residual had a contact on the other side of the kink where a deep
                           violation begins to be released slowly (release.h) */
