@@ -7,8 +7,7 @@
  * gravity included, over the step, and the derivative dI of its spatial inertia. This is the
  * Newton-Euler recursion for one body. For a mass, U are the velocities of its centre, for
  * an inertia the angular velocities about its axis. An armature adds to the diagonal of A, and
- * so does damping
- * times dt, whose force is implicit. A gain multiplies the input of an actuator.
+ * so does damping times dt, whose force is implicit. A gain multiplies the input of an actuator.
  *
  * The data must hold the stages of the centre. */
 #ifndef SAPWOOD_MUJOCO_ENGINE_NUMBER_SLOPES_H

@@ -4,8 +4,8 @@
  *     dF/dtheta = dp/dtheta - J^T dgamma/dtheta
  *
  * dp and dA = U^T U are given for a mass and its like; gamma depends on them by the effective
- * masses from which R follows. It depends on a friction by mu, and on a gain of an implicit controller by
- * its target.
+ * masses from which R follows. It depends on a friction by mu, and on a gain of an implicit
+ * controller by its target.
  *
  * Ownership: all arrays are the caller's. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_LINEAR_NUMBER_H
