@@ -59,9 +59,10 @@ def _scheme(scheme: str | Sequence[float]) -> Scheme:
         if scheme not in SCHEMES:
             raise ValueError(f"scheme = {scheme!r}: must be one of {', '.join(SCHEMES)}")
         return SCHEMES[scheme]
-    if not isinstance(scheme, Sequence | np.ndarray) or len(scheme) != 3:
-        raise ValueError(f"scheme = {scheme!r}: must be a name or three numbers q, v, vq")
-    return Scheme(*(real(value, "scheme") for value in scheme))
+    numbers: Any = scheme
+    if not isinstance(numbers, Sequence | np.ndarray) or len(numbers) != 3:
+        raise ValueError(f"scheme = {numbers!r}: must be a name or three numbers q, v, vq")
+    return Scheme(*(real(value, "scheme") for value in numbers))
 
 
 class World:
