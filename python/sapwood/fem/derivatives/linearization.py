@@ -257,7 +257,7 @@ class SoftLinearization:
         shapes = [x.shape for x in self.velocities]
         if given is None:
             return tuple(np.zeros(shape) for shape in shapes)
-        if not isinstance(given, Sequence):
+        if not np.iterable(given):
             raise TypeError(f"{name} must be a sequence of arrays, not {type(given).__name__}")
         if len(given) != len(shapes):
             raise ValueError(f"{name} has {len(given)} arrays for {len(shapes)} bodies")
