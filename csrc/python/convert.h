@@ -3,8 +3,8 @@
  * A conversion accepts anything NumPy can make an array of. It checks dtype, number of dimensions,
  * shape and (on request) values. It returns a C-contiguous, aligned array in native byte order. An
  * array that is all of that already is used in place; anything else is converted once. Complex
- * numbers, booleans, objects, strings, dates and masked entries are refused. Error texts name the argument, the
- * index and the rule:
+ * numbers, booleans, objects, strings, dates and masked entries are refused. Error texts name the
+ * argument, the index and the rule:
  *
  *     mu[3] = -0.5: must be >= 0
  *     J has shape (60,), expected (72,)

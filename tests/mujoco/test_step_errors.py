@@ -186,7 +186,7 @@ def test_a_solver_without_a_velocity_to_go_on_with_raises(status, monkeypatch):
 def test_a_mass_that_is_none_is_refused_where_it_is_read():
     model = scenes.sphere_on_floor(-0.001).compile()
     model.body_invweight0[1, 0] = np.nan
-    with pytest.raises(ValueError, match=r"^geom_inverse_mass\[1\]: must be finite and >= 0"):
+    with pytest.raises(ValueError, match=r"^body_invweight0\[1, 0\] = nan: must be finite"):
         Stepper(model)
 
 

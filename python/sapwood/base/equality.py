@@ -68,8 +68,8 @@ def equal_fields(one: Any, other: object) -> bool:
     bool
         True where all fields are equal, as by :func:`equal_values`.
     """
+    names = [field.name for field in dataclasses.fields(one)]
     if type(one) is not type(other):
         return False
-    names = [field.name for field in dataclasses.fields(one)]
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
     return all(equal_arrays(a, b) if isinstance(a, tuple) else equal_values(a, b) for a, b in pairs)

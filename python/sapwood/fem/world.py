@@ -72,9 +72,6 @@ class World:
     left side at an iterate, eliminates all vertices that nothing touches, and solves one convex
     problem of contact over the others, exactly the one of the whole body.
 
-    Pickling or copying keeps bodies, state and settings. A copy makes factors and guesses anew: it
-    follows within the tolerances, and not bit for bit.
-
     Parameters
     ----------
     bodies : iterable of SoftBody
@@ -179,7 +176,7 @@ class World:
         self.result: SoftStepResult | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # factors of the equations belong to their process; a step makes its own
+        # a copy makes factors and guesses anew: it follows within the tolerances, not bit for bit
         return {name: value for name, value in vars(self).items() if name != "_steps"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
