@@ -48,8 +48,8 @@ static void complementarity_adds_magnitudes(void) {
   points_check_complementarity(&points, SAP_LAW_CONTACT, term);
 }
 
-/* For the first system touching contacts stick, with gamma = (v_hat - v_c)/R and G = 1/R; others have
- * neither. */
+/* For the first system touching contacts stick, with gamma = (v_hat - v_c)/R and G = 1/R; others
+ * have neither. */
 static void contacts_that_touch_stick(void) {
   uint64_t seed = 7;
   points_make(&points, SAP_LAW_CONTACT, &seed);
