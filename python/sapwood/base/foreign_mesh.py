@@ -69,7 +69,7 @@ def read_foreign(name: str, user: str) -> tuple[Any, str]:
     suffix = Path(name).suffix.lower()
     with _WithEnd(io.FileIO(name)) as file:
         is_gmsh = suffix == ".msh" and file.peek(1)[:1] == b"$"  # others are of Ansys
-        format_of_end = {".ply": "ply", ".msh": "gmsh" if is_gmsh else "ansys"}.get(suffix)
+        format_of_file = {".ply": "ply", ".msh": "ansys"}.get(suffix)
         try:
             with (
                 _READING,
@@ -77,7 +77,10 @@ def read_foreign(name: str, user: str) -> tuple[Any, str]:
                 contextlib.redirect_stderr(told),
                 np.errstate(over="ignore"),  # it tries binary STL first
             ):
-                found = meshio.read(file if format_of_end else name, format_of_end)
+                if is_gmsh:
+                    found = meshio.gmsh.main.read_buffer(file)
+                else:
+                    found = meshio.read(file if format_of_file else name, format_of_file)
         except (Exception, SystemExit) as error:  # meshio ends the process for an unknown format
             reason = "" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error} "
             text = " ".join(f"{reason}{told.getvalue()}".split())

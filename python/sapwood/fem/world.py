@@ -181,7 +181,7 @@ class World:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._steps = [SoftStep(body, self.threads) for body in self.bodies]
+        self._steps = [SoftStep(body) for body in self.bodies]
 
     @property
     def passes(self) -> int:
