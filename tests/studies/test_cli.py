@@ -150,6 +150,16 @@ def test_solve_tolerance_reaches_the_solver(tmp_path):
     assert max(errors[1e-1]) > max(errors[1e-10])
 
 
+def test_solve_takes_the_law_of_friction(tmp_path):
+    table = tmp_path / "table.csv"
+    assert command("solve", *FILES, "--friction", "coulomb", "--csv", table).returncode == 0
+    found = [float(row["velocity_error_bound"]) for row in read_table(table)]
+    problems = [sapwood.load_problem(path) for path in FILES]
+    solutions = [sapwood.solve(problem, friction="coulomb") for problem in problems]
+    assert found == [solution.velocity_error_bound for solution in solutions]
+    assert found != [sapwood.solve(problem).velocity_error_bound for problem in problems]
+
+
 def test_a_bad_file_fails_and_the_others_are_solved(tmp_path):
     cut = tmp_path / "cut.npz"
     cut.write_bytes(FILES[0].read_bytes()[:-200])

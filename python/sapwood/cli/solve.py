@@ -40,6 +40,12 @@ def add(commands: Any) -> None:
         default=1e-6,
         help="relative tolerance",
     )
+    parser.add_argument(
+        "--friction",
+        choices=["convex", "coulomb"],
+        default="convex",
+        help="law of friction",
+    )
     add_line_search(parser)
     parser.add_argument(
         "--repeat",
@@ -75,6 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
         settings = sapwood.SapSettings(
             relative_tolerance=arguments.tolerance,
             line_search=arguments.line_search,
+            friction=arguments.friction,
         )
     except ValueError as error:
         raise CommandError(str(error)) from None
