@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sapwood import reference
+from sapwood import SapSettings, reference
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -49,7 +49,7 @@ def test_what_a_load_presses_does_not_creep(load, time_step):
 
 
 def test_a_thin_plate_under_a_heavy_box_does_not_creep():
-    """1 g under 10 kg on an incline of 0.3 rad."""
+    """1 g under 10 kg on an incline of 0.3 rad, at a tolerance that sees the momentum of the plate."""
     gravity = f"{9.81 * np.sin(0.3)} 0 {-9.81 * np.cos(0.3)}"
     model = scene(
         '<geom type="plane" size="9 9 1"/>'
@@ -57,7 +57,7 @@ def test_a_thin_plate_under_a_heavy_box_does_not_creep():
         '<body pos="0 0 .12"><freejoint/><geom type="box" size=".1 .1 .1" mass="10"/></body>',
         f'timestep="0.005" gravity="{gravity}"',
     )
-    _, data = settled(model, seconds=4.0)
+    _, data = settled(model, seconds=4.0, settings=SapSettings(relative_tolerance=1e-10))
     assert np.abs(data.qvel[[0, 1, 6, 7]]).max() < 1e-6
 
 
