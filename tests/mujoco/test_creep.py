@@ -49,7 +49,7 @@ def test_what_a_load_presses_does_not_creep(load, time_step):
 
 
 def test_a_thin_plate_under_a_heavy_box_does_not_creep():
-    """1 g under 10 kg on an incline of 0.3 rad, at a tolerance that sees the momentum of the plate."""
+    """1 g under 10 kg on an incline of 0.3 rad, at a tolerance that sees the plate's momentum."""
     gravity = f"{9.81 * np.sin(0.3)} 0 {-9.81 * np.cos(0.3)}"
     model = scene(
         '<geom type="plane" size="9 9 1"/>'
