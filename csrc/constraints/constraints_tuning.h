@@ -10,6 +10,6 @@ enum { SAP_ROUND = 64 };
 /* V_s over the creep by sigma under a load, below which sigma grows more slowly (slip_sigma.h): a
  * creep under a heavy load falls to this share in a step, against iterations in piles of unequal
  * masses; `python -m benchmarks piles`. */
-static const double sap_creep_margin = 12.0;
+static const double sap_creep_margin = 4.0;
 
 #endif

