@@ -44,10 +44,6 @@ static int is_free(const sap_mujoco_world *world, int32_t body) {
          SAP_MODEL(world, body_dofnum)[f->body_rootid[body]] == 6;
 }
 
-static double dot(const double *x, const double *y) {
-  return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
-}
-
 /* The centre of a free body that is in contact. */
 struct centre {
   double arm[3]; /* m, from the centre to the point of the contact, in the plane of the wall */
@@ -76,9 +72,9 @@ static struct centre find_centre(const sap_mujoco_world *world, const struct sap
     centre.arm[j] = p[j] - c[j];
     approach[j] = other[j] - v[j];
   }
-  const double dt = world->stepper->settings.dt, along = dot(centre.arm, n);
+  const double dt = world->stepper->settings.dt, along = sap_vector_dot(3, centre.arm, n);
   const double height = -away * along - 0.5 * dist, gap = sap_larger(dist, 0.0);
-  const double way = dt * away * dot(approach, n) - gap;
+  const double way = dt * away * sap_vector_dot(3, approach, n) - gap;
   centre.share = way > height && height > 0.0 ? height / way : 1.0;
   for (int j = 0; j < 3; ++j) {
     centre.arm[j] -= along * n[j];

@@ -110,15 +110,10 @@ static void push_contact_rows(const struct sap_sensitivity *s, int law, int32_t 
 /* Computes x += (dgamma/dc) dc of clamped rows. */
 static void push_clamps(const struct sap_sensitivity *s, int32_t place,
                         const sap_differential *change) {
-  const struct sap_triple_rows *rows = sap_triple_rows_at_place(s, place);
-  if (!change->groups) {
-    return;
-  }
-  const sap_group_differential *group = &change->groups[rows->group - s->problem.groups];
-  const double *const of[SAP_N_ROW_CONSTANTS] = {group->R, group->lower, group->upper};
+  const int32_t n_rows = sap_triple_rows_at_place(s, place)->n;
   for (int c = 0; c < SAP_N_ROW_CONSTANTS; ++c) {
-    const double *dc = of[c] ? of[c] + rows->row : NULL;
-    for (int r = 0; dc && r < rows->n; ++r) {
+    const double *dc = sap_row_constant_at_place(s, place, c, 0, change);
+    for (int r = 0; dc && r < n_rows; ++r) {
       s->x[r][place] += s->by[c][r][place] * dc[r];
     }
   }

@@ -65,8 +65,9 @@ def array(value: ArrayLike, name: str) -> NDArray[Any]:
         found = np.asarray(value)
     except ValueError as error:
         raise ValueError(f"{name} cannot be read as an array: {error}") from None
-    for index in np.argwhere(getattr(value, "mask", False)) if np.ma.is_masked(value) else ():
-        raise ValueError(f"{name}{list(map(int, index)) or ''} is masked: fill it with a number")
+    if np.ma.is_masked(value):
+        index = np.argwhere(np.ma.getmask(value))[0].tolist()
+        raise ValueError(f"{name}{index or ''} is masked: fill it with a number")
     return found
 
 
@@ -240,10 +241,7 @@ def integers(value: ArrayLike, name: str, columns: int) -> NDArray[np.int32]:
     TypeError, ValueError
         If it has another shape, or other numbers than integers.
     """
-    try:
-        table = np.asarray(value)
-    except ValueError as error:
-        raise ValueError(f"{name} cannot be read as an array: {error}") from error
+    table = array(value, name)
     if table.ndim != 2 or table.shape[1] != columns:
         raise ValueError(f"{name} has shape {table.shape}, expected (any, {columns})")
     return _core.as_int32(table.ravel(), name).reshape(-1, columns)

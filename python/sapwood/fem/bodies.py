@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.checks import boolean, instance, real
+from sapwood.base.checks import array, boolean, instance, real
 from sapwood.geometry.plot import plot_faces
 
 from .body_checks import checked_pose, ranged
@@ -235,10 +235,10 @@ class SoftBody:
     def fault(self) -> str:
         """Describe the first fault of the state and the numbers; empty without one."""
         for name, shape in self._shapes.items():
-            array = _core.as_float64(getattr(self, name), f"{self.name}.{name}", shape)
+            given = _core.as_float64(getattr(self, name), f"{self.name}.{name}", shape)
             # entries are finite if their sum is
-            if not math.isfinite(array.sum()):
-                wrong = np.argwhere(~np.isfinite(array))[:, 0]
+            if not math.isfinite(given.sum()):
+                wrong = np.argwhere(~np.isfinite(given))[:, 0]
                 if wrong.size:
                     return f"{self.name}.{name}[{wrong[0]}]: must be finite"
         fixed, n = np.asarray(self.fixed), len(self.positions)
@@ -378,10 +378,7 @@ class SoftBody:
 
     @staticmethod
     def _numbers(where: ArrayLike, n: int, kind: str) -> NDArray[np.int32]:
-        try:
-            given = np.asarray(where)
-        except ValueError as error:
-            raise ValueError(f"where cannot be read as an array: {error}") from error
+        given = array(where, "where")
         if given.dtype == bool:
             if given.shape != (n,):
                 raise ValueError(f"where has shape {given.shape}, expected ({n},)")
