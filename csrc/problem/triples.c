@@ -121,7 +121,16 @@ static void find_laws(struct sap_triples *triples, const sap_problem *problem,
   }
 }
 
-/* ---- lists without contacts ------------------------------------------------------------------ */
+/* ---- lists that are kept --------------------------------------------------------------------- */
+
+/* Returns 1 if the list of a problem follows from its friction and indices alone. */
+static int follows_from_indices(const sap_problem *problem) {
+  return !problem->spin && !problem->barrier;
+}
+
+static int are_equal(const int32_t *x, const int32_t *y, int32_t n) {
+  return n == 0 || (x && y && memcmp(x, y, (size_t)n * sizeof *x) == 0);
+}
 
 /* The arrays of indices of a group. */
 enum { N_INDICES = 4 };
@@ -130,8 +139,10 @@ static const int32_t *index_of(const sap_constraints *group, int k) {
   return indices[k];
 }
 
-/* Copies the groups, and all indices of a problem. */
-static void copy_groups(struct sap_triples *triples, const sap_problem *problem) {
+/* Copies the groups with their indices, and the lengths of trees. The list has the trees of
+ * contacts. */
+static void copy_groups(struct sap_triples *triples, const sap_problem *problem,
+                        sap_friction friction) {
   int32_t *to = triples->index;
   memcpy(to, problem->tree_nv, (size_t)problem->n_trees * sizeof *to);
   to += problem->n_trees;
@@ -146,17 +157,22 @@ static void copy_groups(struct sap_triples *triples, const sap_problem *problem)
       to += n;
     }
   }
+  triples->is_kept = 1;
+  triples->friction = friction;
   triples->groups = problem->groups;
   triples->n_groups = problem->n_groups;
   triples->n_trees = problem->n_trees;
 }
 
-int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *problem) {
-  const int32_t *copy = triples->index, n_trees = triples->n_trees;
-  if (!triples->groups || triples->groups != problem->groups ||
-      triples->n_groups != problem->n_groups || n_trees != problem->n_trees ||
-      problem->n_contacts != 0 || problem->spin || !problem->tree_nv ||
-      memcmp(copy, problem->tree_nv, (size_t)n_trees * sizeof *copy) != 0) {
+int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *problem,
+                       sap_friction friction) {
+  const int32_t *copy = triples->index, n_trees = triples->n_trees, n = triples->n_contacts;
+  if (!triples->is_kept || triples->friction != friction || !follows_from_indices(problem) ||
+      triples->groups != problem->groups || triples->n_groups != problem->n_groups ||
+      n_trees != problem->n_trees || n != problem->n_contacts ||
+      !are_equal(copy, problem->tree_nv, n_trees) ||
+      !are_equal(triples->tree_a, problem->tree_a, n) ||
+      !are_equal(triples->tree_b, problem->tree_b, n)) {
     return 0;
   }
   copy += n_trees;
@@ -166,12 +182,11 @@ int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *pro
       return 0;
     }
     for (int k = 0; k < N_INDICES; ++k) {
-      const int32_t *index = index_of(now, k), n = index ? now->n : 0;
-      if (index_of(then, k) != index ||
-          (n > 0 && memcmp(copy, index, (size_t)n * sizeof *copy) != 0)) {
+      const int32_t *index = index_of(now, k), n_index = index ? now->n : 0;
+      if (index_of(then, k) != index || !are_equal(copy, index, n_index)) {
         return 0;
       }
-      copy += n;
+      copy += n_index;
     }
   }
   return 1;
@@ -186,7 +201,7 @@ struct room {
 
 /* Leaves room for one triple after the contacts for each row. */
 static struct room find_room(const sap_problem *problem, const sap_sizes *sizes) {
-  const int has_copies = problem->n_contacts == 0;
+  const int has_copies = follows_from_indices(problem);
   const size_t n_spins = problem->spin ? (size_t)problem->spin->n : 0;
   struct room room = {.n_rows = n_spins + (size_t)sizes->n_rows,
                       .n_groups = has_copies ? (size_t)problem->n_groups : 0,
@@ -220,7 +235,7 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   triples->tree_b = problem->tree_b;
   triples->law = NULL;
   triples->rows = NULL;
-  triples->groups = NULL;
+  triples->is_kept = 0;
   if (!triples->has_laws) {
     return SAP_OK;
   }
@@ -232,7 +247,8 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   }
   arena = (struct sap_arena){triples->block.base, 0};
   struct list list = carve(triples, &arena, &room);
-  if (!list.tree_a || !list.tree_b || !list.law) {
+  if (!list.tree_a || !list.tree_b || !list.law ||
+      (problem->spin && problem->spin->n > 0 && !list.rows)) {
     return SAP_OUT_OF_MEMORY; /* only the analyzer needs this: there is room */
   }
   add_contacts(&list, problem, friction);
@@ -243,8 +259,8 @@ sap_status sap_triples_list(struct sap_triples *triples, const sap_problem *prob
   triples->tree_b = list.tree_b;
   triples->law = list.law;
   triples->rows = list.rows;
-  if (n_contacts == 0) {
-    copy_groups(triples, problem);
+  if (follows_from_indices(problem)) {
+    copy_groups(triples, problem, friction);
   }
   return SAP_OK;
 }

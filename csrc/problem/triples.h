@@ -22,18 +22,21 @@ struct sap_triples {
   const int32_t *tree_a, *tree_b; /* (n) */
   const int32_t *law; /* (n) enum sap_law_name; NULL without has_laws: all have the first */
   const struct sap_triple_rows *rows; /* (n - n_contacts) */
-  /* the groups that a list without contacts was made from, with copies of them and of their
-   * indices; NULL with contacts */
+  sap_sizes sizes;
+  /* what the list was made from, with copies of the groups and of indices */
+  int is_kept; /* 0 if the list is not that of another problem by sap_triples_are_of() */
+  sap_friction friction;
   const sap_constraints *groups;
   sap_constraints *group; /* (n_groups) */
   int32_t n_trees, n_groups;
   int32_t *index; /* tree_nv, then tree_a, tree_b, dof and size of each group */
-  sap_sizes sizes;
 };
 
-/* Is the list that of a problem without contacts, which need not be checked: have its groups the
- * same indices, in the same memory? Then its sizes are those of the list. */
-int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *problem);
+/* Is the list that of a problem, which need not be checked: have its contacts and groups the same
+ * indices, those of groups in the same memory? Then its sizes are those of the list. Problems with
+ * torsional friction or barriers are listed each time. */
+int sap_triples_are_of(const struct sap_triples *triples, const sap_problem *problem,
+                       sap_friction friction);
 
 /* Lists the triples of a problem with checked sizes; valid until the next call. Returns
  * SAP_OUT_OF_MEMORY or SAP_OK. */

@@ -192,7 +192,7 @@ static sap_status begin(sap_solver *solver, const sap_problem *problem,
   solver->islands.records.n = 0;
   plan->friction = solver->settings.friction;
   sap_status status = SAP_OK;
-  const int is_listed = sap_triples_are_of(&plan->triples, problem);
+  const int is_listed = sap_triples_are_of(&plan->triples, problem, plan->friction);
   if (is_listed) {
     task->sizes = plan->triples.sizes;
   } else if (task->has_contacts && problem->n_contacts == graph->n_triples &&

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "groups.h"
+#include "problem/triples.h"
 
 enum { NV = SCENE_TREES * SCENE_MOST_NV };
 
@@ -238,7 +239,38 @@ static void solutions_are_minima_within_their_bounds(void) {
   }
 }
 
+/* A solver that meets a problem again need not list its triples: any index that changes is seen. */
+static void a_list_is_kept_while_its_indices_stay(void) {
+  uint64_t seed = 41;
+  const sap_allocator memory = sap_allocator_or_default(NULL);
+  struct sap_triples triples = {0};
+  sap_problem *problem = &scene.problem;
+  const int8_t barrier[SCENE_CONTACTS] = {0};
+  make(4, 6, 3, &seed);
+  CHECK(!sap_triples_are_of(&triples, problem, SAP_FRICTION_COULOMB));
+  REQUIRE(sap_triples_list(&triples, problem, &scene.sizes, SAP_FRICTION_COULOMB, &memory) ==
+          SAP_OK);
+  int32_t *const index[] = {scene.tree_nv + 3, scene.tree_a + 5,    scene.tree_b,
+                            group[1].tree_a,   group[2].tree_b + 2, group[1].size};
+  for (size_t k = 0; k < sizeof index / sizeof *index; ++k) {
+    CHECK(sap_triples_are_of(&triples, problem, SAP_FRICTION_COULOMB));
+    ++*index[k];
+    CHECK(!sap_triples_are_of(&triples, problem, SAP_FRICTION_COULOMB));
+    --*index[k];
+  }
+  CHECK(!sap_triples_are_of(&triples, problem, SAP_FRICTION_CONVEX));
+  --problem->n_contacts;
+  CHECK(!sap_triples_are_of(&triples, problem, SAP_FRICTION_COULOMB));
+  ++problem->n_contacts;
+  problem->barrier = barrier;
+  CHECK(!sap_triples_are_of(&triples, problem, SAP_FRICTION_COULOMB));
+  problem->barrier = NULL;
+  CHECK(sap_triples_are_of(&triples, problem, SAP_FRICTION_COULOMB));
+  sap_block_release(&triples.block, &memory);
+}
+
 static const check_test tests[] = {
+    CHECK_TEST(a_list_is_kept_while_its_indices_stay),
     CHECK_TEST(cost_and_derivatives_are_the_dense_sums),
     CHECK_TEST(differences_along_a_line_are_those_of_the_cost),
     CHECK_TEST(solutions_are_minima_within_their_bounds),
