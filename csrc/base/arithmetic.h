@@ -10,12 +10,19 @@
 static inline double sap_larger(double a, double b) { return a > b ? a : b; }
 static inline double sap_lesser(double a, double b) { return a < b ? a : b; }
 
+/* Returns x . y, from four sums, which do not wait for each other. */
 static inline double sap_vector_dot(int32_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += x[i] * y[i];
+  double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  int32_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    for (int k = 0; k < 4; ++k) {
+      sum[k] += x[i + k] * y[i + k];
+    }
   }
-  return sum;
+  for (; i < n; ++i) {
+    sum[0] += x[i] * y[i];
+  }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 static inline double sap_length(const double *x) { return sqrt(sap_vector_dot(3, x, x)); }

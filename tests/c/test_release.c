@@ -110,7 +110,8 @@ static void contacts_are_judged_by_their_normal_velocity(void) {
     m.forest.geom_driven = NULL;
     CHECK(sap_release_contact(&release, &contact, trees, J, inside * time, tau_d) == INFINITY);
     CHECK(V == free ||
-          sap_release_contact(&release, &contact, trees, J, V * 0.999 * time, tau_d) == free);
+          fabs(sap_release_contact(&release, &contact, trees, J, V * 0.999 * time, tau_d) - free) <
+              1e-14);
     CHECK_CLOSE(sap_release_contact(&release, &contact, trees, J, outside * time, tau_d),
                 fmax(0.05, outside * time / 0.03), 1e-12);
     /* faces are no contacts of the engine */

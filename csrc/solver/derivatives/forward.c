@@ -1,6 +1,7 @@
 /* Implements forward mode, and solves with H; sapwood/sensitivity.h has the formulas. */
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "constraints/kinds/kinds.h"
 #include "solver/derivatives/places.h"
 
@@ -54,17 +55,6 @@ static sap_differential derive(struct sap_sensitivity *s, const sap_differential
 
 /* ---- one island ---- */
 
-/* Computes b += dJ^T gamma of a row with n entries. Returns dJ v. */
-static double push_row(const double *restrict dJ, int32_t n, const double *restrict v, double gamma,
-                       double *restrict b) {
-  double sum = 0;
-  for (int32_t j = 0; j < n; ++j) {
-    sum += dJ[j] * v[j];
-    b[j] += dJ[j] * gamma;
-  }
-  return sum;
-}
-
 /* Computes z -= dJ v of the rows of a triple, and b += dJ^T gamma. */
 static void push_jacobian(const struct sap_sensitivity *s, int32_t place,
                           const sap_differential *change, double *b) {
@@ -75,7 +65,8 @@ static void push_jacobian(const struct sap_sensitivity *s, int32_t place,
       const double *dJ = rows.J + rows.side[side].offset + r * rows.side[side].step;
       int32_t first;
       const int32_t n = sap_columns_of(&rows, side, r, &first);
-      s->z[r][place] -= push_row(dJ, n, w->v + first, w->pool.gamma[r][place], b + first);
+      s->z[r][place] -= sap_vector_dot(n, dJ, w->v + first);
+      sap_vector_add(n, w->pool.gamma[r][place], dJ, b + first);
     }
   }
 }

@@ -77,15 +77,6 @@ static void bound_row(struct sap_difference_bounds *bounds, const struct bounded
   }
 }
 
-/* Returns J v of a row with n entries. */
-static double row_velocity(const double *J, const double *v, int32_t n) {
-  double sum = 0.0;
-  for (int32_t j = 0; j < n; ++j) {
-    sum += J[j] * v[j];
-  }
-  return sum;
-}
-
 double sap_contact_velocity(const struct sap_gather *gather, const double *v, int32_t c,
                             const double **J, const double *side_J[2], double v_c[3]) {
   const sap_problem *p = &gather->problem;
@@ -97,7 +88,7 @@ double sap_contact_velocity(const struct sap_gather *gather, const double *v, in
     const double *of_tree = v + gather->forest->tree_dofadr[tree[side]];
     side_J[side] = *J;
     for (int r = 0; r < 3; ++r, *J += n) {
-      v_c[r] += row_velocity(*J, of_tree, n);
+      v_c[r] += sap_vector_dot(n, *J, of_tree);
     }
     for (int32_t j = 0; j < n; ++j) {
       speed = sap_larger(fabs(of_tree[j]), speed);

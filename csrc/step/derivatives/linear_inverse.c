@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/fail.h"
 #include "step/step_tuning.h"
 
@@ -89,11 +90,7 @@ static void subtract_product(const struct sap_linear_inverse *inverse, int32_t f
                              const double *dF, double *dv) {
   for (int32_t i = first; i < first + n; ++i) {
     const double *row = inverse->matrix + (int64_t)i * inverse->nv;
-    double sum = 0.0;
-    for (int32_t j = first; j < first + n; ++j) {
-      sum += row[j] * dF[j];
-    }
-    dv[i] -= sum;
+    dv[i] -= sap_vector_dot(n, row + first, dF + first);
   }
 }
 

@@ -95,10 +95,7 @@ double sap_row_velocity(const struct sap_forest *forest, const int32_t trees[2],
   double sum = 0.0;
   for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
     const int32_t n = forest->tree_dofnum[trees[side]];
-    const double *row = J + r * (int64_t)n, *v_t = v + forest->tree_dofadr[trees[side]];
-    for (int32_t j = 0; j < n; ++j) {
-      sum += row[j] * v_t[j];
-    }
+    sum += sap_vector_dot(n, J + r * (int64_t)n, v + forest->tree_dofadr[trees[side]]);
     J += size * (int64_t)n;
   }
   return sum;
