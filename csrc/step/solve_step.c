@@ -223,6 +223,7 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
   sap_status status;
   stepper->solve_seconds = 0.0;
   stepper->fallbacks = 0;
+  stepper->is_corrected = arrays->correct != NULL;
   sap_solver_leave_bounds_out(stepper->solver, arrays->leaves_bounds_out);
   gather->may_be_inactive = stepper->may_be_inactive;
   gather->elements.open.may_be_inactive = 1;
@@ -247,15 +248,15 @@ sap_status sap_stepper_solve(sap_stepper *stepper, const sap_step_arrays *arrays
 }
 
 sap_status sap_stepper_gather_numbers(sap_stepper *stepper, const sap_step_arrays *arrays,
-                                      const double *v) {
+                                      const uint8_t *acting) {
   struct sap_gather *gather = &stepper->gather;
   sap_status status;
   gather->may_be_inactive = 0;
-  gather->elements.open.may_be_inactive = v != NULL;
+  gather->elements.open.may_be_inactive = acting != NULL;
   gather->begin = gather->free_motion.v_0;
-  gather->elements.open.end = v;
+  gather->elements.open.acting = acting;
   gather_problem(stepper, arrays, sap_gather_run, &status);
-  gather->elements.open.end = NULL;
+  gather->elements.open.acting = NULL;
   return status;
 }
 

@@ -30,9 +30,19 @@ struct sap_stepper {
   double end_time;   /* time of the data after the last solved step of an engine, s */
   int solved;        /* 1 if the last step found a solution */
   int took;          /* 1 if the last step wrote its outputs */
+  int is_corrected;  /* 1 if forces of the last step were changed at the velocity found */
   int32_t fallbacks; /* bits as in sap_step_record, without those of the last solve */
   int64_t counts[SAP_PROXIMAL_LIMIT + 1]; /* number of taken steps, by sap_outcome */
 };
+
+/* Returns 1 if the gather has the whole problem of the step that was solved last, as it was at the
+ * start, with R, v_hat and bounds. */
+static inline int sap_has_problem_of_start(const sap_stepper *stepper) {
+  const sap_problem *problem = &stepper->gather.problem;
+  return stepper->solved && !stepper->is_corrected &&
+         !(stepper->fallbacks & SAP_FALLBACK_REBOUND) && stepper->gather.inactive.n == 0 &&
+         problem->n_contacts + problem->n_groups > 0;
+}
 
 /* Returns 1 if the solver found a velocity to go on with. */
 static inline int sap_has_velocity(sap_outcome outcome) {
@@ -85,11 +95,11 @@ sap_step_record sap_stepper_record(const sap_stepper *stepper);
 /* Sums the forces of all contacts on each body (n_bodies, 3), N, in the world. */
 void sap_stepper_body_forces(const sap_stepper *stepper, double *force);
 
-/* The two parts of sap_stepper_gather(). The first gathers the problem. Limits that are far open at
- * the velocity v (nv) after the step have no rows; NULL gives rows to all limits. The second finds
- * R, v_hat and bounds of a problem that was gathered without a fault. */
+/* The two parts of sap_stepper_gather(). The first gathers the problem. Only sides of limits that
+ * act (open_limits.h) have rows; NULL gives rows to all. The second finds R, v_hat and bounds of a
+ * problem that was gathered without a fault. */
 sap_status sap_stepper_gather_numbers(sap_stepper *stepper, const sap_step_arrays *arrays,
-                                      const double *v);
+                                      const uint8_t *acting);
 sap_status sap_stepper_regularize(sap_stepper *stepper, sap_error *error);
 
 /* A solution from elsewhere: v (nv), gamma (n_contacts, 3), group_gamma (n_rows) and spin_gamma

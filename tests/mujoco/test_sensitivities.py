@@ -93,6 +93,33 @@ def test_a_contact_that_jumps_along_a_tangent_is_near_a_kink(y, jumps):
     assert found.near_kink.any() == jumps
 
 
+def arm(mass=1.0):
+    """An arm that a stiff servo turns by a tendon, whose moment follows the angle."""
+    model = mujoco.MjModel.from_xml_string(f"""
+    <mujoco><option timestep="0.002"/><worldbody><site name="wall" pos=".3 0 .1"/>
+    <body name="arm"><joint axis="0 1 0" damping=".1"/>
+    <inertial pos=".1 0 0" mass="{mass}" diaginertia="1e-3 4e-3 4e-3"/>
+    <site name="tip" pos=".2 0 0"/></body></worldbody>
+    <tendon><spatial name="cord"><site site="wall"/><site site="tip"/></spatial></tendon>
+    <actuator><position tendon="cord" kp="50000" kv="100"/></actuator></mujoco>""")
+    data = mujoco.MjData(model)
+    data.ctrl[:] = 0.12
+    return Stepper(model, settings=EXACT), data
+
+
+def test_a_servo_whose_moment_on_one_joint_changes():
+    """Its row has one entry, as those of joints have, which do not change."""
+
+    def end(mass):
+        stepper, data = arm(mass)
+        stepper.run(data, 20)
+        return np.append(data.qpos, data.qvel)
+
+    found = sensitivities(*arm(), n_steps=20, parameters=[("body", "arm", "mass")], sensors=False)
+    expected = (end(1.0 + 1e-4) - end(1.0 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(found.X[-1, :, 0], expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("sensor", ["", "<jointpos joint='z'/>"])
 def test_a_ball_that_falls_has_closed_forms(sensor):
     """v = -(1 - exp(-c t/m)) m g/c; by implicit damping v' = (m v - dt m g)/(m + dt c).

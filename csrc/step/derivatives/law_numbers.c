@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "constraints/kinds/kinds.h"
+
 /* The action on each number. */
 struct visit {
   enum { COUNT, KEEP, SUBTRACT } action;
@@ -44,10 +46,22 @@ static void visit_bounds(struct visit *to, const double *x, int64_t n, double **
   }
 }
 
+/* Returns 1 if J of a group does not change: all rows are those of joints. A controller may move
+ * one joint by a tendon whose moment changes. */
+static int has_constant_J(const sap_constraints *group) {
+  int constant = group->kind != SAP_CONTROLLER;
+  for (int32_t c = 0; c < group->n && constant; ++c) {
+    constant = sap_dof_of(group, c) >= 0;
+  }
+  return constant;
+}
+
 static void visit_group(struct visit *to, const struct sap_element_gather *e, int32_t g) {
   const int64_t first = e->first_row[g], n = e->first_row[g + 1] - first;
   sap_group_differential *by = to->numbers->groups + g;
-  visit(to, e->groups[g].J, e->nJ[g], 0, &by->J);
+  if (!has_constant_J(e->groups + g)) {
+    visit(to, e->groups[g].J, e->nJ[g], 0, &by->J);
+  }
   visit(to, e->R + first, n, 1, &by->R);
   visit(to, e->v_hat + first, n, 0, &by->v_hat);
   visit_bounds(to, e->lower + first, n, &by->lower);

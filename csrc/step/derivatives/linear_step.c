@@ -28,6 +28,7 @@ static void carve_fixed(void *context, struct sap_arena *arena) {
   linear->inverse.matrix = sap_arena_take(arena, nv * nv, sizeof(double));
   linear->rate = sap_arena_take(arena, nv, sizeof(double));
   linear->inverse.is_moved = sap_arena_take(arena, (size_t)linear->forest->n_trees, 1);
+  linear->acting = sap_arena_take(arena, linear->n_sides, 1);
 }
 
 sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
@@ -44,6 +45,7 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
   made->forest = &stepper->forest;
   made->soften = 1.0;
   made->nA = stepper->gather.free_motion.nA;
+  made->n_sides = stepper->gather.elements.open.n_sides;
   sap_status status = sap_sensitivity_create(&made->sensitivity, settings, &memory, error);
   made->inverse = (struct sap_linear_inverse){
       .forest = made->forest, .sensitivity = made->sensitivity, .nv = made->nv};
@@ -276,6 +278,20 @@ static sap_status linearize(struct sap_linear_step *linear, const struct sap_gat
   return status;
 }
 
+/* Gathers the problem of the step that was solved last, unless the gather has it. */
+static sap_status gather_centre(struct sap_linear_step *linear, sap_stepper *stepper,
+                                const sap_step_arrays *arrays, sap_error *error) {
+  struct sap_gather *gather = &stepper->gather;
+  sap_open_limits_keep(&gather->elements.open, linear->acting);
+  if (sap_has_problem_of_start(stepper)) {
+    return SAP_OK;
+  }
+  const sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->acting);
+  return status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0
+             ? status
+             : sap_stepper_regularize(stepper, error);
+}
+
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes,
                                 sap_error *error) {
@@ -285,12 +301,8 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
                     "must not be exceeded at the start of a linearized step");
   }
   memcpy(linear->v, gather->v, sizeof(double) * (size_t)linear->nv);
-  sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->v);
+  sap_status status = gather_centre(linear, stepper, arrays, error);
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
-    return status;
-  }
-  status = sap_stepper_regularize(stepper, error);
-  if (status != SAP_OK) {
     return status;
   }
   if (linear->soften != 1.0 && (gather->problem.spin || gather->problem.barrier)) {
@@ -346,8 +358,8 @@ static sap_status find_impulses(const struct sap_linear_step *linear, sap_steppe
 
 /* Adds a row of `by_number` times `width` to the changes of the law's numbers. */
 static void add_number(struct sap_linear_step *linear) {
-  for (int64_t i = 0; linear->along && i < linear->law.n; ++i) {
-    linear->law.change[i] += linear->width * linear->along[i];
+  if (linear->along) {
+    sap_vector_add((int32_t)linear->law.n, linear->width, linear->along, linear->law.change);
   }
 }
 
@@ -384,7 +396,7 @@ sap_status sap_linear_step_residual(struct sap_linear_step *linear, sap_stepper 
   struct sap_gather *gather = &stepper->gather;
   const int is_of_centre = linear->forest == &stepper->forest; /* which has v* in its gather */
   gather->free_motion.keeps_v_star = is_of_centre && !linear->loads_act;
-  sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->v);
+  sap_status status = sap_stepper_gather_numbers(stepper, arrays, linear->acting);
   gather->free_motion.keeps_v_star = 0;
   if (status != SAP_OK || gather->fault != SAP_FAULT_NONE || linear->nv == 0) {
     return status;

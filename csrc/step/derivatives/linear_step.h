@@ -61,10 +61,12 @@ struct sap_linear_step {
 
   /* the problem of the centre, to compare with */
   int64_t nA, n_rows;
+  size_t n_sides; /* of all limits */
   int32_t n_contacts, n_groups;
   int loads_act; /* 1 if a contact is stiffer for the load of its island, or v_hat of a contact
                         or a row is less than the full correction; v* acts on R and bounds then */
   int has_whole_blocks; /* 1 if effective masses follow from blocks of A, not from its diagonal */
+  uint8_t *acting;      /* (2 sides of each limit) 1 for sides that act, as in open_limits.h */
   double *A;            /* (nA) */
   double *J_gamma;      /* (nv) J^T gamma */
   int8_t *regions;      /* (n_contacts) as of sap_sensitivity_regions(), and the next two */
@@ -88,9 +90,8 @@ sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_ste
 void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed */
 
 /* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
- * Gathers its problem again, without limits that are far open at its end, and prepares about
- * `n_changes` calls of sap_linear_step_change(). Contacts with a rigid core that started too deep
- * are an error. */
+ * Prepares about `n_changes` calls of sap_linear_step_change(). Contacts with a rigid core that
+ * started too deep are an error. */
 sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *stepper,
                                 const sap_step_arrays *arrays, int32_t n_changes, sap_error *error);
 

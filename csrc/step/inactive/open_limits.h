@@ -4,8 +4,8 @@
  *
  * After the solve, sap_open_limits_check tests whether that was right: gamma = 0 where phi0 + h v
  * >= 0, whatever else acts and by any law of friction. Otherwise the side must act, and the step is
- * gathered and solved again. So the result is that of all limits together. Where v is known
- * already, both rates are those at v: what is far open there has no impulse.
+ * gathered and solved again. So the result is that of all limits together. Derivatives of a step
+ * keep the set that was right for it.
  *
  * Ownership: the arrays are in blocks of the gather. */
 #ifndef SAPWOOD_STEP_INACTIVE_OPEN_LIMITS_H
@@ -40,7 +40,7 @@ struct sap_open_limits {
   double dt;                  /* time step, s */
   int may_be_inactive;        /* 0: all limits act, and the fields below are not read */
   const double *v_0, *v_star; /* (nv) velocity at the start of the step, and of the free motion */
-  const double *end;          /* (nv) velocity after the step where it is known, else NULL */
+  const uint8_t *acting;      /* (n_sides) 1 for sides that act, by side, or NULL to select them */
 
   int32_t n;
   size_t n_sides;                /* number of sides of all limits */
@@ -56,8 +56,10 @@ void sap_open_limits_carve(struct sap_open_limits *open, struct sap_arena *arena
 static inline struct sap_limit_side *sap_open_limits_take(struct sap_open_limits *open,
                                                           int32_t side, double sign, double phi0,
                                                           double h, double v_0, double v_star) {
-  if (!open->may_be_inactive || open->must_act[side] ||
-      !sap_is_far_open(phi0, h, sign * v_0, sign * v_star)) {
+  if (!open->may_be_inactive ||
+      (open->acting
+           ? open->acting[side]
+           : open->must_act[side] || !sap_is_far_open(phi0, h, sign * v_0, sign * v_star))) {
     return NULL;
   }
   struct sap_limit_side *limit = open->limits + open->n++;
@@ -67,6 +69,9 @@ static inline struct sap_limit_side *sap_open_limits_take(struct sap_open_limits
   limit->h = h;
   return limit;
 }
+
+/* Writes which sides act in the problem that was gathered, 1 by side. */
+void sap_open_limits_keep(const struct sap_open_limits *open, uint8_t *acting);
 
 /* Marks the sides that must act at v, and returns their number. */
 int32_t sap_open_limits_check(struct sap_open_limits *open, const double *v);

@@ -53,19 +53,14 @@ struct rates {
   double before, after;
 };
 
-/* Returns the rates of a row, or of a dof where row is NULL; both are those after the step where it
- * is known. */
+/* Returns the rates of a row, or of a dof where row is NULL; 0 where they select no sides. */
 static struct rates rates_of(const struct sap_open_limits *open, int32_t dof,
                              const struct sap_engine_jacobian *row) {
-  if (!open->may_be_inactive) {
+  if (!open->may_be_inactive || open->acting) {
     return (struct rates){0.0, 0.0};
   }
-  const double *v = open->end ? open->end : open->v_0;
-  const double before = row ? sap_engine_product(row, v) : v[dof];
-  if (open->end) {
-    return (struct rates){before, before};
-  }
-  return (struct rates){before, row ? sap_engine_product(row, open->v_star) : open->v_star[dof]};
+  return (struct rates){row ? sap_engine_product(row, open->v_0) : open->v_0[dof],
+                        row ? sap_engine_product(row, open->v_star) : open->v_star[dof]};
 }
 
 /* Gathers both sides of a hinge or a slide. */
