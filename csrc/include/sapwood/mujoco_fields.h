@@ -228,6 +228,7 @@
   X(M,                 NUMS,     (nC),          ALL, BOTH, EACH_STEP, NOTHING) \
   X(cdof,              NUMS,     (nv, 6),       ALL, BOTH, EACH_STEP, NOTHING) \
   X(cdof_dot,          NUMS,     (nv, 6),       ALL, CORE, EACH_STEP, NOTHING) \
+  X(cvel,              NUMS,     (nbody, 6),    ALL, CORE, EACH_STEP, NOTHING) \
   X(subtree_com,       NUMS,     (nbody, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(xipos,             NUMS,     (nbody, 3),    ALL, BOTH, EACH_STEP, NOTHING) \
   X(ximat,             NUMS,     (nbody, 9),    ALL, BOTH, EACH_STEP, NOTHING) \

@@ -21,19 +21,25 @@ static int32_t turn_bodies(const sap_mujoco_world *world) {
   return sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state);
 }
 
-/* Finds c = c(q_0, v_m). The velocities of the data are v_m meanwhile. */
-static void evaluate_bias(sap_mujoco_world *world, double *v_m, double *c) {
+/* Finds c = c(q_0, v_m). The velocities of the data, and what mj_comVel() finds from them, are those
+ * of v_m meanwhile. */
+static void evaluate_bias(sap_mujoco_world *world, const double *v_m, double *c) {
   const sap_mujoco *a = world->api;
-  double *qvel = SAP_DATA(world, qvel);
-  const size_t bytes = sizeof(double) * (size_t)world->stepper->forest.nv;
-  double *v_0 = sap_stack_take(world, bytes);
-  memcpy(v_0, qvel, bytes);
-  memcpy(qvel, v_m, bytes);
+  const int64_t nv = world->stepper->forest.nv, n_bodies = SAP_MODEL(world, nbody);
+  double *const array[] = {SAP_DATA(world, qvel), SAP_DATA(world, cdof_dot), SAP_DATA(world, cvel)};
+  const int64_t length[] = {nv, 6 * nv, 6 * n_bodies};
+  const int n = world->lean ? 1 : 3; /* lean steps have no reader of the others */
+  double *kept[3];
+  for (int k = 0; k < n; ++k) {
+    const size_t bytes = sizeof(double) * (size_t)length[k];
+    kept[k] = sap_stack_take(world, bytes);
+    memcpy(kept[k], array[k], bytes);
+  }
+  memcpy(array[0], v_m, sizeof *v_m * (size_t)nv);
   a->mj_comVel(world->model, world->data);
   a->mj_rne(world->model, world->data, 0, c);
-  memcpy(qvel, v_0, bytes);
-  if (!world->lean) {
-    a->mj_comVel(world->model, world->data);
+  for (int k = 0; k < n; ++k) {
+    memcpy(array[k], kept[k], sizeof(double) * (size_t)length[k]);
   }
 }
 
