@@ -132,13 +132,13 @@ static void move_position(const struct run *run, int64_t i, double h) {
   run->world->api->mj_integratePos(run->world->model, run->qpos, run->motion, h);
 }
 
-/* Changes the number of a column at the centre to one side of its difference. Returns its value
- * there. */
-static double change_state(const struct run *run, int64_t column, int side) {
+/* Changes the number of a column at the centre to one side of its difference, for a position by
+ * `widths` times its step. Returns its value there. */
+static double change_state(const struct run *run, int64_t column, int side, double widths) {
   const int64_t i = column < run->nv ? column : column - run->nv;
   const double sign = side ? 1.0 : -1.0;
   if (column < run->nv) {
-    const double h = sign * position_step(run, i);
+    const double h = sign * widths * position_step(run, i);
     move_position(run, i, h);
     return h;
   }
@@ -196,6 +196,32 @@ static sap_step_failure evaluate(struct run *run, stage *stages, int side) {
   return failure == SAP_STEP_TAKEN ? find_activations(run, run->act_next[side]) : failure;
 }
 
+/* Finds the residuals of both sides of a difference, and the values at[] of its number there. */
+static sap_step_failure evaluate_sides(struct run *run, int64_t column, double widths,
+                                       stage *stages, double at[2]) {
+  sap_step_failure failure = SAP_STEP_TAKEN;
+  for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
+    at[side] = change_state(run, column, side, widths);
+    failure = evaluate(run, stages, side);
+  }
+  return failure;
+}
+
+/* Does the same by the derivative of the contact law, which bends within small slips. If a side has
+ * other constraints than the centre, both sides use the law itself. */
+static sap_step_failure evaluate_both(struct run *run, int64_t column, double widths, stage *stages,
+                                      double at[2]) {
+  struct sap_linear_step *linear = run->linear;
+  linear->is_law_linear = 1;
+  linear->crosses_set = 0;
+  sap_step_failure failure = evaluate_sides(run, column, widths, stages, at);
+  if (failure == SAP_STEP_TAKEN && linear->crosses_set) {
+    linear->is_law_linear = 0;
+    failure = evaluate_sides(run, column, widths, stages, at);
+  }
+  return failure;
+}
+
 /* Writes the difference of the two sides over `width` as the given column. */
 static void write_column(const struct run *run, int64_t column, double width) {
   double *dF = run->dF + column * run->nv, *dact = run->dact + column * run->na;
@@ -212,10 +238,7 @@ static sap_step_failure differentiate(struct run *run, int64_t first, int64_t n,
   sap_step_failure failure = SAP_STEP_TAKEN;
   for (int64_t column = first; column < first + n && failure == SAP_STEP_TAKEN; ++column) {
     double at[2] = {0.0, 0.0};
-    for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
-      at[side] = change_state(run, column, side);
-      failure = evaluate(run, stages, side);
-    }
+    failure = evaluate_both(run, column, 1.0, stages, at);
     write_column(run, column, width_of(at));
     for (int64_t i = 0; column < run->nv && i < run->nv; ++i) {
       run->sum[column * run->nv + i] = run->F[1][i] + run->F[0][i];
@@ -231,10 +254,11 @@ static sap_step_failure differentiate_linear_controls(struct run *run) {
   const int64_t first = 2 * run->nv;
   sap_step_failure failure = SAP_STEP_TAKEN;
   copy(run->F[0], run->linear->F, run->nv);
+  run->linear->is_law_linear = 1;
   for (int64_t i = 0; i < run->nu && failure == SAP_STEP_TAKEN; ++i) {
-    double at[2] = {run->ctrl_0[i], change_state(run, first + i, 1)};
+    double at[2] = {run->ctrl_0[i], change_state(run, first + i, 1, 1.0)};
     if (at[1] == at[0]) {
-      at[1] = change_state(run, first + i, 0);
+      at[1] = change_state(run, first + i, 0, 1.0);
     }
     failure = evaluate(run, sap_mujoco_find_forces_again, 1);
     write_column(run, first + i, at[1] == at[0] ? INFINITY : at[1] - at[0]);
@@ -308,7 +332,7 @@ static sap_step_failure find_sensor_columns(struct run *run) {
   for (int64_t c = 0; c < columns_of(run) && failure == SAP_STEP_TAKEN; ++c) {
     double at[2] = {0.0, 0.0};
     for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
-      at[side] = change_state(run, c, side);
+      at[side] = change_state(run, c, side, 1.0);
       failure = find_side(run, c, side, at[side] - value_at_centre(run, c));
     }
     for (int64_t i = 0; i < run->ns; ++i) {
@@ -362,15 +386,12 @@ static sap_step_failure find_jumps(struct run *run) {
   for (int64_t c = 0; c < run->nv && !run->jumps && failure == SAP_STEP_TAKEN; ++c) {
     double *sum = run->sum + c * run->nv;
     const double h = position_step(run, c);
-    double bend, wide_bend;
+    double bend, wide_bend, at[2];
     failure = find_bend(run, sum, &bend);
     if (failure != SAP_STEP_TAKEN || !sap_linear_is_bent(bend, h, slope)) {
       continue;
     }
-    for (int side = 0; side < 2 && failure == SAP_STEP_TAKEN; ++side) {
-      move_position(run, c, side ? 4.0 * h : -4.0 * h);
-      failure = evaluate(run, sap_mujoco_evaluate_step, side);
-    }
+    failure = evaluate_both(run, c, 4.0, sap_mujoco_evaluate_step, at);
     for (int64_t i = 0; i < run->nv; ++i) {
       sum[i] = run->F[1][i] + run->F[0][i];
     }

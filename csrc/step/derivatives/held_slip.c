@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "constraints/kinds/slip_sigma.h"
+#include "step/derivatives/difference_bounds.h"
 #include "step/step_tuning.h"
 
 /* Keeps the slip ratio of the centre, 0 or at least 1 where sigma is constant, or holds another. In
@@ -20,21 +21,47 @@ static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   }
 }
 
-void sap_hold_slip(const struct sap_held_slip *held, struct sap_gather *gather, int keep) {
-  const struct sap_element_gather *e = &gather->elements;
-  const double sigma = gather->parameters.sigma;
+/* Keeps the direction of a slip at the centre, or replaces the slip ratio of another state by the
+ * part of its slip along that direction. */
+static void hold_direction(const double slip[2], double slip_speed, int keep, double direction[2],
+                           double *ratio) {
+  const double speed = hypot(slip[0], slip[1]);
+  if (keep) {
+    direction[0] = speed > 0.0 ? slip[0] / speed : 0.0;
+    direction[1] = speed > 0.0 ? slip[1] / speed : 0.0;
+  } else {
+    *ratio = (slip[0] * direction[0] + slip[1] * direction[1]) / slip_speed;
+  }
+}
+
+static void hold_contacts(const struct sap_held_slip *held, struct sap_gather *gather, int keep) {
   const int32_t n =
       gather->problem.n_contacts < held->n_contacts ? gather->problem.n_contacts : held->n_contacts;
-  for (int32_t i = 0; i < n && gather->slip_speed > 0.0; ++i) {
+  const double *J = gather->problem.J;
+  for (int32_t i = 0; i < n; ++i) {
+    const int64_t at = 2 * (int64_t)i;
     const size_t bytes = 2 * sizeof(int32_t);
-    if (keep || memcmp(held->geom + 2 * (int64_t)i, gather->contacts[i].geom, bytes) == 0) {
-      hold_ratio(sigma, keep, held->contact + i, gather->slip_ratio + i);
+    const double *side_J[2];
+    double slip[3];
+    sap_contact_velocity(gather, gather->free_motion.v_0, i, &J, side_J, slip);
+    slip[0] -= gather->v_hat_t[at];
+    slip[1] -= gather->v_hat_t[at + 1];
+    if (keep || memcmp(held->geom + at, gather->contacts[i].geom, bytes) == 0) {
+      hold_direction(slip, gather->slip_speed, keep, held->direction + at, gather->slip_ratio + i);
+      hold_ratio(gather->parameters.sigma, keep, held->contact + i, gather->slip_ratio + i);
     }
+  }
+}
+
+void sap_hold_slip(const struct sap_held_slip *held, struct sap_gather *gather, int keep) {
+  const struct sap_element_gather *e = &gather->elements;
+  if (gather->slip_speed > 0.0) {
+    hold_contacts(held, gather, keep);
   }
   for (int32_t g = 0; g < e->n_groups; ++g) {
     const int64_t end = e->first_row[g + 1] <= held->n_rows ? e->first_row[g + 1] : 0;
     for (int64_t i = e->first_row[g]; i < end && e->groups[g].kind == SAP_DRY_FRICTION; ++i) {
-      hold_ratio(sigma, keep, held->row + i, e->value[1] + i);
+      hold_ratio(gather->parameters.sigma, keep, held->row + i, e->value[1] + i);
     }
   }
 }

@@ -3,8 +3,9 @@
  * sigma = max(1e-6, min(sigma, sigma slip_ratio)) has kinks. The one at the slip 1e-3 V_s, where
  * sigma begins to grow, lies within the differences of velocities of a contact at rest. So
  * differences stay on the branch of the centre. There impulses are in proportion to 1/sigma, which
- * is made linear in the slip: the slip may be as small as the differences. Rows of dry friction
- * come before those of limits, of which another state may have others. */
+ * is made linear in the slip, and the slip of a contact is that along the direction of the centre's
+ * slip: it may be as small as the differences, where its length bends. Rows of dry friction come
+ * before those of limits, of which another state may have others. */
 #ifndef SAPWOOD_STEP_DERIVATIVES_HELD_SLIP_H
 #define SAPWOOD_STEP_DERIVATIVES_HELD_SLIP_H
 
@@ -16,6 +17,7 @@ struct sap_held_slip {
   int64_t n_rows;
   const int32_t *geom; /* (n_contacts, 2) */
   double *contact;     /* (n_contacts) */
+  double *direction;   /* (n_contacts, 2) unit vectors of the slips of the centre along (t1, t2) */
   double *row;         /* (n_rows), of dry friction */
 };
 

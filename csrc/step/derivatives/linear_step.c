@@ -85,6 +85,7 @@ static void carve_rows(void *context, struct sap_arena *arena) {
   linear->offset = sap_arena_take(arena, 3 * n, sizeof(double));
   linear->released = sap_arena_take(arena, n, 1);
   linear->slip = sap_arena_take(arena, n, sizeof(double));
+  linear->slip_direction = sap_arena_take(arena, 2 * n, sizeof(double));
   linear->row_slip = sap_arena_take(arena, n_rows, sizeof(double));
   linear->contact = sap_arena_take(arena, SAP_CONTACT_NUMBERS * n, sizeof(double));
   linear->row_value = sap_arena_take(arena, (SAP_ELEMENT_VALUES + 2) * n_rows, sizeof(double));
@@ -155,6 +156,7 @@ static void hold_slip(const struct sap_linear_step *linear, struct sap_gather *g
                                      .n_rows = linear->n_rows,
                                      .geom = linear->geom,
                                      .contact = linear->slip,
+                                     .direction = linear->slip_direction,
                                      .row = linear->row_slip};
   sap_hold_slip(&held, gather, keep);
 }
@@ -331,21 +333,29 @@ sap_status sap_linear_step_find(struct sap_linear_step *linear, sap_stepper *ste
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
+/* Returns 1 if all rows are of the elements of the centre's rows. The engine may list other rows:
+ * a lean step has none. */
+static int has_same_rows(const struct sap_linear_step *linear, const struct sap_gather *gather) {
+  int same = gather->elements.n_rows == linear->n_rows;
+  for (int32_t i = 0; i < linear->n_rows && same; ++i) {
+    const struct sap_row_label a = linear->label[i], b = gather->elements.label[i];
+    same = a.element == b.element && a.index == b.index && a.part == b.part;
+  }
+  return same;
+}
+
 /* Returns 1 if the present problem has the constraints of the centre, with open contacts open: they
  * have another dissipation time. */
 static int has_same_set(const struct sap_linear_step *linear, struct sap_gather *gather) {
   const double *tau_d = linear->contact + 2 * (int64_t)linear->n_contacts; /* as visited above */
-  int same = gather->problem.n_contacts == linear->n_contacts &&
-             gather->elements.n_rows == linear->n_rows &&
+  int same = gather->problem.n_contacts == linear->n_contacts && has_same_rows(linear, gather) &&
              sap_law_numbers_count(gather) == linear->law.n;
   for (int32_t c = 0; c < linear->n_contacts && same; ++c) {
     same =
         tau_d[c] == gather->tau_d[c] &&
         memcmp(linear->geom + 2 * (int64_t)c, gather->contacts[c].geom, 2 * sizeof(int32_t)) == 0;
   }
-  return same &&
-         (linear->n_rows == 0 || memcmp(linear->label, gather->elements.label,
-                                        sizeof *linear->label * (size_t)linear->n_rows) == 0);
+  return same;
 }
 
 /* Writes -J^T gamma of the present problem. */

@@ -76,10 +76,11 @@ struct sap_linear_step {
   int32_t *geom;              /* (n_contacts, 2) */
   double *offset;             /* (n_contacts, 3) change of v_hat along (t1, t2, n) by soften, m/s */
   int8_t *released;           /* (n_contacts) 1 if v_hat is less than the full correction */
-  double *slip;      /* (n_contacts) slip ratios; 0 where sigma is least, >= 1 where it is full */
-  double *row_slip;  /* (n_rows) the same of dry friction */
-  double *contact;   /* (SAP_CONTACT_NUMBERS, n_contacts) */
-  double *row_value; /* (SAP_ELEMENT_VALUES + 2, n_rows) */
+  double *slip;               /* (n_contacts) slip ratios; 0: sigma is least, >= 1: it is full */
+  double *slip_direction;     /* (n_contacts, 2) as in held_slip.h */
+  double *row_slip;           /* (n_rows) slip ratios of dry friction */
+  double *contact;            /* (SAP_CONTACT_NUMBERS, n_contacts) */
+  double *row_value;          /* (SAP_ELEMENT_VALUES + 2, n_rows) */
   struct sap_row_label *label; /* (n_rows) */
   struct sap_law_numbers law;
   struct sap_mass_slopes masses;
