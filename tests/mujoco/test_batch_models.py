@@ -269,6 +269,11 @@ def test_wrong_parameters_are_refused_by_name():
     np.testing.assert_array_equal(batch.state, state)
     friction[1, 0, 0] = 0.5
     batch.step()
+    places = batch.expand("geom_pos")
+    places[2, 1, 0] = np.nan
+    with pytest.raises(ValueError, match=r"^geom_pos\[2, 1, 0\] = nan: must be finite"):
+        batch.step()
+    places[2, 1] = model.geom_pos[1]
     limited = batch.expand("jnt_limited")
     limited[2] = ~limited[2].astype(bool)
     with pytest.raises(ValueError, match="simulation 2: changes limit_"):

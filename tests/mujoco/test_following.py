@@ -33,6 +33,7 @@ from sapwood.mujoco import ContactMaterial, NotSupported, Rollout, Stepper
 from sapwood.mujoco.following.following import READ, STRUCTURE
 from sapwood.mujoco.following.watch import OPTIONS, VECTORS, ModelWatch
 from sapwood.mujoco.reading import engine
+from sapwood.mujoco.reading.arrays import PLACES
 from sapwood.mujoco.reading.controllers import BOUNDED
 
 
@@ -503,3 +504,23 @@ def test_numbers_that_are_not_finite_have_the_name_of_the_model(name, text):
     mujoco.mj_setConst(model, mujoco.MjData(model))
     with pytest.raises(ValueError, match=text):
         Stepper(model)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_places_that_are_not_finite_are_refused_before_and_after(name):
+    model = mujoco.MjModel.from_xml_string(XML.replace("<worldbody>", "<worldbody><site/>"))
+    values = getattr(model, name)
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    stepper.step(data)
+    kept, time = values.flat[-1], data.time
+    values.flat[-1] = np.nan
+    text = rf"^{name}\[[\d, ]+\] = nan: must be finite"
+    with pytest.raises(ValueError, match=text):
+        Stepper(model)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=text):
+            stepper.step(data)
+    assert data.time == time
+    values.flat[-1] = kept
+    stepper.step(data)
+    assert stepper.steps == 2

@@ -20,6 +20,7 @@ from sapwood.mujoco.batches.fields import aligned, data_fields, hint_of
 from sapwood.mujoco.batches.model_fields import fixed_fields, is_asset, model_fields
 from sapwood.mujoco.batches.outputs import Outputs
 from sapwood.mujoco.batches.workers import Worker, Workers, as_rows
+from sapwood.mujoco.reading.arrays import PLACES, check_finite
 from sapwood.mujoco.reading.engine import options_in_memory
 from sapwood.mujoco.reading.engine_fields import READ_AGAIN, fields_of
 from sapwood.mujoco.reading.parameters import StepParameters
@@ -275,6 +276,9 @@ class WorldParameters:
         NotSupported, ValueError
             If a stepper refuses the parameters of a world; the text names both.
         """
+        for name in PLACES:
+            if name in self._values:
+                check_finite(name, self._values[name])
         if not self._seen and not self._materials:
             return
         self._check_materials()

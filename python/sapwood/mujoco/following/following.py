@@ -13,6 +13,7 @@ import mujoco
 from numpy.typing import NDArray
 
 from sapwood.mujoco.following.watch import MOTION, OPTIONS, ModelWatch
+from sapwood.mujoco.reading.arrays import PLACES, check_finite
 from sapwood.mujoco.reading.changes import ADAPTED, Changes
 from sapwood.mujoco.reading.engine_fields import fields_of
 from sapwood.mujoco.reading.field_numbers import fields_in_numbers
@@ -93,6 +94,9 @@ class Following:
         own = self._of_own.changes()
         for name in sorted(self._structure.intersection((*of_given, *own))):
             raise _refuse(name)
+        for name in PLACES:
+            if name in of_given:
+                check_finite(name, of_given[name])
         if "numeric_data" in of_given or "numeric_data" in own:
             self._check_fields()
         if self._of_given is not None and of_given:

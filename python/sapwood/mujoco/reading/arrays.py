@@ -20,6 +20,14 @@ _Float = NDArray[np.float64]
 
 STATE_NAMES = fields_of("mjData", "STATE")
 
+#: Numbers of a model that MuJoCo's stages alone read. A place that is not finite moves nothing
+#: near it, in silence: geoms there touch nothing.
+PLACES = (
+    "body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia", "jnt_pos",
+    "jnt_axis", "dof_armature", "geom_pos", "geom_quat", "geom_size", "site_pos", "site_quat",
+    "qpos0",
+)  # fmt: skip
+
 
 def check_data(model: mujoco.MjModel, data: object) -> None:
     """Raise TypeError or ValueError where `data` is no MjData of this model."""
@@ -40,9 +48,8 @@ def problem_arrays(core: _core.ModelStepper) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _check_finite(model: mujoco.MjModel, name: str, remedy: str = "") -> None:
-    """Name the field of the model, where the core would name an array that follows from it."""
-    values = getattr(model, name)
+def check_finite(name: str, values: NDArray[Any], remedy: str = "") -> None:
+    """Raise ValueError for a number that is not finite, which names the field of the model."""
     for index in np.argwhere(~np.isfinite(values)):
         place = ", ".join(map(str, index))
         raise ValueError(f"{name}[{place}] = {values[tuple(index)]:g}: must be finite{remedy}")
@@ -196,14 +203,13 @@ def forest_arrays(
         for name in ("friction", "static_friction"):
             forest[name] = np.where(given, forest[name], friction)
     if changes.any_of(*DAMPING):
-        _check_finite(model, "dof_damping")
+        check_finite("dof_damping", model.dof_damping)
         forest["damping"] = _damping(model)
     if changes.any_of("tendon_armature"):
         forest["dof_turns"] = turning_dofs(model)
     if changes.any_of("body_invweight0"):
-        _check_finite(
-            model, "body_invweight0", "; mj_setConst finds it from masses, inertias and armatures"
-        )
+        remedy = "; mj_setConst finds it from masses, inertias and armatures"
+        check_finite("body_invweight0", model.body_invweight0, remedy)
         forest["geom_inverse_mass"] = model.body_invweight0[forest["geom_bodyid"], 0]
     if changes.any_of("geom_size"):
         forest["geom_width"] = _widths(model, n_flexes)
@@ -211,4 +217,7 @@ def forest_arrays(
         forest["pair_key"] = _pair_keys(model, n_flexes)
     if changes.any_of(*SLOPES):
         forest |= _slopes(model, forest, implicit, discrete)
+    if changes.are_all:
+        for name in PLACES:
+            check_finite(name, getattr(model, name))
     return forest
