@@ -21,9 +21,8 @@ def test_two_bodies_a_fixed_vertex_a_pressure_and_vertex_contacts(rng):
     upper = fem.SoftBody(fem.box([0.06] * 3, 2), low.material, friction=0.4, name="upper")
     upper.contact = "none"
     upper.velocities += 0.1 * rng.standard_normal(upper.velocities.shape)
-    world.bodies = (low, upper)
     world = fem.World(
-        world.bodies, planes=world.planes, sigma=1e-10, beta=0.0, settings=TIGHT, passes=40,
+        [low, upper], planes=world.planes, sigma=1e-10, beta=0.0, settings=TIGHT, passes=40,
         nonlinear_tolerance=1e-12,
     )  # fmt: skip
     found, gradient, _ = check_against_differences(world, rng)

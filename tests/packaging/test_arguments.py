@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import math
 import re
 from fractions import Fraction
 
@@ -151,10 +153,55 @@ def test_the_default_number_of_threads():
     assert thread_count(5, default=3) == 5
 
 
-def test_the_passes_of_a_world_stay_an_integer():
+@pytest.mark.parametrize(
+    ("name", "good", "wrong"),
+    [
+        ("passes", 3, 0), ("sigma", 1e-4, -1.0), ("beta", 0.0, math.nan), ("time_step", 0.1, 0.0),
+        ("nonlinear_tolerance", 1e-6, math.inf), ("delassus", "diagonal", "dense"),
+        ("gravity", (0.0, 0.0, 1.0), (0.0, 0.0, math.nan)), ("scheme", "midpoint", "euler"),
+        ("free_motion_first", True, 1), ("time", 2.0, math.inf),
+    ],
+)  # fmt: skip
+def test_attributes_of_a_world_obey_the_rules_of_its_arguments(name, good, wrong):
+    """A value that is refused leaves the one before, and a copy obeys them, too."""
+    world = copy.deepcopy(fem.World([]))
+    setattr(world, name, good)
+    kept = getattr(world, name)
+    if name != "time":
+        with pytest.raises((ValueError, TypeError)) as expected:
+            fem.World([], **{name: wrong})
+        with pytest.raises(type(expected.value), match=f"^{re.escape(str(expected.value))}$"):
+            setattr(world, name, wrong)
+    else:
+        with pytest.raises(ValueError, match=r"^time = inf: must be finite$"):
+            world.time = wrong
+    assert getattr(world, name) is kept
+    if name != "time":
+        np.testing.assert_array_equal(kept, getattr(fem.World([], **{name: good}), name))
+
+
+@pytest.mark.parametrize("name", ["rigid", "settings", "threads"])
+def test_what_a_world_is_made_with_stays(name):
     world = fem.World([])
-    world.passes = 3
-    assert world.passes == 3
-    with pytest.raises(ValueError, match="passes = 0: must be >= 1"):
-        world.passes = 0
-    assert world.passes == 3
+    kept = getattr(world, name)
+    with pytest.raises(AttributeError, match=f"^{name}: a World is made with it"):
+        setattr(world, name, kept)
+    assert getattr(world, name) is kept
+
+
+def test_bodies_of_a_world_may_be_others():
+    """A world steps the bodies that it has got, and none that it cannot take."""
+    rubber = fem.Material(young=1e5, poisson=0.3, density=1000.0)
+    first, second = (fem.SoftBody(fem.box([0.1] * 3, 1), rubber) for _ in range(2))
+    world = fem.World([first])
+    world.bodies = [second]
+    world.step()
+    assert not first.velocities.any()
+    np.testing.assert_allclose(second.velocities, [[0.0, 0.0, -0.0981]] * 8, atol=1e-12)
+    with pytest.raises(ValueError, match="bodies: has the same body twice"):
+        world.bodies = [first, first]
+    with pytest.raises(TypeError, match=r"planes\[0\]"):
+        world.planes = [first]
+    assert world.bodies == (second,)
+    with pytest.raises(ValueError, match="read-only"):
+        world.gravity[2] = math.nan

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.attributes import Checked
 from sapwood.base.checks import boolean, instance, instances, integer, real
 from sapwood.base.processors import thread_count
 from sapwood.base.step_error import StepError
@@ -20,6 +21,7 @@ from sapwood.settings import SapSettings
 from sapwood.solver import SapSolver
 
 from .bodies import SoftBody, check_distinct
+from .body_checks import ranged
 from .body_contacts import check_depths
 from .contacts import contacts_with_plane, contacts_with_shape
 from .friction_memory import FrictionMemory
@@ -53,16 +55,48 @@ def _check_bodies(bodies: tuple[SoftBody, ...], with_rigid: bool) -> None:
             )
 
 
-def _scheme(scheme: str | Sequence[float]) -> Scheme:
+# ---- rules of the settings ----
+
+
+def _scheme(scheme: Any, name: str) -> Scheme:
     """Return the scheme of this name or of these numbers."""
     if isinstance(scheme, str):
         if scheme not in SCHEMES:
-            raise ValueError(f"scheme = {scheme!r}: must be one of {', '.join(SCHEMES)}")
+            raise ValueError(f"{name} = {scheme!r}: must be one of {', '.join(SCHEMES)}")
         return SCHEMES[scheme]
-    numbers: Any = scheme
-    if not isinstance(numbers, Sequence | np.ndarray) or len(numbers) != 3:
-        raise ValueError(f"scheme = {numbers!r}: must be a name or three numbers q, v, vq")
-    return Scheme(*(real(value, "scheme") for value in numbers))
+    if not isinstance(scheme, Sequence | np.ndarray) or len(scheme) != 3:
+        raise ValueError(f"{name} = {scheme!r}: must be a name or three numbers q, v, vq")
+    return Scheme(*(real(value, name) for value in scheme))
+
+
+def _gravity(value: Any, name: str) -> _Float:
+    found = _core.as_float64(value, name, (3,), "finite").copy()
+    # an entry that is written would not be checked
+    found.setflags(write=False)
+    return found
+
+
+def _delassus(value: Any, name: str) -> Delassus:
+    if value not in ("block", "diagonal"):
+        raise ValueError(f"{name} = {value!r}: must be block or diagonal")
+    found: Delassus = value
+    return found
+
+
+def _time(value: Any, name: str) -> float:
+    time = real(value, name)
+    if not math.isfinite(time):
+        raise ValueError(f"{name} = {time}: must be finite")
+    return time
+
+
+def _settings(value: Any, name: str) -> SapSettings:
+    if value is None:
+        return SapSettings(friction="coulomb")
+    return instance(value, SapSettings, name)
+
+
+_POSITIVE = functools.partial(ranged, positive=True)
 
 
 class World:
@@ -110,18 +144,18 @@ class World:
     Attributes
     ----------
     time : float
-        Simulated time, s.
+        Simulated time, s. It and all parameters but `rigid`, `settings` and `threads` may be set.
     result : SoftStepResult or None
         What the last step did.
 
     Raises
     ------
     TypeError, ValueError
-        For a value out of range; the text names the argument.
+        For a value out of range.
 
     Examples
     --------
-    A rubber cube comes to rest on the floor, which carries its 9.81 N:
+    The floor carries a rubber cube:
 
     >>> import numpy as np
     >>> from sapwood import fem
@@ -134,6 +168,21 @@ class World:
     >>> print(result.touches[0].force.round(2) + 0.0)
     [0.   0.   9.81]
     """
+
+    planes = Checked(lambda given, name: instances(given, HalfSpace, name))
+    rigid = Checked(lambda given, name: instances(given, RigidBody, name), once=True)
+    settings = Checked(_settings, once=True)
+    threads = Checked(thread_count, once=True)
+    gravity = Checked(_gravity)
+    time_step = Checked(_POSITIVE)
+    scheme = Checked(_scheme)
+    passes = Checked(lambda given, name: integer(given, name, 1))
+    nonlinear_tolerance = Checked(_POSITIVE)
+    free_motion_first = Checked(boolean)
+    sigma = Checked(_POSITIVE)
+    beta = Checked(ranged)
+    delassus = Checked(_delassus)
+    time = Checked(_time)
 
     def __init__(
         self,
@@ -153,24 +202,14 @@ class World:
         beta: float = YIELDING_BETA,
         delassus: Delassus = "block",
     ) -> None:
-        self.bodies = instances(bodies, SoftBody, "bodies")
-        self.planes = instances(planes, HalfSpace, "planes")
-        self.rigid = instances(rigid, RigidBody, "rigid")
-        _check_bodies(self.bodies, with_rigid=bool(self.rigid))
-        self.gravity = _core.as_float64(gravity, "gravity", (3,), "finite").copy()
-        self.time_step = _positive(time_step, "time_step")
-        self.nonlinear_tolerance = _positive(nonlinear_tolerance, "nonlinear_tolerance")
-        self.sigma, self.delassus = _positive(sigma, "sigma"), delassus
-        self.beta = _positive(beta, "beta") if beta else 0.0
-        if delassus not in ("block", "diagonal"):
-            raise ValueError(f"delassus = {delassus!r}: must be block or diagonal")
-        self.scheme = _scheme(scheme)
-        self.free_motion_first = boolean(free_motion_first, "free_motion_first")
-        self.settings = SapSettings(friction="coulomb") if settings is None else settings
-        self.threads = thread_count(threads)
+        self.planes, self.rigid = planes, rigid
+        self.bodies = bodies
+        self.gravity, self.time_step, self.scheme = gravity, time_step, scheme
+        self.nonlinear_tolerance, self.free_motion_first = nonlinear_tolerance, free_motion_first
+        self.sigma, self.beta, self.delassus = sigma, beta, delassus
+        self.settings, self.threads = settings, threads
         self._solver = SapSolver(self.settings, self.threads)
         self._memory = FrictionMemory() if self.settings.friction == "lagged" else None
-        self._steps = [SoftStep(body) for body in self.bodies]
         self.passes = default_passes(self._steps) if passes is None else passes
         self.time = 0.0
         self.result: SoftStepResult | None = None
@@ -184,13 +223,16 @@ class World:
         self._steps = [SoftStep(body) for body in self.bodies]
 
     @property
-    def passes(self) -> int:
-        """Most passes of a step, >= 1; may be set."""
-        return self._passes
+    def bodies(self) -> tuple[SoftBody, ...]:
+        """The soft bodies; may be set."""
+        return self._bodies
 
-    @passes.setter
-    def passes(self, passes: int) -> None:
-        self._passes = integer(passes, "passes", 1)
+    @bodies.setter
+    def bodies(self, bodies: Iterable[SoftBody]) -> None:
+        given = instances(bodies, SoftBody, "bodies")
+        _check_bodies(given, with_rigid=bool(self.rigid))
+        self._bodies = given
+        self._steps = [SoftStep(body) for body in given]
 
     @property
     def state(self) -> SoftState:
@@ -337,10 +379,3 @@ class World:
 @functools.lru_cache(maxsize=8)
 def _no_trees(dt: float) -> ContactProblem:
     return ContactProblem([], [], [], dt=dt)
-
-
-def _positive(value: object, name: str) -> float:
-    number = real(value, name)
-    if not 0 < number < math.inf:
-        raise ValueError(f"{name} = {number}: must be finite and > 0")
-    return number

@@ -188,10 +188,9 @@ def copied(body: SoftBody) -> SoftBody:
 def copy_world(world: World) -> World:
     """Make a world in the same state, whose steps leave the given one as it is."""
     made = copy.copy(world)
-    made.bodies = tuple(copied(body) for body in world.bodies)
     made.planes = tuple(copy.copy(plane) for plane in world.planes)
-    made.rigid = tuple(copy.copy(rigid) for rigid in world.rigid)
-    made._steps = [SoftStep(body) for body in made.bodies]
+    vars(made)["rigid"] = tuple(copy.copy(rigid) for rigid in world.rigid)
+    made.bodies = tuple(copied(body) for body in world.bodies)
     return made
 
 
