@@ -19,6 +19,7 @@ from soft_worlds import (
     smooth_scene,
     states_after,
     step_difference,
+    sticking_scene,
 )
 
 MODELS = ("linear", "linear_corotated", "corotated", "neo_hookean", "st_venant_kirchhoff")
@@ -130,9 +131,41 @@ def test_the_world_stays_as_it_is(rng):
     assert found.result.passes == world.result.passes
 
 
-def test_held_weights_of_friction_cost_little(rng):
-    """With the default sigma the derivatives leave out how the weights w change."""
-    world = smooth_scene(rng, sigma=1e-3)
+def smooth_sticking_scene(rng, *arguments, **options):
+    for _ in range(20):
+        world = sticking_scene(rng, *arguments, **options)
+        found = fem.linearize(world)
+        if found.distance > 1e-5 and not found.is_near_kink:
+            return world
+    raise AssertionError("no such scene")
+
+
+@pytest.mark.parametrize("beta", [0.0, 8.0])
+@pytest.mark.parametrize("model", ["linear", "linear_corotated"])
+def test_weights_of_contacts_that_stick_follow_the_body(model, beta, rng):
+    """R has w by positions and materials; beta gives near-rigid R_n, which has it too."""
+    world = smooth_sticking_scene(rng, model, beta=beta)
+    found, _, _ = check_against_differences(world, rng)
+    touch = found.result.touches[0]
+    normal, tangent = touch.forces[:, 2], np.linalg.norm(touch.forces[:, :2], axis=1)
+    assert np.count_nonzero(tangent < 2.9 * normal) >= 3
+    for kind, name, field in NUMBERS[:5]:
+        label, value = f"{kind}/{name}/{field}", number(world, kind, field)
+        if value == 0.0:  # damping by the mass
+            continue
+        sides = [
+            states_after(scene_like(world, kind, field, factor * value))[0][1]
+            for factor in (1 + 1e-4, 1 - 1e-4)
+        ]
+        expected = (sides[0] - sides[1]) / (2e-4 * value)
+        forward = found.jvp(parameters={label: 1.0})[1][0]
+        scale = np.max(np.abs(expected))
+        np.testing.assert_allclose(forward, expected, rtol=0, atol=1e-6 * scale)
+
+
+def test_weights_of_several_passes_cost_little(rng):
+    """Derivatives leave out how the weights follow from the velocities of the iterates."""
+    world = smooth_sticking_scene(rng, "corotated")
     check_against_differences(world, rng, 1e-2)
 
 

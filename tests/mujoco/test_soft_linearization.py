@@ -206,18 +206,25 @@ def test_a_model_that_has_a_floor_alone_has_the_derivatives_of_a_world(rng):
     assert ctrl.shape == (0,)
 
 
-def test_held_weights_of_friction_cost_little(rng):
-    """With the default sigma and stiff surfaces derivatives leave out how the weights w change."""
+def test_weights_of_friction_follow_soft_bodies(rng):
+    """With the default sigma and stiff surfaces a part of the weights w by the model is missing."""
 
     def make(rng):
         model, data, bodies = gripper(rng)
         for body in bodies:
-            body.contact_stiffness = 1e8
+            body.contact_stiffness, body.friction = 1e8, 3.0
+        model.geom_friction[:, 0] = 3.0
         return stepper_of(model, bodies, sigma=None), data
 
     stepper, data, found = first_smooth(make, rng, {"thing"})
     A, B, _ = found.matrices()
     change = random_change(rng, stepper)
-    expected = step_difference(stepper, data, change, 1e-5)
-    error = np.max(np.abs(np.concatenate([A, B], axis=1) @ change - expected))
-    assert error < 1e-2 * np.max(np.abs(expected))
+    of_soft, n_model = np.zeros_like(change), 2 * stepper.model.nv + stepper.model.na
+    of_soft[n_model : found.size] = change[n_model : found.size]
+    for along, tolerance in ((change, 1e-3), (of_soft, 1e-6)):
+        errors = []
+        for h in (1e-4, 1e-5, 1e-6):
+            expected = step_difference(stepper, data, along, h)
+            error = np.max(np.abs(np.concatenate([A, B], axis=1) @ along - expected))
+            errors.append(error / np.max(np.abs(expected)))
+        assert min(errors) < tolerance

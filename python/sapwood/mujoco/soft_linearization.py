@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.fem.derivatives.linear_step import Adjoint, LinearStep, Response
-from sapwood.fem.derivatives.soft_equations import Equations, Slopes
+from sapwood.fem.derivatives.slopes import Slopes
+from sapwood.fem.derivatives.soft_equations import Equations
 from sapwood.fem.derivatives.soft_numbers import SoftNumber
 from sapwood.fem.reduction import Pass, Reduction
 from sapwood.fem.state import SoftState
@@ -56,8 +57,8 @@ class SoftStepLinearization:
 
     The equations of the step are differentiated implicitly, as :func:`linearize` and
     :func:`sapwood.fem.linearize` do it: with the exact stiffness and contact geometry, as if they
-    were solved exactly. The weights w of the regularization of the contacts of soft bodies are
-    held: where contacts stick, derivatives are off by about sigma, relative to their size.
+    were solved exactly. The weights w of the regularization of soft contacts follow the soft
+    bodies; how they follow from the positions of the model is left out, a small part of sigma.
 
     Parameters
     ----------

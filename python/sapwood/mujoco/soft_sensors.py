@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.fem.derivatives.linear_step import Response
-from sapwood.fem.derivatives.soft_equations import Equations, central_difference
+from sapwood.fem.derivatives.slopes import central_difference
+from sapwood.fem.derivatives.soft_equations import Equations
 from sapwood.fem.derivatives.soft_numbers import SoftNumber
 from sapwood.mujoco.gradients.model_numbers import ModelNumber
 from sapwood.mujoco.gradients.step_differences import StateChanges

@@ -14,7 +14,8 @@ from sapwood.base.checks import instance
 from sapwood.fem.bodies import SoftBody
 from sapwood.fem.body_step import BodyStep
 from sapwood.fem.derivatives.linear_step import Response
-from sapwood.fem.derivatives.soft_equations import Equations, central_difference, copied
+from sapwood.fem.derivatives.slopes import central_difference
+from sapwood.fem.derivatives.soft_equations import Equations, copied
 from sapwood.fem.meetings import Hold, Meeting
 from sapwood.fem.passes import step_result
 from sapwood.fem.reduction import Pass, Reduction

@@ -27,7 +27,8 @@ from sapwood.solver import SapSolver
 
 from ..body_step import BodyStep
 from ..reduction import Pass, Reduction
-from .soft_equations import CONTACT_ARRAYS, Slopes
+from .slopes import Slopes
+from .soft_equations import CONTACT_ARRAYS
 
 _Float = NDArray[np.float64]
 _Fields = tuple[_Float, ...]

@@ -295,9 +295,9 @@ def linearize(world: World, parameters: Sequence[SoftParameter] = ()) -> SoftLin
     Notes
     -----
     The equations are differentiated with the exact stiffness, damping and contact geometry, as if
-    they were solved exactly: a step of several passes has these derivatives up to its residual. The
-    weights w of the regularization are held: where contacts stick, derivatives are off by about
-    sigma, relative to their size.
+    they were solved exactly: a step of several passes has these derivatives up to its residual.
+    Where contacts stick, they leave out a part of at most sigma with models of several passes: how
+    the weights w of the regularization follow from the velocities.
 
     Examples
     --------

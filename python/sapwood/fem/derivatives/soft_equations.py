@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from ..reduction import Reduction
 from ..rigid_bodies import RigidBody
 from ..soft_step import Scheme, SoftStep
 from ..world import World
+from .slopes import ChangedSet, Slopes, added, central_difference, find_slopes, stacked
 from .soft_numbers import BodiesOfStep, SoftNumber
+from .weight_slopes import WeightSlopes, entries_of
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
@@ -39,142 +41,6 @@ _DEPTH_PART = 1e-4
 _SMALL = 1e-2
 # the same of numbers on which m depends linearly, where round-off alone counts
 _LINEAR_WIDTH, _LINEAR_SMALL = 1e-2, 1.0
-
-
-# ---- sparse derivatives by central differences ----
-
-
-class Slopes(NamedTuple):
-    """A sparse matrix: the derivatives of some numbers by others."""
-
-    rows: NDArray[np.int64]
-    """Row of each entry."""
-    columns: NDArray[np.int64]
-    """Column of each entry."""
-    values: _Float
-    """The entries."""
-    shape: tuple[int, int]
-    """Numbers of rows and columns."""
-
-    def push(self, x: _Float) -> _Float:
-        """Multiply by a vector.
-
-        Parameters
-        ----------
-        x : ndarray (n_columns,)
-            The vector.
-
-        Returns
-        -------
-        ndarray (n_rows,)
-            The product.
-        """
-        found = np.bincount(self.rows, self.values * x[self.columns], self.shape[0])
-        return found.astype(np.float64, copy=False)
-
-    def pull(self, bar: _Float) -> _Float:
-        """Multiply the transpose by a vector.
-
-        Parameters
-        ----------
-        bar : ndarray (n_rows,)
-            The vector.
-
-        Returns
-        -------
-        ndarray (n_columns,)
-            The product.
-        """
-        found = np.bincount(self.columns, self.values * bar[self.rows], self.shape[1])
-        return found.astype(np.float64, copy=False)
-
-
-def central_difference(above: _Float, centre: _Float, below: _Float, change: _Float) -> _Float:
-    """Differentiate numbers; NaN stands for what is not known on a side.
-
-    Parameters
-    ----------
-    above, centre, below : ndarray (n,)
-        The numbers on both sides of the difference, and in its middle.
-    change : ndarray
-        Width of the difference.
-
-    Returns
-    -------
-    ndarray (n,)
-        The central difference; a one-sided one where a side is not known, 0 where both are not.
-    """
-    slope: _Float = (above - below) / change
-    for one_sided in (above - centre, centre - below, np.zeros_like(slope)):
-        slope = np.where(np.isnan(slope), 2 * one_sided / change, slope)
-    return slope
-
-
-class ChangedSet(NamedTuple):
-    """Vertices that change at once in a difference, since each number depends on one of them."""
-
-    vertices: NDArray[np.int64]
-    """The vertices."""
-    owners: NDArray[np.int64]
-    """For each number the one of them that it depends on, or -1."""
-
-
-def find_slopes(
-    find: Callable[[], _Float], x: _Float, sets: Iterable[ChangedSet], width: float
-) -> Slopes:
-    """Differentiate numbers by an array of vectors at the vertices of a mesh.
-
-    Parameters
-    ----------
-    find : callable
-        The numbers at the present `x`; NaN for what is not known there.
-    x : ndarray (n, 3)
-        The array; it is as before at the end.
-    sets : iterable of ChangedSet
-        For each vertex that a number depends on, a set that has it.
-    width : float
-        Half of a difference.
-
-    Returns
-    -------
-    Slopes
-        The derivatives, of shape (n_rows, 3 n).
-    """
-    middle, none = find(), np.zeros(0, np.int64)
-    rows, columns, values = [none], [none], [np.zeros(0)]
-    for chosen, owners in sets:
-        listed = np.flatnonzero(owners >= 0)
-        for axis in range(3):
-            centre = x[chosen, axis].copy()
-            try:
-                x[chosen, axis] = centre + width
-                change, high = np.zeros(len(x)), x[chosen, axis].copy()
-                above = find()
-                x[chosen, axis] = centre - width
-                change[chosen] = high - x[chosen, axis]
-                below = find()
-            finally:
-                x[chosen, axis] = centre
-            slope = central_difference(
-                above[listed], middle[listed], below[listed], change[owners[listed]]
-            )
-            kept = np.flatnonzero(slope)
-            rows.append(listed[kept])
-            columns.append(3 * owners[listed[kept]] + axis)
-            values.append(slope[kept])
-    shape = len(middle), x.size
-    return Slopes(np.concatenate(rows), np.concatenate(columns), np.concatenate(values), shape)
-
-
-def _stacked(above: Slopes, below: Slopes) -> Slopes:
-    """The rows of two matrices of the same columns."""
-    rows = np.concatenate([above.rows, above.shape[0] + below.rows])
-    columns = np.concatenate([above.columns, below.columns])
-    shape = above.shape[0] + below.shape[0], above.shape[1]
-    return Slopes(rows, columns, np.concatenate([above.values, below.values]), shape)
-
-
-# ---- the equations ----
 
 
 def copied(body: SoftBody) -> SoftBody:
@@ -210,7 +76,8 @@ class Start(BodiesOfStep, Protocol):
 class Equations:
     """The equations of motion m of each body, and the numbers of the contacts, at velocities v.
 
-    The weights w in R_t = sigma w and in near-rigid R_n are those of the solved problem.
+    The weights w in R_t = sigma w and in near-rigid R_n follow from the Jacobian, and from A of the
+    bodies that take one pass; see :mod:`sapwood.fem.derivatives.weight_slopes`.
 
     Parameters
     ----------
@@ -245,6 +112,7 @@ class Equations:
         if solved.meetings:
             self._R_t, self._R_n = problem.R_t[solved.n_rigid :], problem.R_n[solved.n_rigid :]
             self._share, self._R = self._sigma(solved), self._compliant(solved)
+            self._weights = WeightSlopes(solved, problem)
             self._sizes = [len(array) for array in self._flat(solved)]
         self.n_contact_numbers = sum(self._sizes)
 
@@ -296,10 +164,12 @@ class Equations:
         # another count is found by its length
         n = min(len(soft["k"]), len(self._R))
         is_near_rigid = self._R_n[:n] > (1 + 1e-9) * self._R[:n]
-        inverse = 1.0 / np.where(is_near_rigid, self._R_n[:n], self._compliant(reduction)[:n])
+        growth = 1.0 + self._weights.by_jacobian(soft["J"])[:n]
+        near_rigid = self._R_n[:n] * growth
+        inverse = 1.0 / np.where(is_near_rigid, near_rigid, self._compliant(reduction)[:n])
         v_hat_n = -soft["phi0"][:n] / (reduction.options.dt + soft["tau_d"][:n])
         numbers = {
-            "R_t": self._R_t[:n] * (self._sigma(reduction)[:n] / self._share[:n]),
+            "R_t": self._R_t[:n] * growth * (self._sigma(reduction)[:n] / self._share[:n]),
             "R_n": inverse,
             "v_hat_n": v_hat_n * inverse,
         }
@@ -339,7 +209,47 @@ class Equations:
         x, width = self.start.bodies[b].positions, self.width(b)
         of_m = find_slopes(lambda: self.momentum(b), x, self._sets_of_mesh(b), width)
         width = self.contact_width(b)
-        return _stacked(of_m, find_slopes(self.contacts, x, self._sets_of_contacts(b), width))
+        of_contacts = find_slopes(self.contacts, x, self._sets_of_contacts(b), width)
+        return stacked(of_m, added(of_contacts, self._of_weights(b)))
+
+    def _of_weights(self, b: int) -> Slopes | None:
+        """Derivatives of all contacts by the positions of body b through A alone."""
+        if not self.n_contact_numbers or not self._weights.has(b):
+            return None
+        x = self.start.bodies[b].positions
+        by_x = find_slopes(lambda: self._entries(b), x, self._sets_of_entries(b), self.width(b))
+        of_log, by_log = self._weights.along(b, by_x), self._by_weights()
+        rows = np.flatnonzero(by_log)
+        values = by_log[rows, None] * of_log[rows % len(of_log)]
+        places = np.tile(np.arange(x.size), len(rows))
+        shape = self.n_contact_numbers, x.size
+        return Slopes(np.repeat(rows, x.size), places, values.ravel(), shape)
+
+    def _by_weights(self) -> _Float:
+        """Derivatives of the numbers of contacts by log w of each, array by array up to v_hat_n."""
+        numbers = np.split(self._flat_numbers(), np.cumsum(self._sizes)[:-1])
+        by = dict(zip(CONTACT_ARRAYS, numbers, strict=True))
+        held = -1.0 * (self._R_n > (1 + 1e-9) * self._R)
+        return np.concatenate([
+            np.zeros_like(by["mu"]), by["R_t"], held * by["R_n"], held * by["v_hat_n"],
+        ])  # fmt: skip
+
+    def _flat_numbers(self) -> _Float:
+        return np.concatenate(self._flat(self._solved))
+
+    def _entries(self, b: int) -> _Float:
+        """Entries of A of body b at the present state."""
+        step = self.start._steps[b]
+        self._begin(b)
+        step.evaluate(self.v[b])
+        return entries_of(step)
+
+    def _sets_of_entries(self, b: int) -> Iterator[ChangedSet]:
+        """Sets of vertices of body b for A: a block follows from vertices around its first one."""
+        first = self.start._steps[b].mesh.pairs[:, 0]
+        for chosen, of_m in self._sets_of_mesh(b):
+            owners = of_m[::3]
+            yield ChangedSet(chosen, np.repeat(np.concatenate([owners, owners[first]]), 9))
 
     def by_velocities(self, b: int) -> Slopes:
         """Derivatives of m of body b, and of contacts that slip, by its velocities at the start."""
@@ -347,7 +257,7 @@ class Equations:
         of_m = self._of_velocities(b, v, lambda: self.momentum(b), self._sets_of_mesh(b))
         if not self.slips:
             return of_m
-        return _stacked(of_m, self._of_velocities(b, v, self.contacts, self._sets_of_contacts(b)))
+        return stacked(of_m, self._of_velocities(b, v, self.contacts, self._sets_of_contacts(b)))
 
     def by_end_velocities(self, b: int) -> Slopes:
         """Derivatives of m of body b by its velocities at the end."""
@@ -368,6 +278,7 @@ class Equations:
             rows, columns, values = number.load_slopes(start)
             return Slopes(first + rows, columns, values, (n_rows, number.value.size))
         value, found = float(number.value), np.zeros(n_rows)
+        entries: _Float | float = 0.0
         h = _WIDTH * max(abs(value), _SMALL)
         if number.is_linear:
             h = _LINEAR_WIDTH * max(value, _LINEAR_SMALL)
@@ -379,9 +290,15 @@ class Equations:
             try:
                 if number.kind == "body":
                     found[first : first + sizes[i]] += weight / (2 * h) * self.momentum(i)
+                    if self.n_contact_numbers and self._weights.has(i):
+                        entries = entries + weight / (2 * h) * self._entries(i)
                 found[sum(sizes) :] += weight / (2 * h) * self.contacts()
             finally:
                 number.set(start, value)
+        if np.ndim(entries):
+            of_log = [self._weights.by_entries(i, k) @ entries for k in range(len(self._R))]
+            by_log = self._by_weights().reshape(-1, len(of_log)) * of_log
+            found[sum(sizes) : sum(sizes) + by_log.size] += by_log.ravel()
         found = np.nan_to_num(found)
         rows = np.flatnonzero(found)
         return Slopes(rows, np.zeros_like(rows), found[rows], (n_rows, 1))
