@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base import checks
 from sapwood.base.checks import integer, real
-from sapwood.base.equality import equal_fields
+from sapwood.base.equality import compared_by_value
 from sapwood.base.processors import sharing_threads
 
 Method = Literal["lemke", "ppm", "auto"]
@@ -54,6 +54,7 @@ class LcpStatus(IntEnum):
     NON_FINITE = 6
 
 
+@compared_by_value
 @dataclass(frozen=True, eq=False)
 class LcpSolution:
     """The solution of a linear complementarity problem.
@@ -89,11 +90,6 @@ class LcpSolution:
     residual: float
     relative_residual: float
     regularization: float
-
-    def __eq__(self, other: object) -> bool:
-        return equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def solved(self) -> bool:

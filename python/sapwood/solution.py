@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.equality import equal_arrays, equal_values
+from sapwood.base.equality import compared_by_value, equal_values
 from sapwood.base.hints import counted
 from sapwood.base.html import table
 from sapwood.derivatives.differential import Differential, Gradient, SolutionDifferential
@@ -111,6 +111,7 @@ def _island_algorithms(reports: NDArray[np.uint8]) -> tuple[IslandAlgorithm, ...
     )
 
 
+@compared_by_value
 class ConstraintSolution(NamedTuple):
     """Impulses of one group of constraints; == compares all arrays, bit by bit.
 
@@ -133,12 +134,6 @@ class ConstraintSolution(NamedTuple):
     active: NDArray[np.bool_]
     """Whether the impulse of each row lies between its bounds (n_rows,): True for a limit that
     pushes, a weld that holds, a controller that does not saturate, a friction that sticks."""
-
-    def __eq__(self, other: object) -> bool:
-        return equal_arrays(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not equal_arrays(self, other)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)

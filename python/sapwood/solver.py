@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import boolean
-from sapwood.base.equality import equal_arrays
+from sapwood.base.equality import compared_by_value
 from sapwood.base.hints import explained
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.problem.sparse_problem import SparseProblem
@@ -23,6 +23,7 @@ _Float = NDArray[np.float64]
 _solve = _core.Solver.solve
 
 
+@compared_by_value
 class Evaluation(NamedTuple):
     """The objective at one velocity, see :meth:`SapSolver.evaluate`; == compares all arrays."""
 
@@ -35,13 +36,8 @@ class Evaluation(NamedTuple):
     direction: _Float
     """Newton direction -H^-1 gradient (nv,)."""
 
-    def __eq__(self, other: object) -> bool:
-        return equal_arrays(self, other)
 
-    def __ne__(self, other: object) -> bool:
-        return not equal_arrays(self, other)
-
-
+@compared_by_value
 class LineValues(NamedTuple):
     """The objective along a line, see :meth:`SapSolver.along_line`; == compares all arrays."""
 
@@ -51,12 +47,6 @@ class LineValues(NamedTuple):
     """First derivative in alpha, J."""
     curvature: _Float
     """Second derivative in alpha, J."""
-
-    def __eq__(self, other: object) -> bool:
-        return equal_arrays(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not equal_arrays(self, other)
 
 
 class SapSolver(_core.Solver):

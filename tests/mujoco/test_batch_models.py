@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -327,6 +328,10 @@ def test_named_views_are_slices(rng):
                     if attribute in ("qpos", "qvel", "ctrl"):
                         np.testing.assert_array_equal(got[world], getattr(view, attribute))
     body = batch.body(1)
+    other_batch, other = pickle.loads(pickle.dumps((batch, body)))
+    other_batch.body(1).mass = 3.0
+    assert (other.mass == 3.0).all()
+    assert (body.mass != 3.0).all()
     assert (body.id, body.name) == (1, model.body(1).name)
     mass = body.mass
     np.testing.assert_array_equal(mass, np.full((N, 1), model.body_mass[1]))

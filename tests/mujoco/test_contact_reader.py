@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from mujoco_models import compiled, mixed, set_controls
 from sapwood import _core
-from sapwood.mujoco import NotSupported, Stepper
+from sapwood.mujoco import Batch, NotSupported, Stepper
 from sapwood.studies import scenes
 
 
@@ -96,6 +97,36 @@ def test_a_reader_outlives_changes_and_sees_time_run_back():
     assert reader.read().air_time.tolist() == [0.0]
     other = copy.deepcopy(stepper)
     assert not other.contact_reader([1]).read().acting.any()
+
+
+@pytest.mark.parametrize("through", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))])
+@pytest.mark.parametrize("worlds", [None, 3])
+def test_a_copied_reader_reads_the_copy_of_its_owner_and_counts_on(through, worlds):
+    ball = '<body pos="0 0 .15"><freejoint/><geom size=".1" mass="1"/></body>'
+    model = compiled(f'<geom type="plane" size="1 1 1"/>{ball}', 0.01)
+    data = mujoco.MjData(model)
+    owner = Stepper(model) if worlds is None else Batch(model, worlds, 2)
+
+    def advance(owner, data, steps):
+        for _ in range(steps):
+            owner.step() if worlds else owner.step(data)
+
+    reader = owner.contact_reader([1], [0])
+    reader.read()
+    advance(owner, data, 3)
+    reader.read()
+    other_owner, other = through((owner, reader))
+    other_data = copy.copy(data)
+    assert other.air_time.max() == reader.air_time.max() > 0
+    assert not np.shares_memory(other.force, reader.force)
+    advance(other_owner, other_data, 60)
+    other.read()
+    assert other.acting.all()
+    assert not reader.read().acting.any()
+    advance(owner, data, 60)
+    np.testing.assert_array_equal(reader.read().force, other.force)
+    alone = through(reader)
+    np.testing.assert_array_equal(alone.force, reader.force)
 
 
 def test_wrong_geoms_and_schemes_are_refused():

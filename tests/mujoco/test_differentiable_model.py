@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -214,6 +216,23 @@ def test_steps_are_those_of_the_stepper(rng):
         system.stepper.step(data)
         np.testing.assert_array_equal(run.q[i + 1], data.qpos)
         np.testing.assert_array_equal(run.v[i + 1], data.qvel)
+
+
+def test_copies_and_pickles_have_the_same_derivatives(rng):
+    case = Case(rng, BOX_AND_ARM.format(condim=3))
+    system, run = case.system({}), case.run({})
+    bar = rng.standard_normal(run.q.shape)
+    gradient = run.vjp(bar)
+    for other in (pickle.loads(pickle.dumps(system)), copy.deepcopy(system)):
+        assert other.stepper is not system.stepper
+        assert other.model is other.stepper.model
+        again = trajectory.simulate(other, run.q[0], run.v[0], run.inputs, n_steps=len(run.inputs))
+        np.testing.assert_array_equal(again.q, run.q)
+        found = again.vjp(bar)
+        np.testing.assert_array_equal(found.q0, gradient.q0)
+        assert dict(found.parameters) == dict(gradient.parameters)
+        with pytest.raises(TypeError):
+            other.parameters["moving"] = 1.0
 
 
 def test_what_cannot_be_differentiated_is_named():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 
 import numpy as np
@@ -250,6 +252,22 @@ def test_a_rollout_closes_at_the_end_of_a_block(rng):
     with pytest.raises(RuntimeError, match="this Rollout is closed"):
         pool.rollout(initial, nstep=5)
     pool.close()
+
+
+def test_copies_of_a_rollout_follow_their_own_model(rng):
+    model = mixed()
+    initial = worlds_of(model, 3, rng)
+    pool = Rollout(Stepper(model), nthread=2)
+    expected = pool.rollout(initial, nstep=5).state.copy()
+    others = pickle.loads(pickle.dumps(pool)), copy.deepcopy(pool)
+    model.opt.gravity[2] *= 0.5
+    assert not np.array_equal(pool.rollout(initial, nstep=5).state, expected)
+    for other in others:
+        assert other.nthread == 2
+        np.testing.assert_array_equal(other.rollout(initial, nstep=5).state, expected)
+    pool.close()
+    with pytest.raises(RuntimeError, match="this Rollout is closed"):
+        copy.copy(pool).rollout(initial, nstep=5)
 
 
 # ---- failures -----------------------------------------------------------------------------------

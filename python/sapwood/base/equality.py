@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
+
+_Class = TypeVar("_Class")
 
 
 def equal_values(one: Any, other: Any) -> bool:
@@ -14,13 +17,18 @@ def equal_values(one: Any, other: Any) -> bool:
     Parameters
     ----------
     one, other : object
-        The values to compare; arrays may be structured.
+        The values to compare; arrays may be structured, tuples and mappings may hold others.
 
     Returns
     -------
     bool
         True where shapes and entries are the same; NaN is the same as NaN.
     """
+    if isinstance(one, tuple):
+        return equal_arrays(one, other)
+    if isinstance(one, Mapping):
+        same = isinstance(other, Mapping) and one.keys() == other.keys()
+        return same and all(equal_values(one[name], other[name]) for name in one)
     a, b = np.asarray(one), np.asarray(other)
     if a.dtype.names or b.dtype.names:
         return (
@@ -29,6 +37,29 @@ def equal_values(one: Any, other: Any) -> bool:
             and all(equal_values(a[name], b[name]) for name in a.dtype.names or ())
         )
     return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+
+
+def compared_by_value(kind: type[_Class]) -> type[_Class]:
+    """Let == of a class compare the entries of its arrays; such objects have no hash.
+
+    Parameters
+    ----------
+    kind : type
+        A named tuple, or a dataclass made with ``eq=False``.
+
+    Returns
+    -------
+    type
+        The class itself.
+    """
+    equal = equal_arrays if issubclass(kind, tuple) else equal_fields
+
+    def differs(one: Any, other: object) -> bool:
+        return not equal(one, other)
+
+    for name, method in (("__eq__", equal), ("__ne__", differs), ("__hash__", None)):
+        setattr(kind, name, method)
+    return kind
 
 
 def equal_arrays(one: tuple[Any, ...], other: object) -> bool:
@@ -69,7 +100,6 @@ def equal_fields(one: Any, other: object) -> bool:
         True where all fields are equal, as by :func:`equal_values`.
     """
     names = [field.name for field in dataclasses.fields(one)]
-    if type(one) is not type(other):
-        return False
-    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-    return all(equal_arrays(a, b) if isinstance(a, tuple) else equal_values(a, b) for a, b in pairs)
+    return type(one) is type(other) and all(
+        equal_values(getattr(one, name), getattr(other, name)) for name in names
+    )

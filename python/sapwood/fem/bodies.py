@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import array, boolean, instance, real
+from sapwood.base.equality import compared_by_value
 from sapwood.geometry.plot import plot_faces
 
 from .body_checks import checked_pose, ranged
@@ -31,7 +32,8 @@ _Float = NDArray[np.float64]
 ContactKind = Literal["faces", "vertices", "none"]
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Attachment:
     """Vertices of a soft body that a rigid body of a model holds.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood import _core
+from sapwood.base.equality import compared_by_value
 from sapwood.geometry import FieldShape, contact_surface
 
 from .bodies import SoftBody
@@ -22,7 +23,8 @@ _LEAST_AREA = 1e-14
 _LEAST_SLOPE = 1e-8
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class SoftContacts:
     """Contacts of a soft body with one other body.
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import boolean, instance, integers, real
+from sapwood.base.equality import compared_by_value
 
 from .material import Material
 from .meshes.mesh import Mesh
@@ -21,7 +22,8 @@ _Float = NDArray[np.float64]
 MassKind = Literal["lumped", "consistent", "one_point"]
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """A mesh at given positions.
 

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.equality import compared_by_value
 from sapwood.solution import Solution
 
 from .contacts import SoftContacts
@@ -15,7 +16,8 @@ from .contacts import SoftContacts
 _Float = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Touch:
     """Contacts of one soft body with one other body, in a step.
 
@@ -43,7 +45,8 @@ class Touch:
         return total
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Reaction:
     """The load of one attachment of a soft body, in a step.
 
@@ -78,7 +81,8 @@ class Reaction:
         return total
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class SoftStepResult:
     """The outcome of a step.
 

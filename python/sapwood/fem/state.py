@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.base.equality import equal_fields
+from sapwood.base.equality import compared_by_value
 
 from .bodies import SoftBody
 
 _Float = NDArray[np.float64]
 
 
+@compared_by_value
 @dataclass(frozen=True, eq=False)
 class SoftState:
     """Positions and velocities of soft bodies at one time; copies, which may be pickled.
@@ -31,11 +32,6 @@ class SoftState:
     time: float
     positions: tuple[_Float, ...]
     velocities: tuple[_Float, ...]
-
-    def __eq__(self, other: object) -> bool:
-        return equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @classmethod
     def of(cls, bodies: Sequence[SoftBody], time: float = math.nan) -> SoftState:

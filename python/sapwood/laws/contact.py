@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.equality import equal_arrays
+from sapwood.base.equality import compared_by_value
 from sapwood.laws.rigid_core import DEFAULT_LAMBDA, CoreKind, core_kinds
 from sapwood.laws.shapes import common_shape
 
 _Float = NDArray[np.float64]
 
 
+@compared_by_value
 class Projection(NamedTuple):
     """Result of :func:`project`; the leading axes are the broadcast axes of the arguments.
 
@@ -27,12 +28,6 @@ class Projection(NamedTuple):
     """Hessian block (..., 3, 3) in kg."""
     regions: NDArray[np.int8]
     """:class:`sapwood.Region` of each contact (...)."""
-
-    def __eq__(self, other: object) -> bool:
-        return equal_arrays(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not equal_arrays(self, other)
 
 
 def project(

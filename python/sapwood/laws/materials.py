@@ -44,6 +44,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.base.checks import stiffness
+from sapwood.base.equality import compared_by_value
 from sapwood.base.hints import explained, nearest
 from sapwood.laws.custom_numbers import Entry, read_entries
 from sapwood.laws.rigid_core import CoreKind, RigidCore
@@ -119,7 +120,8 @@ class ContactMaterial:
             )
 
 
-@dataclasses.dataclass(frozen=True)
+@compared_by_value
+@dataclasses.dataclass(frozen=True, eq=False)
 class Geoms:
     """The fields of a model that the rules below read.
 

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.equality import equal_arrays
+from sapwood.base.equality import compared_by_value
 from sapwood.laws.shapes import common_shape
 
 _Float = NDArray[np.float64]
 
 
+@compared_by_value
 class ClampedRows(NamedTuple):
     """Result of :func:`clamp`; the axes are the broadcast axes of the arguments.
 
@@ -26,12 +27,6 @@ class ClampedRows(NamedTuple):
     """-dgamma/dv_c (...) in kg or kg m^2."""
     cost: _Float
     """Cost l (...) in J."""
-
-    def __eq__(self, other: object) -> bool:
-        return equal_arrays(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not equal_arrays(self, other)
 
 
 def clamp(y: ArrayLike, R: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> ClampedRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
@@ -107,6 +107,12 @@ class DifferentiableModel:
         self.parameters: Mapping[str, _Float] = MappingProxyType(
             {number.label: np.array(number.value) for number in numbers}
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "parameters": dict(self.parameters)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, parameters=MappingProxyType(state["parameters"]))
 
     @property
     def inputs_shape(self) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
@@ -107,6 +107,12 @@ class DifferentiableSoftModel:
         self._manifold, self._n_v = Manifold(model), model.nv + model.na
         self._sizes = [body.positions.size for body in stepper.soft]
         self._n_soft = sum(self._sizes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "parameters": dict(self.parameters)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, parameters=MappingProxyType(state["parameters"]))
 
     @property
     def state(self) -> tuple[_Float, _Float]:

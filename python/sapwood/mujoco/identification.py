@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
+from sapwood.base.equality import compared_by_value
 from sapwood.base.optional import install_command
 from sapwood.mujoco.gradients.model_numbers import Parameter
 from sapwood.mujoco.linearizer import linearizer_of
@@ -23,6 +24,7 @@ from sapwood.mujoco.stepper import Stepper
 _Float = NDArray[np.float64]
 
 
+@compared_by_value
 class Sensitivities(NamedTuple):
     """A run with its derivatives by numbers of the model, see :func:`sensitivities`."""
 

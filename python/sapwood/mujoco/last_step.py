@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood import _core
 from sapwood.base.checks import instance
 from sapwood.fem.bodies import SoftBody
 from sapwood.fem.results import SoftStepResult
@@ -127,12 +128,10 @@ class LastStep:
         >>> touch.read().acting.tolist()
         [True]
         """
-        return ContactReader(
-            lambda: self._of_last_step()[0].contact_source(),
-            self._parameters.geom_names,
-            geoms,
-            others,
-        )
+        return ContactReader(self._contact_source, self._parameters.geom_names, geoms, others)
+
+    def _contact_source(self) -> _core.ModelStepper:
+        return self._of_last_step()[0].contact_source()
 
     @property
     def patches(self) -> tuple[StepPatch, ...]:

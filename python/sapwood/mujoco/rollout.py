@@ -31,7 +31,8 @@ _Float = NDArray[np.float64]
 class Rollout:
     """Rolls out worlds of one model; keeps the memory of its threads from call to call.
 
-    As a context manager it releases that memory at the end of the block, by :meth:`close`.
+    As a context manager it releases that memory at the end of the block, by :meth:`close`. A copy,
+    or what comes out of a pickle, has threads of its own, and follows its own model only.
 
     Parameters
     ----------
@@ -55,14 +56,25 @@ class Rollout:
     ) -> None:
         if isinstance(model, Stepper) and options:
             raise TypeError(f"{next(iter(options))}: a stepper has its options already")
-        stepper = model if isinstance(model, Stepper) else Stepper(model, **options)
-        self._stepper = stepper
+        self._start(
+            model if isinstance(model, Stepper) else Stepper(model, **options),
+            thread_count(nthread, "nthread"),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"stepper": self._stepper, "nthread": self._nthread, "closed": self._closed}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._start(state["stepper"], state["nthread"])
+        self._closed = state["closed"]
+
+    def _start(self, stepper: Stepper, nthread: int) -> None:
+        self._stepper, self._nthread = stepper, nthread
         stepper.follow()
         self._parameters = stepper.parameters
         if self._parameters.scheme != SYMPLECTIC_EULER:
             raise NotSupported("rollouts are by symplectic_euler, other schemes by Stepper.run")
         self._engine = engine()
-        self._nthread = thread_count(nthread, "nthread")
         self._workers = Workers(self._parameters, self._engine)
         self._lock, self._closed = threading.Lock(), False
         free_in_children(self, Rollout._free)

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
-from sapwood.base.equality import equal_arrays
+from sapwood.base.equality import compared_by_value
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
 
+@compared_by_value
 class SparseMatrix(NamedTuple):
     """A matrix by compressed rows with ascending columns; == compares all arrays."""
 
@@ -36,12 +37,6 @@ class SparseMatrix(NamedTuple):
         dense = np.zeros(self.shape)
         dense[self.rows, self.indices] = self.data
         return dense
-
-    def __eq__(self, other: object) -> bool:
-        return equal_arrays(self, other)
-
-    def __ne__(self, other: object) -> bool:
-        return not equal_arrays(self, other)
 
 
 def sparse_matrix(value: Any, name: str, n_columns: int) -> SparseMatrix:

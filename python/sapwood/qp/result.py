@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood.base.equality import equal_fields
+from sapwood.base.equality import compared_by_value
 
 
 class QpStatus(IntEnum):
@@ -33,6 +33,7 @@ class QpStatus(IntEnum):
     NON_FINITE = 6
 
 
+@compared_by_value
 @dataclass(frozen=True, eq=False)
 class QpSolution:
     """The solution of a quadratic program.
@@ -81,11 +82,6 @@ class QpSolution:
     dual_residual: float
     gap: float
     relative_residual: float
-
-    def __eq__(self, other: object) -> bool:
-        return equal_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def solved(self) -> bool:

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sapwood.base.blocks import split_contacts
+from sapwood.base.equality import compared_by_value
 from sapwood.constraints.group import ConstraintGroup
 
 _Float = NDArray[np.float64]
 _Index = NDArray[np.int32]
 
 
+@compared_by_value
 class Dynamics(NamedTuple):
     """The terms of the momentum balance at one position and velocity, Eqs. (9) to (13)."""
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sapwood import _core
 from sapwood.base.checks import integer
+from sapwood.base.equality import compared_by_value
 from sapwood.problem.arrays import Delassus
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import SapSettings
@@ -30,6 +31,7 @@ _Float = NDArray[np.float64]
 _USABLE = (Status.converged, Status.stalled, Status.iteration_limit, Status.friction_limit)
 
 
+@compared_by_value
 class State(NamedTuple):
     """A state of a model at one time."""
 

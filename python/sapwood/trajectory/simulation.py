@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
 from sapwood.base.checks import boolean, integer
+from sapwood.base.equality import compared_by_value
 from sapwood.trajectory.system import Jacobian, Step, System, TrajectoryError
 
 _Float = NDArray[np.float64]
@@ -59,6 +60,7 @@ class TrajectoryGradient:
     distance: _Float
 
 
+@compared_by_value
 class TrajectoryJacobians(NamedTuple):
     """Derivatives of the states (dq, v) after the steps, where dq are motions of the positions."""
 

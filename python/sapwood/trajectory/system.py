@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.base.equality import compared_by_value
+
 _Float = NDArray[np.float64]
 
 
@@ -30,6 +32,7 @@ class TrajectoryError(RuntimeError):
         return self.reason if self.step < 0 else f"step {self.step}: {self.reason}"
 
 
+@compared_by_value
 class Step(NamedTuple):
     """One step of a system."""
 
@@ -43,6 +46,7 @@ class Step(NamedTuple):
     """Whether a contact acted."""
 
 
+@compared_by_value
 class Pulled(NamedTuple):
     """Derivatives of a loss by the start of a step."""
 
@@ -56,6 +60,7 @@ class Pulled(NamedTuple):
     """Least distance of a contact that acted to the boundary of its region, m/s."""
 
 
+@compared_by_value
 class Jacobian(NamedTuple):
     """Derivative of the state (dq, v) after a step, where dq are motions of the positions."""
 

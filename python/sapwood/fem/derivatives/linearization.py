@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.equality import compared_by_value
 from sapwood.base.step_error import StepError
 
 from ..passes import step_result
@@ -52,6 +53,7 @@ class SoftGradient:
     slide_forces: _Float
 
 
+@compared_by_value
 class SoftChange(NamedTuple):
     """The change of the state after a step."""
 

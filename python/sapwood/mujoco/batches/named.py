@@ -6,6 +6,7 @@ slice of an array of MjModel or MjData, found by its place in memory.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -114,6 +115,9 @@ class NamedView:
             "name": of_model.name,
         }
         self.__dict__.update(own)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return operator.methodcaller(self._kind, self.id), (self._batch,)
 
     def __getattr__(self, attribute: str) -> _Array:
         if attribute.startswith("_"):

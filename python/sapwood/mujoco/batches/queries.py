@@ -302,10 +302,14 @@ class BatchQueries(BatchModels):
         TypeError, ValueError
             If there is no such geom; the text names it.
         """
-        logs, names = self._contact_lists().logs, self._stepper.parameters.geom_names
-        return ContactReader(
-            lambda: logs, names, geoms, others, self._n, lambda: self._outputs.part_of_state("time")
-        )
+        names = self._stepper.parameters.geom_names
+        return ContactReader(self._logs, names, geoms, others, self._n, self._times)
+
+    def _logs(self) -> tuple[_core.ContactLog, ...]:
+        return self._contact_lists().logs
+
+    def _times(self) -> _Float:
+        return self._outputs.part_of_state("time")
 
     # ---- queries --------------------------------------------------------------------------------
 

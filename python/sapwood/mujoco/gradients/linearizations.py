@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.equality import compared_by_value
+
 _Float = NDArray[np.float64]
 
 Status = Literal["ok", "near_kink", "limited_rebound"]
@@ -18,6 +20,7 @@ NO_DERIVATIVES = (
 """The error of a step with status ``limited_rebound``."""
 
 
+@compared_by_value
 class Linearization(NamedTuple):
     """The derivative of a step, see :func:`linearize`.
 
@@ -51,6 +54,7 @@ class Linearization(NamedTuple):
     energy; the derivative is that of the full rebound, which is not the step's."""
 
 
+@compared_by_value
 class Linearizations(NamedTuple):
     """Derivatives of n steps, each as a :class:`Linearization`."""
 

@@ -20,12 +20,14 @@ class ContactReader:
     """Forces on some geoms, and how long these have had none.
 
     A contact counts by its force, never by being listed. The arrays stay the same objects;
-    :meth:`read` writes to them. Their first axis (nsim) is that of a batch; a stepper has none.
+    :meth:`read` writes to them. Their first axis (nsim) is that of a batch; a stepper has none. A
+    copy, or what comes out of a pickle, reads a copy of the batch or stepper, and counts on.
 
     Parameters
     ----------
     source : callable
-        Where the contacts of the last step are: a ModelStepper, or a ContactLog for each world.
+        Where the contacts of the last step are: a ModelStepper, or a ContactLog for each world. A
+        method of the batch or stepper, so that a copy of both belongs together.
     names : GeomNames
         Names of the geoms.
     geoms : sequence of str or int
@@ -78,9 +80,20 @@ class ContactReader:
         since = np.full(shape, np.nan)
         if time is not None:
             since[:] = time()[:, None]
-        self._arrays: tuple[NDArray[Any], ...] = (column, meets, acting, force, air_time, since)
-        self._prepare(source())
-        of_one = n_worlds is None
+        self._start((column, meets, acting, force, air_time, since))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"source": self._find_source, "time": self._time, "arrays": self._arrays}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._find_source, self._time = state["source"], state["time"]
+        self._start(tuple(array.copy() for array in state["arrays"]))
+
+    def _start(self, arrays: tuple[NDArray[Any], ...]) -> None:
+        self._arrays = arrays
+        self._prepare(self._find_source())
+        of_one = self._time is None
+        acting, force, air_time = arrays[2:5]
         self.acting: NDArray[np.bool_] = acting[0] if of_one else acting
         self.force: _Float = force[0] if of_one else force
         self.air_time: _Float = air_time[0] if of_one else air_time

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.equality import compared_by_value
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.solution import Region
 
@@ -24,6 +25,7 @@ Index = NDArray[np.intp]
 EPS = float(np.finfo(float).eps)
 
 
+@compared_by_value
 class State(NamedTuple):
     """The law of a pool at unprojected impulses y."""
 
@@ -41,7 +43,8 @@ class Dual(NamedTuple):
     size: Array | None = None  # (n) |gamma'|_R of contacts with a core, root joules
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Patch:
     """All constraints of a pool between the same two trees, or one tree and the world."""
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.base.equality import compared_by_value
 from sapwood.geometry import ContactSurface, FieldShape, ShapeKind
 
 # arrays of any precision: float64, or longdouble to measure its round-off
@@ -24,6 +25,7 @@ LEAST_SLOPE = 1e-14
 MERGED = 1e-14
 
 
+@compared_by_value
 class Face(NamedTuple):
     """One face of a contact surface, in the frame of the world."""
 

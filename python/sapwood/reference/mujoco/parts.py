@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.equality import compared_by_value
+
 _Array = NDArray[np.float64]
 _Motion = tuple[_Array, _Array]
 
@@ -16,6 +18,7 @@ _Motion = tuple[_Array, _Array]
 _GROW_BELOW = 0.2
 
 
+@compared_by_value
 class Parts(NamedTuple):
     """A time step in parts.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sapwood.base.equality import compared_by_value
 from sapwood.problem.contact_problem import ContactProblem
 from sapwood.settings import Friction
 
@@ -19,7 +20,8 @@ from ..constraints.torsional_pool import WidePool
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Part:
     """The constraints of one pool at one velocity, n of them with r rows each."""
 
@@ -28,7 +30,8 @@ class Part:
     state: State
 
 
-@dataclass(frozen=True)
+@compared_by_value
+@dataclass(frozen=True, eq=False)
 class Point:
     """Everything the solver wants to know at one velocity."""
 
