@@ -263,6 +263,20 @@ def test_a_copy_goes_on_with_the_same_bits(rng):
     np.testing.assert_array_equal(copies, batch.state)
 
 
+def test_copies_know_which_worlds_failed():
+    batch = Batch(mixed(), 3, 2, on_error="keep")
+    batch.qvel[1] = np.nan
+    batch.step()
+    assert batch.status.tolist() == [0, 1, 0]
+    for other in (copy.copy(batch), copy.deepcopy(batch), pickle.loads(pickle.dumps(batch))):
+        assert other.status.tolist() == [0, 1, 0]
+        assert [other.error(i) for i in range(3)] == [batch.error(i) for i in range(3)]
+        other.reset(other.status != 0)
+        other.step()
+        assert not other.status.any()
+    assert batch.status.tolist() == [0, 1, 0]
+
+
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system has no /proc")
 @pytest.mark.parametrize("steps", [10_000, pytest.param(10_000_000, marks=pytest.mark.nightly)])
 def test_a_long_run_leaves_nothing_behind(steps):

@@ -143,6 +143,7 @@ class Batch(BatchQueries):
             "remembered": self._remembered or None,
             "state": self.state,
             "warning": self.warning,
+            "failures": (self._status, self._errors),
             "worlds": self._worlds.snapshot(),
         }
 
@@ -150,6 +151,8 @@ class Batch(BatchQueries):
         self._n, self._nthread, self._on_error = state["n"]
         self._start(state["model"], state["stepper"], state["remembered"])
         self.state[:], self.warning[:] = state["state"], state["warning"]
+        status, errors = state["failures"]
+        self._status[:], self._errors = status, dict(errors)
         self._worlds.restore(state["worlds"])
 
     def _start(self, model: mujoco.MjModel, stepper: Stepper, remembered: int | None) -> None:
