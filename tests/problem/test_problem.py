@@ -397,6 +397,14 @@ def test_from_dense_by_position():
     assert problem.dt == 0.01
 
 
+def test_an_empty_matrix_is_a_problem_without_trees():
+    problem = ContactProblem.from_dense(np.zeros((0, 0)), [], mu=0.5, dt=0.01)
+    assert (problem.n_trees, problem.nv, problem.n_contacts) == (0, 0, 0)
+    for solution in (sapwood.solve(problem), sapwood.reference.solve(problem)):
+        assert solution.status == "converged"
+        assert solution.v.shape == (0,)
+
+
 J_WIDE = np.zeros((3, 9))
 J_WIDE[:, [0, 3, 6]] = 1.0
 DENSE = [

@@ -142,11 +142,18 @@ def test_a_program_drives_the_motor(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
-    [("inf", "inf: must be finite"), ("nan", "nan: must be finite"), ("-1", "-1: must be > 0")],
+    ("options", "told"),
+    [
+        ("--seconds inf", "inf: must be finite"),
+        ("--seconds nan", "nan: must be finite"),
+        ("--seconds -1", "-1: must be > 0"),
+        ("--dt 1e-300", "--seconds 5: more than 1e+09 steps of 1e-300 s"),
+        ("--seconds 1e300", "--seconds 1e+300: more than 1e+09 steps of 0.01 s"),
+        ("--soft-at 0 nan 0", "argument --soft-at: nan: must be finite"),
+    ],
 )
-def test_a_number_that_breaks_its_rule_is_told(model, seconds, told):
-    assert told in error_line(command("simulate", model, "--seconds", seconds))
+def test_a_number_that_breaks_its_rule_is_told(model, options, told):
+    assert told in error_line(command("simulate", model, *options.split()))
 
 
 @pytest.mark.parametrize(

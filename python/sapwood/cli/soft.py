@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,8 @@ def add_soft(parser: argparse.ArgumentParser) -> None:
         f"({', '.join(_SURFACES)}), which is filled with tetrahedra",
     )
     group.add_argument(
-        "--soft-at", type=float, nargs=3, default=[0.0, 0.0, 0.0], metavar=("X", "Y", "Z"),
-        help="place of the origin of the mesh, m",
+        "--soft-at", type=number(float, "finite", math.isfinite), nargs=3,
+        default=[0.0, 0.0, 0.0], metavar=("X", "Y", "Z"), help="place of the origin of the mesh, m",
     )  # fmt: skip
     group.add_argument("--soft-scale", type=positive, default=1.0, help="m in a unit of the file")
     group.add_argument(

@@ -278,7 +278,8 @@ class ContactProblem(ProblemArrays):
         dense_J = _core.as_float64(dense_J, "J", (-1, nv), rule="finite")
         if len(dense_J) % 3 != 0:
             raise ValueError(f"J has shape {dense_J.shape}, expected (3 n_contacts, {nv})")
-        tree_nv = np.array([nv], np.int32) if trees is None else _core.as_int32(trees, "trees")
+        one_tree = np.array([nv] if nv else [], np.int32)
+        tree_nv = one_tree if trees is None else _core.as_int32(trees, "trees")
         for t in np.flatnonzero(tree_nv < 1):
             raise ValueError(f"trees[{t}] = {tree_nv[t]}: must be >= 1")
         if tree_nv.sum(dtype=np.int64) != nv:

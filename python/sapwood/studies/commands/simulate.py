@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sapwood.mujoco import Stepper
     from sapwood.studies.experiments.simulate import SimulatedRun
 
+_MOST_STEPS = 1e9
 _FRAMES = 25  # states of soft bodies that are written, 1/s
 
 
@@ -67,6 +68,11 @@ def _run(arguments: argparse.Namespace) -> int:
     stepper, data = load(arguments, soft)
     if stepper.model.nv == 0 and not soft:
         raise CommandError(f"{arguments.model}: nothing in it moves")
+    if arguments.seconds / stepper.time_step > _MOST_STEPS:
+        raise CommandError(
+            f"--seconds {arguments.seconds:g}: more than {_MOST_STEPS:g} steps of "
+            f"{stepper.time_step:g} s"
+        )
     drive = control(arguments, stepper.model)
     out: Path = arguments.out
     title = f"{arguments.model.name}, dt = {1e3 * stepper.time_step:g} ms"
