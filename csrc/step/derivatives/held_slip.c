@@ -7,6 +7,9 @@
 #include "step/derivatives/difference_bounds.h"
 #include "step/step_tuning.h"
 
+/* Returns 1 if sigma is constant at this slip ratio of the centre. */
+static int is_constant(double centre) { return centre == 0.0 || centre >= 1.0; }
+
 /* Keeps the slip ratio of the centre, 0 or at least 1 where sigma is constant, or holds another. In
  * between it makes 1/sigma linear in the slip: differences then have no curvature, even if they are
  * as wide as the slip. */
@@ -14,42 +17,51 @@ static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   if (keep) {
     *centre = sigma * *ratio > sap_least_sigma ? *ratio : 0.0;
     *ratio = *centre;
-  } else if (*centre == 0.0 || *centre >= 1.0) {
+  } else if (is_constant(*centre)) {
     *ratio = *centre;
   } else {
     *ratio = *centre / fmax(2.0 - *ratio / *centre, sap_least_sigma_share);
   }
 }
 
-/* Keeps the direction of a slip at the centre, or replaces the slip ratio of another state by the
- * part of its slip along that direction. */
-static void hold_direction(const double slip[2], double slip_speed, int keep, double direction[2],
-                           double *ratio) {
-  const double speed = hypot(slip[0], slip[1]);
+/* Keeps the direction of the slip of contact i, whose rows begin at J, or replaces its slip ratio at
+ * another state by the part of the slip along that direction. */
+static void hold_direction(const struct sap_gather *gather, int32_t i, const double *J, int keep,
+                           double direction[2], double *ratio) {
+  const double *v_hat = gather->v_hat_t + 2 * (int64_t)i, *side_J[2];
+  double slip[3];
+  sap_contact_velocity(gather, gather->free_motion.v_0, i, &J, side_J, slip);
+  slip[0] -= v_hat[0];
+  slip[1] -= v_hat[1];
   if (keep) {
+    const double speed = hypot(slip[0], slip[1]);
     direction[0] = speed > 0.0 ? slip[0] / speed : 0.0;
     direction[1] = speed > 0.0 ? slip[1] / speed : 0.0;
   } else {
-    *ratio = (slip[0] * direction[0] + slip[1] * direction[1]) / slip_speed;
+    *ratio = (slip[0] * direction[0] + slip[1] * direction[1]) / gather->slip_speed;
   }
+}
+
+/* Returns the length of the rows of contact i. */
+static int64_t length_of(const struct sap_gather *gather, int32_t i) {
+  const int32_t *n = gather->forest->tree_dofnum, b = gather->problem.tree_b[i];
+  return 3 * ((int64_t)n[gather->problem.tree_a[i]] + (b < 0 ? 0 : n[b]));
 }
 
 static void hold_contacts(const struct sap_held_slip *held, struct sap_gather *gather, int keep) {
   const int32_t n =
       gather->problem.n_contacts < held->n_contacts ? gather->problem.n_contacts : held->n_contacts;
   const double *J = gather->problem.J;
-  for (int32_t i = 0; i < n; ++i) {
+  for (int32_t i = 0; i < n; J += length_of(gather, i), ++i) {
     const int64_t at = 2 * (int64_t)i;
-    const size_t bytes = 2 * sizeof(int32_t);
-    const double *side_J[2];
-    double slip[3];
-    sap_contact_velocity(gather, gather->free_motion.v_0, i, &J, side_J, slip);
-    slip[0] -= gather->v_hat_t[at];
-    slip[1] -= gather->v_hat_t[at + 1];
-    if (keep || memcmp(held->geom + at, gather->contacts[i].geom, bytes) == 0) {
-      hold_direction(slip, gather->slip_speed, keep, held->direction + at, gather->slip_ratio + i);
-      hold_ratio(gather->parameters.sigma, keep, held->contact + i, gather->slip_ratio + i);
+    double *ratio = gather->slip_ratio + i;
+    if (!keep && memcmp(held->geom + at, gather->contacts[i].geom, 2 * sizeof(int32_t)) != 0) {
+      continue;
     }
+    if (keep || !is_constant(held->contact[i])) {
+      hold_direction(gather, i, J, keep, held->direction + at, ratio);
+    }
+    hold_ratio(gather->parameters.sigma, keep, held->contact + i, ratio);
   }
 }
 
