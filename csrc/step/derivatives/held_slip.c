@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "constraints/kinds/slip_sigma.h"
-#include "step/derivatives/difference_bounds.h"
+#include "step/joints/release.h"
 #include "step/step_tuning.h"
 
 /* Returns 1 if sigma is constant at this slip ratio of the centre. */
@@ -28,11 +28,12 @@ static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
  * another state by the part of the slip along that direction. */
 static void hold_direction(const struct sap_gather *gather, int32_t i, const double *J, int keep,
                            double direction[2], double *ratio) {
-  const double *v_hat = gather->v_hat_t + 2 * (int64_t)i, *side_J[2];
-  double slip[3];
-  sap_contact_velocity(gather, gather->free_motion.v_0, i, &J, side_J, slip);
-  slip[0] -= v_hat[0];
-  slip[1] -= v_hat[1];
+  const int32_t trees[2] = {gather->problem.tree_a[i], gather->problem.tree_b[i]};
+  double slip[2];
+  for (int r = 0; r < 2; ++r) {
+    slip[r] = sap_row_velocity(gather->forest, trees, 3, r, J, gather->free_motion.v_0) -
+              gather->v_hat_t[2 * (int64_t)i + r];
+  }
   if (keep) {
     const double speed = hypot(slip[0], slip[1]);
     direction[0] = speed > 0.0 ? slip[0] / speed : 0.0;
