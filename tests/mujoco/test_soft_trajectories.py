@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import pickle
 
 import mujoco
 import numpy as np
@@ -172,3 +173,15 @@ def test_models_without_soft_bodies_have_the_other_class(rng):
     v[-1] = 1e200
     with pytest.raises(TrajectoryError, match="step 0"):
         simulate(system, q, v, n_steps=1)
+
+
+def test_copies_and_pickles_take_the_same_steps(rng):
+    stepper, data = pusher(rng)
+    system = DifferentiableSoftModel(stepper, data=data)
+    run = simulate(system, *system.state, n_steps=3)
+    for other in (pickle.loads(pickle.dumps(system)), copy.deepcopy(system)):
+        assert other.stepper is not stepper
+        again = simulate(other, *other.start(run.q[0], run.v[0]), n_steps=3)
+        np.testing.assert_array_equal(again.q, run.q)
+        with pytest.raises(TypeError):
+            other.parameters["mass"] = 1.0
