@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.mujoco.gradients.linearizations import NO_DERIVATIVES, Linearization
 from sapwood.mujoco.gradients.manifold import Manifold
-from sapwood.mujoco.gradients.model_numbers import Parameter, model_number
+from sapwood.mujoco.gradients.model_numbers import Parameter, model_number, read_parameters
 from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.linearizer import linearizer_of
@@ -102,7 +102,7 @@ class DifferentiableModel:
             check_data(model, data)
             mujoco.mj_copyData(self._data, model, data)
         self._manifold = Manifold(model)
-        self._given = tuple(one if isinstance(one, str) else tuple(one) for one in parameters)
+        self._given = read_parameters(parameters)
         numbers = [model_number(stepper.parameters, one, i) for i, one in enumerate(self._given)]
         self.parameters: Mapping[str, _Float] = MappingProxyType(
             {number.label: np.array(number.value) for number in numbers}

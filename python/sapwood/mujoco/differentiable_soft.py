@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.manifold import Manifold
-from sapwood.mujoco.gradients.model_numbers import Parameter
+from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.reading.arrays import check_data
@@ -95,7 +95,7 @@ class DifferentiableSoftModel:
             raise ValueError("stepper has no soft bodies: use DifferentiableModel")
         model = stepper.model
         self.stepper, self.model = stepper, model
-        self._step, self._given = difference_of(step), tuple(parameters)
+        self._step, self._given = difference_of(step), read_parameters(parameters)
         numbers = step_numbers(stepper.parameters, self._given)
         self.parameters: Mapping[str, _Float] = MappingProxyType(
             {number.label: np.array(number.value) for number in numbers}

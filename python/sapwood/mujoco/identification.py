@@ -14,7 +14,7 @@ from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.equality import compared_by_value
 from sapwood.base.optional import install_command
-from sapwood.mujoco.gradients.model_numbers import Parameter
+from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.linearizer import linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.rollout import rollout
@@ -127,7 +127,7 @@ def sensitivities(
     if controls is not None:
         ctrl = _core.as_float64(controls, "controls", (n, stepper.model.nu), "finite")
         n = len(ctrl)
-    numbers = tuple(one if isinstance(one, str) else tuple(one) for one in parameters)
+    numbers = read_parameters(parameters)
     sensed = sensors and stepper.model.nsensordata > 0
     if stepper.parameters.soft is not None:
         soft = soft_tangents(stepper, data, numbers, n, ctrl, sensed)

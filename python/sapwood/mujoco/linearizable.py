@@ -11,6 +11,8 @@ from sapwood.stepping.schemes import SYMPLECTIC_EULER
 
 DIFFERENCE = 1e-6
 """Largest difference of a position of ``step="auto"``, m or rad."""
+MOST_SOFTENING = 1e12
+"""Largest `soften`, and the reciprocal of the least one."""
 
 
 def check_linearizable(stepper: Stepper, *, soft: bool = False) -> None:
@@ -68,6 +70,14 @@ def difference_of(step: float | Literal["auto"]) -> float:
             raise ValueError(f"step = {step!r}: must be 'auto' or a number > 0")
         return DIFFERENCE
     return positive(step, "step")
+
+
+def softening(value: float) -> float:
+    """Read `soften`, a number from 1e-12 to 1e12: R must neither overflow nor vanish."""
+    factor = positive(value, "soften")
+    if not 1.0 / MOST_SOFTENING <= factor <= MOST_SOFTENING:
+        raise ValueError(f"soften = {value!r}: must be from 1e-12 to 1e12")
+    return factor
 
 
 def positive(value: float, name: str) -> float:

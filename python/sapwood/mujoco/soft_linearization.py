@@ -19,7 +19,7 @@ from sapwood.fem.derivatives.soft_numbers import SoftNumber
 from sapwood.fem.reduction import Pass, Reduction
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.manifold import integration_slopes
-from sapwood.mujoco.gradients.model_numbers import Parameter
+from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
@@ -141,7 +141,7 @@ class SoftStepLinearization:
         if stepper.parameters.soft is None:
             raise ValueError("stepper has no soft bodies: use linearize")
         own = own_parameters(stepper.parameters, soft_state)
-        self._numbers = step_numbers(own, parameters)
+        self._numbers = step_numbers(own, read_parameters(parameters))
         self.parameters = tuple(number.label for number in self._numbers)
         self._model, self._dt = stepper.model, stepper.parameters.time_step
         scratch = StateCopy(self._model).take(data)

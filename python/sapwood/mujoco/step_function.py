@@ -10,10 +10,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from sapwood import _core
 from sapwood.mujoco.gradients.linearizations import NO_DERIVATIVES
 from sapwood.mujoco.gradients.manifold import Manifold
-from sapwood.mujoco.linearizable import DIFFERENCE, check_linearizable
+from sapwood.mujoco.linearizable import DIFFERENCE, check_linearizable, softening
 from sapwood.mujoco.linearizer import linearizer_of
 from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.stepper import Stepper
@@ -69,7 +68,7 @@ class StepFunction:
         if data is not None:
             check_data(model, data)
         self._stepper, self._model = stepper, model
-        self._soften = float(_core.as_float64(soften, "soften", (), "positive"))
+        self._soften = softening(soften)
         self._data = mujoco.MjData(model)
         if data is not None:
             mujoco.mj_copyData(self._data, model, data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import mujoco
@@ -80,6 +80,42 @@ class ModelNumber(NamedTuple):
         return relative * (abs(self.value) or 1.0)
 
 
+def read_parameters(given: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Read the argument `parameters`: tuples of a kind, a name, a field and perhaps an index.
+
+    Parameters
+    ----------
+    given : sequence of sequence
+        The argument.
+
+    Returns
+    -------
+    tuple of tuple
+        The same, hashable.
+
+    Raises
+    ------
+    TypeError
+        For other types; the message names the place.
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"parameters must be a sequence of tuples, not {type(given).__name__}")
+    return tuple(_read_parameter(one, i) for i, one in enumerate(given))
+
+
+def _read_parameter(given: Parameter, i: int) -> Parameter:
+    one = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else ()
+    if not 3 <= len(one) <= 4 or not all(isinstance(word, str) for word in one[:3]):
+        raise TypeError(
+            f"parameters[{i}] must be (kind, name, field) or (kind, name, field, index)"
+        )
+    if len(one) == 3:
+        return one
+    if not isinstance(one[3], int | np.integer):
+        raise TypeError(f"parameters[{i}] = {one}: the index must be an integer")
+    return *one[:3], int(one[3])
+
+
 def model_number(parameters: StepParameters, given: Parameter, i: int) -> ModelNumber:
     """Find a number of the model of a stepper.
 
@@ -103,8 +139,6 @@ def model_number(parameters: StepParameters, given: Parameter, i: int) -> ModelN
         If there is none; the message names what is known.
     """
     where = f"parameters[{i}]"
-    if isinstance(given, str) or not 3 <= len(given) <= 4:
-        raise TypeError(f"{where} must be (kind, name, field) or (kind, name, field, index)")
     kind, name, field = map(str, given[:3])
     if kind not in MODEL_FIELDS:
         raise ValueError(
