@@ -98,12 +98,13 @@ def read_parameters(given: Sequence[Parameter]) -> tuple[Parameter, ...]:
     TypeError
         For other types; the message names the place.
     """
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"parameters must be a sequence of tuples, not {type(given).__name__}")
-    return tuple(_read_parameter(one, i) for i, one in enumerate(given))
+    every: object = given
+    if isinstance(every, str | bytes) or not isinstance(every, Iterable):
+        raise TypeError(f"parameters must be a sequence of tuples, not {type(every).__name__}")
+    return tuple(_read_parameter(one, i) for i, one in enumerate(every))
 
 
-def _read_parameter(given: Parameter, i: int) -> Parameter:
+def _read_parameter(given: object, i: int) -> Parameter:
     one = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else ()
     if not 3 <= len(one) <= 4 or not all(isinstance(word, str) for word in one[:3]):
         raise TypeError(
