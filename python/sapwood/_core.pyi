@@ -655,6 +655,7 @@ class ModelStepper:
         NDArray[np.int32],
         NDArray[np.bool_],
         NDArray[np.bool_],
+        NDArray[np.bool_],
     ]: ...
     def tangents(
         self,

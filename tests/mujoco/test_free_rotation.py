@@ -10,7 +10,7 @@ mujoco = pytest.importorskip("mujoco")
 import sapwood
 from helpers import rebuild
 from mujoco_models import bias_of, mass_matrix, take_explicit_rotation
-from sapwood.mujoco import Batch, DifferentiableModel, Stepper, linearize
+from sapwood.mujoco import Batch, DifferentiableModel, Stepper, linearize, sensitivities
 from sapwood.mujoco.reading.trees import free_quaternions, turning_dofs
 from sapwood.reference.step.free_rotation import free_rotation, tree_rotation
 from sapwood.studies.conservation import floating_loop, floating_loop_change
@@ -437,3 +437,24 @@ def test_derivatives_of_a_loop_are_those_of_explicit_forces():
     joined = np.hstack(stepper.problem(data).constraints[0].J.reshape(2, 3, 6))
     consistent = np.linalg.svd(joined)[2][3:]
     assert np.abs(difference @ consistent.T).max() < turn**2
+
+
+@pytest.mark.parametrize(("spin", "status"), [(1.0, "ok"), (15.0, "held_rotation")])
+def test_the_linearization_tells_of_held_trees_that_turn_fast(spin, status):
+    """Slow ones have the derivative of the whole step; that of fast ones leaves out a part."""
+    model = compiled(
+        '<body name="held"><freejoint/><geom type="box" size=".1 .05 .02"/></body>',
+        '<equality><connect body1="held" anchor=".1 0 0"/></equality>',
+    )
+    stepper, data = Stepper(model), mujoco.MjData(model)
+    # the corner at (0.1, 0, 0) rests
+    data.qvel[3:] = spin * np.array([1.0, -0.7, 0.5])
+    data.qvel[:3] = -np.cross(data.qvel[3:], [0.1, 0.0, 0.0])
+    found = linearize(stepper, data)
+    expected = linearize(stepper, data, mode="difference", step=1e-5)
+    off = np.abs(found.A - expected.A).max() / np.abs(expected.A).max()
+    assert found.status == status
+    assert (off < 1e-7) == (status == "ok")
+    assert off < 1e-2
+    run = sensitivities(stepper, data, n_steps=2, parameters=[("body", "held", "mass")])
+    assert run.held_rotation.tolist() == 2 * [status == "held_rotation"]

@@ -436,6 +436,7 @@ sap_step_failure sap_mujoco_linearize(sap_mujoco_world *world, struct sap_linear
   sap_step_failure failure = sap_linear_find_centre(world, linear, INT32_MAX);
   if (failure == SAP_STEP_TAKEN) {
     out->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
+    out->holds_rotation = world->stepper->is_corrected;
     failure = find_activations(&run, out->act);
     restore_state(&run);
   }

@@ -21,8 +21,8 @@ static int32_t turn_bodies(const sap_mujoco_world *world) {
   return sap_free_rotation_find(&stepper->forest, stepper->settings.dt, &state);
 }
 
-/* Finds c = c(q_0, v_m). The velocities of the data, and what mj_comVel() finds from them, are those
- * of v_m meanwhile. */
+/* Finds c = c(q_0, v_m). The velocities of the data, and the numbers that mj_comVel() finds from
+ * them, are those of v_m meanwhile. */
 static void evaluate_bias(sap_mujoco_world *world, const double *v_m, double *c) {
   const sap_mujoco *a = world->api;
   const int64_t nv = world->stepper->forest.nv, n_bodies = SAP_MODEL(world, nbody);

@@ -356,6 +356,7 @@ static sap_step_failure step_centre(struct sap_step_tangents *t, const struct ro
   world->lean = world->is_unread = t->lean && !sensors;
   sap_step_failure failure = sap_linear_find_centre(world, t->linear, t->n);
   t->loses_rebound = (world->stepper->fallbacks & SAP_FALLBACK_REBOUND) != 0;
+  t->holds_rotation = world->stepper->is_corrected;
   if (failure == SAP_STEP_TAKEN) {
     choose_ways(t, room, x, sensors);
     failure = find_linear_numbers(t, room);
@@ -424,6 +425,7 @@ int64_t sap_tangents_run(struct sap_step_tangents *t, int64_t steps, const doubl
     copy(record->qvel + i * room.nv, SAP_DATA(world, qvel), room.nv);
     record->near_kink[i] = (signed char)t->is_near_kink;
     record->rebound[i] = (signed char)t->loses_rebound;
+    record->rotation[i] = (signed char)t->holds_rotation;
     before = x;
   }
   keep_pairs(t, NULL);

@@ -59,6 +59,7 @@ struct sap_step_tangents {
   int is_near_kink;         /* output: 1 if the last step was near a boundary of the law, a
                                difference had other constraints, or a contact jumps along it */
   int loses_rebound;        /* output: as in sap_mujoco_linear, of the last step */
+  int holds_rotation;       /* output: as there, of the last step */
 };
 
 /* The arrays that a run reads and writes, step by step. */
@@ -69,6 +70,7 @@ struct sap_tangents_record {
   double *sensors, *dy;   /* (steps, n_sensors), (steps, n, n_sensors); NULL: not found */
   signed char *near_kink; /* (steps) is_near_kink */
   signed char *rebound;   /* (steps) loses_rebound */
+  signed char *rotation;  /* (steps) holds_rotation */
 };
 
 /* Returns the length of `work` for n tangents. */

@@ -18,11 +18,11 @@ const char sapwood_stepper_linearize_doc[] =
     "ctrllimited (nu) and ctrlrange (nu, 2) are those of the model. Returns None, or why a step\n"
     "cannot be taken, as `run` does, the number of steps taken, then for each of them A and B, C\n"
     "and D of `sensors` or None, positions, velocities and activations after it, the least\n"
-    "distance of acting contacts to another region, their number, whether it is near a kink, and\n"
-    "whether a rebound is limited by its energy.";
+    "distance of acting contacts to another region, their number, whether it is near a kink,\n"
+    "whether a rebound is limited by its energy, and whether bias forces are held.";
 
 enum { N_STATES = 4 };
-enum { A, B, C, D, Q, V, ACT, DISTANCE, CONTACTS, NEAR, REBOUND, N_OUTPUTS };
+enum { A, B, C, D, Q, V, ACT, DISTANCE, CONTACTS, NEAR, REBOUND, ROTATION, N_OUTPUTS };
 
 /* The arrays of a call. */
 typedef struct call {
@@ -81,6 +81,7 @@ static int allocate(call *c, const sap_mujoco_world *world, int sensors) {
       [CONTACTS] = {NPY_INT32, 1, {c->n}},
       [NEAR] = {NPY_BOOL, 1, {c->n}},
       [REBOUND] = {NPY_BOOL, 1, {c->n}},
+      [ROTATION] = {NPY_BOOL, 1, {c->n}},
   };
   if (sapwood_new_all(c->out, layouts, N_OUTPUTS) < 0) {
     return -1;
@@ -132,6 +133,7 @@ static npy_intp run(sapwood_stepper *self, sap_mujoco_world *world, const call *
     ((int32_t *)PyArray_DATA(c->out[CONTACTS]))[i] = linear->n_acting;
     ((npy_bool *)PyArray_DATA(c->out[NEAR]))[i] = linear->is_near_kink != 0;
     ((npy_bool *)PyArray_DATA(c->out[REBOUND]))[i] = linear->loses_rebound != 0;
+    ((npy_bool *)PyArray_DATA(c->out[ROTATION]))[i] = linear->holds_rotation != 0;
   }
   return c->n;
 }

@@ -21,9 +21,9 @@ const char sapwood_stepper_tangents_doc[] =
     "be taken, as `run` does, the number of steps taken, then for each step positions, "
     "velocities,\n"
     "tangents, and with `sensors` sensors and their tangents or None, whether it was near a kink,\n"
-    "and whether a rebound was limited by its energy.";
+    "whether a rebound was limited by its energy, and whether bias forces were held.";
 
-enum { QPOS, QVEL, X, NEAR, REBOUND, SENSORS, DY, N_OUTPUTS };
+enum { QPOS, QVEL, X, NEAR, REBOUND, ROTATION, SENSORS, DY, N_OUTPUTS };
 
 /* The arrays and worlds of a call. */
 typedef struct call {
@@ -113,6 +113,7 @@ static int make_results(call *c, const struct sap_linear_sizes *size) {
       [X] = {NPY_DOUBLE, 3, {steps, c->n, (npy_intp)size->n}},
       [NEAR] = {NPY_BOOL, 1, {steps}},
       [REBOUND] = {NPY_BOOL, 1, {steps}},
+      [ROTATION] = {NPY_BOOL, 1, {steps}},
       [SENSORS] = {NPY_DOUBLE, c->sensors ? 2 : 0, {steps, n_sensors}},
       [DY] = {NPY_DOUBLE, c->sensors ? 3 : 0, {steps, c->n, n_sensors}}};
   if (sapwood_new_all(c->out, layouts, N_OUTPUTS) < 0) {
@@ -177,7 +178,8 @@ static PyObject *run(call *c) {
       .sensors = c->sensors ? sapwood_doubles(c->out[SENSORS]) : NULL,
       .dy = c->sensors ? sapwood_doubles(c->out[DY]) : NULL,
       .near_kink = PyArray_DATA(c->out[NEAR]),
-      .rebound = PyArray_DATA(c->out[REBOUND])};
+      .rebound = PyArray_DATA(c->out[REBOUND]),
+      .rotation = PyArray_DATA(c->out[ROTATION])};
   const double *x = sapwood_doubles(c->x);
   int64_t taken;
   Py_BEGIN_ALLOW_THREADS
@@ -188,8 +190,9 @@ static PyObject *run(call *c) {
   PyObject *slopes = c->sensors ? (PyObject *)c->out[DY] : Py_None;
   return failure == NULL
              ? NULL
-             : Py_BuildValue("NLOOOOOOO", failure, (long long)taken, c->out[QPOS], c->out[QVEL],
-                             c->out[X], sensors, slopes, c->out[NEAR], c->out[REBOUND]);
+             : Py_BuildValue("NLOOOOOOOO", failure, (long long)taken, c->out[QPOS], c->out[QVEL],
+                             c->out[X], sensors, slopes, c->out[NEAR], c->out[REBOUND],
+                             c->out[ROTATION]);
 }
 
 PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {

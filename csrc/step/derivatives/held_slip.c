@@ -24,8 +24,8 @@ static void hold_ratio(double sigma, int keep, double *centre, double *ratio) {
   }
 }
 
-/* Keeps the direction of the slip of contact i, whose rows begin at J, or replaces its slip ratio at
- * another state by the part of the slip along that direction. */
+/* Keeps the direction of the slip of contact i, whose rows begin at J, or replaces its slip ratio
+ * at another state by the part of the slip along that direction. */
 static void hold_direction(const struct sap_gather *gather, int32_t i, const double *J, int keep,
                            double direction[2], double *ratio) {
   const int32_t trees[2] = {gather->problem.tree_a[i], gather->problem.tree_b[i]};

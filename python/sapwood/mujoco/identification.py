@@ -46,6 +46,9 @@ class Sensitivities(NamedTuple):
     limited_rebound: NDArray[np.bool_]
     """Steps (n_steps,) whose derivatives are wrong: an impact rebounds less than by its
     restitution, so that it gains no energy."""
+    held_rotation: NDArray[np.bool_]
+    """Steps (n_steps,) in which trees of equality constraints turn fast, whose derivatives leave
+    out a part: see ``Linearization.status``."""
 
 
 def sensitivities(
@@ -131,14 +134,18 @@ def sensitivities(
     sensed = sensors and stepper.model.nsensordata > 0
     if stepper.parameters.soft is not None:
         soft = soft_tangents(stepper, data, numbers, n, ctrl, sensed)
-        y, dy, is_limited = soft.sensors, soft.dy, np.zeros(n, bool)
-        return Sensitivities(y, dy, soft.q, soft.v, soft.x, soft.near_kink, is_limited)
+        never = np.zeros(n, bool)
+        return Sensitivities(
+            soft.sensors, soft.dy, soft.q, soft.v, soft.x, soft.near_kink, never, never
+        )
     with linearizer_of(stepper) as linearizer:
         found = linearizer.tangents(data, numbers, n, ctrl, sensors=sensed)
     y = np.zeros((n, 0)) if found.sensors is None else found.sensors
     dy = np.zeros((n, len(numbers), 0)) if found.dy is None else found.dy
     J, X = (np.swapaxes(array, 1, 2) for array in (dy, found.x))
-    return Sensitivities(y, J, found.q, found.v, X, found.near_kink, found.limited_rebound)
+    return Sensitivities(
+        y, J, found.q, found.v, X, found.near_kink, found.limited_rebound, found.held_rotation
+    )
 
 
 def sysid_rollout(**options: Any) -> Callable[..., list[Any]]:

@@ -169,5 +169,7 @@ def added(one: Slopes, other: Slopes | None) -> Slopes:
     """
     if other is None:
         return one
-    joined = [np.concatenate(pair) for pair in zip(one[:3], other[:3], strict=True)]
-    return Slopes(*joined, one.shape)
+    rows, columns, values = (
+        np.concatenate(pair) for pair in zip(one[:3], other[:3], strict=True)
+    )
+    return Slopes(rows, columns, values, one.shape)

@@ -128,7 +128,8 @@ class WeightSlopes:
         """
         if len(J) != len(self._J):  # another count of contacts is found elsewhere
             return np.zeros(self._n)
-        return np.bincount(self._owners, self._slopes * (J - self._J), self._n)
+        changes: _Float = np.bincount(self._owners, self._slopes * (J - self._J), self._n).astype(float)
+        return changes
 
     def by_entries(self, b: int, i: int) -> _Float:
         """Derivatives of log w of a contact by A.
@@ -143,7 +144,8 @@ class WeightSlopes:
         ndarray
             Derivatives by the entries of A of the body, as of :func:`entries_of`.
         """
-        X, first, second = self._X[b][i], *self._pairs[b].T
+        X, pairs = self._X[b][i], np.asarray(self._pairs[b])
+        first, second = pairs[:, 0], pairs[:, 1]
         left = -X @ self._C[i]
         own = left @ np.swapaxes(X, 1, 2)
         mutual = 2 * left[first] @ np.swapaxes(X[second], 1, 2)

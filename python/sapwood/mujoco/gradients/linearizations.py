@@ -11,7 +11,7 @@ from sapwood.base.equality import compared_by_value
 
 _Float = NDArray[np.float64]
 
-Status = Literal["ok", "near_kink", "limited_rebound"]
+Status = Literal["ok", "near_kink", "held_rotation", "limited_rebound"]
 
 NO_DERIVATIVES = (
     "an impact rebounds less than by its restitution, so that it gains no energy: such a step has "
@@ -50,8 +50,11 @@ class Linearization(NamedTuple):
     """``near_kink``: a contact or a limit is so close to another region of its law, or to a gap of
     0, that the differences may cross the boundary, or a contact that the engine finds by an
     iteration jumps within them. Then the derivative may be that of neither side.
-    ``limited_rebound``: an impact rebounds less than by its restitution, so that it gains no
-    energy; the derivative is that of the full rebound, which is not the step's."""
+    ``held_rotation``: trees in equality constraints turn by more than 0.01 rad in the step, which
+    takes their bias forces at its middle, by the velocity of a first solve; the derivative takes
+    the change of these forces as constant. ``limited_rebound``: an impact rebounds less than by its
+    restitution, so that it gains no energy; the derivative is that of the full rebound, which is
+    not the step's."""
 
 
 @compared_by_value
@@ -80,11 +83,16 @@ class Linearizations(NamedTuple):
     """Steps with this status (n,)."""
     limited_rebound: NDArray[np.bool_]
     """Steps with this status (n,)."""
+    held_rotation: NDArray[np.bool_]
+    """Steps with this status, unless they have another one (n,)."""
 
     def status(self, i: int) -> Status:
         """Return the status of step i."""
-        near: Status = "near_kink" if self.near_kink[i] else "ok"
-        return "limited_rebound" if self.limited_rebound[i] else near
+        if self.limited_rebound[i]:
+            return "limited_rebound"
+        if self.near_kink[i]:
+            return "near_kink"
+        return "held_rotation" if self.held_rotation[i] else "ok"
 
 
 class Tangents(NamedTuple):
@@ -104,3 +112,5 @@ class Tangents(NamedTuple):
     """Steps with this ``Linearization.status`` (steps,)."""
     limited_rebound: NDArray[np.bool_]
     """Steps with this ``Linearization.status`` (steps,)."""
+    held_rotation: NDArray[np.bool_]
+    """Steps with this ``Linearization.status``, unless they have another one (steps,)."""
