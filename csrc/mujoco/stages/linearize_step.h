@@ -32,7 +32,7 @@ struct sap_mujoco_linear {
   int is_near_kink;    /* output: 1 if the differences may cross a boundary of the law, or a jump */
   int loses_rebound;   /* output: 1 if an impact rebounds less than by its restitution, to gain no
                         energy: the derivative is not that of the step */
-  int holds_rotation;  /* output: 1 if trees in equality constraints turn so fast that the step takes
+  int holds_rotation; /* output: 1 if trees in equality constraints turn so fast that the step takes
                         their bias forces at its middle: the derivative takes these as constant */
 };
 

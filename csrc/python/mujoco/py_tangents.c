@@ -188,11 +188,10 @@ static PyObject *run(call *c) {
   PyObject *failure = sapwood_world_failure(tangents.failed ? tangents.failed : c->centre);
   PyObject *sensors = c->sensors ? (PyObject *)c->out[SENSORS] : Py_None;
   PyObject *slopes = c->sensors ? (PyObject *)c->out[DY] : Py_None;
-  return failure == NULL
-             ? NULL
-             : Py_BuildValue("NLOOOOOOOO", failure, (long long)taken, c->out[QPOS], c->out[QVEL],
-                             c->out[X], sensors, slopes, c->out[NEAR], c->out[REBOUND],
-                             c->out[ROTATION]);
+  return failure == NULL ? NULL
+                         : Py_BuildValue("NLOOOOOOOO", failure, (long long)taken, c->out[QPOS],
+                                         c->out[QVEL], c->out[X], sensors, slopes, c->out[NEAR],
+                                         c->out[REBOUND], c->out[ROTATION]);
 }
 
 PyObject *sapwood_stepper_tangents(PyObject *object, PyObject *args) {

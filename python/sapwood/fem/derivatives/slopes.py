@@ -169,7 +169,5 @@ def added(one: Slopes, other: Slopes | None) -> Slopes:
     """
     if other is None:
         return one
-    rows, columns, values = (
-        np.concatenate(pair) for pair in zip(one[:3], other[:3], strict=True)
-    )
+    rows, columns, values = (np.concatenate(pair) for pair in zip(one[:3], other[:3], strict=True))
     return Slopes(rows, columns, values, one.shape)

@@ -128,7 +128,9 @@ class WeightSlopes:
         """
         if len(J) != len(self._J):  # another count of contacts is found elsewhere
             return np.zeros(self._n)
-        changes: _Float = np.bincount(self._owners, self._slopes * (J - self._J), self._n).astype(float)
+        changes: _Float = np.bincount(self._owners, self._slopes * (J - self._J), self._n).astype(
+            float
+        )
         return changes
 
     def by_entries(self, b: int, i: int) -> _Float:
