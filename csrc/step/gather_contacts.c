@@ -93,21 +93,11 @@ static void find_material(const struct sap_gather *gather, struct source *from, 
   }
 }
 
-/* Returns J_n v of the contact whose rows begin at kept->J. */
-static double normal_velocity(const struct kept *kept, int32_t c, const double *v) {
+/* Returns the velocity of row r of contact c, whose rows begin at kept->J, at v. */
+static double row_velocity(const struct kept *kept, int32_t c, int32_t r, const double *v) {
   const struct sap_gather *gather = kept->gather;
   const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
-  const double *J = kept->J;
-  double sum = 0.0;
-  for (int side = 0; side < 2 && trees[side] >= 0; ++side) {
-    const int32_t n = gather->forest->tree_dofnum[trees[side]];
-    const double *of_tree = v + gather->forest->tree_dofadr[trees[side]];
-    for (int32_t j = 0; j < n; ++j) {
-      sum += J[2 * (int64_t)n + j] * of_tree[j];
-    }
-    J += 3 * (int64_t)n;
-  }
-  return sum;
+  return sap_row_velocity(gather->forest, trees, 3, r, kept->J, v);
 }
 
 /* Returns the speed e u at which the contact opens after an impact with the speed u of the state
@@ -118,25 +108,26 @@ static double find_rebound(const struct kept *kept, const struct source *from, i
   if (!(e > 0.0)) {
     return 0.0;
   }
-  const double u = -normal_velocity(kept, c, gather->free_motion.v_0);
+  const double u = -row_velocity(kept, c, 2, gather->free_motion.v_0);
   return u > SAP_REBOUND * kept->state->gravity * gather->dt ? e * u : 0.0;
 }
 
 /* Returns 1 if the free motion closes the contact within the step. */
 static int closes(const struct kept *kept, int32_t c, double phi0) {
   const struct sap_gather *gather = kept->gather;
-  return phi0 + gather->dt * normal_velocity(kept, c, gather->free_motion.v_star) <= 0.0;
+  return phi0 + gather->dt * row_velocity(kept, c, 2, gather->free_motion.v_star) <= 0.0;
 }
 
-/* Returns 1 if the contact joins the inactive set (inactive.h). */
+/* Returns 1 if the contact joins the inactive set (inactive.h), which has contacts of one tree. */
 static int may_be_inactive(const struct kept *kept, const struct source *from, int32_t c,
                            double phi0, double tau_d) {
   struct sap_gather *gather = kept->gather;
-  if (!gather->may_be_inactive || !(phi0 > 0.0) || from->material.barrier != SAP_BARRIER_NONE) {
+  if (!gather->may_be_inactive || !(phi0 > 0.0) || gather->tree_b[c] >= 0 ||
+      from->material.barrier != SAP_BARRIER_NONE) {
     return 0;
   }
   const struct sap_inactive_contact open = {
-      .tree = {gather->tree_a[c], gather->tree_b[c]}, .phi0 = phi0, .h = gather->dt + tau_d};
+      .tree = gather->tree_a[c], .phi0 = phi0, .h = gather->dt + tau_d};
   return sap_inactive_take(&gather->inactive, gather->forest, &open, kept->J,
                            gather->free_motion.v_0, gather->free_motion.v_star);
 }
@@ -184,13 +175,10 @@ static enum sap_fault add_spin(const struct kept *kept, const struct source *fro
 
 /* Returns the slip speed of contact c, which is kept next, in the state before the step, m/s. */
 static double slip_before(const struct kept *kept, int32_t c) {
-  const struct sap_gather *gather = kept->gather;
-  const int32_t trees[2] = {gather->tree_a[c], gather->tree_b[c]};
-  const double *v_hat_t = gather->v_hat_t + 2 * (int64_t)kept->n;
+  const double *v_hat_t = kept->gather->v_hat_t + 2 * (int64_t)kept->n;
   double slip[2];
   for (int r = 0; r < 2; ++r) {
-    slip[r] =
-        sap_row_velocity(gather->forest, trees, 3, r, kept->J, kept->state->qvel) - v_hat_t[r];
+    slip[r] = row_velocity(kept, c, r, kept->state->qvel) - v_hat_t[r];
   }
   return sqrt(slip[0] * slip[0] + slip[1] * slip[1]);
 }

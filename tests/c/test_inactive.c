@@ -43,9 +43,19 @@ static sap_step_arrays arrays_of(const struct model *m, const struct list *l, st
                            .efc_force = o->efc_force};
 }
 
-/* Takes the step of a problem with every contact of the list, and counts its contacts. */
+/* Returns the number of contacts between two trees. */
+static int32_t count_pairs(const sap_problem *problem) {
+  int32_t n = 0;
+  for (int32_t c = 0; c < problem->n_contacts; ++c) {
+    n += problem->tree_b[c] >= 0;
+  }
+  return n;
+}
+
+/* Takes the step of a problem with every contact of the list, and counts its contacts and those
+ * between two trees. */
 static void with_all(const struct model *m, const struct list *l, double *v, int32_t *n,
-                     sap_outcome *outcome) {
+                     int32_t *n_pairs, sap_outcome *outcome) {
   struct outputs unused;
   sap_stepper *stepper = stepper_of(m, SAP_FRICTION_COULOMB);
   const sap_step_arrays arrays = arrays_of(m, l, &unused);
@@ -60,6 +70,7 @@ static void with_all(const struct model *m, const struct list *l, double *v, int
   sap_solution solution = {.v = v, .gamma = gamma};
   REQUIRE(sap_solver_solve(solver, problem, m->qvel, &solution, NULL) == SAP_OK);
   *n = problem->n_contacts;
+  *n_pairs = count_pairs(problem);
   *outcome = solution.outcome;
   sap_solver_destroy(solver);
   sap_stepper_destroy(stepper);
@@ -74,9 +85,9 @@ static void the_same_velocity(void) {
   for (int trial = 0; trial < TRIALS; ++trial) {
     make(&m, &l, &seed);
     double v[NV];
-    int32_t all = 0;
+    int32_t all = 0, n_pairs = 0;
     sap_outcome outcome = SAP_NON_FINITE;
-    with_all(&m, &l, v, &all, &outcome);
+    with_all(&m, &l, v, &all, &n_pairs, &outcome);
     CHECK_EQUAL(all, (int32_t)(sizeof pairs / sizeof *pairs));
     sap_stepper *stepper = stepper_of(&m, SAP_FRICTION_COULOMB);
     const sap_step_arrays arrays = arrays_of(&m, &l, &found);
@@ -88,6 +99,8 @@ static void the_same_velocity(void) {
     for (int i = 0; i < NV && both; ++i) {
       CHECK_CLOSE(found.qacc[i] * 0.01 + m.qvel[i], v[i], 1e-6);
     }
+    CHECK(n_pairs > 0);
+    CHECK_EQUAL(count_pairs(sap_stepper_problem(stepper)), n_pairs);
     waited += sap_stepper_problem(stepper)->n_contacts < all;
     came += stepper->gather.inactive.all_act;
     const int32_t fallbacks = sap_stepper_record(stepper).fallbacks;

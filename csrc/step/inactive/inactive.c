@@ -15,22 +15,16 @@ int sap_inactive_take(struct sap_inactive *inactive, const sap_forest *forest,
   if (inactive->all_act) {
     return 0;
   }
-  double *row = inactive->J + inactive->nJ;
-  double before = 0.0, free = 0.0;
-  for (int side = 0; side < 2 && contact->tree[side] >= 0; ++side) {
-    const int32_t first = forest->tree_dofadr[contact->tree[side]];
-    const int32_t n = forest->tree_dofnum[contact->tree[side]];
-    memcpy(row, J + 2 * (int64_t)n, (size_t)n * sizeof *row);
-    before += sap_vector_dot(n, row, v_0 + first);
-    free += sap_vector_dot(n, row, v_star + first);
-    J += 3 * (int64_t)n;
-    row += n;
-  }
-  if (!sap_is_far_open(contact->phi0, contact->h, before, free)) {
+  const int32_t first = forest->tree_dofadr[contact->tree];
+  const int32_t n = forest->tree_dofnum[contact->tree];
+  const double *row = J + 2 * (int64_t)n;
+  if (!sap_is_far_open(contact->phi0, contact->h, sap_vector_dot(n, row, v_0 + first),
+                       sap_vector_dot(n, row, v_star + first))) {
     return 0;
   }
   inactive->contacts[inactive->n++] = *contact;
-  inactive->nJ = row - inactive->J;
+  memcpy(inactive->J + inactive->nJ, row, (size_t)n * sizeof *row);
+  inactive->nJ += n;
   return 1;
 }
 
@@ -39,13 +33,10 @@ int sap_inactive_check(struct sap_inactive *inactive, const sap_forest *forest, 
   int32_t acting = 0;
   for (int32_t i = 0; i < inactive->n; ++i) {
     const struct sap_inactive_contact *contact = inactive->contacts + i;
-    double v_n = 0.0;
-    for (int side = 0; side < 2 && contact->tree[side] >= 0; ++side) {
-      const int32_t n = forest->tree_dofnum[contact->tree[side]];
-      v_n += sap_vector_dot(n, row, v + forest->tree_dofadr[contact->tree[side]]);
-      row += n;
-    }
+    const int32_t n = forest->tree_dofnum[contact->tree];
+    const double v_n = sap_vector_dot(n, row, v + forest->tree_dofadr[contact->tree]);
     acting += contact->phi0 + contact->h * v_n < 0.0;
+    row += n;
   }
   inactive->all_act |= acting > 0;
   return acting > 0;

@@ -1,9 +1,12 @@
-/* The inactive set of open contacts. An engine lists contacts in advance; most never act, yet they
- * would join unrelated islands. sap_is_far_open (far_open.h) selects the contacts that the problem
- * leaves out. After the solve, sap_inactive_check tests whether that was right: gamma_n = 0 where
- * phi0 + h v_n >= 0. Otherwise something pushed the contact, and the step is gathered and solved
- * again with all contacts. So the result is that of all contacts together. Convex friction has no
- * inactive contacts, because its gamma_n depends on the sliding velocity.
+/* The inactive set of open contacts. An engine lists contacts in advance, and most never act.
+ * sap_is_far_open (far_open.h) selects the contacts that the problem leaves out. After the solve,
+ * sap_inactive_check tests whether that was right: gamma_n = 0 where phi0 + h v_n >= 0. Otherwise
+ * something pushed the contact, and the step is gathered and solved again with all contacts. So the
+ * result is that of all contacts together.
+ *
+ * Contacts between two trees stay in the problem: bodies of a pile push each other, and nearly all
+ * their steps would be solved twice. Convex friction has no inactive contacts, because its gamma_n
+ * depends on the sliding velocity.
  *
  * Ownership: the arrays are in blocks of the gather. */
 #ifndef SAPWOOD_STEP_INACTIVE_INACTIVE_H
@@ -14,9 +17,9 @@
 
 /* An inactive contact; the rows J_n lie one after the other in the order of the contacts. */
 struct sap_inactive_contact {
-  int32_t tree[2]; /* trees; the second is -1 for none */
-  double phi0;     /* gap, m */
-  double h;        /* dt + tau_d, s */
+  int32_t tree; /* the only tree that it moves */
+  double phi0;  /* gap, m */
+  double h;     /* dt + tau_d, s */
 };
 
 struct sap_inactive {
@@ -31,7 +34,7 @@ struct sap_inactive {
 void sap_inactive_carve(struct sap_inactive *inactive, struct sap_arena *arena, size_t count);
 
 /* Adds an open contact to the set if it is far open, and returns 1; returns 0 if it must act. J (3,
- * nv) holds its rows, by trees. */
+ * nv) holds its rows. */
 int sap_inactive_take(struct sap_inactive *inactive, const sap_forest *forest,
                       const struct sap_inactive_contact *contact, const double *J,
                       const double *v_0, const double *v_star);

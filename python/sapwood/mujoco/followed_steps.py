@@ -112,10 +112,10 @@ class FollowedSteps(LastStep):
         data : mujoco.MjData
             State and controls of the model.
         as_solved : bool
-            Whether the problem is the last solve of the step: without contacts and limits that are
-            far from closing, and with its start as ``v_guess``. :func:`sapwood.solve` with the
-            settings of the stepper then gives the velocity of the step. By default all listed
-            constraints are in.
+            Whether the problem is the last solve of the step: without limits, and contacts of one
+            tree, that are far from closing, and with its start as ``v_guess``.
+            :func:`sapwood.solve` with the settings of the stepper then gives the velocity of the
+            step. By default all listed constraints are in.
 
         Returns
         -------
