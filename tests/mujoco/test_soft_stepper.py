@@ -392,7 +392,7 @@ def test_what_goes_with_no_soft_body():
     with pytest.raises(ValueError, match=r"offset\[0\] = (nan|inf): must be finite"):
         body_pose(data, "b", [np.nan, 0, 0])
     linear = Stepper(model, soft=[body])
-    with pytest.raises(TypeError, match="parameters must be a sequence of tuples, not 3"):
+    with pytest.raises(TypeError, match="parameters must be a sequence of tuples, not int"):
         SoftStepLinearization(linear, data, parameters=3)
     with pytest.raises(TypeError, match="soft_state must be a SoftState, not int"):
         SoftStepLinearization(linear, data, soft_state=3)

@@ -401,7 +401,7 @@ def test_an_empty_matrix_is_a_problem_without_trees():
     problem = ContactProblem.from_dense(np.zeros((0, 0)), [], mu=0.5, dt=0.01)
     assert (problem.n_trees, problem.nv, problem.n_contacts) == (0, 0, 0)
     for solution in (sapwood.solve(problem), sapwood.reference.solve(problem)):
-        assert solution.status == "converged"
+        assert solution.status is sapwood.Status.converged
         assert solution.v.shape == (0,)
 
 
