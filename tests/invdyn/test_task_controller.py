@@ -1,5 +1,8 @@
 """TaskController on MuJoCo models: contacts that are held, controls, limits, errors."""
 
+import copy
+import pickle
+
 import mujoco
 import numpy as np
 import pytest
@@ -106,7 +109,7 @@ def test_a_sliding_contact_has_its_friction_against_it():
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda m: TaskController(m, ["stand"]), TypeError, r"tasks\[0\] must be a task, not str"),
+        (lambda m: TaskController(m, ["stand"]), TypeError, r"tasks\[0\] must be a Task, not str"),
         (lambda m: TaskController(m, [], contacts="slide"), ValueError, "contacts = 'slide'"),
         (lambda m: TaskController(m, [], hold_time=0.0), ValueError, "hold_time = 0"),
         (lambda m: TaskController(m, [], hysteresis=-1.0), ValueError, "hysteresis = -1"),
@@ -114,6 +117,19 @@ def test_a_sliding_contact_has_its_friction_against_it():
         (lambda m: TaskController(m, [], torque_limit=[0.0]), ValueError, "torque_limit: must be"),
         (lambda m: TaskController(m, [JointTask()], [-1.0]), ValueError, r"weights\[0\] = -1"),
         (lambda m: TaskController(m, [JointTask([0.0, 1.0])]), ValueError, "position has shape"),
+        (lambda _: TaskController(None, []), TypeError, "model must be a MjModel, not NoneType"),
+        (lambda m: TaskController(m, None), TypeError, "tasks must be a sequence of Task"),
+        (lambda m: TaskController(m, [], edges=4.5), TypeError, "edges must be an integer"),
+        (lambda m: TaskController(m, [], edges=5), ValueError, "edges = 5"),
+        (
+            lambda m: TaskController(m, [JointTask(joints=["leg", "arm"])]),
+            KeyError,
+            r"joints\[1\] = 'arm': the model has no such joint",
+        ),
+        (lambda m: TaskController(m, [JointTask(joints=[9])]), KeyError, r"joints\[0\] = 9"),
+        (lambda _: JointTask(joints="leg"), TypeError, "joints must be a sequence .* not 'leg'"),
+        (lambda _: JointTask(joints=[]), ValueError, "joints: must have one at least"),
+        (lambda _: FrameTask("foot", rotation=np.zeros((3, 3))), ValueError, "rotation: must be"),
         (lambda _: FrameTask("foot", axes="x"), ValueError, "axes = 'x'"),
         (lambda _: JointTask(stiffness=-1.0), ValueError, "stiffness = -1"),
     ],
@@ -122,6 +138,53 @@ def test_errors(make, error, text):
     model, _ = leg()
     with pytest.raises(error, match=text):
         make(model)
+
+
+def test_errors_of_calls():
+    """Data of another model, numbers that are not finite, and what is no model."""
+    model, data = leg()
+    other = mujoco.MjModel.from_xml_string("<mujoco><worldbody/></mujoco>")
+    task = JointTask([0.0])
+    control = TaskController(model, [FrameTask("foot"), task])
+    for wrong, error in ((None, TypeError), (mujoco.MjData(other), ValueError)):
+        with pytest.raises(error, match="data "):
+            control.solve(wrong)
+    result = control.solve(data)
+    with pytest.raises(TypeError, match="model must be a MjModel"):
+        result.apply(None, data)
+    with pytest.raises(ValueError, match="data belongs to another model"):
+        result.apply(model, mujoco.MjData(other))
+    with pytest.raises(ValueError, match="model is not that of the controller"):
+        result.apply(other, mujoco.MjData(other))
+    task.velocity = [np.nan]
+    with pytest.raises(ValueError, match=r"tasks\[1\].velocity\[0\] = nan: must be finite"):
+        control.solve(data)
+    task.velocity = 0.0
+    data.qvel[6] = np.inf
+    with pytest.raises(ValueError, match=r"data.qvel\[6\] = inf: must be finite"):
+        control.solve(data)
+    data.qvel[6] = 0.0
+    np.testing.assert_array_equal(control.solve(data).status, TaskStatus.solved)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies_start_as_after_a_reset(again):
+    model, data = leg()
+    control = TaskController(
+        model, [JointTask([0.1]), BaseTask()], [1.0, 2.0], contacts="coulomb", edges=8,
+        torque_limit=[200.0], hold_time=0.02, hysteresis=1e-3,
+    )  # fmt: skip
+    first = control.solve(data)
+    other = again(control)
+    other.tasks[0].position[:] = 0.3
+    assert control.tasks[0].position[0] == 0.1
+    other.tasks[0].position[:] = 0.1
+    np.testing.assert_array_equal(other.solve(data).tau, first.tau)
+    kept = again(first)
+    np.testing.assert_array_equal(kept.forces, first.forces)
+    np.testing.assert_array_equal(kept.apply(model, data), first.apply(model, data))
 
 
 def test_models_that_task_control_does_not_take():

@@ -328,11 +328,18 @@ def test_accuracy_must_be_a_positive_number(accuracy):
         stepper.run(data, 1, accuracy=accuracy)
 
 
-@pytest.mark.parametrize("halvings", [0, 31])
-def test_halvings_have_a_range(halvings):
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"accuracy": 1e-3, "halvings": 0}, "halvings = 0"),
+        ({"accuracy": 1e-3, "halvings": 31}, "halvings = 31"),
+        ({"halvings": 14}, "halvings = 14: goes with accuracy"),
+    ],
+)
+def test_halvings_have_a_range_and_go_with_accuracy(options, text):
     stepper, data = start("ball")
-    with pytest.raises(ValueError, match="halvings"):
-        stepper.run(data, 1, accuracy=1e-3, halvings=halvings)
+    with pytest.raises(ValueError, match=text):
+        stepper.run(data, 1, **options)
 
 
 @pytest.mark.parametrize("option", [{"friction": "lagged"}, {"scheme": "midpoint"}])

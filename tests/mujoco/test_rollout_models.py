@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,13 @@ def test_the_toolbox_of_mujoco():
     parameters["mass"].value[:] = 3.0  # above 3.5 kg friction holds it, whatever its mass
     found, _ = sysid.optimize(parameters, residual, verbose=False)
     assert found["mass"].value[0] == pytest.approx(2.0, abs=1e-4)
+    again = pickle.loads(pickle.dumps(sysid_rollout(nthread=1)))
+    copied = sysid.build_residual_fn(
+        models_sequences=[sequences], custom_rollout=again, n_threads=1
+    )
+    assert np.abs(np.concatenate(copied(np.array([2.0]), parameters)[0])).max() <= 1e-12
+    with pytest.raises(TypeError, match="frictn: sysid_rollout has no such option"):
+        sysid_rollout(frictn="convex")
     fails = sysid_rollout(settings=1)
     broken = sysid.build_residual_fn(
         models_sequences=[sequences], custom_rollout=fails, n_threads=1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +47,9 @@ class Motors:
         self._watch = _core.ByteWatch(model, _places(model))
         self._known = self._ranges(model)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._model, self.actuated)
+
     def limits(self, model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array, Array]:
         """Torques that the model allows, by controls and forces of actuators and by joints.
 
@@ -83,6 +88,8 @@ class Motors:
 
     def write(self, model: mujoco.MjModel, data: mujoco.MjData, tau: Array) -> Array:
         """Write the controls that give these torques; returns the torques that actuators give."""
+        if (model.nv, model.nu) != (self._model.nv, self._model.nu):
+            raise ValueError("model is not that of the controller")
         bias, lower, upper = self.limits(model, data)
         data.ctrl[self.actuator] = (tau - bias) / (self.gear * self.gain)
         given: Array = np.minimum(np.maximum(tau, lower), upper)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
+import functools
+import weakref
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Literal
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.checks import instance, instances, integer
+from sapwood.base.model_data import check_data
 
 from .held_contacts import Contacts, HeldContacts
 from .motors import Motors
@@ -99,6 +104,7 @@ class TaskResult:
         ndarray (n_q,)
             Torques that the actuators give: ``tau``, cut at the model's limits.
         """
+        check_data(instance(model, mujoco.MjModel, "model"), data)
         return self._motors.write(model, data, self.tau)
 
 
@@ -113,12 +119,15 @@ class TaskController:
     Dry friction of joints, and torsional and rolling friction of contacts, count as forces against
     the motion that was planned last. Joint limits and tendons' friction are not part of the plan.
 
+    A copy has a model and tasks of its own, and so has what a pickle gives. It starts as after
+    :meth:`reset`.
+
     Parameters
     ----------
     model : mujoco.MjModel
         Each hinge and slider with an actuator has one, with a fixed gain.
     tasks : sequence of JointTask, FrameTask, ComTask or BaseTask
-        What to do. Targets may be changed between calls.
+        What to do; none: the least accelerations. Targets may be changed between calls.
     weights : array_like (n_tasks,), optional
         Weights of the squares of accelerations that tasks miss; 1 by default.
     contacts : str
@@ -166,6 +175,7 @@ class TaskController:
         torque_limit: str | ArrayLike | None = "model",
         edges: int = 4,
     ) -> None:
+        instance(model, mujoco.MjModel, "model")
         choice(contacts, "contacts", ContactMode)
         if model.neq and model.eq_active0.any():
             raise ValueError("model: equality constraints are not supported by task control")
@@ -173,7 +183,7 @@ class TaskController:
         self._coulomb = contacts == "coulomb"
         self._hold_time = float(_core.as_float64(hold_time, "hold_time", (), "positive"))
         gap = float(_core.as_float64(hysteresis, "hysteresis", (), "non-negative"))
-        self._tasks = _checked(tasks)
+        self._tasks = instances(tasks, Task, "tasks")  # type: ignore[type-abstract]
         for task in self._tasks:
             task.bind(model)
         n = len(self._tasks)
@@ -194,14 +204,28 @@ class TaskController:
             self._limit = _core.as_float64(torque_limit, "torque_limit", (n_q,))
             if not (self._limit > 0.0).all():
                 raise ValueError("torque_limit: must be > 0")
-        self._edges = edges
-        self._core = _core.TaskSolver(self._motors.actuated, edges, _FORCE, _ACCELERATION)
+        self._edges = integer(edges, "edges", 4)
+        self._core = _core.TaskSolver(self._motors.actuated, self._edges, _FORCE, _ACCELERATION)
+        self._hysteresis = gap
         self._held = HeldContacts(model, gap)
         self._mechanism = mechanism_of(model)
         self._active: NDArray[np.int8] | None = None
         self._geoms: NDArray[np.int32] | None = None
         # velocities at the last plan, its accelerations and forces
         self._planned: tuple[Array, Array, Array] | None = None
+        self._data: weakref.ref[mujoco.MjData] | None = None  # those that were checked last
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        limit = "model" if self._by_model else self._limit
+        options: dict[str, Any] = {
+            "contacts": "coulomb" if self._coulomb else "hold", "hold_time": self._hold_time,
+            "hysteresis": self._hysteresis, "torque_limit": limit, "edges": self._edges,
+        }  # fmt: skip
+        make = functools.partial(type(self), **options)
+        return make, (self._model, self._tasks, self._weights)
+
+    def __copy__(self) -> TaskController:
+        return copy.deepcopy(self)
 
     @property
     def actuated(self) -> NDArray[np.intp]:
@@ -249,18 +273,36 @@ class TaskController:
         TaskResult
             Never NaN, and never silent: its status says where something is amiss.
         """
+        if self._data is None or self._data() is not data:
+            check_data(self._model, data)
+            self._data = weakref.ref(data)
         motors, contacts = self._motors, self._held.update(data)
         M, h, T, t, w, J, mu, slide = self._program(data, contacts)
         lower, upper = self.torque_limits(data)
-        outcome, a, tau, forces, active, changes, residual = self._core.solve(
-            M, h, T, t, w, J, mu, lower, upper, self._expected(contacts)
-        )
+        try:
+            outcome, a, tau, forces, active, changes, residual = self._core.solve(
+                M, h, T, t, w, J, mu, lower, upper, self._expected(contacts)
+            )
+        except ValueError:
+            self._refuse_non_finite(data)
+            raise
         self._active, self._geoms = active, contacts.geoms
         self._planned = data.qvel.copy(), a.copy(), forces.copy()
         if self._coulomb:
             forces[:, :2] += slide * forces[:, 2:]
         status = _STATUS[outcome]
         return TaskResult(status, tau, a, forces, contacts, changes, residual, motors)
+
+    def _refuse_non_finite(self, data: mujoco.MjData) -> None:
+        """Raise ValueError for a number of the data or of a task that is not finite."""
+        of_data = ("qpos", "qvel", "qfrc_applied", "xfrc_applied")
+        numbers = {f"data.{name}": getattr(data, name) for name in of_data}
+        for i, task in enumerate(self._tasks):
+            for name in ("position", "rotation", "velocity", "acceleration"):
+                numbers[f"tasks[{i}].{name}"] = getattr(task, name)
+        for name, value in numbers.items():
+            if value is not None:
+                _core.as_float64(value, name, np.shape(value), "finite")
 
     def _program(self, data: mujoco.MjData, contacts: Contacts) -> tuple[Array, ...]:
         """Arrays of the program without limits; tangential forces over normal ones (n, 2)."""
@@ -288,10 +330,3 @@ class TaskController:
         sides = self._active[: n * self._edges].reshape(n, self._edges)
         kept = np.zeros((len(contacts.geoms), self._edges), dtype=np.int8)
         return np.concatenate([kept.ravel(), self._active[sides.size : sides.size + 2 * n_q]])
-
-
-def _checked(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    for i, task in enumerate(tasks):
-        if not isinstance(task, Task):
-            raise TypeError(f"tasks[{i}] must be a task, not {type(task).__name__}")
-    return tuple(tasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import mujoco
@@ -97,12 +98,16 @@ class JointTask(Task):
         self,
         position: ArrayLike | None = None,
         *,
-        joints: list[str] | list[int] | None = None,
+        joints: Sequence[str] | Sequence[int] | None = None,
         stiffness: float = 400.0,
         damping: float | None = None,
     ) -> None:
         super().__init__(stiffness, damping)
-        self.joints = joints
+        if isinstance(joints, str) or (joints is not None and not isinstance(joints, Iterable)):
+            raise TypeError(f"joints must be a sequence of names or numbers, not {joints!r}")
+        self.joints = None if joints is None else list(joints)
+        if self.joints == []:
+            raise ValueError("joints: must have one at least")
         self.position = None if position is None else np.array(position, dtype=float)
         self.velocity: ArrayLike = 0.0
         self.acceleration: ArrayLike = 0.0
@@ -117,13 +122,13 @@ class JointTask(Task):
         Raises
         ------
         KeyError, ValueError
-            A joint is missing, or has several degrees of freedom.
+            A joint is missing, or has several degrees of freedom; its place is named.
         """
         if self.joints is None:
             dofs = actuated_dofs(model)
         else:
             dofs = np.array(
-                [int(model.joint(name).dofadr[0]) for name in self.joints], dtype=np.intp
+                [_dof_of(model, i, name) for i, name in enumerate(self.joints)], np.intp
             )
         joint = model.dof_jntid[dofs]
         single = np.isin(
@@ -186,7 +191,7 @@ class FrameTask(Task):
         self.body = body
         self.axes = axes
         self.position = _vector(position, "position", (3,))
-        self.rotation = _vector(rotation, "rotation", (3, 3))
+        self.rotation = _rotation(rotation)
         self.velocity: ArrayLike = np.zeros(3)
         self.acceleration: ArrayLike = np.zeros(3)
 
@@ -321,3 +326,19 @@ def _vector(value: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Array
     if value is None:
         return None
     return np.array(_core.as_float64(value, name, shape, "finite"))
+
+
+def _rotation(value: ArrayLike | None) -> Array | None:
+    R = _vector(value, "rotation", (3, 3))
+    if R is not None and not (np.allclose(R.T @ R, np.eye(3), atol=1e-6) and np.linalg.det(R) > 0):
+        raise ValueError("rotation: must be a rotation matrix, with R^T R = 1 and det R = 1")
+    return R
+
+
+def _dof_of(model: mujoco.MjModel, i: int, joint: object) -> int:
+    """The first velocity of a joint that is named or numbered."""
+    known = "" if isinstance(joint, str) else f" (it has {model.njnt})"
+    try:
+        return int(model.joint(joint).dofadr[0])
+    except (KeyError, IndexError, TypeError) as error:
+        raise KeyError(f"joints[{i}] = {joint!r}: the model has no such joint{known}") from error

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.model_data import check_data
 from sapwood.mujoco.gradients.linearizations import NO_DERIVATIVES, Linearization
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.model_numbers import Parameter, model_number, read_parameters
 from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
 from sapwood.mujoco.linearizer import linearizer_of
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.stepper import Stepper
 from sapwood.trajectory.system import Jacobian, Pulled, Step, TrajectoryError

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.model_data import check_data
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.gradients.step_tape import StepTape, kink_distance
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.results.results import StepError
 from sapwood.mujoco.soft_linearization import SoftStepLinearization
 from sapwood.mujoco.soft_start import own_steps

@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 
 from sapwood import _core
+from sapwood.base.model_data import check_data
 from sapwood.mujoco.following.following import Following
 from sapwood.mujoco.last_step import LastStep
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.results.notices import Notices
 from sapwood.mujoco.stepping.ways import steps_of

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import mujoco
@@ -13,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base.checks import integer
 from sapwood.base.equality import compared_by_value
+from sapwood.base.model_data import check_data
 from sapwood.base.optional import install_command
 from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.linearizer import linearizer_of
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.rollout import rollout
 from sapwood.mujoco.soft_sensitivities import soft_tangents
 from sapwood.mujoco.stepper import Stepper
@@ -166,49 +168,61 @@ def sysid_rollout(**options: Any) -> Callable[..., list[Any]]:
     ------
     ImportError
         If ``mujoco.sysid`` is missing; the message says how to install it.
+    TypeError
+        For an option that there is not.
 
     Notes
     -----
     A world that fails, such as one with a negative mass, raises its StepError.
     """
-    sysid: Any = importlib.import_module("mujoco.sysid")
-    if not hasattr(sysid, "SystemTrajectory"):  # a package is missing that the toolbox needs
+    if not hasattr(_sysid(), "SystemTrajectory"):  # a package is missing that the toolbox needs
         raise ImportError(
             f"sapwood.mujoco.sysid_rollout needs mujoco.sysid: {install_command('sysid')}"
         )
+    known = {"nthread", *inspect.signature(Stepper).parameters} - {"model"}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{name}: sysid_rollout has no such option")
+    return functools.partial(_simulate, options)
 
-    def custom_rollout(
-        *,
-        models: Sequence[mujoco.MjModel],
-        control_signal: Sequence[Any],
-        initial_states: Sequence[ArrayLike],
-        rollout_signal_mapping: Any,
-        rollout_state_mapping: Any,
-        ctrl_mapping: Any,
-        **_: Any,
-    ) -> list[Any]:
-        result = rollout(
-            list(models),
-            np.asarray(initial_states),
-            # the first sensors are those of the initial state: the last control has none
-            np.array([signal.data[:-1] for signal in control_signal]),
-            **options,
-        )
-        if result.failures:
-            raise result.failures[0]
-        found = []
-        for k, model in enumerate(models):
-            times, forces = control_signal[k].times[:-1], control_signal[k].data[:-1]
-            state, sensors = result.state[k], result.sensordata[k]
-            found.append(
-                sysid.SystemTrajectory(
-                    model=model,
-                    control=sysid.TimeSeries(times, forces, ctrl_mapping),
-                    sensordata=sysid.TimeSeries(state[:, 0], sensors, rollout_signal_mapping),
-                    initial_state=np.asarray(initial_states[k]),
-                    state=sysid.TimeSeries(state[:, 0], state, rollout_state_mapping),
-                )
+
+def _sysid() -> Any:
+    return importlib.import_module("mujoco.sysid")
+
+
+def _simulate(
+    options: Mapping[str, Any],
+    *,
+    models: Sequence[mujoco.MjModel],
+    control_signal: Sequence[Any],
+    initial_states: Sequence[ArrayLike],
+    rollout_signal_mapping: Any,
+    rollout_state_mapping: Any,
+    ctrl_mapping: Any,
+    **_: Any,
+) -> list[Any]:
+    """Simulate as ``mujoco.sysid`` asks for it."""
+    sysid = _sysid()
+    result = rollout(
+        list(models),
+        np.asarray(initial_states),
+        # the first sensors are those of the initial state: the last control has none
+        np.array([signal.data[:-1] for signal in control_signal]),
+        **options,
+    )
+    if result.failures:
+        raise result.failures[0]
+    found = []
+    for k, model in enumerate(models):
+        times, forces = control_signal[k].times[:-1], control_signal[k].data[:-1]
+        state, sensors = result.state[k], result.sensordata[k]
+        found.append(
+            sysid.SystemTrajectory(
+                model=model,
+                control=sysid.TimeSeries(times, forces, ctrl_mapping),
+                sensordata=sysid.TimeSeries(state[:, 0], sensors, rollout_signal_mapping),
+                initial_state=np.asarray(initial_states[k]),
+                state=sysid.TimeSeries(state[:, 0], state, rollout_state_mapping),
             )
-        return found
-
-    return custom_rollout
+        )
+    return found

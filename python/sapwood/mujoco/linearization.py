@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.model_data import check_data
 from sapwood.base.processors import sharing_threads
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.gradients.linearizations import Linearization, Linearizations
 from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.linearizable import difference_of, softening
 from sapwood.mujoco.linearizer import linearizer_of
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.support import NotSupported
 from sapwood.mujoco.soft_batch import linearize_soft_batch
 from sapwood.mujoco.soft_linearization import SoftStepLinearization

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sapwood import _core
+from sapwood.base.model_data import check_data
 from sapwood.fem.derivatives.linear_step import Adjoint, LinearStep, Response
 from sapwood.fem.derivatives.slopes import Slopes
 from sapwood.fem.derivatives.soft_equations import Equations
@@ -23,7 +24,6 @@ from sapwood.mujoco.gradients.model_numbers import Parameter, read_parameters
 from sapwood.mujoco.gradients.state_copy import StateCopy
 from sapwood.mujoco.gradients.step_differences import StateChanges
 from sapwood.mujoco.linearizable import check_linearizable, difference_of
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.reading.parameters import StepParameters
 from sapwood.mujoco.soft_sensors import EndChanges, SolvedStep, StepSensors
 from sapwood.mujoco.soft_start import (

@@ -10,11 +10,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from sapwood.base.model_data import check_data
 from sapwood.mujoco.gradients.linearizations import NO_DERIVATIVES
 from sapwood.mujoco.gradients.manifold import Manifold
 from sapwood.mujoco.linearizable import DIFFERENCE, check_linearizable, softening
 from sapwood.mujoco.linearizer import linearizer_of
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.stepper import Stepper
 
 _Float = NDArray[np.float64]

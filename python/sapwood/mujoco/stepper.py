@@ -261,7 +261,7 @@ class Stepper(FollowedSteps):
         record: Collection[str] = (),
         *,
         accuracy: float | None = None,
-        halvings: int = 14,
+        halvings: int | None = None,
     ) -> RunResult:
         """Take many steps, with the loop in C: the same bits as that many calls of :meth:`step`.
 
@@ -297,9 +297,9 @@ class Stepper(FollowedSteps):
             ``model.stat.extent``, of rotations in rad, of velocities times the time step. Controls
             are held over a step. Contacts converge where stiffness and dissipation time are
             finite: the stiffness of a near-rigid contact depends on the length of its part.
-        halvings : int
-            With ``accuracy``, the smallest part is the time step over 2^halvings; it is taken even
-            if its error is larger, and counted in ``error_control`` of the result.
+        halvings : int, optional
+            With ``accuracy``, the smallest part is the time step over 2^halvings, 2^14 by default;
+            it is taken even if its error is larger, and counted in ``error_control`` of the result.
 
         Returns
         -------
@@ -345,7 +345,12 @@ class Stepper(FollowedSteps):
         names = check_names(record, self.soft)
         records = np.empty(steps, dtype=_core.STEP_RECORD)
         self._bind(data)
-        accurate = None if accuracy is None else self._accurate_steps(accuracy, halvings, steps)
+        if accuracy is None and halvings is not None:
+            raise ValueError(f"halvings = {halvings}: goes with accuracy")
+        accurate = None
+        if accuracy is not None:
+            most = 14 if halvings is None else halvings
+            accurate = self._accurate_steps(accuracy, most, steps)
         recording = None
         if names:
             geom_names = self._parameters.geom_names

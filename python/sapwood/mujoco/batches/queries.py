@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sapwood import _core
 from sapwood.base import checks
 from sapwood.base.checks import boolean
+from sapwood.base.model_data import check_data
 from sapwood.fem.state import SoftState
 from sapwood.mujoco.batches.contacts import ContactLists
 from sapwood.mujoco.batches.fields import WHOLE_STATE
 from sapwood.mujoco.batches.ids import bounded, world_ids
 from sapwood.mujoco.batches.models import BatchModels
 from sapwood.mujoco.batches.parameters import Reader
-from sapwood.mujoco.reading.arrays import check_data
 from sapwood.mujoco.results.contact_reader import ContactReader
 from sapwood.mujoco.results.contacts import StepContacts
 from sapwood.mujoco.stepping.soft_memory import memory_size, state_in_row
