@@ -157,7 +157,7 @@ def measure(
 ) -> Row:
     """One run, repeated for its time."""
     least, steps = np.inf, round(plan.seconds / time_step)
-    halvings = _HALVINGS.get(scene, 14)
+    halvings = None if accuracy is None else _HALVINGS.get(scene)
     for _ in range(plan.repeat):
         stepper, data = _start(scene, time_step)
         stepper.run(data, 0, accuracy=accuracy)  # makes what all later runs share
