@@ -1,8 +1,11 @@
-/* A box falls onto a plane, slides and comes to rest: a MuJoCo model, stepped with sapwood. */
+/* A box falls onto a plane, slides and comes to rest: a MuJoCo model, stepped with sapwood, and the
+ * derivative of its next step. */
 #include <mujoco/mujoco.h>
+#include <sapwood/linearization.h>
 #include <sapwood/mujoco.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char description[] =
     "<mujoco>"
@@ -64,6 +67,37 @@ static int report(sap_status status, const sap_error *error) {
   return 1;
 }
 
+/* prints the derivative of the next position by the present state; the model has no controls */
+static int differentiate(sap_mujoco_world *world, const sap_stepper *stepper) {
+  const struct sap_linear_sizes size = sap_mujoco_linear_sizes(world);
+  const size_t n = (size_t)size.n, nv = (size_t)size.nv, nq = (size_t)size.nq;
+  double *A =
+      (double *)malloc(sizeof(double) * (n * n + nq + nv + (size_t)sap_mujoco_linear_work(world)));
+  struct sap_mujoco_linear found;
+  sap_linear_step *memory;
+  sap_error error;
+  const sap_status status = sap_linear_step_create(&memory, stepper, NULL, &error);
+  if (!A || status != SAP_OK) {
+    free(A);
+    return report(A ? status : SAP_OUT_OF_MEMORY, &error);
+  }
+  memset(&found, 0, sizeof found);
+  found.step = 1e-6;
+  found.soften = 1;
+  found.A = A;
+  found.q = A + n * n;
+  found.v = found.q + nq;
+  found.work = found.v + nv;
+  const int failed = sap_mujoco_linearize(world, memory, &found) != SAP_STEP_TAKEN;
+  for (size_t i = 0; i < nv * n && !failed; ++i) {
+    printf("%.17g ", A[i]);
+  }
+  printf("\n");
+  sap_linear_step_destroy(memory);
+  free(A);
+  return failed;
+}
+
 /* takes STEPS steps and prints where they lead; what went wrong goes to stderr */
 static int simulate(const sap_mujoco *api, sap_stepper *stepper, mjModel *model, mjData *data) {
   static sap_step_record records[STEPS];
@@ -75,9 +109,9 @@ static int simulate(const sap_mujoco *api, sap_stepper *stepper, mjModel *model,
   }
   const int64_t taken = sap_mujoco_run(world, STEPS, records, NULL);
   const sap_step_failure failure = sap_mujoco_end(world)->failure;
-  sap_mujoco_close(world);
   if (taken < STEPS) {
     fprintf(stderr, "step %d: %s\n", (int)taken, sap_step_failure_name(failure));
+    sap_mujoco_close(world);
     return 1;
   }
   for (int i = 0; i < model->nq; ++i) {
@@ -88,7 +122,9 @@ static int simulate(const sap_mujoco *api, sap_stepper *stepper, mjModel *model,
   }
   printf("\n%d contacts after %.3f s, %d iterations\n", (int)records[STEPS - 1].contacts,
          data->time, (int)records[STEPS - 1].iterations);
-  return 0;
+  const int failed = differentiate(world, stepper);
+  sap_mujoco_close(world);
+  return failed;
 }
 
 /* Coulomb's friction, with contacts looked for ahead */

@@ -166,6 +166,9 @@ def test_step_example_takes_the_steps_of_python(prefix, tmp_path):
     records = stepper.run(data, 200).records
     state = [float(number) for number in output.splitlines()[0].split()]
     assert state == [*data.qpos, *data.qvel]
+    A = [float(number) for number in output.splitlines()[2].split()]
+    expected = sapwood.mujoco.linearize(stepper, data).A[: model.nv]
+    np.testing.assert_allclose(A, expected.ravel(), rtol=1e-9, atol=1e-9)
     assert records["contacts"].max() == 4
     assert abs(data.qvel).max() < 1e-6
 

@@ -89,6 +89,14 @@ SAP_API sap_status sap_stepper_create(sap_stepper **stepper, const sap_forest *f
                                       sap_error *error);
 SAP_API void sap_stepper_destroy(sap_stepper *stepper); /* NULL is allowed */
 
+/* The memory of linearized steps of one stepper, see sapwood/linearization.h. */
+typedef struct sap_linear_step sap_linear_step;
+
+/* settings may be NULL for the defaults. *linear is NULL on a status other than SAP_OK. */
+SAP_API sap_status sap_linear_step_create(sap_linear_step **linear, const sap_stepper *stepper,
+                                          const sap_settings *settings, sap_error *error);
+SAP_API void sap_linear_step_destroy(sap_linear_step *linear); /* NULL is allowed */
+
 /* Makes pairs of geoms meet in patches: hundreds of contacts each, after those of the engine, whose
  * arrays have no rows of them. Checks and copies the struct; its arrays and shapes must outlive the
  * stepper. */

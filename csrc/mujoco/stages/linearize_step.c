@@ -1,4 +1,4 @@
-#include "mujoco/stages/linearize_step.h"
+#include "sapwood/linearization.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "mujoco/speculative/pairs.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/linear_stages.h"
+#include "step/derivatives/linear_step.h"
 #include "mujoco/stages/step.h"
 #include "mujoco/stages/stages_tuning.h"
 

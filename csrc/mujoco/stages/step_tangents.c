@@ -10,7 +10,7 @@
 #include "mujoco/speculative/pairs.h"
 #include "mujoco/stages/lean_step.h"
 #include "mujoco/stages/linear_stages.h"
-#include "mujoco/stages/linearize_step.h"
+#include "sapwood/linearization.h"
 #include "mujoco/stages/step.h"
 #include "mujoco/stages/stages_tuning.h"
 

@@ -1,8 +1,8 @@
 /* Derivatives of steps along given changes: of the state at the start, and of numbers of the model.
  *
- * A tangent is (dq, v, act), as in linearize_step.h, per unit of what it is a derivative by. A step
- * takes it from x to A x + P, where P is the derivative of the step by a number. Both come from
- * differences of the residual of linear_step.h,
+ * A tangent is (dq, v, act), as in sapwood/linearization.h, per unit of what it is a derivative by.
+ * A step takes it from x to A x + P, where P is the derivative of the step by a number. Both come
+ * from differences of the residual of linear_step.h,
  *
  *     -H dv' = [F(state + h x) - F]/h + [F(model with the number w larger) - F]/w
  *

@@ -6,7 +6,7 @@
 
 #include "mujoco/engine/fields.h"
 #include "mujoco/engine/world.h"
-#include "mujoco/stages/linearize_step.h"
+#include "sapwood/linearization.h"
 #include "python/errors.h"
 #include "python/mujoco/py_world.h"
 

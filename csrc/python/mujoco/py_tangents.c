@@ -3,7 +3,7 @@
 #include "python/stepper/methods.h"
 #include <string.h>
 
-#include "mujoco/stages/linearize_step.h"
+#include "sapwood/linearization.h"
 #include "mujoco/stages/step_tangents.h"
 #include "python/errors.h"
 #include "python/mujoco/py_linearize.h"

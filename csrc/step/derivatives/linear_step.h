@@ -86,10 +86,6 @@ struct sap_linear_step {
   struct sap_mass_slopes masses;
 };
 
-sap_status sap_linear_step_create(struct sap_linear_step **linear, const sap_stepper *stepper,
-                                  const sap_settings *settings, sap_error *error);
-void sap_linear_step_destroy(struct sap_linear_step *linear); /* NULL is allowed */
-
 /* Linearizes the step that sap_stepper_solve() took last, whose arrays still hold its start.
  * Prepares about `n_changes` calls of sap_linear_step_change(). Contacts with a rigid core that
  * started too deep are an error. */
